@@ -1,0 +1,101 @@
+"""The gradient of an RBM's mean free energy in its three parameters: 784 × 500, a batch of 100, float32."""
+
+import importlib
+from collections.abc import Iterator
+
+from nbm_xp import natural_bm as B
+from nbm_xp.tape import value_and_grad
+
+from .harness import Contender, Row
+from .libraries import Library, absent, elsewhere
+from .rbm import Parameters, binary, free_energy, parameters
+
+SHAPE, BATCH = (784, 500), 100
+OVER_HAND_WRITTEN, OVER_AUTOGRAD, OVER_TORCH = 1.10, 1 / 2.5, 1.0
+
+
+def rows(library: Library) -> Iterator[Row]:
+    host = parameters(*SHAPE), binary(BATCH, SHAPE[0])
+    values, v = Parameters(*map(library.array, host[0])), library.array(host[1])
+
+    yield Row(
+        "compiled gradient",
+        Contender("nbm_xp function", library.finished(compiled(values)), (v,)),
+        [
+            hand_written(library, values, v, with_value=False, at_most=OVER_HAND_WRITTEN),
+            autograd(library, *host, with_value=False),
+            torch(library, *host),
+        ],
+    )
+    eager = value_and_grad(free_energy, argnums=(1, 2, 3))
+    yield Row(
+        "value and gradient at once",
+        Contender("nbm_xp value_and_grad", library.finished(eager), (v, *values)),
+        [
+            hand_written(library, values, v, with_value=True, at_most=None),
+            autograd(library, *host, with_value=True),
+            torch(library, *host),
+        ],
+    )
+
+
+def compiled(values):
+    """The gradient as a function of the batch, its parameters being variables."""
+    batch = B.placeholder(ndim=2, dtype="float32")
+    variables = [B.variable(value, dtype="float32") for value in values]
+    return B.function([batch], B.gradients(free_energy(batch, *variables), variables))
+
+
+def hand_written(library, values, v, *, with_value, at_most):
+    """The same in the library's own functions, derived by hand."""
+    xp, (weights, visible, hidden) = library.xp, values
+
+    def gradient(v):
+        rate = 0.5 + 0.5 * xp.tanh(0.5 * (v @ weights + hidden))
+        return -(v.T @ rate) / BATCH, -xp.mean(v, axis=0), -xp.mean(rate, axis=0)
+
+    def value_and_gradient(v):
+        activation = v @ weights + hidden
+        softplus = xp.maximum(activation, 0) + xp.log1p(xp.exp(-xp.abs(activation)))
+        value = -xp.mean(v @ visible + xp.sum(softplus, axis=1))
+        rate = 0.5 + 0.5 * xp.tanh(0.5 * activation)
+        return value, (-(v.T @ rate) / BATCH, -xp.mean(v, axis=0), -xp.mean(rate, axis=0))
+
+    call = library.finished(value_and_gradient if with_value else gradient)
+    return Contender("by hand", call, (v,), at_most=at_most)
+
+
+def autograd(library, values, v, *, with_value):
+    if library.name != "numpy":
+        return elsewhere("autograd", library)
+    if gone := absent("autograd", "autograd"):
+        return gone
+    derive = importlib.import_module("autograd")
+    anp = importlib.import_module("autograd.numpy")
+
+    def mean_free_energy(parameters, v):
+        weights, visible, hidden = parameters
+        return -anp.mean(anp.dot(v, visible) + anp.sum(anp.logaddexp(0, anp.dot(v, weights) + hidden), axis=1))
+
+    call = derive.value_and_grad(mean_free_energy) if with_value else derive.grad(mean_free_energy)
+    return Contender("autograd", call, (tuple(values), v), at_most=OVER_AUTOGRAD)
+
+
+def torch(library, values, v):
+    if gone := absent("PyTorch", "torch"):
+        return gone
+    pt = importlib.import_module("torch")
+    if library.on_host:
+        device = "cpu"
+    elif pt.cuda.is_available():
+        device = "cuda"
+    else:
+        return elsewhere("PyTorch", library)
+    softplus = pt.nn.functional.softplus
+    weights, visible, hidden = leaves = [pt.tensor(value, device=device, requires_grad=True) for value in values]
+
+    def gradient(v):
+        energy = -(v @ visible + softplus(v @ weights + hidden).sum(dim=1)).mean()
+        return energy, pt.autograd.grad(energy, leaves)
+
+    return Contender("PyTorch", gradient, (pt.tensor(v, device=device),), at_most=OVER_TORCH)

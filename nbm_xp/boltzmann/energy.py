@@ -1,0 +1,90 @@
+"""The binary restricted Boltzmann machine as formulas, recorded on Tensors.
+
+A state of the visible units `v` and the hidden units `h`, each 0 or 1, has the energy
+
+    E(v, h) = - v·b - h·c - h·W v
+
+with weights W of shape (hidden, visible), visible biases b and hidden biases c, and the probability exp(-E) / Z. Units
+of one layer are independent given the other layer, so either layer is summed out in closed form: that gives the
+conditional probabilities and the free energy F(v) = - log Σ_h exp(-E(v, h)) below.
+
+References
+----------
+G. E. Hinton, "A practical guide to training restricted Boltzmann machines", UTML TR 2010-003.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from nbm_xp import natural_bm as B
+
+__all__ = [
+    "Parameters",
+    "draw",
+    "free_energy",
+    "gibbs_step",
+    "hidden_input",
+    "softplus",
+    "visible_input",
+]
+
+
+class Parameters(NamedTuple):
+    """The weights, of shape (hidden, visible), and the biases of both layers: Variables, or Tensors made of them."""
+
+    weights: Any
+    hidden: Any
+    visible: Any
+
+
+def softplus(x: Any) -> Any:
+    """``log(1 + exp(x))``, which the tape records in its stable form."""
+    return B.log(1 + B.exp(x))
+
+
+def hidden_input(parameters: Parameters, visible: Any) -> Any:
+    """What the hidden units receive: the log-odds of each being 1, given the visible units."""
+    return B.dot(visible, B.transpose(parameters.weights)) + parameters.hidden
+
+
+def visible_input(parameters: Parameters, hidden: Any) -> Any:
+    """What the visible units receive: the log-odds of each being 1, given the hidden units."""
+    return B.dot(hidden, parameters.weights) + parameters.visible
+
+
+def free_energy(parameters: Parameters, visible: Any) -> Any:
+    """F(v) of each row: the less, the more probable, exp(-F(v)) / Z being the probability."""
+    return -B.dot(visible, parameters.visible) - B.sum(softplus(hidden_input(parameters, visible)), axis=1)
+
+
+def draw(log_odds: Any, shape: tuple[int, int], rng: Any) -> Any:
+    """Units of 0 and 1, each 1 with the probability that its log-odds give.
+
+    `shape` is that of the log-odds, in numbers: how many streams a draw uses depends on it.
+    """
+    return B.random_binomial(shape, p=B.sigmoid(log_odds), dtype=B.dtype(log_odds), rng=rng)
+
+
+def gibbs_step(parameters: Parameters, visible: Any, rows: int, rng: Any) -> tuple[Any, Any]:
+    """One sweep of Gibbs sampling: the hidden units given the visible ones, then the visible ones given those.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    visible : Tensor of shape (rows, visible units)
+    rows : int
+        The number of chains.
+    rng : RandomStreams
+
+    Returns
+    -------
+    visible : Tensor
+        The new states, 0 and 1.
+    log_odds : Tensor
+        The log-odds that they were drawn with.
+    """
+    n_hidden, n_visible = B.get_variable_shape(parameters.weights)
+    hidden = draw(hidden_input(parameters, visible), (rows, n_hidden), rng)
+    log_odds = visible_input(parameters, hidden)
+    return draw(log_odds, (rows, n_visible), rng), log_odds

@@ -1,0 +1,79 @@
+"""From scikit-learn's `random_state` to the streams of random numbers that a model draws from.
+
+Any int is a seed, 0 and large ones too; generators of other libraries give one; None asks the operating system. Two
+seeds give unrelated streams, and one seed gives several: one to train and sample with, one to score with, so that
+looking at a model in training does not change what it becomes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+import secrets
+from typing import Any
+
+from nbm_xp import natural_bm as B
+
+__all__ = ["entropy_of", "stream"]
+
+_LARGEST = 2147462578  # the six words of a seed lie below the smaller modulus of MRG31k3p, and none is zero here
+
+
+def entropy_of(random_state: Any) -> int:
+    """A number that stands for a `random_state`.
+
+    Parameters
+    ----------
+    random_state : int, None, or generator
+        An int stands for itself. A generator, one with a method ``integers`` or ``randint`` as NumPy's have, is asked
+        for a number, and so gives another one each time. None gives a number that nobody can foresee.
+
+    Raises
+    ------
+    ValueError
+        If it is a negative int.
+    TypeError
+        If it is something else.
+
+    Examples
+    --------
+    >>> entropy_of(7)
+    7
+    """
+    if random_state is None:
+        return secrets.randbits(128)
+    for method, bound in (("integers", 2**63 - 1), ("randint", 2**31 - 1)):
+        if hasattr(random_state, method):
+            return int(getattr(random_state, method)(bound))
+    if isinstance(random_state, bool) or not hasattr(random_state, "__index__"):
+        raise TypeError(f"random_state must be an int, None or a generator, got {type(random_state).__name__}")
+    entropy = operator.index(random_state)
+    if entropy < 0:
+        raise ValueError(f"random_state must not be negative, got {entropy}")
+    return entropy
+
+
+def stream(entropy: int, purpose: str = "model") -> Any:
+    """Random streams for one purpose, determined by a number.
+
+    Parameters
+    ----------
+    entropy : int
+        What `entropy_of` gave.
+    purpose : str, optional
+        Streams for different purposes have nothing to do with one another.
+
+    Returns
+    -------
+    RandomStreams
+
+    Examples
+    --------
+    >>> bool(stream(1).rstate[0] == stream(1).rstate[0])
+    True
+    >>> bool(stream(1).rstate[0] == stream(1, "score").rstate[0])
+    False
+    """
+    digest = hashlib.sha256(f"nbm_xp {purpose} {entropy}".encode()).digest()
+    words = [int.from_bytes(digest[start : start + 4], "little") for start in range(0, 24, 4)]
+    return B.make_rng([word % _LARGEST + 1 for word in words])

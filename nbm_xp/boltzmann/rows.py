@@ -1,0 +1,130 @@
+"""What a model accepts as data, checked before any work, and how training reads it, minibatch by minibatch.
+
+Arrays in memory are checked at once. Those that are computed later are checked block by block, as they are computed;
+training computes them a window of rows at a time, openly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from nbm_xp import natural_bm as B
+from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, is_bool, is_complex, is_lazy
+
+__all__ = ["WINDOW", "checked_rows", "in_memory", "minibatches", "positive_int"]
+
+WINDOW = 16_384
+"""Rows that training holds, and shuffles, at a time."""
+
+
+def positive_int(value: Any, name: str, least: int = 1) -> int:
+    """A whole number no less than `least`.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else; the message names the argument.
+
+    Examples
+    --------
+    >>> positive_int(3, "n_steps")
+    3
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
+        raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}")
+    return int(value)
+
+
+def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X") -> Any:
+    """Rows of values in [0, 1], as an array of the library that they came in.
+
+    Parameters
+    ----------
+    X : array or nested list of shape (rows, features)
+    n_features : int, optional
+        How many features it must have.
+    name : str, optional
+        The argument's name, for messages.
+
+    Returns
+    -------
+    array
+        `X` itself; a list becomes an array in host memory; an array that is computed later is checked then.
+
+    Raises
+    ------
+    ValueError
+        If it is no array of real numbers, has not two axes, or other than `n_features` features, or values that are
+        not finite or outside [0, 1].
+
+    Examples
+    --------
+    >>> checked_rows([[0, 2]])
+    Traceback (most recent call last):
+    ...
+    ValueError: X must have values in [0, 1], got values from 0 to 2
+    """
+    if not is_array(X):
+        try:
+            X = asarray(X, host_namespace())
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} must be an array of numbers: {error}") from error
+    if X.ndim != 2:
+        raise ValueError(f"{name} must have two axes, (rows, features), got an array of shape {tuple(X.shape)}")
+    if n_features is not None and X.shape[1] != n_features:
+        raise ValueError(f"{name} has {X.shape[1]} features, but the model has {n_features}")
+    if is_complex(X):
+        raise ValueError(f"{name} must hold real numbers, got complex ones")
+    if is_lazy(array_namespace(X)):
+        return X.map_blocks(_checked_block, argument=name, dtype=X.dtype, meta=X._meta)
+    return _checked_block(X, argument=name)
+
+
+def _checked_block(block: Any, argument: str) -> Any:
+    if is_bool(block) or 0 in block.shape:
+        return block
+    low, high = float(B.min(block)), float(B.max(block))
+    if not (low >= 0.0 and high <= 1.0):
+        found = "nan" if low != low or high != high else f"values from {low:g} to {high:g}"
+        raise ValueError(f"{argument} must have values in [0, 1], got {found}")
+    return block
+
+
+def in_memory(X: Any) -> Any:
+    """An array computed, where its library computes later."""
+    return X.compute() if is_lazy(array_namespace(X)) else X
+
+
+def minibatches(X: Any, size: int, uniforms: Callable[[int], Any] | None = None) -> Iterator[Any]:
+    """The rows of an array, so many at a time; the last ones may be fewer.
+
+    Parameters
+    ----------
+    X : array
+    size : int
+    uniforms : callable, optional
+        Gives so many random numbers, in host memory, to shuffle by. Then windows of rows come in random order, and
+        the rows of each in random order: a window fits into memory, and the order has nothing to do with how `X` is
+        stored. Without it, rows come as they are.
+
+    Yields
+    ------
+    array
+        In memory.
+
+    Examples
+    --------
+    >>> [batch.shape[0] for batch in minibatches(asarray([[0.0]] * 5, host_namespace()), 2)]
+    [2, 2, 1]
+    """
+    length = max(1, WINDOW // size) * size
+    windows = range(0, X.shape[0], length)
+    order = range(len(windows)) if uniforms is None else uniforms(len(windows)).argsort(kind="stable")
+    for position in order:
+        rows = in_memory(X[windows[position] : windows[position] + length])
+        if uniforms is not None:
+            home = array_namespace(rows)
+            rows = home.take(rows, asarray(uniforms(rows.shape[0]).argsort(kind="stable"), home), axis=0)
+        for start in range(0, rows.shape[0], size):
+            yield rows[start : start + size]

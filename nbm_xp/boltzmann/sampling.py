@@ -1,0 +1,46 @@
+"""Markov chains of a restricted Boltzmann machine, compiled: one sweep, or many in one loop.
+
+A chain starts from probabilities: a state of 0 and 1 is kept as it is by drawing from it, anything between is drawn.
+The sizes are numbers, because the streams that a draw uses follow from them: the same seed and sizes give the same
+uniforms on every library and, on Dask, for every chunking.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbm_xp import natural_bm as B
+
+from .energy import Parameters, gibbs_step
+
+__all__ = ["compile_chain", "compile_gibbs"]
+
+
+def compile_gibbs(parameters: Parameters, rows: int, rng: Any) -> Any:
+    """Compile one sweep: visible states in, new visible states out."""
+    visible = _rows(parameters, rows, "visible")
+    return B.function([visible], gibbs_step(parameters, visible, rows, rng)[0], name="gibbs")
+
+
+def compile_chain(parameters: Parameters, rows: int, n_steps: int, rng: Any) -> Any:
+    """Compile a chain of sweeps.
+
+    The compiled function takes the probabilities of the visible units to start from, and returns the last visible
+    states and the probabilities that they were drawn with.
+    """
+    start = _rows(parameters, rows, "start")
+    visible = B.random_binomial((rows, start.shape[1]), p=start, dtype=B.dtype(start), rng=rng)
+    if not n_steps:
+        return B.function([start], [visible, start], name="chain")
+
+    def sweep(state: Any, _: Any) -> list[Any]:
+        new, log_odds = gibbs_step(parameters, state, rows, rng)
+        return [new, log_odds]
+
+    (states, log_odds), updates = B.scan(sweep, outputs_info=[visible, start], n_steps=n_steps)
+    return B.function([start], [states[-1], B.sigmoid(log_odds[-1])], updates=updates, name="chain")
+
+
+def _rows(parameters: Parameters, rows: int | None, name: str) -> Any:
+    n_visible = B.get_variable_shape(parameters.weights)[1]
+    return B.placeholder(shape=(rows, n_visible), dtype=B.dtype(parameters.weights), name=name)

@@ -1,0 +1,101 @@
+"""One step of learning: contrastive divergence and its persistent form, compiled.
+
+The gradient of the mean log-likelihood is that of the free energy, averaged over the model's own states, less that
+averaged over the data. The model's states come from a short Markov chain: contrastive divergence starts it at the data
+in every step, persistent contrastive divergence (stochastic maximum likelihood) goes on where the last step ended. The
+states are held fixed, and the tape differentiates the difference of the two means.
+
+References
+----------
+G. E. Hinton, "Training products of experts by minimizing contrastive divergence", Neural Computation 14 (2002).
+T. Tieleman, "Training restricted Boltzmann machines using approximations to the likelihood gradient", ICML 2008.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nbm_xp import natural_bm as B
+
+from .energy import Parameters, draw, free_energy, gibbs_step, hidden_input, visible_input
+
+__all__ = ["Learner", "compile_step"]
+
+
+@dataclass(frozen=True)
+class Learner:
+    """What a step of learning changes, and how.
+
+    Attributes
+    ----------
+    parameters : Parameters of Variables
+    velocities : Parameters of Variables, or None
+        The decaying sums of past steps; None without momentum.
+    rate : Variable
+        The learning rate, set from outside.
+    chains : Variable of shape (chains, hidden units), or None
+        The hidden units of the persistent chains; None for contrastive divergence, which starts at the data.
+    n_gibbs : int
+        Sweeps of the chain in each step.
+    momentum, weight_decay : float
+    rng : RandomStreams
+    """
+
+    parameters: Parameters
+    velocities: Parameters | None
+    rate: Any
+    chains: Any | None
+    n_gibbs: int
+    momentum: float
+    weight_decay: float
+    rng: Any
+
+
+def compile_step(learner: Learner, rows: int) -> Any:
+    """Compile one step on a minibatch of so many rows: called with the rows, it changes the learner's Variables."""
+    parameters = learner.parameters
+    n_visible = B.get_variable_shape(parameters.weights)[1]
+    data = B.placeholder(shape=(rows, n_visible), dtype=B.dtype(parameters.weights), name="data")
+    fantasy, updates = _fantasy(learner, data, rows)
+    loss = B.mean(free_energy(parameters, data)) - B.mean(free_energy(parameters, fantasy))
+    updates += _descent(learner, B.gradients(loss, list(parameters)))
+    return B.function([data], [], updates=updates, name="contrastive_divergence")
+
+
+def _fantasy(learner: Learner, data: Any, rows: int) -> tuple[Any, list[tuple[Any, Any]]]:
+    """Visible states that the model makes up, held fixed for the gradient, and what remembers the chain."""
+    parameters, rng = learner.parameters, learner.rng
+    n_hidden, n_visible = B.get_variable_shape(parameters.weights)
+    if learner.chains is None:
+        hidden, length = draw(hidden_input(parameters, data), (rows, n_hidden), rng), rows
+    else:
+        hidden, length = learner.chains, B.get_variable_shape(learner.chains)[0]
+    visible = draw(visible_input(parameters, hidden), (length, n_visible), rng)
+    updates: list[tuple[Any, Any]] = []
+    if learner.n_gibbs > 1:
+        sweeps, moved = B.scan(
+            lambda state: gibbs_step(parameters, state, length, rng)[0],
+            outputs_info=[visible],
+            n_steps=learner.n_gibbs - 1,
+        )
+        visible, updates = sweeps[-1], list(moved.items())
+    fantasy = B.stop_gradient(visible)
+    if learner.chains is not None:
+        updates.append((learner.chains, draw(hidden_input(parameters, fantasy), (length, n_hidden), rng)))
+    return fantasy, updates
+
+
+def _descent(learner: Learner, gradients: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """New values for the parameters: down the gradient, with momentum and a pull of the weights towards 0."""
+    weights, *biases = gradients
+    if learner.weight_decay:
+        weights = weights + learner.weight_decay * learner.parameters.weights
+    steps = [-learner.rate * gradient for gradient in (weights, *biases)]
+    updates: list[tuple[Any, Any]] = []
+    if learner.velocities is not None:
+        steps = [learner.momentum * old + step for old, step in zip(learner.velocities, steps, strict=True)]
+        updates += zip(learner.velocities, steps, strict=True)
+    updates += [(old, old + step) for old, step in zip(learner.parameters, steps, strict=True)]
+    return updates

@@ -1,0 +1,174 @@
+"""What the functions do to their arguments before they work.
+
+The documented names allow what the standard does not: integers where floating point is needed, truth values in a sum,
+Python numbers alone, lists of arrays, an axis given as a list, a shape given as an array. Each is made what the
+standard takes, openly, here. An array that needs nothing of the kind pays one look-up of its dtype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from nbm_xp.namespace import (
+    array_namespace,
+    concrete_int,
+    default_namespace,
+    dtype_of,
+    floatx,
+    is_array,
+    is_bool,
+    promote,
+    to_floating,
+)
+from nbm_xp.tape import Length, is_tensor
+from nbm_xp.tape import namespace as recorded
+
+__all__ = [
+    "Array", "Axis", "Shape", "as_array", "axes", "floats", "is_truth", "is_value", "numbers", "of_floats", "of_numbers",
+    "pair", "sizes", "spread",
+]  # fmt: skip
+
+Array: TypeAlias = Any
+"""An array of a supported library or a Tensor; Python numbers stand for arrays without axes."""
+
+Axis: TypeAlias = "int | Sequence[int] | None"
+
+Shape: TypeAlias = "int | Sequence[Any] | Array"
+
+_inexact: set[Any] = set()
+_numeric: set[Any] = set()
+_namespaces: dict[type, Any] = {}
+_REAL = frozenset((int, float))
+
+
+def is_value(x: object) -> bool:
+    """Whether something is an array or a Tensor."""
+    return is_array(x) or is_tensor(x)
+
+
+def is_truth(x: object) -> bool:
+    """Whether something is an array of truth values."""
+    return is_value(x) and is_bool(x)
+
+
+def of_floats(x: Array) -> Any:
+    """The namespace of an array that is floating point already, else None: then `floats` makes it so."""
+    try:
+        return _namespaces[type(x)] if x.dtype in _inexact else None
+    except (AttributeError, KeyError):
+        return None
+
+
+def floats(x: Array) -> tuple[Any, Array]:
+    """An array with floating-point elements, after its namespace.
+
+    Integers of 8 and 16 bits and truth values become float32, wider integers float64. Python numbers and lists become
+    arrays of ``floatx``.
+    """
+    x = to_floating(x if is_value(x) else as_array(x, floatx()))
+    xp = _namespaces[type(x)] = array_namespace(x)
+    _inexact.add(x.dtype)
+    return xp, x
+
+
+def of_numbers(x: Array) -> Any:
+    """The namespace of an array of numbers, else None: then `numbers` makes it so."""
+    try:
+        return _namespaces[type(x)] if x.dtype in _numeric else None
+    except (AttributeError, KeyError):
+        return None
+
+
+def numbers(x: Array) -> tuple[Any, Array]:
+    """An array whose elements can be added up, after its namespace: truth values become int64, others stay.
+
+    Python numbers and lists become arrays.
+    """
+    x = x if is_value(x) else as_array(x)
+    xp = _namespaces[type(x)] = array_namespace(x)
+    if is_bool(x):
+        x = xp.astype(x, xp.int64)
+    _numeric.add(x.dtype)
+    return xp, x
+
+
+def pair(x: Array, y: Array) -> tuple[Any, Array, Array]:
+    """Two arguments in one dtype, after their namespace; at least one is an array, the other may stay a number."""
+    try:
+        if type(y) in _REAL:
+            if x.dtype in _inexact:
+                return _namespaces[type(x)], x, y
+        elif type(x) is type(y) and x.dtype is y.dtype:
+            return _namespaces[type(x)], x, y
+    except (AttributeError, KeyError):
+        pass
+    if isinstance(x, (list, tuple, Length)) or not (is_value(x) or is_value(y)):
+        x = as_array(x)
+    if isinstance(y, (list, tuple, Length)):
+        y = as_array(y)
+    x, y = promote(x, y)
+    return array_namespace(x, y), x, y
+
+
+def as_array(x: Any, dtype: str | None = None) -> Array:
+    """The array that a number, a length or a nested list stands for; an array as it is.
+
+    Without `dtype`, numbers become ``floatx``, int64 or bool. A list that holds arrays is stacked.
+    """
+    if is_value(x):
+        return x
+    if isinstance(x, (list, tuple)) and any(map(_holds_values, x)):
+        items = promote(*(as_array(item, dtype) for item in x))
+        return array_namespace(*items).stack(items)
+    if not isinstance(x, (bool, int, float, complex, list, tuple, Length)):
+        raise TypeError(f"expected an array, a Tensor, a number or a nested list of numbers, got {type(x).__name__}")
+    xp = recorded if isinstance(x, Length) else default_namespace()
+    return xp.asarray(x, dtype=dtype_of(xp, dtype or _dtype_of_numbers(x)))
+
+
+def _holds_values(x: Any) -> bool:
+    return any(map(_holds_values, x)) if isinstance(x, (list, tuple)) else is_value(x) or isinstance(x, Length)
+
+
+def _dtype_of_numbers(x: Any) -> str:
+    order = ("bool", "int64", floatx(), "complex128" if floatx() == "float64" else "complex64")
+    if isinstance(x, (list, tuple)):
+        return max(map(_dtype_of_numbers, x), key=order.index) if x else floatx()
+    return order[0 if isinstance(x, bool) else 1 if isinstance(x, (int, Length)) else 3 if isinstance(x, complex) else 2]
+
+
+def axes(axis: Axis) -> Any:
+    """An axis or several, as the standard takes them."""
+    return tuple(axis) if isinstance(axis, list) else axis
+
+
+def spread(y: Array, x: Array, axis: Axis, keepdims: bool) -> Array:
+    """A reduction's result with the axes of `x` again, those reduced with length 1."""
+    if keepdims:
+        return y
+    reduced = range(x.ndim) if axis is None else axis if isinstance(axis, Sequence) else (axis,)
+    places = {a % x.ndim for a in reduced}
+    shape = tuple(1 if place in places else length for place, length in enumerate(x.shape))
+    return array_namespace(y).reshape(y, shape)
+
+
+def sizes(shape: Shape) -> tuple[Any, ...]:
+    """A shape as a tuple of lengths, from a number, a sequence or an integer vector, recorded or not."""
+    if is_tensor(shape) and shape.ndim:
+        return tuple(shape[position] for position in range(int(shape.shape[0])))
+    if is_array(shape) and shape.ndim:
+        return tuple(concrete_int(shape[position]) for position in range(shape.shape[0]))
+    items = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    return tuple(_size(item) for item in items)
+
+
+def _size(item: Any) -> Any:
+    if isinstance(item, Length) or is_tensor(item):
+        return item
+    if is_array(item):
+        return concrete_int(item)
+    try:
+        return item.__index__()
+    except AttributeError:
+        raise TypeError(f"shape must hold integers, got {item!r}") from None

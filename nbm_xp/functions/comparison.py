@@ -1,0 +1,226 @@
+"""Two arrays compared, element by element: which is larger, where they are equal, and the larger of the two.
+
+Shapes are broadcast, dtypes are cast to what NumPy's promotion gives, Python numbers are weak. nan equals nothing and
+is neither larger nor smaller. Source: the array API standard 2024.12,
+https://data-apis.org/array-api/2024.12/API_specification/elementwise_functions.html.
+"""
+
+from __future__ import annotations
+
+from nbm_xp.namespace import array_namespace
+
+from ._arguments import Array, as_array, floats, pair
+
+__all__ = [
+    "allclose", "equal", "greater", "greater_equal", "less", "less_equal", "maximum", "minimum", "not_equal",
+]  # fmt: skip
+
+
+def maximum(x: Array, y: Array) -> Array:
+    """The larger of two, element by element; nan where either is nan.
+
+    Parameters
+    ----------
+    x, y : array or number
+        What to compare.
+
+    Returns
+    -------
+    array
+        Where both are equal, each gets half of the gradient.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> maximum(np.asarray([-1.0, 2.0]), 0)
+    array([0., 2.])
+    """
+    xp, x, y = pair(x, y)
+    return xp.maximum(x, y)
+
+
+def minimum(x: Array, y: Array) -> Array:
+    """The smaller of two, element by element; nan where either is nan.
+
+    Parameters
+    ----------
+    x, y : array or number
+        What to compare.
+
+    Returns
+    -------
+    array
+        Where both are equal, each gets half of the gradient.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> minimum(np.asarray([-1.0, 2.0]), 0)
+    array([-1.,  0.])
+    """
+    xp, x, y = pair(x, y)
+    return xp.minimum(x, y)
+
+
+def equal(x: Array, y: Array) -> Array:
+    """Where two are equal; nan equals nothing.
+
+    Parameters
+    ----------
+    x, y : array or number
+        What to compare.
+
+    Returns
+    -------
+    array of bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> equal(np.asarray([1, 2]), 2)
+    array([False,  True])
+    """
+    xp, x, y = pair(x, y)
+    return xp.equal(x, y)
+
+
+def not_equal(x: Array, y: Array) -> Array:
+    """Where two differ; nan differs from everything.
+
+    Parameters
+    ----------
+    x, y : array or number
+        What to compare.
+
+    Returns
+    -------
+    array of bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> not_equal(np.asarray([1, 2]), 2)
+    array([ True, False])
+    """
+    xp, x, y = pair(x, y)
+    return xp.not_equal(x, y)
+
+
+def greater(x: Array, y: Array) -> Array:
+    """Where the first is larger.
+
+    Parameters
+    ----------
+    x, y : array or number
+        What to compare.
+
+    Returns
+    -------
+    array of bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> greater(np.asarray([1, 2, 3]), 2)
+    array([False, False,  True])
+    """
+    xp, x, y = pair(x, y)
+    return xp.greater(x, y)
+
+
+def greater_equal(x: Array, y: Array) -> Array:
+    """Where the first is larger or both are equal.
+
+    Parameters
+    ----------
+    x, y : array or number
+        What to compare.
+
+    Returns
+    -------
+    array of bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> greater_equal(np.asarray([1, 2, 3]), 2)
+    array([False,  True,  True])
+    """
+    xp, x, y = pair(x, y)
+    return xp.greater_equal(x, y)
+
+
+def less(x: Array, y: Array) -> Array:
+    """Where the first is smaller.
+
+    Parameters
+    ----------
+    x, y : array or number
+        What to compare.
+
+    Returns
+    -------
+    array of bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> less(np.asarray([1, 2, 3]), 2)
+    array([ True, False, False])
+    """
+    xp, x, y = pair(x, y)
+    return xp.less(x, y)
+
+
+def less_equal(x: Array, y: Array) -> Array:
+    """Where the first is smaller or both are equal.
+
+    Parameters
+    ----------
+    x, y : array or number
+        What to compare.
+
+    Returns
+    -------
+    array of bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> less_equal(np.asarray([1, 2, 3]), 2)
+    array([ True,  True, False])
+    """
+    xp, x, y = pair(x, y)
+    return xp.less_equal(x, y)
+
+
+def allclose(x: Array, y: Array, rtol: float = 1e-05, atol: float = 1e-08) -> Array:
+    """Whether all elements of two arrays are equal within a tolerance.
+
+    Parameters
+    ----------
+    x, y : array or number
+        What to compare; shapes are broadcast.
+    rtol : float
+        Tolerance relative to ``|y|``.
+    atol : float
+        Absolute tolerance, added.
+
+    Returns
+    -------
+    array of bool
+        Without axes. Infinities are close to themselves, nan is close to nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bool(allclose(np.asarray([1.0, np.inf]), np.asarray([1.0 + 1e-9, np.inf])))
+    True
+    """
+    _, x, y = pair(as_array(x), as_array(y))
+    xp, x = floats(x)
+    xp, y = floats(y)
+    finite = xp.isfinite(y)
+    centre = xp.where(finite, y, 0.0)
+    near = xp.abs(x - centre) <= atol + rtol * xp.abs(centre)
+    return xp.all(xp.where(finite, near, x == y))

@@ -1,0 +1,298 @@
+"""Where arrays and Tensors come from: variables, placeholders, ranges, and arrays like another.
+
+Without arrays to tell the library, it is the default one (`nbm_xp.set_backend`); without a dtype, it is ``floatx``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nbm_xp import tape
+from nbm_xp.namespace import array_namespace, default_namespace, dtype_of, floatx, is_array
+
+from ._arguments import Array, Shape, as_array, is_value, sizes
+
+__all__ = ["arange", "eye", "ones", "ones_like", "placeholder", "variable", "zeros", "zeros_like"]
+
+
+def variable(value: Any, dtype: Any = None, name: str | None = None) -> tape.Variable:
+    """A Tensor that holds an array, which can be read, set and updated.
+
+    Parameters
+    ----------
+    value : array, Tensor, number or nested list
+        Its first value; an array is copied and stays in its library, a Tensor is evaluated.
+    dtype : str, optional
+        Its dtype, ``floatx`` by default, whatever `value` has.
+    name : str, optional
+        A name, for people and for saved weights.
+
+    Returns
+    -------
+    Variable
+
+    Raises
+    ------
+    TypeError
+        If there is no such dtype.
+    ValueError
+        If `value` is no array of numbers.
+
+    Examples
+    --------
+    >>> w = variable([[1, 2.5]], name="w")
+    >>> w.get_value()
+    array([[1. , 2.5]], dtype=float32)
+    """
+    return tape.Variable(value, dtype=floatx() if dtype is None else dtype, name=name)
+
+
+def placeholder(
+    shape: Sequence[int | None] | None = None,
+    ndim: int | None = None,
+    dtype: Any = None,
+    sparse: bool = False,
+    name: str | None = None,
+    *,
+    checked: bool = False,
+) -> tape.Tensor:
+    """An input of a recorded computation, to be given an array when it runs.
+
+    Parameters
+    ----------
+    shape : sequence of int or None, optional
+        Its lengths, None for unknown ones.
+    ndim : int, optional
+        The number of its axes, where no `shape` is given.
+    dtype : str, optional
+        Its dtype, ``floatx`` by default.
+    sparse : bool
+        Sparse inputs are not supported: only False is taken.
+    name : str, optional
+        A name for people.
+    checked : bool
+        Whether `shape` is a promise that arguments are held to. Otherwise only its length counts.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ValueError
+        If neither `shape` nor `ndim` is given.
+    NotImplementedError
+        If `sparse` is true.
+
+    Examples
+    --------
+    >>> x = placeholder(shape=(None, 3))
+    >>> x.ndim, x.dtype == "float32"
+    (2, True)
+    """
+    if sparse:
+        raise NotImplementedError("sparse placeholders are not supported: hand over a dense array")
+    if shape is None and ndim is None:
+        raise ValueError("placeholder needs a shape or ndim")
+    return tape.placeholder(shape, ndim, floatx() if dtype is None else dtype, name, checked=checked)
+
+
+def zeros(shape: Shape, dtype: Any = None, name: str | None = None) -> Any:
+    """A variable of zeros.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Its lengths. With an unknown length of a Tensor among them, the result is a Tensor instead.
+    dtype : str, optional
+        Its dtype, ``floatx`` by default.
+    name : str, optional
+        Its name.
+
+    Returns
+    -------
+    Variable
+
+    Raises
+    ------
+    ValueError
+        If a length is negative.
+
+    Examples
+    --------
+    >>> zeros((2, 2)).get_value()
+    array([[0., 0.],
+           [0., 0.]], dtype=float32)
+    """
+    return _filled("zeros", shape, dtype, name)
+
+
+def ones(shape: Shape, dtype: Any = None, name: str | None = None) -> Any:
+    """A variable of ones.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Its lengths. With an unknown length of a Tensor among them, the result is a Tensor instead.
+    dtype : str, optional
+        Its dtype, ``floatx`` by default.
+    name : str, optional
+        Its name.
+
+    Returns
+    -------
+    Variable
+
+    Raises
+    ------
+    ValueError
+        If a length is negative.
+
+    Examples
+    --------
+    >>> ones(3, dtype="int32").get_value()
+    array([1, 1, 1], dtype=int32)
+    """
+    return _filled("ones", shape, dtype, name)
+
+
+def _filled(kind: str, shape: Shape, dtype: Any, name: str | None) -> Any:
+    dtype = floatx() if dtype is None else dtype
+    lengths = sizes(shape)
+    if all(isinstance(length, int) for length in lengths):
+        if any(length < 0 for length in lengths):
+            raise ValueError(f"shape must hold lengths of 0 or more, got {shape}")
+        xp = default_namespace()
+        return tape.Variable(getattr(xp, kind)(lengths, dtype=dtype_of(xp, dtype)), name=name)
+    return _named(getattr(tape.namespace, kind)(lengths, dtype=dtype_of(tape.namespace, dtype)), name)
+
+
+def _named(x: Array, name: str | None) -> Array:
+    if name is not None and tape.is_tensor(x):
+        x.name = name
+    return x
+
+
+def eye(size: int, dtype: Any = None, name: str | None = None) -> tape.Variable:
+    """A variable with an identity matrix.
+
+    Parameters
+    ----------
+    size : int
+        The number of rows and columns.
+    dtype : str, optional
+        Its dtype, ``floatx`` by default.
+    name : str, optional
+        Its name.
+
+    Returns
+    -------
+    Variable
+
+    Raises
+    ------
+    TypeError
+        If `size` is no integer.
+    ValueError
+        If it is negative.
+
+    Examples
+    --------
+    >>> eye(2).get_value()
+    array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
+    (length,) = sizes(size) if not isinstance(size, (tuple, list)) else (None,)
+    if not isinstance(length, int):
+        raise TypeError(f"size must be an integer, got {size!r}")
+    if length < 0:
+        raise ValueError(f"size must be 0 or more, got {size}")
+    xp = default_namespace()
+    matrix = xp.eye(length, dtype=dtype_of(xp, floatx() if dtype is None else dtype))
+    return tape.Variable(matrix, name=name)
+
+
+def zeros_like(x: Array, dtype: Any = None, name: str | None = None) -> Array:
+    """Zeros in the shape of another array.
+
+    Parameters
+    ----------
+    x : array
+        The other array.
+    dtype : str, optional
+        The dtype, by default that of `x`.
+    name : str, optional
+        A name, if the result is a Tensor.
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> zeros_like(np.ones(2), dtype="int32")
+    array([0, 0], dtype=int32)
+    """
+    x = x if is_value(x) else as_array(x)
+    xp = array_namespace(x)
+    return _named(xp.zeros_like(x, dtype=None if dtype is None else dtype_of(xp, dtype)), name)
+
+
+def ones_like(x: Array, dtype: Any = None, name: str | None = None) -> Array:
+    """Ones in the shape of another array.
+
+    Parameters
+    ----------
+    x : array
+        The other array.
+    dtype : str, optional
+        The dtype, by default that of `x`.
+    name : str, optional
+        A name, if the result is a Tensor.
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ones_like(np.zeros(2), dtype="int32")
+    array([1, 1], dtype=int32)
+    """
+    x = x if is_value(x) else as_array(x)
+    xp = array_namespace(x)
+    return _named(xp.ones_like(x, dtype=None if dtype is None else dtype_of(xp, dtype)), name)
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = "int32") -> Array:
+    """Evenly spaced numbers.
+
+    Parameters
+    ----------
+    start : number or integer Tensor
+        The first number; where no `stop` is given, it is the stop, and the first number is 0.
+    stop : number or integer Tensor, optional
+        Where to end, itself not included.
+    step : number or integer Tensor
+        The distance from one to the next.
+    dtype : str
+        The dtype of the result.
+
+    Returns
+    -------
+    array
+        With one axis, in the default library; a Tensor where an argument is one.
+
+    Examples
+    --------
+    >>> arange(2, 6), arange(0.0, 1.0, 0.5, dtype="float32")
+    (array([2, 3, 4, 5], dtype=int32), array([0. , 0.5], dtype=float32))
+    """
+    if stop is None:
+        start, stop = 0, start
+    given = [value for value in (start, stop, step) if tape.is_tensor(value) or isinstance(value, tape.Length)]
+    xp = tape.namespace if given else array_namespace(*(value for value in (start, stop, step) if is_array(value)))
+    return xp.arange(start, stop, step, dtype=dtype_of(xp, dtype))

@@ -1,0 +1,333 @@
+"""Element by element: arithmetic and rounding.
+
+The result has the broadcast shape of the arguments. Of integers, functions whose values lie between the integers give
+floating point (float32 for 8 and 16 bits and truth values, else float64); the others keep the dtype. Arguments of
+different dtypes are cast to what NumPy's promotion gives; Python numbers are weak. Source: the array API standard
+2024.12, https://data-apis.org/array-api/2024.12/API_specification/elementwise_functions.html.
+"""
+
+from __future__ import annotations
+
+from nbm_xp.namespace import array_namespace, promote
+from nbm_xp.tape import composite, same_as_first
+from nbm_xp.tape import namespace as recorded
+
+from ._arguments import Array, as_array, floats, is_truth, is_value, numbers, of_floats, of_numbers, pair
+
+__all__ = ["abs", "clip", "cos", "exp", "log", "pow", "round", "sign", "sin", "sqrt", "square"]
+
+
+def abs(x: Array) -> Array:
+    """Absolute value.
+
+    Parameters
+    ----------
+    x : array
+        Elements of any dtype; the result has the same.
+
+    Returns
+    -------
+    array
+        ``|x|``. Its gradient at 0 is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> abs(np.asarray([-1.5, 2.0]))
+    array([1.5, 2. ])
+    """
+    xp = of_numbers(x)
+    if xp is None:
+        if is_truth(x):
+            return x
+        xp, x = numbers(x)
+    return xp.abs(x)
+
+
+def exp(x: Array) -> Array:
+    """Exponential.
+
+    Parameters
+    ----------
+    x : array
+        Integers become floating point.
+
+    Returns
+    -------
+    array
+        e to the power of each element.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> exp(np.asarray([0, 1])).dtype
+    dtype('float64')
+    """
+    xp = of_floats(x)
+    if xp is None:
+        xp, x = floats(x)
+    return xp.exp(x)
+
+
+def log(x: Array) -> Array:
+    """Natural logarithm: -inf of 0, nan of negative elements.
+
+    Parameters
+    ----------
+    x : array
+        Integers become floating point.
+
+    Returns
+    -------
+    array
+        The power of e that gives each element. Recorded, ``log(1 + exp(x))`` is computed as the stable `softplus`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> log(np.asarray([1.0, np.e]))
+    array([0., 1.])
+    """
+    xp = of_floats(x)
+    if xp is None:
+        xp, x = floats(x)
+    return xp.log(x)
+
+
+def sin(x: Array) -> Array:
+    """Sine of an angle in radians.
+
+    Parameters
+    ----------
+    x : array
+        Integers become floating point.
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sin(np.asarray([0.0, np.pi / 2]))
+    array([0., 1.])
+    """
+    xp = of_floats(x)
+    if xp is None:
+        xp, x = floats(x)
+    return xp.sin(x)
+
+
+def cos(x: Array) -> Array:
+    """Cosine of an angle in radians.
+
+    Parameters
+    ----------
+    x : array
+        Integers become floating point.
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cos(np.asarray([0.0, np.pi]))
+    array([ 1., -1.])
+    """
+    xp = of_floats(x)
+    if xp is None:
+        xp, x = floats(x)
+    return xp.cos(x)
+
+
+def sqrt(x: Array) -> Array:
+    """Square root of what is not negative; negative elements count as 0.
+
+    Parameters
+    ----------
+    x : array
+        Integers become floating point.
+
+    Returns
+    -------
+    array
+        ``sqrt(max(x, 0))``. Its gradient is 0 wherever `x` is 0 or less, where the slope from the right would be
+        infinite, so that the gradient of a norm is defined at 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sqrt(np.asarray([4.0, 0.0, -1.0]))
+    array([2., 0., 0.])
+    """
+    xp = of_floats(x)
+    if xp is None:
+        xp, x = floats(x)
+    return _root(x) if xp is recorded else xp.sqrt(xp.maximum(x, 0.0))
+
+
+def _root_gradient(g: Array, out: Array, x: Array) -> Array:
+    xp = array_namespace(g)
+    positive = out > 0
+    return xp.where(positive, g * 0.5 / xp.where(positive, out, 1.0), 0.0)
+
+
+@composite(gradient=_root_gradient, infer=same_as_first, name="root_of_positive_part")
+def _root(x: Array) -> Array:
+    xp = array_namespace(x)
+    return xp.sqrt(xp.maximum(x, 0.0))
+
+
+def square(x: Array) -> Array:
+    """Square.
+
+    Parameters
+    ----------
+    x : array
+        Elements of any dtype; the result has the same, and wraps where it does not hold the square.
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> square(np.asarray([3, -4]))
+    array([ 9, 16])
+    """
+    xp = of_numbers(x)
+    if xp is None:
+        if is_truth(x):
+            return x
+        xp, x = numbers(x)
+    return xp.square(x)
+
+
+def sign(x: Array) -> Array:
+    """-1, 0 or 1 as each element is negative, zero or positive; nan of nan.
+
+    Parameters
+    ----------
+    x : array
+        Elements of any dtype; the result has the same.
+
+    Returns
+    -------
+    array
+        Its gradient is 0 everywhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sign(np.asarray([-2.5, 0.0, 7.0]))
+    array([-1.,  0.,  1.])
+    """
+    xp = of_numbers(x)
+    if xp is None:
+        if is_truth(x):
+            return x
+        xp, x = numbers(x)
+    return xp.sign(x)
+
+
+def round(x: Array) -> Array:
+    """The nearest integer, halves to the even one.
+
+    Parameters
+    ----------
+    x : array
+        Elements of any dtype; the result has the same.
+
+    Returns
+    -------
+    array
+        Its gradient is 0 everywhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(np.asarray([0.5, 1.5, 2.5]))
+    array([0., 2., 2.])
+    """
+    xp = of_numbers(x)
+    if xp is None:
+        if is_truth(x):
+            return x
+        xp, x = numbers(x)
+    return xp.round(x)
+
+
+def pow(x: Array, a: Array) -> Array:
+    """Power, element by element.
+
+    Parameters
+    ----------
+    x : array or number
+        The base.
+    a : array or number
+        The exponent.
+
+    Returns
+    -------
+    array
+        ``x ** a``. An integer base with a fractional exponent gives floating point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pow(np.asarray([1, 2, 3]), 2)
+    array([1, 4, 9])
+    >>> pow(0.5, np.asarray([1.0, 2.0]))
+    array([0.5 , 0.25])
+    """
+    xp, x, a = pair(x, a)
+    return xp.pow(x, a)
+
+
+def clip(x: Array, min_value: Array | None, max_value: Array | None) -> Array:
+    """Limit elements to an interval.
+
+    Parameters
+    ----------
+    x : array
+        What to limit.
+    min_value, max_value : number or array or None
+        The interval, bounds included; None is an infinite bound, and as infinity is no integer, integers then become
+        floating point. Where `max_value` is below `min_value`, the result is `min_value`.
+
+    Returns
+    -------
+    array
+        The gradient passes inside the interval and at its bounds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> clip(np.asarray([-2.0, 0.5, 9.0]), 0, 1)
+    array([0. , 0.5, 1. ])
+    """
+    xp = of_floats(x)
+    if xp is None or xp is recorded or type(min_value) not in _REAL or type(max_value) not in _REAL:
+        return _clip(x, min_value, max_value)
+    return xp.minimum(xp.maximum(x, min_value), max_value if min_value <= max_value else min_value)
+
+
+_REAL = frozenset((int, float))
+
+
+def _clip(x: Array, low: Array | None, high: Array | None) -> Array:
+    """The same for bounds that are arrays, missing or wider than `x`, and recorded."""
+    if low is None or high is None:
+        x = floats(x)[1]
+    x, low, high = promote(x if is_value(x) else as_array(x), low, high)
+    xp = array_namespace(x, low, high)
+    if low is not None and high is not None:
+        high = xp.maximum(low, high) if is_value(low) or is_value(high) else low if high < low else high
+    if xp is recorded:
+        return xp.clip(x, low, high)
+    if low is not None:
+        x = xp.maximum(x, low)
+    return x if high is None else xp.minimum(x, high)

@@ -1,0 +1,240 @@
+"""The largest and smallest of many elements, where they are, and whether any or all are true.
+
+`axis` is None for all axes, a number, or several in a tuple or list; `keepdims` keeps the reduced axes with length 1.
+Dtypes are kept. What gradient flows to elements that tie is a parameter: equal shares, or, as in Theano, the whole to
+each. Source: the array API standard 2024.12,
+https://data-apis.org/array-api/2024.12/API_specification/statistical_functions.html.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from nbm_xp.namespace import array_namespace
+from nbm_xp.tape import composite
+from nbm_xp.tape import namespace as recorded
+
+from ._arguments import Array, Axis, as_array, axes, is_truth, numbers, of_numbers, spread
+
+__all__ = ["Ties", "all", "any", "argmax", "argmin", "max", "min"]
+
+Ties: TypeAlias = Literal["share", "whole"]
+
+_SEVERAL = frozenset((list, tuple))
+
+
+def max(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "share") -> Array:
+    """Largest of the elements; nan if one is nan.
+
+    Parameters
+    ----------
+    x : array
+        What to compare; there must be an element.
+    axis : int or sequence of int, optional
+        The axes to reduce, by default all.
+    keepdims : bool
+        Whether reduced axes stay, with length 1.
+    ties : {"share", "whole"}
+        The gradient of elements that are equally large: shared equally among them, or the whole of it to each.
+
+    Returns
+    -------
+    array
+        The dtype is kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> max(np.asarray([[1, 5], [7, 2]]), axis=1)
+    array([5, 7])
+    """
+    xp = of_numbers(x)
+    if xp is None:
+        if is_truth(x):
+            return any(x, axis, keepdims)
+        xp, x = numbers(x)
+    if xp is recorded and ties == "whole":
+        return _max_whole(x, axis=axes(axis), keepdims=keepdims)
+    if keepdims:
+        return xp.max(x, axis=axes(axis), keepdims=True)
+    return xp.max(x) if axis is None else xp.max(x, axis=axes(axis))
+
+
+def min(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "share") -> Array:
+    """Smallest of the elements; nan if one is nan.
+
+    Parameters
+    ----------
+    x : array
+        What to compare; there must be an element.
+    axis : int or sequence of int, optional
+        The axes to reduce, by default all.
+    keepdims : bool
+        Whether reduced axes stay, with length 1.
+    ties : {"share", "whole"}
+        The gradient of elements that are equally small: shared equally among them, or the whole of it to each.
+
+    Returns
+    -------
+    array
+        The dtype is kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> min(np.asarray([[1, 5], [7, 2]]), axis=1)
+    array([1, 2])
+    """
+    xp = of_numbers(x)
+    if xp is None:
+        if is_truth(x):
+            return all(x, axis, keepdims)
+        xp, x = numbers(x)
+    if xp is recorded and ties == "whole":
+        return _min_whole(x, axis=axes(axis), keepdims=keepdims)
+    if keepdims:
+        return xp.min(x, axis=axes(axis), keepdims=True)
+    return xp.min(x) if axis is None else xp.min(x, axis=axes(axis))
+
+
+def _to_every_tie(g: Array, out: Array, x: Array, *, axis: Axis, keepdims: bool) -> Array:
+    xp = array_namespace(g)
+    return xp.where(x == spread(out, x, axis, keepdims), spread(g, x, axis, keepdims), 0.0)
+
+
+@composite(gradient=_to_every_tie)
+def _max_whole(x: Array, *, axis: Axis, keepdims: bool) -> Array:
+    return array_namespace(x).max(x, axis=axis, keepdims=keepdims)
+
+
+@composite(gradient=_to_every_tie)
+def _min_whole(x: Array, *, axis: Axis, keepdims: bool) -> Array:
+    return array_namespace(x).min(x, axis=axis, keepdims=keepdims)
+
+
+def any(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Whether an element is true; of nothing, it is false.
+
+    Parameters
+    ----------
+    x : array or list of arrays
+        Elements that are not 0 are true, nan too.
+    axis : int or sequence of int, optional
+        The axes to reduce, by default all.
+    keepdims : bool
+        Whether reduced axes stay, with length 1.
+
+    Returns
+    -------
+    array of bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> any(np.asarray([[0, 1], [0, 0]]), axis=1)
+    array([ True, False])
+    """
+    if x.__class__ in _SEVERAL:
+        x = as_array(x)
+    xp = array_namespace(x)
+    if keepdims:
+        return xp.any(x, axis=axes(axis), keepdims=True)
+    return xp.any(x) if axis is None else xp.any(x, axis=axes(axis))
+
+
+def all(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Whether every element is true; of nothing, it is true.
+
+    Parameters
+    ----------
+    x : array or list of arrays
+        Elements that are not 0 are true, nan too.
+    axis : int or sequence of int, optional
+        The axes to reduce, by default all.
+    keepdims : bool
+        Whether reduced axes stay, with length 1.
+
+    Returns
+    -------
+    array of bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> all(np.asarray([[2, 1], [0, 1]]), axis=1)
+    array([ True, False])
+    """
+    if x.__class__ in _SEVERAL:
+        x = as_array(x)
+    xp = array_namespace(x)
+    if keepdims:
+        return xp.all(x, axis=axes(axis), keepdims=True)
+    return xp.all(x) if axis is None else xp.all(x, axis=axes(axis))
+
+
+def argmax(x: Array, axis: Axis = -1) -> Array:
+    """Where the largest element is; the first of several.
+
+    Parameters
+    ----------
+    x : array
+        What to compare; there must be an element.
+    axis : int or sequence of int or None
+        The axis to look along; of several, or all for None, the index is that into them flattened.
+
+    Returns
+    -------
+    array of int64
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> argmax(np.asarray([[1, 5], [7, 2]]))
+    array([1, 0])
+    """
+    xp = of_numbers(x)
+    if xp is None:
+        xp, x = numbers(x)
+    if axis.__class__ in _SEVERAL:
+        x, axis = _flattened_last(x, axis), -1
+    return xp.argmax(x, axis=axis)
+
+
+def argmin(x: Array, axis: Axis = -1) -> Array:
+    """Where the smallest element is; the first of several.
+
+    Parameters
+    ----------
+    x : array
+        What to compare; there must be an element.
+    axis : int or sequence of int or None
+        The axis to look along; of several, or all for None, the index is that into them flattened.
+
+    Returns
+    -------
+    array of int64
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> argmin(np.asarray([[1, 5], [7, 2]]))
+    array([0, 1])
+    """
+    xp = of_numbers(x)
+    if xp is None:
+        xp, x = numbers(x)
+    if axis.__class__ in _SEVERAL:
+        x, axis = _flattened_last(x, axis), -1
+    return xp.argmin(x, axis=axis)
+
+
+def _flattened_last(x: Array, axis: Sequence[int]) -> Array:
+    """The array with several axes flattened into one, the last."""
+    xp = array_namespace(x)
+    moved = sorted({operator.index(a) + (x.ndim if a < 0 else 0) for a in axis})
+    kept = [a for a in range(x.ndim) if a not in moved]
+    if len(kept) + len(axis) != x.ndim:
+        raise ValueError(f"axis must name axes of an array of {x.ndim} axes once each, got {tuple(axis)}")
+    return xp.reshape(xp.permute_dims(x, (*kept, *moved)), (*(x.shape[a] for a in kept), -1))

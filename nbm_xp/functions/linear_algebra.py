@@ -1,0 +1,195 @@
+"""Products, diagonals, decompositions and equations of matrices.
+
+Arguments of different dtypes are cast to what NumPy's promotion gives; decompositions make integers floating point.
+Source: the array API standard 2024.12, https://data-apis.org/array-api/2024.12/extensions/linear_algebra_functions.html.
+"""
+
+from __future__ import annotations
+
+from nbm_xp.namespace import array_namespace, promote
+
+from ._arguments import Array, as_array, floats, is_value, pair
+
+__all__ = ["diag", "dot", "fill_diagonal", "solve", "svd"]
+
+
+def dot(x: Array, y: Array) -> Array:
+    """Sum of products over the last axis of one array and the last but one of another.
+
+    Parameters
+    ----------
+    x : array
+        A number, vector, matrix or array of more axes.
+    y : array
+        Likewise; of a vector, its only axis is summed over.
+
+    Returns
+    -------
+    array
+        The matrix product of matrices, the inner product of vectors, the plain product where one has no axes.
+
+    Raises
+    ------
+    ValueError
+        If the lengths of the axes to sum over differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dot(np.asarray([[1, 2], [3, 4]]), np.asarray([1, 1]))
+    array([3, 7])
+    """
+    x, y = pair(x, y)
+    xp = array_namespace(x, y)
+    rows, columns = getattr(x, "ndim", 0), getattr(y, "ndim", 0)
+    if not rows or not columns:
+        return xp.multiply(x, y)
+    if columns < 3 or rows == 1:
+        return xp.matmul(x, y)
+    return xp.tensordot(x, y, axes=((rows - 1,), (columns - 2,)))
+
+
+def diag(x: Array) -> Array:
+    """The diagonal of a matrix, or the square matrix with a vector on its diagonal.
+
+    Parameters
+    ----------
+    x : array
+        A matrix (of several, each one's diagonal), or a vector.
+
+    Returns
+    -------
+    array
+
+    Raises
+    ------
+    ValueError
+        If `x` has no axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> diag(np.asarray([[1, 2], [3, 4]])), diag(np.asarray([5, 6]))
+    (array([1, 4]), array([[5, 0],
+           [0, 6]]))
+    """
+    if not x.ndim:
+        raise ValueError("x must be a vector or a matrix, got an array without axes")
+    xp = array_namespace(x)
+    if x.ndim > 1:
+        return xp.linalg.diagonal(x)
+    return xp.where(_on_diagonal(xp, x.shape[0]), x, xp.zeros_like(x))
+
+
+def _on_diagonal(xp: Array, length: int) -> Array:
+    """True on the diagonal of a square matrix."""
+    place = xp.arange(length)
+    return xp.expand_dims(place, axis=1) == place
+
+
+def fill_diagonal(x: Array, val: Array) -> Array:
+    """A square matrix with another diagonal.
+
+    Parameters
+    ----------
+    x : array
+        A square matrix.
+    val : array or number
+        The new diagonal, or one value for all of it.
+
+    Returns
+    -------
+    array
+        A new matrix; `x` is left as it is.
+
+    Raises
+    ------
+    ValueError
+        If `x` is not square, or `val` does not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fill_diagonal(np.ones((2, 2)), np.asarray([5.0, 6.0]))
+    array([[5., 1.],
+           [1., 6.]])
+    """
+    if x.ndim != 2 or _differ(*x.shape):
+        raise ValueError(f"x must be a square matrix, got shape {tuple(x.shape)}")
+    if is_value(val) and (val.ndim > 1 or (val.ndim == 1 and _differ(val.shape[0], 1) and _differ(*val.shape, x.shape[0]))):
+        raise ValueError(f"val must be one value or {x.shape[0]} of them, got shape {tuple(val.shape)}")
+    x, val = promote(x, val)
+    xp = array_namespace(x, val)
+    return xp.where(_on_diagonal(xp, x.shape[0]), val, x)
+
+
+def _differ(a: int, b: int) -> bool:
+    """Whether two lengths are known to be different."""
+    return isinstance(a, int) and isinstance(b, int) and a != b
+
+
+def solve(a: Array, b: Array) -> Array:
+    """The x for which ``a x = b``.
+
+    Parameters
+    ----------
+    a : array
+        A square matrix.
+    b : array
+        A vector, or a matrix of columns.
+
+    Returns
+    -------
+    array
+        Of the shape of `b`.
+
+    Raises
+    ------
+    ValueError
+        If `a` is not square, `b` does not fit, or (in libraries that look) `a` is singular.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> solve(np.asarray([[2.0, 0.0], [0.0, 4.0]]), np.asarray([2.0, 2.0]))
+    array([1. , 0.5])
+    """
+    a, b = map(floats, pair(as_array(a), as_array(b)))
+    if a.ndim < 2 or _differ(*a.shape[-2:]):
+        raise ValueError(f"a must be a square matrix, got shape {tuple(a.shape)}")
+    if not b.ndim or _differ(b.shape[-1 if b.ndim == 1 else -2], a.shape[-1]):
+        raise ValueError(f"b must have {a.shape[-1]} rows as a has, got shape {tuple(b.shape)}")
+    return array_namespace(a, b).linalg.solve(a, b)
+
+
+def svd(x: Array) -> tuple[Array, Array, Array]:
+    """Singular value decomposition of a matrix.
+
+    Parameters
+    ----------
+    x : array
+        A matrix of shape (m, n).
+
+    Returns
+    -------
+    tuple of array
+        U of shape (m, m), the singular values in descending order, and the transpose of V of shape (n, n), so that
+        ``x`` is ``U[:, :k] @ diag(S) @ VT[:k]`` for k singular values. The signs of the vectors are the library's.
+
+    Raises
+    ------
+    ValueError
+        If `x` is no matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> u, s, vt = svd(np.asarray([[0.0, 2.0], [1.0, 0.0]]))
+    >>> s
+    array([2., 1.])
+    """
+    x = floats(x)
+    if x.ndim != 2:
+        raise ValueError(f"x must be a matrix, got an array of {x.ndim} axes")
+    u, s, vt = array_namespace(x).linalg.svd(x, full_matrices=True)
+    return u, s, vt

@@ -1,0 +1,251 @@
+"""Many elements to one: sums, products, means and deviations; partial sums and products.
+
+`axis` is None for all axes, a number, or several in a tuple or list; `keepdims` keeps the reduced axes with length 1.
+Integers add up as int64 (unsigned ones as uint64) and average to ``floatx``; their variance is float64. The mean of
+nothing is nan, its sum 0, its product 1. Source: the array API standard 2024.12,
+https://data-apis.org/array-api/2024.12/API_specification/statistical_functions.html.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbm_xp.namespace import array_namespace, dtype_of, floatx
+from nbm_xp.tape import namespace as recorded
+
+from ._arguments import Array, Axis, axes, floats, numbers, of_floats, of_numbers
+
+__all__ = ["cumprod", "cumsum", "mean", "prod", "std", "sum", "var"]
+
+
+def sum(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Sum of the elements.
+
+    Parameters
+    ----------
+    x : array
+        What to add up; truth values count as 0 and 1.
+    axis : int or sequence of int, optional
+        The axes to reduce, by default all.
+    keepdims : bool
+        Whether reduced axes stay, with length 1.
+
+    Returns
+    -------
+    array
+        Floating dtypes are kept; integers give int64 or uint64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sum(np.asarray([[1, 2], [3, 4]]), axis=0)
+    array([4, 6])
+    """
+    xp = of_numbers(x)
+    if xp is None:
+        xp, x = numbers(x)
+    if keepdims:
+        return xp.sum(x, axis=axes(axis), keepdims=True)
+    return xp.sum(x) if axis is None else xp.sum(x, axis=axes(axis))
+
+
+def prod(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Product of the elements.
+
+    Parameters
+    ----------
+    x : array
+        What to multiply.
+    axis : int or sequence of int, optional
+        The axes to reduce, by default all.
+    keepdims : bool
+        Whether reduced axes stay, with length 1.
+
+    Returns
+    -------
+    array
+        Floating dtypes are kept; integers give int64 or uint64. The gradient is right where elements are 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> prod(np.asarray([[1, 2], [3, 4]]), axis=1, keepdims=True)
+    array([[ 2],
+           [12]])
+    """
+    xp = of_numbers(x)
+    if xp is None:
+        xp, x = numbers(x)
+    if keepdims:
+        return xp.prod(x, axis=axes(axis), keepdims=True)
+    return xp.prod(x) if axis is None else xp.prod(x, axis=axes(axis))
+
+
+def mean(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Arithmetic mean of the elements.
+
+    Parameters
+    ----------
+    x : array
+        What to average.
+    axis : int or sequence of int, optional
+        The axes to reduce, by default all.
+    keepdims : bool
+        Whether reduced axes stay, with length 1.
+
+    Returns
+    -------
+    array
+        Floating dtypes are kept; integers and truth values give ``floatx``. The mean of nothing is nan.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mean(np.asarray([1, 2, 4, 5])), mean(np.ones((0, 2)), axis=0)
+    (np.float32(3.0), array([nan, nan]))
+    """
+    xp = of_floats(x)
+    if xp is None:
+        xp, y = floats(x)
+        x = y if y is x else xp.astype(y, dtype_of(xp, floatx()))
+    if 0 in x.shape:
+        return _of_nothing(x, axis, keepdims)
+    if keepdims:
+        return xp.mean(x, axis=axes(axis), keepdims=True)
+    return xp.mean(x) if axis is None else xp.mean(x, axis=axes(axis))
+
+
+def _of_nothing(x: Array, axis: Axis, keepdims: bool) -> Array:
+    """What the mean of an array without elements is: nan wherever the result has elements."""
+    xp = array_namespace(x)
+    zero = xp.sum(x, axis=axes(axis), keepdims=keepdims)
+    return zero + xp.nan
+
+
+def var(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Variance of the elements: the mean squared deviation from their mean.
+
+    Parameters
+    ----------
+    x : array
+        The elements.
+    axis : int or sequence of int, optional
+        The axes to reduce, by default all.
+    keepdims : bool
+        Whether reduced axes stay, with length 1.
+
+    Returns
+    -------
+    array
+        Floating dtypes are kept; integers give float64. In two passes, so that a large mean does no harm. The
+        variance of nothing is nan.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> var(np.asarray([1.0, 3.0]))
+    np.float64(1.0)
+    """
+    xp = of_floats(x)
+    if xp is None:
+        xp, x = _floats_or_float64(x)
+    if xp is recorded:
+        return xp.var(x, axis=axes(axis), keepdims=keepdims)
+    if 0 in x.shape:
+        return _of_nothing(x, axis, keepdims)
+    axis = axes(axis)
+    deviation = x - xp.mean(x, axis=axis, keepdims=True)
+    return xp.mean(deviation * deviation, axis=axis, keepdims=keepdims)
+
+
+def std(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Standard deviation of the elements: the square root of their variance.
+
+    Parameters
+    ----------
+    x : array
+        The elements.
+    axis : int or sequence of int, optional
+        The axes to reduce, by default all.
+    keepdims : bool
+        Whether reduced axes stay, with length 1.
+
+    Returns
+    -------
+    array
+        Floating dtypes are kept; integers give float64. Where all elements are equal, the gradient is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> std(np.asarray([1.0, 5.0]))
+    np.float64(2.0)
+    """
+    xp = of_floats(x)
+    if xp is None:
+        xp, x = _floats_or_float64(x)
+    return xp.std(x, axis=axes(axis), keepdims=keepdims) if xp is recorded else xp.sqrt(var(x, axis, keepdims))
+
+
+def _floats_or_float64(x: Array) -> tuple[Any, Array]:
+    xp, y = floats(x)
+    return xp, y if y is x else xp.astype(y, xp.float64, copy=False)
+
+
+def cumsum(x: Array, axis: int | None = 0) -> Array:
+    """Partial sums along an axis.
+
+    Parameters
+    ----------
+    x : array
+        What to add up.
+    axis : int or None
+        The axis to run along; None flattens first.
+
+    Returns
+    -------
+    array
+        Of the same dtype, which wraps where it does not hold the sum; truth values give int64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cumsum(np.asarray([[1, 2], [3, 4]]))
+    array([[1, 2],
+           [4, 6]])
+    """
+    xp = of_numbers(x)
+    if xp is None:
+        xp, x = numbers(x)
+    if axis is None:
+        x, axis = xp.reshape(x, (-1,)), 0
+    return xp.cumulative_sum(x, axis=axis, dtype=x.dtype)
+
+
+def cumprod(x: Array, axis: int | None = 0) -> Array:
+    """Partial products along an axis.
+
+    Parameters
+    ----------
+    x : array
+        What to multiply.
+    axis : int or None
+        The axis to run along; None flattens first.
+
+    Returns
+    -------
+    array
+        Of the same dtype, which wraps where it does not hold the product; truth values give int64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cumprod(np.asarray([1, 2, 3, 4]))
+    array([ 1,  2,  6, 24])
+    """
+    xp = of_numbers(x)
+    if xp is None:
+        xp, x = numbers(x)
+    if axis is None:
+        x, axis = xp.reshape(x, (-1,)), 0
+    return xp.cumulative_prod(x, axis=axis, dtype=x.dtype)

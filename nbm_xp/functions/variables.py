@@ -1,0 +1,254 @@
+"""What can be asked of arrays and variables: values, shapes and dtypes; and what sets a variable.
+
+Values of variables come out as NumPy arrays, copied; everything else stays in the library it is of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from nbm_xp import tape
+from nbm_xp.namespace import array_namespace, dtype_name
+
+from ._arguments import Array, as_array, is_value
+
+__all__ = [
+    "batch_get_value", "batch_set_value", "dtype", "eval", "get_value", "get_variable_shape", "ndim", "set_value",
+    "shape",
+]  # fmt: skip
+
+
+def get_value(x: tape.Variable) -> Any:
+    """The value of a variable.
+
+    Parameters
+    ----------
+    x : Variable
+        The variable.
+
+    Returns
+    -------
+    numpy.ndarray
+        A copy.
+
+    Raises
+    ------
+    TypeError
+        If `x` is no variable.
+
+    Examples
+    --------
+    >>> from nbm_xp.functions.creation import variable
+    >>> get_value(variable([1, 2]))
+    array([1., 2.], dtype=float32)
+    """
+    return _variable(x, "get_value").get_value()
+
+
+def batch_get_value(xs: Iterable[tape.Variable]) -> list[Any]:
+    """The values of several variables.
+
+    Parameters
+    ----------
+    xs : iterable of Variable
+        The variables.
+
+    Returns
+    -------
+    list of numpy.ndarray
+        Copies.
+
+    Examples
+    --------
+    >>> from nbm_xp.functions.creation import variable
+    >>> batch_get_value([variable(1), variable(2)])
+    [array(1., dtype=float32), array(2., dtype=float32)]
+    """
+    return [get_value(x) for x in xs]
+
+
+def set_value(x: tape.Variable, value: Any) -> None:
+    """Give a variable another value.
+
+    Parameters
+    ----------
+    x : Variable
+        The variable.
+    value : array, number or nested list
+        Cast to the variable's dtype, whatever is lost. The lengths of its axes may be others, their number not.
+
+    Raises
+    ------
+    TypeError
+        If `x` is no variable, or `value` has another number of axes.
+
+    Examples
+    --------
+    >>> from nbm_xp.functions.creation import variable
+    >>> x = variable([1, 2])
+    >>> set_value(x, [3, 4, 5])
+    >>> get_value(x)
+    array([3., 4., 5.], dtype=float32)
+    """
+    _variable(x, "set_value").set_value(value)
+
+
+def batch_set_value(tuples: Iterable[tuple[tape.Variable, Any]]) -> None:
+    """Give several variables other values.
+
+    Parameters
+    ----------
+    tuples : iterable of (Variable, value)
+        Each variable with its new value.
+
+    Raises
+    ------
+    TypeError
+        If one is no variable, or a value has another number of axes.
+
+    Examples
+    --------
+    >>> from nbm_xp.functions.creation import variable
+    >>> x, y = variable(1), variable(2)
+    >>> batch_set_value([(x, 3), (y, 4)])
+    >>> batch_get_value([x, y])
+    [array(3., dtype=float32), array(4., dtype=float32)]
+    """
+    for x, value in tuples:
+        set_value(x, value)
+
+
+def _variable(x: Any, name: str) -> tape.Variable:
+    if not isinstance(x, tape.Variable):
+        what = "a Tensor that is computed: eval gives its value" if tape.is_tensor(x) else f"{type(x).__name__}"
+        raise TypeError(f"{name} takes a variable, got {what}")
+    return x
+
+
+def get_variable_shape(x: Array) -> tuple[int | None, ...]:
+    """The shape as plain numbers.
+
+    Parameters
+    ----------
+    x : Variable or array
+        Of what.
+
+    Returns
+    -------
+    tuple of int
+        With None for lengths of a Tensor that are not known yet.
+
+    Examples
+    --------
+    >>> from nbm_xp.functions.creation import variable
+    >>> get_variable_shape(variable([[1, 2, 3]]))
+    (1, 3)
+    """
+    return tuple(length if isinstance(length, int) else None for length in x.shape)
+
+
+def shape(x: Array) -> Array:
+    """The shape as a vector.
+
+    Parameters
+    ----------
+    x : array
+        Of what.
+
+    Returns
+    -------
+    array of int64
+        Recorded for a Tensor, and then it follows what the Tensor becomes. `reshape` and its like take it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shape(np.ones((2, 3)))
+    array([2, 3])
+    """
+    x = x if is_value(x) else as_array(x)
+    xp = array_namespace(x)
+    if xp is not tape.namespace:
+        return xp.asarray(tuple(x.shape), dtype=xp.int64)
+    lengths = [xp.asarray(length, dtype=xp.int64) for length in x.node.shape]
+    return xp.stack(lengths) if lengths else xp.zeros((0,), dtype=xp.int64)
+
+
+def ndim(x: Array) -> int:
+    """The number of axes.
+
+    Parameters
+    ----------
+    x : array
+        Of what.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ndim(np.ones((2, 3)))
+    2
+    """
+    count: int = x.ndim if is_value(x) else as_array(x).ndim
+    return count
+
+
+def dtype(x: Array) -> str:
+    """The dtype by name.
+
+    Parameters
+    ----------
+    x : array
+        Of what.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dtype(np.ones(3))
+    'float64'
+    """
+    return dtype_name(x if is_value(x) else as_array(x))
+
+
+def eval(x: Any) -> Any:
+    """The value of what was recorded.
+
+    Parameters
+    ----------
+    x : Tensor, array, number, or tuple or list of them
+        What to compute; Tensors in one list are computed together. Shapes of variables are tuples of numbers.
+
+    Returns
+    -------
+    array
+        In the library that it was computed in; a tuple or list for a tuple or list. What is no Tensor, as it is.
+
+    Raises
+    ------
+    ValueError
+        If a placeholder is needed.
+
+    Examples
+    --------
+    >>> from nbm_xp.functions.creation import variable
+    >>> x = variable([[1, 2, 3]])
+    >>> eval(x * 2), eval(x.shape)
+    (array([[2., 4., 6.]], dtype=float32), (1, 3))
+    """
+    if tape.is_tensor(x):
+        return tape.evaluate(x)
+    if isinstance(x, tape.Length):
+        return int(x)
+    if isinstance(x, (tuple, list)):
+        values = iter(tape.evaluate([item for item in x if tape.is_tensor(item)]))
+        items = [next(values) if tape.is_tensor(item) else eval(item) for item in x]
+        return tuple(items) if isinstance(x, tuple) else items
+    return x

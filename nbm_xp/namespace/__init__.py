@@ -1,0 +1,94 @@
+"""Which array library, which configuration, and every gap of a library, mended here alone.
+
+Everything above this floor is written over ``xp = array_namespace(...)`` and knows no library by name.
+"""
+
+from __future__ import annotations
+
+from .blocks import from_blocks
+from .config import (
+    backend,
+    configuration,
+    epsilon,
+    floatx,
+    image_data_format,
+    intx,
+    reset_configuration,
+    save_configuration,
+    set_backend,
+    set_epsilon,
+    set_floatx,
+    set_image_data_format,
+    set_intx,
+    use_backend,
+)
+from .convert import asarray, concrete_int, convert, device_of, to_numpy
+from .dispatch import array_namespace, default_namespace, is_array, library_name, register_array_type
+from .dtypes import (
+    DTYPE_NAMES,
+    dtype_name,
+    dtype_of,
+    is_bool,
+    is_complex,
+    is_floating,
+    is_integer,
+    kind,
+    promote,
+    promote_types,
+    to_floating,
+)
+from .indexing import scatter_add, take_along_axis
+from .kernels import kernel, register_kernel
+from .libraries import get_namespace, installed_libraries
+from .report import format_info, info
+from .running import host_namespace, is_lazy, running_namespace
+
+__all__ = [
+    "DTYPE_NAMES",
+    "array_namespace",
+    "asarray",
+    "backend",
+    "concrete_int",
+    "configuration",
+    "convert",
+    "default_namespace",
+    "device_of",
+    "dtype_name",
+    "dtype_of",
+    "epsilon",
+    "floatx",
+    "format_info",
+    "from_blocks",
+    "get_namespace",
+    "host_namespace",
+    "image_data_format",
+    "info",
+    "installed_libraries",
+    "intx",
+    "is_array",
+    "is_bool",
+    "is_complex",
+    "is_floating",
+    "is_integer",
+    "is_lazy",
+    "kernel",
+    "kind",
+    "library_name",
+    "promote",
+    "promote_types",
+    "register_array_type",
+    "register_kernel",
+    "reset_configuration",
+    "running_namespace",
+    "save_configuration",
+    "scatter_add",
+    "set_backend",
+    "set_epsilon",
+    "set_floatx",
+    "set_image_data_format",
+    "set_intx",
+    "take_along_axis",
+    "to_floating",
+    "to_numpy",
+    "use_backend",
+]

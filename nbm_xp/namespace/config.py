@@ -1,0 +1,403 @@
+"""The configuration: default library, default dtypes, fuzz factor, image layout.
+
+Every setting has one of five sources, the first that speaks wins: the context of `use_backend` (the library only), an
+explicit call of its setter, the environment (``NBM_XP_FLOATX`` and so on), the file ``~/.nbm_xp/nbm_xp.json``, the
+built-in default. Environment and file are read once, when a setting is first asked for; the file is written only by
+`save_configuration`. A bad value is an error that names where it came from.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+from . import libraries
+
+__all__ = [
+    "backend",
+    "configuration",
+    "epsilon",
+    "floatx",
+    "image_data_format",
+    "intx",
+    "reset_configuration",
+    "save_configuration",
+    "set_backend",
+    "set_epsilon",
+    "set_floatx",
+    "set_image_data_format",
+    "set_intx",
+    "use_backend",
+]
+
+_FLOATS = ("float16", "float32", "float64")
+_INTEGERS = ("int16", "int32", "int64")
+_LAYOUTS = ("channels_last", "channels_first")
+
+
+def _one_of(name: str, choices: tuple[str, ...]) -> Callable[[object], str]:
+    def check(value: object) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
+        return str(value)
+
+    return check
+
+
+def _positive(value: object) -> float:
+    number = float("nan")
+    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except ValueError:
+            pass
+    elif hasattr(value, "__float__"):
+        number = float(value)
+    if not 0 < number < float("inf"):
+        raise ValueError(f"epsilon must be a positive number; got {value!r}")
+    return number
+
+
+# name: (check, built-in default)
+_SETTINGS: dict[str, tuple[Callable[[object], Any], Any]] = {
+    "backend": (libraries.canonical_library, "numpy"),
+    "floatx": (_one_of("floatx", _FLOATS), "float32"),
+    "intx": (_one_of("intx", _INTEGERS), "int32"),
+    "epsilon": (_positive, 2.0**-23),
+    "image_data_format": (_one_of("image_data_format", _LAYOUTS), "channels_last"),
+}
+
+_values: dict[str, Any] = {}
+_sources: dict[str, str] = {}
+_lock = threading.Lock()
+_context: ContextVar[str | None] = ContextVar("nbm_xp_backend", default=None)
+
+
+def _file() -> Path | None:
+    """The user's configuration file, whether or not it exists."""
+    try:
+        return Path.home() / ".nbm_xp" / "nbm_xp.json"
+    except RuntimeError:  # no home directory can be found
+        return None
+
+
+def _read_file() -> tuple[Mapping[str, object], str]:
+    path = _file()
+    if path is None or not path.is_file():
+        return {}, ""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path} cannot be read as JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} must hold a JSON object; it holds {type(content).__name__}")
+    unknown = sorted(set(content) - set(_SETTINGS))
+    if unknown:
+        raise ValueError(f"{path} holds unknown settings {unknown}; known are {sorted(_SETTINGS)}")
+    return content, str(path)
+
+
+def _load(name: str) -> Any:
+    """Find the value of a setting that no setter has set, and keep it with its source."""
+    check, default = _SETTINGS[name]
+    variable = f"NBM_XP_{name.upper()}"
+    text = os.environ.get(variable)
+    if text is not None:
+        value, source = text, f"environment variable {variable}"
+    else:
+        content, path = _read_file()
+        value, source = (content[name], path) if name in content else (default, "default")
+    try:
+        checked = check(value)
+    except ValueError as error:
+        raise ValueError(f"{source}: {error}") from None
+    with _lock:
+        if name not in _values:
+            _values[name], _sources[name] = checked, source
+        return _values[name]
+
+
+def _get(name: str) -> Any:
+    try:
+        return _values[name]
+    except KeyError:
+        return _load(name)
+
+
+def _set(name: str, value: object) -> None:
+    checked = _SETTINGS[name][0](value)
+    with _lock:
+        _values[name], _sources[name] = checked, f"set_{name}"
+
+
+def floatx() -> str:
+    """The default floating dtype, by name.
+
+    Examples
+    --------
+    >>> floatx()
+    'float32'
+    """
+    value: str = _get("floatx")
+    return value
+
+
+def set_floatx(floatx: str) -> None:
+    """Set the default floating dtype.
+
+    Parameters
+    ----------
+    floatx : {'float16', 'float32', 'float64'}
+
+    Raises
+    ------
+    ValueError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> before = floatx()
+    >>> set_floatx("float64")
+    >>> floatx()
+    'float64'
+    >>> set_floatx(before)
+    """
+    _set("floatx", floatx)
+
+
+def intx() -> str:
+    """The default integer dtype, by name.
+
+    Examples
+    --------
+    >>> intx()
+    'int32'
+    """
+    value: str = _get("intx")
+    return value
+
+
+def set_intx(intx: str) -> None:
+    """Set the default integer dtype.
+
+    Parameters
+    ----------
+    intx : {'int16', 'int32', 'int64'}
+
+    Raises
+    ------
+    ValueError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> before = intx()
+    >>> set_intx("int64")
+    >>> intx()
+    'int64'
+    >>> set_intx(before)
+    """
+    _set("intx", intx)
+
+
+def epsilon() -> float:
+    """The fuzz factor that keeps logarithms and divisions from zero.
+
+    Examples
+    --------
+    >>> epsilon()
+    1.1920928955078125e-07
+    """
+    value: float = _get("epsilon")
+    return value
+
+
+def set_epsilon(e: float) -> None:
+    """Set the fuzz factor.
+
+    Parameters
+    ----------
+    e : float
+        A positive number.
+
+    Raises
+    ------
+    ValueError
+        If it is no positive number.
+
+    Examples
+    --------
+    >>> before = epsilon()
+    >>> set_epsilon(1e-5)
+    >>> epsilon()
+    1e-05
+    >>> set_epsilon(before)
+    """
+    _set("epsilon", e)
+
+
+def image_data_format() -> str:
+    """Where images have their channels: ``'channels_last'`` or ``'channels_first'``.
+
+    Examples
+    --------
+    >>> image_data_format()
+    'channels_last'
+    """
+    value: str = _get("image_data_format")
+    return value
+
+
+def set_image_data_format(data_format: str) -> None:
+    """Set where images have their channels.
+
+    Parameters
+    ----------
+    data_format : {'channels_last', 'channels_first'}
+
+    Raises
+    ------
+    ValueError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> before = image_data_format()
+    >>> set_image_data_format("channels_first")
+    >>> image_data_format()
+    'channels_first'
+    >>> set_image_data_format(before)
+    """
+    _set("image_data_format", data_format)
+
+
+def backend() -> str:
+    """The name of the default library, which serves functions without array arguments.
+
+    Examples
+    --------
+    >>> with use_backend("cpu"):
+    ...     backend()
+    'numpy'
+    """
+    value: str = _context.get() or _get("backend")
+    return value
+
+
+def set_backend(name: str) -> None:
+    """Set the default library of the process.
+
+    Parameters
+    ----------
+    name : str
+        A library as `get_namespace` names it.
+
+    Raises
+    ------
+    ValueError
+        If no library goes by this name.
+    ImportError
+        If it is not installed.
+
+    Examples
+    --------
+    >>> before = backend()
+    >>> set_backend("numpy")
+    >>> backend()
+    'numpy'
+    >>> set_backend(before)
+    """
+    _set("backend", libraries.require_library(name))
+
+
+@contextmanager
+def use_backend(name: str) -> Iterator[Any]:
+    """Make a library the default inside a ``with`` block, for this thread or task only.
+
+    Parameters
+    ----------
+    name : str
+        A library as `get_namespace` names it.
+
+    Yields
+    ------
+    namespace
+        The library's namespace.
+
+    Examples
+    --------
+    >>> with use_backend("numpy") as xp:
+    ...     xp.zeros(2)
+    array([0., 0.])
+    """
+    known = libraries.require_library(name)
+    token = _context.set(known)
+    try:
+        yield libraries.get_namespace(known)
+    finally:
+        _context.reset(token)
+
+
+def configuration() -> dict[str, tuple[Any, str]]:
+    """Every setting with its value and the source it came from.
+
+    Examples
+    --------
+    >>> sorted(configuration())
+    ['backend', 'epsilon', 'floatx', 'image_data_format', 'intx']
+    """
+    result = {name: (_get(name), _sources[name]) for name in _SETTINGS}
+    inner = _context.get()
+    if inner is not None:
+        result["backend"] = (inner, "use_backend")
+    return result
+
+
+def reset_configuration() -> None:
+    """Forget what setters have set; environment and file are read again when a setting is next asked for.
+
+    Examples
+    --------
+    >>> reset_configuration()
+    """
+    with _lock:
+        _values.clear()
+        _sources.clear()
+
+
+def save_configuration(path: str | os.PathLike[str] | None = None) -> Path:
+    """Write the present settings to a JSON file.
+
+    Parameters
+    ----------
+    path : path, optional
+        Where to write; without it, to the file that is read by default, ``~/.nbm_xp/nbm_xp.json``.
+
+    Returns
+    -------
+    pathlib.Path
+        The file written.
+
+    Examples
+    --------
+    >>> import json, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = save_configuration(pathlib.Path(folder) / "settings.json")
+    ...     json.loads(file.read_text())["image_data_format"]
+    'channels_last'
+    """
+    target = _file() if path is None else Path(path)
+    if target is None:
+        raise OSError("no home directory was found: give a path")
+    content = {name: value for name, (value, _) in configuration().items()}
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f"{target.name}.{os.getpid()}.part")
+    partial.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    partial.replace(target)
+    return target

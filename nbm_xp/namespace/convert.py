@@ -1,0 +1,180 @@
+"""Openly from one library to another.
+
+NumPy arrays go anywhere; an array of another library goes to NumPy when `to_numpy` says so, and nowhere else. Nothing
+here moves data from a device to the host, or computes a Dask array, unless its name says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import array_api_compat
+import numpy as np
+
+from . import dispatch, dtypes, libraries
+
+__all__ = ["asarray", "concrete_int", "convert", "device_of", "to_numpy"]
+
+
+def _torch_to_numpy(x: Any) -> Any:
+    return x.detach().resolve_conj().resolve_neg().cpu().numpy()
+
+
+_TO_NUMPY: dict[str, Callable[[Any], Any]] = {
+    "numpy": np.asarray,
+    "cupy": lambda x: x.get(),
+    "dask": lambda x: to_numpy(x.compute()),
+    "torch": _torch_to_numpy,
+    "jax": np.asarray,
+    "array_api_strict": lambda x: np.asarray(x._array),
+}
+
+
+def to_numpy(x: Any, *, copy: bool = False) -> Any:
+    """An array of any library as a NumPy array: a device's is copied to the host, Dask's is computed.
+
+    Parameters
+    ----------
+    x : array, scalar or nested list of scalars
+    copy : bool, optional
+        Whether the result must own its memory. Without it, the memory may be shared with `x`, and may be read-only.
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Examples
+    --------
+    >>> to_numpy([1.0, 2.0])
+    array([1., 2.])
+    """
+    library = dispatch.library_of(x)
+    if library is not None:
+        result = _TO_NUMPY[library](x)
+    elif isinstance(x, (bool, int, float, complex, list, tuple)):
+        result = np.asarray(x)
+    elif hasattr(x, "__dlpack__") and not dispatch.is_registered(x):
+        result = np.from_dlpack(x)
+    else:
+        raise TypeError(f"expected an array of a library, got {type(x).__name__}")
+    return np.array(result) if copy else result
+
+
+def _numpy_to_library(value: Any, xp: Any, library: str | None) -> Any:
+    """A NumPy array on the library of `xp`, with memory of its own."""
+    if library == "torch":
+        native = value.astype(value.dtype.newbyteorder("="), order="C", copy=True)
+        return xp.from_numpy(native).to(xp.get_default_device())
+    return xp.asarray(value, copy=None if library in ("cupy", "jax") else True)
+
+
+def asarray(value: Any, xp: Any, dtype: Any = None) -> Any:
+    """Make an array of a library from a scalar, a nested list or a NumPy array.
+
+    Parameters
+    ----------
+    value : scalar, nested list of scalars, NumPy array, or array of the same library
+        An array of the same library is returned as it is, or cast; a NumPy array is copied to another library.
+    xp : namespace
+        The library's.
+    dtype : optional
+        A name or a dtype object of any library. Without it: the array's own; for Python values, what NumPy makes of
+        them (float64 and int64), except that JAX without 64-bit types has 32 bits.
+
+    Raises
+    ------
+    TypeError
+        If `value` is an array of a third library, or the library lacks the dtype.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> asarray([1, 2], get_namespace("numpy"), dtype="float32")
+    array([1., 2.], dtype=float32)
+    """
+    library = libraries.name_of_namespace(xp)
+    source = dispatch.library_of(value)
+    if source is not None and source not in (library, "numpy"):
+        raise _cannot_convert(source, library or xp.__name__)
+    wanted = None if dtype is None else dtypes.dtype_of(xp, dtype)
+    if source is not None and source == library and not isinstance(value, np.generic):
+        return value if wanted is None or value.dtype == wanted else xp.astype(value, wanted)
+    if source is None and wanted is None and library == "jax":
+        return xp.asarray(value)
+    host = np.asarray(value)
+    if wanted is not None:
+        host = host.astype(dtypes.dtype_name(wanted), copy=False)
+    elif dtypes.dtype_name(host) not in dtypes.DTYPE_NAMES:
+        raise TypeError(f"there are no arrays of dtype {host.dtype}")
+    return host if library == "numpy" else _numpy_to_library(host, xp, library)
+
+
+def convert(x: Any, xp: Any) -> Any:
+    """An array on another library: the same library's as it is, NumPy's to any other.
+
+    Raises
+    ------
+    TypeError
+        If that would move an array between two libraries other than NumPy, or to NumPy: the message says how to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nbm_xp.namespace import get_namespace
+    >>> convert(np.ones(2), get_namespace("numpy"))
+    array([1., 1.])
+    """
+    source, library = dispatch.library_name(x), dispatch.library_name(xp)
+    if source not in (library, "numpy"):
+        raise _cannot_convert(source, library)
+    return x if source == library else asarray(x, xp)
+
+
+def _cannot_convert(source: str, target: str) -> TypeError:
+    how = "to_numpy(x)" if target == "numpy" else f"asarray(to_numpy(x), get_namespace({target!r}))"
+    return TypeError(
+        f"an array of {source} does not become one of {target} unless asked to: nbm_xp.namespace has {how}"
+    )
+
+
+def device_of(x: Any) -> Any:
+    """The device an array lies on, as its library names it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> device_of(np.ones(2))
+    'cpu'
+    """
+    return array_api_compat.device(x)
+
+
+def concrete_int(x: Any) -> int:
+    """The Python int that an integer array of no dimensions holds. A device's is copied to the host.
+
+    Raises
+    ------
+    TypeError
+        If the value is not known yet (Dask, a traced function of JAX), or is no integer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> concrete_int(np.asarray(3)), concrete_int(4)
+    (3, 4)
+    """
+    if type(x) is int:
+        return x
+    if isinstance(x, int):
+        return int(x)
+    library = dispatch.library_of(x)
+    if library is None or x.ndim != 0 or not dtypes.is_integer(x):
+        shown = f"{dtypes.dtype_name(x)} array of shape {x.shape}" if library else repr(x)
+        raise TypeError(f"expected an integer or an integer array of no dimensions, got {shown}")
+    if library == "dask":
+        raise TypeError(
+            "the value of a Dask array is not known before it is computed, and is never computed unasked: "
+            "pass an int, or int(x.compute())"
+        )
+    return int(x)

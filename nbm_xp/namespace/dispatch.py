@@ -1,0 +1,196 @@
+"""Which array library? Found from the arguments, once per public call.
+
+One array must cost next to nothing: a look-up of its type in a dictionary. Everything else (Python scalars, several
+arrays, types not met before) takes the longer way, which fills the dictionary.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import config, libraries
+
+__all__ = ["array_namespace", "default_namespace", "is_array", "is_registered", "library_name", "library_of", "register_array_type"]
+
+_BY_TYPE: dict[type, Any] = {}
+_LIBRARY_BY_TYPE: dict[type, str | None] = {}
+_SCALARS: set[type] = {bool, int, float, complex, type(None)}
+_REGISTERED: dict[type, Any] = {}
+_ABSORBING: list[Any] = []
+
+
+def array_namespace(x: Any = None, /, *others: Any) -> Any:
+    """The array API namespace that the arguments belong to.
+
+    Parameters
+    ----------
+    x, *others
+        Arrays, Python scalars or None. Scalars and None have no say.
+
+    Returns
+    -------
+    namespace
+        The namespace of a registered absorbing type (a recording tensor) if there is one among the arguments, else
+        that of the one library present, else the default library's.
+
+    Raises
+    ------
+    TypeError
+        If two libraries are present, or something that is no array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> xp = array_namespace(np.ones(3), 2.0, None)
+    >>> xp.__name__
+    'array_api_compat.numpy'
+    """
+    if others:
+        return _resolve((x, *others))
+    try:
+        return _BY_TYPE[type(x)]
+    except KeyError:
+        return _resolve((x,))
+
+
+def _resolve(values: tuple[Any, ...]) -> Any:
+    """The namespace of several values, or of one whose type was not met before."""
+    found: Any = None
+    for value in values:
+        kind = type(value)
+        xp = _BY_TYPE.get(kind)
+        if xp is None:
+            if kind in _SCALARS:
+                continue
+            xp = _learn(value)
+        if xp is found or xp is None:
+            continue
+        if found is None or (xp in _ABSORBING and found not in _ABSORBING):
+            found = xp
+        elif found not in _ABSORBING:
+            raise TypeError(
+                f"the arguments belong to two array libraries, {_title(found)} and {_title(xp)}: convert one of them "
+                "with nbm_xp.namespace.convert or to_numpy"
+            )
+    return default_namespace() if found is None else found
+
+
+def _learn(value: Any) -> Any:
+    """Find the namespace of a value whose type was not met before, and keep it; None for a scalar."""
+    kind = type(value)
+    for base in kind.__mro__:
+        if base in _REGISTERED:
+            return _BY_TYPE.setdefault(kind, _REGISTERED[base])
+    library = libraries.library_of_type(kind)
+    if library is not None:
+        return _BY_TYPE.setdefault(kind, libraries.get_namespace(library))
+    if issubclass(kind, (int, float, complex)):
+        _SCALARS.add(kind)
+        return None
+    if hasattr(kind, "__array_namespace__"):
+        return _BY_TYPE.setdefault(kind, value.__array_namespace__())
+    raise TypeError(f"expected arrays or Python scalars, got {kind.__module__}.{kind.__qualname__}")
+
+
+def _title(xp: Any) -> str:
+    return libraries.name_of_namespace(xp) or str(getattr(xp, "__name__", xp))
+
+
+def register_array_type(cls: type, namespace: Any, *, absorbing: bool = False) -> None:
+    """Make instances of a class, and of its subclasses, known as arrays of a namespace.
+
+    Parameters
+    ----------
+    cls : type
+        The class of the arrays.
+    namespace
+        What `array_namespace` is to answer for them.
+    absorbing : bool, optional
+        Whether the namespace also takes arrays of the libraries: then it wins over them where both are present.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> class Recorder: ...
+    >>> space = SimpleNamespace(__name__="recorder")
+    >>> register_array_type(Recorder, space, absorbing=True)
+    >>> import numpy as np
+    >>> array_namespace(np.ones(2), Recorder()) is space
+    True
+    """
+    if not isinstance(cls, type):
+        raise TypeError(f"cls must be a class, got {cls!r}")
+    _REGISTERED[cls] = namespace
+    if absorbing and namespace not in _ABSORBING:
+        _ABSORBING.append(namespace)
+    for known in [known for known in _BY_TYPE if issubclass(known, cls)]:
+        del _BY_TYPE[known]
+    _LIBRARY_BY_TYPE.clear()
+    _BY_TYPE[cls] = namespace
+
+
+def default_namespace() -> Any:
+    """The namespace of the configured library, for functions without array arguments.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import use_backend
+    >>> with use_backend("numpy"):
+    ...     default_namespace().__name__
+    'array_api_compat.numpy'
+    """
+    return libraries.get_namespace(config.backend())
+
+
+def is_registered(x: Any) -> bool:
+    """Whether `x` is an instance of a class that `register_array_type` made known."""
+    return any(base in _REGISTERED for base in type(x).__mro__)
+
+
+def library_of(x: Any) -> str | None:
+    """The library whose array `x` is, or None."""
+    kind = type(x)
+    try:
+        return _LIBRARY_BY_TYPE[kind]
+    except KeyError:
+        library = None if is_registered(x) else libraries.library_of_type(kind)
+        return _LIBRARY_BY_TYPE.setdefault(kind, library)
+
+
+def is_array(x: Any) -> bool:
+    """Whether `x` is an array of a supported library. A library that is not imported yet stays so.
+
+    NumPy's scalars count as arrays; Python's scalars, lists and recording tensors do not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> is_array(np.ones(3)), is_array(np.float32(1)), is_array(1.0), is_array([1.0])
+    (True, True, False, False)
+    """
+    return library_of(x) is not None
+
+
+def library_name(x: Any) -> str:
+    """The name of the library that an array or a namespace belongs to.
+
+    Raises
+    ------
+    TypeError
+        If `x` is neither an array nor a namespace of a supported library.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> library_name(np.ones(3)), library_name(np), library_name(array_namespace(np.ones(3)))
+    ('numpy', 'numpy', 'numpy')
+    """
+    name = library_of(x) or libraries.name_of_namespace(x)
+    if name is None:
+        raise TypeError(f"expected an array or a namespace of a supported library, got {type(x).__name__}")
+    return name
+
+
+def device_argument(x: Any) -> Any:
+    """What to hand to a creation function as ``device``, so that it creates where `x` lies; None where that is moot."""
+    return x.device if library_of(x) in ("torch", "array_api_strict", "cupy") else None

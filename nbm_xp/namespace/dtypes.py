@@ -1,0 +1,292 @@
+"""Dtypes by name, NumPy's promotion, and open casts.
+
+Strings are the common currency: ``'float32'`` means the same for every library. Promotion is NumPy's table everywhere,
+and casts are made openly, so that no library applies rules of its own. For arrays that need no cast, every function
+here costs one look-up of the dtype object.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import dispatch, libraries
+
+__all__ = [
+    "DTYPE_NAMES",
+    "dtype_name",
+    "dtype_of",
+    "is_bool",
+    "is_complex",
+    "is_floating",
+    "is_integer",
+    "kind",
+    "promote",
+    "promote_types",
+    "to_floating",
+]
+
+_KINDS: dict[str, str] = {
+    "bool": "b",
+    **dict.fromkeys(("int8", "int16", "int32", "int64"), "i"),
+    **dict.fromkeys(("uint8", "uint16", "uint32", "uint64"), "u"),
+    **dict.fromkeys(("float16", "float32", "float64"), "f"),
+    **dict.fromkeys(("complex64", "complex128"), "c"),
+}
+DTYPE_NAMES: tuple[str, ...] = tuple(_KINDS)
+"""The names of the dtypes that the library knows."""
+
+_NUMPY_LIKE = frozenset({"numpy", "cupy", "dask", "jax"})
+_PYTHON_TYPES: dict[Any, str] = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+_SCALAR_KINDS: dict[type, str] = {bool: "b", int: "i", float: "f", complex: "c"}
+
+# NumPy has one class for each dtype: the class of a dtype object is found faster, and compared more safely, than the
+# object. Other libraries' dtype objects are of one class and are looked up by their text.
+_NAME_OF_CLASS: dict[type, str] = {type(np.dtype(name)): name for name in _KINDS}
+_INEXACT: frozenset[type] = frozenset(cls for cls, name in _NAME_OF_CLASS.items() if _KINDS[name] in "fc")
+_WEAK_REALS: frozenset[type] = frozenset({int, float})
+_OBJECT_OF: dict[tuple[Any, str], Any] = {}
+_PROMOTED: dict[tuple[Any, ...], str] = {}
+
+
+def _unknown(dtype: object) -> TypeError:
+    names = ", ".join(DTYPE_NAMES)
+    return TypeError(f"dtype must be one of {names}; got {dtype!r}")
+
+
+def dtype_name(x: Any) -> str:
+    """The name of a dtype, or of the dtype of an array.
+
+    Parameters
+    ----------
+    x
+        An array or recorded tensor, a dtype object of any library, a name, or one of Python's types ``bool``,
+        ``int``, ``float``, ``complex`` (which mean what they mean to NumPy).
+
+    Raises
+    ------
+    TypeError
+        If there is no such dtype.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dtype_name(np.ones(3)), dtype_name(np.int8), dtype_name("bool"), dtype_name(float)
+    ('float64', 'int8', 'bool', 'float64')
+    """
+    try:
+        return _NAME_OF_CLASS[type(x.dtype)]
+    except (AttributeError, KeyError):
+        return _read_name(x)
+
+
+def _read_name(x: Any) -> str:
+    """The name of anything but an array with a dtype of NumPy's."""
+    if isinstance(x, str):
+        dtype: Any = x
+    elif isinstance(x, type):
+        # NumPy's and JAX's scalar types have a descriptor named dtype, which is no dtype
+        dtype = _PYTHON_TYPES.get(x, x)
+    else:
+        dtype = getattr(x, "dtype", x)
+    name = dtype if isinstance(dtype, str) else str(dtype).rpartition(".")[2]
+    if name in _KINDS and not isinstance(dtype, type):
+        return str(name)
+    if not isinstance(dtype, (type, np.dtype)):
+        raise _unknown(x)
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        raise _unknown(x) from None
+    if name not in _KINDS:
+        raise _unknown(x)
+    return name
+
+
+def dtype_of(xp: Any, name: Any) -> Any:
+    """The dtype object of a namespace for a name.
+
+    Raises
+    ------
+    TypeError
+        If there is no such dtype, or the namespace lacks it.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> dtype_of(get_namespace("numpy"), "float32")
+    dtype('float32')
+    """
+    try:
+        return _OBJECT_OF[xp, name]
+    except (KeyError, TypeError):
+        pass
+    known = dtype_name(name)
+    library = libraries.name_of_namespace(xp)
+    if library in _NUMPY_LIKE:
+        dtype: Any = np.dtype(known)
+    else:
+        dtype = getattr(xp, known, None)
+        if dtype is None:
+            raise TypeError(f"{library or xp.__name__} has no dtype {known!r}")
+    _OBJECT_OF[xp, known] = dtype
+    return dtype
+
+
+def promote_types(*dtypes: Any) -> str:
+    """The name of the dtype that NumPy's promotion gives for arrays of these dtypes.
+
+    Examples
+    --------
+    >>> promote_types("int32", "float32"), promote_types("int8", "float32"), promote_types("bool", "uint8")
+    ('float64', 'float32', 'uint8')
+    """
+    try:
+        return _PROMOTED[dtypes]
+    except (KeyError, TypeError):
+        names = tuple(dtype_name(dtype) for dtype in dtypes)
+    if not names:
+        raise TypeError("promote_types needs at least one dtype")
+    name = np.result_type(*(np.dtype(name) for name in names)).name
+    return _PROMOTED.setdefault(names, name)
+
+
+def kind(x: Any) -> str:
+    """The kind of a dtype or an array: ``'b'``, ``'i'``, ``'u'``, ``'f'`` or ``'c'``. Python scalars have theirs.
+
+    Examples
+    --------
+    >>> kind("uint8"), kind(2.5)
+    ('u', 'f')
+    """
+    scalar = _SCALAR_KINDS.get(type(x))
+    return _KINDS[dtype_name(x)] if scalar is None else scalar
+
+
+def is_floating(x: Any) -> bool:
+    """Whether a dtype, or an array's, is a real floating-point one.
+
+    Examples
+    --------
+    >>> is_floating("float16"), is_floating("complex64")
+    (True, False)
+    """
+    return kind(x) == "f"
+
+
+def is_integer(x: Any) -> bool:
+    """Whether a dtype, or an array's, is an integer one, signed or not (bool is none).
+
+    Examples
+    --------
+    >>> is_integer("uint8"), is_integer("bool")
+    (True, False)
+    """
+    return kind(x) in "iu"
+
+
+def is_bool(x: Any) -> bool:
+    """Whether a dtype, or an array's, is bool.
+
+    Examples
+    --------
+    >>> is_bool("bool"), is_bool("uint8")
+    (True, False)
+    """
+    return kind(x) == "b"
+
+
+def is_complex(x: Any) -> bool:
+    """Whether a dtype, or an array's, is complex.
+
+    Examples
+    --------
+    >>> is_complex("complex64"), is_complex("float32")
+    (True, False)
+    """
+    return kind(x) == "c"
+
+
+def _cast(x: Any, name: str) -> Any:
+    xp = dispatch.array_namespace(x)
+    return xp.astype(x, dtype_of(xp, name))
+
+
+def to_floating(x: Any) -> Any:
+    """The array itself if it is floating (or complex), else cast to a floating dtype.
+
+    Booleans and integers of 8 and 16 bits become float32, wider integers float64, which hold their values exactly (up
+    to 2^53). A Python int becomes a float.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> to_floating(np.asarray([1, 2], dtype=np.uint8)).dtype
+    dtype('float32')
+    """
+    try:
+        if type(x.dtype) in _INEXACT:
+            return x
+    except AttributeError:
+        if type(x) in _SCALAR_KINDS:
+            return x if isinstance(x, (float, complex)) else float(x)
+    name = dtype_name(x)
+    if _KINDS[name] in "fc":
+        return x
+    return _cast(x, promote_types(name, "float32"))
+
+
+def promote(*values: Any) -> tuple[Any, ...]:
+    """Arrays cast to one dtype by NumPy's promotion; Python scalars are weak and stay as they are.
+
+    A Python float that meets integer or bool arrays makes them floating (as with float32: int8 to float32, int32 to
+    float64), a complex one makes the arrays complex, and an int makes bool arrays int64. A Python bool that meets
+    numbers becomes an int.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a, b, c = promote(np.ones(2, dtype=np.int8), np.ones(2, dtype=np.float32), 1)
+    >>> a.dtype, b.dtype, c
+    (dtype('float32'), dtype('float32'), 1)
+    """
+    if len(values) == 2:
+        a, b = values
+        try:
+            if type(b) in _WEAK_REALS:
+                if type(a.dtype) in _INEXACT:
+                    return values
+            elif type(a) in _WEAK_REALS:
+                if type(b.dtype) in _INEXACT:
+                    return values
+            elif a.dtype is b.dtype:
+                return values
+        except AttributeError:
+            pass
+    names: list[str] = []
+    weak = ""
+    for value in values:
+        scalar = _SCALAR_KINDS.get(type(value))
+        if scalar is not None:
+            weak += scalar
+        elif value is not None:
+            names.append(dtype_name(value))
+    if not names:
+        return values
+    name = promote_types(*names)
+    order = "bifc"
+    own = order.index(_KINDS[name].replace("u", "i"))
+    strongest = max((order.index(scalar) for scalar in weak), default=0)
+    if strongest > own:
+        name = promote_types(name, ("bool", "int64", "float32", "complex64")[strongest])
+        own = strongest
+    out = []
+    for value in values:
+        if type(value) is bool:
+            out.append(int(value) if own else value)
+        elif value is None or type(value) in _SCALAR_KINDS or dtype_name(value) == name:
+            out.append(value)
+        else:
+            out.append(_cast(value, name))
+    return tuple(out)

@@ -1,0 +1,103 @@
+"""Arrays in files: named arrays as .npz, read without running code, and files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from .convert import to_numpy
+
+__all__ = ["load_arrays", "replacing", "save_arrays"]
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
+    """A place to write a file that takes its name only when it is complete.
+
+    The body writes to the path it is given, beside the final one and with the same suffix. When the body ends, the
+    file is flushed to disk and renamed over `path` in one step; when it raises, whatever was written is removed and
+    `path` stays as it was.
+
+    Parameters
+    ----------
+    path : path-like
+        The file's final name. Its folder must exist.
+
+    Yields
+    ------
+    pathlib.Path
+        The temporary name to write to.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> with replacing(folder / "note.txt") as part:
+    ...     _ = part.write_text("whole")
+    >>> [(file.name, file.read_text()) for file in folder.iterdir()]
+    [('note.txt', 'whole')]
+    """
+    final = pathlib.Path(path)
+    descriptor, name = tempfile.mkstemp(prefix=f".{final.stem}-", suffix=final.suffix, dir=final.parent)
+    os.close(descriptor)
+    part = pathlib.Path(name)
+    try:
+        yield part
+        with open(part, "rb+") as file:
+            os.fsync(file.fileno())
+        _like_a_new_file(part)
+        os.replace(part, final)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _like_a_new_file(path: pathlib.Path) -> None:
+    """Give a temporary file, private by default, the permissions that the user's new files have."""
+    mask = os.umask(0)
+    os.umask(mask)
+    path.chmod(0o666 & ~mask)
+
+
+def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
+    """Write named arrays of any library, and strings, to an .npz file, whole or not at all.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "arrays.npz"
+    >>> save_arrays(file, {"x": [1.0, 2.0], "note": "two numbers"})
+    >>> loaded = load_arrays(file)
+    >>> loaded["x"], loaded["note"]
+    (array([1., 2.]), 'two numbers')
+    """
+    host = {name: np.asarray(value) if isinstance(value, str) else to_numpy(value) for name, value in arrays.items()}
+    with replacing(path) as part, open(part, "wb") as file:
+        np.savez(file, allow_pickle=False, **host)
+
+
+def load_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The named arrays of an .npz file; strings come back as str.
+
+    Nothing in the file is run: a file with Python objects in it is refused.
+
+    Raises
+    ------
+    ValueError
+        If the file is no .npz file, is damaged, or holds Python objects.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise ValueError(f"{path} is not an .npz file")
+            loaded = {name: file[name] for name in file.files}
+    except (zipfile.BadZipFile, EOFError) as error:
+        raise ValueError(f"{path} is not a whole .npz file: {error}") from error
+    return {name: str(value) if value.dtype.kind == "U" and not value.ndim else value for name, value in loaded.items()}

@@ -1,0 +1,82 @@
+"""CuPy: some versions lose infinities in `max`, `min`, `argmax` and `argmin`.
+
+Where all elements are infinite, CUB's reductions give the largest finite number, and a place outside the array
+(cupy issues 7424 and 8180). Whether the installed version does so is tried when the namespace is made, on a
+handful of elements, and only then are the functions replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .overlay import overlay
+
+__all__ = ["build", "infinite_extremum", "infinite_place", "scatter_add"]
+
+_DIRECT = frozenset({"int32", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"})
+
+
+def infinite_extremum(xp: Any, extremum: Callable[..., Any], lowest: float) -> Callable[..., Any]:
+    """`extremum` (max or min) of `xp`, right also where every element is `lowest` (-inf for max, inf for min)."""
+
+    def mended(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        result = extremum(x, axis=axis, keepdims=keepdims)
+        if x.dtype.kind != "f" or x.size == 0:
+            return result
+        return xp.where(xp.all(x == lowest, axis=axis, keepdims=keepdims), xp.asarray(lowest, dtype=x.dtype), result)
+
+    return mended
+
+
+def infinite_place(xp: Any, place: Callable[..., Any], lowest: float) -> Callable[..., Any]:
+    """`place` (argmax or argmin) of `xp`, right also where every element is `lowest`."""
+
+    def mended(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+        result = place(x, axis=axis, keepdims=keepdims)
+        if x.dtype.kind != "f" or x.size == 0:
+            return result
+        return xp.where(xp.all(x == lowest, axis=axis, keepdims=keepdims), xp.asarray(0, dtype=result.dtype), result)
+
+    return mended
+
+
+def build() -> Any:
+    """The namespace for CuPy arrays."""
+    import array_api_compat.cupy as xp
+
+    mends: dict[str, Any] = {}
+    for name, lowest in (("max", -float("inf")), ("min", float("inf"))):
+        for dtype in (xp.float32, xp.float64):
+            probe = xp.full((2, 3), lowest, dtype=dtype)
+            extremum, place = getattr(xp, name), getattr(xp, f"arg{name}")
+            if any(float(xp.reshape(extremum(probe, axis=axis), (-1,))[0]) != lowest for axis in (None, 0, 1)):
+                mends[name] = infinite_extremum(xp, extremum, lowest)
+            if any(int(xp.reshape(place(probe, axis=axis), (-1,))[0]) != 0 for axis in (None, 0, 1)):
+                mends[f"arg{name}"] = infinite_place(xp, place, lowest)
+    return overlay(xp, "cupy", mends)
+
+
+def scatter_add(x: Any, index: Any, values: Any) -> Any:
+    """See `nbm_xp.namespace.scatter_add`. CuPy's own lacks int64, which adds as uint64 does, and narrow integers."""
+    import cupy
+    import cupyx
+
+    places = tuple(_place(cupy, entry) for entry in index) if isinstance(index, tuple) else _place(cupy, index)
+    values = cupy.asarray(values, dtype=x.dtype)
+    name = str(x.dtype)
+    if name in _DIRECT:
+        out = x.copy()
+        cupyx.scatter_add(out, places, values)
+        return out
+    if name == "int64":
+        out = x.copy()
+        cupyx.scatter_add(out.view("uint64"), places, cupy.ascontiguousarray(values).view("uint64"))
+        return out
+    out = x.astype("int32")
+    cupyx.scatter_add(out, places, values.astype("int32"))
+    return out.astype(x.dtype)
+
+
+def _place(cupy: Any, entry: Any) -> Any:
+    return cupy.asarray(entry) if hasattr(entry, "dtype") else entry

@@ -1,0 +1,80 @@
+"""Dask arrays from a function of the block's place, as a symbolic layer."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.base import tokenize
+from dask.blockwise import BlockwiseDep, blockwise
+from dask.highlevelgraph import HighLevelGraph
+
+__all__ = ["from_blocks"]
+
+
+class BlockPlaces(BlockwiseDep):  # type: ignore[misc]
+    """For each block, its offset and its shape, found when its task is made."""
+
+    def __init__(self, chunks: tuple[tuple[int, ...], ...]) -> None:
+        self.chunks = chunks
+        self.starts = tuple(tuple(itertools.accumulate((0, *sizes))) for sizes in chunks)
+        self.numblocks = tuple(len(sizes) for sizes in chunks)
+        self.produces_tasks = False
+
+    def __getitem__(self, index: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        offset = tuple(starts[i] for starts, i in zip(self.starts, index, strict=True))
+        shape = tuple(sizes[i] for sizes, i in zip(self.chunks, index, strict=True))
+        return offset, shape
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.chunks)
+
+
+def _make(function: Callable[..., Any], dtype: str, place: Any, *args: Any) -> Any:
+    """One block: the task's work."""
+    offset, shape = place
+    block = function(tuple(offset), tuple(shape), *args)
+    if tuple(block.shape) != tuple(shape) or str(block.dtype) != dtype:
+        raise ValueError(
+            f"the function gave a block of shape {tuple(block.shape)} and dtype {block.dtype} for {tuple(shape)} "
+            f"and {dtype}"
+        )
+    return block
+
+
+def from_blocks(
+    function: Callable[..., Any],
+    shape: tuple[int, ...],
+    dtype: str,
+    chunks: Any,
+    args: tuple[Any, ...],
+    name: str,
+    meta: Any,
+) -> Any:
+    """See `nbm_xp.namespace.from_blocks`."""
+    normal = da.core.normalize_chunks(chunks, shape, dtype=np.dtype(dtype))
+    if any(length != length for sizes in normal for length in sizes):
+        raise ValueError(f"from_blocks needs known chunks, got {chunks!r}")
+    whole = [arg.rechunk(-1) if isinstance(arg, da.Array) else arg for arg in args]
+    token = f"{name}-{tokenize(function, shape, dtype, normal, whole)}"
+    indices = tuple(range(len(shape)))
+    inputs: list[Any] = [function, None, dtype, None, BlockPlaces(normal), indices]
+    numblocks: dict[str, tuple[int, ...]] = {}
+    collections = []
+    free = len(shape)
+    for arg in whole:
+        if isinstance(arg, da.Array):
+            own = tuple(range(free, free + arg.ndim))
+            free += arg.ndim
+            inputs += [arg.name, own]
+            numblocks[arg.name] = arg.numblocks
+            collections.append(arg)
+        else:
+            inputs += [arg, None]
+    layer = blockwise(_make, token, indices, *inputs, numblocks=numblocks, concatenate=True)
+    graph = HighLevelGraph.from_collections(token, layer, dependencies=collections)
+    empty = np.empty((0,) * len(shape), dtype=dtype) if meta is None else meta
+    return da.Array(graph, token, chunks=normal, meta=empty, dtype=dtype)

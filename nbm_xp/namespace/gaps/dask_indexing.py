@@ -1,0 +1,71 @@
+"""Dask: indexing by arrays, block by block and lazily."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.base import tokenize
+from dask.blockwise import blockwise
+from dask.highlevelgraph import HighLevelGraph
+
+from .dask_blocks import BlockPlaces
+
+__all__ = ["add_along", "take_along_axis"]
+
+
+def _take_block(x: Any, indices: Any, axis: int) -> Any:
+    from nbm_xp.namespace import array_namespace
+
+    return array_namespace(x).take_along_axis(x, indices, axis=axis)
+
+
+def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+    """The standard's `take_along_axis`, which Dask lacks: `x` is one block along the axis, the others stay."""
+    if not isinstance(indices, da.Array):
+        indices = da.from_array(np.asarray(indices))
+    if indices.ndim != x.ndim:
+        raise ValueError(f"indices must have {x.ndim} dimensions as x has, got {indices.ndim}")
+    if not -x.ndim <= axis < x.ndim:
+        raise IndexError(f"axis {axis} is out of bounds for an array of {x.ndim} dimensions")
+    axis %= x.ndim
+    labels = tuple(range(x.ndim))
+    own = tuple(x.ndim if label == axis else label for label in labels)
+    return da.blockwise(
+        _take_block, labels, x.rechunk({axis: -1}), own, indices, labels, axis=axis, dtype=x.dtype,
+        meta=x._meta, concatenate=True,
+    )  # fmt: skip
+
+
+def _add_block(axis: int, length: int, place: Any, x: Any, indices: Any, values: Any) -> Any:
+    """One block of x with what falls into it added; the blocks of indices and values come in two lists."""
+    from nbm_xp.namespace import array_namespace, scatter_add
+
+    xp = array_namespace(x)
+    start, extent = place[0][axis], x.shape[axis]
+    for index, value in zip(indices, values, strict=True):
+        if bool(xp.any((index < -length) | (index >= length))):
+            raise IndexError(f"an index is out of bounds for an axis of length {length}")
+        local = xp.where(index < 0, index + length, index) - start
+        (chosen,) = xp.nonzero((local >= 0) & (local < extent))
+        if chosen.size:
+            picked = xp.take(value, chosen, axis=axis)
+            x = scatter_add(x, (slice(None),) * axis + (xp.take(local, chosen),), picked)
+    return x
+
+
+def add_along(x: Any, axis: int, index: Any, values: Any) -> Any:
+    """See `nbm_xp.namespace.indexing.add_along`. Each block of x takes what falls into it, one block after another."""
+    values = values.rechunk({i: index.chunks[0] if i == axis else x.chunks[i] for i in range(x.ndim)})
+    name = f"scatter-add-{tokenize(x, axis, index, values)}"
+    labels = tuple(range(x.ndim))
+    among = tuple(x.ndim if label == axis else label for label in labels)
+    layer = blockwise(
+        _add_block, name, labels,
+        axis, None, x.shape[axis], None, BlockPlaces(x.chunks), labels,
+        x.name, labels, index.name, (x.ndim,), values.name, among,
+        numblocks={array.name: array.numblocks for array in (x, index, values)}, concatenate=False,
+    )  # fmt: skip
+    graph = HighLevelGraph.from_collections(name, layer, dependencies=[x, index, values])
+    return da.Array(graph, name, chunks=x.chunks, meta=x._meta, dtype=x.dtype)

@@ -1,0 +1,269 @@
+"""Dask: linear algebra on whole matrices, lazily, stacks of them included.
+
+Dask's own functions are for single large matrices in certain chunkings. Here every matrix becomes one block (stacks
+keep theirs along the other axes) and NumPy's function, or that of the blocks' library, is mapped over the blocks.
+Where a matrix is larger than a block should be and Dask has a stable parallel algorithm, that is used: a thin
+decomposition of a tall or a wide matrix, and Cholesky's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import array_api_compat.dask.array as original
+import dask.array as da
+import numpy as np
+from array_api_compat.dask.array.linalg import EighResult, QRResult, SlogdetResult, SVDResult
+
+from .dask_shaping import block_limit
+
+__all__ = ["LINALG", "matmul", "tensordot"]
+
+
+class EigResult(NamedTuple):
+    """What `eig` gives."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+def _run(name: str, *blocks: Any, **options: Any) -> Any:
+    """The function of the blocks' own library, on one block of each argument."""
+    from nbm_xp.namespace import array_namespace
+
+    xp = array_namespace(*blocks)
+    result = getattr(xp.linalg, name)(*blocks, **options)
+    return tuple(result) if isinstance(result, tuple) else result
+
+
+def _per_matrix(
+    name: str,
+    signature: str,
+    *arrays: Any,
+    dtypes: Sequence[Any],
+    sizes: dict[str, int] | None = None,
+    **options: Any,
+) -> Any:
+    """Map a function of `linalg` over matrices, as the signature of a generalised function says."""
+    outputs = signature.split("->")[1].replace(" ", "").strip("()").split("),(")
+    batch = max(a.ndim - len(core.split(",")) for a, core in zip(arrays, _cores(signature), strict=True))
+    metas = tuple(
+        da.utils.meta_from_array(arrays[0]._meta, ndim=batch + sum(map(bool, core.split(","))), dtype=dtype)
+        for core, dtype in zip(outputs, dtypes, strict=True)
+    )
+    return da.apply_gufunc(
+        partial(_run, name, **options), signature, *arrays, meta=metas if len(metas) > 1 else metas[0],
+        output_sizes=sizes, allow_rechunk=True,
+    )  # fmt: skip
+
+
+def _cores(signature: str) -> list[str]:
+    return signature.split("->")[0].replace(" ", "").strip("()").split("),(")
+
+
+def _inexact(*arrays: Any) -> Any:
+    """The dtype of a result: NumPy's linear algebra takes integers to float64 and has no float16."""
+    dtype = np.result_type(*(a.dtype for a in arrays))
+    if dtype == np.float16:
+        raise TypeError("linear algebra needs float32, float64 or a complex dtype; got float16")
+    return dtype if dtype.kind in "fc" else np.dtype(np.float64)
+
+
+def _real(dtype: Any) -> Any:
+    return np.empty(0, dtype).real.dtype
+
+
+def _matrices(x: Any, *, square: bool = False) -> None:
+    if x.ndim < 2:
+        raise ValueError(f"expected a matrix or a stack of them, got an array of {x.ndim} dimensions")
+    if square and x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"expected square matrices, got shape {x.shape}")
+
+
+def _large(x: Any) -> bool:
+    """Whether a single matrix is larger than a block should be."""
+    return bool(x.ndim == 2 and x.nbytes > block_limit() and max(x.numblocks) > 1)
+
+
+def _thin(x: Any) -> Any:
+    """The matrix in blocks along its longer axis only."""
+    return x.rechunk({1: -1} if x.shape[0] >= x.shape[1] else {0: -1})
+
+
+def solve(a: Any, b: Any, /) -> Any:
+    """The standard's `solve`."""
+    _matrices(a, square=True)
+    if b.ndim == 1:
+        return _per_matrix("solve", "(i,i),(i)->(i)", a, b, dtypes=[_inexact(a, b)])
+    return _per_matrix("solve", "(i,i),(i,j)->(i,j)", a, b, dtypes=[_inexact(a, b)])
+
+
+def inv(x: Any, /) -> Any:
+    """The standard's `inv`."""
+    _matrices(x, square=True)
+    return _per_matrix("inv", "(i,i)->(i,i)", x, dtypes=[_inexact(x)])
+
+
+def pinv(x: Any, /, *, rtol: Any = None) -> Any:
+    """The standard's `pinv`."""
+    _matrices(x)
+    return _per_matrix("pinv", "(i,j)->(j,i)", x, dtypes=[_inexact(x)], rtol=rtol)
+
+
+def det(x: Any, /) -> Any:
+    """The standard's `det`."""
+    _matrices(x, square=True)
+    return _per_matrix("det", "(i,i)->()", x, dtypes=[_inexact(x)])
+
+
+def slogdet(x: Any, /) -> Any:
+    """The standard's `slogdet`."""
+    _matrices(x, square=True)
+    dtype = _inexact(x)
+    return SlogdetResult(*_per_matrix("slogdet", "(i,i)->(),()", x, dtypes=[dtype, _real(dtype)]))
+
+
+def cholesky(x: Any, /, *, upper: bool = False) -> Any:
+    """The standard's `cholesky`."""
+    _matrices(x, square=True)
+    if _large(x) and x.dtype.kind == "f":
+        return da.linalg.cholesky(x.rechunk((x.chunks[0], x.chunks[0])), lower=not upper)
+    return _per_matrix("cholesky", "(i,i)->(i,i)", x, dtypes=[_inexact(x)], upper=upper)
+
+
+def svd(x: Any, /, *, full_matrices: bool = True) -> Any:
+    """The standard's `svd`."""
+    _matrices(x)
+    if not full_matrices and _large(x):
+        return SVDResult(*da.linalg.svd(_thin(x), coerce_signs=False))
+    rows, columns = x.shape[-2:]
+    k = min(rows, columns)
+    dtype = _inexact(x)
+    dtypes = [dtype, _real(dtype), dtype]
+    options = {"full_matrices": full_matrices}
+    signature = "(i,j)->(i,u),(k),(v,j)"
+    sizes = {"u": rows if full_matrices else k, "k": k, "v": columns if full_matrices else k}
+    return SVDResult(*_per_matrix("svd", signature, x, dtypes=dtypes, sizes=sizes, **options))
+
+
+def svdvals(x: Any, /) -> Any:
+    """The standard's `svdvals`."""
+    _matrices(x)
+    if _large(x):
+        return svd(x, full_matrices=False).S
+    sizes = {"k": min(x.shape[-2:])}
+    return _per_matrix("svdvals", "(i,j)->(k)", x, dtypes=[_real(_inexact(x))], sizes=sizes)
+
+
+def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
+    """The standard's `matrix_rank`."""
+    _matrices(x)
+    s = svdvals(x)
+    tolerance = max(x.shape[-2:]) * np.finfo(s.dtype).eps if rtol is None else rtol
+    return (s > s.max(axis=-1, keepdims=True) * tolerance).sum(axis=-1)
+
+
+def qr(x: Any, /, *, mode: str = "reduced") -> Any:
+    """The standard's `qr`."""
+    _matrices(x)
+    if mode not in ("reduced", "complete"):
+        raise ValueError(f"mode must be 'reduced' or 'complete', got {mode!r}")
+    rows, columns = x.shape[-2:]
+    if mode == "reduced" and _large(x) and rows >= columns:
+        return QRResult(*da.linalg.qr(_thin(x)))
+    dtype = _inexact(x)
+    sizes = {"k": rows if mode == "complete" else min(rows, columns)}
+    return QRResult(*_per_matrix("qr", "(i,j)->(i,k),(k,j)", x, dtypes=[dtype, dtype], sizes=sizes, mode=mode))
+
+
+def eigh(x: Any, /) -> Any:
+    """The standard's `eigh`."""
+    _matrices(x, square=True)
+    dtype = _inexact(x)
+    return EighResult(*_per_matrix("eigh", "(i,i)->(i),(i,i)", x, dtypes=[_real(dtype), dtype]))
+
+
+def eigvalsh(x: Any, /) -> Any:
+    """The standard's `eigvalsh`."""
+    _matrices(x, square=True)
+    return _per_matrix("eigvalsh", "(i,i)->(i)", x, dtypes=[_real(_inexact(x))])
+
+
+def _complex(name: str, *blocks: Any, dtype: Any) -> Any:
+    """An eigenvalue function, complex also where NumPy finds all values real: a block must not decide the dtype."""
+    result = _run(name, *blocks)
+    cast = tuple(part.astype(dtype) for part in (result if isinstance(result, tuple) else (result,)))
+    return cast if len(cast) > 1 else cast[0]
+
+
+def eig(x: Any, /) -> Any:
+    """The standard's `eig`."""
+    _matrices(x, square=True)
+    dtype = np.result_type(_inexact(x), np.complex64)
+    meta = da.utils.meta_from_array(x._meta, dtype=dtype)
+    metas = (da.utils.meta_from_array(meta, ndim=x.ndim - 1), meta)
+    function = partial(_complex, "eig", dtype=dtype)
+    return EigResult(*da.apply_gufunc(function, "(i,i)->(i),(i,i)", x, meta=metas, allow_rechunk=True))
+
+
+def eigvals(x: Any, /) -> Any:
+    """The standard's `eigvals`."""
+    _matrices(x, square=True)
+    dtype = np.result_type(_inexact(x), np.complex64)
+    meta = da.utils.meta_from_array(x._meta, ndim=x.ndim - 1, dtype=dtype)
+    function = partial(_complex, "eigvals", dtype=dtype)
+    return da.apply_gufunc(function, "(i,i)->(i)", x, meta=meta, allow_rechunk=True)
+
+
+def matrix_power(x: Any, n: int, /) -> Any:
+    """The standard's `matrix_power`, one product at a time."""
+    _matrices(x, square=True)
+    if n < 0:
+        return matrix_power(inv(x), -n)
+    if n == 0:
+        return da.broadcast_to(da.eye(x.shape[-1], dtype=x.dtype, chunks=-1), x.shape, chunks=x.chunks)
+    result = None
+    while n:
+        if n % 2:
+            result = x if result is None else matmul(result, x)
+        n //= 2
+        if n:
+            x = matmul(x, x)
+    return result
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The standard's `cross`."""
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        raise ValueError(f"cross needs vectors of three, got shapes {x1.shape} and {x2.shape} along axis {axis}")
+    a0, a1, a2 = (x1.take(i, axis=axis) if hasattr(x1, "take") else da.take(x1, i, axis=axis) for i in range(3))
+    b0, b1, b2 = (x2.take(i, axis=axis) if hasattr(x2, "take") else da.take(x2, i, axis=axis) for i in range(3))
+    return da.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=axis)
+
+
+def _keep_dtype(result: Any, x1: Any, x2: Any) -> Any:
+    """Sums over blocks widen integers; products of matrices do not."""
+    dtype = np.result_type(x1.dtype, x2.dtype)
+    return result if result.dtype == dtype else result.astype(dtype)
+
+
+def matmul(x1: Any, x2: Any, /) -> Any:
+    """The standard's `matmul`; Dask's own widens integers where it sums over blocks."""
+    return _keep_dtype(original.matmul(x1, x2), x1, x2)
+
+
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    """The standard's `tensordot`; Dask's own widens integers where it sums over blocks."""
+    return _keep_dtype(original.tensordot(x1, x2, axes=axes), x1, x2)
+
+
+LINALG: dict[str, Any] = {
+    function.__name__: function
+    for function in (
+        cholesky, cross, det, eig, eigh, eigvals, eigvalsh, inv, matmul, matrix_power, matrix_rank, pinv, qr, slogdet,
+        solve, svd, svdvals, tensordot,
+    )
+}  # fmt: skip
+"""What stands over Dask's linear algebra, by name."""

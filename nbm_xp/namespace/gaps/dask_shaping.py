@@ -1,0 +1,133 @@
+"""Dask: creation and shaping, lazily and for every chunking."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import array_api_compat.dask.array as original
+import dask
+import dask.array as da
+import numpy as np
+from dask.utils import parse_bytes
+
+from .dask_blocks import from_blocks
+
+__all__ = ["asarray", "block_limit", "broadcast_shapes", "eye", "from_dlpack", "repeat", "reshape"]
+
+broadcast_shapes = np.broadcast_shapes
+
+
+def block_limit() -> int:
+    """How many bytes a block should have at most: Dask's own setting."""
+    return int(parse_bytes(dask.config.get("array.chunk-size")))
+
+
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None, **kwargs: Any) -> Any:
+    """As array-api-compat's, but a list with Dask arrays in it is stacked; it would be computed."""
+    if isinstance(obj, (list, tuple)) and _has_dask(obj):
+        if copy is False:
+            raise ValueError("a list cannot become an array without a copy")
+        stacked = da.stack([asarray(item) for item in obj])
+        return stacked if dtype is None else stacked.astype(dtype)
+    return original.asarray(obj, dtype=dtype, device=device, copy=copy, **kwargs)
+
+
+def _has_dask(obj: Any) -> bool:
+    if isinstance(obj, (list, tuple)):
+        return any(_has_dask(item) for item in obj)
+    return isinstance(obj, da.Array)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """The standard's `from_dlpack`, which Dask lacks."""
+    if copy is False:
+        raise ValueError("an array of another library cannot become one of Dask without a copy")
+    return x if isinstance(x, da.Array) else original.asarray(np.from_dlpack(x))
+
+
+class _EyeBlocks:
+    """The blocks of a matrix with ones on a diagonal."""
+
+    def __init__(self, k: int, dtype: str) -> None:
+        self.k, self.dtype = k, dtype
+
+    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+        return np.eye(shape[0], shape[1], k=self.k + offset[0] - offset[1], dtype=self.dtype)
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        return ("nbm_xp.eye", self.k, self.dtype)
+
+
+def eye(
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None,
+    chunks: Any = "auto",
+) -> Any:  # fmt: skip
+    """The standard's `eye`; Dask's own has square blocks only, and as many columns as rows without them."""
+    name = str(np.dtype(np.float64 if dtype is None else dtype))
+    shape = (int(n_rows), int(n_rows if n_cols is None else n_cols))
+    return from_blocks(_EyeBlocks(int(k), name), shape, name, chunks, (), "eye", None)
+
+
+def reshape(x: Any, /, shape: int | Sequence[int], *, copy: bool | None = None) -> Any:
+    """The standard's `reshape`; where Dask cannot keep the chunks, they are changed by way of one dimension."""
+    wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(length != length for length in (*x.shape, *wanted)):
+        return original.reshape(x, wanted, copy=copy)
+    lengths = _complete(wanted, x.size)
+    if x.size == 0:
+        return da.zeros_like(x, shape=lengths)
+    try:
+        result = da.reshape(x, lengths)
+    except (ValueError, NotImplementedError):
+        result = _from_flat(da.reshape(x, (x.size,)), lengths)
+    return result.copy() if copy else result
+
+
+def _complete(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """The shape with its -1 replaced."""
+    rest = math.prod(length for length in shape if length != -1)
+    if shape.count(-1) > 1 or any(length < -1 for length in shape):
+        raise ValueError(f"a shape may have one -1 and no other negative length, got {shape}")
+    if -1 in shape and rest and size % rest == 0:
+        shape = tuple(size // rest if length == -1 else length for length in shape)
+    if math.prod(shape) != size or -1 in shape:
+        raise ValueError(f"an array of {size} elements does not reshape to {shape}")
+    return tuple(int(length) for length in shape)
+
+
+def _from_flat(flat: Any, shape: tuple[int, ...]) -> Any:
+    """A flat array in a shape, in blocks of whole rows; rows too large for a block are split further."""
+    rows, width = shape[0], math.prod(shape[1:])
+    if len(shape) > 1 and width * flat.dtype.itemsize > block_limit():
+        return da.stack([_from_flat(flat[row * width : (row + 1) * width], shape[1:]) for row in range(rows)])
+    per_block = max(1, max(flat.chunks[0]) // width)
+    lengths = [per_block] * (rows // per_block) + ([rows % per_block] if rows % per_block else [])
+    flat = flat.rechunk((tuple(length * width for length in lengths),))
+    blocks = (tuple(lengths), *((length,) for length in shape[1:]))
+    return flat.map_blocks(
+        _reshape_block, new_axis=list(range(1, len(shape))), chunks=blocks, tail=shape[1:], dtype=flat.dtype,
+        meta=da.utils.meta_from_array(flat._meta, ndim=len(shape)),
+    )  # fmt: skip
+
+
+def _reshape_block(block: Any, tail: tuple[int, ...]) -> Any:
+    return block.reshape((-1, *tail))
+
+
+def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
+    """The standard's `repeat`; Dask's own needs an axis, and takes no counts for the single elements."""
+    if isinstance(repeats, da.Array):
+        raise TypeError(
+            "counts held by a Dask array are not known before they are computed, nor is the length they give: "
+            "pass an int, a list or a NumPy array"
+        )
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    counts = np.asarray(repeats)
+    if counts.dtype.kind not in "iu":
+        raise TypeError(f"repeats must be integers, got {counts.dtype}")
+    if counts.size == 1 and counts.ndim < 2:
+        return da.repeat(x, int(counts.reshape(())), axis=axis)
+    return da.take(x, np.repeat(np.arange(x.shape[axis]), counts), axis=axis)

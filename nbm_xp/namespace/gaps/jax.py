@@ -1,0 +1,94 @@
+"""JAX: its namespace is ``jax.numpy``.
+
+Wrong there: without 64-bit types, a request for one is narrowed with no more than a warning; products along an axis
+keep narrow integers; the places that `searchsorted` gives are int32. The first is refused here, since numbers would
+differ from every other library's; the others are cast.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from ..dtypes import dtype_name
+from .overlay import overlay
+
+__all__ = ["build", "scatter_add", "wide"]
+
+_WIDE = frozenset({"int64", "uint64", "float64", "complex128"})
+_WITH_DTYPE = (
+    "arange asarray cumulative_prod cumulative_sum empty empty_like eye full full_like linspace ones ones_like prod "
+    "sum zeros zeros_like"
+)
+
+
+def wide() -> AbstractContextManager[Any]:
+    """A context in which JAX has its 64-bit types."""
+    import jax
+
+    if hasattr(jax, "enable_x64"):
+        context: AbstractContextManager[Any] = jax.enable_x64(True)
+    else:  # its place in older versions
+        from jax.experimental import enable_x64
+
+        context = enable_x64(True)
+    return context
+
+
+def _is_wide(dtype: Any) -> bool:
+    try:
+        return dtype_name(dtype) in _WIDE
+    except TypeError:
+        return False
+
+
+def _refuse_narrowing(function: Callable[..., Any], position: int | None = None) -> Callable[..., Any]:
+    """The function, except that a 64-bit dtype that JAX would narrow is an error."""
+    import jax
+
+    config = jax.config
+
+    @functools.wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        if not config.jax_enable_x64:
+            dtype = kwargs.get("dtype")
+            if position is not None and len(args) > position:
+                dtype = args[position]
+            if dtype is None and function.__name__ in ("asarray", "array") and args:
+                dtype = getattr(args[0], "dtype", None)
+            if dtype is not None and _is_wide(dtype):
+                raise TypeError(
+                    f"JAX has no {dtype_name(dtype)} while its 64-bit types are off: set the environment variable "
+                    "JAX_ENABLE_X64=1 or jax.config.update('jax_enable_x64', True), or ask for a narrower dtype"
+                )
+        return function(*args, **kwargs)
+
+    return checked
+
+
+def scatter_add(x: Any, index: Any, values: Any) -> Any:
+    """See `nbm_xp.namespace.scatter_add`."""
+    return x.at[index].add(values)
+
+
+def build() -> Any:
+    """The namespace for JAX arrays."""
+    import jax.numpy as jnp
+
+    def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
+        if dtype is None and jnp.issubdtype(x.dtype, jnp.integer):
+            dtype = jnp.prod(x[:0] if x.ndim else x).dtype
+        return jnp.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial)
+
+    def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
+        places = jnp.searchsorted(x1, x2, side=side, sorter=sorter)
+        return places.astype(jnp.argmax(jnp.zeros(1)).dtype)
+
+    mends: dict[str, Any] = {"cumulative_prod": cumulative_prod, "searchsorted": searchsorted}
+    for name in _WITH_DTYPE.split():
+        mends[name] = _refuse_narrowing(mends.get(name, getattr(jnp, name)))
+    mends["astype"] = _refuse_narrowing(jnp.astype, position=1)
+    mends["full"] = _refuse_narrowing(jnp.full, position=2)
+    return overlay(jnp, "jax", mends)

@@ -1,0 +1,247 @@
+"""Sums into places that an index names, which the standard lacks.
+
+``x[index] = x[index] + values`` loses all but one of the values that go to the same place; `scatter_add` adds them
+all, which is what the gradient of every gather needs. Libraries that can do it for any index have a kernel for it;
+for the others an index is brought to one form, sums along one axis, and those are portable.
+"""
+
+from __future__ import annotations
+
+import operator
+from types import EllipsisType
+from typing import Any, TypeAlias
+
+from . import dispatch, dtypes, libraries
+from .kernels import kernel, register_kernel
+
+__all__ = ["add_along", "scatter_add", "take_along_axis"]
+
+Entry: TypeAlias = Any
+
+for _library in ("numpy", "cupy", "jax"):
+    register_kernel("scatter_add", _library, f"nbm_xp.namespace.gaps.{_library}:scatter_add")
+register_kernel("add_along", "torch", "nbm_xp.namespace.gaps.torch:add_along")
+register_kernel("add_along", "dask", "nbm_xp.namespace.gaps.dask_indexing:add_along")
+
+
+def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Any:
+    """The elements of `x` at `indices` along an axis.
+
+    Parameters
+    ----------
+    x : array
+    indices : integer array
+        Of as many dimensions as `x`; the others than `axis` broadcast against those of `x`.
+    axis : int, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> take_along_axis(np.asarray([[3, 1, 2]]), np.asarray([[1, 2]]), axis=1)
+    array([[1, 2]])
+    """
+    return dispatch.array_namespace(x, indices).take_along_axis(x, indices, axis=axis)
+
+
+def scatter_add(x: Any, index: Any, values: Any) -> Any:
+    """A new array: `x` with `values` added at ``x[index]``. Where an index names a place twice, both are added.
+
+    Parameters
+    ----------
+    x : array
+    index
+        As in ``x[index]``: an integer, a slice, None, Ellipsis, an integer array (of the library or of NumPy), a bool
+        array of the library, or a tuple of these.
+    values : array or Python scalar
+        Broadcast to the shape of ``x[index]`` and cast to the dtype of `x`.
+
+    Returns
+    -------
+    array
+        Of the shape and dtype of `x`.
+
+    Raises
+    ------
+    IndexError
+        If the index does not fit `x`. (Indices that are out of bounds are an error when they are known: on JAX they
+        are left out, on Dask the error comes with the computation.)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scatter_add(np.zeros(3), np.asarray([0, 2, 0]), np.asarray([1.0, 5.0, 2.0]))
+    array([3., 0., 5.])
+    """
+    xp = dispatch.array_namespace(x)
+    library = libraries.name_of_namespace(xp)
+    if not isinstance(values, (bool, int, float, complex)):
+        dispatch.array_namespace(x, values)
+        if values.dtype != x.dtype:
+            values = xp.astype(values, x.dtype)
+    whole = kernel("scatter_add", library) if library else None
+    if whole is not None:
+        return whole(x, index, values)
+    entries, news = _entries(xp, index, x.ndim)
+    if not hasattr(values, "dtype"):
+        values = xp.full((), values, dtype=x.dtype, device=dispatch.device_argument(x))
+    if not any(_is_array(entry) for entry in entries):
+        return _add_at_slices(xp, x, tuple(entries), news, values)
+    return _add_at_arrays(xp, x, entries, news, values)
+
+
+def _is_array(entry: Entry) -> bool:
+    return hasattr(entry, "dtype")
+
+
+def _entries(xp: Any, index: Any, ndim: int) -> tuple[list[Entry], list[int]]:
+    """The index with one entry for each axis, and the places of None among its entries (counted with them)."""
+    given = list(index) if isinstance(index, tuple) else [index]
+    expanded: list[Entry] = []
+    for entry in given:
+        if entry is None or entry is Ellipsis or isinstance(entry, slice):
+            expanded.append(entry)
+        elif _is_array(entry):
+            if dtypes.is_bool(entry):
+                if libraries.name_of_namespace(xp) == "dask":
+                    raise TypeError("scatter_add on Dask takes no bool index: how many places it names is not known")
+                expanded.extend(xp.nonzero(entry))
+            elif dtypes.is_integer(entry):
+                expanded.append(entry)
+            else:
+                raise IndexError(f"an index array must be integer or bool, got {dtypes.dtype_name(entry)}")
+        else:
+            expanded.append(operator.index(entry))
+    used = sum(entry is not None and entry is not Ellipsis for entry in expanded)
+    ellipses = sum(isinstance(entry, EllipsisType) for entry in expanded)
+    if used > ndim or ellipses > 1:
+        raise IndexError(f"the index {index!r} does not fit an array of {ndim} dimensions")
+    if not ellipses:
+        expanded.append(Ellipsis)
+    full: list[Entry] = []
+    for entry in expanded:
+        full += [slice(None)] * (ndim - used) if entry is Ellipsis else [entry]
+    news = [place for place, entry in enumerate(full) if entry is None]
+    return [entry for entry in full if entry is not None], news
+
+
+def _add_at_slices(xp: Any, x: Any, index: tuple[Any, ...], news: list[int], values: Any) -> Any:
+    """Integers and slices name no place twice."""
+    if news:
+        values = xp.broadcast_to(values, _with_news(x[index].shape, index, news))
+        values = xp.reshape(values, x[index].shape)
+    out = xp.asarray(x, copy=True)
+    out[index] = x[index] + values
+    return out
+
+
+def _with_news(shape: tuple[int, ...], index: tuple[Any, ...], news: list[int]) -> tuple[int, ...]:
+    """The shape of ``x[index]`` once the axes that None makes are there; only integers and slices in `index`."""
+    lengths = iter(shape)
+    entries: list[Entry] = list(index)
+    for place in news:
+        entries.insert(place, None)
+    return tuple(1 if entry is None else next(lengths) for entry in entries if not isinstance(entry, int))
+
+
+def _add_at_arrays(xp: Any, x: Any, entries: list[Entry], news: list[int], values: Any) -> Any:
+    """Bring the axes that arrays (and integers beside them) index to the front, as one; add along it; go back."""
+    advanced = [axis for axis, entry in enumerate(entries) if not isinstance(entry, slice)]
+    others = [axis for axis in range(x.ndim) if axis not in advanced]
+    if len(advanced) == 1 and not news and all(entries[axis] == slice(None) for axis in others):
+        axis = advanced[0]
+        shape = (*x.shape[:axis], *entries[axis].shape, *x.shape[axis + 1 :])
+        return _add_along_axis(xp, x, axis, entries[axis], xp.broadcast_to(values, shape))
+    order = (*advanced, *others)
+    lengths = [x.shape[axis] for axis in advanced]
+    rest = tuple(x.shape[axis] for axis in others)
+    merged = xp.reshape(xp.permute_dims(x, order), (_product(lengths), *rest))
+    positions = _positions(xp, x, [entries[axis] for axis in advanced], lengths)
+    slices = (slice(None), *(entries[axis] for axis in others))
+    part = merged[slices]
+    values = _values_first(xp, values, entries, news, positions.shape, part.shape[1:])
+    part = _add_along_axis(xp, part, 0, positions, values)
+    if any(entry != slice(None) for entry in slices):
+        whole = xp.asarray(merged, copy=True)
+        whole[slices] = part
+    else:
+        whole = part
+    back = tuple(order.index(axis) for axis in range(x.ndim))
+    return xp.permute_dims(xp.reshape(whole, (*lengths, *rest)), back)
+
+
+def _positions(xp: Any, x: Any, indices: list[Any], lengths: list[int]) -> Any:
+    """One array of places in the merged axis, for the arrays and integers that index the axes merged."""
+    positions: Any = 0
+    for index, length in zip(indices, lengths, strict=True):
+        if isinstance(index, int):
+            if not -length <= index < length:
+                raise IndexError(f"index {index} is out of bounds for an axis of length {length}")
+            place: Any = index % length
+        else:
+            place = _to_library(xp, x, index)
+            place = xp.where(place < 0, place + length, place)
+        positions = positions * length + place
+    return positions
+
+
+def _to_library(xp: Any, x: Any, index: Any) -> Any:
+    """An index array of the library itself, as int64."""
+    wide = dtypes.dtype_of(xp, "int64")
+    if dispatch.array_namespace(index) is xp:
+        return xp.astype(index, wide, copy=False)
+    return xp.asarray(index, dtype=wide, device=dispatch.device_argument(x))
+
+
+def _values_first(
+    xp: Any, values: Any, entries: list[Entry], news: list[int], shape: tuple[int, ...], rest: tuple[int, ...]
+) -> Any:
+    """The values with the axes that the arrays make in front, and those that None makes gone.
+
+    NumPy's rule: the arrays' axes stand where the arrays do if these are neighbours, else in front.
+    """
+    full: list[Entry] = list(entries)
+    for place in news:
+        full.insert(place, None)
+    places = [place for place, entry in enumerate(full) if entry is not None and not isinstance(entry, slice)]
+    neighbours = places[-1] - places[0] + 1 == len(places)
+    before = sum(entry is None or isinstance(entry, slice) for entry in full[: places[0]]) if neighbours else 0
+    basic = [entry for entry in full if entry is None or isinstance(entry, slice)]
+    lengths = iter(rest)
+    basic_shape = [1 if entry is None else next(lengths) for entry in basic]
+    values = xp.broadcast_to(values, (*basic_shape[:before], *shape, *basic_shape[before:]))
+    count = len(shape)
+    order = (*range(before, before + count), *range(before), *range(before + count, before + count + len(basic) - before))
+    return xp.reshape(xp.permute_dims(values, order), (*shape, *rest))
+
+
+def _product(lengths: list[int]) -> int:
+    total = 1
+    for length in lengths:
+        total *= length
+    return total
+
+
+def _add_along_axis(xp: Any, x: Any, axis: int, index: Any, values: Any) -> Any:
+    """Add along one axis; the values have the index's axes in place of it."""
+    index = _to_library(xp, x, index)
+    flat = xp.reshape(index, (-1,))
+    values = xp.reshape(values, (*x.shape[:axis], flat.shape[0], *x.shape[axis + 1 :]))
+    own = kernel("add_along", libraries.name_of_namespace(xp) or "")
+    return add_along(xp, x, axis, flat, values) if own is None else own(x, axis, flat, values)
+
+
+def add_along(xp: Any, x: Any, axis: int, index: Any, values: Any) -> Any:
+    """The portable body: every element of the axis sums the values whose index names it.
+
+    Time and memory grow with the axis' length times the number of values; libraries met in earnest have a kernel.
+    """
+    length = x.shape[axis]
+    if bool(xp.any((index < -length) | (index >= length))):
+        raise IndexError(f"an index is out of bounds for an axis of length {length}")
+    index = xp.where(index < 0, index + length, index)
+    places = xp.arange(length, dtype=index.dtype, device=dispatch.device_argument(x))
+    named = places[:, None] == index[None, :]
+    named = xp.reshape(named, (*named.shape, *(1,) * (x.ndim - 1)))
+    first = xp.moveaxis(values, axis, 0)[None, ...]
+    chosen = xp.where(named, first, xp.zeros_like(first))
+    return x + xp.moveaxis(xp.sum(chosen, axis=1, dtype=x.dtype), 0, axis)

@@ -1,0 +1,72 @@
+"""Faster kernels for single libraries, beside the portable bodies.
+
+A body written over the array API serves every library. Where one library can do better (a compiled loop for NumPy, a
+CUDA kernel for CuPy), the better function is registered here under the body's name, and the body asks for it first.
+A kernel must give the same result as the body, and is tested against it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+from . import libraries
+
+__all__ = ["kernel", "register_kernel"]
+
+_KERNELS: dict[tuple[str, str], Callable[..., Any]] = {}
+_WAITING: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {}
+
+
+def register_kernel(name: str, library: str, function: Callable[..., Any] | str, *, requires: str = "") -> None:
+    """Register a library's own kernel for an operation.
+
+    Parameters
+    ----------
+    name : str
+        The operation, as the body that asks for it names it.
+    library : str
+        The library, as `get_namespace` names it.
+    function : callable or str
+        The kernel, or where it is, ``'package.module:name'``: then it is imported when first asked for.
+    requires : str, optional
+        Packages, separated by spaces, without which the kernel does not exist (``'numba'``).
+
+    Examples
+    --------
+    >>> register_kernel("example.double", "numpy", lambda x: x + x)
+    >>> kernel("example.double", "numpy")(4)
+    8
+    """
+    key = (name, libraries.canonical_library(library))
+    _KERNELS.pop(key, None)
+    _WAITING.pop(key, None)
+    if callable(function) and not requires:
+        _KERNELS[key] = function
+    elif isinstance(function, str) and ":" in function:
+        _WAITING[key] = (function, tuple(requires.split()))
+    elif callable(function):
+        if all(importlib.util.find_spec(package) for package in requires.split()):
+            _KERNELS[key] = function
+    else:
+        raise TypeError(f"function must be callable or 'package.module:name', got {function!r}")
+
+
+def kernel(name: str, library: str) -> Callable[..., Any] | None:
+    """The kernel a library has for an operation, or None: then the portable body serves.
+
+    Examples
+    --------
+    >>> kernel("example.nothing", "numpy") is None
+    True
+    """
+    key = (name, library)
+    found = _KERNELS.get(key)
+    if found is None and key in _WAITING:
+        place, packages = _WAITING.pop(key)
+        if all(importlib.util.find_spec(package) for package in packages):
+            module, _, attribute = place.partition(":")
+            found = _KERNELS[key] = getattr(importlib.import_module(module), attribute)
+    return found

@@ -1,0 +1,96 @@
+"""What is installed and how it is configured, for bug reports."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import sys
+from typing import Any
+
+from . import config, libraries
+
+__all__ = ["format_info", "info"]
+_PACKAGES = ("numpy", "array-api-compat", "array-api-extra")
+
+
+def _version(*distributions: str) -> str | None:
+    for distribution in distributions:
+        try:
+            return importlib.metadata.version(distribution)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return None
+
+
+def _devices(name: str) -> list[str]:
+    """The devices of a library that is imported already; a library is not imported to ask."""
+    module = sys.modules.get(libraries.LIBRARIES[name].package)
+    if name in ("numpy", "dask", "array_api_strict"):
+        return ["cpu"]
+    if module is None:
+        return []
+    if name == "torch":
+        return ["cpu", *(f"cuda:{i}" for i in range(module.cuda.device_count()))]
+    if name == "jax":
+        return [str(device) for device in module.devices()]
+    try:
+        return [f"cuda:{i}" for i in range(module.cuda.runtime.getDeviceCount())]
+    except module.cuda.runtime.CUDARuntimeError:
+        return []
+
+
+def info() -> dict[str, Any]:
+    """Versions, libraries found and the configuration with the source of each setting.
+
+    Returns
+    -------
+    dict
+        ``versions``, ``libraries`` and ``configuration``. Devices are listed for libraries that are imported already.
+
+    Examples
+    --------
+    >>> info()["libraries"]["numpy"]["installed"]
+    True
+    """
+    found = {}
+    for name, library in libraries.LIBRARIES.items():
+        installed = libraries.is_installed(name)
+        distributions = importlib.metadata.packages_distributions().get(library.package, []) if installed else []
+        found[name] = {
+            "installed": installed,
+            "version": _version(*distributions) if installed else None,
+            "devices": _devices(name) if installed else [],
+            "install": None if installed else f"pip install {library.distribution}",
+        }
+    return {
+        "versions": {
+            "nbm_xp": _version("nbm_xp"),
+            "python": platform.python_version(),
+            **{package: _version(package) for package in _PACKAGES},
+        },
+        "libraries": found,
+        "configuration": config.configuration(),
+    }
+
+
+def format_info() -> str:
+    """What `info` finds, as plain text.
+
+    Examples
+    --------
+    >>> print(format_info().splitlines()[0])
+    versions
+    """
+    found = info()
+    lines = ["versions"]
+    lines += [f"  {name:<18}{version or 'unknown'}" for name, version in found["versions"].items()]
+    lines.append("libraries")
+    for name, library in found["libraries"].items():
+        if library["installed"]:
+            devices = f"  on {', '.join(library['devices'])}" if library["devices"] else ""
+            lines.append(f"  {name:<18}{library['version'] or 'installed'}{devices}")
+        else:
+            lines.append(f"  {name:<18}not installed: {library['install']}")
+    lines.append("configuration")
+    lines += [f"  {name:<18}{value!r}  ({source})" for name, (value, source) in found["configuration"].items()]
+    return "\n".join(lines)

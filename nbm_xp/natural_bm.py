@@ -1,0 +1,205 @@
+"""The documented names of natural_bm's backend: ``from nbm_xp import natural_bm as B``.
+
+The module stands in for natural_bm's ``backend``, ``theano_backend`` and ``numpy_backend``: its models run on it
+unchanged. Given arrays, a function computes at once, in the arrays' library; given Tensors (`variable`,
+`placeholder`), it records. The functions are those of `nbm_xp.functions`; here stands only what the original means
+differently.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .functions import extremes, graphs, neural, shaping
+from .functions._arguments import Array, Axis
+from .functions.comparison import (
+    allclose,
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    maximum,
+    minimum,
+    not_equal,
+)
+from .functions.control import ifelse, scan, stop_gradient, until
+from .functions.conversion import cast, cast_to_floatx
+from .functions.creation import arange, eye, ones, ones_like, placeholder, variable, zeros, zeros_like
+from .functions.elementwise import abs, clip, cos, exp, log, pow, round, sign, sin, sqrt, square
+from .functions.extremes import all, any, argmax, argmin
+from .functions.graphs import function
+from .functions.linear_algebra import diag, dot, fill_diagonal, solve, svd
+from .functions.neural import logsumexp, sigmoid
+from .functions.randomness import make_rng, random_binomial, random_normal, random_uniform
+from .functions.reductions import cumprod, cumsum, mean, prod, std, sum, var
+from .functions.shaping import (
+    concatenate,
+    flatten,
+    one_hot,
+    permute_dimensions,
+    repeat,
+    repeat_elements,
+    reshape,
+    squeeze,
+    stack,
+    tile,
+    transpose,
+)
+from .functions.variables import (
+    batch_get_value,
+    batch_set_value,
+    dtype,
+    eval,
+    get_value,
+    get_variable_shape,
+    ndim,
+    set_value,
+    shape,
+)
+from .namespace import backend, epsilon, floatx, intx, set_epsilon, set_floatx, set_intx
+from .rng import RandomStreams
+
+__all__ = [
+    "RandomStreams", "abs", "all", "allclose", "any", "arange", "argmax", "argmin", "backend", "batch_get_value",
+    "batch_set_value", "cast", "cast_to_floatx", "clip", "concatenate", "cos", "cumprod", "cumsum", "diag", "dot",
+    "dtype", "epsilon", "equal", "eval", "exp", "eye", "fill_diagonal", "flatten", "floatx", "function", "get_value",
+    "get_variable_shape", "gradients", "greater", "greater_equal", "ifelse", "intx", "less", "less_equal", "log",
+    "logdiffexp", "logsumexp", "make_rng", "max", "maximum", "mean", "min", "minimum", "ndim", "not_equal", "one_hot",
+    "ones", "ones_like", "permute_dimensions", "placeholder", "pow", "prod", "random_binomial", "random_normal",
+    "random_uniform", "repeat", "repeat_elements", "reshape", "reverse", "round", "scan", "set_epsilon", "set_floatx",
+    "set_intx", "set_value", "shape", "sigmoid", "sign", "sin", "solve", "sqrt", "square", "squeeze", "stack", "std",
+    "stop_gradient", "sum", "svd", "tile", "transpose", "until", "var", "variable", "zeros", "zeros_like",
+]  # fmt: skip
+
+
+def max(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Largest of the elements; nan if one is nan.
+
+    Parameters
+    ----------
+    x : array
+        What to compare; there must be an element.
+    axis : int or sequence of int, optional
+        The axes to reduce, by default all.
+    keepdims : bool
+        Whether reduced axes stay, with length 1.
+
+    Returns
+    -------
+    array
+        The dtype is kept. Every element that ties gets the whole gradient, as in Theano.
+
+    Examples
+    --------
+    >>> x = variable([3, 1, 3])
+    >>> gradients(max(x), x).eval()
+    array([1., 0., 1.], dtype=float32)
+    """
+    return extremes.max(x, axis, keepdims, ties="whole")
+
+
+def min(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Smallest of the elements; nan if one is nan.
+
+    Parameters
+    ----------
+    x : array
+        What to compare; there must be an element.
+    axis : int or sequence of int, optional
+        The axes to reduce, by default all.
+    keepdims : bool
+        Whether reduced axes stay, with length 1.
+
+    Returns
+    -------
+    array
+        The dtype is kept. Every element that ties gets the whole gradient, as in Theano.
+
+    Examples
+    --------
+    >>> x = variable([3, 1, 1])
+    >>> gradients(min(x), x).eval()
+    array([0., 1., 1.], dtype=float32)
+    """
+    return extremes.min(x, axis, keepdims, ties="whole")
+
+
+def logdiffexp(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Logarithm of the difference of the exponentials of neighbours along the last axis.
+
+    Parameters
+    ----------
+    x : array
+        Logarithms; integers become floating point.
+    axis, keepdims
+        Without effect, as in natural_bm: it is always the last axis.
+
+    Returns
+    -------
+    array
+        One shorter along the last axis: -inf between equal neighbours, nan where the earlier is larger.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> logdiffexp(np.asarray([1000.0, 1001.0]), axis=0)
+    array([1000.54132485])
+    """
+    return neural.logdiffexp(x, axis=-1)
+
+
+def reverse(x: Array, axes: Any) -> Array:
+    """The elements in reverse order along axes.
+
+    Parameters
+    ----------
+    x : array
+        The elements.
+    axes : int or sequence of int
+        The axes to turn round, counted from 0; what `x` does not have is ignored, as in natural_bm.
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> reverse(np.asarray([[1, 2], [3, 4]]), (1, 7))
+    array([[2, 1],
+           [4, 3]])
+    """
+    return shaping.reverse(x, axes, ignore_unknown=True)
+
+
+def gradients(loss: Any, variables: Any) -> Any:
+    """Differentiate a recorded number with respect to Tensors it was computed from.
+
+    Parameters
+    ----------
+    loss : Tensor
+        Without axes.
+    variables : Tensor, or list of Tensors
+        Variables, placeholders, or anything recorded on the way.
+
+    Returns
+    -------
+    Tensor, or list of Tensor
+        One gradient for one variable, a list for a list. As in Theano, the gradient of a float32 variable is float64
+        where the loss was computed in float64.
+
+    Raises
+    ------
+    TypeError
+        If `loss` is no Tensor without axes.
+    ValueError
+        If it does not depend on a variable.
+
+    Examples
+    --------
+    >>> x = variable([1, 2])
+    >>> gradients(sum(square(x)), x).eval()
+    array([2., 4.], dtype=float32)
+    """
+    return graphs.gradients(loss, variables, keep_dtype=False)

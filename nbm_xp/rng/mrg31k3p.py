@@ -1,0 +1,235 @@
+"""MRG31k3p in exact integers: its constants, its jumps, its seeds.
+
+What this chapter must satisfy: every number here is a Python integer, so nothing can overflow, no array library is
+needed, and the jumps of 2**72 and 2**134 steps are exact. The generator is two linear recurrences of order three,
+
+    x[n] = (2**22 x[n-2] + (2**7 + 1) x[n-3])          mod M1 = 2**31 - 1
+    y[n] = (2**15 y[n-1] + (2**15 + 1) y[n-3])         mod M2 = 2**31 - 21069
+    z[n] = (x[n] - y[n]) mod M1, with M1 in place of 0
+
+so its state is six integers ``(x[n-1], x[n-2], x[n-3], y[n-1], y[n-2], y[n-3])``, one step is a 3 by 3 matrix for each
+half, and ``k`` steps are that matrix to the power ``k``.
+
+References
+----------
+.. [1] P. L'Ecuyer and R. Touzin, "Fast combined multiple recursive generators with multipliers of the form
+   a = ±2^q ± 2^r", Proceedings of the 2000 Winter Simulation Conference, 683-689.
+.. [2] Theano documentation, ``theano.sandbox.rng_mrg``, for the layout of the streams and the checks of a seed.
+"""
+
+from __future__ import annotations
+
+import operator
+import secrets
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+M1: Final = 2**31 - 1
+M2: Final = 2**31 - 21069
+
+State: TypeAlias = tuple[int, int, int, int, int, int]
+Matrix: TypeAlias = tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int]]
+Transition: TypeAlias = tuple[Matrix, Matrix]
+
+ONE_STEP: Final[Transition] = (
+    ((0, 2**22, 2**7 + 1), (1, 0, 0), (0, 1, 0)),
+    ((2**15, 0, 2**15 + 1), (1, 0, 0), (0, 1, 0)),
+)
+
+STREAM_STEPS: Final = 2**72
+"""Steps from the start of one stream to the start of the next."""
+
+DRAW_STEPS: Final = 2**134
+"""Steps from the first stream of one draw to the first stream of the next draw."""
+
+MAX_STREAMS: Final = 60 * 256
+"""The largest number of streams that a draw takes unless it is told otherwise."""
+
+
+def _product(a: Matrix, b: Matrix, modulus: int) -> Matrix:
+    """Multiply two 3 by 3 matrices modulo `modulus`."""
+    (b00, b01, b02), (b10, b11, b12), (b20, b21, b22) = b
+    r0, r1, r2 = (
+        (
+            (p * b00 + q * b10 + r * b20) % modulus,
+            (p * b01 + q * b11 + r * b21) % modulus,
+            (p * b02 + q * b12 + r * b22) % modulus,
+        )
+        for p, q, r in a
+    )
+    return r0, r1, r2
+
+
+def _power(matrix: Matrix, exponent: int, modulus: int) -> Matrix:
+    """Raise a 3 by 3 matrix to a power modulo `modulus`, by squaring."""
+    result: Matrix = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+    while exponent:
+        if exponent & 1:
+            result = _product(result, matrix, modulus)
+        matrix = _product(matrix, matrix, modulus)
+        exponent >>= 1
+    return result
+
+
+@lru_cache(maxsize=1024)
+def transition(steps: int) -> Transition:
+    """Give the two matrices that take a state `steps` steps on.
+
+    Parameters
+    ----------
+    steps : int
+        How many steps, zero or more; of any size.
+
+    Returns
+    -------
+    tuple of two matrices
+        For the first and for the second half of a state, with entries in ``[0, M1)`` and ``[0, M2)``.
+
+    Examples
+    --------
+    >>> transition(1) == ONE_STEP
+    True
+    >>> transition(0)[0]
+    ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+    """
+    if steps < 0:
+        raise ValueError(f"steps must be zero or more, got {steps}")
+    return _power(ONE_STEP[0], steps, M1), _power(ONE_STEP[1], steps, M2)
+
+
+def centred(matrices: Transition, *, transpose: bool = False) -> Transition:
+    """Write the entries of two transition matrices as residues nearest to zero.
+
+    Such an entry is below 2**30 in size, so a row of three times a state, 3 * 2**30 * 2**31 at most, fits a signed
+    64-bit integer and needs one remainder instead of three.
+
+    Parameters
+    ----------
+    matrices : tuple of two matrices
+        As `transition` gives them.
+    transpose : bool
+        Whether to transpose both, for applying them to row vectors.
+
+    Returns
+    -------
+    tuple of two matrices
+
+    Examples
+    --------
+    >>> centred((((M1 - 1, 0, 0), (1, 0, 0), (0, 1, 0)), ONE_STEP[1]))[0][0]
+    (-1, 0, 0)
+    """
+
+    def nearest(matrix: Matrix, modulus: int) -> Matrix:
+        r0, r1, r2 = (tuple(v - modulus if 2 * v > modulus else v for v in row) for row in matrix)
+        if transpose:
+            r0, r1, r2 = zip(r0, r1, r2, strict=True)
+        return (r0[0], r0[1], r0[2]), (r1[0], r1[1], r1[2]), (r2[0], r2[1], r2[2])
+
+    return nearest(matrices[0], M1), nearest(matrices[1], M2)
+
+
+def jump(state: State, steps: int) -> State:
+    """Give the state that follows `state` by `steps` steps, without taking them one by one.
+
+    Parameters
+    ----------
+    state : tuple of six ints
+        Where to start.
+    steps : int
+        How far to go, zero or more.
+
+    Returns
+    -------
+    tuple of six ints
+
+    Examples
+    --------
+    >>> jump((1, 1, 1, 1, 1, 1), 1)
+    (4194433, 1, 1, 65537, 1, 1)
+    >>> jump(jump((1, 2, 3, 4, 5, 6), 10), 5) == jump((1, 2, 3, 4, 5, 6), 15)
+    True
+    """
+    first, second = transition(steps)
+    x1, x2, x3, y1, y2, y3 = state
+    a, b, c = ((p * x1 + q * x2 + r * x3) % M1 for p, q, r in first)
+    d, e, f = ((p * y1 + q * y2 + r * y3) % M2 for p, q, r in second)
+    return a, b, c, d, e, f
+
+
+def check_seed(seed: object) -> State:
+    """Make the six integers of a state from a seed, or say what is wrong with it.
+
+    Parameters
+    ----------
+    seed : int or six ints
+        One integer from 1 to ``M2 - 1``, which is repeated six times; or six integers, the first three below ``M1``
+        and not all zero, the last three below ``M2`` and not all zero. Anything that counts as an integer serves,
+        NumPy's integers and arrays of six included.
+
+    Returns
+    -------
+    tuple of six ints
+
+    Raises
+    ------
+    TypeError
+        If `seed` is neither one integer nor six.
+    ValueError
+        If a number is outside its range.
+
+    Examples
+    --------
+    >>> check_seed(234)
+    (234, 234, 234, 234, 234, 234)
+    >>> check_seed([12345, 1, 2, 3, 4, 5])
+    (12345, 1, 2, 3, 4, 5)
+    >>> check_seed(0)
+    Traceback (most recent call last):
+        ...
+    ValueError: seed must be from 1 to 2147462578, got 0
+    """
+    try:
+        number = operator.index(seed)  # type: ignore[arg-type]
+    except TypeError:
+        return _check_six(seed)
+    if not 0 < number < M2:
+        raise ValueError(f"seed must be from 1 to {M2 - 1}, got {number}")
+    return (number,) * 6
+
+
+def _check_six(seed: object) -> State:
+    """Check the six integers of a seed."""
+    expected = "seed must be one integer or six integers"
+    if isinstance(seed, (str, bytes)) or not isinstance(seed, Iterable):
+        raise TypeError(f"{expected}, got {seed!r}")
+    try:
+        values = [operator.index(value) for value in seed]
+    except TypeError:
+        raise TypeError(f"{expected}, got {seed!r}") from None
+    if len(values) != 6:
+        raise TypeError(f"{expected}, got {len(values)}: {seed!r}")
+    for which, three, modulus in (("first", values[:3], M1), ("last", values[3:], M2)):
+        if not all(0 <= value < modulus for value in three):
+            raise ValueError(f"the {which} three integers of seed must be from 0 to {modulus - 1}, got {values}")
+        if not any(three):
+            raise ValueError(f"the {which} three integers of seed must not all be 0, got {values}")
+    a, b, c, d, e, f = values
+    return a, b, c, d, e, f
+
+
+def fresh_seed() -> int:
+    """Take a seed from the operating system's entropy.
+
+    Returns
+    -------
+    int
+        From 1 to ``M2 - 1``.
+
+    Examples
+    --------
+    >>> 0 < fresh_seed() < M2
+    True
+    """
+    return 1 + secrets.randbelow(M2 - 1)

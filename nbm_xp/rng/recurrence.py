@@ -1,0 +1,321 @@
+"""MRG31k3p on arrays: many states stepped, jumped and turned into integers at once, on any array library.
+
+What this chapter must satisfy: the same integers to the last bit on every library, from signed 64-bit products, sums
+and remainders alone. Many states are kept as six arrays of one shape (`Six`), one for each number of the state.
+
+Element ``i`` of a draw of ``n`` numbers from ``S`` streams is output ``i div S`` of stream ``i mod S``. Output ``t`` of
+a stream that starts in state ``s`` is ``row[t] · s``, where ``row[t]`` is the first row of the transition matrix to the
+power ``t + 1``: so a table of rows and a table of states give any element, in any order, by six products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+from nbm_xp.namespace import asarray, dtype_of, get_namespace
+
+from .mrg31k3p import M1, M2, MAX_STREAMS, STREAM_STEPS, State, Transition, centred, transition
+
+__all__ = ["Six", "advance", "integers", "integers_at", "orbit", "rows_at", "starts_at", "substreams"]
+
+Six: TypeAlias = tuple[Any, Any, Any, Any, Any, Any]
+
+ELEMENTS_AT_ONCE: Final = 2**20
+"""How many elements are worked on at once: bounds the memory for intermediate values."""
+
+LONGEST_TABLE: Final = 1024
+"""The largest number of rows in a table of rows."""
+
+
+def split(xp: Any, states: Any) -> Six:
+    """Take an array of states of shape (count, 6) apart into six 64-bit arrays of shape (count,)."""
+    wide = xp.astype(states, dtype_of(xp, "int64"))
+    a, b, c, d, e, f = (wide[..., k] for k in range(6))
+    return a, b, c, d, e, f
+
+
+def join(xp: Any, six: Six) -> Any:
+    """Put six arrays together as an int32 array with a last axis of six, the way a state is kept."""
+    return xp.astype(xp.stack(six, axis=-1), dtype_of(xp, "int32"))
+
+
+def _times(matrices: Transition, x: Six) -> Six:
+    """Multiply states by two matrices with centred entries."""
+    (p, q), (x1, x2, x3, y1, y2, y3) = matrices, x
+    a, b, c = ((r * x1 + s * x2 + t * x3) % M1 for r, s, t in p)
+    d, e, f = ((r * y1 + s * y2 + t * y3) % M2 for r, s, t in q)
+    return a, b, c, d, e, f
+
+
+def orbit(xp: Any, start: Six, steps: int, count: int, *, rows: bool = False) -> Six:
+    """Repeat a jump: the states 0, `steps`, 2 `steps`, … steps after `start`, by doubling.
+
+    Parameters
+    ----------
+    xp : namespace
+        The array library.
+    start : six arrays
+        Of shape (1, …).
+    steps : int
+        Length of one jump.
+    count : int
+        How many states to make of each.
+    rows : bool
+        Whether `start` holds row vectors, to be multiplied from the right.
+
+    Returns
+    -------
+    six arrays
+        Of shape (count, …).
+    """
+    out, length = start, 1
+    while length < count:
+        matrices = centred(transition(steps * length), transpose=rows)
+        more = _times(matrices, _each(out, (slice(min(length, count - length)), ...)))
+        a, b, c, d, e, f = (xp.concat(pair, axis=0) for pair in zip(out, more, strict=True))
+        out, length = (a, b, c, d, e, f), min(2 * length, count)
+    return out
+
+
+def _each(six: Six, key: Any) -> Six:
+    """Index all six."""
+    a, b, c, d, e, f = (value[key] for value in six)
+    return a, b, c, d, e, f
+
+
+def _ladder(xp: Any, start: Six, steps: int, exponents: Any, largest: int, *, rows: bool = False) -> Six:
+    """Jump each of many states by a number of jumps of its own, bit by bit of that number."""
+    out = start
+    for bit in range(largest.bit_length()):
+        moved = _times(centred(transition(steps << bit), transpose=rows), out)
+        taken = (exponents >> bit) % 2 == 1
+        a, b, c, d, e, f = (xp.where(taken, new, old) for new, old in zip(moved, out, strict=True))
+        out = a, b, c, d, e, f
+    return out
+
+
+def _constant(xp: Any, values: Sequence[int]) -> Six:
+    """Six arrays of shape (1,) from six integers."""
+    a, b, c, d, e, f = (asarray([value], xp, "int64") for value in values)
+    return a, b, c, d, e, f
+
+
+def _first_row(steps: int) -> tuple[int, ...]:
+    """The first rows of both matrices of `steps` steps."""
+    first, second = transition(steps)
+    return (*first[0], *second[0])
+
+
+def _centre(xp: Any, rows: Six) -> Six:
+    """Write the entries of rows as residues nearest to zero; see `centred`."""
+    x, y = ([xp.where(value > m // 2, value - m, value) for value in half] for m, half in ((M1, rows[:3]), (M2, rows[3:])))
+    return x[0], x[1], x[2], y[0], y[1], y[2]
+
+
+@lru_cache(maxsize=64)
+def _table(count: int) -> Six:
+    """The centred rows of outputs 0 to `count` - 1, as NumPy arrays."""
+    xp = get_namespace("numpy")
+    return _centre(xp, orbit(xp, _constant(xp, _first_row(1)), 1, count, rows=True))
+
+
+def _outputs(xp: Any, rows: Six, x: Six) -> Any:
+    """The 31-bit integers, from 1 to M1, that centred rows make of states."""
+    first = (rows[0] * x[0] + rows[1] * x[1] + rows[2] * x[2]) % M1
+    second = (rows[3] * x[3] + rows[4] * x[4] + rows[5] * x[5]) % M2
+    difference = first - second
+    return xp.where(difference > 0, difference, difference + M1)
+
+
+def substreams(xp: Any, state: State, count: int) -> Any:
+    """Make the states in which `count` streams start, each 2**72 steps after the one before it.
+
+    Parameters
+    ----------
+    xp : namespace
+        The array library.
+    state : six ints
+        The state of the first stream.
+    count : int
+        How many streams.
+
+    Returns
+    -------
+    array
+        int32, of shape (count, 6).
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> substreams(get_namespace("numpy"), (234,) * 6, 2)[:, 0].tolist()
+    [234, 704833060]
+    """
+    return join(xp, orbit(xp, _constant(xp, state), STREAM_STEPS, count))
+
+
+def advance(xp: Any, states: Any, n: int) -> Any:
+    """Give the states of all streams after `n` elements were drawn, without drawing them.
+
+    Parameters
+    ----------
+    xp : namespace
+        The array library.
+    states : array
+        int32, of shape (count, 6).
+    n : int
+        How many elements, dealt out to the streams in turn.
+
+    Returns
+    -------
+    array
+        int32, of shape (count, 6).
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> xp = get_namespace("numpy")
+    >>> states = xp.ones((2, 6), dtype=xp.int32)
+    >>> advance(xp, states, 3)[:, 0].tolist()
+    [28311808, 4194433]
+    """
+    count = states.shape[0]
+    steps, ahead = divmod(n, count)
+    six = split(xp, states)
+    parts = []
+    if ahead:
+        parts.append(join(xp, _times(centred(transition(steps + 1)), _each(six, slice(ahead)))))
+    parts.append(join(xp, _times(centred(transition(steps)), _each(six, slice(ahead, None)))))
+    return xp.concat(parts, axis=0) if len(parts) > 1 else parts[0]
+
+
+def integers(xp: Any, states: Any, n: int) -> Any:
+    """Make the next `n` integers of the streams.
+
+    Parameters
+    ----------
+    xp : namespace
+        The array library.
+    states : array
+        int32, of shape (count, 6).
+    n : int
+        How many.
+
+    Returns
+    -------
+    array
+        int64, of shape (n,), from 1 to M1.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> xp = get_namespace("numpy")
+    >>> integers(xp, xp.ones((2, 6), dtype=xp.int32), 3).tolist()
+    [4128896, 4128896, 2123296768]
+    """
+    count = min(states.shape[0], n)
+    if not count:
+        return xp.zeros((0,), dtype=dtype_of(xp, "int64"))
+    steps = -(-n // count)
+    panels = -(-steps // min(LONGEST_TABLE, max(1, ELEMENTS_AT_ONCE // count)))
+    length = -(-steps // panels)
+    a, b, c, d, e, f = (asarray(row, xp)[None, :, None] for row in _table(length))
+    starts = orbit(xp, _each(split(xp, states[:count, :]), (None, ...)), length, panels)
+    group = max(1, ELEMENTS_AT_ONCE // (length * count))
+    parts = []
+    for panel in range(0, panels, group):
+        x = _each(starts, (slice(panel, min(panel + group, panels)), None, slice(None)))
+        parts.append(xp.reshape(_outputs(xp, (a, b, c, d, e, f), x), (-1,)))
+    return (xp.concat(parts, axis=0) if len(parts) > 1 else parts[0])[:n]
+
+
+def integers_at(xp: Any, source: State | Any, streams: int, places: Any, span: tuple[int, int]) -> Any:
+    """Make the integers at any places of a draw, each on its own.
+
+    Parameters
+    ----------
+    xp : namespace
+        The array library.
+    source : six ints, or array
+        The state of the first stream, the others following as `substreams` lays them out; or the states of all
+        streams, of shape (streams, 6).
+    streams : int
+        How many streams the draw is dealt out to.
+    places : array
+        int64, of any shape: which elements.
+    span : tuple of two ints
+        The smallest and the largest of `places`.
+
+    Returns
+    -------
+    array
+        int64, of the shape of `places`.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> xp = get_namespace("numpy")
+    >>> whole = integers(xp, substreams(xp, (234,) * 6, 3), 10)
+    >>> integers_at(xp, (234,) * 6, 3, xp.asarray([9, 4]), (4, 9)).tolist() == whole[[9, 4]].tolist()
+    True
+    """
+    shape, places = places.shape, xp.reshape(places, (-1,))
+    rows = _centre(xp, rows_at(xp, places // streams, (span[0] // streams, span[1] // streams)))
+    return xp.reshape(_outputs(xp, rows, starts_at(xp, source, streams, places % streams)), shape)
+
+
+def rows_at(xp: Any, steps: Any, span: tuple[int, int]) -> Six:
+    """Give the rows of any outputs: by one table where they lie close together, else each on its own.
+
+    Parameters
+    ----------
+    xp : namespace
+        The array library.
+    steps : array
+        int64, of shape (count,): which outputs.
+    span : tuple of two ints
+        The smallest and the largest of `steps`.
+
+    Returns
+    -------
+    six arrays
+        Of shape (count,).
+    """
+    first, length = span[0], span[1] - span[0] + 1
+    start = _constant(xp, _first_row(first + 1))
+    if length <= steps.shape[0] + LONGEST_TABLE:
+        return _gathered(xp, orbit(xp, start, 1, length, rows=True), steps - first)
+    return _ladder(xp, start, 1, steps - first, length - 1, rows=True)
+
+
+def starts_at(xp: Any, source: State | Any, streams: int, which: Any) -> Six:
+    """Give the states in which any streams start: by one table where many are asked for, else each on its own.
+
+    Parameters
+    ----------
+    xp : namespace
+        The array library.
+    source : six ints, or array
+        See `integers_at`.
+    streams : int
+        How many streams there are.
+    which : array
+        int64, of shape (count,): which of them.
+
+    Returns
+    -------
+    six arrays
+        Of shape (count,).
+    """
+    if not isinstance(source, tuple):
+        return _gathered(xp, split(xp, source), which)
+    if streams <= max(which.shape[0], MAX_STREAMS):
+        return _gathered(xp, split(xp, substreams(xp, source, streams)), which)
+    return _ladder(xp, _constant(xp, source), STREAM_STEPS, which, streams - 1)
+
+
+def _gathered(xp: Any, six: Six, index: Any) -> Six:
+    """Take the elements at `index` of all six."""
+    a, b, c, d, e, f = (xp.take(value, index, axis=0) for value in six)
+    return a, b, c, d, e, f

@@ -1,0 +1,275 @@
+"""Uniform numbers from states: Theano's, to the last bit, on every library.
+
+What this chapter must satisfy: `draw` gives the numbers and the states after them; on Dask it computes nothing, and
+every block makes its own elements alone, so the numbers do not depend on the chunks. Where a library has a faster
+kernel, it gives the same bits.
+
+An integer ``z`` from 1 to 2**31 - 1 becomes a number between 0 and 1, both excluded:
+
+- float64: ``z * 2**-31``
+- float32: ``float32(z) * float32(4.6566126e-10)``, a constant just below 2**-31, so that 1 never comes out
+- float16: ``((z mod 2**15) + 1) * float16(3.0458e-05)``, rounded once
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Final
+
+from nbm_xp.namespace import (
+    array_namespace,
+    asarray,
+    convert,
+    dtype_of,
+    from_blocks,
+    get_namespace,
+    is_lazy,
+    kernel,
+    library_name,
+    register_kernel,
+)
+
+from . import recurrence
+from .mrg31k3p import MAX_STREAMS, State
+
+__all__ = ["DTYPES", "advance", "draw", "elements", "stream_count", "substreams"]
+
+DTYPES: Final = ("float16", "float32", "float64")
+"""The dtypes that uniforms come in."""
+
+register_kernel("rng.draw", "numpy", "nbm_xp.rng.compiled:draw", requires="numba")
+register_kernel("rng.runs", "numpy", "nbm_xp.rng.compiled:runs", requires="numba")
+register_kernel("rng.substreams", "numpy", "nbm_xp.rng.compiled:substreams", requires="numba")
+register_kernel("rng.wide", "jax", "jax:enable_x64")
+
+
+def wide(xp: Any) -> AbstractContextManager[Any]:
+    """Make a context in which a library has 64-bit integers, where it does not always have them."""
+    switch = kernel("rng.wide", library_name(xp))
+    return nullcontext() if switch is None else switch(True)
+
+
+def stream_count(size: object) -> int:
+    """Say how many streams a draw takes unless it is told: a sixth of the elements, at most 15360.
+
+    Parameters
+    ----------
+    size : tuple or list of ints, or anything else
+        The shape of the draw.
+
+    Returns
+    -------
+    int
+        The number of elements, or its sixth rounded down where it is over 6, but never more than 15360; 15360 where
+        the size is not known.
+
+    Examples
+    --------
+    >>> stream_count((5,)), stream_count((3, 4)), stream_count((1000, 1000)), stream_count(None)
+    (5, 2, 15360, 15360)
+    """
+    if not isinstance(size, (tuple, list)) or not all(isinstance(length, int) for length in size):
+        return MAX_STREAMS
+    elements = math.prod(size)
+    return min(elements // 6 if elements > 6 else elements, MAX_STREAMS)
+
+
+def substreams(state: State, count: int) -> Any:
+    """Make the states in which `count` streams start, as a NumPy array: see `recurrence.substreams`."""
+    compiled = kernel("rng.substreams", "numpy")
+    return recurrence.substreams(get_namespace("numpy"), state, count) if compiled is None else compiled(state, count)
+
+
+def advance(states: Any, n: int) -> Any:
+    """Give the states after `n` elements were drawn, without drawing them: see `recurrence.advance`."""
+    xp = array_namespace(states)
+    if is_lazy(xp):
+        return from_blocks(xp, _Advance(n), states.shape, "int32", -1, args=(states,), name="advance")
+    with wide(xp):
+        return recurrence.advance(xp, states, n)
+
+
+def draw(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = None) -> tuple[Any, Any]:
+    """Draw uniforms from streams.
+
+    Parameters
+    ----------
+    xp : namespace
+        The library of the numbers.
+    states : array
+        int32, of shape (count, 6), of that library or NumPy's.
+    size : sequence of ints
+        The shape of the numbers.
+    dtype : {"float16", "float32", "float64"}
+        Their dtype.
+    chunks : optional
+        How Dask splits them, in any form that Dask takes. Says nothing about the numbers.
+
+    Returns
+    -------
+    uniforms : array
+        Of shape `size`, in C order: element ``i`` comes from stream ``i mod count``.
+    new : array
+        The states after the draw, of the library of `states`.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> u, states = draw(get_namespace("numpy"), substreams((234,) * 6, 2), (3,), "float64")
+    >>> u.round(3).tolist()
+    [0.45, 0.612, 0.79]
+    >>> draw(get_namespace("numpy"), states, (1,), "float64")[0].round(3).tolist()
+    [0.826]
+    """
+    shape = tuple(size)
+    if is_lazy(xp):
+        block = Elements(None, states.shape[0], shape, dtype)
+        u = from_blocks(xp, block, shape, dtype, "auto" if chunks is None else chunks, args=(asarray(states, xp),))
+        return u, advance(states, math.prod(shape))
+    n = math.prod(shape)
+    library = library_name(xp)
+    if library_name(states) != library:
+        return draw(xp, convert(states, xp), shape, dtype)[0], advance(states, n)
+    compiled = kernel("rng.draw", library)
+    if compiled is not None:
+        u, new = compiled(states, n, dtype)
+    else:
+        with wide(xp):
+            u = from_integers(xp, recurrence.integers(xp, states, n), dtype)
+            new = recurrence.advance(xp, states, n)
+    return xp.reshape(u, shape), new
+
+
+def from_integers(xp: Any, z: Any, dtype: str) -> Any:
+    """Turn 31-bit integers into uniforms."""
+    if dtype == "float64":
+        return xp.astype(z, dtype_of(xp, "float64")) * 2.0**-31
+    if dtype == "float32":
+        return xp.astype(z, dtype_of(xp, "float32")) * 4.6566126e-10
+    # 511 * 2**-24 is float16(3.0458e-05), and 511 times 15 bits fits float32 exactly: there is one rounding
+    few = xp.astype(z % 2**15 + 1, dtype_of(xp, "float32"))
+    return xp.astype(few * (511 * 2.0**-24), dtype_of(xp, "float16"))
+
+
+def elements(
+    source: State | Any, streams: int, begins: Any, lengths: Any, dtype: str, library: str = "numpy"
+) -> Any:
+    """Make runs of consecutive elements of a draw, and no others.
+
+    Parameters
+    ----------
+    source : six ints, or array
+        The state of the first stream, or the states of all streams.
+    streams : int
+        How many streams the draw is dealt out to.
+    begins, lengths : numpy.ndarray
+        int64, of shape (count,), the former in rising order: where runs begin, and how long they are.
+    dtype : {"float16", "float32", "float64"}
+        The dtype of the numbers.
+    library : str
+        The library of the numbers.
+
+    Returns
+    -------
+    array
+        The runs one after the other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> elements((234,) * 6, 2, np.asarray([0, 3]), np.asarray([2, 1]), "float64").round(3).tolist()
+    [0.45, 0.612, 0.826]
+    """
+    np, xp = get_namespace("numpy"), get_namespace(library)
+    total = int(np.sum(lengths))
+    if not total:
+        return xp.zeros((0,), dtype=dtype_of(xp, dtype))
+    span = int(begins[0]), int(np.max(begins + lengths)) - 1
+    compiled = kernel("rng.runs", library)
+    if compiled is not None and streams <= max(total, MAX_STREAMS):
+        rows = recurrence.rows_at(np, begins // streams, (span[0] // streams, int(begins[-1]) // streams))
+        states = substreams(source, streams) if isinstance(source, tuple) else source
+        return compiled(begins, lengths, rows, states, dtype)
+    within = np.arange(total) - np.repeat(np.cumulative_sum(lengths) - lengths, lengths)
+    with wide(xp):
+        places = asarray(np.repeat(begins, lengths) + within, xp)
+        return from_integers(xp, recurrence.integers_at(xp, source, streams, places, span), dtype)
+
+
+def block_runs(shape: tuple[int, ...], offset: tuple[int, ...], block: tuple[int, ...]) -> tuple[Any, Any]:
+    """Say which runs of consecutive elements of an array make up a block of it.
+
+    Parameters
+    ----------
+    shape : tuple of ints
+        The shape of the whole array.
+    offset, block : tuple of ints
+        Where the block begins, and its shape.
+
+    Returns
+    -------
+    begins, lengths : numpy.ndarray
+        int64; begins rise, and all lengths are equal.
+
+    Examples
+    --------
+    >>> begins, lengths = block_runs((3, 4), (1, 1), (2, 3))
+    >>> begins.tolist(), lengths.tolist()
+    ([5, 9], [3, 3])
+    """
+    np = get_namespace("numpy")
+    begins, length, stride = np.zeros((1,), dtype=np.int64), 1, 1
+    whole = True
+    for axis in reversed(range(len(shape))):
+        if whole:
+            begins, length = begins + offset[axis] * stride, length * block[axis]
+            whole = block[axis] == shape[axis]
+        else:
+            along = (offset[axis] + np.arange(block[axis], dtype=np.int64)) * stride
+            begins = np.reshape(along[:, None] + begins[None, :], (-1,))
+        stride *= shape[axis]
+    return begins, np.full(begins.shape, length, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Advance:
+    """The states after a draw, as a task."""
+
+    n: int
+
+    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], states: Any) -> Any:
+        return advance(states, self.n)
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """The uniforms of one block of a draw, as a task that holds a few numbers.
+
+    Parameters
+    ----------
+    source : six ints or None
+        The state of the first stream; None where the task is handed the states of all of them.
+    streams : int
+        How many streams there are.
+    shape : tuple of ints
+        The shape of the whole draw.
+    dtype : str
+        The dtype of the numbers.
+    library : str
+        The library of the blocks.
+    """
+
+    source: State | None
+    streams: int
+    shape: tuple[int, ...]
+    dtype: str
+    library: str = "numpy"
+
+    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], *states: Any) -> Any:
+        runs = block_runs(self.shape, offset, shape)
+        source = self.source if self.source is not None else states[0]
+        flat = elements(source, self.streams, *runs, self.dtype, self.library)
+        return get_namespace(self.library).reshape(flat, shape)

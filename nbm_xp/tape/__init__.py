@@ -1,0 +1,29 @@
+"""The tape: record the array API standard, differentiate what was recorded, and run it on any library.
+
+`Variable` and `placeholder` start a graph; functions and operators of the standard extend it; `gradients`
+differentiates it; `function` and `evaluate` run it.
+"""
+
+from __future__ import annotations
+
+from nbm_xp.namespace import register_array_type
+
+from . import namespace
+from .composite import composite, operation, same_as_first
+from .control import ifelse
+from .function import Function, evaluate, function, integer_length
+from .gradients import gradients, register_gradient, stop_gradient
+from .lengths import Length
+from .node import Joint
+from .scan import Until, scan, until
+from .stable import sigmoid, softplus
+from .tensor import Tensor, Variable, as_tensor, is_tensor, placeholder
+from .transforms import value_and_grad
+
+register_array_type(Tensor, namespace, absorbing=True)
+
+__all__ = [
+    "Function", "Joint", "Length", "Tensor", "Until", "Variable", "as_tensor", "composite", "evaluate", "function",
+    "gradients", "ifelse", "integer_length", "is_tensor", "namespace", "operation", "placeholder", "register_gradient",
+    "same_as_first", "scan", "sigmoid", "softplus", "stop_gradient", "until", "value_and_grad",
+]  # fmt: skip

@@ -1,0 +1,133 @@
+"""Composites: functions made of standard ones that are one node on the tape, with a gradient rule of their own.
+
+For what is unstable or slow when differentiated through its parts. The parts stay at hand as ``function.body``, so that
+the rule can be tested against them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+from .gradients import declare
+from .node import Joint, Node, Operation, Rule, Spec
+from .tensor import Tensor, record, record_several
+
+__all__ = ["composite", "operation", "same_as_first"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def same_as_first(x: Node, *others: Any, **attributes: Any) -> Spec:
+    """The shape and dtype rule of an element-wise function of one floating array."""
+    return x.shape, x.dtype
+
+
+def composite(
+    *,
+    gradient: Rule | tuple[Rule, ...] | Joint,
+    arrays: int = 1,
+    infer: Callable[..., Any] | None = None,
+    name: str | None = None,
+) -> Callable[[F], F]:
+    """Make a function over ``xp`` one node on the tape.
+
+    Parameters
+    ----------
+    gradient : callable, tuple of callables, or Joint
+        ``rule(g, out, *arrays, **options)`` for each array argument; None where nothing flows.
+    arrays : int
+        How many leading parameters are arrays; the others are options.
+    infer : callable, optional
+        The shape and dtype rule; by default the body is traced to see.
+    name : str, optional
+        The operation's name; by default the function's.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import array_namespace
+    >>> from nbm_xp.tape import Variable, composite, gradients
+    >>> @composite(gradient=lambda g, out, x: g * 3.0, name="doctest_triple")
+    ... def triple(x):
+    ...     return x * 3.0
+    >>> x = Variable(2.0)
+    >>> float(triple(x)), float(gradients(triple(x), x))
+    (6.0, 3.0)
+    """
+    rules = gradient if isinstance(gradient, (tuple, Joint)) else (gradient,)
+
+    def decorate(body: F) -> F:
+        parameters = list(inspect.signature(body).parameters.values())
+        options = parameters[arrays:]
+        keys = [parameter.name for parameter in options]
+
+        def traced(*nodes: Any, **attributes: Any) -> Spec:
+            result = body(*(Tensor(n) if isinstance(n, Node) else n for n in nodes), **attributes)
+            return result.node.shape, result.node.dtype
+
+        op = declare(
+            Operation(
+                name or body.__name__,
+                infer or traced,
+                rules,
+                run=lambda xp, *args, **attributes: body(*args, **attributes),
+            )
+        )
+
+        @wraps(body)
+        def function(*args: Any, **keywords: Any) -> Any:
+            if not any(isinstance(arg, Tensor) for arg in args[:arrays]):
+                return body(*args, **keywords)
+            given = dict(zip(keys, args[arrays:], strict=False))
+            settings = {p.name: p.default for p in options} | given | keywords
+            missing = [key for key, value in settings.items() if value is inspect.Parameter.empty]
+            if missing or set(settings) - set(keys) or len(args) != arrays + len(given):
+                return body(*args, **keywords)  # Python's own complaint about the call
+            return record(op, *args[:arrays], **settings)
+
+        function.body = body  # type: ignore[attr-defined]
+        function.operation = op  # type: ignore[attr-defined]
+        return function  # type: ignore[return-value]
+
+    return decorate
+
+
+def operation(
+    name: str,
+    *,
+    infer: Callable[..., Any],
+    run: Callable[..., Any],
+    gradient: Rule | tuple[Rule, ...] | Joint | None = None,
+    several: bool = False,
+) -> Callable[..., Any]:
+    """Declare a primitive of one's own.
+
+    Parameters
+    ----------
+    name : str
+        A name that no other operation has.
+    infer : callable
+        ``infer(*args, **attributes)``: the shape and dtype of the result, or a list of these for several results;
+        arguments that are arrays have ``.shape`` and ``.dtype``.
+    run : callable
+        ``run(xp, *arrays, **attributes)``: the computation on arrays of library `xp`; a tuple for several results.
+    gradient : callable, tuple of callables, or Joint, optional
+        The gradient rule; of several results it gets the cotangents as a dict by position.
+    several : bool
+        Whether there are several results.
+
+    Returns
+    -------
+    callable
+        Called with Tensors (arrays, numbers), it records the operation and returns its Tensor or Tensors.
+    """
+    rules = gradient if isinstance(gradient, (tuple, Joint)) or gradient is None else (gradient,)
+    op = declare(Operation(name, infer, rules, run=run))
+
+    def recorded(*args: Any, **attributes: Any) -> Any:
+        return (record_several if several else record)(op, *args, **attributes)
+
+    recorded.__name__ = recorded.__qualname__ = name
+    return recorded

@@ -1,0 +1,311 @@
+"""Compiled functions: a graph with its inputs, outputs and updates, run on whatever library the arrays are of.
+
+The library is that of the arguments, variables and constants together; NumPy arrays among arrays of another library
+are converted to it, two other libraries are an error. A plan is made once for each library.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, cast
+
+from nbm_xp.namespace import array_namespace as library_of
+from nbm_xp.namespace import asarray, convert, default_namespace, host_namespace, is_array, is_lazy, running_namespace
+
+from .lengths import Length, Size, value_length
+from .loop import automatic_updates
+from .node import CONSTANT, PLACEHOLDER, VARIABLE, Node
+from .operators import FUNCTIONS
+from .plan import Result, compile_plan, reachable
+from .tensor import Tensor, Variable, as_tensor
+
+__all__ = ["Function", "evaluate", "function"]
+
+Updates = "Mapping[Variable, Any] | Iterable[tuple[Variable, Any]]"
+
+
+@dataclass(slots=True)
+class _Route:
+    """How to run for one combination of array types: the library, its plan, and what to convert on the way."""
+
+    xp: ModuleType
+    plan: Callable[..., tuple[Any, ...]]
+    dtypes: list[Any]
+    convert: list[int]
+
+
+class Function:
+    """A compiled function; made by `function`."""
+
+    def __init__(
+        self,
+        inputs: Sequence[Tensor],
+        outputs: Any,
+        updates: Sequence[tuple[Variable, Tensor]],
+        givens: Mapping[Node, Node],
+        name: str | None,
+    ) -> None:
+        self.name = name
+        self.inputs = [tensor.node for tensor in inputs]
+        self._single = not isinstance(outputs, (list, tuple))
+        self._nothing = outputs is None
+        items = [] if outputs is None else [outputs] if self._single else list(outputs)
+        self._outputs: list[Result] = [_as_result(item) for item in items]
+        self._givens = givens
+        roots = [*self._outputs, *(value.node for _, value in updates)]
+        explicit = {variable for variable, _ in updates}
+        automatic = automatic_updates(reachable(roots, self.inputs, givens))
+        updates = [*updates, *((v, t) for v, t in automatic.items() if v not in explicit)]
+        self._targets = [variable for variable, _ in updates]
+        self._results = [*self._outputs, *(value.node for _, value in updates)]
+        leaves = reachable(self._results, self.inputs, givens)
+        self._variables = [n for n in leaves if n.op is VARIABLE and n not in set(self.inputs)]
+        self._constants = [n for n in leaves if n.op is CONSTANT]
+        missing = [n for n in leaves if n.op is PLACEHOLDER and n not in set(self.inputs)]
+        if missing:
+            names = ", ".join(n.name or repr(n) for n in missing)
+            raise ValueError(f"inputs must hold every placeholder that the outputs need; missing: {names}")
+        self._leaves = [*self.inputs, *self._variables, *self._constants]
+        self._default = default_namespace()
+        self._routes: dict[tuple[builtins.type, ...], _Route] = {}
+        self._scalar = [isinstance(r, Node) and not r.shape for r in self._results]
+        self._copied = [isinstance(r, Node) and givens.get(r, r).op in (VARIABLE, CONSTANT) for r in self._outputs]
+
+    def __call__(self, *args: Any) -> Any:
+        """Run on arrays, one for each input."""
+        if len(args) != len(self.inputs):
+            raise TypeError(f"{self.name or 'function'} takes {len(self.inputs)} arguments, got {len(args)}")
+        arrays = [
+            arg if is_array(arg) else self._from_python(arg, node) for arg, node in zip(args, self.inputs, strict=True)
+        ]
+        for array, node in zip(arrays, self.inputs, strict=True):
+            _check(array, node)
+        arrays += [node.payload.value for node in self._variables]
+        arrays += [node.payload for node in self._constants]
+        types = tuple(map(type, arrays))
+        route = self._routes.get(types)
+        if route is None:
+            route = self._routes[types] = self._make_route(arrays)
+        for position in route.convert:
+            arrays[position] = convert(arrays[position], route.xp)
+        for position, dtype in enumerate(route.dtypes):
+            if arrays[position].dtype != dtype:
+                arrays[position] = route.xp.astype(arrays[position], dtype)
+        values = route.plan(*arrays)
+        return self._finish(values, route.xp)
+
+    def _finish(self, values: tuple[Any, ...], xp: ModuleType) -> Any:
+        count = len(self._outputs)
+        results = [xp.asarray(v) if scalar else v for v, scalar in zip(values, self._scalar, strict=True)]
+        for variable, value in zip(self._targets, results[count:], strict=True):
+            variable.replace_value(value)
+        outputs = [
+            xp.asarray(v, copy=True) if copied else v for v, copied in zip(results[:count], self._copied, strict=True)
+        ]
+        if self._nothing:
+            return []
+        return outputs[0] if self._single else outputs
+
+    def _from_python(self, value: Any, node: Node) -> Any:
+        if isinstance(value, Tensor):
+            raise TypeError(
+                f"argument {node.name or ''} must be an array, got {value!r}; use givens to put a Tensor in its place"
+            )
+        return asarray(value, host_namespace(), dtype=str(node.dtype))
+
+    def _make_route(self, arrays: list[Any]) -> _Route:
+        movable = [array for position, array in enumerate(arrays) if not self._is_state(position)]
+        xp = running_namespace(movable, self._default)
+        for variable in self._targets:
+            if not variable.is_state and variable.library is not xp:
+                raise TypeError(
+                    f"{variable!r} is updated, but the function runs on another library than the variable's: "
+                    f"make the variable of an array of {xp.__name__}"
+                )
+        plan = compile_plan(self._leaves, self._results, xp, givens=self._givens, lazy=is_lazy(xp))
+        positions = [i for i, array in enumerate(arrays) if not self._is_state(i) and library_of(array) is not xp]
+        dtypes = [getattr(xp, node.dtype) for node in self.inputs]
+        return _Route(xp, plan, dtypes, positions)
+
+    def _is_state(self, position: int) -> bool:
+        node = self._leaves[position]
+        return node.op is VARIABLE and cast("bool", node.payload.is_state)
+
+    def __repr__(self) -> str:
+        return f"<Function {self.name or ''} of {len(self.inputs)} inputs and {len(self._outputs)} outputs>"
+
+
+def _check(array: Any, node: Node) -> None:
+    if array.ndim != len(node.shape):
+        raise TypeError(
+            f"argument {node.name or ''} must have {len(node.shape)} axes, got an array of shape {tuple(array.shape)}"
+        )
+    for actual, expected in zip(array.shape, node.shape, strict=True):
+        if type(expected) is int and actual != expected and actual == actual:
+            raise ValueError(f"argument {node.name or ''} must have shape {node.shape}, got {tuple(array.shape)}")
+
+
+def _as_result(value: Any) -> Result:
+    if isinstance(value, Tensor):
+        return value.node
+    if isinstance(value, Length):
+        return value
+    return as_tensor(value).node
+
+
+def function(
+    inputs: Sequence[Tensor],
+    outputs: Any,
+    updates: Any = None,
+    givens: Any = None,
+    name: str | None = None,
+    on_unused_input: str = "ignore",
+) -> Function:
+    """Compile a graph into a function of arrays.
+
+    Parameters
+    ----------
+    inputs : sequence of Tensor
+        Placeholders, in the order of the arguments.
+    outputs : Tensor, list of Tensor, or None
+        What to return: one value, a list, or an empty list.
+    updates : mapping or iterable of pairs, optional
+        Variables and their new values, all computed from the old ones and set together after the outputs.
+    givens : mapping or iterable of pairs, optional
+        Tensors and what to put in their place.
+    name : str, optional
+        A name for error messages.
+    on_unused_input : {"ignore", "warn", "raise"}
+        What to do about an input that nothing depends on.
+
+    Returns
+    -------
+    Function
+        Called with one array (or number or list) for each input; returns arrays of the library it ran on.
+
+    Raises
+    ------
+    TypeError
+        If an input is no placeholder, or an update is none of a variable or has another number of axes.
+    ValueError
+        If a placeholder is missing, or a variable is updated twice.
+
+    Notes
+    -----
+    Random draws draw anew at every call: the state variable of each draw in the graph is updated by itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nbm_xp.tape import Variable, function, placeholder
+    >>> x, total = placeholder((None,)), Variable(0.0)
+    >>> add = function([x], total, updates=[(total, total + x[0])])
+    >>> _ = add(np.ones(3)), add(np.ones(3))
+    >>> float(total)
+    2.0
+    """
+    if on_unused_input not in ("ignore", "warn", "raise"):
+        raise ValueError(f"on_unused_input must be 'ignore', 'warn' or 'raise', got {on_unused_input!r}")
+    for tensor in inputs:
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"inputs must hold Tensors, got {type(tensor).__name__}")
+    replaced = {key.node: _replacement(key, value).node for key, value in _pairs(givens, "givens")}
+    compiled = Function(inputs, outputs, _checked_updates(updates), replaced, name)
+    if on_unused_input != "ignore":
+        used = set(reachable(compiled._results, (), replaced))
+        _report_unused([n for n in compiled.inputs if n not in used], on_unused_input)
+    return compiled
+
+
+def _report_unused(unused: list[Node], action: str) -> None:
+    if not unused:
+        return
+    message = f"inputs that no output or update depends on: {', '.join(n.name or repr(n) for n in unused)}"
+    if action == "raise":
+        raise ValueError(message)
+    import warnings
+
+    warnings.warn(message, stacklevel=3)
+
+
+def _pairs(mapping: Any, label: str) -> list[tuple[Any, Any]]:
+    if mapping is None:
+        return []
+    pairs = list(mapping.items()) if hasattr(mapping, "items") else [tuple(pair) for pair in mapping]
+    for pair in pairs:
+        if len(pair) != 2:
+            raise TypeError(f"{label} must be a mapping or pairs, got an entry of {len(pair)} items")
+        if not isinstance(pair[0], Tensor):
+            raise TypeError(f"{label} must map Tensors, got {type(pair[0]).__name__}")
+    return cast("list[tuple[Any, Any]]", pairs)
+
+
+def _replacement(key: Tensor, value: Any) -> Tensor:
+    tensor = as_tensor(value)
+    if tensor.ndim != key.ndim:
+        raise TypeError(f"givens must keep the number of axes: {key!r} has {key.ndim}, its replacement {tensor.ndim}")
+    return tensor if tensor.dtype == key.dtype else FUNCTIONS["astype"](tensor, key.dtype)
+
+
+def _checked_updates(updates: Any) -> list[tuple[Variable, Tensor]]:
+    checked: dict[Variable, Tensor] = {}
+    for variable, value in _pairs(updates, "updates"):
+        if not isinstance(variable, Variable):
+            raise TypeError(f"updates must be of Variables, got {variable!r}")
+        if variable in checked:
+            raise ValueError(f"updates must name a variable once, got {variable!r} twice")
+        value = as_tensor(value)
+        if value.ndim != variable.ndim:
+            raise TypeError(f"update of {variable!r} must have {variable.ndim} axes, got {value.ndim}")
+        checked[variable] = value if value.dtype == variable.dtype else FUNCTIONS["astype"](value, variable.dtype)
+    return list(checked.items())
+
+
+def evaluate(value: Any, inputs: Mapping[Tensor, Any] | None = None) -> Any:
+    """Compute Tensors now.
+
+    Parameters
+    ----------
+    value : Tensor, or list or tuple of Tensors
+        What to compute.
+    inputs : mapping of Tensor to array, optional
+        Values for placeholders, or for any other Tensors.
+
+    Returns
+    -------
+    array, or list of arrays
+        In the library that the computation ran on.
+    """
+    if inputs:
+        keys = list(inputs)
+        return function(keys, list(value) if isinstance(value, tuple) else value)(*(inputs[key] for key in keys))
+    if isinstance(value, (list, tuple)):
+        return function([], list(value))()
+    tensor = as_tensor(value)
+    if tensor.node.evaluator is None:
+        tensor.node.evaluator = function([], tensor)
+    return tensor.node.evaluator()
+
+
+FUNCTIONS["evaluate"] = evaluate
+
+
+def integer_length(value: Any) -> Any:
+    """A length from an int, a Length or an integer Tensor without axes."""
+    if not isinstance(value, Tensor):
+        return value
+    if value.ndim or value.dtype[0] not in "iu":
+        raise TypeError(f"a length must be an integer Tensor without axes, got {value!r}")
+    return _recorded_length(value.node)
+
+
+def _recorded_length(node: Node) -> Size:
+    """The length that a scalar was made of (``shape(x)[0]``), or the scalar's value."""
+    if node.op.name == "getitem" and node.args[0].op.name == "stack" and type(node.args[1][0]) is int:
+        node = node.args[0].args[0][node.args[1][0]]
+    if node.op.name == "scalar" and isinstance(node.args[0], (int, Length)):
+        return node.args[0]
+    return value_length(node)

@@ -1,0 +1,296 @@
+"""Lengths of axes that are known only when a graph runs.
+
+A `Length` is an integer polynomial over atoms: the axis of a leaf, the value of an integer scalar, a quotient, a
+minimum. Polynomials have one canonical form, so that two lengths are equal exactly when their forms are; arithmetic
+returns a plain `int` as soon as nothing unknown is left. The lengths of a `Variable` are atoms too, with a value that
+can be looked up now: they print and compare as integers, yet a graph recorded with them stays right when the
+variable is set to an array of another shape.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
+
+if TYPE_CHECKING:
+    from .node import Node
+
+__all__ = ["Length", "Size", "axis_length", "known", "minimum_length", "product", "same_length", "value_length"]
+
+Size: TypeAlias = "int | Length"
+Atom: TypeAlias = tuple[Any, ...]
+Monomial: TypeAlias = frozenset[tuple[Atom, int]]
+ONE: Monomial = frozenset()
+
+
+class Length:
+    """An integer that is known only when a graph runs.
+
+    Lengths come from ``x.shape`` of a Tensor. They add, subtract, multiply, divide (``//``, ``%``) and compare with
+    integers and with each other, and stand wherever the tape's namespace takes an integer length.
+    """
+
+    __slots__ = ("_hash", "terms")
+    terms: dict[Monomial, int]
+    recorder: ClassVar[Callable[[Length], Any]]
+    """Makes a floating scalar Tensor of a length, for arithmetic that leaves the integers."""
+
+    def __init__(self, terms: dict[Monomial, int]) -> None:
+        self.terms = terms
+        self._hash = hash(frozenset(terms.items()))
+
+    @property
+    def hint(self) -> int | None:
+        """The value now, if nothing but variables is involved, else None."""
+        total = 0
+        for monomial, coefficient in self.terms.items():
+            for atom, power in monomial:
+                value = _atom_value(atom)
+                if value is None:
+                    return None
+                coefficient *= value**power
+            total += coefficient
+        return total
+
+    def nodes(self) -> Iterator[Node]:
+        """The nodes whose shape or value decides this length."""
+        for monomial in self.terms:
+            for (kind, *operands), _ in monomial:
+                if kind in ("axis", "value"):
+                    yield operands[0]
+                else:
+                    for operand in operands:
+                        if isinstance(operand, Length):
+                            yield from operand.nodes()
+
+    def source(self, name: Callable[[Atom], str]) -> str:
+        """Python source that computes this length; `name` gives the source of an axis or a value."""
+
+        def operand(size: Size) -> str:
+            return size.source(name) if isinstance(size, Length) else str(size)
+
+        def atom_source(atom: Atom) -> str:
+            kind, *operands = atom
+            if kind in ("axis", "value"):
+                return name(atom)
+            if kind == "min":
+                return f"min({', '.join(map(operand, operands))})"
+            return f"({operand(operands[0])} {kind} {operand(operands[1])})"
+
+        parts = []
+        for monomial, coefficient in self.terms.items():
+            factors = [atom_source(atom) for atom, power in monomial for _ in range(power)]
+            if coefficient != 1 or not factors:
+                factors.insert(0, str(coefficient))
+            parts.append(" * ".join(factors))
+        return f"({' + '.join(parts)})"
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Length):
+            return self.terms == other.terms
+        hint = self.hint
+        return hint is not None and hint == other
+
+    def __index__(self) -> int:
+        hint = self.hint
+        if hint is None:
+            raise TypeError(f"{self!r} is unknown until the graph runs; use it in a recorded expression instead")
+        return hint
+
+    __int__ = __index__
+
+    def __float__(self) -> float:
+        return float(self.__index__())
+
+    def __bool__(self) -> bool:
+        hint = self.hint
+        return True if hint is None else bool(hint)
+
+    def __repr__(self) -> str:
+        def atom_name(atom: Atom) -> str:
+            label = getattr(atom[1], "name", None) or atom[1].op.name
+            return f"{label}.shape[{atom[2]}]" if atom[0] == "axis" else str(label)
+
+        return f"Length{self.source(atom_name)}"
+
+    def __add__(self, other: Any) -> Any:
+        return _combine(self, other, 1) if _is_size(other) else self._leave(other, operator.add)
+
+    def __radd__(self, other: Any) -> Any:
+        return self + other
+
+    def __sub__(self, other: Any) -> Any:
+        return _combine(self, other, -1) if _is_size(other) else self._leave(other, operator.sub)
+
+    def __rsub__(self, other: Any) -> Any:
+        if _is_size(other):
+            return _combine(_multiply(self, -1), other, 1)
+        return self._leave(other, lambda length, number: number - length)
+
+    def __neg__(self) -> Size:
+        return _multiply(self, -1)
+
+    def __mul__(self, other: Any) -> Any:
+        return _multiply(self, other) if _is_size(other) else self._leave(other, operator.mul)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self * other
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _divide(self, other) if _is_size(other) else self._leave(other, operator.floordiv)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _divide(other, self) if _is_size(other) else NotImplemented
+
+    def __mod__(self, other: Any) -> Any:
+        return _atom_length(("%", self, other)) if _is_size(other) else NotImplemented
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._leave(other, operator.truediv)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._leave(other, lambda length, number: number / length)
+
+    def __pow__(self, other: Any) -> Any:
+        return self._leave(other, operator.pow)
+
+    def _leave(self, other: Any, operate: Callable[[Any, Any], Any]) -> Any:
+        """Arithmetic whose result is no length: recorded on a scalar Tensor."""
+        if not isinstance(other, (int, float, Length)):
+            return NotImplemented
+        number = Length.recorder(other) if isinstance(other, Length) else other
+        return operate(Length.recorder(self), number)
+
+    def _compare(self, other: Any, compare: Callable[[int, int], bool]) -> bool:
+        if not _is_size(other):
+            return cast("bool", NotImplemented)
+        return compare(self.__index__(), int(other))
+
+    def __lt__(self, other: object) -> bool:
+        return self._compare(other, int.__lt__)
+
+    def __le__(self, other: object) -> bool:
+        return self._compare(other, int.__le__)
+
+    def __gt__(self, other: object) -> bool:
+        return self._compare(other, int.__gt__)
+
+    def __ge__(self, other: object) -> bool:
+        return self._compare(other, int.__ge__)
+
+
+def axis_length(node: Node, axis: int) -> Length:
+    """The length of one axis of what a node computes."""
+    return _atom_length(("axis", node, axis))
+
+
+def value_length(node: Node) -> Length:
+    """The value of an integer scalar, used as a length."""
+    return _atom_length(("value", node))
+
+
+def minimum_length(sizes: Iterable[Size]) -> Size:
+    """The smallest of several lengths."""
+    distinct = list(dict.fromkeys(sizes))
+    if len(distinct) == 1:
+        return distinct[0]
+    if all(isinstance(size, int) for size in distinct):
+        return min(distinct)
+    return _atom_length(("min", *distinct))
+
+
+def product(sizes: Iterable[Size]) -> Size:
+    """The product of lengths; 1 for none."""
+    total: Size = 1
+    for size in sizes:
+        total = total * size
+    return total
+
+
+def known(size: Size) -> int | None:
+    """A length as an integer where it can be told now, else None."""
+    return size.hint if isinstance(size, Length) else size
+
+
+def same_length(a: Size, b: Size) -> bool | None:
+    """Whether two lengths are equal: True, False, or None where only the run can tell."""
+    if a is b or (type(a) is type(b) and a == b):
+        return True
+    known_a, known_b = known(a), known(b)
+    return None if known_a is None or known_b is None else known_a == known_b
+
+
+def _atom_value(atom: Atom) -> int | None:
+    kind, *operands = atom
+    if kind == "axis":
+        shape: tuple[int, ...] | None = operands[0].current_shape()
+        return None if shape is None else shape[operands[1]]
+    if kind == "value":
+        return None
+    values = [known(size) for size in operands]
+    if any(value is None for value in values):
+        return None
+    if kind == "min":
+        return min(value for value in values if value is not None)
+    dividend, divisor = values
+    assert dividend is not None
+    assert divisor is not None
+    return dividend // divisor if kind == "//" else dividend % divisor
+
+
+def _is_size(value: object) -> bool:
+    return isinstance(value, Length) or (isinstance(value, int) and not isinstance(value, bool))
+
+
+def _atom_length(atom: Atom) -> Length:
+    return Length({frozenset([(atom, 1)]): 1})
+
+
+def _terms(size: Size) -> dict[Monomial, int]:
+    return size.terms if isinstance(size, Length) else {ONE: size}
+
+
+def _from_terms(terms: dict[Monomial, int]) -> Size:
+    terms = {monomial: coefficient for monomial, coefficient in terms.items() if coefficient}
+    return Length(terms) if any(monomial for monomial in terms) else terms.get(ONE, 0)
+
+
+def _combine(a: Size, b: Size, sign: int) -> Size:
+    terms = dict(_terms(a))
+    for monomial, coefficient in _terms(b).items():
+        terms[monomial] = terms.get(monomial, 0) + sign * coefficient
+    return _from_terms(terms)
+
+
+def _multiply(a: Size, b: Size) -> Size:
+    terms: dict[Monomial, int] = {}
+    for left, p in _terms(a).items():
+        for right, q in _terms(b).items():
+            powers = dict(left)
+            for atom, power in right:
+                powers[atom] = powers.get(atom, 0) + power
+            monomial = frozenset(powers.items())
+            terms[monomial] = terms.get(monomial, 0) + p * q
+    return _from_terms(terms)
+
+
+def _divide(a: Size, b: Size) -> Size:
+    """Exact where the divisor is one monomial that divides every term, else a quotient of its own."""
+    divisor = _terms(b)
+    if len(divisor) == 1:
+        ((monomial, coefficient),) = divisor.items()
+        quotient: dict[Monomial, int] = {}
+        for term, p in _terms(a).items():
+            powers = dict(term)
+            for atom, power in monomial:
+                powers[atom] = powers.get(atom, 0) - power
+            if coefficient == 0 or p % coefficient or any(power < 0 for power in powers.values()):
+                break
+            quotient[frozenset((atom, power) for atom, power in powers.items() if power)] = p // coefficient
+        else:
+            return _from_terms(quotient)
+    return _atom_length(("//", a, b))

@@ -1,0 +1,198 @@
+"""The graph: immutable nodes, and the operations that they record.
+
+A node is one value: an operation, its arguments, its shape and dtype. Arguments are nodes, Python scalars, lengths
+and sequences of these; attributes (axis, keepdims, dtype, …) are plain values and lengths. Nothing here knows an array
+library. Leaves are placeholders, variables and constants. An operation with several results is recorded as one call
+node and one `OUTPUT` node for each result that is used.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from .dtypes import DType
+from .lengths import Length, Size, axis_length
+
+__all__ = [
+    "CONSTANT",
+    "FLAT",
+    "OUTPUT",
+    "PLACEHOLDER",
+    "VARIABLE",
+    "Joint",
+    "Node",
+    "Operation",
+    "Shape",
+    "Spec",
+    "ancestors",
+]
+
+Shape: TypeAlias = tuple[Size, ...]
+Spec: TypeAlias = tuple[Shape, DType]
+Rule: TypeAlias = "Callable[..., Any] | None"
+
+_serials = itertools.count()
+
+
+class Joint:
+    """A gradient rule that answers for all arguments at once: rule(g, out, *args, **attributes) -> one entry each."""
+
+    __slots__ = ("rule",)
+
+    def __init__(self, rule: Callable[..., Sequence[Any]]) -> None:
+        self.rule = rule
+
+
+FLAT = Joint(lambda g, out, *args, **attributes: [None] * len(args))
+"""The gradient rule of a function that is constant almost everywhere: nothing flows back."""
+
+
+@dataclass(eq=False, slots=True)
+class Operation:
+    """What a node does.
+
+    Parameters
+    ----------
+    name
+        Name in the array API standard, dotted for its extensions (``"linalg.solve"``), or a name of its own.
+    infer
+        ``infer(*args, **attributes)`` gives shape and dtype, or a list of these where there are several results.
+    gradient
+        One rule for each array argument, ``rule(g, out, *args, **attributes)``; a `Joint` rule; or None where no
+        rule has been given.
+    run
+        ``run(xp, *arrays, **attributes)``; by default the library's function of that name.
+    emit
+        ``emit(call, *sources)``: an expression in place of a call, for operators and indexing.
+    """
+
+    name: str
+    infer: Callable[..., Any]
+    gradient: tuple[Rule, ...] | Joint | None = None
+    run: Callable[..., Any] | None = None
+    emit: Callable[..., str] | None = None
+    tags: frozenset[str] = field(default_factory=frozenset)
+
+    def __repr__(self) -> str:
+        return f"<operation {self.name}>"
+
+
+class Node:
+    """One recorded value; for a call with several results, all of them together."""
+
+    __slots__ = (
+        "__weakref__",
+        "args",
+        "attributes",
+        "dtype",
+        "evaluator",
+        "inputs",
+        "name",
+        "op",
+        "payload",
+        "serial",
+        "shape",
+    )
+
+    def __init__(
+        self,
+        op: Operation,
+        args: tuple[Any, ...],
+        attributes: dict[str, Any],
+        shape: Shape,
+        dtype: DType,
+        *,
+        name: str | None = None,
+        payload: Any = None,
+    ) -> None:
+        self.op = op
+        self.args = args
+        self.attributes = attributes
+        self.shape = shape
+        self.dtype = dtype
+        self.name = name
+        self.payload = payload
+        self.serial = next(_serials)
+        self.evaluator: Callable[[], Any] | None = None
+        self.inputs: tuple[Node, ...] = (
+            tuple(dict.fromkeys(_nodes_in((args, attributes)))) if args or attributes else ()
+        )
+
+    def current_shape(self) -> tuple[int, ...] | None:
+        """The shape now, for a leaf that holds an array."""
+        if self.op is VARIABLE:
+            return tuple(self.payload.value.shape)
+        return None
+
+    def array_args(self) -> Iterator[Node]:
+        """The nodes among the arguments themselves, without those that only decide a length."""
+        for arg in self.args:
+            if isinstance(arg, Node):
+                yield arg
+            elif isinstance(arg, tuple):
+                yield from (item for item in arg if isinstance(item, Node))
+
+    def __repr__(self) -> str:
+        return f"<node {self.name or self.op.name} {self.dtype}{list(self.shape)}>"
+
+
+def _nodes_in(value: Any) -> Iterator[Node]:
+    if isinstance(value, Node):
+        yield value
+    elif isinstance(value, Length):
+        yield from value.nodes()
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _nodes_in(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _nodes_in(item)
+    elif isinstance(value, slice):
+        yield from _nodes_in((value.start, value.stop, value.step))
+
+
+def _never(*args: Any, **attributes: Any) -> Any:
+    raise AssertionError("a leaf is made, not recorded")
+
+
+PLACEHOLDER = Operation("placeholder", _never)
+VARIABLE = Operation("variable", _never)
+CONSTANT = Operation("constant", _never)
+OUTPUT = Operation("output", _never)
+LEAVES = frozenset((PLACEHOLDER, VARIABLE, CONSTANT))
+
+
+def leaf(
+    op: Operation, shape: Sequence[int | None] | None, ndim: int, dtype: DType, name: str | None, payload: Any = None
+) -> Node:
+    """A leaf whose unknown lengths (None, or all of them) are the symbols of its own axes."""
+    node = Node(op, (), {}, (), dtype, name=name, payload=payload)
+    lengths = [None] * ndim if shape is None else shape
+    node.shape = tuple(axis_length(node, axis) if length is None else length for axis, length in enumerate(lengths))
+    return node
+
+
+def ancestors(roots: Sequence[Node], stop: frozenset[Node] | set[Node] = frozenset()) -> list[Node]:
+    """Every node that the roots need, inputs before their users; what lies above `stop` is left out."""
+    order: list[Node] = []
+    seen: set[Node] = set()
+    stack: list[tuple[Node, Iterator[Node]]] = []
+    for root in roots:
+        if root in seen:
+            continue
+        seen.add(root)
+        stack.append((root, iter(() if root in stop else root.inputs)))
+        while stack:
+            node, pending = stack[-1]
+            for parent in pending:
+                if parent not in seen:
+                    seen.add(parent)
+                    stack.append((parent, iter(() if parent in stop else parent.inputs)))
+                    break
+            else:
+                order.append(node)
+                stack.pop()
+    return order

@@ -1,0 +1,149 @@
+"""Python's operators on Tensors, each a function of the tape's namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+from nbm_xp.namespace import is_array
+
+from .lengths import Length
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+__all__ = ["FUNCTIONS", "Operators", "is_number"]
+
+FUNCTIONS: dict[str, Callable[..., Tensor]] = {}
+"""The functions of the tape's namespace by name: what operators and gradient rules call."""
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a Python number or a length, whose dtype is weak."""
+    return isinstance(value, (bool, int, float, complex, Length))
+
+
+def _apply(name: str, left: Any, right: Any, other: Any) -> Tensor:
+    """Call a function of two operands, unless the other one is nothing to calculate with."""
+    if isinstance(other, Operators) or is_number(other) or is_array(other):
+        return FUNCTIONS[name](left, right)
+    return cast("Tensor", NotImplemented)
+
+
+def _apply_one(name: str, operand: Any) -> Tensor:
+    return FUNCTIONS[name](operand)
+
+
+class Operators:
+    """What makes a Tensor work in an expression."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __add__(self, other: Any) -> Tensor:
+        return _apply("add", self, other, other)
+
+    def __radd__(self, other: Any) -> Tensor:
+        return _apply("add", other, self, other)
+
+    def __sub__(self, other: Any) -> Tensor:
+        return _apply("subtract", self, other, other)
+
+    def __rsub__(self, other: Any) -> Tensor:
+        return _apply("subtract", other, self, other)
+
+    def __mul__(self, other: Any) -> Tensor:
+        return _apply("multiply", self, other, other)
+
+    def __rmul__(self, other: Any) -> Tensor:
+        return _apply("multiply", other, self, other)
+
+    def __truediv__(self, other: Any) -> Tensor:
+        return _apply("divide", self, other, other)
+
+    def __rtruediv__(self, other: Any) -> Tensor:
+        return _apply("divide", other, self, other)
+
+    def __floordiv__(self, other: Any) -> Tensor:
+        return _apply("floor_divide", self, other, other)
+
+    def __rfloordiv__(self, other: Any) -> Tensor:
+        return _apply("floor_divide", other, self, other)
+
+    def __mod__(self, other: Any) -> Tensor:
+        return _apply("remainder", self, other, other)
+
+    def __rmod__(self, other: Any) -> Tensor:
+        return _apply("remainder", other, self, other)
+
+    def __pow__(self, other: Any) -> Tensor:
+        return _apply("pow", self, other, other)
+
+    def __rpow__(self, other: Any) -> Tensor:
+        return _apply("pow", other, self, other)
+
+    def __matmul__(self, other: Any) -> Tensor:
+        return _apply("matmul", self, other, other)
+
+    def __rmatmul__(self, other: Any) -> Tensor:
+        return _apply("matmul", other, self, other)
+
+    def __and__(self, other: Any) -> Tensor:
+        return _apply("bitwise_and", self, other, other)
+
+    def __rand__(self, other: Any) -> Tensor:
+        return _apply("bitwise_and", other, self, other)
+
+    def __or__(self, other: Any) -> Tensor:
+        return _apply("bitwise_or", self, other, other)
+
+    def __ror__(self, other: Any) -> Tensor:
+        return _apply("bitwise_or", other, self, other)
+
+    def __xor__(self, other: Any) -> Tensor:
+        return _apply("bitwise_xor", self, other, other)
+
+    def __rxor__(self, other: Any) -> Tensor:
+        return _apply("bitwise_xor", other, self, other)
+
+    def __lshift__(self, other: Any) -> Tensor:
+        return _apply("bitwise_left_shift", self, other, other)
+
+    def __rlshift__(self, other: Any) -> Tensor:
+        return _apply("bitwise_left_shift", other, self, other)
+
+    def __rshift__(self, other: Any) -> Tensor:
+        return _apply("bitwise_right_shift", self, other, other)
+
+    def __rrshift__(self, other: Any) -> Tensor:
+        return _apply("bitwise_right_shift", other, self, other)
+
+    def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
+        return _apply("equal", self, other, other)
+
+    def __ne__(self, other: object) -> Tensor:  # type: ignore[override]
+        return _apply("not_equal", self, other, other)
+
+    def __lt__(self, other: Any) -> Tensor:
+        return _apply("less", self, other, other)
+
+    def __le__(self, other: Any) -> Tensor:
+        return _apply("less_equal", self, other, other)
+
+    def __gt__(self, other: Any) -> Tensor:
+        return _apply("greater", self, other, other)
+
+    def __ge__(self, other: Any) -> Tensor:
+        return _apply("greater_equal", self, other, other)
+
+    def __neg__(self) -> Tensor:
+        return _apply_one("negative", self)
+
+    def __pos__(self) -> Tensor:
+        return _apply_one("positive", self)
+
+    def __abs__(self) -> Tensor:
+        return _apply_one("abs", self)
+
+    def __invert__(self) -> Tensor:
+        return _apply_one("bitwise_invert", self)

@@ -1,0 +1,69 @@
+"""The structure of a graph as a hashable key, so that what was compiled for one recording serves the next."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from .lengths import Length, known
+from .node import LEAVES, VARIABLE, Node
+from .plan import reachable
+
+__all__ = ["signature"]
+
+
+class _UnrepeatableError(Exception):
+    """Raised for a graph that no other recording can equal."""
+
+
+def signature(root: Node, inputs: Sequence[Node]) -> tuple[Hashable, list[Node]] | None:
+    """A key equal for graphs that compute the same from their leaves, and those leaves in the key's order.
+
+    None where a graph holds what belongs to one recording only: a loop, or the state of a random generator.
+    """
+    order = reachable([root], inputs)
+    place: dict[Node, int] = {node: index for index, node in enumerate(inputs)}
+    leaves = list(inputs)
+    entries: list[Hashable] = [(node.dtype, tuple(map(known, node.shape))) for node in inputs]
+    try:
+        for node in order:
+            if node in place:
+                continue
+            place[node] = len(place)
+            if node.op in LEAVES:
+                if node.op is VARIABLE and node.payload.default_update is not None:
+                    return None
+                leaves.append(node)
+                entries.append((node.op, node.dtype, tuple(map(known, node.shape))))
+            elif node.payload is not None:
+                return None
+            else:
+                entries.append((node.op, _frozen(node.args, place), _frozen(node.attributes, place)))
+    except _UnrepeatableError:
+        return None
+    return tuple(entries), leaves
+
+
+def _frozen(value: Any, place: Mapping[Node, int]) -> Hashable:
+    if isinstance(value, Node):
+        return ("node", place[value])
+    if isinstance(value, (tuple, list)):
+        return tuple(_frozen(item, place) for item in value)
+    if isinstance(value, dict):
+        return tuple((key, _frozen(item, place)) for key, item in value.items())
+    if isinstance(value, slice):
+        return ("slice", _frozen((value.start, value.stop, value.step), place))
+    if isinstance(value, Length):
+        return ("length", _frozen_length(value, place))
+    if isinstance(value, (bool, int, float, complex)):
+        return (type(value), repr(value))  # repr tells -0.0 from 0.0 and one NaN is like another
+    if isinstance(value, Hashable):
+        return value
+    raise _UnrepeatableError
+
+
+def _frozen_length(length: Length, place: Mapping[Node, int]) -> Hashable:
+    return frozenset(
+        (frozenset((_frozen(atom, place), power) for atom, power in monomial), coefficient)
+        for monomial, coefficient in length.terms.items()
+    )

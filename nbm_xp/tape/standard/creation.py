@@ -1,0 +1,231 @@
+"""Creation functions: recorded calls without array arguments, so that a plan makes the array in its own library."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbm_xp.namespace import asarray as library_asarray
+from nbm_xp.namespace import default_namespace, floatx, is_array
+from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
+from nbm_xp.tape.gradients import declare
+from nbm_xp.tape.lengths import Length, Size
+from nbm_xp.tape.node import Node, Operation, Shape
+from nbm_xp.tape.operators import FUNCTIONS, is_number
+from nbm_xp.tape.tensor import Tensor, as_tensor, record
+
+from .elementwise import cast
+from .shapes import sizes_of
+
+__all__ = [
+    "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like", "linspace", "meshgrid",
+    "ones", "ones_like", "tril", "triu", "zeros", "zeros_like",
+]  # fmt: skip
+
+
+def _dtype_or(dtype: Any, default: Any) -> DType:
+    return as_dtype(default if dtype is None else dtype)
+
+
+def _check_device(device: Any) -> None:
+    if device not in (None, "recorded"):
+        raise ValueError(f"device must be None or 'recorded' for a Tensor, got {device!r}")
+
+
+def _shaped(shape: Shape, *, dtype: DType) -> Any:
+    return shape, dtype
+
+
+_ZEROS = declare(Operation("zeros", _shaped, ()))
+_ONES = declare(Operation("ones", _shaped, ()))
+_EMPTY = declare(Operation("empty", _shaped, ()))
+_FULL = declare(Operation("full", lambda shape, value, *, dtype: (shape, dtype), ()))
+_SCALAR = declare(
+    Operation(
+        "scalar",
+        lambda value, *, dtype: ((), dtype),
+        (),
+        run=lambda xp, value, *, dtype: xp.asarray(value, dtype=dtype),
+    )
+)
+
+
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A Tensor of an array, a number, a length, or a nested sequence of these."""
+    _check_device(device)
+    if isinstance(obj, Tensor) or is_array(obj):
+        x = as_tensor(obj)
+        return x if dtype is None else cast(x, as_dtype(dtype))
+    if is_number(obj):
+        return record(_SCALAR, obj, dtype=_dtype_or(dtype, _scalar_dtype(obj)))
+    if isinstance(obj, (list, tuple)) and any(_holds_recorded(item) for item in obj):
+        stacked: Tensor = FUNCTIONS["stack"]([asarray(item, dtype=dtype) for item in obj])
+        return stacked
+    return as_tensor(library_asarray(obj, default_namespace(), dtype=None if dtype is None else str(as_dtype(dtype))))
+
+
+def _holds_recorded(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_recorded, value))
+    return isinstance(value, (Tensor, Length)) or is_array(value)
+
+
+def _scalar_dtype(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, (int, Length)):
+        return "int64"
+    if isinstance(value, complex):
+        return "complex128" if floatx() == "float64" else "complex64"
+    return floatx()
+
+
+def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Zeros of a shape."""
+    _check_device(device)
+    return record(_ZEROS, sizes_of(shape), dtype=_dtype_or(dtype, floatx()))
+
+
+def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Ones of a shape."""
+    _check_device(device)
+    return record(_ONES, sizes_of(shape), dtype=_dtype_or(dtype, floatx()))
+
+
+def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """An array of a shape with any values."""
+    _check_device(device)
+    return record(_EMPTY, sizes_of(shape), dtype=_dtype_or(dtype, floatx()))
+
+
+def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """One number everywhere."""
+    _check_device(device)
+    if isinstance(fill_value, (Tensor, Length)):
+        value = asarray(fill_value, dtype=dtype)
+        return FUNCTIONS["broadcast_to"](value, sizes_of(shape))
+    return record(_FULL, sizes_of(shape), fill_value, dtype=_dtype_or(dtype, _scalar_dtype(fill_value)))
+
+
+def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Zeros with the shape, and unless told the dtype, of `x`."""
+    x = as_tensor(x)
+    _check_device(device)
+    return record(_ZEROS, x.node.shape, dtype=_dtype_or(dtype, x.dtype))
+
+
+def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Ones with the shape, and unless told the dtype, of `x`."""
+    x = as_tensor(x)
+    _check_device(device)
+    return record(_ONES, x.node.shape, dtype=_dtype_or(dtype, x.dtype))
+
+
+def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """An array with the shape and dtype of `x`, with any values."""
+    x = as_tensor(x)
+    _check_device(device)
+    return record(_EMPTY, x.node.shape, dtype=_dtype_or(dtype, x.dtype))
+
+
+def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """One number everywhere, with the shape and dtype of `x`."""
+    x = as_tensor(x)
+    return full(x.node.shape, fill_value, dtype=_dtype_or(dtype, x.dtype), device=device)
+
+
+def _infer_arange(start: Any, stop: Any, step: Any, *, dtype: DType) -> Any:
+    span, stride = stop - start, step
+    if isinstance(span, Length) or isinstance(stride, Length):
+        return (-(-span // stride),), dtype
+    count = -(-span // stride)
+    return (max(0, int(count)),), dtype
+
+
+_ARANGE = declare(Operation("arange", _infer_arange, ()))
+
+
+def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """Evenly spaced values from `start` to before `stop`; numbers, Lengths and integer Tensors are taken."""
+    from nbm_xp.tape.function import integer_length
+
+    _check_device(device)
+    start, stop, step = map(integer_length, (0, start, step) if stop is None else (start, stop, step))
+    whole = not any(isinstance(value, float) for value in (start, stop, step))
+    return record(_ARANGE, start, stop, step, dtype=_dtype_or(dtype, "int64" if whole else floatx()))
+
+
+_LINSPACE = declare(Operation("linspace", lambda start, stop, num, *, dtype, endpoint: ((num,), dtype), ()))
+
+
+def linspace(
+    start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
+) -> Tensor:
+    """`num` evenly spaced numbers."""
+    _check_device(device)
+    (num,) = sizes_of(num, "num")  # type: ignore[assignment]
+    return record(_LINSPACE, start, stop, num, dtype=_dtype_or(dtype, floatx()), endpoint=endpoint)
+
+
+_EYE = declare(Operation("eye", lambda rows, columns, *, k, dtype: ((rows, columns), dtype), ()))
+
+
+def eye(n_rows: Any, n_cols: Any = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Tensor:
+    """Ones on a diagonal."""
+    _check_device(device)
+    rows, columns = sizes_of((n_rows, n_rows if n_cols is None else n_cols), "n_rows and n_cols")
+    return record(_EYE, rows, columns, k=k, dtype=_dtype_or(dtype, floatx()))
+
+
+def _infer_same(x: Node, **attributes: Any) -> Any:
+    return x.shape, x.dtype
+
+
+_TRIL = declare(Operation("tril", _infer_same, (lambda g, out, x, *, k: tril(g, k=k),)))
+_TRIU = declare(Operation("triu", _infer_same, (lambda g, out, x, *, k: triu(g, k=k),)))
+
+
+def tril(x: Any, /, *, k: int = 0) -> Tensor:
+    """The lower triangle; zeros elsewhere."""
+    return record(_TRIL, as_tensor(x), k=k)
+
+
+def triu(x: Any, /, *, k: int = 0) -> Tensor:
+    """The upper triangle; zeros elsewhere."""
+    return record(_TRIU, as_tensor(x), k=k)
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
+    """Coordinate arrays from coordinate vectors."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"indexing must be 'xy' or 'ij', got {indexing!r}")
+    tensors = [as_tensor(array) for array in arrays]
+    order = list(range(len(tensors)))
+    if indexing == "xy" and len(order) > 1:
+        order[0], order[1] = 1, 0
+    dtype = common_dtype(*(t.dtype for t in tensors)) if tensors else as_dtype(floatx())
+    lengths: list[Size] = [tensors[position].node.shape[0] for position in order]
+    grids = []
+    for position, tensor in enumerate(tensors):
+        place = order.index(position)
+        shape = [1] * len(order)
+        shape[place] = -1
+        grids.append(FUNCTIONS["broadcast_to"](FUNCTIONS["reshape"](cast(tensor, dtype), tuple(shape)), tuple(lengths)))
+    return tuple(grids)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A Tensor of anything that speaks DLPack."""
+    _check_device(device)
+    return as_tensor(x if is_array(x) else default_namespace().from_dlpack(x))
+
+
+FUNCTIONS.update(
+    asarray=asarray, zeros=zeros, ones=ones, zeros_like=zeros_like, ones_like=ones_like, full=full, eye=eye
+)
+
+
+def _as_number(length: Length) -> Tensor:
+    return asarray(length, dtype=floatx())
+
+
+Length.recorder = staticmethod(_as_number)

@@ -1,0 +1,336 @@
+"""Element-wise functions: the result has the broadcast shape, and a rule is one line of calculus.
+
+Arguments of different dtypes are cast openly to what NumPy's promotion gives, so that every library, the strict one
+included, computes the same. Python scalars are weak.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from nbm_xp.namespace import floatx
+from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
+from nbm_xp.tape.dtypes import bool as boolean
+from nbm_xp.tape.gradients import OPERATIONS, declare
+from nbm_xp.tape.lengths import Length
+from nbm_xp.tape.node import Node, Operation, Rule
+from nbm_xp.tape.operators import FUNCTIONS, is_number
+from nbm_xp.tape.tensor import Tensor, as_tensor, record
+
+from .shapes import broadcast
+
+_LN2 = math.log(2.0)
+_LN10 = math.log(10.0)
+
+
+def _function(name: str) -> Callable[..., Tensor]:
+    """A function of the namespace, looked up when a rule runs."""
+    return lambda *args, **attributes: FUNCTIONS[name](*args, **attributes)
+
+
+exp_, log_, sin_, cos_, sqrt_, where_, sign_ = map(_function, ("exp", "log", "sin", "cos", "sqrt", "where", "sign"))
+sinh_, cosh_, zeros_like_, astype_ = map(_function, ("sinh", "cosh", "zeros_like", "astype"))
+
+
+def cast(x: Tensor, dtype: DType) -> Tensor:
+    """The Tensor with another dtype; itself where it has it."""
+    return x if x.node.dtype == dtype else astype_(x, dtype)
+
+
+def together(*values: Any) -> tuple[Any, ...]:
+    """Arguments cast to their common dtype, Python scalars left weak; at least one becomes a Tensor."""
+    if all(map(is_number, values)):
+        return tuple(map(as_tensor, values))
+    tensors = [value if is_number(value) else as_tensor(value) for value in values]
+    dtype = common_dtype(*(t.node.dtype for t in tensors if isinstance(t, Tensor)))
+    for value in tensors:
+        if isinstance(value, Tensor):
+            continue
+        if isinstance(value, complex) and dtype[0] != "c":
+            dtype = common_dtype(dtype, as_dtype("complex64"))
+        elif isinstance(value, float) and dtype[0] in "biu":
+            dtype = common_dtype(dtype, as_dtype("float32"))
+        elif isinstance(value, (int, Length)) and not isinstance(value, bool) and dtype == "bool":
+            dtype = as_dtype("int64")
+    return tuple(cast(t, dtype) if isinstance(t, Tensor) else t for t in tensors)
+
+
+def floating(x: Any) -> Tensor:
+    """A Tensor of a floating dtype: integers of 8 and 16 bits and bool become float32, wider ones float64."""
+    tensor = as_tensor(x)
+    if tensor.dtype[0] in "fc":
+        return tensor
+    return cast(tensor, common_dtype(tensor.dtype, as_dtype("float32")))
+
+
+def _divisible(x: Tensor) -> Tensor:
+    """Integers as ``floatx``, which is what their quotient is of."""
+    return x if x.node.dtype[0] in "fc" else cast(x, as_dtype(floatx()))
+
+
+def _unary_infer(x: Node) -> Any:
+    return x.shape, x.dtype
+
+
+def _unary_to_bool(x: Node) -> Any:
+    return x.shape, boolean
+
+
+def _pair_spec(x: Any, y: Any) -> Any:
+    if not isinstance(x, Node):
+        return y.shape, y.dtype
+    return (broadcast(x.shape, y.shape) if isinstance(y, Node) else x.shape), x.dtype
+
+
+def _pair_to_bool(x: Any, y: Any) -> Any:
+    return _pair_spec(x, y)[0], boolean
+
+
+def unary(
+    name: str, rule: Rule, *, to_float: bool = False, to_bool: bool = False, emit: Any = None
+) -> Callable[[Any], Tensor]:
+    """Declare a function of one array."""
+    op = declare(Operation(name, _unary_to_bool if to_bool else _unary_infer, (rule,), emit=emit))
+
+    def function(x: Any, /) -> Tensor:
+        return record(op, floating(x) if to_float else as_tensor(x))
+
+    return _published(name, function, f"``{name}(x)`` of the array API standard, recorded.")
+
+
+def binary(
+    name: str, rules: tuple[Rule, Rule], *, operator: str | None = None, to_float: bool = False, to_bool: bool = False
+) -> Callable[[Any, Any], Tensor]:
+    """Declare a function of two arrays; `operator` is how Python writes it."""
+    emit = None if operator is None else lambda x, y: f"({x} {operator} {y})"
+    op = declare(Operation(name, _pair_to_bool if to_bool else _pair_spec, rules, emit=emit))
+
+    def function(x1: Any, x2: Any, /) -> Tensor:
+        x1, x2 = together(x1, x2)
+        if to_float:
+            x1, x2 = (_divisible(x) if isinstance(x, Tensor) else x for x in (x1, x2))
+        if operator is None:  # libraries take operators of Python scalars, but not always functions of them
+            x1, x2 = _both_tensors(x1, x2)
+        return record(op, x1, x2)
+
+    return _published(name, function, f"``{name}(x1, x2)`` of the array API standard, recorded.")
+
+
+def _both_tensors(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
+    dtype = (x1 if isinstance(x1, Tensor) else x2).dtype
+    return tuple(x if isinstance(x, Tensor) else FUNCTIONS["asarray"](x, dtype=dtype) for x in (x1, x2))  # type: ignore[return-value]
+
+
+def _published(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    FUNCTIONS[name] = function
+    return function
+
+
+def _share(g: Tensor, chosen: Any, other: Any) -> Tensor:
+    """The gradient where `chosen` won; half of it at a tie."""
+    wins = cast(as_tensor(chosen == other), g.dtype)
+    return g * (1 - 0.5 * wins)
+
+
+def _pow_base(g: Tensor, out: Tensor, x: Any, y: Any) -> Tensor:
+    if is_number(y):
+        return g * (y * x ** (y - 1)) if y != 0 else zeros_like_(g)
+    safe = where_(y == 0, 1.0, y - 1)
+    return g * where_(y == 0, 0.0, y * x**safe)
+
+
+def _pow_exponent(g: Tensor, out: Tensor, x: Any, y: Any) -> Tensor:
+    # x**y is constant in y where x is 0 and y > 0; the logarithm of 0 must not be taken there
+    if is_number(x):
+        return g * out * math.log(x) if x > 0 else g * where_(y > 0, 0.0, math.nan)
+    zero = x == 0
+    return g * where_(zero, 0.0, out * log_(where_(zero, 1.0, x)))
+
+
+abs = unary("abs", lambda g, out, x: g * sign_(x))
+acos = unary("acos", lambda g, out, x: -g / sqrt_(1 - x * x), to_float=True)
+acosh = unary("acosh", lambda g, out, x: g / sqrt_(x * x - 1), to_float=True)
+asin = unary("asin", lambda g, out, x: g / sqrt_(1 - x * x), to_float=True)
+asinh = unary("asinh", lambda g, out, x: g / sqrt_(x * x + 1), to_float=True)
+atan = unary("atan", lambda g, out, x: g / (1 + x * x), to_float=True)
+atanh = unary("atanh", lambda g, out, x: g / (1 - x * x), to_float=True)
+ceil = unary("ceil", None)
+cos = unary("cos", lambda g, out, x: -g * sin_(x), to_float=True)
+cosh = unary("cosh", lambda g, out, x: g * sinh_(x), to_float=True)
+exp = unary("exp", lambda g, out, x: g * out, to_float=True)
+expm1 = unary("expm1", lambda g, out, x: g * (out + 1), to_float=True)
+floor = unary("floor", None)
+isfinite = unary("isfinite", None, to_bool=True)
+isinf = unary("isinf", None, to_bool=True)
+isnan = unary("isnan", None, to_bool=True)
+log1p = unary("log1p", lambda g, out, x: g / (1 + x), to_float=True)
+log2 = unary("log2", lambda g, out, x: g / (x * _LN2), to_float=True)
+log10 = unary("log10", lambda g, out, x: g / (x * _LN10), to_float=True)
+logical_not = unary("logical_not", None, to_bool=True)
+negative = unary("negative", lambda g, out, x: -g, emit=lambda x: f"(-{x})")
+positive = unary("positive", lambda g, out, x: g)
+reciprocal = unary("reciprocal", lambda g, out, x: -g * out * out, to_float=True)
+round = unary("round", None)
+sign = unary("sign", None)
+signbit = unary("signbit", None, to_bool=True)
+sin = unary("sin", lambda g, out, x: g * cos_(x), to_float=True)
+sinh = unary("sinh", lambda g, out, x: g * cosh_(x), to_float=True)
+sqrt = unary("sqrt", lambda g, out, x: g * 0.5 / out, to_float=True)
+square = unary("square", lambda g, out, x: g * (2 * x))
+tan = unary("tan", lambda g, out, x: g * (1 + out * out), to_float=True)
+tanh = unary("tanh", lambda g, out, x: g * (1 - out * out), to_float=True)
+trunc = unary("trunc", None)
+bitwise_invert = unary("bitwise_invert", None)
+
+add = binary("add", (lambda g, out, x, y: g, lambda g, out, x, y: g), operator="+")
+subtract = binary("subtract", (lambda g, out, x, y: g, lambda g, out, x, y: -g), operator="-")
+multiply = binary("multiply", (lambda g, out, x, y: g * y, lambda g, out, x, y: g * x), operator="*")
+divide = binary("divide", (lambda g, out, x, y: g / y, lambda g, out, x, y: -g * out / y), operator="/", to_float=True)
+floor_divide = binary("floor_divide", (None, None), operator="//")
+remainder = binary("remainder", (lambda g, out, x, y: g, lambda g, out, x, y: -g * floor_divide(x, y)), operator="%")
+pow = binary("pow", (_pow_base, _pow_exponent), operator="**")
+atan2 = binary(
+    "atan2",
+    (lambda g, out, x, y: g * y / (x * x + y * y), lambda g, out, x, y: -g * x / (x * x + y * y)),
+    to_float=True,
+)
+hypot = binary("hypot", (lambda g, out, x, y: g * x / out, lambda g, out, x, y: g * y / out), to_float=True)
+copysign = binary("copysign", (lambda g, out, x, y: g * sign_(x) * sign_(out), None), to_float=True)
+nextafter = binary("nextafter", (lambda g, out, x, y: g, None))
+logaddexp = binary(
+    "logaddexp",
+    (lambda g, out, x, y: g * _weight(x, out), lambda g, out, x, y: g * _weight(y, out)),
+    to_float=True,
+)
+maximum = binary(
+    "maximum",
+    (
+        lambda g, out, x, y: where_(x >= y, _share(g, x, y), 0.0),
+        lambda g, out, x, y: where_(y >= x, _share(g, x, y), 0.0),
+    ),
+)
+minimum = binary(
+    "minimum",
+    (
+        lambda g, out, x, y: where_(x <= y, _share(g, x, y), 0.0),
+        lambda g, out, x, y: where_(y <= x, _share(g, x, y), 0.0),
+    ),
+)
+equal = binary("equal", (None, None), operator="==", to_bool=True)
+not_equal = binary("not_equal", (None, None), operator="!=", to_bool=True)
+less = binary("less", (None, None), operator="<", to_bool=True)
+less_equal = binary("less_equal", (None, None), operator="<=", to_bool=True)
+greater = binary("greater", (None, None), operator=">", to_bool=True)
+greater_equal = binary("greater_equal", (None, None), operator=">=", to_bool=True)
+logical_and = binary("logical_and", (None, None), to_bool=True)
+logical_or = binary("logical_or", (None, None), to_bool=True)
+logical_xor = binary("logical_xor", (None, None), to_bool=True)
+bitwise_and = binary("bitwise_and", (None, None), operator="&")
+bitwise_or = binary("bitwise_or", (None, None), operator="|")
+bitwise_xor = binary("bitwise_xor", (None, None), operator="^")
+bitwise_left_shift = binary("bitwise_left_shift", (None, None), operator="<<")
+bitwise_right_shift = binary("bitwise_right_shift", (None, None), operator=">>")
+
+
+def _weight(x: Tensor, out: Tensor) -> Tensor:
+    """The share of one term in a sum of exponentials; both infinite: as they compare."""
+    return exp_(where_(x == out, 0.0, x - out))
+
+
+def _clip_infer(x: Node, lower: Any, upper: Any) -> Any:
+    shapes = [bound.shape for bound in (x, lower, upper) if isinstance(bound, Node)]
+    return broadcast(*shapes), x.dtype
+
+
+def _inside(out: Tensor, x: Any) -> Tensor:
+    return cast(as_tensor(out == x), out.dtype)
+
+
+_LOG = declare(Operation("log", _unary_infer, (lambda g, out, x: g / x,)))
+
+
+def log(x: Any, /) -> Tensor:
+    """``log(x)`` of the array API standard, recorded; ``log(1 + exp(x))`` is recorded as the stable softplus."""
+    x = floating(x)
+    inner = _exponent_of_log1p_exp(x.node)
+    return record(_LOG, x) if inner is None else FUNCTIONS["softplus"](Tensor(inner))
+
+
+def _exponent_of_log1p_exp(node: Node) -> Node | None:
+    """The x of ``1 + exp(x)``."""
+    if node.op is not OPERATIONS["add"]:
+        return None
+    left, right = node.args
+    one, term = (left, right) if is_number(left) else (right, left)
+    if is_number(one) and not isinstance(one, Length) and one == 1 and term.op is OPERATIONS["exp"]:
+        inner: Node = term.args[0]
+        return inner
+    return None
+
+
+FUNCTIONS["log"] = log
+
+_WHERE = declare(
+    Operation(
+        "where",
+        lambda condition, x, y: (broadcast(condition.shape, x.shape, y.shape), x.dtype),
+        (
+            None,
+            lambda g, out, condition, x, y: where_(condition, g, zeros_like_(g)),
+            lambda g, out, condition, x, y: where_(condition, zeros_like_(g), g),
+        ),
+    )
+)
+
+
+def where(condition: Any, x1: Any, x2: Any, /) -> Tensor:
+    """``where(condition, x1, x2)`` of the array API standard, recorded."""
+    condition = cast(as_tensor(condition), boolean)
+    x1, x2 = _both_tensors(*together(x1, x2))
+    return record(_WHERE, condition, x1, x2)
+
+
+FUNCTIONS["where"] = where
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
+    """``clip(x, min, max)`` of the array API standard, recorded; the gradient passes at the bounds."""
+    x = as_tensor(x)
+    if min is None and max is None:
+        return positive(x)
+    return record(_CLIP, x, _bound(min, x), _bound(max, x))
+
+
+def _bound(bound: Any, x: Tensor) -> Any:
+    return bound if bound is None or is_number(bound) else cast(as_tensor(bound), x.dtype)
+
+
+def _run_clip(xp: Any, x: Any, lower: Any, upper: Any) -> Any:
+    if lower is not None:
+        x = xp.maximum(x, xp.asarray(lower, dtype=x.dtype) if is_number(lower) else lower)
+    if upper is not None:
+        x = xp.minimum(x, xp.asarray(upper, dtype=x.dtype) if is_number(upper) else upper)
+    return x
+
+
+_CLIP = declare(
+    Operation(
+        "clip",
+        _clip_infer,
+        (
+            lambda g, out, x, lower, upper: g * _inside(out, x),
+            lambda g, out, x, lower, upper: g * _clipped_by(out, x, lower, upper),
+            lambda g, out, x, lower, upper: g * _clipped_by(out, x, upper, lower),
+        ),
+        run=_run_clip,
+    )
+)
+FUNCTIONS["clip"] = clip
+
+
+def _clipped_by(out: Tensor, x: Tensor, bound: Any, other: Any) -> Tensor:
+    return (1 - _inside(out, x)) * _inside(out, bound)

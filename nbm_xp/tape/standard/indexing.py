@@ -1,0 +1,266 @@
+"""Indexing functions: integers, slices, new axes and integer arrays, and `take`; a rule scatters the gradient back.
+
+An index is applied in two steps that every library has: first integers, slices and new axes, then integer arrays.
+Slices with a negative step become a flip, which not every library can index.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbm_xp.namespace import scatter_add
+from nbm_xp.tape.function import integer_length
+from nbm_xp.tape.gradients import declare
+from nbm_xp.tape.lengths import Length, Size, known, minimum_length
+from nbm_xp.tape.node import OUTPUT, Node, Operation, Shape
+from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.tensor import Tensor, as_tensor, record
+
+from .manipulation import flip, moveaxis, reshape
+from .shapes import axis_of, broadcast
+
+__all__ = ["getitem", "index_add", "take", "take_along_axis"]
+
+
+def _slice_length(length: Size, part: slice) -> Size:
+    start, stop, step = part.start, part.stop, 1 if part.step is None else part.step
+    whole = known(length)
+    if whole is not None and not any(isinstance(bound, Length) and bound.hint is None for bound in (start, stop)):
+        bounds = [None if bound is None else int(bound) for bound in (start, stop, step)]
+        if type(length) is int or (start, stop) != (None, None):
+            count: Size = len(range(*slice(*bounds).indices(whole)))
+            if type(length) is int or not _follows(start, stop):
+                return count
+    first = 0 if start is None else start
+    last = length if stop is None else stop
+    span = _from_front(last, length, stop is not None) - _from_front(first, length, False)
+    return span if step == 1 else -(-span // step)
+
+
+def _follows(start: Any, stop: Any) -> bool:
+    """Whether the sliced length moves with the length of the axis by a plain difference."""
+    return not isinstance(stop, Length) and (stop is None or stop < 0)
+
+
+def _from_front(bound: Size, length: Size, clipped: bool) -> Size:
+    if isinstance(bound, int) and bound < 0:
+        return length + bound
+    if clipped and not isinstance(bound, Length):
+        return minimum_length((bound, length))
+    return bound
+
+
+def _infer_getitem(x: Node, index: tuple[Any, ...]) -> Any:
+    shape: list[Size] = []
+    axis = 0
+    arrays: list[Shape] = []
+    place = 0
+    for item in index:
+        if item is None:
+            shape.append(1)
+            continue
+        if isinstance(item, slice):
+            shape.append(_slice_length(x.shape[axis], item))
+        elif isinstance(item, Node):
+            if not arrays:
+                place = len(shape)
+            arrays.append(item.shape)
+        axis += 1
+    if arrays:
+        shape[place:place] = broadcast(*arrays)
+    return (*shape, *x.shape[axis:]), x.dtype
+
+
+_GETITEM = declare(
+    Operation(
+        "getitem",
+        _infer_getitem,
+        (lambda g, out, x, index: index_add(g, index, x.node.shape),),
+        emit=lambda x, index: f"{x}[{index}]",
+    )
+)
+_INDEX_ADD = declare(
+    Operation(
+        "index_add",
+        lambda values, index, shape: (shape, values.dtype),
+        (lambda g, out, values, index, shape: record(_GETITEM, g, index),),
+        run=lambda xp, values, index, shape: scatter_add(xp.zeros(shape, dtype=values.dtype), index, values),
+    )
+)
+
+
+def index_add(values: Any, index: Any, shape: Any) -> Tensor:
+    """Zeros of a shape with `values` added at `index`; repeated places add up."""
+    return record(_INDEX_ADD, as_tensor(values), index, shape)
+
+
+def _expanded(key: Any, ndim: int) -> list[Any]:
+    """The index with an entry for every axis."""
+    items = list(key) if isinstance(key, tuple) else [key]
+    named = len([item for item in items if item is not None and item is not Ellipsis])
+    if named > ndim:
+        raise IndexError(f"index {key} names {named} axes of an array that has {ndim}")
+    dots = [i for i, item in enumerate(items) if item is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index may hold one ellipsis")
+    missing = [slice(None)] * (ndim - named)
+    return items[: dots[0]] + missing + items[dots[0] + 1 :] if dots else items + missing
+
+
+def _normal(item: Any) -> Any:
+    """One entry of an index: None, an int or Length, a slice of such, or an integer Tensor."""
+    if item is None or (isinstance(item, (int, Length)) and not isinstance(item, bool)):
+        return item
+    if isinstance(item, slice):
+        return slice(*(None if b is None else _bound(b) for b in (item.start, item.stop, item.step)))
+    if isinstance(item, (float, str, bool)):
+        raise IndexError(f"an index must hold integers, slices, None, … or integer arrays, got {item!r}")
+    if not isinstance(item, Tensor) and hasattr(item, "__index__") and not getattr(item, "ndim", 0):
+        return item.__index__()
+    tensor = as_tensor(item)
+    if tensor.dtype == "bool":
+        raise IndexError(
+            "a recorded Tensor cannot be indexed with a mask: the length of the result depends on data; use where"
+        )
+    if tensor.dtype[0] not in "iu":
+        raise IndexError(f"an array in an index must be of integers, got {tensor.dtype}")
+    return tensor
+
+
+def _bound(bound: Any) -> Any:
+    bound = integer_length(bound)
+    return bound if isinstance(bound, Length) else bound.__index__()
+
+
+def _unflipped(part: slice, length: Size) -> slice:
+    """The slice of the flipped axis that a slice with a negative step is."""
+    step = -part.step
+    whole = known(length)
+    if whole is not None and not isinstance(part.start, Length) and not isinstance(part.stop, Length):
+        start, stop, _ = part.indices(whole)
+        return slice(whole - 1 - start, whole - 1 - stop, step)
+
+    def mirrored(bound: Any) -> Any:
+        if bound is None:
+            return None
+        return -bound - 1 if isinstance(bound, int) and bound < 0 else length - 1 - bound
+
+    return slice(mirrored(part.start), mirrored(part.stop), step)
+
+
+def _basic(x: Tensor, items: list[Any]) -> Tensor:
+    """Apply integers, slices and new axes; arrays wait as full slices."""
+    turned = []
+    axis = 0
+    basic: list[Any] = []
+    for item in items:
+        if item is None:
+            basic.append(None)
+            continue
+        length = x.node.shape[axis]
+        if isinstance(item, slice) and isinstance(item.step, int) and item.step < 0:
+            turned.append(axis)
+            item = _unflipped(item, length)
+        if isinstance(item, int) and type(length) is int and not -length <= item < length:
+            raise IndexError(f"index {item} is out of bounds for axis {axis} of length {length}")
+        basic.append(slice(None) if isinstance(item, Tensor) else item)
+        axis += 1
+    if turned:
+        x = flip(x, axis=tuple(turned))
+    if all(isinstance(item, slice) and item == slice(None) for item in basic):
+        return x
+    return record(_GETITEM, x, tuple(basic))
+
+
+def getitem(x: Tensor, key: Any) -> Tensor:
+    """``x[key]``, recorded.
+
+    Raises
+    ------
+    IndexError
+        If the index names too many axes, an integer is out of bounds, or a mask is given.
+    """
+    last = _last_of_loop(x, key)
+    if last is not None:
+        return last
+    items = [_normal(item) for item in _expanded(key, x.ndim)]
+    arrays = [item for item in items if isinstance(item, Tensor)]
+    result = _basic(x, items)
+    if not arrays:
+        return result
+    kept = [item for item in items if not isinstance(item, (int, Length)) or isinstance(item, bool)]
+    places = [i for i, item in enumerate(kept) if isinstance(item, Tensor)]
+    chosen = _with_arrays(result, places, arrays)
+    advanced = [i for i, item in enumerate(items) if item is not None and not isinstance(item, slice)]
+    apart = advanced[-1] - advanced[0] + 1 != len(advanced)
+    added = len(broadcast(*(array.node.shape for array in arrays)))
+    if apart and places[0]:  # as NumPy has it: axes of integers and arrays that stand apart come first
+        return moveaxis(chosen, tuple(range(places[0], places[0] + added)), tuple(range(added)))
+    return chosen
+
+
+def _with_arrays(x: Tensor, places: list[int], arrays: list[Tensor]) -> Tensor:
+    index: list[Any] = [slice(None)] * (places[-1] + 1)
+    if len(arrays) > 1:
+        for place, array in zip(places, arrays, strict=True):
+            index[place] = array
+        return record(_GETITEM, x, tuple(index))
+    (place,), (array,) = places, arrays
+    index[place] = array if array.ndim == 1 else reshape(array, (-1,))
+    picked: Tensor = record(_GETITEM, x, tuple(index))
+    if array.ndim == 1:
+        return picked
+    shape = x.node.shape
+    return reshape(picked, (*shape[:place], *array.node.shape, *shape[place + 1 :]))
+
+
+def _last_of_loop(x: Tensor, key: Any) -> Tensor | None:
+    """``outputs[-1]`` of a scan as the final state, so that the steps before need not be kept."""
+    first = key[0] if isinstance(key, tuple) and key else key
+    if not (isinstance(first, int) and first == -1) or isinstance(first, bool) or x.node.op is not OUTPUT:
+        return None
+    call, index = x.node.args
+    final = call.payload.final_of(call, index) if call.op.name == "loop" else None
+    if final is None:
+        return None
+    rest = key[1:] if isinstance(key, tuple) else ()
+    return Tensor(final)[rest] if rest else Tensor(final)
+
+
+def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Tensor:
+    """The elements at integer positions along an axis."""
+    x, indices = as_tensor(x), as_tensor(indices)
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"axis must be given to take for an array of {x.ndim} axes")
+        axis = 0
+    return getitem(x, (slice(None),) * axis_of(axis, x.ndim) + (indices,))
+
+
+def _infer_take_along(x: Node, indices: Node, *, axis: int) -> Any:
+    shape = [indices.shape[i] if i == axis else n for i, n in enumerate(x.shape)]
+    return tuple(shape), x.dtype
+
+
+def _take_along_rule(g: Tensor, out: Tensor, x: Tensor, indices: Tensor, *, axis: int) -> Tensor:
+    index: list[Any] = []
+    for i in range(x.ndim):
+        if i == axis:
+            index.append(indices)
+            continue
+        length = out.node.shape[i]
+        places = FUNCTIONS["arange"](length)
+        index.append(reshape(places, tuple(length if j == i else 1 for j in range(x.ndim))))
+    return index_add(g, tuple(index), x.node.shape)
+
+
+_TAKE_ALONG = declare(Operation("take_along_axis", _infer_take_along, (_take_along_rule, None)))
+
+
+def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Tensor:
+    """The elements at positions that differ from row to row."""
+    x, indices = as_tensor(x), as_tensor(indices)
+    return record(_TAKE_ALONG, x, indices, axis=axis_of(axis, x.ndim))
+
+
+FUNCTIONS.update(getitem=getitem)

@@ -1,0 +1,392 @@
+"""Manipulation functions: the same values in another shape or order; a rule undoes what its function does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
+from nbm_xp.tape.gradients import declare
+from nbm_xp.tape.lengths import Length, Size, known, product, same_length
+from nbm_xp.tape.node import Joint, Node, Operation, Shape
+from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.tensor import Tensor, as_tensor, record
+
+from .elementwise import cast
+from .shapes import axes_of, axis_of, broadcast, sizes_of
+
+__all__ = [
+    "astype", "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "matrix_transpose", "moveaxis",
+    "permute_dims", "repeat", "reshape", "roll", "squeeze", "stack", "sum_to", "tile", "unstack",
+]  # fmt: skip
+
+_ASTYPE = declare(
+    Operation(
+        "astype",
+        lambda x, dtype: (x.shape, dtype),
+        (lambda g, out, x, dtype: g,),  # the driver brings a gradient to the dtype of its input
+        run=lambda xp, x, dtype: x if x.dtype == dtype else xp.astype(x, dtype),
+    )
+)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Tensor:
+    """The same values in another dtype; through an integer dtype no gradient flows."""
+    x = as_tensor(x)
+    return record(_ASTYPE, x, as_dtype(dtype))
+
+
+def _infer_reshape(x: Node, shape: Shape) -> Any:
+    return shape, x.dtype
+
+
+_RESHAPE = declare(Operation("reshape", _infer_reshape, (lambda g, out, x, shape: reshape(g, x.node.shape),)))
+
+
+def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Tensor:
+    """The same elements in another shape; one length may be -1."""
+    x = as_tensor(x)
+    items = shape if isinstance(shape, (tuple, list)) else (shape,)
+    open_axes = [i for i, item in enumerate(items) if type(item) is int and item == -1]
+    if len(open_axes) > 1:
+        raise ValueError(f"shape may hold -1 once, got {tuple(items)}")
+    sizes = list(sizes_of([1 if i in open_axes else item for i, item in enumerate(items)]))
+    count = product(x.node.shape)
+    if open_axes:
+        rest = product(sizes)
+        if rest == 0 and type(rest) is int:
+            raise ValueError(f"shape {tuple(items)} leaves the length at -1 open where another is 0")
+        _check_divides(count, rest, x, items)
+        sizes[open_axes[0]] = count // rest
+    elif same_length(count, product(sizes)) is False:
+        raise ValueError(f"cannot reshape an array of shape {x.shape} to {tuple(items)}")
+    return record(_RESHAPE, x, tuple(sizes))
+
+
+def _check_divides(count: Size, rest: Size, x: Tensor, items: Any) -> None:
+    known_count, known_rest = known(count), known(rest)
+    if known_count is not None and known_rest and known_count % known_rest:
+        raise ValueError(f"cannot reshape an array of shape {x.shape} to {tuple(items)}")
+
+
+def _infer_permute(x: Node, axes: tuple[int, ...]) -> Any:
+    return tuple(x.shape[axis] for axis in axes), x.dtype
+
+
+_PERMUTE = declare(
+    Operation(
+        "permute_dims",
+        _infer_permute,
+        (lambda g, out, x, axes: permute_dims(g, tuple(axes.index(i) for i in range(len(axes)))),),
+    )
+)
+
+
+def permute_dims(x: Any, /, axes: Sequence[int]) -> Tensor:
+    """The axes in another order."""
+    tensor = as_tensor(x)
+    order = tuple(axis_of(axis, tensor.ndim, "axes") for axis in axes)
+    if sorted(order) != list(range(tensor.ndim)):
+        raise ValueError(f"axes must name each of the {tensor.ndim} axes once, got {tuple(axes)}")
+    if order == tuple(range(tensor.ndim)):
+        return tensor
+    return matrix_transpose(tensor) if tensor.ndim == 2 else record(_PERMUTE, tensor, order)
+
+
+_TRANSPOSE = declare(
+    Operation(
+        "transpose",  # of a matrix: every library has the attribute, and it costs less than a call
+        lambda x: (x.shape[::-1], x.dtype),
+        (lambda g, out, x: matrix_transpose(g),),
+        emit=lambda x: f"{x}.T",
+    )
+)
+_MATRIX_TRANSPOSE = declare(
+    Operation(
+        "matrix_transpose",
+        lambda x: ((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype),
+        (lambda g, out, x: matrix_transpose(g),),
+    )
+)
+
+
+def matrix_transpose(x: Any, /) -> Tensor:
+    """The last two axes swapped."""
+    x = as_tensor(x)
+    if x.ndim < 2:
+        raise ValueError(f"x must have two axes or more, got shape {x.shape}")
+    return record(_TRANSPOSE if x.ndim == 2 else _MATRIX_TRANSPOSE, x)
+
+
+def moveaxis(x: Any, source: Any, destination: Any, /) -> Tensor:
+    """Axes moved to other places, the others in their order."""
+    x = as_tensor(x)
+    from_ = [axis_of(a, x.ndim, "source") for a in (source if isinstance(source, (tuple, list)) else (source,))]
+    to = [
+        axis_of(a, x.ndim, "destination")
+        for a in (destination if isinstance(destination, (tuple, list)) else (destination,))
+    ]
+    if len(from_) != len(to) or len(set(from_)) != len(from_) or len(set(to)) != len(to):
+        raise ValueError(f"source and destination must name as many axes, each once, got {source} and {destination}")
+    order = [axis for axis in range(x.ndim) if axis not in from_]
+    for place, axis in sorted(zip(to, from_, strict=True)):
+        order.insert(place, axis)
+    return permute_dims(x, order)
+
+
+def expand_dims(x: Any, /, axis: Any = 0) -> Tensor:
+    """One or more new axes of length 1."""
+    x = as_tensor(x)
+    ndim = x.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
+    new = axes_of(axis, ndim)
+    shape = list(x.node.shape)
+    for place in new:
+        shape.insert(place, 1)
+    return reshape(x, tuple(shape))
+
+
+def squeeze(x: Any, /, axis: Any) -> Tensor:
+    """Axes of length 1 removed.
+
+    Raises
+    ------
+    ValueError
+        If such an axis is known to be longer.
+    """
+    x = as_tensor(x)
+    gone = axes_of(axis, x.ndim)
+    for place in gone:
+        if same_length(x.node.shape[place], 1) is False:
+            raise ValueError(f"axis {place} has length {x.shape[place]}, only axes of length 1 can be squeezed")
+    return record(_SQUEEZE, x, axis=gone)
+
+
+_SQUEEZE = declare(
+    Operation(
+        "squeeze",
+        lambda x, *, axis: (tuple(n for i, n in enumerate(x.shape) if i not in axis), x.dtype),
+        (lambda g, out, x, *, axis: expand_dims(g, axis),),
+    )
+)
+
+
+_BROADCAST = declare(Operation("broadcast_to", _infer_reshape, (lambda g, out, x, shape: sum_to(g, x.node.shape),)))
+
+
+def broadcast_to(x: Any, /, shape: Any) -> Tensor:
+    """The array repeated along new axes and axes of length 1, without a copy where the library can."""
+    tensor = as_tensor(x)
+    sizes = sizes_of(shape)
+    if len(broadcast(tensor.node.shape, sizes)) != len(sizes):
+        raise ValueError(
+            f"shape must have at least {tensor.ndim} axes for an array of shape {tensor.shape}, got {shape}"
+        )
+    if len(sizes) == tensor.ndim and all(same_length(a, b) for a, b in zip(sizes, tensor.node.shape, strict=True)):
+        return tensor
+    return record(_BROADCAST, tensor, sizes)
+
+
+def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
+    """Arrays broadcast against one another."""
+    tensors = [as_tensor(array) for array in arrays]
+    shape = broadcast(*(t.node.shape for t in tensors))
+    return tuple(broadcast_to(t, shape) for t in tensors)
+
+
+def _run_sum_to(xp: Any, x: Any, shape: tuple[int, ...]) -> Any:
+    extra = x.ndim - len(shape)
+    axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and x.shape[i + extra] != 1)
+    if axes:
+        x = xp.sum(x, axis=axes, dtype=x.dtype, keepdims=True)
+    return xp.reshape(x, tuple(shape)) if extra else x
+
+
+_SUM_TO = declare(
+    Operation("sum_to", _infer_reshape, (lambda g, out, x, shape: broadcast_to(g, x.node.shape),), run=_run_sum_to)
+)
+
+
+def sum_to(x: Any, shape: Any) -> Tensor:
+    """The sum over whatever was broadcast to reach `x` from `shape`: the one place where un-broadcasting happens."""
+    x = as_tensor(x)
+    sizes = sizes_of(shape)
+    extra = x.ndim - len(sizes)
+    if extra < 0:
+        return broadcast_to(x, sizes)
+    sames = [same_length(a, b) for a, b in zip(x.node.shape[extra:], sizes, strict=True)]
+    if all(same or known(n) == 1 for same, n in zip(sames, sizes, strict=True)):
+        axes = tuple(range(extra)) + tuple(i + extra for i, same in enumerate(sames) if not same)
+        if axes:
+            x = FUNCTIONS["sum"](x, axis=axes, dtype=x.dtype, keepdims=len(axes) > extra)
+        return reshape(x, sizes) if extra and len(axes) > extra else x
+    if any(known(a) == 1 and known(b) != 1 for a, b in zip(x.node.shape[extra:], sizes, strict=True)):
+        # the cotangent itself was left un-broadcast
+        return sum_to(FUNCTIONS["broadcast_to"](x, (*x.node.shape[:extra], *sizes)), sizes)
+    return record(_SUM_TO, x, sizes)
+
+
+def _joined(arrays: tuple[Node, ...]) -> DType:
+    return arrays[0].dtype
+
+
+def _infer_concat(arrays: tuple[Node, ...], *, axis: int) -> Any:
+    shape = list(arrays[0].shape)
+    for array in arrays[1:]:
+        shape[axis] = shape[axis] + array.shape[axis]
+    return tuple(shape), _joined(arrays)
+
+
+def _split(g: Tensor, out: Tensor, arrays: tuple[Tensor, ...], *, axis: int) -> list[Any]:
+    parts, start = [], 0
+    for array in arrays:
+        stop = start + array.node.shape[axis]
+        parts.append(g[(slice(None),) * axis + (slice(start, stop),)])
+        start = stop
+    return [parts]
+
+
+_CONCAT = declare(Operation("concat", _infer_concat, Joint(_split)))
+
+
+def _same_dtype(arrays: Any, what: str) -> list[Tensor]:
+    tensors = [as_tensor(array) for array in arrays]
+    if not tensors:
+        raise ValueError(f"{what} needs at least one array")
+    dtype = common_dtype(*(t.dtype for t in tensors))
+    tensors = [cast(t, dtype) for t in tensors]
+    if len({t.ndim for t in tensors}) > 1:
+        raise ValueError(
+            f"{what} needs arrays with as many axes, got shapes {', '.join(str(t.shape) for t in tensors)}"
+        )
+    return tensors
+
+
+def _check_alike(tensors: list[Tensor], skip: int | None, what: str) -> None:
+    first = tensors[0].node.shape
+    for tensor in tensors[1:]:
+        for axis, (a, b) in enumerate(zip(first, tensor.node.shape, strict=True)):
+            if axis != skip and same_length(a, b) is False:
+                raise ValueError(
+                    f"{what} needs equal lengths along axis {axis}, got {tensors[0].shape} and {tensor.shape}"
+                )
+
+
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Tensor:
+    """Arrays joined along an axis; flattened first for ``axis=None``."""
+    if axis is None:
+        arrays, axis = [reshape(array, (-1,)) for array in arrays], 0
+    tensors = _same_dtype(arrays, "concat")
+    place = axis_of(axis, tensors[0].ndim)
+    _check_alike(tensors, place, "concat")
+    return record(_CONCAT, tensors, axis=place)
+
+
+_STACK = declare(
+    Operation(
+        "stack",
+        lambda arrays, *, axis: ((*arrays[0].shape[:axis], len(arrays), *arrays[0].shape[axis:]), _joined(arrays)),
+        Joint(lambda g, out, arrays, *, axis: [[g[(slice(None),) * axis + (i,)] for i in range(len(arrays))]]),
+    )
+)
+
+
+def stack(arrays: Any, /, *, axis: int = 0) -> Tensor:
+    """Arrays of one shape joined along a new axis."""
+    tensors = _same_dtype(arrays, "stack")
+    _check_alike(tensors, None, "stack")
+    return record(_STACK, tensors, axis=axis_of(axis, tensors[0].ndim + 1))
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
+    """The slices along an axis of known length."""
+    x = as_tensor(x)
+    place = axis_of(axis, x.ndim)
+    return tuple(x[(slice(None),) * place + (i,)] for i in range(int(x.shape[place])))
+
+
+def _infer_same(x: Node, **attributes: Any) -> Any:
+    return x.shape, x.dtype
+
+
+_FLIP = declare(Operation("flip", _infer_same, (lambda g, out, x, *, axis: flip(g, axis=axis),)))
+
+
+def flip(x: Any, /, *, axis: Any = None) -> Tensor:
+    """The elements in reverse order along axes; all of them for None."""
+    x = as_tensor(x)
+    return record(_FLIP, x, axis=axes_of(axis, x.ndim))
+
+
+_ROLL = declare(
+    Operation(
+        "roll",
+        lambda x, shift, *, axis: (x.shape, x.dtype),
+        (
+            lambda g, out, x, shift, *, axis: roll(
+                g, tuple(-s for s in shift) if isinstance(shift, tuple) else -shift, axis=axis
+            ),
+        ),
+    )
+)
+
+
+def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Tensor:
+    """The elements moved round along axes."""
+    x = as_tensor(x)
+    if axis is not None:
+        axis = tuple(axis_of(a, x.ndim) for a in axis) if isinstance(axis, (tuple, list)) else axis_of(axis, x.ndim)
+    return record(_ROLL, x, tuple(shift) if isinstance(shift, list) else shift, axis=axis)
+
+
+def _tiled(x: Node, repetitions: tuple[Size, ...]) -> Any:
+    return tuple(n * r for n, r in zip(x.shape, repetitions, strict=True)), x.dtype
+
+
+def _untile(g: Tensor, out: Tensor, x: Tensor, repetitions: tuple[Size, ...]) -> Tensor:
+    paired: list[Size] = []
+    for n, r in zip(x.node.shape, repetitions, strict=True):
+        paired += [r, n]
+    return FUNCTIONS["sum"](reshape(g, tuple(paired)), axis=tuple(range(0, 2 * len(repetitions), 2)), dtype=g.dtype)
+
+
+_TILE = declare(Operation("tile", _tiled, (_untile,)))
+
+
+def tile(x: Any, repetitions: Any, /) -> Tensor:
+    """The array laid out again and again along each axis."""
+    x = as_tensor(x)
+    counts = sizes_of(repetitions, "repetitions")
+    ndim = max(x.ndim, len(counts))
+    x = reshape(x, (1,) * (ndim - x.ndim) + x.node.shape)
+    return record(_TILE, x, (1,) * (ndim - len(counts)) + counts)
+
+
+def _infer_repeat(x: Node, repeats: Size, *, axis: int) -> Any:
+    return tuple(n * repeats if i == axis else n for i, n in enumerate(x.shape)), x.dtype
+
+
+def _unrepeat(g: Tensor, out: Tensor, x: Tensor, repeats: Size, *, axis: int) -> Tensor:
+    shape = x.node.shape
+    apart = reshape(g, (*shape[: axis + 1], repeats, *shape[axis + 1 :]))
+    return FUNCTIONS["sum"](apart, axis=axis + 1, dtype=g.dtype)
+
+
+_REPEAT = declare(Operation("repeat", _infer_repeat, (_unrepeat,)))
+
+
+def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
+    """Each element repeated in place; the count is one number."""
+    x = as_tensor(x)
+    if axis is None:
+        x, axis = reshape(x, (-1,)), 0
+    if not isinstance(repeats, (int, Length)):
+        raise TypeError(f"repeats must be an int when recorded, got {repeats!r}: the length would depend on data")
+    (count,) = sizes_of(repeats, "repeats")
+    return record(_REPEAT, x, count, axis=axis_of(axis, x.ndim))
+
+
+FUNCTIONS.update(
+    astype=astype, reshape=reshape, permute_dims=permute_dims, matrix_transpose=matrix_transpose,
+    expand_dims=expand_dims,
+    broadcast_to=broadcast_to, sum_to=sum_to, concat=concat, stack=stack, flip=flip, squeeze=squeeze,
+)  # fmt: skip

@@ -1,0 +1,91 @@
+"""Searching and sorting functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nbm_xp.tape.dtypes import as_dtype
+from nbm_xp.tape.gradients import declare
+from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.tensor import Tensor, as_tensor, record
+
+from .indexing import take_along_axis
+from .manipulation import reshape
+from .shapes import axis_of, reduced_shape
+from .statistical import any_zero
+
+__all__ = ["argmax", "argmin", "argsort", "searchsorted", "sort"]
+
+_INT64 = as_dtype("int64")
+
+
+def _infer_position(x: Node, *, axis: int, keepdims: bool) -> Any:
+    return reduced_shape(x.shape, (axis,), keepdims), _INT64
+
+
+def _position(name: str) -> Callable[..., Tensor]:
+    op = declare(
+        Operation(
+            name,
+            _infer_position,
+            (None,),
+            run=lambda xp, x, *, axis, keepdims: xp.astype(
+                getattr(xp, name)(x, axis=axis, keepdims=keepdims), xp.int64
+            ),
+        )
+    )
+
+    def function(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
+        x = as_tensor(x)
+        if axis is None:
+            flat: Tensor = function(reshape(x, (-1,)), axis=0)
+            return reshape(flat, (1,) * x.ndim) if keepdims else flat
+        place = axis_of(axis, x.ndim)
+        if any_zero(x, (place,)):
+            raise ValueError(f"{name} of no elements is not defined: x has shape {x.shape}")
+        return record(op, x, axis=place, keepdims=keepdims)
+
+    function.__name__ = function.__qualname__ = name
+    which = "largest" if name == "argmax" else "smallest"
+    function.__doc__ = f"The position of the {which} element along an axis; the first at a tie."
+    return function
+
+
+argmax = _position("argmax")
+argmin = _position("argmin")
+
+
+def _unsorted(g: Tensor, out: Tensor, x: Tensor, *, axis: int, descending: bool, stable: bool) -> Tensor:
+    order = argsort(x, axis=axis, descending=descending)
+    return take_along_axis(g, argsort(order, axis=axis), axis=axis)
+
+
+_SORT = declare(Operation("sort", lambda x, **attributes: (x.shape, x.dtype), (_unsorted,)))
+_ARGSORT = declare(Operation("argsort", lambda x, **attributes: (x.shape, _INT64), (None,)))
+
+
+def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
+    """The elements in order along an axis."""
+    x = as_tensor(x)
+    return record(_SORT, x, axis=axis_of(axis, x.ndim), descending=descending, stable=stable)
+
+
+def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
+    """The positions that would sort an array along an axis."""
+    x = as_tensor(x)
+    return record(_ARGSORT, x, axis=axis_of(axis, x.ndim), descending=descending, stable=stable)
+
+
+_SEARCHSORTED = declare(Operation("searchsorted", lambda x1, x2, *, side: (x2.shape, _INT64), (None, None)))
+
+
+def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Tensor:
+    """Where values would go into a sorted array."""
+    x1, x2 = as_tensor(x1), as_tensor(x2)
+    if side not in ("left", "right"):
+        raise ValueError(f"side must be 'left' or 'right', got {side!r}")
+    if sorter is not None:
+        x1 = FUNCTIONS["getitem"](x1, as_tensor(sorter))
+    return record(_SEARCHSORTED, x1, x2, side=side)

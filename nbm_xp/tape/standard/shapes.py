@@ -1,0 +1,119 @@
+"""Shape arithmetic shared by the rules: broadcasting, reduced axes, normal forms of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nbm_xp.tape.lengths import Length, Size, known, product, same_length
+from nbm_xp.tape.node import Shape
+
+__all__ = ["axes_of", "axis_of", "broadcast", "kept_shape", "reduced_shape", "sizes_of"]
+
+
+def broadcast(*shapes: Shape) -> Shape:
+    """The shape that arrays of these shapes broadcast to.
+
+    Raises
+    ------
+    ValueError
+        If two known lengths differ and neither is 1.
+    """
+    ndim = max(map(len, shapes), default=0)
+    result: list[Size] = []
+    for position in range(-ndim, 0):
+        chosen: Size = 1
+        for shape in shapes:
+            if len(shape) < -position:
+                continue
+            length = shape[position]
+            if type(length) is int and length == 1:
+                continue
+            chosen = length if type(chosen) is int and chosen == 1 else _agree(chosen, length, shapes)
+        result.append(chosen)
+    return tuple(result)
+
+
+def _agree(a: Size, b: Size, shapes: Sequence[Shape]) -> Size:
+    same = same_length(a, b)
+    if same:
+        return a
+    known_a, known_b = known(a), known(b)
+    if known_a == 1:
+        return b
+    if known_b == 1:
+        return a
+    if same is False:
+        raise ValueError(f"shapes {' and '.join(map(_written, shapes))} do not broadcast together")
+    # an unknown length against a known one must be 1 or that one; of two unknown ones either may be 1
+    if known_a is not None:
+        return a
+    if known_b is not None:
+        return b
+    return a
+
+
+def _written(shape: Shape) -> str:
+    return f"({', '.join(str(n) if (n := known(length)) is not None else '?' for length in shape)})"
+
+
+def axis_of(axis: int, ndim: int, name: str = "axis") -> int:
+    """An axis counted from the front.
+
+    Raises
+    ------
+    ValueError
+        If there is no such axis.
+    """
+    axis = axis.__index__()
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"{name} must be from {-ndim} to {ndim - 1} for an array of {ndim} axes, got {axis}")
+    return axis % ndim
+
+
+def axes_of(axis: int | Sequence[int] | None, ndim: int, name: str = "axis") -> tuple[int, ...]:
+    """Axes counted from the front, sorted; all of them for None."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = tuple(axis_of(item, ndim, name) for item in (axis if isinstance(axis, (tuple, list)) else (axis,)))
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"{name} must name each axis once, got {axis}")
+    return tuple(sorted(axes))
+
+
+def reduced_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
+    """The shape after a reduction over `axes`."""
+    if keepdims:
+        return kept_shape(shape, axes)
+    return tuple(length for position, length in enumerate(shape) if position not in axes)
+
+
+def kept_shape(shape: Shape, axes: Sequence[int]) -> Shape:
+    """The shape with the lengths of `axes` replaced by 1."""
+    return tuple(1 if position in axes else length for position, length in enumerate(shape))
+
+
+def sizes_of(shape: Any, name: str = "shape") -> Shape:
+    """A shape argument as a tuple of lengths: ints, Lengths and integer Tensors without axes are taken."""
+    from nbm_xp.tape.function import integer_length
+
+    items = shape if isinstance(shape, (tuple, list)) else (shape,)
+    sizes = []
+    for item in items:
+        size = integer_length(item)
+        if not isinstance(size, Length):
+            try:
+                size = size.__index__()
+            except (AttributeError, TypeError):
+                raise TypeError(f"{name} must hold integers, got {item!r}") from None
+            if size < 0:
+                raise ValueError(
+                    f"{name} must hold lengths of 0 or more, got {size}: negative dimensions are not allowed"
+                )
+        sizes.append(size)
+    return tuple(sizes)
+
+
+def total(shape: Shape, axes: Sequence[int]) -> Size:
+    """The number of elements along `axes`."""
+    return product(shape[axis] for axis in axes)

@@ -1,0 +1,267 @@
+"""Statistical and utility functions: reductions over axes, and what accumulates along one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nbm_xp.tape.dtypes import DType, as_dtype
+from nbm_xp.tape.dtypes import bool as boolean
+from nbm_xp.tape.gradients import declare
+from nbm_xp.tape.lengths import Size, known, product
+from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.tensor import Tensor, as_tensor, record
+
+from .elementwise import cast, floating, where
+from .manipulation import broadcast_to, flip, reshape
+from .shapes import axes_of, axis_of, kept_shape, reduced_shape
+
+__all__ = [
+    "all", "any", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "max", "mean", "min", "prod", "std",
+    "sum", "var",
+]  # fmt: skip
+
+
+def _reduced(x: Node, *, axis: tuple[int, ...], keepdims: bool, **attributes: Any) -> Any:
+    return reduced_shape(x.shape, axis, keepdims), attributes.get("dtype", x.dtype)
+
+
+def _reduced_to_bool(x: Node, *, axis: tuple[int, ...], keepdims: bool) -> Any:
+    return reduced_shape(x.shape, axis, keepdims), boolean
+
+
+def _spread(g: Tensor, x: Tensor, axis: tuple[int, ...], keepdims: bool) -> Tensor:
+    """A value of the reduced array with the reduced axes kept as length 1, ready to broadcast against `x`."""
+    return g if keepdims else reshape(g, kept_shape(x.node.shape, axis))
+
+
+def _accumulator(x: Tensor, dtype: Any) -> DType:
+    if dtype is not None:
+        return as_dtype(dtype)
+    kind = x.dtype[0]
+    return as_dtype("int64") if kind in "bi" else as_dtype("uint64") if kind == "u" else x.dtype
+
+
+def _sum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
+    return broadcast_to(_spread(g, x, axis, keepdims), x.node.shape)
+
+
+_SUM = declare(Operation("sum", _reduced, (_sum_rule,)))
+
+
+def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    """The sum over axes; integers and bool add up as int64 or uint64."""
+    x = as_tensor(x)
+    dtype = _accumulator(x, dtype)
+    axes = axes_of(axis, x.ndim)
+    if not axes:
+        return cast(x, dtype)
+    return record(_SUM, cast(x, dtype) if dtype[0] == "f" else x, axis=axes, dtype=dtype, keepdims=keepdims)
+
+
+def _prod_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
+    """Each element's factor is the product of the others: of those before it times of those after it."""
+    order = [i for i in range(x.ndim) if i not in axis] + list(axis)
+    moved = FUNCTIONS["permute_dims"](x, order)
+    kept = moved.node.shape[: x.ndim - len(axis)]
+    rows = reshape(moved, (*kept, product(moved.node.shape[len(kept) :])))
+    one = FUNCTIONS["ones"]((*kept, 1), dtype=x.dtype)
+    last = len(kept)
+    before = FUNCTIONS["concat"]([one, cumulative_prod(rows, axis=last)[..., :-1]], axis=last)
+    backwards = cumulative_prod(flip(rows, axis=last), axis=last)[..., :-1]
+    after = flip(FUNCTIONS["concat"]([one, backwards], axis=last), axis=last)
+    others = reshape(before * after, moved.node.shape)
+    back = [order.index(i) for i in range(x.ndim)]
+    return _spread(g, x, axis, keepdims) * FUNCTIONS["permute_dims"](others, back)
+
+
+_PROD = declare(Operation("prod", _reduced, (_prod_rule,)))
+
+
+def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
+    """The product over axes; its gradient is right where elements are zero."""
+    x = as_tensor(x)
+    dtype = _accumulator(x, dtype)
+    axes = axes_of(axis, x.ndim)
+    if not axes:
+        return cast(x, dtype)
+    return record(_PROD, cast(x, dtype) if dtype[0] == "f" else x, axis=axes, dtype=dtype, keepdims=keepdims)
+
+
+def _count(x: Tensor, axis: tuple[int, ...]) -> Size:
+    return product(x.node.shape[i] for i in axis)
+
+
+def _degrees(x: Tensor, axis: tuple[int, ...], correction: float) -> Any:
+    """The number of elements less the correction; a length as long as that is whole."""
+    return _count(x, axis) - (int(correction) if correction == int(correction) else correction)
+
+
+def _mean_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, keepdims: bool) -> Tensor:
+    return broadcast_to(_spread(g / _count(x, axis), x, axis, keepdims), x.node.shape)
+
+
+_MEAN = declare(Operation("mean", _reduced, (_mean_rule,)))
+
+
+def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The arithmetic mean over axes."""
+    x = floating(x)
+    return record(_MEAN, x, axis=axes_of(axis, x.ndim), keepdims=keepdims)
+
+
+def _var_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, correction: Any, keepdims: bool) -> Tensor:
+    scale: Tensor = _spread(g, x, axis, keepdims) * 2.0 / _degrees(x, axis, correction)
+    return scale * (x - mean(x, axis=axis, keepdims=True))
+
+
+def _std_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, correction: Any, keepdims: bool) -> Tensor:
+    # the deviation of equal elements is 0, where the root has no slope: nothing flows back
+    safe = where(out == 0, 1.0, out)
+    scale: Tensor = where(out == 0, 0.0, g / safe)
+    degrees: Any = _degrees(x, axis, correction)
+    return _spread(scale / degrees, x, axis, keepdims) * (x - mean(x, axis=axis, keepdims=True))
+
+
+_VAR = declare(Operation("var", _reduced, (_var_rule,)))
+_STD = declare(Operation("std", _reduced, (_std_rule,)))
+
+
+def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
+    """The variance over axes."""
+    x = floating(x)
+    return record(_VAR, x, axis=axes_of(axis, x.ndim), correction=correction, keepdims=keepdims)
+
+
+def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
+    """The standard deviation over axes."""
+    x = floating(x)
+    return record(_STD, x, axis=axes_of(axis, x.ndim), correction=correction, keepdims=keepdims)
+
+
+def _extremum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, keepdims: bool) -> Tensor:
+    """The gradient goes to the winners, in equal shares."""
+    winners = cast(x == _spread(out, x, axis, keepdims), x.dtype)
+    return winners * (_spread(g, x, axis, keepdims) / sum(winners, axis=axis, keepdims=True))
+
+
+def _extremum(name: str, doc: str) -> Callable[..., Tensor]:
+    op = declare(Operation(name, _reduced, (_extremum_rule,)))
+
+    def function(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
+        x = as_tensor(x)
+        axes = axes_of(axis, x.ndim)
+        if any_zero(x, axes):
+            raise ValueError(f"{name} of no elements is not defined: x has shape {x.shape}")
+        return record(op, x, axis=axes, keepdims=keepdims)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+def any_zero(x: Tensor, axes: tuple[int, ...]) -> bool:
+    """Whether one of the axes is known to be empty."""
+    return 0 in [known(x.node.shape[axis]) for axis in axes]
+
+
+max = _extremum("max", "The largest element over axes; at a tie the gradient is shared equally.")
+min = _extremum("min", "The smallest element over axes; at a tie the gradient is shared equally.")
+
+
+def _logical(name: str) -> Callable[..., Tensor]:
+    op = declare(Operation(name, _reduced_to_bool, (None,)))
+
+    def function(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
+        x = as_tensor(x)
+        return record(op, x, axis=axes_of(axis, x.ndim), keepdims=keepdims)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Whether {name} elements over axes are true."
+    return function
+
+
+all = _logical("all")
+any = _logical("any")
+
+
+def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """How many elements over axes are not zero."""
+    x = as_tensor(x)
+    return sum(x != 0 if x.dtype != "bool" else x, axis=axis, keepdims=keepdims)
+
+
+def _accumulated(x: Node, *, axis: int, dtype: DType, include_initial: bool) -> Any:
+    shape = tuple(n + 1 if include_initial and i == axis else n for i, n in enumerate(x.shape))
+    return shape, dtype
+
+
+def _reverse_sum(g: Tensor, axis: int) -> Tensor:
+    return flip(cumulative_sum(flip(g, axis=axis), axis=axis), axis=axis)
+
+
+def _without_first(g: Tensor, axis: int, include_initial: bool) -> Tensor:
+    return g[(slice(None),) * axis + (slice(1, None),)] if include_initial else g
+
+
+def _cumsum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: int, dtype: Any, include_initial: bool) -> Tensor:
+    return _reverse_sum(_without_first(g, axis, include_initial), axis)
+
+
+def _cumprod_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: int, dtype: Any, include_initial: bool) -> Tensor:
+    """Right with zeros: before the first zero divide by the element; at it, use the product without it."""
+    g = _without_first(g, axis, include_initial)
+    zeros_before = cumulative_sum(cast(x == 0, x.dtype), axis=axis)
+    open_ = zeros_before == 0
+    first = (zeros_before == 1) & (x == 0)
+    safe = where(x == 0, 1.0, x)
+    products = cumulative_prod(x, axis=axis)
+    filled = cumulative_prod(where(first, 1.0, x), axis=axis)
+    plain = where(open_, _reverse_sum(g * products, axis) / safe, 0.0)
+    at_zero = where(first, _reverse_sum(g * filled, axis), 0.0)
+    return plain + at_zero
+
+
+_CUMSUM = declare(Operation("cumulative_sum", _accumulated, (_cumsum_rule,)))
+_CUMPROD = declare(Operation("cumulative_prod", _accumulated, (_cumprod_rule,)))
+
+
+def _along(x: Tensor, axis: int | None, name: str) -> int:
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"axis must be given to {name} for an array of {x.ndim} axes")
+        return 0
+    return axis_of(axis, x.ndim)
+
+
+def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
+    """Partial sums along an axis."""
+    x = as_tensor(x)
+    dtype = _accumulator(x, dtype)
+    place = _along(x, axis, "cumulative_sum")
+    return record(_CUMSUM, cast(x, dtype), axis=place, dtype=dtype, include_initial=include_initial)
+
+
+def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
+    """Partial products along an axis."""
+    x = as_tensor(x)
+    dtype = _accumulator(x, dtype)
+    place = _along(x, axis, "cumulative_prod")
+    return record(_CUMPROD, cast(x, dtype), axis=place, dtype=dtype, include_initial=include_initial)
+
+
+def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Tensor:
+    """The n-th differences along an axis."""
+    tensor = as_tensor(x)
+    place = axis_of(axis, tensor.ndim)
+    parts = [part for part in (prepend, tensor, append) if part is not None]
+    if len(parts) > 1:
+        tensor = FUNCTIONS["concat"](parts, axis=place)
+    head = (slice(None),) * place
+    for _ in range(n):
+        tensor = tensor[(*head, slice(1, None))] - tensor[(*head, slice(None, -1))]
+    return tensor
+
+
+FUNCTIONS.update(sum=sum)

@@ -1,0 +1,318 @@
+"""Tensor, Variable and placeholder: handles on the nodes of the graph, and `record`, which makes them.
+
+A `Tensor` has the operators, the indexing and the attributes of an array of the standard. It holds no data: its value
+is what its node computes when a plan runs. Nothing is evaluated while recording, except where Python itself asks for a
+number (`bool`, `float`, `int`, `__array__`) and nothing unknown is involved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any, cast
+
+from nbm_xp.namespace import array_namespace as library_of
+from nbm_xp.namespace import asarray, default_namespace, dtype_name, floatx, is_array, to_numpy
+
+from .dtypes import DType, as_dtype
+from .lengths import Length, Size, known, product
+from .node import CONSTANT, OUTPUT, PLACEHOLDER, VARIABLE, Node, Operation, leaf
+from .operators import FUNCTIONS, Operators
+
+__all__ = ["Tensor", "Variable", "as_tensor", "is_tensor", "placeholder", "public_shape", "record", "record_several"]
+
+
+class Tensor(Operators):
+    """An array that will be computed: a handle on a recorded value.
+
+    Tensors come from `Variable`, `placeholder` and the functions and operators applied to them.
+
+    Examples
+    --------
+    >>> from nbm_xp.tape import placeholder
+    >>> x = placeholder((None, 3), name="x")
+    >>> (x @ x.T).dtype == "float32"
+    True
+    """
+
+    __slots__ = ("__weakref__", "node")
+    __array_priority__ = 1000
+    __array_ufunc__ = None
+    node: Node
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    @property
+    def shape(self) -> tuple[Size, ...]:
+        """Lengths of the axes; one that is known only at run time is a `Length`."""
+        return public_shape(self.node)
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype, a string such as ``'float32'``."""
+        return self.node.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.node.shape)
+
+    @property
+    def size(self) -> Size | None:
+        """The number of elements; None where it is unknown, as the standard asks."""
+        return known(product(self.node.shape))
+
+    @property
+    def device(self) -> str:
+        """Tensors live on no device until they run."""
+        return "recorded"
+
+    @property
+    def name(self) -> str | None:
+        """The name given by the user."""
+        return self.node.name
+
+    @name.setter
+    def name(self, name: str | None) -> None:
+        self.node.name = name
+
+    @property
+    def T(self) -> Tensor:
+        """All axes in reverse order."""
+        return FUNCTIONS["permute_dims"](self, tuple(range(self.ndim))[::-1])
+
+    @property
+    def mT(self) -> Tensor:
+        """The last two axes swapped."""
+        return FUNCTIONS["matrix_transpose"](self)
+
+    def eval(self, inputs: dict[Tensor, Any] | None = None) -> Any:
+        """Compute the value, with arrays for the placeholders it needs."""
+        return FUNCTIONS["evaluate"](self, inputs)
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Tensor:
+        """Return self: a Tensor is on no device."""
+        if device != self.device or stream is not None:
+            raise ValueError(f"device must be {self.device!r} for a Tensor, got {device!r}")
+        return self
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+        return cast("ModuleType", library_of(self))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return to_numpy(self.eval()).__array__(*(() if dtype is None else (dtype,)))
+
+    def __bool__(self) -> bool:
+        node = self.node
+        if node.op.name == "equal" and node.args[0] is node.args[1]:
+            return True
+        return bool(self._number("bool"))
+
+    def __float__(self) -> float:
+        return float(self._number("float"))
+
+    def __int__(self) -> int:
+        return int(self._number("int"))
+
+    def __complex__(self) -> complex:
+        return complex(self._number("complex"))
+
+    def __index__(self) -> int:
+        if self.dtype[0] not in "iu":
+            raise TypeError(f"only an integer Tensor can be an index, this one is {self.dtype}")
+        return int(self._number("int"))
+
+    def _number(self, kind: str) -> Any:
+        if self.ndim:
+            raise TypeError(f"only a Tensor without axes converts to {kind}, this one has shape {self.shape}")
+        return to_numpy(self.eval()).item()
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("a Tensor without axes has no len()")
+        return int(cast("int", self.shape[0]))
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[index] for index in range(len(self)))
+
+    def __getitem__(self, key: Any) -> Tensor:
+        return FUNCTIONS["getitem"](self, key)
+
+    def __repr__(self) -> str:
+        label = f" {self.name!r}" if self.name else ""
+        lengths = ", ".join(str(length) if isinstance(length, int) else "?" for length in self.shape)
+        return f"<{type(self).__name__}{label} {self.node.op.name} {self.dtype}[{lengths}]>"
+
+
+class Variable(Tensor):
+    """A Tensor that holds an array, which can be read, set and updated by a compiled function.
+
+    Parameters
+    ----------
+    value : array, nested sequence or number
+        The first value; copied.
+    dtype : str, optional
+        The dtype; by default that of `value` if it is an array, else ``floatx``.
+    name : str, optional
+        A name, for people and for saved weights.
+    is_state : bool
+        Whether the value is the state of a random generator: it stays in its library whatever a plan runs on.
+
+    Examples
+    --------
+    >>> from nbm_xp.tape import Variable
+    >>> w = Variable([[1.0, 2.0]], name="w")
+    >>> w.set_value([[3.0, 4.0]])
+    >>> w.get_value().tolist()
+    [[3.0, 4.0]]
+    """
+
+    __slots__ = ("_value", "default_update", "is_state")
+
+    def __init__(self, value: Any, dtype: Any = None, name: str | None = None, *, is_state: bool = False) -> None:
+        if isinstance(value, Tensor):
+            value = value.eval()
+        array = is_array(value)
+        xp = library_of(value) if array else default_namespace()
+        kind = dtype_name(value) if array and dtype is None else dtype_name(floatx() if dtype is None else dtype)
+        self._value = _own_array(value, xp, kind)
+        self.default_update: Tensor | None = None
+        self.is_state = is_state
+        shape = self._value.shape
+        super().__init__(leaf(VARIABLE, None, len(shape), as_dtype(self._value.dtype), name, payload=self))
+
+    @property
+    def value(self) -> Any:
+        """The array itself, of whatever library it is; not a copy."""
+        return self._value
+
+    @property
+    def library(self) -> ModuleType:
+        """The namespace of the library that holds the value."""
+        return cast("ModuleType", library_of(self._value))
+
+    def get_value(self, borrow: bool = False) -> Any:
+        """Return the value as a NumPy array: a copy, unless `borrow` allows a view."""
+        value = to_numpy(self._value)
+        return value if borrow else value.copy()
+
+    def set_value(self, value: Any, borrow: bool = False) -> None:
+        """Replace the value, cast to the variable's dtype; the number of axes must stay.
+
+        Raises
+        ------
+        TypeError
+            If `value` has another number of axes.
+        """
+        if isinstance(value, Tensor):
+            value = value.eval()
+        array = _own_array(value, self.library, str(self.dtype))
+        if array.ndim != self.ndim:
+            raise TypeError(f"value must have {self.ndim} axes as {self!r} has, got shape {tuple(array.shape)}")
+        self._value = array
+
+    def replace_value(self, array: Any) -> None:
+        """Take over an array of the right library, dtype and number of axes, unchecked and uncopied."""
+        self._value = array
+
+    def __bool__(self) -> bool:
+        # code written for shared variables asks `if data:` to see whether there is one
+        return True if self.ndim else super().__bool__()
+
+
+def _own_array(value: Any, xp: ModuleType, dtype: str) -> Any:
+    if not is_array(value):
+        return asarray(value, xp, dtype=dtype)
+    if library_of(value) is not xp:
+        value = asarray(value, xp)
+    return xp.astype(value, getattr(xp, dtype), copy=True)
+
+
+def placeholder(
+    shape: Sequence[int | None] | None = None,
+    ndim: int | None = None,
+    dtype: Any = None,
+    name: str | None = None,
+    *,
+    checked: bool = True,
+) -> Tensor:
+    """An input of a graph, to be given an array when it runs.
+
+    Parameters
+    ----------
+    shape : sequence of int or None, optional
+        Lengths of the axes, None for an unknown one.
+    ndim : int, optional
+        The number of axes, all unknown, where no `shape` is given.
+    dtype : str, optional
+        By default ``floatx``.
+    name : str, optional
+        A name for people.
+    checked : bool
+        Whether the lengths in `shape` are promises. If not, only their number is kept.
+
+    Raises
+    ------
+    ValueError
+        If neither `shape` nor `ndim` is given, or a length is negative.
+    """
+    if shape is None and ndim is None:
+        raise ValueError("shape or ndim must be given to placeholder")
+    lengths = None if shape is None else tuple(None if length is None else int(length) for length in shape)
+    if lengths is not None and any(length is not None and length < 0 for length in lengths):
+        raise ValueError(f"shape must hold lengths of 0 or more, or None, got {shape!r}")
+    count = len(lengths) if lengths is not None else int(cast("int", ndim))
+    kind = as_dtype(floatx() if dtype is None else dtype)
+    return Tensor(leaf(PLACEHOLDER, lengths if checked else None, count, kind, name))
+
+
+def is_tensor(value: object) -> bool:
+    """Whether a value is recorded rather than an array."""
+    return isinstance(value, Tensor)
+
+
+def public_shape(node: Node) -> tuple[Size, ...]:
+    """The shape of a node with integers wherever they are known."""
+    return tuple(length if (value := known(length)) is None else value for length in node.shape)
+
+
+def as_tensor(value: Any) -> Tensor:
+    """A Tensor for an array, number, length or nested sequence; a Tensor as it is."""
+    if isinstance(value, Tensor):
+        return value
+    if is_array(value):
+        shape = tuple(None if isinstance(n, float) and math.isnan(n) else n for n in value.shape)
+        return Tensor(leaf(CONSTANT, shape, len(shape), as_dtype(value.dtype), None, payload=value))
+    return FUNCTIONS["asarray"](value)
+
+
+def as_argument(value: Any) -> Any:
+    """An argument as a node keeps it: nodes for Tensors and arrays, tuples for sequences, the rest as it is."""
+    if isinstance(value, Tensor):
+        return value.node
+    if isinstance(value, (bool, int, float, complex, Length, Node, str, slice)) or value is None or value is Ellipsis:
+        return value
+    if isinstance(value, (tuple, list)):
+        return tuple(as_argument(item) for item in value)
+    return as_tensor(value).node
+
+
+def record(op: Operation, *args: Any, **attributes: Any) -> Tensor:
+    """Add a call to the graph that has one result."""
+    nodes = tuple(map(as_argument, args))
+    return Tensor(Node(op, nodes, attributes, *op.infer(*nodes, **attributes)))
+
+
+def record_several(op: Operation, *args: Any, **attributes: Any) -> tuple[Tensor, ...]:
+    """Add a call to the graph that has several results."""
+    nodes = tuple(map(as_argument, args))
+    call = Node(op, nodes, attributes, (), DType("void"))
+    specs = op.infer(*nodes, **attributes)
+    return tuple(Tensor(output(call, index, *spec)) for index, spec in enumerate(specs))
+
+
+def output(call: Node, index: int, shape: tuple[Size, ...], dtype: DType) -> Node:
+    """One result of a call that has several."""
+    return Node(OUTPUT, (call, index), {}, shape, dtype)

@@ -1,0 +1,82 @@
+"""What people and the continuous integration run alike: `nox -s tests`, `nox -l` for the rest.
+
+Every session makes its own environment from pyproject.toml, the one place that names dependencies, so a machine with
+Python and pip needs nothing else. What follows `--` goes to the tool: `nox -s tests -- -k scan -x`.
+"""
+
+import nox
+
+nox.needs_version = ">=2025.2"
+nox.options.reuse_existing_virtualenvs = True
+nox.options.sessions = ["tests", "lint"]
+
+PYPROJECT = nox.project.load_toml("pyproject.toml")
+TORCH = "torch==2.13.0"  # pinned: its results and its wheels change from release to release
+
+# One process for each core, one thread of linear algebra in each: more would only wait for one another.
+PARALLEL = ["-n", "auto", "--dist", "worksteal"]
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+def install(session: nox.Session, *groups: str, extras: str = "app", packages: tuple[str, ...] = ()) -> None:
+    """Install the project with `extras`, the dependency `groups` of pyproject.toml and further `packages`."""
+    session.install("-e", f".[{extras}]", *nox.project.dependency_groups(PYPROJECT, *groups), *packages)
+
+
+def pytest(session: nox.Session, *arguments: str) -> None:
+    """Run the whole suite, or what stands after `--`."""
+    session.run("pytest", *arguments, *PARALLEL, *session.posargs, env=ONE_THREAD)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """The suite on NumPy, Dask and array_api_strict."""
+    install(session, "test")
+    pytest(session)
+
+
+@nox.session
+def libraries(session: nox.Session) -> None:
+    """The same suite, on PyTorch and JAX too."""
+    install(session, "test", extras="app,jax", packages=(TORCH,))
+    pytest(session)
+
+
+@nox.session
+def oldest(session: nox.Session) -> None:
+    """The suite on the oldest releases that pyproject.toml allows of what the package always needs."""
+    oldest_releases = [need.replace(">=", "==") for need in PYPROJECT["project"]["dependencies"]]
+    install(session, "test", packages=tuple(oldest_releases))
+    pytest(session)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style, layout and types."""
+    install(session, "lint")
+    session.run("ruff", "check", *session.posargs)
+    session.run("ruff", "format", "--check")
+    session.run("mypy")
+
+
+@nox.session
+def coverage(session: nox.Session) -> None:
+    """The suite once more, counting the lines it reaches."""
+    install(session, "test", "coverage")
+    session.run("coverage", "run", "-m", "pytest", *session.posargs, env=ONE_THREAD)
+    session.run("coverage", "report", "--show-missing", "--skip-covered")
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """The main job: train an RBM on handwritten digits, sample it, weigh it, draw it; results in demo/."""
+    session.install("-e", ".[app]")
+    out = [] if "--out" in session.posargs else ["--out", "demo"]
+    session.run("nbm-xp", "demo", *out, *session.posargs)
+
+
+@nox.session
+def benchmarks(session: nox.Session) -> None:
+    """Ours and its peers in turn: `nox -s benchmarks -- --only gibbs`."""
+    install(session, "benchmark", packages=(TORCH,))
+    session.run("python", "-m", "benchmarks", *session.posargs)

@@ -1,0 +1,172 @@
+"""The libraries under test, enumerated once: NumPy, read-only NumPy, Dask in several chunkings, and the others.
+
+A test takes the fixture `library` (see conftest) or is parametrised over `LIBRARIES`. It makes its arrays with
+``library.array(value)``, brings results back with ``library.numpy(result)``, and runs under a guard that fails on any
+hidden computation of Dask. A library that is not installed, or has no device here, is a visible skip with its reason.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.namespace import asarray, dtype_name, get_namespace, library_name, to_numpy
+
+__all__ = ["DASK", "EAGER", "LIBRARIES", "Library", "guard", "libraries"]
+
+
+def one_block(length: int) -> tuple[int, ...]:
+    """The whole axis in one block."""
+    return (length,)
+
+
+def halves(length: int) -> tuple[int, ...]:
+    """Two blocks, equal but for one element."""
+    return (length - length // 2, length // 2) if length > 1 else (length,)
+
+
+def ragged(length: int) -> tuple[int, ...]:
+    """Blocks of unequal lengths: one element, then growing."""
+    sizes: list[int] = []
+    while (rest := length - sum(sizes)) > 0:
+        sizes.append(min(rest, len(sizes) + 1))
+    return tuple(sizes) or (0,)
+
+
+def singles(length: int) -> tuple[int, ...]:
+    """Every element in a block of its own."""
+    return (1,) * length or (0,)
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library under test, with the way in which its arrays are made."""
+
+    id: str
+    name: str
+    chunking: Callable[[int], tuple[int, ...]] | None = None
+    readonly: bool = False
+    blocks: str = "numpy"
+
+    def __str__(self) -> str:
+        return self.id
+
+    @property
+    def xp(self) -> Any:
+        """The library's namespace."""
+        return get_namespace(self.name)
+
+    @property
+    def lazy(self) -> bool:
+        """Whether values are not known before they are computed."""
+        return self.chunking is not None
+
+    def array(self, value: Any, dtype: Any = None) -> Any:
+        """An array of the library from a NumPy array, a scalar or a list."""
+        if self.chunking is None:
+            result = asarray(np.array(value) if self.readonly else value, self.xp, dtype)
+            if self.readonly:
+                result = result.copy() if result.base is not None else result
+                result.flags.writeable = False
+            return result
+        import dask.array as da
+
+        host = np.asarray(value) if dtype is None else np.asarray(value).astype(dtype_name(dtype))
+        chunks = tuple(self.chunking(length) for length in host.shape)
+        result = da.from_array(host.copy(), chunks=chunks)
+        if self.blocks != "numpy":
+            inner = get_namespace(self.blocks)
+            result = result.map_blocks(inner.asarray, meta=inner.asarray(np.empty((0,) * host.ndim, host.dtype)))
+        return result
+
+    def numpy(self, x: Any) -> Any:
+        """A result, which must be an array of this library, as a NumPy array; of a tuple, each element."""
+        if isinstance(x, (tuple, list)):
+            return [self.numpy(item) for item in x]
+        assert library_name(x) == self.name, f"left the library: {type(x)}"
+        if self.lazy:
+            computed = x.compute(scheduler="synchronous")
+            assert library_name(computed) in (self.blocks, "numpy")
+            result = to_numpy(computed)
+            assert x.shape == result.shape or any(length != length for length in x.shape), (x.shape, result.shape)
+            assert x.dtype == result.dtype, f"Dask promised {x.dtype} and gave {result.dtype}"
+            return result
+        result = to_numpy(x)
+        assert dtype_name(result) == dtype_name(x)
+        return result
+
+
+@cache
+def why_not(library: str) -> str | None:
+    """Why a library cannot be tested here, or None."""
+    package = {"array_api_strict": "array_api_strict"}.get(library, library)
+    if importlib.util.find_spec(package) is None:
+        return f"{library} is not installed"
+    if library == "cupy":
+        import cupy
+
+        try:
+            count = cupy.cuda.runtime.getDeviceCount()
+        except cupy.cuda.runtime.CUDARuntimeError as error:
+            return f"cupy finds no CUDA device: {error}"
+        if count == 0:
+            return "cupy finds no CUDA device"
+    return None
+
+
+_ENUMERATION = (
+    Library("numpy", "numpy"),
+    Library("numpy-readonly", "numpy", readonly=True),
+    Library("dask-one", "dask", one_block),
+    Library("dask-halves", "dask", halves),
+    Library("dask-ragged", "dask", ragged),
+    Library("dask-singles", "dask", singles),
+    Library("array_api_strict", "array_api_strict"),
+    Library("torch", "torch"),
+    Library("jax", "jax"),
+    Library("cupy", "cupy"),
+    Library("dask-cupy", "dask", halves, blocks="cupy"),
+)
+
+
+def _param(library: Library) -> Any:
+    reason = why_not(library.name) or why_not(library.blocks)
+    marks = [pytest.mark.skip(reason=reason)] if reason else []
+    return pytest.param(library, id=library.id, marks=marks)
+
+
+def libraries(*names: str, without: Sequence[str] = ()) -> list[Any]:
+    """Pytest parameters for the libraries with these names or ids (all, if none is named), less some."""
+    return [
+        _param(library)
+        for library in _ENUMERATION
+        if (not names or {library.id, library.name} & set(names)) and not {library.id, library.name} & set(without)
+    ]
+
+
+LIBRARIES = libraries()
+EAGER = libraries(without=("dask",))
+DASK = libraries("dask")
+
+
+def _refuse(*args: Any, **kwargs: Any) -> Any:
+    raise AssertionError("a hidden computation of a Dask array")
+
+
+@contextmanager
+def guard() -> Iterator[None]:
+    """Fail on any computation of a Dask array that does not name its scheduler."""
+    if why_not("dask"):
+        yield
+        return
+    import dask
+
+    with dask.config.set(scheduler=_refuse):
+        yield

@@ -1,0 +1,68 @@
+"""The package is built in floors, and only the lowest one knows which array libraries exist.
+
+Read from the syntax trees, so that an import inside a function counts like one at the top of a file.
+"""
+
+import ast
+import pathlib
+from collections.abc import Iterator
+
+import pytest
+
+PACKAGE = pathlib.Path(__file__).parents[2] / "nbm_xp"
+FLOORS = [["namespace"], ["tape"], ["rng"], ["functions"], ["natural_bm"], ["boltzmann"], ["cli", "__main__"]]
+LEVEL = {name: level for level, names in enumerate(FLOORS) for name in names}
+LIBRARIES = {"numpy", "cupy", "dask", "torch", "jax", "array_api_strict", "array_api_compat"}
+KNOW_NONE = {"tape", "rng", "functions", "natural_bm", "boltzmann"}  # the command reads files and names what it prints
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def part(path: pathlib.Path) -> str:
+    """The floor's name that a file belongs to; the package's own face stands outside them all."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(path: pathlib.Path) -> Iterator[tuple[int, str]]:
+    """Line and absolute name of every module that a file imports, in either spelling."""
+    inside = ["nbm_xp", *path.relative_to(PACKAGE).parts[:-1]]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = inside[: len(inside) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            # `from nbm_xp import x` names the module x; elsewhere what follows may be a module too.
+            yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_run_one_way(path: pathlib.Path) -> None:
+    own = LEVEL.get(part(path))
+    if own is None:
+        assert path.parent == PACKAGE, f"{part(path)} has no floor of its own in this test"
+        return
+    upward = []
+    for line, module in imports(path):
+        steps = module.split(".")
+        if steps[0] == "nbm_xp" and len(steps) > 1 and LEVEL.get(steps[1], own) > own:
+            upward.append(f"line {line}: {module}")
+    assert not upward
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if part(path) in KNOW_NONE], ids=lambda path: str(path.relative_to(PACKAGE))
+)
+def test_no_library_is_named_above_the_namespace(path: pathlib.Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    named = [f"line {line}: import of {module}" for line, module in imports(path) if module.split(".")[0] in LIBRARIES]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in LIBRARIES | {"np", "cp", "da", "jnp"}:
+            named.append(f"line {node.lineno}: {node.id}")
+        elif isinstance(node, ast.Constant) and node.value in LIBRARIES:
+            named.append(f"line {node.lineno}: {node.value!r}")
+    assert not named
+
+
+def test_every_module_says_what_it_is() -> None:
+    silent = [str(path) for path in FILES if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]
+    assert not silent

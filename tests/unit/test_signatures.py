@@ -1,0 +1,74 @@
+"""Every documented name of natural_bm is there, with its documented parameters, order and defaults.
+
+The inventory lists what the originals' documents list: natural_bm's backend and its Theano backend. What a function
+takes beyond that must be keyword-only, so that no documented call can mean something else.
+"""
+
+import ast
+import inspect
+import json
+import pathlib
+from typing import Any
+
+import pytest
+
+from nbm_xp import natural_bm
+
+INVENTORY = json.loads((pathlib.Path(__file__).parents[1] / "golden" / "inventory.json").read_text(encoding="utf-8"))
+ENTRIES = [
+    pytest.param(entry["name"], entry["signature"], id=f"{system}-{entry['name']}")
+    for system, entries in INVENTORY.items()
+    for entry in entries
+]
+
+
+def documented(signature: str) -> tuple[list[tuple[str, Any]], bool, bool]:
+    """The parameters of a written signature with their defaults, and whether *args and **kwargs follow."""
+    (definition,) = ast.parse(f"def {signature}: pass").body
+    assert isinstance(definition, ast.FunctionDef)
+    names = [argument.arg for argument in definition.args.args]
+    defaults = [ast.literal_eval(default) for default in definition.args.defaults]
+    missing = [inspect.Parameter.empty] * (len(names) - len(defaults))
+    parameters = [pair for pair in zip(names, missing + defaults, strict=True) if pair[0] != "self"]
+    return parameters, definition.args.vararg is not None, definition.args.kwarg is not None
+
+
+def same_default(written: Any, actual: Any) -> bool:
+    # A written [] stands for "none": an immutable empty value says the same and cannot be changed by a caller.
+    return actual in (None, (), []) if written == [] else type(written) is type(actual) and written == actual
+
+
+@pytest.mark.parametrize(("name", "signature"), ENTRIES)
+def test_signature(name: str, signature: str) -> None:
+    target: Any = natural_bm
+    for part in name.split("."):
+        target = getattr(target, part)
+    wanted, anything, keywords = documented(signature)
+    actual = [parameter for parameter in inspect.signature(target).parameters.values() if parameter.name != "self"]
+    if anything:  # documented as (*args, **kwargs): it says nothing of the names
+        assert actual
+        return
+    positional = [parameter for parameter in actual if parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    assert [parameter.name for parameter in positional] == [name for name, _ in wanted]
+    for parameter, (_, default) in zip(positional, wanted, strict=True):
+        assert same_default(default, parameter.default), f"default of {parameter.name}: {parameter.default!r}"
+    others = {parameter.kind for parameter in actual} - {inspect.Parameter.POSITIONAL_OR_KEYWORD}
+    assert others <= {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}
+    assert not keywords or others, "further keywords are documented"
+
+
+def test_counts() -> None:
+    assert {system: len(entries) for system, entries in INVENTORY.items()} == {
+        "natural_bm": 103,
+        "natural_bm_theano": 88,
+    }
+
+
+@pytest.mark.parametrize("system", INVENTORY)
+def test_all_lists_the_documented_names(system: str) -> None:
+    """`from nbm_xp.natural_bm import *` gives every documented name, and documents each."""
+    names = {entry["name"].split(".")[0] for entry in INVENTORY[system]}
+    assert names <= set(natural_bm.__all__)
+    assert len(set(natural_bm.__all__)) == len(natural_bm.__all__)
+    for name in natural_bm.__all__:
+        assert inspect.getdoc(getattr(natural_bm, name)), f"{name} has no docstring"
