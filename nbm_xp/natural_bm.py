@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .functions import extremes, graphs, neural, shaping
+from .functions import graphs, neural, shaping
 from .functions._arguments import Array, Axis
 from .functions.comparison import (
     allclose,
@@ -28,6 +28,8 @@ from .functions.conversion import cast, cast_to_floatx
 from .functions.creation import arange, eye, ones, ones_like, placeholder, variable, zeros, zeros_like
 from .functions.elementwise import abs, clip, cos, exp, log, pow, round, sign, sin, sqrt, square
 from .functions.extremes import all, any, argmax, argmin
+from .functions.extremes import max as shared_max
+from .functions.extremes import min as shared_min
 from .functions.graphs import function
 from .functions.linear_algebra import diag, dot, fill_diagonal, solve, svd
 from .functions.neural import logsumexp, sigmoid
@@ -96,7 +98,7 @@ def max(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> gradients(max(x), x).eval()
     array([1., 0., 1.], dtype=float32)
     """
-    return extremes.max(x, axis, keepdims, ties="whole")
+    return shared_max(x, axis, keepdims, ties="whole")
 
 
 def min(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -122,7 +124,7 @@ def min(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> gradients(min(x), x).eval()
     array([0., 1., 1.], dtype=float32)
     """
-    return extremes.min(x, axis, keepdims, ties="whole")
+    return shared_min(x, axis, keepdims, ties="whole")
 
 
 def logdiffexp(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:

@@ -11,10 +11,10 @@ from typing import Any
 
 os.environ["JAX_ENABLE_X64"] = "1"
 
-import pytest  # noqa: E402
-from hypothesis import HealthCheck, settings  # noqa: E402
+import pytest
+from hypothesis import HealthCheck, settings
 
-from tests.libraries import LIBRARIES, Library, guard  # noqa: E402
+from tests.libraries import LIBRARIES, Library, guard
 
 settings.register_profile(
     "default", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -17,7 +17,7 @@ from nbm_xp.namespace.files import load_arrays, save_arrays
 
 from .energy import Parameters
 from .estimator import Estimator, NotFittedError
-from .randomness import stream
+from .randomness import entropy_of, stream
 
 __all__ = ["Model"]
 
@@ -27,7 +27,7 @@ _OPTIONAL = ("h_samples", "velocity_components", "velocity_hidden", "velocity_vi
 
 
 class Model(Estimator):
-    """A restricted Boltzmann machine's memory; `RBM` adds what it does."""
+    """A restricted Boltzmann machine's memory; `Machine` adds what it computes, `RBM` how it learns."""
 
     n_features_in_: int
     n_iter_: int
@@ -36,6 +36,7 @@ class Model(Estimator):
     _parameters: Parameters
     _velocities: Parameters | None
     _chains: Any
+    _rate: Any
     _entropy: int
     _rng: Any
     _compiled: dict[Hashable, Any]
@@ -94,6 +95,7 @@ class Model(Estimator):
         self._chains = None if chains is None else B.variable(chains, name="h_samples")
         moving = velocities[0] is not None
         self._velocities = Parameters(*(B.variable(value) for value in velocities)) if moving else None
+        self._rate = B.variable(asarray(0.0, array_namespace(arrays["components"]), arrays["components"].dtype))
         self._entropy = entropy
         self._rng = stream(entropy)
         self._compiled = {}
@@ -107,6 +109,13 @@ class Model(Estimator):
         arrays = dict(zip(_ARRAYS, [*(variable.value for variable in self._parameters), self.base_rate_], strict=True))
         rest = [self._chains, *(self._velocities or ())]
         return arrays | {name: v.value for name, v in zip(_OPTIONAL, rest, strict=False) if v is not None}
+
+    def _same_library(self, X: Any) -> Any:
+        """Refuse rows in host memory for a model on a device: what comes out would be on the device, unasked."""
+        home, given = library_name(self.components_), library_name(X)
+        if home not in (given, library_name(host_namespace())) and given == library_name(host_namespace()):
+            raise TypeError(f"X is of {given} and the model of {home}: convert X, or move the model with to({given!r})")
+        return X
 
     def _function(self, key: Hashable, build: Callable[[], Any]) -> Any:
         """The compiled function of a key, built the first time."""
@@ -174,18 +183,15 @@ class Model(Estimator):
             raise ValueError("components must be an array of shape (hidden units, visible units)")
         xp, (n_hidden, n_visible) = array_namespace(components), components.shape
         rate = xp.full(n_visible, 0.5, dtype=components.dtype) if base_rate is None else base_rate
-        model = cls(**{"n_components": int(n_hidden)} | params)
+        model = cls().set_params(**{"n_components": int(n_hidden)} | params)
         arrays = dict(zip(_ARRAYS, (components, intercept_hidden, intercept_visible, rate), strict=True))
         shapes = dict(zip(_ARRAYS, ((n_hidden, n_visible), (n_hidden,), (n_visible,), (n_visible,)), strict=True))
         for name, shape in shapes.items():
             arrays[name] = asarray(arrays[name], xp, components.dtype)
             if tuple(arrays[name].shape) != shape:
                 raise ValueError(f"{name} must have shape {shape}, got {tuple(arrays[name].shape)}")
-        model._install(arrays, model._new_entropy())
+        model._install(arrays, entropy_of(model.get_params()["random_state"]))
         return model
-
-    def _new_entropy(self) -> int:
-        raise NotImplementedError
 
     def to(self, library: str) -> Self:
         """Move the model to another library, openly, by way of the host; what was compiled is compiled anew.
@@ -215,8 +221,8 @@ class Model(Estimator):
         Notes
         -----
         The file holds the arrays, and as one string of JSON the hyperparameters, the random streams' place and how
-        much was learnt. A `random_state` that is a generator is saved as None. It is an ordinary .npz file: `numpy.load`
-        opens it.
+        much was learnt. A `random_state` that is a generator is saved as None. It is an ordinary .npz file, which
+        `numpy.load` opens.
         """
         params = {name: value if _is_plain(value) else None for name, value in self.get_params().items()}
         about = {"format": _FORMAT, "library": library_name(self.components_), "params": params}

@@ -1,8 +1,7 @@
-"""The binary restricted Boltzmann machine as a scikit-learn estimator, on arrays of any library.
+"""The binary restricted Boltzmann machine as a scikit-learn estimator: its hyperparameters, and how it learns.
 
-The model's Variables live in one library, that of the arrays it learnt from (host memory where those were Dask's).
-Rows go in and come out in the library that they are of, and on Dask nothing is computed before it is asked for.
-Every computation is a compiled function of recorded formulas, kept for the next call with as many rows.
+The model lives in the library of the arrays it learns from; where those are Dask's, in that of their blocks. Learning
+changes Variables by a compiled step, one minibatch after the other.
 """
 
 from __future__ import annotations
@@ -10,34 +9,22 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any, Self
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import (
-    array_namespace,
-    asarray,
-    dtype_name,
-    floatx,
-    from_blocks,
-    get_namespace,
-    host_namespace,
-    library_name,
-    to_numpy,
-)
+from nbm_xp.namespace import array_namespace, asarray, dtype_name, floatx, to_numpy
 
-from . import partition, sampling
-from .energy import Parameters, free_energy, hidden_input, softplus
-from .model import Model
-from .partition import AISEstimate
+from .energy import Parameters
+from .machine import Machine
 from .randomness import entropy_of, stream
-from .rows import checked_rows, minibatches, positive_int
+from .rows import checked_rows, in_memory, minibatches, positive_int
 from .training import Learner, compile_step
 
 __all__ = ["RBM"]
 
 
-class RBM(Model):
+class RBM(Machine):
     """A restricted Boltzmann machine with binary units.
 
     Parameters
@@ -208,3 +195,100 @@ class RBM(Model):
         self._rate.set_value(self.learning_rate)
         self._step(X.shape[0])(X)
         return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Learn from rows, then give the probabilities of their hidden units.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            Values in [0, 1].
+        y : optional
+            Ignored; scikit-learn passes it.
+
+        Returns
+        -------
+        array of shape (rows, n_components)
+        """
+        return self.fit(X, y).transform(X)
+
+    def _begin(self, X: Any) -> None:
+        """Start a model for rows like these."""
+        n_visible, home = int(X.shape[1]), array_namespace(in_memory(X[:1]))
+        given = dtype_name(X)
+        dtype = given if given in ("float32", "float64") else "float32" if floatx() == "float16" else floatx()
+        count = X.shape[0]
+        rate = (count * to_numpy(B.mean(X, axis=0)) + 1.0) / (count + 2.0)
+        entropy = entropy_of(self.random_state)
+        shape = (self.n_components, n_visible)
+        weights = B.eval(B.random_normal(shape, 0.0, 0.01, dtype=dtype, rng=stream(entropy, "weights")))
+        arrays = {
+            "components": to_numpy(weights),
+            "intercept_hidden": [0.0] * self.n_components,
+            "intercept_visible": B.log(rate) - B.log(1.0 - rate),
+            "base_rate": rate,
+        }
+        self._install({name: asarray(value, home, dtype) for name, value in arrays.items()}, entropy)
+
+    def _follow_base_rate(self, X: Any) -> None:
+        """Let the base rate take further rows into account."""
+        seen, new = self.n_samples_seen_ + 2, X.shape[0]
+        mean = B.cast(B.mean(X, axis=0), B.dtype(self._parameters.weights))
+        self.base_rate_ = (self.base_rate_ * seen + mean * new) / (seen + new)
+
+    def _rate_after(self, done: int) -> float:
+        return self.learning_rate * (1.0 - done / self.n_iter if self.schedule == "linear" else 1.0)
+
+    def _step(self, rows: int) -> Any:
+        """The compiled step for minibatches of so many rows."""
+        key = ("step", rows, self.persistent, self.n_gibbs, self.momentum, self.weight_decay)
+        return self._function(key, lambda: self._compile_step(rows))
+
+    def _compile_step(self, rows: int) -> Any:
+        if self.persistent and self._chains is None:
+            self._chains = B.variable(self._zeros(self.batch_size, self._parameters.weights.shape[0]), name="h_samples")
+        if self.momentum and self._velocities is None:
+            self._velocities = Parameters(*(B.variable(self._zeros(*p.shape)) for p in self._parameters))
+        learner = Learner(
+            parameters=self._parameters,
+            velocities=self._velocities if self.momentum else None,
+            rate=self._rate,
+            chains=self._chains if self.persistent else None,
+            n_gibbs=self.n_gibbs,
+            momentum=self.momentum,
+            weight_decay=self.weight_decay,
+            rng=self._rng,
+        )
+        return compile_step(learner, rows)
+
+    def _zeros(self, *shape: int) -> Any:
+        weights = self.components_
+        return array_namespace(weights).zeros(shape, dtype=weights.dtype)
+
+    def _uniforms(self, count: int) -> Any:
+        """So many random numbers in host memory, others in each call."""
+        draw = self._function(
+            ("uniforms", count), lambda: B.function([], B.random_uniform((count,), rng=self._rng), name="uniforms")
+        )
+        return to_numpy(draw())
+
+    def _report(self, X: Any, seconds: float) -> None:
+        score = float(B.mean(self.score_samples(X)))
+        sys.stdout.write(
+            f"[RBM] pass {self.n_iter_} of {self.n_iter}: pseudo-likelihood {score:.2f}, {seconds:.2f} s\n"
+        )
+
+    def _check_hyperparameters(self) -> None:
+        """Refuse, before any work, what learning could not go on with."""
+        for name, least in (("n_components", 1), ("batch_size", 1), ("n_iter", 0), ("n_gibbs", 1)):
+            positive_int(getattr(self, name), name, least)
+        for name, holds, what in (
+            ("learning_rate", lambda value: 0.0 < value < math.inf, "be positive"),
+            ("momentum", lambda value: 0.0 <= value < 1.0, "lie in [0, 1)"),
+            ("weight_decay", lambda value: 0.0 <= value < math.inf, "not be negative"),
+        ):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not hasattr(value, "__float__") or not holds(value):
+                raise ValueError(f"{name} must be a number and {what}, got {value!r}")
+        if self.schedule not in ("constant", "linear"):
+            raise ValueError(f"schedule must be 'constant' or 'linear', got {self.schedule!r}")

@@ -12,7 +12,7 @@ from typing import Any
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, is_bool, is_complex, is_lazy
 
-__all__ = ["WINDOW", "checked_rows", "in_memory", "minibatches", "positive_int"]
+__all__ = ["WINDOW", "checked_rows", "in_memory", "known_length", "minibatches", "positive_int"]
 
 WINDOW = 16_384
 """Rows that training holds, and shuffles, at a time."""
@@ -89,6 +89,20 @@ def _checked_block(block: Any, argument: str) -> Any:
         found = "nan" if low != low or high != high else f"values from {low:g} to {high:g}"
         raise ValueError(f"{argument} must have values in [0, 1], got {found}")
     return block
+
+
+def known_length(X: Any, name: str = "X") -> int:
+    """How many rows there are, which random numbers need to know.
+
+    Raises
+    ------
+    ValueError
+        If nobody knows before the array is computed.
+    """
+    length = X.shape[0]
+    if length != length:
+        raise ValueError(f"{name} must have a known number of rows: call its compute_chunk_sizes() first")
+    return int(length)
 
 
 def in_memory(X: Any) -> Any:

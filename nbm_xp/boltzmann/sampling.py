@@ -11,14 +11,14 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 
-from .energy import Parameters, gibbs_step
+from .energy import Parameters, free_energy, gibbs_step, softplus
 
-__all__ = ["compile_chain", "compile_gibbs"]
+__all__ = ["compile_chain", "compile_gibbs", "placeholder", "pseudo_likelihood"]
 
 
 def compile_gibbs(parameters: Parameters, rows: int, rng: Any) -> Any:
     """Compile one sweep: visible states in, new visible states out."""
-    visible = _rows(parameters, rows, "visible")
+    visible = placeholder(parameters, rows)
     return B.function([visible], gibbs_step(parameters, visible, rows, rng)[0], name="gibbs")
 
 
@@ -28,7 +28,7 @@ def compile_chain(parameters: Parameters, rows: int, n_steps: int, rng: Any) -> 
     The compiled function takes the probabilities of the visible units to start from, and returns the last visible
     states and the probabilities that they were drawn with.
     """
-    start = _rows(parameters, rows, "start")
+    start = placeholder(parameters, rows, "start")
     visible = B.random_binomial((rows, start.shape[1]), p=start, dtype=B.dtype(start), rng=rng)
     if not n_steps:
         return B.function([start], [visible, start], name="chain")
@@ -41,6 +41,16 @@ def compile_chain(parameters: Parameters, rows: int, n_steps: int, rng: Any) -> 
     return B.function([start], [states[-1], B.sigmoid(log_odds[-1])], updates=updates, name="chain")
 
 
-def _rows(parameters: Parameters, rows: int | None, name: str) -> Any:
+def pseudo_likelihood(parameters: Parameters, visible: Any, rows: int, rng: Any) -> Any:
+    """The number of units times the log-probability of each row against the row with one unit, drawn, flipped."""
+    n_visible = B.get_variable_shape(parameters.weights)[1]
+    unit = B.cast(B.random_uniform((rows,), dtype="float32", rng=rng) * n_visible, "int32")
+    flip = B.cast(B.one_hot(unit, n_visible), B.dtype(visible))
+    gain = free_energy(parameters, visible + flip * (1 - 2 * visible)) - free_energy(parameters, visible)
+    return -n_visible * softplus(-gain)
+
+
+def placeholder(parameters: Parameters, rows: int | None, name: str = "visible") -> Any:
+    """An input of visible states: so many rows, or any number."""
     n_visible = B.get_variable_shape(parameters.weights)[1]
     return B.placeholder(shape=(rows, n_visible), dtype=B.dtype(parameters.weights), name=name)

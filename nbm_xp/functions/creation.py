@@ -11,7 +11,7 @@ from typing import Any
 from nbm_xp import tape
 from nbm_xp.namespace import array_namespace, default_namespace, dtype_of, floatx, is_array
 
-from ._arguments import Array, Shape, as_array, is_value, sizes
+from ._arguments import Array, Shape, as_array, sizes
 
 __all__ = ["arange", "eye", "ones", "ones_like", "placeholder", "variable", "zeros", "zeros_like"]
 
@@ -169,9 +169,12 @@ def _filled(kind: str, shape: Shape, dtype: Any, name: str | None) -> Any:
 
 
 def _named(x: Array, name: str | None) -> Array:
-    if name is not None and tape.is_tensor(x):
+    if tape.is_tensor(x):
         x.name = name
     return x
+
+
+_PYTHON = frozenset((bool, int, float, complex, list, tuple))
 
 
 def eye(size: int, dtype: Any = None, name: str | None = None) -> tape.Variable:
@@ -235,9 +238,11 @@ def zeros_like(x: Array, dtype: Any = None, name: str | None = None) -> Array:
     >>> zeros_like(np.ones(2), dtype="int32")
     array([0, 0], dtype=int32)
     """
-    x = x if is_value(x) else as_array(x)
+    if x.__class__ in _PYTHON:
+        x = as_array(x)
     xp = array_namespace(x)
-    return _named(xp.zeros_like(x, dtype=None if dtype is None else dtype_of(xp, dtype)), name)
+    result = xp.zeros_like(x) if dtype is None else xp.zeros_like(x, dtype=dtype_of(xp, dtype))
+    return result if name is None else _named(result, name)
 
 
 def ones_like(x: Array, dtype: Any = None, name: str | None = None) -> Array:
@@ -262,9 +267,11 @@ def ones_like(x: Array, dtype: Any = None, name: str | None = None) -> Array:
     >>> ones_like(np.zeros(2), dtype="int32")
     array([1, 1], dtype=int32)
     """
-    x = x if is_value(x) else as_array(x)
+    if x.__class__ in _PYTHON:
+        x = as_array(x)
     xp = array_namespace(x)
-    return _named(xp.ones_like(x, dtype=None if dtype is None else dtype_of(xp, dtype)), name)
+    result = xp.ones_like(x) if dtype is None else xp.ones_like(x, dtype=dtype_of(xp, dtype))
+    return result if name is None else _named(result, name)
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = "int32") -> Array:

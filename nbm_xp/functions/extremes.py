@@ -57,9 +57,11 @@ def max(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "sh
         xp, x = numbers(x)
     if xp is recorded and ties == "whole":
         return _max_whole(x, axis=axes(axis), keepdims=keepdims)
+    if axis.__class__ is list:
+        axis = axes(axis)
     if keepdims:
-        return xp.max(x, axis=axes(axis), keepdims=True)
-    return xp.max(x) if axis is None else xp.max(x, axis=axes(axis))
+        return xp.max(x, axis=axis, keepdims=True)
+    return xp.max(x) if axis is None else xp.max(x, axis=axis)
 
 
 def min(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "share") -> Array:
@@ -94,9 +96,11 @@ def min(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "sh
         xp, x = numbers(x)
     if xp is recorded and ties == "whole":
         return _min_whole(x, axis=axes(axis), keepdims=keepdims)
+    if axis.__class__ is list:
+        axis = axes(axis)
     if keepdims:
-        return xp.min(x, axis=axes(axis), keepdims=True)
-    return xp.min(x) if axis is None else xp.min(x, axis=axes(axis))
+        return xp.min(x, axis=axis, keepdims=True)
+    return xp.min(x) if axis is None else xp.min(x, axis=axis)
 
 
 def _to_every_tie(g: Array, out: Array, x: Array, *, axis: Axis, keepdims: bool) -> Array:
@@ -139,9 +143,11 @@ def any(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     if x.__class__ in _SEVERAL:
         x = as_array(x)
     xp = array_namespace(x)
+    if axis.__class__ is list:
+        axis = axes(axis)
     if keepdims:
-        return xp.any(x, axis=axes(axis), keepdims=True)
-    return xp.any(x) if axis is None else xp.any(x, axis=axes(axis))
+        return xp.any(x, axis=axis, keepdims=True)
+    return xp.any(x) if axis is None else xp.any(x, axis=axis)
 
 
 def all(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -169,9 +175,11 @@ def all(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     if x.__class__ in _SEVERAL:
         x = as_array(x)
     xp = array_namespace(x)
+    if axis.__class__ is list:
+        axis = axes(axis)
     if keepdims:
-        return xp.all(x, axis=axes(axis), keepdims=True)
-    return xp.all(x) if axis is None else xp.all(x, axis=axes(axis))
+        return xp.all(x, axis=axis, keepdims=True)
+    return xp.all(x) if axis is None else xp.all(x, axis=axis)
 
 
 def argmax(x: Array, axis: Axis = -1) -> Array:

@@ -5,8 +5,7 @@ The names and their options are Theano's, as natural_bm and Keras use them; the 
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp import tape
@@ -104,4 +103,4 @@ def gradients(loss: tape.Tensor, variables: Any, *, keep_dtype: bool = True) -> 
     >>> gradients(x * x, x).eval()
     array(6., dtype=float32)
     """
-    return tape.gradients(loss, variables)
+    return tape.gradients(loss, variables, keep_dtype=keep_dtype)

@@ -39,8 +39,7 @@ def dot(x: Array, y: Array) -> Array:
     >>> dot(np.asarray([[1, 2], [3, 4]]), np.asarray([1, 1]))
     array([3, 7])
     """
-    x, y = pair(x, y)
-    xp = array_namespace(x, y)
+    xp, x, y = pair(x, y)
     rows, columns = getattr(x, "ndim", 0), getattr(y, "ndim", 0)
     if not rows or not columns:
         return xp.multiply(x, y)
@@ -154,7 +153,9 @@ def solve(a: Array, b: Array) -> Array:
     >>> solve(np.asarray([[2.0, 0.0], [0.0, 4.0]]), np.asarray([2.0, 2.0]))
     array([1. , 0.5])
     """
-    a, b = map(floats, pair(as_array(a), as_array(b)))
+    _, a, b = pair(as_array(a), as_array(b))
+    _, a = floats(a)
+    _, b = floats(b)
     if a.ndim < 2 or _differ(*a.shape[-2:]):
         raise ValueError(f"a must be a square matrix, got shape {tuple(a.shape)}")
     if not b.ndim or _differ(b.shape[-1 if b.ndim == 1 else -2], a.shape[-1]):
@@ -188,8 +189,8 @@ def svd(x: Array) -> tuple[Array, Array, Array]:
     >>> s
     array([2., 1.])
     """
-    x = floats(x)
+    xp, x = floats(x)
     if x.ndim != 2:
         raise ValueError(f"x must be a matrix, got an array of {x.ndim} axes")
-    u, s, vt = array_namespace(x).linalg.svd(x, full_matrices=True)
+    u, s, vt = xp.linalg.svd(x, full_matrices=True)
     return u, s, vt

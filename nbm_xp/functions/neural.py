@@ -12,9 +12,10 @@ import operator
 from collections.abc import Sequence
 
 from nbm_xp.namespace import array_namespace, dtype_name
-from nbm_xp.tape import composite
+from nbm_xp.tape import composite, same_as_first
+from nbm_xp.tape import namespace as recorded
 
-from ._arguments import Array, Axis, axes, floats, spread
+from ._arguments import Array, Axis, axes, floats, of_floats, spread
 
 __all__ = ["logdiffexp", "logsumexp", "sigmoid", "softplus"]
 
@@ -57,7 +58,10 @@ def sigmoid(x: Array) -> Array:
 def _sigmoid_of(x: Array) -> Array:
     xp = array_namespace(x)
     e = xp.exp(xp.minimum(x, _SATURATED.get(dtype_name(x), _SATURATED_ELSE)))
-    return e / (1 + e)
+    return e / (1.0 + e)
+
+
+_sigmoid = composite(gradient=lambda g, out, x: g * (out * (1.0 - out)), infer=same_as_first, name="logistic")(_sigmoid_of)
 
 
 def softplus(x: Array) -> Array:
@@ -79,13 +83,18 @@ def softplus(x: Array) -> Array:
     >>> softplus(np.asarray([-1e4, 1e4, np.inf]))
     array([    0., 10000.,    inf])
     """
-    return _softplus(floats(x))
+    xp = of_floats(x)
+    if xp is None:
+        xp, x = floats(x)
+    return _softplus(x) if xp is recorded else _softplus_of(x)
 
 
-@composite(gradient=lambda g, out, x: g * _sigmoid(x))
-def _softplus(x: Array) -> Array:
+def _softplus_of(x: Array) -> Array:
     xp = array_namespace(x)
     return xp.maximum(x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
+
+
+_softplus = composite(gradient=lambda g, out, x: g * _sigmoid(x), infer=same_as_first, name="smooth_rectifier")(_softplus_of)
 
 
 def logsumexp(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -112,7 +121,10 @@ def logsumexp(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> logsumexp(np.asarray([[1000.0, 1000.0], [-np.inf, -np.inf]]), axis=1)
     array([1000.69314718,          -inf])
     """
-    return _logsumexp(floats(x), axis=axes(axis), keepdims=keepdims)
+    xp = of_floats(x)
+    if xp is None:
+        xp, x = floats(x)
+    return (_logsumexp if xp is recorded else _logsumexp_of)(x, axis=axes(axis), keepdims=keepdims)
 
 
 def _softmax_of_sum(g: Array, out: Array, x: Array, *, axis: Axis, keepdims: bool) -> Array:
@@ -123,8 +135,7 @@ def _softmax_of_sum(g: Array, out: Array, x: Array, *, axis: Axis, keepdims: boo
     return weights * (g / xp.sum(weights, axis=axis, keepdims=True))
 
 
-@composite(gradient=_softmax_of_sum)
-def _logsumexp(x: Array, *, axis: Axis, keepdims: bool) -> Array:
+def _logsumexp_of(x: Array, *, axis: Axis, keepdims: bool) -> Array:
     xp = array_namespace(x)
     if 0 in x.shape:
         return xp.sum(x, axis=axis, keepdims=keepdims) - math.inf
@@ -134,6 +145,9 @@ def _logsumexp(x: Array, *, axis: Axis, keepdims: bool) -> Array:
     total = xp.where(finite, xp.sum(xp.exp(below), axis=axis, keepdims=True), 1.0)
     out = largest + xp.log(total)
     return out if keepdims else xp.squeeze(out, axis=_each(axis, x.ndim))
+
+
+_logsumexp = composite(gradient=_softmax_of_sum, name="logsumexp")(_logsumexp_of)
 
 
 def _each(axis: Axis, ndim: int) -> tuple[int, ...]:
@@ -164,8 +178,7 @@ def logdiffexp(x: Array, axis: int = -1) -> Array:
     >>> logdiffexp(np.asarray([1000.0, 1001.0, 1001.0]))
     array([1000.54132485,          -inf])
     """
-    x = floats(x)
-    xp = array_namespace(x)
+    xp, x = floats(x)
     place = operator.index(axis)
     if not -x.ndim <= place < x.ndim:
         raise ValueError(f"axis must be from {-x.ndim} to {x.ndim - 1} for an array of {x.ndim} axes, got {axis}")

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, dtype_of, floatx, is_integer, promote
+from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, Shape, as_array, is_value, sizes
 
@@ -113,7 +114,8 @@ def reshape(x: Array, shape: Shape) -> Array:
     array([[1, 2],
            [3, 4]])
     """
-    return array_namespace(x).reshape(x, sizes(shape))
+    xp = array_namespace(x)
+    return xp.reshape(x, shape if type(shape) is tuple and xp is not recorded else sizes(shape))
 
 
 def flatten(x: Array) -> Array:
@@ -134,7 +136,7 @@ def flatten(x: Array) -> Array:
     >>> flatten(np.asarray([[1, 2], [3, 4]]))
     array([1, 2, 3, 4])
     """
-    return array_namespace(x).reshape(x, (-1,))
+    return x if x.ndim == 1 else array_namespace(x).reshape(x, (-1,))
 
 
 def squeeze(x: Array, axis: int | tuple[int, ...]) -> Array:

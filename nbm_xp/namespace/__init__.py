@@ -36,6 +36,7 @@ from .dtypes import (
     promote,
     promote_types,
     to_floating,
+    wide_dtypes,
 )
 from .indexing import scatter_add, take_along_axis
 from .kernels import kernel, register_kernel
@@ -91,4 +92,5 @@ __all__ = [
     "to_floating",
     "to_numpy",
     "use_backend",
+    "wide_dtypes",
 ]

@@ -12,7 +12,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -53,10 +53,8 @@ def _one_of(name: str, choices: tuple[str, ...]) -> Callable[[object], str]:
 def _positive(value: object) -> float:
     number = float("nan")
     if isinstance(value, (int, float, str)) and not isinstance(value, bool):
-        try:
+        with suppress(ValueError):
             number = float(value)
-        except ValueError:
-            pass
     elif hasattr(value, "__float__"):
         number = float(value)
     if not 0 < number < float("inf"):

@@ -66,7 +66,7 @@ def _numpy_to_library(value: Any, xp: Any, library: str | None) -> Any:
     if library == "torch":
         native = value.astype(value.dtype.newbyteorder("="), order="C", copy=True)
         return xp.from_numpy(native).to(xp.get_default_device())
-    return xp.asarray(value, copy=None if library in ("cupy", "jax") else True)
+    return xp.asarray(value, copy=None if library == "cupy" else True)
 
 
 def asarray(value: Any, xp: Any, dtype: Any = None) -> Any:
@@ -105,8 +105,8 @@ def asarray(value: Any, xp: Any, dtype: Any = None) -> Any:
     host = np.asarray(value)
     if wanted is not None:
         host = host.astype(dtypes.dtype_name(wanted), copy=False)
-    elif dtypes.dtype_name(host) not in dtypes.DTYPE_NAMES:
-        raise TypeError(f"there are no arrays of dtype {host.dtype}")
+    else:
+        dtypes.dtype_name(host)  # refuses text, objects and the like
     return host if library == "numpy" else _numpy_to_library(host, xp, library)
 
 

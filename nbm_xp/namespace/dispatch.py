@@ -10,7 +10,15 @@ from typing import Any
 
 from . import config, libraries
 
-__all__ = ["array_namespace", "default_namespace", "is_array", "is_registered", "library_name", "library_of", "register_array_type"]
+__all__ = [
+    "array_namespace",
+    "default_namespace",
+    "is_array",
+    "is_registered",
+    "library_name",
+    "library_of",
+    "register_array_type",
+]
 
 _BY_TYPE: dict[type, Any] = {}
 _LIBRARY_BY_TYPE: dict[type, str | None] = {}
@@ -65,9 +73,9 @@ def _resolve(values: tuple[Any, ...]) -> Any:
             xp = _learn(value)
         if xp is found or xp is None:
             continue
-        if found is None or (xp in _ABSORBING and found not in _ABSORBING):
+        if found is None or (xp in _ABSORBING) > (found in _ABSORBING):
             found = xp
-        elif found not in _ABSORBING:
+        elif (xp in _ABSORBING) == (found in _ABSORBING):
             raise TypeError(
                 f"the arguments belong to two array libraries, {_title(found)} and {_title(xp)}: convert one of them "
                 "with nbm_xp.namespace.convert or to_numpy"

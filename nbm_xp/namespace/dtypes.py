@@ -7,6 +7,7 @@ here costs one look-up of the dtype object.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = [
     "promote",
     "promote_types",
     "to_floating",
+    "wide_dtypes",
 ]
 
 _KINDS: dict[str, str] = {
@@ -132,6 +134,26 @@ def dtype_of(xp: Any, name: Any) -> Any:
             raise TypeError(f"{library or xp.__name__} has no dtype {known!r}")
     _OBJECT_OF[xp, known] = dtype
     return dtype
+
+
+def wide_dtypes(xp: Any) -> AbstractContextManager[Any]:
+    """A context in which the namespace surely has int64 and float64. Only JAX may lack them.
+
+    Arrays with these dtypes outlive the context; further computations with them belong inside it.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> xp = get_namespace("numpy")
+    >>> with wide_dtypes(xp):
+    ...     xp.asarray(2**40, dtype=xp.int64) % 7
+    np.int64(2)
+    """
+    if libraries.name_of_namespace(xp) == "jax":
+        from .gaps.jax import wide
+
+        return wide()
+    return nullcontext()
 
 
 def promote_types(*dtypes: Any) -> str:

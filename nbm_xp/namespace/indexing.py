@@ -11,7 +11,7 @@ import operator
 from types import EllipsisType
 from typing import Any, TypeAlias
 
-from . import dispatch, dtypes, libraries
+from . import convert, dispatch, dtypes, libraries
 from .kernels import kernel, register_kernel
 
 __all__ = ["add_along", "scatter_add", "take_along_axis"]
@@ -189,7 +189,7 @@ def _to_library(xp: Any, x: Any, index: Any) -> Any:
     wide = dtypes.dtype_of(xp, "int64")
     if dispatch.array_namespace(index) is xp:
         return xp.astype(index, wide, copy=False)
-    return xp.asarray(index, dtype=wide, device=dispatch.device_argument(x))
+    return xp.asarray(convert.to_numpy(index, copy=True), dtype=wide, device=dispatch.device_argument(x))
 
 
 def _values_first(
@@ -210,7 +210,11 @@ def _values_first(
     basic_shape = [1 if entry is None else next(lengths) for entry in basic]
     values = xp.broadcast_to(values, (*basic_shape[:before], *shape, *basic_shape[before:]))
     count = len(shape)
-    order = (*range(before, before + count), *range(before), *range(before + count, before + count + len(basic) - before))
+    order = (
+        *range(before, before + count),
+        *range(before),
+        *range(before + count, before + count + len(basic) - before),
+    )
     return xp.reshape(xp.permute_dims(values, order), (*shape, *rest))
 
 

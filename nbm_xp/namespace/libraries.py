@@ -67,16 +67,12 @@ def _library(name: str, modules: str, array_types: str, *, package: str = "", di
 LIBRARIES: dict[str, Library] = {
     library.name: library
     for library in (
-        _library(
-            "numpy", "numpy array_api_compat.numpy", "numpy:ndarray numpy:generic", distribution="numpy"
-        ),
+        _library("numpy", "numpy array_api_compat.numpy", "numpy:ndarray numpy:generic", distribution="numpy"),
         _library("cupy", "cupy array_api_compat.cupy", "cupy:ndarray"),
         _library("dask", "dask.array array_api_compat.dask.array", "dask:Array", distribution='"dask[array]"'),
         _library("torch", "torch array_api_compat.torch", "torch:Tensor"),
         _library("jax", "jax.numpy", "jaxlib:ArrayImpl jax:ArrayImpl jax:Tracer"),
-        _library(
-            "array_api_strict", "array_api_strict", "array_api_strict:Array", distribution="array-api-strict"
-        ),
+        _library("array_api_strict", "array_api_strict", "array_api_strict:Array", distribution="array-api-strict"),
     )
 }
 """The libraries by name, in the order in which they are listed to users."""
@@ -177,7 +173,8 @@ def get_namespace(name: str) -> Any:
             namespace = importlib.import_module(LIBRARIES[known].builder).build()
             _NAMES[namespace] = known
             _NAMESPACES[known] = namespace
-    return _NAMESPACES[known]
+        _NAMESPACES[name] = _NAMESPACES[known]
+    return _NAMESPACES[name]
 
 
 def library_of_type(cls: type) -> str | None:

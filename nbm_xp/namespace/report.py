@@ -31,11 +31,11 @@ def _devices(name: str) -> list[str]:
         return []
     if name == "torch":
         return ["cpu", *(f"cuda:{i}" for i in range(module.cuda.device_count()))]
-    if name == "jax":
-        return [str(device) for device in module.devices()]
     try:
+        if name == "jax":
+            return [str(device) for device in module.devices()]
         return [f"cuda:{i}" for i in range(module.cuda.runtime.getDeviceCount())]
-    except module.cuda.runtime.CUDARuntimeError:
+    except RuntimeError:  # no device, or no driver
         return []
 
 
@@ -52,19 +52,21 @@ def info() -> dict[str, Any]:
     >>> info()["libraries"]["numpy"]["installed"]
     True
     """
+    from nbm_xp import __version__
+
+    packages = importlib.metadata.packages_distributions()
     found = {}
     for name, library in libraries.LIBRARIES.items():
         installed = libraries.is_installed(name)
-        distributions = importlib.metadata.packages_distributions().get(library.package, []) if installed else []
         found[name] = {
             "installed": installed,
-            "version": _version(*distributions) if installed else None,
+            "version": _version(*packages.get(library.package, [])) if installed else None,
             "devices": _devices(name) if installed else [],
             "install": None if installed else f"pip install {library.distribution}",
         }
     return {
         "versions": {
-            "nbm_xp": _version("nbm_xp"),
+            "nbm_xp": __version__,
             "python": platform.python_version(),
             **{package: _version(package) for package in _PACKAGES},
         },

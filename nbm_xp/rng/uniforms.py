@@ -1,8 +1,7 @@
 """Uniform numbers from states: Theano's, to the last bit, on every library.
 
-What this chapter must satisfy: `draw` gives the numbers and the states after them; on Dask it computes nothing, and
-every block makes its own elements alone, so the numbers do not depend on the chunks. Where a library has a faster
-kernel, it gives the same bits.
+What this chapter must satisfy: the next numbers of all streams (`numbers`), or any of them and no others (`elements`),
+the same whichever way they are made. Where a library has a faster kernel, it gives the same bits.
 
 An integer ``z`` from 1 to 2**31 - 1 becomes a number between 0 and 1, both excluded:
 
@@ -14,9 +13,7 @@ An integer ``z`` from 1 to 2**31 - 1 becomes a number between 0 and 1, both excl
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Any, Final
 
 from nbm_xp.namespace import (
@@ -24,9 +21,7 @@ from nbm_xp.namespace import (
     asarray,
     convert,
     dtype_of,
-    from_blocks,
     get_namespace,
-    is_lazy,
     kernel,
     library_name,
     register_kernel,
@@ -35,7 +30,7 @@ from nbm_xp.namespace import (
 from . import recurrence
 from .mrg31k3p import MAX_STREAMS, State
 
-__all__ = ["DTYPES", "advance", "draw", "elements", "stream_count", "substreams"]
+__all__ = ["DTYPES", "advance", "elements", "numbers", "stream_count", "substreams"]
 
 DTYPES: Final = ("float16", "float32", "float64")
 """The dtypes that uniforms come in."""
@@ -86,61 +81,35 @@ def substreams(state: State, count: int) -> Any:
 def advance(states: Any, n: int) -> Any:
     """Give the states after `n` elements were drawn, without drawing them: see `recurrence.advance`."""
     xp = array_namespace(states)
-    if is_lazy(xp):
-        return from_blocks(xp, _Advance(n), states.shape, "int32", -1, args=(states,), name="advance")
     with wide(xp):
         return recurrence.advance(xp, states, n)
 
 
-def draw(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = None) -> tuple[Any, Any]:
-    """Draw uniforms from streams.
+def numbers(xp: Any, states: Any, n: int, dtype: str) -> Any:
+    """Draw uniforms from streams, and nothing else.
 
     Parameters
     ----------
     xp : namespace
-        The library of the numbers.
+        The library of the numbers; not Dask's.
     states : array
         int32, of shape (count, 6), of that library or NumPy's.
-    size : sequence of ints
-        The shape of the numbers.
+    n : int
+        How many.
     dtype : {"float16", "float32", "float64"}
         Their dtype.
-    chunks : optional
-        How Dask splits them, in any form that Dask takes. Says nothing about the numbers.
 
     Returns
     -------
-    uniforms : array
-        Of shape `size`, in C order: element ``i`` comes from stream ``i mod count``.
-    new : array
-        The states after the draw, of the library of `states`.
-
-    Examples
-    --------
-    >>> from nbm_xp.namespace import get_namespace
-    >>> u, states = draw(get_namespace("numpy"), substreams((234,) * 6, 2), (3,), "float64")
-    >>> u.round(3).tolist()
-    [0.45, 0.612, 0.79]
-    >>> draw(get_namespace("numpy"), states, (1,), "float64")[0].round(3).tolist()
-    [0.826]
+    array
+        Of shape (n,): element ``i`` comes from stream ``i mod count``.
     """
-    shape = tuple(size)
-    if is_lazy(xp):
-        block = Elements(None, states.shape[0], shape, dtype)
-        u = from_blocks(xp, block, shape, dtype, "auto" if chunks is None else chunks, args=(asarray(states, xp),))
-        return u, advance(states, math.prod(shape))
-    n = math.prod(shape)
-    library = library_name(xp)
-    if library_name(states) != library:
-        return draw(xp, convert(states, xp), shape, dtype)[0], advance(states, n)
-    compiled = kernel("rng.draw", library)
+    compiled = kernel("rng.draw", library_name(xp))
+    states = convert(states, xp)
     if compiled is not None:
-        u, new = compiled(states, n, dtype)
-    else:
-        with wide(xp):
-            u = from_integers(xp, recurrence.integers(xp, states, n), dtype)
-            new = recurrence.advance(xp, states, n)
-    return xp.reshape(u, shape), new
+        return compiled(states, n, dtype)[0]
+    with wide(xp):
+        return from_integers(xp, recurrence.integers(xp, states, n), dtype)
 
 
 def from_integers(xp: Any, z: Any, dtype: str) -> Any:
@@ -166,7 +135,7 @@ def elements(
     streams : int
         How many streams the draw is dealt out to.
     begins, lengths : numpy.ndarray
-        int64, of shape (count,), the former in rising order: where runs begin, and how long they are.
+        int64, of shape (count,): where runs begin, and how long they are.
     dtype : {"float16", "float32", "float64"}
         The dtype of the numbers.
     library : str
@@ -187,89 +156,13 @@ def elements(
     total = int(np.sum(lengths))
     if not total:
         return xp.zeros((0,), dtype=dtype_of(xp, dtype))
-    span = int(begins[0]), int(np.max(begins + lengths)) - 1
+    span = int(np.min(begins)), int(np.max(begins + lengths)) - 1
     compiled = kernel("rng.runs", library)
     if compiled is not None and streams <= max(total, MAX_STREAMS):
-        rows = recurrence.rows_at(np, begins // streams, (span[0] // streams, int(begins[-1]) // streams))
+        rows = recurrence.rows_at(np, begins // streams, (span[0] // streams, span[1] // streams))
         states = substreams(source, streams) if isinstance(source, tuple) else source
         return compiled(begins, lengths, rows, states, dtype)
     within = np.arange(total) - np.repeat(np.cumulative_sum(lengths) - lengths, lengths)
     with wide(xp):
         places = asarray(np.repeat(begins, lengths) + within, xp)
         return from_integers(xp, recurrence.integers_at(xp, source, streams, places, span), dtype)
-
-
-def block_runs(shape: tuple[int, ...], offset: tuple[int, ...], block: tuple[int, ...]) -> tuple[Any, Any]:
-    """Say which runs of consecutive elements of an array make up a block of it.
-
-    Parameters
-    ----------
-    shape : tuple of ints
-        The shape of the whole array.
-    offset, block : tuple of ints
-        Where the block begins, and its shape.
-
-    Returns
-    -------
-    begins, lengths : numpy.ndarray
-        int64; begins rise, and all lengths are equal.
-
-    Examples
-    --------
-    >>> begins, lengths = block_runs((3, 4), (1, 1), (2, 3))
-    >>> begins.tolist(), lengths.tolist()
-    ([5, 9], [3, 3])
-    """
-    np = get_namespace("numpy")
-    begins, length, stride = np.zeros((1,), dtype=np.int64), 1, 1
-    whole = True
-    for axis in reversed(range(len(shape))):
-        if whole:
-            begins, length = begins + offset[axis] * stride, length * block[axis]
-            whole = block[axis] == shape[axis]
-        else:
-            along = (offset[axis] + np.arange(block[axis], dtype=np.int64)) * stride
-            begins = np.reshape(along[:, None] + begins[None, :], (-1,))
-        stride *= shape[axis]
-    return begins, np.full(begins.shape, length, dtype=np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class _Advance:
-    """The states after a draw, as a task."""
-
-    n: int
-
-    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], states: Any) -> Any:
-        return advance(states, self.n)
-
-
-@dataclass(frozen=True, slots=True)
-class Elements:
-    """The uniforms of one block of a draw, as a task that holds a few numbers.
-
-    Parameters
-    ----------
-    source : six ints or None
-        The state of the first stream; None where the task is handed the states of all of them.
-    streams : int
-        How many streams there are.
-    shape : tuple of ints
-        The shape of the whole draw.
-    dtype : str
-        The dtype of the numbers.
-    library : str
-        The library of the blocks.
-    """
-
-    source: State | None
-    streams: int
-    shape: tuple[int, ...]
-    dtype: str
-    library: str = "numpy"
-
-    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], *states: Any) -> Any:
-        runs = block_runs(self.shape, offset, shape)
-        source = self.source if self.source is not None else states[0]
-        flat = elements(source, self.streams, *runs, self.dtype, self.library)
-        return get_namespace(self.library).reshape(flat, shape)

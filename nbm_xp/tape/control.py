@@ -7,9 +7,8 @@ from typing import Any
 from .dtypes import DType, common_dtype
 from .gradients import declare
 from .lengths import Size, axis_length, same_length
-from .node import Node, Operation
+from .node import IFELSE_NAME, Node, Operation
 from .operators import FUNCTIONS
-from .plan import IFELSE_NAME
 from .tensor import Tensor, as_tensor, output
 
 __all__ = ["ifelse"]

@@ -19,8 +19,9 @@ from .lengths import Length, Size, value_length
 from .loop import automatic_updates
 from .node import CONSTANT, PLACEHOLDER, VARIABLE, Node
 from .operators import FUNCTIONS
-from .plan import Result, compile_plan, reachable
+from .plan import compile_plan
 from .tensor import Tensor, Variable, as_tensor
+from .traversal import Result, reachable
 
 __all__ = ["Function", "evaluate", "function"]
 

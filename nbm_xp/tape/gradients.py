@@ -14,10 +14,10 @@ from typing import Any, Literal, cast, overload
 from nbm_xp.namespace import floatx
 
 from .lengths import same_length
-from .node import OUTPUT, Joint, Node, Operation, Rule, ancestors
+from .node import IDENTITY_TAG, IFELSE_NAME, OUTPUT, Joint, Node, Operation, Rule
 from .operators import FUNCTIONS
-from .plan import IDENTITY_TAG, IFELSE_NAME
 from .tensor import Tensor, as_tensor, is_tensor
+from .traversal import reachable
 
 __all__ = ["OPERATIONS", "declare", "gradients", "register_gradient", "stop_gradient", "vjp"]
 
@@ -136,7 +136,7 @@ def gradients(
 def _depends(loss: Node, target: Node) -> bool:
     """Whether a path leads from target to loss that no `stop_gradient` cuts."""
     reached = {target}
-    for node in ancestors([loss]):
+    for node in reachable([loss]):
         if (node.op is not STOP and any(parent in reached for parent in node.array_args())) or (
             node.op.name == IFELSE_NAME and any(parent in reached for parent in node.inputs)
         ):
@@ -161,7 +161,7 @@ def vjp(
     With `as_leaves`, no target is seen as computed from another.
     """
     target_set = frozenset(targets)
-    order = ancestors(outputs, target_set if as_leaves else frozenset())
+    order = reachable(outputs, target_set if as_leaves else ())
     active: set[Node] = set()
     for node in order:
         if _differentiable(node) and (node in target_set or any(parent in active for parent in node.inputs)):

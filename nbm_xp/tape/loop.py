@@ -18,10 +18,11 @@ from nbm_xp.namespace import concrete_int, is_lazy
 from .dtypes import DType, as_dtype
 from .gradients import declare, vjp
 from .lengths import Length, Size, minimum_length, same_length, value_length
-from .node import PLACEHOLDER, VARIABLE, Joint, Node, Operation, Shape, Spec, leaf
+from .node import LOOP_TAG, PLACEHOLDER, VARIABLE, Joint, Node, Operation, Shape, Spec, leaf
 from .operators import FUNCTIONS
-from .plan import LOOP_TAG, compile_plan, reachable
+from .plan import compile_plan
 from .tensor import Tensor, Variable, output
+from .traversal import reachable
 
 __all__ = ["LoopBody", "automatic_updates", "inner_placeholder", "loop"]
 
@@ -271,7 +272,7 @@ def _loop_rule(
     def result(index: int) -> Tensor:
         return Tensor(output(call, index, *reverse.specs[index]))
 
-    to_initials = [result(smooth.index(p)) if p in smooth else None for p in range(n_carries)]
+    to_initials = [_reaching_start(result(smooth.index(p)), first) if p in smooth else None for p in range(n_carries)]
     to_captured = [result(len(smooth) + summed.index(n)) if n in totals else None for n in body.captured]
     to_sequences: list[Tensor | None] = []
     for node, sequence in zip(body.sequences, sequences, strict=True):
@@ -281,6 +282,14 @@ def _loop_rule(
         gradient = result(len(reverse.carries) + flowing.index(node))
         to_sequences.append(_padded(gradient, first, sequence))
     return [None, to_sequences, to_initials, to_captured]
+
+
+def _reaching_start(gradient: Tensor, first: Size) -> Tensor | None:
+    """The gradient in an initial value: nothing, where truncation ends before it."""
+    if isinstance(first, int):
+        return gradient if first == 0 else None
+    arrived = FUNCTIONS["astype"](FUNCTIONS["asarray"](first) == 0, gradient.dtype)
+    return gradient * arrived
 
 
 def _smooth(node: Node) -> bool:

@@ -29,6 +29,7 @@ from .dtypes import (
     uint32,
     uint64,
 )
+from .operators import FUNCTIONS
 from .standard import linalg
 from .standard.creation import (
     arange,
@@ -269,3 +270,6 @@ class _Info:
 
 def __array_namespace_info__() -> _Info:
     return _Info()
+
+
+FUNCTIONS.update({name: value for name, value in globals().items() if name in __all__ and callable(value)})

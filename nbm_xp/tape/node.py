@@ -17,18 +17,9 @@ from .dtypes import DType
 from .lengths import Length, Size, axis_length
 
 __all__ = [
-    "CONSTANT",
-    "FLAT",
-    "OUTPUT",
-    "PLACEHOLDER",
-    "VARIABLE",
-    "Joint",
-    "Node",
-    "Operation",
-    "Shape",
-    "Spec",
-    "ancestors",
-]
+    "CONSTANT", "FLAT", "IDENTITY_TAG", "IFELSE_NAME", "LEAVES", "LOOP_TAG", "OUTPUT", "PLACEHOLDER", "VARIABLE",
+    "Joint", "Node", "Operation", "Rule", "Shape", "Spec", "leaf", "nodes_in",
+]  # fmt: skip
 
 Shape: TypeAlias = tuple[Size, ...]
 Spec: TypeAlias = tuple[Shape, DType]
@@ -117,9 +108,7 @@ class Node:
         self.payload = payload
         self.serial = next(_serials)
         self.evaluator: Callable[[], Any] | None = None
-        self.inputs: tuple[Node, ...] = (
-            tuple(dict.fromkeys(_nodes_in((args, attributes)))) if args or attributes else ()
-        )
+        self.inputs: tuple[Node, ...] = tuple(dict.fromkeys(nodes_in((args, attributes)))) if args or attributes else ()
 
     def current_shape(self) -> tuple[int, ...] | None:
         """The shape now, for a leaf that holds an array."""
@@ -139,19 +128,20 @@ class Node:
         return f"<node {self.name or self.op.name} {self.dtype}{list(self.shape)}>"
 
 
-def _nodes_in(value: Any) -> Iterator[Node]:
+def nodes_in(value: Any) -> Iterator[Node]:
+    """Every node that a value holds: itself, in sequences, or as what decides a length."""
     if isinstance(value, Node):
         yield value
     elif isinstance(value, Length):
         yield from value.nodes()
     elif isinstance(value, (tuple, list)):
         for item in value:
-            yield from _nodes_in(item)
+            yield from nodes_in(item)
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _nodes_in(item)
+            yield from nodes_in(item)
     elif isinstance(value, slice):
-        yield from _nodes_in((value.start, value.stop, value.step))
+        yield from nodes_in((value.start, value.stop, value.step))
 
 
 def _never(*args: Any, **attributes: Any) -> Any:
@@ -164,6 +154,10 @@ CONSTANT = Operation("constant", _never)
 OUTPUT = Operation("output", _never)
 LEAVES = frozenset((PLACEHOLDER, VARIABLE, CONSTANT))
 
+IFELSE_NAME = "ifelse"
+LOOP_TAG = "wants-needed-outputs"
+IDENTITY_TAG = "identity"
+
 
 def leaf(
     op: Operation, shape: Sequence[int | None] | None, ndim: int, dtype: DType, name: str | None, payload: Any = None
@@ -173,26 +167,3 @@ def leaf(
     lengths = [None] * ndim if shape is None else shape
     node.shape = tuple(axis_length(node, axis) if length is None else length for axis, length in enumerate(lengths))
     return node
-
-
-def ancestors(roots: Sequence[Node], stop: frozenset[Node] | set[Node] = frozenset()) -> list[Node]:
-    """Every node that the roots need, inputs before their users; what lies above `stop` is left out."""
-    order: list[Node] = []
-    seen: set[Node] = set()
-    stack: list[tuple[Node, Iterator[Node]]] = []
-    for root in roots:
-        if root in seen:
-            continue
-        seen.add(root)
-        stack.append((root, iter(() if root in stop else root.inputs)))
-        while stack:
-            node, pending = stack[-1]
-            for parent in pending:
-                if parent not in seen:
-                    seen.add(parent)
-                    stack.append((parent, iter(() if parent in stop else parent.inputs)))
-                    break
-            else:
-                order.append(node)
-                stack.pop()
-    return order

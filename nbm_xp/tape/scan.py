@@ -11,8 +11,8 @@ from .lengths import Length, Size, minimum_length, same_length
 from .loop import LoopBody, automatic_updates, inner_placeholder, loop
 from .node import Node
 from .operators import FUNCTIONS
-from .plan import reachable
 from .tensor import Tensor, Variable, as_tensor, output
+from .traversal import reachable
 
 __all__ = ["Until", "scan", "until"]
 

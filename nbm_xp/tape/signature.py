@@ -7,7 +7,7 @@ from typing import Any
 
 from .lengths import Length, known
 from .node import LEAVES, VARIABLE, Node
-from .plan import reachable
+from .traversal import reachable
 
 __all__ = ["signature"]
 

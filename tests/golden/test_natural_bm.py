@@ -5,8 +5,7 @@ variables, variables handed over as plain arrays (computed at once), and variabl
 unknown lengths (recorded, compiled, then run).
 """
 
-from collections.abc import Callable
-from operator import attrgetter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -20,14 +19,42 @@ from tests.golden.reader import Case, read
 
 CASES = read("natural_bm")
 
-# Where the original is at fault: the right answer, from the recorded arguments and the recorded answer.
+
+def shared_at_ties(args: list[np.ndarray], recorded: list[np.ndarray]) -> list[np.ndarray]:
+    """Recorded, the whole gradient of a tie went to the first argument."""
+    tie, total = args[0] == args[1], recorded[0] + recorded[1]
+    return [np.where(tie, total / 2, part) for part in recorded]
+
+
+# Where the original is at fault: the right answer, from the arguments and the recorded answer.
 QUIRKS: dict[str, Callable[[list[Any], Any], Any]] = {
     "logsumexp/quirk-all-minus-inf": lambda args, recorded: np.full_like(recorded, -np.inf),
     "logsumexp/quirk-plus-inf": lambda args, recorded: np.full_like(recorded, np.inf),
+    "maximum/quirk-ties/grad": shared_at_ties,
+    "minimum/quirk-ties/grad": shared_at_ties,
 }
+
+# What these ask for is infinite or not a number, and NumPy remarks on it, as it does when it is called directly.
+REMARKED = {
+    "exp/large",
+    "exp/large64",
+    "log/negative",
+    "log/non-finite",
+    "pow/negative-base-fraction",
+    "square/large",
+}
+REMARKS = "ignore:(overflow|divide by zero|invalid value) encountered:RuntimeWarning"
 
 # A refusal is one of these, with a message that says why; never an accident such as AttributeError or NameError.
 REFUSALS = (TypeError, ValueError, IndexError, ArithmeticError, NotImplementedError)
+
+
+def each(cases: Iterable[Case]) -> pytest.MarkDecorator:
+    """One test for each case, under its own id."""
+    marks = {name: [pytest.mark.filterwarnings(REMARKS)] for name in REMARKED}
+    return pytest.mark.parametrize(
+        "case", [pytest.param(case, id=case.id, marks=marks.get(case.id, ())) for case in cases]
+    )
 
 
 def variable(value: np.ndarray) -> Any:
@@ -79,12 +106,13 @@ def check_svd(x: np.ndarray, got: list[np.ndarray], want: list[np.ndarray], case
     np.testing.assert_allclose((u[:, : len(s)] * s) @ v[: len(s)], x, **near)
 
 
-def check_result(got: Any, args: list[Any], case: Case) -> None:
+def check_result(got: Any, case: Case) -> None:
+    """Hold a result to what is recorded, or to the right answer where that is at fault."""
     want = case.expected(case.result)
     if case.function == "svd":
         check_svd(case.expected(case.args[0]), got, want, case)
     elif case.id in QUIRKS:
-        check(got, QUIRKS[case.id](args, want), case)
+        check(got, QUIRKS[case.id]([case.expected(value) for value in case.args], want), case)
     else:
         check(got, want, case)
 
@@ -155,7 +183,7 @@ def check_statistic(got: np.ndarray, case: Case) -> None:
     assert highest is None or got.max() <= highest
 
 
-@pytest.mark.parametrize("case", CASES, ids=attrgetter("id"))
+@each(CASES)
 def test_as_recorded(case: Case) -> None:
     B.set_floatx(case.floatx)
     if case.id == "backend":
@@ -168,12 +196,12 @@ def test_as_recorded(case: Case) -> None:
         run_steps(case)
     elif case.kind == "gradient":
         out, args = call(case, plain, variable)
-        check_result(concrete(gradients(case, out, args)), args, case)
+        check_result(concrete(gradients(case, out, args)), case)
     elif case.kind == "statistic":
         check_statistic(concrete(call(case, plain, variable)[0]), case)
     else:
-        out, args = call(case, plain, variable)
-        check_result(concrete(out), args, case)
+        out, _ = call(case, plain, variable)
+        check_result(concrete(out), case)
 
 
 # Cases that only compute from the arrays they are given, so that it is the same how those are handed over.
@@ -188,24 +216,22 @@ COMPUTED = [
 ]
 
 
-@pytest.mark.parametrize("case", [case for case in COMPUTED if "array" in case.tags()], ids=attrgetter("id"))
+@each(case for case in COMPUTED if "array" in case.tags())
 def test_arrays_as_variables(case: Case) -> None:
     B.set_floatx(case.floatx)
-    out, args = call(case, variable, variable)
-    check_result(concrete(out), args, case)
+    out, _ = call(case, variable, variable)
+    check_result(concrete(out), case)
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in COMPUTED if case.kind == "value" and "variable" in case.tags()], ids=attrgetter("id")
-)
+@each(case for case in COMPUTED if case.kind == "value" and "variable" in case.tags())
 def test_variables_as_arrays(case: Case) -> None:
     B.set_floatx(case.floatx)
-    out, args = call(case, plain, plain)
+    out, _ = call(case, plain, plain)
     assert not is_tensor(out)
-    check_result(concrete(out), args, case)
+    check_result(concrete(out), case)
 
 
-@pytest.mark.parametrize("case", [case for case in COMPUTED if "variable" in case.tags()], ids=attrgetter("id"))
+@each(case for case in COMPUTED if "variable" in case.tags())
 def test_variables_as_placeholders(case: Case) -> None:
     B.set_floatx(case.floatx)
     placeholders: list[Any] = []
@@ -220,5 +246,7 @@ def test_variables_as_placeholders(case: Case) -> None:
     if case.kind == "gradient":
         out = gradients(case, out, args)
     several = isinstance(out, list | tuple)
-    got = B.function(placeholders, list(out) if several else [out])(*values)
-    check_result(concrete(got if several else got[0]), args, case)
+    outputs = list(out) if several else [out]
+    if all(map(is_tensor, outputs)):  # a dtype or a shape may be known without any values
+        outputs = B.function(placeholders, outputs)(*values)
+    check_result(concrete(outputs if several else outputs[0]), case)

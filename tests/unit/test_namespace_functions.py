@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import dtype_name
-from tests.libraries import LIBRARIES, Library
+from tests.libraries import Library
 
 RNG = np.random.default_rng(12345)
 FLOATS = RNG.normal(size=(3, 5, 4)).astype("float32")
@@ -169,7 +169,6 @@ case("flip-all", lambda xp, x: xp.flip(x), FLOATS)
 case("flip-two", lambda xp, x: xp.flip(x, axis=(0, 2)), FLOATS)
 case("repeat-flat", lambda xp, x: xp.repeat(x, 2), MATRIX)
 case("repeat-one", lambda xp, x: xp.repeat(x, 1, axis=0), MATRIX)
-case("repeat-counts", lambda xp, x, n: xp.repeat(x, n, axis=0), MATRIX[:3], np.asarray([2, 0, 3]))
 case("tile", lambda xp, x: xp.tile(x, (2, 3)), MATRIX)
 case("tile-short", lambda xp, x: xp.tile(x, (2,)), MATRIX)
 case("tile-long", lambda xp, x: xp.tile(x, (2, 1, 3)), MATRIX)
@@ -191,7 +190,8 @@ case("tril-default", lambda xp, x: xp.tril(x), SQUARE)
 case("slice", lambda xp, x: x[1:, ::2, -1], FLOATS)
 case("slice-negative", lambda xp, x: x[::-1, :, ::-2], FLOATS)
 case("slice-new", lambda xp, x: x[None, ..., 1, None], FLOATS)
-case("index-array", lambda xp, x, i: x[i, ...], FLOATS, INDEX)
+case("index-vector", lambda xp, x, i: x[i], VECTOR, INDEX)
+case("index-beside-integers", lambda xp, x, i: x[i, 0, 1], FLOATS, INDEX)
 case("take", lambda xp, x, i: xp.take(x, i, axis=1), FLOATS, INDEX)
 case("take-last", lambda xp, x, i: xp.take(x, i, axis=-1), FLOATS, INDEX)
 case("take-vector", lambda xp, x, i: xp.take(x, i), VECTOR, INDEX)
@@ -199,7 +199,7 @@ case("take-int32", lambda xp, x, i: xp.take(x, i, axis=0), MATRIX, INDEX.astype(
 for axis in (0, 1, -1):
     case(f"take_along_axis-axis={axis}", lambda xp, x, i, a=axis: xp.take_along_axis(x, i, axis=a), FLOATS,
          RNG.integers(0, 3, size=FLOATS.shape))  # fmt: skip
-case("take_along_axis-broadcast", lambda xp, x, i: xp.take_along_axis(x, i, axis=1), MATRIX, np.asarray([[1, 0, 1]] * 6))
+case("take_along_axis-short", lambda xp, x, i: xp.take_along_axis(x, i, axis=1), MATRIX, np.asarray([[1, 0, 1]] * 6))
 case("take_along_axis-negative", lambda xp, x, i: xp.take_along_axis(x, i, axis=1), MATRIX, np.asarray([[-1]] * 6))
 case("sort", lambda xp, x: xp.sort(x, axis=1), FLOATS)
 case("sort-descending", lambda xp, x: xp.sort(x, axis=0, descending=True), MATRIX)
@@ -220,7 +220,7 @@ case("matmul-empty-inside", lambda xp, x, y: xp.matmul(x, y), EMPTY.T.copy(), np
 case("tensordot", lambda xp, x, y: xp.tensordot(x, y, axes=1), FLOATS, FLOATS[0].T.copy())
 case("tensordot-two", lambda xp, x, y: xp.tensordot(x, y, axes=2), FLOATS, FLOATS[0])
 case("tensordot-axes", lambda xp, x, y: xp.tensordot(x, y, axes=((0, 2), (0, 1))), FLOATS, FLOATS[:, 0])
-case("tensordot-outer", lambda xp, x, y: xp.tensordot(x, y, axes=0), MATRIX, VECTOR)
+case("tensordot-outer", lambda xp, x, y: xp.tensordot(x, y, axes=0), MATRIX[:3], VECTOR[:4])
 case("vecdot", lambda xp, x, y: xp.vecdot(x, y, axis=-1), FLOATS, FLOATS[0])
 case("outer", lambda xp, x, y: xp.linalg.outer(x, y), VECTOR, VECTOR[:3])
 case("trace", lambda xp, x: xp.linalg.trace(x), STACK)
@@ -255,6 +255,30 @@ for full in (True, False):
             xp.asarray(list(part.shape)) for part in xp.linalg.svd(a, full_matrices=f)], array)  # fmt: skip
 case("qr", lambda xp, a: xp.matmul(*xp.linalg.qr(a)), MATRIX)
 case("eigh", lambda xp, a: _recompose_eigh(xp, a), SPD)
+case("eigvals", lambda xp, a: xp.sum(xp.linalg.eigvals(a)), SQUARE.astype("complex128"))
+case("matrix_power-0", lambda xp, a: xp.linalg.matrix_power(a, 0), STACK)
+case("matrix_power-negative", lambda xp, a: xp.linalg.matrix_power(a, -2), STACK)
+case("qr-complete", lambda xp, a: xp.matmul(*xp.linalg.qr(a, mode="complete")), MATRIX)
+case("svd-float32", lambda xp, a: _recompose_svd(xp, a, False)[:2], MATRIX.astype("float32"))
+case("det-float32", lambda xp, a: xp.linalg.det(a), SQUARE.astype("float32"))
+case("kron-by-outer", lambda xp, x, y: xp.reshape(x[:, None, :, None] * y[None, :, None, :], (30, 25)), MATRIX, SQUARE)
+
+# Fourier transforms
+for name in ("fft", "ifft"):
+    case(name, lambda xp, x, n=name: getattr(xp.fft, n)(x), MATRIX.astype("complex128"))
+    case(f"{name}-narrow", lambda xp, x, n=name: getattr(xp.fft, n)(x, axis=0), MATRIX.astype("complex64"))
+    case(f"{name}n", lambda xp, x, n=f"{name}n": getattr(xp.fft, n)(x), MATRIX.astype("complex128"))
+    case(f"{name}n-axes", lambda xp, x, n=f"{name}n": getattr(xp.fft, n)(x, axes=(0, 2), norm="ortho"),
+         FLOATS.astype("complex128"))  # fmt: skip
+case("rfft", lambda xp, x: xp.fft.rfft(x, axis=0), MATRIX)
+case("rfft-narrow", lambda xp, x: xp.fft.rfft(x, n=8), FLOATS)
+case("irfft", lambda xp, x: xp.fft.irfft(x, n=9), MATRIX.astype("complex128"))
+case("rfftn", lambda xp, x: xp.fft.rfftn(x), MATRIX)
+case("irfftn", lambda xp, x: xp.fft.irfftn(x, s=(6, 8), axes=(0, 1)), MATRIX.astype("complex128"))
+case("hfft", lambda xp, x: xp.fft.hfft(x), MATRIX.astype("complex128"))
+case("ihfft", lambda xp, x: xp.fft.ihfft(x), MATRIX)
+case("fftfreq", lambda xp: xp.fft.fftfreq(5, d=0.5, dtype=xp.float64))
+case("fftshift", lambda xp, x: xp.fft.fftshift(x), MATRIX)
 
 
 def _recompose_svd(xp: Any, a: Any, full: bool) -> list[Any]:
@@ -293,14 +317,21 @@ case("asarray-scalar", lambda xp: xp.asarray(2.5, dtype=xp.float32))
 case("asarray-list", lambda xp: xp.asarray([[1, 2], [3, 4]], dtype=xp.int64))
 
 
+KNOWN = {
+    ("torch", "slice-negative"): "PyTorch has no negative steps, and indexing is no function to be mended: use flip",
+}
+
+
 def test_names_are_unique() -> None:
     names = [name for name, _, _ in CASES]
     assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("case", CASES, ids=[name for name, _, _ in CASES])
-def test_function(library: Library, case: Case) -> None:
-    _, function, arrays = case
+def test_function(library: Library, case: Case, request: pytest.FixtureRequest) -> None:
+    name, function, arrays = case
+    if (library.name, name) in KNOWN:
+        request.applymarker(pytest.mark.xfail(reason=KNOWN[library.name, name], strict=True))
     with np.errstate(all="ignore"):
         expected = function(reference, *arrays)
         result = library.numpy(function(library.xp, *(library.array(array) for array in arrays)))
@@ -314,6 +345,3 @@ def test_function(library: Library, case: Case) -> None:
             np.testing.assert_allclose(got, wanted, rtol=1e-5 if narrow else 1e-10, atol=1e-6 if narrow else 1e-12)
         else:
             np.testing.assert_array_equal(got, wanted)
-
-
-assert LIBRARIES

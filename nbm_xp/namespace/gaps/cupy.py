@@ -60,21 +60,20 @@ def build() -> Any:
 def scatter_add(x: Any, index: Any, values: Any) -> Any:
     """See `nbm_xp.namespace.scatter_add`. CuPy's own lacks int64, which adds as uint64 does, and narrow integers."""
     import cupy
-    import cupyx
 
     places = tuple(_place(cupy, entry) for entry in index) if isinstance(index, tuple) else _place(cupy, index)
     values = cupy.asarray(values, dtype=x.dtype)
     name = str(x.dtype)
     if name in _DIRECT:
         out = x.copy()
-        cupyx.scatter_add(out, places, values)
+        cupy.add.at(out, places, values)
         return out
     if name == "int64":
         out = x.copy()
-        cupyx.scatter_add(out.view("uint64"), places, cupy.ascontiguousarray(values).view("uint64"))
+        cupy.add.at(out.view("uint64"), places, values.astype("uint64"))
         return out
     out = x.astype("int32")
-    cupyx.scatter_add(out, places, values.astype("int32"))
+    cupy.add.at(out, places, values.astype("int32"))
     return out.astype(x.dtype)
 
 

@@ -8,6 +8,7 @@ decomposition of a tall or a wide matrix, and Cholesky's.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -47,11 +48,11 @@ def _per_matrix(
     **options: Any,
 ) -> Any:
     """Map a function of `linalg` over matrices, as the signature of a generalised function says."""
-    outputs = signature.split("->")[1].replace(" ", "").strip("()").split("),(")
-    batch = max(a.ndim - len(core.split(",")) for a, core in zip(arrays, _cores(signature), strict=True))
+    cores, results = (re.findall(r"\(([^)]*)\)", side) for side in signature.split("->"))
+    batch = max(array.ndim - _count(core) for array, core in zip(arrays, cores, strict=True))
     metas = tuple(
-        da.utils.meta_from_array(arrays[0]._meta, ndim=batch + sum(map(bool, core.split(","))), dtype=dtype)
-        for core, dtype in zip(outputs, dtypes, strict=True)
+        da.utils.meta_from_array(arrays[0]._meta, ndim=batch + _count(core), dtype=dtype)
+        for core, dtype in zip(results, dtypes, strict=True)
     )
     return da.apply_gufunc(
         partial(_run, name, **options), signature, *arrays, meta=metas if len(metas) > 1 else metas[0],
@@ -59,8 +60,9 @@ def _per_matrix(
     )  # fmt: skip
 
 
-def _cores(signature: str) -> list[str]:
-    return signature.split("->")[0].replace(" ", "").strip("()").split("),(")
+def _count(core: str) -> int:
+    """How many dimensions a part of a signature has: ``'i,j'`` two, ``''`` none."""
+    return len(core.split(",")) if core else 0
 
 
 def _inexact(*arrays: Any) -> Any:
@@ -238,8 +240,8 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The standard's `cross`."""
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError(f"cross needs vectors of three, got shapes {x1.shape} and {x2.shape} along axis {axis}")
-    a0, a1, a2 = (x1.take(i, axis=axis) if hasattr(x1, "take") else da.take(x1, i, axis=axis) for i in range(3))
-    b0, b1, b2 = (x2.take(i, axis=axis) if hasattr(x2, "take") else da.take(x2, i, axis=axis) for i in range(3))
+    a0, a1, a2 = (da.take(x1, i, axis=axis) for i in range(3))
+    b0, b1, b2 = (da.take(x2, i, axis=axis) for i in range(3))
     return da.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=axis)
 
 

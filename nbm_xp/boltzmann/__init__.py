@@ -1,0 +1,9 @@
+"""Boltzmann machines: learnt, sampled and weighed, on the natural_bm surface and on arrays of any library."""
+
+from __future__ import annotations
+
+from .estimator import NotFittedError
+from .partition import AISEstimate
+from .rbm import RBM
+
+__all__ = ["RBM", "AISEstimate", "NotFittedError"]

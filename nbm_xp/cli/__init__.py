@@ -1,0 +1,36 @@
+"""The command nbm-xp: the main job, and the tools around it, at the command line.
+
+It needs the extra ``app`` (typer, rich, matplotlib, scikit-learn), which the library itself does without: this module
+imports without them, and says what to install where they are missing.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+__all__ = ["app", "main"]
+
+_NEEDED = "nbm-xp needs what the extra 'app' installs: pip install 'nbm_xp[app]'"
+
+
+def __getattr__(name: str) -> Any:
+    """`app`, the commands as typer knows them, imported when first asked for."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from .commands import app
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("nbm_xp"):
+            raise
+        raise ImportError(f"{_NEEDED} ({error.name} is missing)") from error
+    return app
+
+
+def main() -> None:
+    """Run the command with the arguments of the process, and exit."""
+    try:
+        command = __getattr__("app")
+    except ImportError as error:
+        sys.exit(str(error))
+    command(prog_name="nbm-xp")

@@ -1,0 +1,52 @@
+"""How the command fails: one line on stderr and exit code 2 for what the user gave, 130 when interrupted."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+__all__ = ["BadInput", "Group"]
+
+# typer's own errors (a missing option, a value that is no number) have one base class, whichever parser it is built on.
+_UsageError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
+
+
+class BadInput(Exception):
+    """Something that the user gave and that cannot be used; the message is the line to show."""
+
+
+class Group(TyperGroup):
+    """A group of commands that reports failures in one line."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command, and exit with its code."""
+        try:
+            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+        except BadInput as error:
+            _end(str(error), 2)
+        except _UsageError as error:
+            _end(error.format_message(), 2)
+        except (typer.Abort, KeyboardInterrupt):
+            code = 130
+        except OSError as error:
+            _end(f"{error.filename or 'error'}: {error.strerror or error}", 1)
+        if code == 130:
+            _end("interrupted; nothing half-written is left", 130)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _end(message: str, code: int) -> None:
+    sys.stderr.write(f"nbm-xp: {' '.join(message.split())}\n")
+    sys.exit(code)

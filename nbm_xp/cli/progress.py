@@ -1,0 +1,50 @@
+"""Progress bars on stderr where that is a terminal, silence where it is not."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+__all__ = ["bar"]
+
+
+@contextlib.contextmanager
+def bar(label: str, total: int, rows: int) -> Iterator[Callable[[int, str], None]]:
+    """A bar over the passes of a training, with its throughput.
+
+    Parameters
+    ----------
+    label : str
+    total : int
+        How many passes there will be.
+    rows : int
+        Rows in a pass, for the throughput.
+
+    Yields
+    ------
+    callable
+        ``advance(done, note)``: so many passes are done, and what to say about them; an empty note keeps the last.
+    """
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("[bold]{task.description}"),
+        BarColumn(bar_width=28),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TextColumn("[cyan]{task.fields[note]}"),
+        TimeRemainingColumn(),
+    )
+    began = time.perf_counter()
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task(label, total=total, rate="", note="")
+
+        def advance(done: int, note: str = "") -> None:
+            speed = rows * done / max(time.perf_counter() - began, 1e-9)
+            shown = {"note": note} if note else {}
+            progress.update(task, completed=done, rate=f"{speed:,.0f} rows/s", **shown)
+
+        yield advance

@@ -1,0 +1,158 @@
+"""What the command reads: data from .npy and .npz files or by name, models, libraries; refused in one clear line."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import pathlib
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from nbm_xp.boltzmann import RBM
+from nbm_xp.namespace import asarray, get_namespace, is_lazy
+
+from .failing import BadInput
+
+__all__ = ["DATA_NAMES", "checked_out", "digits", "library", "on_library", "read_data", "read_model", "saying", "side"]
+
+DATA_NAMES = ("digits",)
+_USUAL_KEYS = ("X", "x_train", "data", "train")
+
+
+@contextlib.contextmanager
+def saying(what: str | None = None) -> Iterator[None]:
+    """Turn the library's refusals of a value or a type into bad input, with the argument's source in front."""
+    try:
+        yield
+    except (ValueError, TypeError, ImportError) as error:
+        raise BadInput(f"{what}: {error}" if what else str(error)) from error
+
+
+def library(name: str) -> Any:
+    """A library's namespace by name."""
+    with saying():
+        return get_namespace(name)
+
+
+def digits() -> tuple[Any, Any]:
+    """Scikit-learn's handwritten digits, 1,797 scans of 8 × 8: ink (1) or none (0), and which digit each is."""
+    from sklearn.datasets import load_digits
+
+    scans = load_digits()
+    return (scans.data >= 8).astype("float32"), scans.target
+
+
+def read_data(source: str, threshold: float | None = None) -> Any:
+    """Rows of values in [0, 1] from a file or by name.
+
+    Parameters
+    ----------
+    source : str
+        A name (``digits``), a .npy file, or an .npz file, with ``:key`` after it to choose one of its arrays.
+    threshold : float, optional
+        Make values from it upwards 1 and those below 0.
+
+    Returns
+    -------
+    numpy.ndarray
+        float32 (float64 where the file has that, uint8 or bool as they are), checked.
+
+    Raises
+    ------
+    BadInput
+        If there is no such file, or what is in it is not that.
+    """
+    if source in DATA_NAMES:
+        return digits()[0]
+    rows = _numbers(_read_array(source), source)
+    if threshold is not None:
+        rows = (rows >= threshold).astype("float32")
+    low, high = rows.min(), rows.max()
+    if low < 0 or high > 1:
+        hint = "" if threshold is not None else "; --threshold makes them 0 and 1"
+        raise BadInput(f"{source}: values must lie in [0, 1], got {low:g} to {high:g}{hint}")
+    return rows
+
+
+def _numbers(rows: Any, source: str) -> Any:
+    """Two axes of finite real numbers, or bad input."""
+    if rows.dtype.kind not in "biuf":
+        raise BadInput(f"{source}: expected real numbers, got {rows.dtype}")
+    if rows.ndim != 2 or 0 in rows.shape:
+        raise BadInput(f"{source}: expected an array of shape (rows, features), got shape {rows.shape}")
+    if rows.dtype.kind == "f":
+        bad = rows.size - int(np.count_nonzero(np.isfinite(rows)))
+        if bad:
+            raise BadInput(f"{source}: values must be finite, got {bad} that are not (nan or infinity)")
+        return rows if rows.dtype in (np.float32, np.float64) else rows.astype("float32")
+    return rows if rows.dtype in (np.uint8, np.bool_) else rows.astype("float32") if rows.max() <= 1 else rows
+
+
+def _read_array(source: str) -> Any:
+    path, key = _path_and_key(source)
+    if not path.is_file():
+        names = " or ".join(DATA_NAMES)
+        raise BadInput(f"{source}: no such file (--data takes a .npy or .npz file, or the name {names})")
+    try:
+        loaded = np.load(path, allow_pickle=False)
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise BadInput(f"{source}: not a .npy or .npz file of numbers") from error
+    if isinstance(loaded, np.ndarray):
+        if key is not None:
+            raise BadInput(f"{source}: a .npy file holds one array and has no key {key!r}")
+        return loaded
+    with loaded:
+        return _from_npz(loaded, key, source)
+
+
+def _path_and_key(source: str) -> tuple[pathlib.Path, str | None]:
+    name, colon, key = source.rpartition(":")
+    if colon and name.endswith(".npz"):
+        return pathlib.Path(name), key
+    return pathlib.Path(source), None
+
+
+def _from_npz(loaded: Any, key: str | None, source: str) -> Any:
+    if key is None:
+        usual = [name for name in _USUAL_KEYS if name in loaded.files]
+        key = loaded.files[0] if len(loaded.files) == 1 else usual[0] if usual else None
+    if key is None or key not in loaded.files:
+        raise BadInput(f"{source}: choose one of its arrays with :key; it has {', '.join(loaded.files) or 'none'}")
+    try:
+        return loaded[key]
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise BadInput(f"{source}: the array {key!r} is damaged or holds no numbers") from error
+
+
+def read_model(path: pathlib.Path, name: str | None = None) -> RBM:
+    """A saved model, with its arrays in a library."""
+    if not path.is_file():
+        raise BadInput(f"{path}: no such file; `nbm-xp train` makes a model")
+    home = None if name is None or is_lazy(library(name)) else name
+    with saying():
+        return RBM.load(path, library=home)
+
+
+def on_library(rows: Any, name: str | None) -> Any:
+    """Rows on a library: as they are without one."""
+    return rows if name is None else asarray(rows, library(name))
+
+
+def checked_out(path: pathlib.Path, *suffixes: str) -> pathlib.Path:
+    """A file to write: with one of these suffixes, in a folder that exists."""
+    if suffixes and path.suffix not in suffixes:
+        raise BadInput(f"--out must end in {' or '.join(suffixes)}, got {path}")
+    if not path.parent.is_dir():
+        raise BadInput(f"--out: there is no folder {path.parent}")
+    if path.is_dir():
+        raise BadInput(f"--out: {path} is a folder")
+    return path
+
+
+def side(features: int) -> int | None:
+    """The side of a square picture with so many pixels, if there is one."""
+    root = math.isqrt(features)
+    return root if root * root == features else None

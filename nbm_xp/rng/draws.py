@@ -1,0 +1,152 @@
+"""Draws from states: numbers, and the states after them.
+
+What this chapter must satisfy: the same numbers on every library, for every chunking, and from every kernel; on Dask
+nothing is computed, and the states after a draw stay a small array.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from nbm_xp.namespace import (
+    array_namespace,
+    dtype_name,
+    dtype_of,
+    is_array,
+    is_lazy,
+    kernel,
+    library_name,
+    promote,
+    register_kernel,
+)
+
+from .blocks import Uniforms, later_states, lazily
+from .uniforms import advance, numbers
+
+__all__ = ["after", "bernoulli", "draw"]
+
+register_kernel("rng.bernoulli", "numpy", "nbm_xp.rng.compiled:bernoulli", requires="numba")
+
+
+def after(states: Any, n: int) -> Any:
+    """Give the states after `n` elements were drawn, without drawing them.
+
+    Parameters
+    ----------
+    states : array
+        int32, of shape (count, 6), of any library.
+    n : int
+        How many elements, dealt out to the streams in turn.
+
+    Returns
+    -------
+    array
+        Of the shape and library of `states`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> after(np.ones((2, 6), dtype=np.int32), 3)[:, 0].tolist()
+    [28311808, 4194433]
+    """
+    xp = array_namespace(states)
+    return later_states(xp, states, n) if is_lazy(xp) else advance(states, n)
+
+
+def draw(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = None) -> tuple[Any, Any]:
+    """Draw uniforms from streams.
+
+    Parameters
+    ----------
+    xp : namespace
+        The library of the numbers.
+    states : array
+        int32, of shape (count, 6), of that library or NumPy's.
+    size : sequence of ints
+        The shape of the numbers.
+    dtype : {"float16", "float32", "float64"}
+        Their dtype.
+    chunks : optional
+        How Dask splits them, in any form that Dask takes. Says nothing about the numbers.
+
+    Returns
+    -------
+    uniforms : array
+        Of shape `size`, in C order: element ``i`` comes from stream ``i mod count``.
+    new : array
+        The states after the draw, of the library of `states`.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> from nbm_xp.rng import substreams
+    >>> u, states = draw(get_namespace("numpy"), substreams((234,) * 6, 2), (3,), "float64")
+    >>> u.round(3).tolist()
+    [0.45, 0.612, 0.79]
+    >>> draw(get_namespace("numpy"), states, (1,), "float64")[0].round(3).tolist()
+    [0.826]
+    """
+    shape = tuple(size)
+    n = math.prod(shape)
+    if is_lazy(xp):
+        return lazily(xp, Uniforms(None, states.shape[0], shape, dtype), chunks, states), after(states, n)
+    library = library_name(xp)
+    compiled = kernel("rng.draw", library)
+    if compiled is not None and library_name(states) == library:
+        u, new = compiled(states, n, dtype)
+    else:
+        u, new = numbers(xp, states, n, dtype), after(states, n)
+    return xp.reshape(u, shape), new
+
+
+def bernoulli(
+    xp: Any, states: Any, p: Any, size: Sequence[int], dtype: str, precision: str, chunks: Any = None
+) -> tuple[Any, Any]:
+    """Draw ones with probability `p`, else zeros.
+
+    Parameters
+    ----------
+    xp : namespace
+        The library of the numbers.
+    states : array
+        int32, of shape (count, 6), of that library or NumPy's.
+    p : array or number
+        Probabilities that broadcast to `size`.
+    size : sequence of ints
+        The shape of the numbers.
+    dtype : str
+        Their dtype.
+    precision : {"float16", "float32", "float64"}
+        The dtype of the uniforms that are compared with `p`.
+    chunks : optional
+        How Dask splits them; by default as it splits a `p` of the same shape.
+
+    Returns
+    -------
+    sample : array
+        1 where the uniform is less than `p`, else 0.
+    new : array
+        The states after the draw, of the library of `states`.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> from nbm_xp.rng import substreams
+    >>> bernoulli(get_namespace("numpy"), substreams((31,) * 6, 2), 0.5, (8,), "int8", "float32")[0].tolist()
+    [0, 1, 0, 0, 1, 0, 0, 1]
+    """
+    shape = tuple(size)
+    whole = is_array(p) and tuple(p.shape) == shape
+    compiled = kernel("rng.bernoulli", library_name(xp))
+    if compiled is not None and whole and library_name(states) == library_name(p):
+        found = compiled(states, p, dtype, precision)
+        if found is not None:
+            return found[0], found[1]
+    if chunks is None and whole:
+        chunks = getattr(p, "chunks", None)
+    u, new = draw(xp, states, shape, precision, chunks)
+    if is_array(p) and dtype_name(p) != precision:
+        u, p = promote(u, p)
+    return xp.astype(u < p, dtype_of(xp, dtype)), new

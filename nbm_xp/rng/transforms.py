@@ -1,0 +1,174 @@
+"""From uniform numbers to other distributions, on arrays of any library.
+
+What this chapter must satisfy: the numbers that Theano's `rng_mrg` makes of the same uniforms; no randomness here.
+
+References
+----------
+.. [1] G. E. P. Box and M. E. Muller, "A note on the generation of random normal deviates", Annals of Mathematical
+   Statistics 29 (1958), 610-611.
+.. [2] Theano documentation, ``theano.sandbox.rng_mrg`` and ``theano.sandbox.multinomial``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbm_xp.namespace import array_namespace, dtype_name, dtype_of
+
+__all__ = ["box_muller", "multinomial_counts", "two_draws", "without_replacement"]
+
+
+def two_draws(high: Any, low: Any) -> Any:
+    """Make float64 uniforms of full resolution from two of 31 bits each.
+
+    Parameters
+    ----------
+    high, low : array
+        float64 uniforms ``z * 2**-31``, the first for the leading bits.
+
+    Returns
+    -------
+    array
+        ``((z1 - 1) + z2 * 2**-31) * 2**-31``, rounded once: between 0 and 1, both excluded.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> two_draws(np.asarray([2.0**-31]), np.asarray([0.5])) == 2.0**-32
+    array([ True])
+    """
+    return (high - 2.0**-31) + low * 2.0**-31
+
+
+def box_muller(xp: Any, u1: Any, u2: Any, cosines: int) -> Any:
+    """Make standard normal numbers from pairs of uniforms.
+
+    Parameters
+    ----------
+    xp : namespace
+        The array library.
+    u1, u2 : array
+        Uniforms, of shape (count,).
+    cosines : int
+        How many pairs, the first ones, give ``sqrt(-2 log u1) cos(2 pi u2)``; the others give the sine.
+
+    Returns
+    -------
+    array
+        Of shape (count,) and of the uniforms' dtype. float16 is computed in float32 and rounded once.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> xp = get_namespace("numpy")
+    >>> u1, u2 = xp.asarray([0.5, 0.5]), xp.asarray([0.25, 0.25])
+    >>> box_muller(xp, u1, u2, 1).round(4).tolist()
+    [0.0, 1.1774]
+    """
+    dtype = u1.dtype
+    if dtype_name(dtype) == "float16":
+        single = dtype_of(xp, "float32")
+        return xp.astype(box_muller(xp, xp.astype(u1, single), xp.astype(u2, single), cosines), dtype)
+    radius = xp.sqrt(-2.0 * xp.log(u1))
+    angle = u2 * (2.0 * math.pi)
+    parts = [xp.cos(angle[:cosines]), xp.sin(angle[cosines:])]
+    return radius * xp.concat(parts, axis=0)
+
+
+def _crossed(xp: Any, p: Any, u: Any) -> Any:
+    """Mark the first outcome at which the running sum of probabilities, in double precision, exceeds a uniform."""
+    sums = xp.cumulative_sum(xp.astype(p, dtype_of(xp, "float64")), axis=-1)
+    past = xp.astype(sums > xp.astype(u, sums.dtype)[..., None], dtype_of(xp, "int32"))
+    return xp.cumulative_sum(past, axis=-1) * past == 1
+
+
+def multinomial_counts(xp: Any, p: Any, u: Any, n: int, dtype: str) -> Any:
+    """Count the outcomes of `n` draws from each row of probabilities.
+
+    Parameters
+    ----------
+    xp : namespace
+        The array library.
+    p : array
+        Probabilities, of shape (..., outcomes). They are not checked: where they add up to less than a uniform, that
+        draw counts nothing.
+    u : array
+        Uniforms, of shape (n * rows,), rows being the product of the leading axes: number ``c * rows + r`` is for
+        draw ``c`` from row ``r``.
+    n : int
+        How many draws.
+    dtype : str
+        The dtype of the counts.
+
+    Returns
+    -------
+    array
+        Of the shape of `p`.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> xp = get_namespace("numpy")
+    >>> p, u = xp.asarray([[0.98, 0.01, 0.01], [0.01, 0.49, 0.5]]), xp.asarray([0.3, 0.8, 0.2, 0.4])
+    >>> multinomial_counts(xp, p, u, 2, "int64").tolist()
+    [[2, 0, 0], [0, 1, 1]]
+    """
+    out = dtype_of(xp, dtype)
+    draws = xp.reshape(u, (n, *p.shape[:-1]))
+    counts = xp.zeros_like(p, dtype=out)
+    for draw in range(n):
+        counts = counts + xp.astype(_crossed(xp, p, draws[draw, ...]), out)
+    return counts
+
+
+def without_replacement(xp: Any, p: Any, u: Any, size: int, dtype: str) -> Any:
+    """Choose `size` different outcomes from each row of probabilities.
+
+    Parameters
+    ----------
+    xp : namespace
+        The array library.
+    p : array
+        Probabilities, of shape (..., outcomes). They are not checked; where no running sum exceeds a uniform, as
+        rounding may have it, the last outcome that is left is chosen.
+    u : array
+        Uniforms, of shape (size * rows,), as in `multinomial_counts`.
+    size : int
+        How many to choose.
+    dtype : str
+        The dtype of the answer.
+
+    Returns
+    -------
+    array
+        Which outcomes, in the order of choosing; of shape (..., size).
+
+    Notes
+    -----
+    The probability of a chosen outcome becomes 0, and the row is divided by its sum in its own dtype.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> xp = get_namespace("numpy")
+    >>> p, u = xp.asarray([[0.5, 0.25, 0.25]]), xp.asarray([0.1, 0.6])
+    >>> without_replacement(xp, p, u, 2, "int64").tolist()
+    [[0, 2]]
+    """
+    outcomes = p.shape[-1]
+    if size > outcomes:
+        raise ValueError(f"size must be at most {outcomes}, the number of outcomes, got {size}")
+    index = dtype_of(xp, "int64")
+    places = xp.arange(outcomes, dtype=index)
+    draws = xp.reshape(u, (size, *p.shape[:-1]))
+    chosen = []
+    for draw in range(size):
+        crossed = xp.where(_crossed(xp, p, draws[draw, ...]), places, -1)
+        left = xp.where(p > 0, places, 0)
+        choice = xp.max(crossed, axis=-1)
+        choice = xp.where(choice < 0, xp.max(left, axis=-1), choice)
+        chosen.append(xp.astype(choice, dtype_of(xp, dtype)))
+        p = xp.where(places == choice[..., None], xp.zeros_like(p), p)
+        p = p / xp.sum(p, axis=-1, keepdims=True)
+    return xp.stack(chosen, axis=-1)

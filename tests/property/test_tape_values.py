@@ -1,0 +1,73 @@
+"""Every function of the tape's namespace gives NumPy's values, on every library, and declares what it gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.tape import Length, Tensor, Variable, evaluate, function, placeholder
+from nbm_xp.tape import namespace as tape
+from tests.gradcheck import flat_list
+from tests.libraries import Library, libraries
+from tests.tables import CASES, Case
+
+NUMPY = Library("numpy", "numpy")
+
+
+def expected(case: Case) -> list[Any]:
+    with np.errstate(all="ignore"):
+        return flat_list((case.reference or case.call)(NUMPY.xp, *case.arrays))
+
+
+def check(case: Case, actual: list[Any], library: Library) -> None:
+    wanted = expected(case)
+    assert len(actual) == len(wanted)
+    for got, want in zip(map(library.numpy, actual), wanted, strict=True):
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=case.rtol, atol=case.rtol, strict=True)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_value_from_variables(case: Case, library: Library) -> None:
+    results = flat_list(case.call(tape, *(Variable(library.array(a)) for a in case.arrays)))
+    declared = [(result.shape, str(result.dtype)) for result in results]
+    assert declared == [(want.shape, str(want.dtype)) for want in expected(case)]
+    check(case, evaluate(results), library)
+
+
+SOME = libraries("numpy", "array_api_strict", "dask-ragged", "torch", "jax", "cupy", without=("numpy-readonly",))
+
+
+@pytest.mark.parametrize("library", SOME, indirect=True)
+@pytest.mark.parametrize("case", [case for case in CASES if case.unknown], ids=str)
+def test_declared_shape_and_dtype_with_unknown_lengths(case: Case, library: Library) -> None:
+    inputs = [placeholder(ndim=a.ndim, dtype=str(a.dtype)) for a in case.arrays]
+    results = flat_list(case.call(tape, *inputs))
+    lengths = [length for result in results for length in result.shape]
+    unknown = [length for length in lengths if isinstance(length, Length)]
+    run = function(inputs, [*results, *unknown])
+    actual = run(*(library.array(a) for a in case.arrays))
+    check(case, actual[: len(results)], library)
+    found = iter(actual[len(results) :])
+    told = [next(found) if isinstance(length, Length) else length for length in lengths]
+    assert told == [length for want in expected(case) for length in want.shape]
+    assert [result.dtype for result in results] == [str(want.dtype) for want in expected(case)]
+
+
+def test_every_public_function_has_a_case() -> None:
+    public = {name for name in dir(tape) if callable(getattr(tape, name)) and not name.startswith("_")}
+    public |= {f"linalg.{name}" for name in tape.linalg.__all__}
+    kinds = {name for name in public if isinstance(getattr(tape, name, None), (str, type))}
+    elsewhere = {
+        "can_cast", "finfo", "iinfo", "isdtype", "result_type",  # of dtypes: tests/unit/test_tape_dtypes.py
+        "from_dlpack", "dtype_name", "promote_types", "floatx", "as_dtype", "host_namespace",
+    }  # fmt: skip
+    missing = public - kinds - elsewhere - {case.function for case in CASES}
+    assert not missing
+
+
+def test_results_are_tensors() -> None:
+    x = Variable(np.ones((2, 3)))
+    assert isinstance(tape.exp(x), Tensor)
