@@ -15,7 +15,7 @@ G. E. Hinton, "A practical guide to training restricted Boltzmann machines", UTM
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from nbm_xp import natural_bm as B
 
@@ -25,6 +25,7 @@ __all__ = [
     "free_energy",
     "gibbs_step",
     "hidden_input",
+    "shape_of",
     "softplus",
     "visible_input",
 ]
@@ -36,6 +37,11 @@ class Parameters(NamedTuple):
     weights: Any
     hidden: Any
     visible: Any
+
+
+def shape_of(variable: Any) -> tuple[int, ...]:
+    """The lengths of a Variable, which has no unknown ones."""
+    return cast("tuple[int, ...]", B.get_variable_shape(variable))
 
 
 def softplus(x: Any) -> Any:
@@ -84,7 +90,7 @@ def gibbs_step(parameters: Parameters, visible: Any, rows: int, rng: Any) -> tup
     log_odds : Tensor
         The log-odds that they were drawn with.
     """
-    n_hidden, n_visible = B.get_variable_shape(parameters.weights)
+    n_hidden, n_visible = shape_of(parameters.weights)
     hidden = draw(hidden_input(parameters, visible), (rows, n_hidden), rng)
     log_odds = visible_input(parameters, hidden)
     return draw(log_odds, (rows, n_visible), rng), log_odds

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from nbm_xp import natural_bm as B
@@ -20,7 +21,7 @@ from nbm_xp.namespace import (
 
 from . import partition, sampling
 from .energy import free_energy, hidden_input
-from .model import Model
+from .model import Model, variable
 from .partition import AISEstimate
 from .randomness import entropy_of, stream
 from .rows import checked_rows, known_length, positive_int
@@ -175,10 +176,12 @@ class Machine(Model):
             start = self._rows(start, "start")
             if start.shape[0] != rows:
                 raise ValueError(f"start must have a row for each of {rows} chains, got {start.shape[0]} rows")
-        key = ("chain", rows, steps) if random_state is None else None
-        rng = self._rng if random_state is None else stream(entropy_of(random_state))
-        build = lambda: sampling.compile_chain(self._parameters, rows, steps, rng)  # noqa: E731
-        states, odds = (build() if key is None else self._function(key, build))(start)
+        if random_state is None:
+            build = partial(sampling.compile_chain, self._parameters, rows, steps, self._rng)
+            chain = self._function(("chain", rows, steps), build)
+        else:
+            chain = sampling.compile_chain(self._parameters, rows, steps, stream(entropy_of(random_state)))
+        states, odds = chain(start)
         return odds if probabilities else states
 
     def log_partition(self) -> float:
@@ -251,7 +254,7 @@ class Machine(Model):
         rows = positive_int(n_runs, "n_runs")
         ladder = _ladder(n_temperatures, betas)
         rate = to_numpy(self.base_rate_)
-        base = B.variable(B.log(rate) - B.log(1 - rate))
+        base = variable(B.log(rate) - B.log(1 - rate))
         rng = self._rng if random_state is None else stream(entropy_of(random_state))
         anneal = partition.compile_ais(self._parameters, base, ladder, rows, rng)
         log_weights = to_numpy(anneal(self._base_rows(rows, library, chunks)))

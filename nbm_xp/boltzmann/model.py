@@ -12,14 +12,14 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Self
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, library_name, to_numpy
+from nbm_xp.namespace import array_namespace, asarray, dtype_name, get_namespace, host_namespace, library_name, to_numpy
 from nbm_xp.namespace.files import load_arrays, save_arrays
 
 from .energy import Parameters
 from .estimator import Estimator, NotFittedError
 from .randomness import entropy_of, stream
 
-__all__ = ["Model"]
+__all__ = ["Model", "variable"]
 
 _FORMAT = "nbm_xp.RBM 1"
 _ARRAYS = ("components", "intercept_hidden", "intercept_visible", "base_rate")
@@ -89,13 +89,13 @@ class Model(Estimator):
 
     def _install(self, arrays: Mapping[str, Any], entropy: int, *, n_iter: int = 0, n_samples: int = 0) -> None:
         """Begin, or go on, with these arrays, all of one library and dtype."""
-        self._parameters = Parameters(*(B.variable(arrays[name], name=name) for name in _ARRAYS[:3]))
+        self._parameters = Parameters(*(variable(arrays[name], name) for name in _ARRAYS[:3]))
         self.base_rate_ = arrays["base_rate"]
         chains, *velocities = (arrays.get(name) for name in _OPTIONAL)
-        self._chains = None if chains is None else B.variable(chains, name="h_samples")
+        self._chains = None if chains is None else variable(chains, "h_samples")
         moving = velocities[0] is not None
-        self._velocities = Parameters(*(B.variable(value) for value in velocities)) if moving else None
-        self._rate = B.variable(asarray(0.0, array_namespace(arrays["components"]), arrays["components"].dtype))
+        self._velocities = Parameters(*map(variable, velocities)) if moving else None
+        self._rate = variable(asarray(0.0, array_namespace(arrays["components"]), arrays["components"].dtype))
         self._entropy = entropy
         self._rng = stream(entropy)
         self._compiled = {}
@@ -257,6 +257,11 @@ class Model(Estimator):
         except (KeyError, TypeError, json.JSONDecodeError) as error:
             raise ValueError(f"{path} holds no restricted Boltzmann machine of nbm_xp") from error
         return model
+
+
+def variable(value: Any, name: str | None = None) -> Any:
+    """A Variable with the dtype of its array, where natural_bm would make it ``floatx``."""
+    return B.variable(value, dtype=dtype_name(value), name=name)
 
 
 def _is_plain(value: Any) -> bool:

@@ -23,7 +23,7 @@ from typing import Any
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import asarray, host_namespace
 
-from .energy import Parameters, draw, hidden_input, softplus
+from .energy import Parameters, draw, hidden_input, shape_of, softplus
 
 __all__ = ["LARGEST_LAYER", "AISEstimate", "base_log_partition", "compile_ais", "estimate", "exact_log_partition"]
 
@@ -40,7 +40,7 @@ def exact_log_partition(parameters: Parameters) -> float:
         If both layers have more than 20 units.
     """
     weights, hidden, visible = (B.cast(parameter, "float64") for parameter in parameters)
-    n_hidden, n_visible = B.get_variable_shape(parameters.weights)
+    n_hidden, n_visible = shape_of(parameters.weights)
     if min(n_hidden, n_visible) > LARGEST_LAYER:
         raise ValueError(
             f"the exact partition function is for models with at most {LARGEST_LAYER} hidden or visible units, this "
@@ -75,7 +75,7 @@ def _binary(count: int) -> list[tuple[float, ...]]:
 
 def _constant(value: Any, dtype: str) -> Any:
     """Numbers for a graph; host memory goes along to whatever library the parameters are of."""
-    return B.variable(asarray(value, host_namespace(), dtype))
+    return B.variable(asarray(value, host_namespace(), dtype), dtype=dtype)
 
 
 def base_log_partition(base: Any, n_hidden: int) -> float:
@@ -102,7 +102,7 @@ def compile_ais(parameters: Parameters, base: Any, betas: Sequence[float], rows:
         Called with an array of any values, of shape (rows, visible units): the chains are of its library, and on Dask
         of its chunks. It returns the logarithms of the chains' weights.
     """
-    n_hidden, n_visible = B.get_variable_shape(parameters.weights)
+    n_hidden, n_visible = shape_of(parameters.weights)
     dtype = B.dtype(parameters.weights)
     like = B.placeholder(shape=(rows, n_visible), dtype=dtype, name="like")
     visible = draw(B.zeros_like(like) + base, (rows, n_visible), rng)

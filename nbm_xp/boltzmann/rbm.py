@@ -17,6 +17,7 @@ from nbm_xp.namespace import array_namespace, asarray, dtype_name, floatx, to_nu
 
 from .energy import Parameters
 from .machine import Machine
+from .model import variable
 from .randomness import entropy_of, stream
 from .rows import checked_rows, in_memory, minibatches, positive_int
 from .training import Learner, compile_step
@@ -240,15 +241,16 @@ class RBM(Machine):
         return self.learning_rate * (1.0 - done / self.n_iter if self.schedule == "linear" else 1.0)
 
     def _step(self, rows: int) -> Any:
-        """The compiled step for minibatches of so many rows."""
-        key = ("step", rows, self.persistent, self.n_gibbs, self.momentum, self.weight_decay)
-        return self._function(key, lambda: self._compile_step(rows))
+        """The compiled step for minibatches of so many rows; where the chains go on by themselves, of any number."""
+        number = None if self.persistent else rows
+        key = ("step", number, self.persistent, self.n_gibbs, self.momentum, self.weight_decay)
+        return self._function(key, lambda: self._compile_step(number))
 
-    def _compile_step(self, rows: int) -> Any:
+    def _compile_step(self, rows: int | None) -> Any:
         if self.persistent and self._chains is None:
-            self._chains = B.variable(self._zeros(self.batch_size, self._parameters.weights.shape[0]), name="h_samples")
+            self._chains = variable(self._zeros(self.batch_size, self._parameters.weights.shape[0]), "h_samples")
         if self.momentum and self._velocities is None:
-            self._velocities = Parameters(*(B.variable(self._zeros(*p.shape)) for p in self._parameters))
+            self._velocities = Parameters(*(variable(self._zeros(*p.shape)) for p in self._parameters))
         learner = Learner(
             parameters=self._parameters,
             velocities=self._velocities if self.momentum else None,
@@ -282,13 +284,10 @@ class RBM(Machine):
         """Refuse, before any work, what learning could not go on with."""
         for name, least in (("n_components", 1), ("batch_size", 1), ("n_iter", 0), ("n_gibbs", 1)):
             positive_int(getattr(self, name), name, least)
-        for name, holds, what in (
-            ("learning_rate", lambda value: 0.0 < value < math.inf, "be positive"),
-            ("momentum", lambda value: 0.0 <= value < 1.0, "lie in [0, 1)"),
-            ("weight_decay", lambda value: 0.0 <= value < math.inf, "not be negative"),
-        ):
+        for name, low, high in (("learning_rate", 1e-300, math.inf), ("momentum", 0, 1), ("weight_decay", 0, math.inf)):
             value = getattr(self, name)
-            if isinstance(value, bool) or not hasattr(value, "__float__") or not holds(value):
-                raise ValueError(f"{name} must be a number and {what}, got {value!r}")
+            if isinstance(value, bool) or not hasattr(value, "__float__") or not low <= value < high:
+                above = "above 0" if low else "at least 0"
+                raise ValueError(f"{name} must be a number, {above} and below {high}, got {value!r}")
         if self.schedule not in ("constant", "linear"):
             raise ValueError(f"schedule must be 'constant' or 'linear', got {self.schedule!r}")

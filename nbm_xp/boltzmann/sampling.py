@@ -11,7 +11,7 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 
-from .energy import Parameters, free_energy, gibbs_step, softplus
+from .energy import Parameters, free_energy, gibbs_step, shape_of, softplus
 
 __all__ = ["compile_chain", "compile_gibbs", "placeholder", "pseudo_likelihood"]
 
@@ -43,7 +43,7 @@ def compile_chain(parameters: Parameters, rows: int, n_steps: int, rng: Any) -> 
 
 def pseudo_likelihood(parameters: Parameters, visible: Any, rows: int, rng: Any) -> Any:
     """The number of units times the log-probability of each row against the row with one unit, drawn, flipped."""
-    n_visible = B.get_variable_shape(parameters.weights)[1]
+    n_visible = shape_of(parameters.weights)[1]
     unit = B.cast(B.random_uniform((rows,), dtype="float32", rng=rng) * n_visible, "int32")
     flip = B.cast(B.one_hot(unit, n_visible), B.dtype(visible))
     gain = free_energy(parameters, visible + flip * (1 - 2 * visible)) - free_energy(parameters, visible)
@@ -52,5 +52,5 @@ def pseudo_likelihood(parameters: Parameters, visible: Any, rows: int, rng: Any)
 
 def placeholder(parameters: Parameters, rows: int | None, name: str = "visible") -> Any:
     """An input of visible states: so many rows, or any number."""
-    n_visible = B.get_variable_shape(parameters.weights)[1]
+    n_visible = shape_of(parameters.weights)[1]
     return B.placeholder(shape=(rows, n_visible), dtype=B.dtype(parameters.weights), name=name)

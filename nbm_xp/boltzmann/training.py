@@ -19,7 +19,7 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 
-from .energy import Parameters, draw, free_energy, gibbs_step, hidden_input, visible_input
+from .energy import Parameters, draw, free_energy, gibbs_step, hidden_input, shape_of, visible_input
 
 __all__ = ["Learner", "compile_step"]
 
@@ -53,10 +53,14 @@ class Learner:
     rng: Any
 
 
-def compile_step(learner: Learner, rows: int) -> Any:
-    """Compile one step on a minibatch of so many rows: called with the rows, it changes the learner's Variables."""
+def compile_step(learner: Learner, rows: int | None) -> Any:
+    """Compile one step on a minibatch: called with the rows, it changes the learner's Variables.
+
+    How many rows there are must be said for contrastive divergence, whose chains start at them; with persistent chains
+    one compiled step serves any number.
+    """
     parameters = learner.parameters
-    n_visible = B.get_variable_shape(parameters.weights)[1]
+    n_visible = shape_of(parameters.weights)[1]
     data = B.placeholder(shape=(rows, n_visible), dtype=B.dtype(parameters.weights), name="data")
     fantasy, updates = _fantasy(learner, data, rows)
     loss = B.mean(free_energy(parameters, data)) - B.mean(free_energy(parameters, fantasy))
@@ -64,14 +68,16 @@ def compile_step(learner: Learner, rows: int) -> Any:
     return B.function([data], [], updates=updates, name="contrastive_divergence")
 
 
-def _fantasy(learner: Learner, data: Any, rows: int) -> tuple[Any, list[tuple[Any, Any]]]:
+def _fantasy(learner: Learner, data: Any, rows: int | None) -> tuple[Any, list[tuple[Any, Any]]]:
     """Visible states that the model makes up, held fixed for the gradient, and what remembers the chain."""
     parameters, rng = learner.parameters, learner.rng
-    n_hidden, n_visible = B.get_variable_shape(parameters.weights)
-    if learner.chains is None:
+    n_hidden, n_visible = shape_of(parameters.weights)
+    if learner.chains is not None:
+        hidden, length = learner.chains, shape_of(learner.chains)[0]
+    elif rows is not None:
         hidden, length = draw(hidden_input(parameters, data), (rows, n_hidden), rng), rows
     else:
-        hidden, length = learner.chains, B.get_variable_shape(learner.chains)[0]
+        raise ValueError("contrastive divergence needs to know the number of rows")
     visible = draw(visible_input(parameters, hidden), (length, n_visible), rng)
     updates: list[tuple[Any, Any]] = []
     if learner.n_gibbs > 1:

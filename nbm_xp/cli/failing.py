@@ -9,13 +9,13 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-__all__ = ["BadInput", "Group"]
+__all__ = ["InputError", "Group"]
 
 # typer's own errors (a missing option, a value that is no number) have one base class, whichever parser it is built on.
 _UsageError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 
 
-class BadInput(Exception):
+class InputError(Exception):
     """Something that the user gave and that cannot be used; the message is the line to show."""
 
 
@@ -34,7 +34,7 @@ class Group(TyperGroup):
         """Run a command, and exit with its code."""
         try:
             code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
-        except BadInput as error:
+        except InputError as error:
             _end(str(error), 2)
         except _UsageError as error:
             _end(error.format_message(), 2)

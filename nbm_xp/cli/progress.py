@@ -44,7 +44,8 @@ def bar(label: str, total: int, rows: int) -> Iterator[Callable[[int, str], None
 
         def advance(done: int, note: str = "") -> None:
             speed = rows * done / max(time.perf_counter() - began, 1e-9)
-            shown = {"note": note} if note else {}
-            progress.update(task, completed=done, rate=f"{speed:,.0f} rows/s", **shown)
+            progress.update(task, completed=done, rate=f"{speed:,.0f} rows/s")
+            if note:
+                progress.update(task, note=note)
 
         yield advance

@@ -14,7 +14,7 @@ import numpy as np
 from nbm_xp.boltzmann import RBM
 from nbm_xp.namespace import asarray, get_namespace, is_lazy
 
-from .failing import BadInput
+from .failing import InputError
 
 __all__ = ["DATA_NAMES", "checked_out", "digits", "library", "on_library", "read_data", "read_model", "saying", "side"]
 
@@ -28,7 +28,7 @@ def saying(what: str | None = None) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, ImportError) as error:
-        raise BadInput(f"{what}: {error}" if what else str(error)) from error
+        raise InputError(f"{what}: {error}" if what else str(error)) from error
 
 
 def library(name: str) -> Any:
@@ -62,7 +62,7 @@ def read_data(source: str, threshold: float | None = None) -> Any:
 
     Raises
     ------
-    BadInput
+    InputError
         If there is no such file, or what is in it is not that.
     """
     if source in DATA_NAMES:
@@ -73,20 +73,20 @@ def read_data(source: str, threshold: float | None = None) -> Any:
     low, high = rows.min(), rows.max()
     if low < 0 or high > 1:
         hint = "" if threshold is not None else "; --threshold makes them 0 and 1"
-        raise BadInput(f"{source}: values must lie in [0, 1], got {low:g} to {high:g}{hint}")
+        raise InputError(f"{source}: values must lie in [0, 1], got {low:g} to {high:g}{hint}")
     return rows
 
 
 def _numbers(rows: Any, source: str) -> Any:
     """Two axes of finite real numbers, or bad input."""
     if rows.dtype.kind not in "biuf":
-        raise BadInput(f"{source}: expected real numbers, got {rows.dtype}")
+        raise InputError(f"{source}: expected real numbers, got {rows.dtype}")
     if rows.ndim != 2 or 0 in rows.shape:
-        raise BadInput(f"{source}: expected an array of shape (rows, features), got shape {rows.shape}")
+        raise InputError(f"{source}: expected an array of shape (rows, features), got shape {rows.shape}")
     if rows.dtype.kind == "f":
         bad = rows.size - int(np.count_nonzero(np.isfinite(rows)))
         if bad:
-            raise BadInput(f"{source}: values must be finite, got {bad} that are not (nan or infinity)")
+            raise InputError(f"{source}: values must be finite, got {bad} that are not (nan or infinity)")
         return rows if rows.dtype in (np.float32, np.float64) else rows.astype("float32")
     return rows if rows.dtype in (np.uint8, np.bool_) else rows.astype("float32") if rows.max() <= 1 else rows
 
@@ -95,14 +95,14 @@ def _read_array(source: str) -> Any:
     path, key = _path_and_key(source)
     if not path.is_file():
         names = " or ".join(DATA_NAMES)
-        raise BadInput(f"{source}: no such file (--data takes a .npy or .npz file, or the name {names})")
+        raise InputError(f"{source}: no such file (--data takes a .npy or .npz file, or the name {names})")
     try:
         loaded = np.load(path, allow_pickle=False)
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise BadInput(f"{source}: not a .npy or .npz file of numbers") from error
+        raise InputError(f"{source}: not a .npy or .npz file of numbers") from error
     if isinstance(loaded, np.ndarray):
         if key is not None:
-            raise BadInput(f"{source}: a .npy file holds one array and has no key {key!r}")
+            raise InputError(f"{source}: a .npy file holds one array and has no key {key!r}")
         return loaded
     with loaded:
         return _from_npz(loaded, key, source)
@@ -120,17 +120,17 @@ def _from_npz(loaded: Any, key: str | None, source: str) -> Any:
         usual = [name for name in _USUAL_KEYS if name in loaded.files]
         key = loaded.files[0] if len(loaded.files) == 1 else usual[0] if usual else None
     if key is None or key not in loaded.files:
-        raise BadInput(f"{source}: choose one of its arrays with :key; it has {', '.join(loaded.files) or 'none'}")
+        raise InputError(f"{source}: choose one of its arrays with :key; it has {', '.join(loaded.files) or 'none'}")
     try:
         return loaded[key]
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise BadInput(f"{source}: the array {key!r} is damaged or holds no numbers") from error
+        raise InputError(f"{source}: the array {key!r} is damaged or holds no numbers") from error
 
 
 def read_model(path: pathlib.Path, name: str | None = None) -> RBM:
     """A saved model, with its arrays in a library."""
     if not path.is_file():
-        raise BadInput(f"{path}: no such file; `nbm-xp train` makes a model")
+        raise InputError(f"{path}: no such file; `nbm-xp train` makes a model")
     home = None if name is None or is_lazy(library(name)) else name
     with saying():
         return RBM.load(path, library=home)
@@ -144,11 +144,11 @@ def on_library(rows: Any, name: str | None) -> Any:
 def checked_out(path: pathlib.Path, *suffixes: str) -> pathlib.Path:
     """A file to write: with one of these suffixes, in a folder that exists."""
     if suffixes and path.suffix not in suffixes:
-        raise BadInput(f"--out must end in {' or '.join(suffixes)}, got {path}")
+        raise InputError(f"--out must end in {' or '.join(suffixes)}, got {path}")
     if not path.parent.is_dir():
-        raise BadInput(f"--out: there is no folder {path.parent}")
+        raise InputError(f"--out: there is no folder {path.parent}")
     if path.is_dir():
-        raise BadInput(f"--out: {path} is a folder")
+        raise InputError(f"--out: {path} is a folder")
     return path
 
 

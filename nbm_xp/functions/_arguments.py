@@ -36,9 +36,9 @@ Axis: TypeAlias = "int | Sequence[int] | None"
 
 Shape: TypeAlias = "int | Sequence[Any] | Array"
 
-_inexact: set[Any] = set()
-_numeric: set[Any] = set()
-_namespaces: dict[type, Any] = {}
+# of each type of array: its namespace, and the dtype objects that need nothing done to them
+_floating: dict[type, tuple[Any, set[Any]]] = {}
+_numeric: dict[type, tuple[Any, set[Any]]] = {}
 _REAL = frozenset((int, float))
 
 
@@ -55,9 +55,10 @@ def is_truth(x: object) -> bool:
 def of_floats(x: Array) -> Any:
     """The namespace of an array that is floating point already, else None: then `floats` makes it so."""
     try:
-        return _namespaces[type(x)] if x.dtype in _inexact else None
-    except (AttributeError, KeyError):
+        xp, dtypes = _floating[type(x)]
+    except KeyError:
         return None
+    return xp if x.dtype in dtypes else None
 
 
 def floats(x: Array) -> tuple[Any, Array]:
@@ -67,17 +68,18 @@ def floats(x: Array) -> tuple[Any, Array]:
     arrays of ``floatx``.
     """
     x = to_floating(x if is_value(x) else as_array(x, floatx()))
-    xp = _namespaces[type(x)] = array_namespace(x)
-    _inexact.add(x.dtype)
+    xp = array_namespace(x)
+    _floating.setdefault(type(x), (xp, set()))[1].add(x.dtype)
     return xp, x
 
 
 def of_numbers(x: Array) -> Any:
     """The namespace of an array of numbers, else None: then `numbers` makes it so."""
     try:
-        return _namespaces[type(x)] if x.dtype in _numeric else None
-    except (AttributeError, KeyError):
+        xp, dtypes = _numeric[type(x)]
+    except KeyError:
         return None
+    return xp if x.dtype in dtypes else None
 
 
 def numbers(x: Array) -> tuple[Any, Array]:
@@ -86,23 +88,21 @@ def numbers(x: Array) -> tuple[Any, Array]:
     Python numbers and lists become arrays.
     """
     x = x if is_value(x) else as_array(x)
-    xp = _namespaces[type(x)] = array_namespace(x)
+    xp = array_namespace(x)
     if is_bool(x):
         x = xp.astype(x, xp.int64)
-    _numeric.add(x.dtype)
+    _numeric.setdefault(type(x), (xp, set()))[1].add(x.dtype)
     return xp, x
 
 
 def pair(x: Array, y: Array) -> tuple[Any, Array, Array]:
     """Two arguments in one dtype, after their namespace; at least one is an array, the other may stay a number."""
-    try:
-        if type(y) in _REAL:
-            if x.dtype in _inexact:
-                return _namespaces[type(x)], x, y
-        elif type(x) is type(y) and x.dtype is y.dtype:
-            return _namespaces[type(x)], x, y
-    except (AttributeError, KeyError):
-        pass
+    if type(y) in _REAL:
+        xp = of_floats(x)
+        if xp is not None:
+            return xp, x, y
+    elif type(x) is type(y) and type(x) in _numeric and x.dtype is y.dtype:
+        return _numeric[type(x)][0], x, y
     if isinstance(x, (list, tuple, Length)) or not (is_value(x) or is_value(y)):
         x = as_array(x)
     if isinstance(y, (list, tuple, Length)):

@@ -52,9 +52,10 @@ def max(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "sh
     """
     xp = of_numbers(x)
     if xp is None:
-        if is_truth(x):
-            return any(x, axis, keepdims)
+        truth = is_truth(x)
         xp, x = numbers(x)
+        if truth:
+            return xp.astype(xp.max(x, axis=axes(axis), keepdims=keepdims), xp.bool)
     if xp is recorded and ties == "whole":
         return _max_whole(x, axis=axes(axis), keepdims=keepdims)
     if axis.__class__ is list:
@@ -91,9 +92,10 @@ def min(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "sh
     """
     xp = of_numbers(x)
     if xp is None:
-        if is_truth(x):
-            return all(x, axis, keepdims)
+        truth = is_truth(x)
         xp, x = numbers(x)
+        if truth:
+            return xp.astype(xp.min(x, axis=axes(axis), keepdims=keepdims), xp.bool)
     if xp is recorded and ties == "whole":
         return _min_whole(x, axis=axes(axis), keepdims=keepdims)
     if axis.__class__ is list:

@@ -132,7 +132,8 @@ def _softmax_of_sum(g: Array, out: Array, x: Array, *, axis: Axis, keepdims: boo
     out, g = spread(out, x, axis, keepdims), spread(g, x, axis, keepdims)
     same = x == out  # both may be infinite, and then have no difference
     weights = xp.exp(xp.where(same, 0.0, x - xp.where(same, 0.0, out)))
-    return weights * (g / xp.sum(weights, axis=axis, keepdims=True))
+    total = xp.sum(weights, axis=axis, keepdims=True)
+    return weights * (g / xp.where(total > 0, total, 1.0))
 
 
 def _logsumexp_of(x: Array, *, axis: Axis, keepdims: bool) -> Array:

@@ -118,10 +118,12 @@ def mean(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
 
 def _average(xp: Any, x: Array, axis: Any, keepdims: bool) -> Array:
     """The mean as a quotient: half the time of the libraries' own on few elements, the same digits."""
+    if dtype_name(x) == "float16":  # whose sums overflow at 65504
+        return xp.astype(_average(xp, xp.astype(x, xp.float32), axis, keepdims), x.dtype)
     total = xp.sum(x) if axis is None and not keepdims else xp.sum(x, axis=axis, keepdims=keepdims)
     lengths = x.shape if axis is None else [x.shape[a] for a in (axis if axis.__class__ is tuple else (axis,))]
     count = math.prod(lengths)
-    if count != count or dtype_name(x) == "float16":  # unknown; or a sum that may overflow
+    if count != count:  # unknown
         return xp.mean(x, axis=axis, keepdims=keepdims)
     return total / count if count else total + math.nan
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nbm_xp import tape
-from nbm_xp.namespace import array_namespace, dtype_name
+from nbm_xp.namespace import dtype_name
 
 from ._arguments import Array, as_array, is_value
 
@@ -148,8 +148,8 @@ def get_variable_shape(x: Array) -> tuple[int | None, ...]:
     return tuple(length if isinstance(length, int) else None for length in x.shape)
 
 
-def shape(x: Array) -> Array:
-    """The shape as a vector.
+def shape(x: Array) -> Any:
+    """The shape, to be used as one.
 
     Parameters
     ----------
@@ -158,19 +158,19 @@ def shape(x: Array) -> Array:
 
     Returns
     -------
-    array of int64
-        Recorded for a Tensor, and then it follows what the Tensor becomes. `reshape` and its like take it.
+    tuple of int, or Tensor
+        Of an array, its lengths. Of a Tensor, an int64 vector, which follows what the Tensor becomes; `reshape` and
+        its like take it.
 
     Examples
     --------
     >>> import numpy as np
     >>> shape(np.ones((2, 3)))
-    array([2, 3])
+    (2, 3)
     """
-    x = x if is_value(x) else as_array(x)
-    xp = array_namespace(x)
-    if xp is not tape.namespace:
-        return xp.asarray(tuple(x.shape), dtype=xp.int64)
+    if not tape.is_tensor(x):
+        return tuple(x.shape if is_value(x) else as_array(x).shape)
+    xp = tape.namespace
     lengths = [xp.asarray(length, dtype=xp.int64) for length in x.node.shape]
     return xp.stack(lengths) if lengths else xp.zeros((0,), dtype=xp.int64)
 

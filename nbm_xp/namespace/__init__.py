@@ -22,8 +22,15 @@ from .config import (
     set_intx,
     use_backend,
 )
-from .convert import asarray, concrete_int, convert, device_of, to_numpy
-from .dispatch import array_namespace, default_namespace, is_array, library_name, register_array_type
+from .conversion import asarray, compute, concrete_int, convert, device_of, to_numpy
+from .dispatch import (
+    array_namespace,
+    default_namespace,
+    device_argument,
+    is_array,
+    library_name,
+    register_array_type,
+)
 from .dtypes import (
     DTYPE_NAMES,
     dtype_name,
@@ -49,10 +56,12 @@ __all__ = [
     "array_namespace",
     "asarray",
     "backend",
+    "compute",
     "concrete_int",
     "configuration",
     "convert",
     "default_namespace",
+    "device_argument",
     "device_of",
     "dtype_name",
     "dtype_of",

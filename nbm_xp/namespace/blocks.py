@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import convert, dispatch, dtypes, libraries
+from . import conversion, dispatch, dtypes, libraries
 
 __all__ = ["from_blocks"]
 
@@ -74,4 +74,4 @@ def from_blocks(
     if tuple(block.shape) != lengths:
         raise ValueError(f"the function gave a block of shape {tuple(block.shape)} for {lengths}")
     here = dispatch.library_name(block) == dispatch.library_name(xp)
-    return convert.asarray(block, xp) if here else convert.convert(block, xp)
+    return conversion.asarray(block, xp) if here else conversion.convert(block, xp)

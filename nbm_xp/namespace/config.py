@@ -12,7 +12,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -50,25 +50,20 @@ def _one_of(name: str, choices: tuple[str, ...]) -> Callable[[object], str]:
     return check
 
 
-def _positive(value: object) -> float:
-    number = float("nan")
-    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
-        with suppress(ValueError):
-            number = float(value)
-    elif hasattr(value, "__float__"):
-        number = float(value)
-    if not 0 < number < float("inf"):
-        raise ValueError(f"epsilon must be a positive number; got {value!r}")
-    return number
+def _not_negative(value: object) -> object:
+    number = float(value) if hasattr(value, "__float__") and not isinstance(value, bool) else float("nan")
+    if not 0 <= number < float("inf"):
+        raise ValueError(f"epsilon must be a finite number that is not negative; got {value!r}")
+    return value
 
 
-# name: (check, built-in default)
-_SETTINGS: dict[str, tuple[Callable[[object], Any], Any]] = {
-    "backend": (libraries.canonical_library, "numpy"),
-    "floatx": (_one_of("floatx", _FLOATS), "float32"),
-    "intx": (_one_of("intx", _INTEGERS), "int32"),
-    "epsilon": (_positive, 2.0**-23),
-    "image_data_format": (_one_of("image_data_format", _LAYOUTS), "channels_last"),
+# name: (check, built-in default, what reads it from the environment's text)
+_SETTINGS: dict[str, tuple[Callable[[object], Any], Any, Callable[[str], Any]]] = {
+    "backend": (libraries.canonical_library, "numpy", str),
+    "floatx": (_one_of("floatx", _FLOATS), "float32", str),
+    "intx": (_one_of("intx", _INTEGERS), "int32", str),
+    "epsilon": (_not_negative, 2.0**-23, float),
+    "image_data_format": (_one_of("image_data_format", _LAYOUTS), "channels_last", str),
 }
 
 _values: dict[str, Any] = {}
@@ -103,16 +98,17 @@ def _read_file() -> tuple[Mapping[str, object], str]:
 
 def _load(name: str) -> Any:
     """Find the value of a setting that no setter has set, and keep it with its source."""
-    check, default = _SETTINGS[name]
+    check, default, read = _SETTINGS[name]
     variable = f"NBM_XP_{name.upper()}"
     text = os.environ.get(variable)
+    content: Mapping[str, object] = {}
     if text is not None:
-        value, source = text, f"environment variable {variable}"
+        source = f"environment variable {variable}"
     else:
         content, path = _read_file()
-        value, source = (content[name], path) if name in content else (default, "default")
+        source = path if name in content else "default"
     try:
-        checked = check(value)
+        checked = check(content.get(name, default) if text is None else read(text))
     except ValueError as error:
         raise ValueError(f"{source}: {error}") from None
     with _lock:
@@ -222,12 +218,12 @@ def set_epsilon(e: float) -> None:
     Parameters
     ----------
     e : float
-        A positive number.
+        A number that is not negative. It is kept as it is: `epsilon` gives it back.
 
     Raises
     ------
     ValueError
-        If it is no positive number.
+        If it is no number, negative or not finite.
 
     Examples
     --------
@@ -394,6 +390,7 @@ def save_configuration(path: str | os.PathLike[str] | None = None) -> Path:
     if target is None:
         raise OSError("no home directory was found: give a path")
     content = {name: value for name, (value, _) in configuration().items()}
+    content["epsilon"] = float(content["epsilon"])
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f"{target.name}.{os.getpid()}.part")
     partial.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

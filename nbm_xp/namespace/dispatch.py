@@ -200,5 +200,14 @@ def library_name(x: Any) -> str:
 
 
 def device_argument(x: Any) -> Any:
-    """What to hand to a creation function as ``device``, so that it creates where `x` lies; None where that is moot."""
+    """What to hand to a creation function as ``device``, so that it creates where `x` lies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.ones(3)
+    >>> xp = array_namespace(x)
+    >>> xp.zeros(2, device=device_argument(x))
+    array([0., 0.])
+    """
     return x.device if library_of(x) in ("torch", "array_api_strict", "cupy") else None

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .convert import to_numpy
+from .conversion import to_numpy
 
 __all__ = ["load_arrays", "replacing", "save_arrays"]
 

@@ -11,7 +11,7 @@ import operator
 from types import EllipsisType
 from typing import Any, TypeAlias
 
-from . import convert, dispatch, dtypes, libraries
+from . import conversion, dispatch, dtypes, libraries
 from .kernels import kernel, register_kernel
 
 __all__ = ["add_along", "scatter_add", "take_along_axis"]
@@ -189,7 +189,7 @@ def _to_library(xp: Any, x: Any, index: Any) -> Any:
     wide = dtypes.dtype_of(xp, "int64")
     if dispatch.array_namespace(index) is xp:
         return xp.astype(index, wide, copy=False)
-    return xp.asarray(convert.to_numpy(index, copy=True), dtype=wide, device=dispatch.device_argument(x))
+    return xp.asarray(conversion.to_numpy(index, copy=True), dtype=wide, device=dispatch.device_argument(x))
 
 
 def _values_first(

@@ -146,6 +146,7 @@ class Uniforms:
     trial: int = 0
 
     def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], *states: Any) -> Any:
+        """Make the block of some shape that begins at some place."""
         source = self.source if self.source is not None else states[0]
         runs = block_runs(self.shape, offset, shape)
         return get_namespace(self.library).reshape(self.flat(source, *runs), shape)
@@ -224,5 +225,6 @@ def lazily(xp: Any, task: Uniforms, chunks: Any, states: Any = None) -> Any:
     blocks = get_namespace(task.library)
     meta = blocks.zeros((0,) * len(task.shape), dtype=dtype_of(blocks, task.dtype))
     args = () if states is None else (asarray(states, xp),)
+    chunks = "auto" if chunks is None else chunks
     name = type(task).__name__.lower()
-    return from_blocks(xp, task, task.shape, task.dtype, "auto" if chunks is None else chunks, args=args, name=name, meta=meta)
+    return from_blocks(xp, task, task.shape, task.dtype, chunks, args=args, name=name, meta=meta)

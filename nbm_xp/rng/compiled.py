@@ -314,7 +314,7 @@ def bernoulli(states: Any, p: Any, sample: str, dtype: str) -> tuple[Any, Any] |
     numbers = _numbers(states, p.size)
     after = np.empty_like(numbers)
     out = np.empty(p.shape, sample)
-    bounds = np.require(p, requirements="CAW").reshape(-1)
+    bounds = np.require(p, requirements=("C", "A", "W")).reshape(-1)
     _bernoulli(numbers, np.asarray([_SCALES[dtype]]), bounds, out.reshape(-1), after)
     return out, _completed(after, states)
 
@@ -338,8 +338,8 @@ def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:
     numpy.ndarray
         The runs one after the other.
     """
-    scale = _SCALES.get(dtype, np.int32(1))
-    out = np.empty(int(lengths.sum()), scale.dtype)
+    scale: Any = _SCALES.get(dtype, np.int32(1))
+    out: Any = np.empty(int(lengths.sum()), scale.dtype)
     table = np.stack(rows, axis=-1).astype(np.uint32)
     _runs(begins, lengths, table, _numbers(states, states.shape[0]), scale, out)
     return _FLOAT16[out & 0x7FFF].view(np.float16) if dtype == "float16" else out
@@ -352,7 +352,7 @@ def _numbers(states: Any, count: int) -> Any:
     written in turn, and no copy is made here unless states come from elsewhere. Read-only arrays are copied because
     numba takes them for another type and would compile anew.
     """
-    return np.require(states[:count].T, np.int32, "CAW").view(np.uint32)
+    return np.require(states[:count].T, np.int32, ("C", "A", "W")).view(np.uint32)
 
 
 def _completed(after: Any, states: Any) -> Any:

@@ -12,7 +12,6 @@ from typing import Any
 
 from nbm_xp.namespace import (
     array_namespace,
-    dtype_name,
     dtype_of,
     is_array,
     is_lazy,
@@ -22,10 +21,11 @@ from nbm_xp.namespace import (
     register_kernel,
 )
 
-from .blocks import Uniforms, later_states, lazily
+from .blocks import Normals, Uniforms, later_states, lazily
+from .transforms import paired
 from .uniforms import advance, numbers
 
-__all__ = ["after", "bernoulli", "draw"]
+__all__ = ["after", "bernoulli", "binomial", "draw", "less", "normal"]
 
 register_kernel("rng.bernoulli", "numpy", "nbm_xp.rng.compiled:bernoulli", requires="numba")
 
@@ -49,7 +49,7 @@ def after(states: Any, n: int) -> Any:
     --------
     >>> import numpy as np
     >>> after(np.ones((2, 6), dtype=np.int32), 3)[:, 0].tolist()
-    [28311808, 4194433]
+    [4194433, 4194433]
     """
     xp = array_namespace(states)
     return later_states(xp, states, n) if is_lazy(xp) else advance(states, n)
@@ -84,9 +84,9 @@ def draw(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = No
     >>> from nbm_xp.rng import substreams
     >>> u, states = draw(get_namespace("numpy"), substreams((234,) * 6, 2), (3,), "float64")
     >>> u.round(3).tolist()
-    [0.45, 0.612, 0.79]
+    [0.45, 0.306, 0.448]
     >>> draw(get_namespace("numpy"), states, (1,), "float64")[0].round(3).tolist()
-    [0.826]
+    [0.72]
     """
     shape = tuple(size)
     n = math.prod(shape)
@@ -99,6 +99,50 @@ def draw(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = No
     else:
         u, new = numbers(xp, states, n, dtype), after(states, n)
     return xp.reshape(u, shape), new
+
+
+def normal(
+    xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = None
+) -> tuple[Any, Any]:
+    """Draw standard normal numbers, by the method of Box and Muller.
+
+    Parameters
+    ----------
+    xp : namespace
+        The library of the numbers.
+    states : array
+        int32, of shape (count, 6), of that library or NumPy's.
+    size : sequence of ints
+        The shape of the numbers.
+    dtype : {"float16", "float32", "float64"}
+        Their dtype.
+    chunks : optional
+        How Dask splits them.
+
+    Returns
+    -------
+    normals : array
+        Of shape `size`. With ``N`` their number made even, ``N`` uniforms are drawn, and the first half of them is
+        paired with the second; in C order come all cosines, then all sines, of which the last is left out where ``N``
+        had to be made even.
+    new : array
+        The states after the draw, of the library of `states`.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> from nbm_xp.rng import substreams
+    >>> z, states = normal(get_namespace("numpy"), substreams((31,) * 6, 2), (3,), "float64")
+    >>> z.round(3).tolist()
+    [2.212, 0.564, 0.865]
+    """
+    shape = tuple(size)
+    n = math.prod(shape)
+    half = (n + 1) // 2
+    if is_lazy(xp):
+        return lazily(xp, Normals(None, states.shape[0], shape, dtype), chunks, states), after(states, 2 * half)
+    u, new = draw(xp, states, (2 * half,), dtype)
+    return xp.reshape(paired(xp, u, n), shape), new
 
 
 def bernoulli(
@@ -135,7 +179,7 @@ def bernoulli(
     >>> from nbm_xp.namespace import get_namespace
     >>> from nbm_xp.rng import substreams
     >>> bernoulli(get_namespace("numpy"), substreams((31,) * 6, 2), 0.5, (8,), "int8", "float32")[0].tolist()
-    [0, 1, 0, 0, 1, 0, 0, 1]
+    [1, 0, 1, 1, 0, 0, 0, 0]
     """
     shape = tuple(size)
     whole = is_array(p) and tuple(p.shape) == shape
@@ -147,6 +191,55 @@ def bernoulli(
     if chunks is None and whole:
         chunks = getattr(p, "chunks", None)
     u, new = draw(xp, states, shape, precision, chunks)
-    if is_array(p) and dtype_name(p) != precision:
+    return less(xp, u, p, dtype), new
+
+
+def binomial(
+    xp: Any,
+    states: Any,
+    n: int,
+    p: Any,
+    size: Sequence[int],
+    dtype: str,
+    precision: str,
+) -> tuple[Any, Any]:
+    """Add up the ones of `n` draws from the same streams, one after the other.
+
+    Parameters
+    ----------
+    xp : namespace
+        The library of the numbers.
+    states : array
+        int32, of shape (count, 6), of that library or NumPy's.
+    n : int
+        How many draws, 1 or more.
+    p, size, dtype, precision
+        See `bernoulli`.
+
+    Returns
+    -------
+    counts : array
+        Of shape `size`.
+    new : array
+        The states after the draws, of the library of `states`.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> from nbm_xp.rng import substreams
+    >>> binomial(get_namespace("numpy"), substreams((31,) * 6, 2), 9, 0.5, (4,), "int8", "float32")[0].tolist()
+    [4, 3, 6, 6]
+    """
+    kind = "int64" if dtype == "bool" and n > 1 else dtype
+    total, states = bernoulli(xp, states, p, size, kind, precision)
+    for _ in range(n - 1):
+        sample, states = bernoulli(xp, states, p, size, kind, precision)
+        total = total + sample
+    return (total if kind == dtype else xp.astype(total, dtype_of(xp, dtype))), states
+
+
+def less(xp: Any, u: Any, p: Any, dtype: str) -> Any:
+    """Give 1 where a uniform is less than a probability, else 0."""
+    if is_array(p):
         u, p = promote(u, p)
-    return xp.astype(u < p, dtype_of(xp, dtype)), new
+    return xp.astype(u < p, dtype_of(xp, dtype))

@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbm_xp.namespace import array_namespace, dtype_name, dtype_of
+from nbm_xp.namespace import dtype_name, dtype_of
 
-__all__ = ["box_muller", "multinomial_counts", "two_draws", "without_replacement"]
+__all__ = ["box_muller", "multinomial_counts", "paired", "two_draws", "without_replacement"]
 
 
 def two_draws(high: Any, low: Any) -> Any:
@@ -76,6 +76,29 @@ def box_muller(xp: Any, u1: Any, u2: Any, cosines: int) -> Any:
     return radius * xp.concat(parts, axis=0)
 
 
+def paired(xp: Any, u: Any, n: int) -> Any:
+    """Make `n` standard normal numbers of the uniforms of one draw.
+
+    Parameters
+    ----------
+    xp : namespace
+        The array library.
+    u : array
+        An even number of uniforms, `n` of them or one more.
+    n : int
+        How many normal numbers to make.
+
+    Returns
+    -------
+    array
+        Of shape (n,): the cosines of all pairs of an element of the first half and one of the second, then the sines.
+    """
+    half = u.shape[0] // 2
+    u1, u2 = u[:half], u[half:]
+    sines = box_muller(xp, u1[: n - half], u2[: n - half], 0)
+    return xp.concat([box_muller(xp, u1, u2, half), sines], axis=0)
+
+
 def _crossed(xp: Any, p: Any, u: Any) -> Any:
     """Mark the first outcome at which the running sum of probabilities, in double precision, exceeds a uniform."""
     sums = xp.cumulative_sum(xp.astype(p, dtype_of(xp, "float64")), axis=-1)
@@ -131,7 +154,7 @@ def without_replacement(xp: Any, p: Any, u: Any, size: int, dtype: str) -> Any:
         The array library.
     p : array
         Probabilities, of shape (..., outcomes). They are not checked; where no running sum exceeds a uniform, as
-        rounding may have it, the last outcome that is left is chosen.
+        rounding may have it, the last outcome with a probability is chosen, or just the last that is left.
     u : array
         Uniforms, of shape (size * rows,), as in `multinomial_counts`.
     size : int
@@ -162,13 +185,15 @@ def without_replacement(xp: Any, p: Any, u: Any, size: int, dtype: str) -> Any:
     index = dtype_of(xp, "int64")
     places = xp.arange(outcomes, dtype=index)
     draws = xp.reshape(u, (size, *p.shape[:-1]))
+    free = xp.ones_like(p, dtype=dtype_of(xp, "bool"))
     chosen = []
     for draw in range(size):
-        crossed = xp.where(_crossed(xp, p, draws[draw, ...]), places, -1)
-        left = xp.where(p > 0, places, 0)
-        choice = xp.max(crossed, axis=-1)
-        choice = xp.where(choice < 0, xp.max(left, axis=-1), choice)
+        crossed = xp.max(xp.where(_crossed(xp, p, draws[draw, ...]), places, -1), axis=-1)
+        last = xp.max(xp.where(free, xp.where(p > 0, places + outcomes, places), -1), axis=-1) % outcomes
+        choice = xp.where(crossed < 0, last, crossed)
         chosen.append(xp.astype(choice, dtype_of(xp, dtype)))
-        p = xp.where(places == choice[..., None], xp.zeros_like(p), p)
-        p = p / xp.sum(p, axis=-1, keepdims=True)
+        free = free & (places != choice[..., None])
+        p = xp.where(free, p, xp.zeros_like(p))
+        total = xp.sum(p, axis=-1, keepdims=True)
+        p = p / xp.where(total == 0, xp.ones_like(total), total)
     return xp.stack(chosen, axis=-1)

@@ -13,7 +13,6 @@ An integer ``z`` from 1 to 2**31 - 1 becomes a number between 0 and 1, both excl
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 from nbm_xp.namespace import (
@@ -25,6 +24,7 @@ from nbm_xp.namespace import (
     kernel,
     library_name,
     register_kernel,
+    wide_dtypes,
 )
 
 from . import recurrence
@@ -38,13 +38,6 @@ DTYPES: Final = ("float16", "float32", "float64")
 register_kernel("rng.draw", "numpy", "nbm_xp.rng.compiled:draw", requires="numba")
 register_kernel("rng.runs", "numpy", "nbm_xp.rng.compiled:runs", requires="numba")
 register_kernel("rng.substreams", "numpy", "nbm_xp.rng.compiled:substreams", requires="numba")
-register_kernel("rng.wide", "jax", "jax:enable_x64")
-
-
-def wide(xp: Any) -> AbstractContextManager[Any]:
-    """Make a context in which a library has 64-bit integers, where it does not always have them."""
-    switch = kernel("rng.wide", library_name(xp))
-    return nullcontext() if switch is None else switch(True)
 
 
 def stream_count(size: object) -> int:
@@ -81,7 +74,7 @@ def substreams(state: State, count: int) -> Any:
 def advance(states: Any, n: int) -> Any:
     """Give the states after `n` elements were drawn, without drawing them: see `recurrence.advance`."""
     xp = array_namespace(states)
-    with wide(xp):
+    with wide_dtypes(xp):
         return recurrence.advance(xp, states, n)
 
 
@@ -108,7 +101,7 @@ def numbers(xp: Any, states: Any, n: int, dtype: str) -> Any:
     states = convert(states, xp)
     if compiled is not None:
         return compiled(states, n, dtype)[0]
-    with wide(xp):
+    with wide_dtypes(xp):
         return from_integers(xp, recurrence.integers(xp, states, n), dtype)
 
 
@@ -150,7 +143,7 @@ def elements(
     --------
     >>> import numpy as np
     >>> elements((234,) * 6, 2, np.asarray([0, 3]), np.asarray([2, 1]), "float64").round(3).tolist()
-    [0.45, 0.612, 0.826]
+    [0.45, 0.306, 0.078]
     """
     np, xp = get_namespace("numpy"), get_namespace(library)
     total = int(np.sum(lengths))
@@ -163,6 +156,6 @@ def elements(
         states = substreams(source, streams) if isinstance(source, tuple) else source
         return compiled(begins, lengths, rows, states, dtype)
     within = np.arange(total) - np.repeat(np.cumulative_sum(lengths) - lengths, lengths)
-    with wide(xp):
+    with wide_dtypes(xp):
         places = asarray(np.repeat(begins, lengths) + within, xp)
         return from_integers(xp, recurrence.integers_at(xp, source, streams, places, span), dtype)

@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from .gradients import declare
-from .node import Joint, Node, Operation, Rule, Spec
+from .node import ELEMENTWISE_TAG, Joint, Node, Operation, Rule, Spec
 from .tensor import Tensor, record, record_several
 
 __all__ = ["composite", "operation", "same_as_first"]
@@ -73,12 +73,13 @@ def composite(
                 infer or traced,
                 rules,
                 run=lambda xp, *args, **attributes: body(*args, **attributes),
+                tags=frozenset({ELEMENTWISE_TAG} if infer is same_as_first else ()),
             )
         )
 
         @wraps(body)
         def function(*args: Any, **keywords: Any) -> Any:
-            if not any(isinstance(arg, Tensor) for arg in args[:arrays]):
+            if not (isinstance(args[0], Tensor) if arrays == 1 and args else _any_tensor(args[:arrays])):
                 return body(*args, **keywords)
             given = dict(zip(keys, args[arrays:], strict=False))
             settings = {p.name: p.default for p in options} | given | keywords
@@ -92,6 +93,10 @@ def composite(
         return function  # type: ignore[return-value]
 
     return decorate
+
+
+def _any_tensor(values: tuple[Any, ...]) -> bool:
+    return any(isinstance(value, Tensor) for value in values)
 
 
 def operation(

@@ -14,7 +14,7 @@ from typing import Any, Literal, cast, overload
 from nbm_xp.namespace import floatx
 
 from .lengths import same_length
-from .node import IDENTITY_TAG, IFELSE_NAME, OUTPUT, Joint, Node, Operation, Rule
+from .node import ELEMENTWISE_TAG, IDENTITY_TAG, IFELSE_NAME, OUTPUT, Joint, Node, Operation, Rule, Shape
 from .operators import FUNCTIONS
 from .tensor import Tensor, as_tensor, is_tensor
 from .traversal import reachable
@@ -122,7 +122,12 @@ def gradients(
     for target in targets:
         if not isinstance(target, Tensor):
             raise TypeError(f"variables must be Tensors, got {type(target).__name__}")
-    found = vjp([loss.node], [FUNCTIONS["ones_like"](loss)], [target.node for target in targets], keep_dtype=keep_dtype)
+    found = vjp(
+        [loss.node],
+        [FUNCTIONS["asarray"](1.0, dtype=_real(loss))],
+        [target.node for target in targets],
+        keep_dtype=keep_dtype,
+    )
     results = []
     for target, gradient in zip(targets, found, strict=True):
         if gradient is None and disconnected == "raise" and not _depends(loss.node, target.node):
@@ -131,6 +136,10 @@ def gradients(
             gradient = FUNCTIONS["zeros_like"](target, dtype=target.dtype if _differentiable(target.node) else floatx())
         results.append(gradient)
     return cast("Tensor", results[0]) if single else cast("list[Tensor]", results)
+
+
+def _real(loss: Tensor) -> Any:
+    return loss.dtype if loss.dtype[0] in "fc" else floatx()
 
 
 def _depends(loss: Node, target: Node) -> bool:
@@ -167,14 +176,16 @@ def vjp(
         if _differentiable(node) and (node in target_set or any(parent in active for parent in node.inputs)):
             active.add(node)
     backward = _Backward(active, keep_dtype)
-    for node, cotangent in zip(outputs, cotangents, strict=True):
-        if cotangent is not None and node in active:
-            backward.receive(node, cotangent)
+    for node, seed in zip(outputs, cotangents, strict=True):
+        if seed is not None and node in active:
+            backward.receive(node, seed)
     finished: dict[Node, Tensor] = {}
     for node in reversed(order):
         if node not in backward.pending:
             continue
-        cotangent = backward.pending.pop(node)
+        cotangent: Any = backward.pending.pop(node)
+        if node in target_set or node.op is OUTPUT:
+            cotangent = _full(cotangent, node)
         if node in target_set:
             finished[node] = finished[node] + cotangent if node in finished else cotangent
         if as_leaves and node in target_set:
@@ -198,11 +209,8 @@ class _Backward:
         self.pending: dict[Node, Any] = {}
 
     def receive(self, node: Node, gradient: Tensor) -> None:
-        """Add a contribution, brought to the shape and dtype of the value it belongs to."""
-        shape = gradient.node.shape
-        if len(shape) != len(node.shape) or any(
-            same_length(a, b) is not True for a, b in zip(shape, node.shape, strict=True)
-        ):
+        """Add a contribution, brought to the dtype of its value and to a shape that broadcasts to that of its value."""
+        if not _broadcasts(gradient.node.shape, node.shape):
             gradient = FUNCTIONS["sum_to"](gradient, node.shape)
         if self.keep_dtype and gradient.dtype != node.dtype:
             gradient = FUNCTIONS["astype"](gradient, node.dtype)
@@ -223,6 +231,9 @@ class _Backward:
                 f"{node.op.name} has no gradient rule; give it one with register_gradient({node.op.name!r}, …) "
                 "or cut the path with stop_gradient"
             )
+        narrow = cotangent
+        if isinstance(cotangent, Tensor):
+            cotangent = _full(cotangent, node)
         args = [_wrapped(arg) for arg in node.args]
         attributes = dict(node.attributes) if node.payload is None else {**node.attributes, "payload": node.payload}
         out: Any = _Outputs(node) if node.dtype == "void" else Tensor(node)
@@ -233,7 +244,8 @@ class _Backward:
         for position, arg in enumerate(node.args):
             one = rule[position] if position < len(rule) else None
             if one is not None and isinstance(arg, Node) and arg in self.active:
-                self.distribute(arg, one(cotangent, out, *args, **attributes))
+                alike = ELEMENTWISE_TAG in node.op.tags and _same_shape(arg.shape, node.shape)
+                self.distribute(arg, one(narrow if alike else cotangent, out, *args, **attributes))
 
     def distribute(self, arg: Any, contribution: Any) -> None:
         """Hand a contribution to an argument, or one each to a sequence of arguments."""
@@ -244,6 +256,26 @@ class _Backward:
                 self.distribute(item, part)
         elif isinstance(arg, Node) and arg in self.active:
             self.receive(arg, as_tensor(contribution))
+
+
+def _same_shape(a: Shape, b: Shape) -> bool:
+    return len(a) == len(b) and all(same_length(m, n) is True for m, n in zip(a, b, strict=True))
+
+
+def _broadcasts(narrow: Shape, shape: Shape) -> bool:
+    """Whether a cotangent may stay as narrow as it is: a scalar, or with 1 in the place of some lengths."""
+    if not narrow:
+        return True
+    return len(narrow) == len(shape) and all(
+        (type(a) is int and a == 1) or same_length(a, b) is True for a, b in zip(narrow, shape, strict=True)
+    )
+
+
+def _full(cotangent: Tensor, node: Node) -> Tensor:
+    """A cotangent in the whole shape of its value."""
+    return (
+        cotangent if _same_shape(cotangent.node.shape, node.shape) else FUNCTIONS["broadcast_to"](cotangent, node.shape)
+    )
 
 
 class _Outputs:

@@ -1,10 +1,10 @@
 """Lengths of axes that are known only when a graph runs.
 
 A `Length` is an integer polynomial over atoms: the axis of a leaf, the value of an integer scalar, a quotient, a
-minimum. Polynomials have one canonical form, so that two lengths are equal exactly when their forms are; arithmetic
-returns a plain `int` as soon as nothing unknown is left. The lengths of a `Variable` are atoms too, with a value that
-can be looked up now: they print and compare as integers, yet a graph recorded with them stays right when the
-variable is set to an array of another shape.
+remainder, the smallest or largest of several lengths, the length they broadcast to. Polynomials have one canonical
+form, so that two lengths are equal exactly when their forms are; arithmetic returns a plain `int` as soon as nothing
+unknown is left. The lengths of a `Variable` are atoms too, with a value that can be looked up now: they print and
+compare as integers, yet a graph recorded with them stays right when the variable is set to an array of another shape.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 if TYPE_CHECKING:
     from .node import Node
 
-__all__ = ["Length", "Size", "axis_length", "known", "minimum_length", "product", "same_length", "value_length"]
+__all__ = [
+    "Length", "Size", "axis_length", "broadcast_length", "known", "maximum_length", "minimum_length", "product",
+    "same_length", "value_length",
+]  # fmt: skip
 
 Size: TypeAlias = "int | Length"
 Atom: TypeAlias = tuple[Any, ...]
@@ -56,13 +59,13 @@ class Length:
     def nodes(self) -> Iterator[Node]:
         """The nodes whose shape or value decides this length."""
         for monomial in self.terms:
-            for (kind, *operands), _ in monomial:
-                if kind in ("axis", "value"):
-                    yield operands[0]
-                else:
-                    for operand in operands:
-                        if isinstance(operand, Length):
-                            yield from operand.nodes()
+            for atom, _ in monomial:
+                if atom[0] in ("axis", "value"):
+                    yield atom[1]
+                    continue
+                for operand in _operands(atom):
+                    if isinstance(operand, Length):
+                        yield from operand.nodes()
 
     def source(self, name: Callable[[Atom], str]) -> str:
         """Python source that computes this length; `name` gives the source of an axis or a value."""
@@ -71,16 +74,18 @@ class Length:
             return size.source(name) if isinstance(size, Length) else str(size)
 
         def atom_source(atom: Atom) -> str:
-            kind, *operands = atom
+            kind = atom[0]
             if kind in ("axis", "value"):
                 return name(atom)
-            if kind == "min":
-                return f"min({', '.join(map(operand, operands))})"
-            return f"({operand(operands[0])} {kind} {operand(operands[1])})"
+            operands = list(map(operand, _operands(atom)))
+            if kind in ("//", "%"):
+                return f"({operands[0]} {kind} {operands[1]})"
+            listed = ", ".join(sorted(operands))
+            return f"{kind}({listed})" if kind != "broadcast" else f"(max({listed}) if min({listed}) else 0)"
 
         parts = []
         for monomial, coefficient in self.terms.items():
-            factors = [atom_source(atom) for atom, power in monomial for _ in range(power)]
+            factors = sorted(atom_source(atom) for atom, power in monomial for _ in range(power))
             if coefficient != 1 or not factors:
                 factors.insert(0, str(coefficient))
             parts.append(" * ".join(factors))
@@ -92,6 +97,8 @@ class Length:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Length):
             return self.terms == other.terms
+        if not isinstance(other, (int, float)):
+            return NotImplemented
         hint = self.hint
         return hint is not None and hint == other
 
@@ -147,7 +154,10 @@ class Length:
         return _divide(other, self) if _is_size(other) else NotImplemented
 
     def __mod__(self, other: Any) -> Any:
-        return _atom_length(("%", self, other)) if _is_size(other) else NotImplemented
+        return _remainder(self, other) if _is_size(other) else NotImplemented
+
+    def __rmod__(self, other: Any) -> Any:
+        return _remainder(other, self) if _is_size(other) else NotImplemented
 
     def __truediv__(self, other: Any) -> Any:
         return self._leave(other, operator.truediv)
@@ -195,12 +205,24 @@ def value_length(node: Node) -> Length:
 
 def minimum_length(sizes: Iterable[Size]) -> Size:
     """The smallest of several lengths."""
-    distinct = list(dict.fromkeys(sizes))
-    if len(distinct) == 1:
-        return distinct[0]
-    if all(isinstance(size, int) for size in distinct):
-        return min(distinct)
-    return _atom_length(("min", *distinct))
+    return _extreme("min", sizes, lambda one, other: _never_negative(other - one))
+
+
+def maximum_length(sizes: Iterable[Size]) -> Size:
+    """The largest of several lengths."""
+    return _extreme("max", sizes, lambda one, other: _never_negative(one - other))
+
+
+def broadcast_length(sizes: Iterable[Size]) -> Size:
+    """The length that axes of these lengths broadcast to: the one that is not 1, if there is one."""
+    distinct: dict[Size, None] = {}
+    for size in sizes:
+        inner = _operands_of("broadcast", size)
+        distinct.update(dict.fromkeys([size] if inner is None else inner))
+    distinct.pop(1, None)
+    if len(distinct) > 1:
+        return _atom_length(("broadcast", frozenset(distinct)))
+    return next(iter(distinct), 1)
 
 
 def product(sizes: Iterable[Size]) -> Size:
@@ -224,22 +246,69 @@ def same_length(a: Size, b: Size) -> bool | None:
     return None if known_a is None or known_b is None else known_a == known_b
 
 
+def _operands(atom: Atom) -> Iterable[Size]:
+    """The lengths that an atom which is no leaf is made of."""
+    return cast("Iterable[Size]", atom[1] if isinstance(atom[1], frozenset) else atom[1:])
+
+
+def _operands_of(kind: str, size: Size) -> Iterable[Size] | None:
+    """The operands of a length that is nothing but one atom of this kind, else None."""
+    if isinstance(size, Length) and len(size.terms) == 1:
+        ((monomial, coefficient),) = size.terms.items()
+        if coefficient == 1 and len(monomial) == 1:
+            ((atom, power),) = monomial
+            if power == 1 and atom[0] == kind:
+                return _operands(atom)
+    return None
+
+
+def _extreme(kind: str, sizes: Iterable[Size], settles: Callable[[Size, Size], bool]) -> Size:
+    """The lengths that may be the extreme one; those that are certain not to be are left out."""
+    candidates: list[Size] = []
+    for size in dict.fromkeys(sizes):
+        if not any(settles(other, size) for other in candidates):
+            candidates = [other for other in candidates if not settles(size, other)] + [size]
+    return candidates[0] if len(candidates) == 1 else _atom_length((kind, frozenset(candidates)))
+
+
+def _never_negative(size: Size) -> bool:
+    """Whether a length is certain to be 0 or more."""
+    if isinstance(size, int):
+        return size >= 0
+    return all(
+        coefficient >= 0 and all(_atom_never_negative(atom) or power % 2 == 0 for atom, power in monomial)
+        for monomial, coefficient in size.terms.items()
+    )
+
+
+def _atom_never_negative(atom: Atom) -> bool:
+    kind = atom[0]
+    if kind in ("axis", "broadcast"):
+        return True
+    if kind == "value":
+        return False
+    signs = list(map(_never_negative, _operands(atom)))
+    return signs[1] if kind == "%" else any(signs) if kind == "max" else all(signs)
+
+
 def _atom_value(atom: Atom) -> int | None:
-    kind, *operands = atom
+    kind = atom[0]
     if kind == "axis":
-        shape: tuple[int, ...] | None = operands[0].current_shape()
-        return None if shape is None else shape[operands[1]]
+        shape: tuple[int, ...] | None = atom[1].current_shape()
+        return None if shape is None else shape[atom[2]]
     if kind == "value":
         return None
-    values = [known(size) for size in operands]
-    if any(value is None for value in values):
-        return None
-    if kind == "min":
-        return min(value for value in values if value is not None)
-    dividend, divisor = values
-    assert dividend is not None
-    assert divisor is not None
-    return dividend // divisor if kind == "//" else dividend % divisor
+    values = []
+    for size in _operands(atom):
+        value = known(size)
+        if value is None:
+            return None
+        values.append(value)
+    if kind in ("min", "max"):
+        return min(values) if kind == "min" else max(values)
+    if kind == "broadcast":
+        return max(values) if min(values) else 0
+    return values[0] // values[1] if kind == "//" else values[0] % values[1]
 
 
 def _is_size(value: object) -> bool:
@@ -294,3 +363,8 @@ def _divide(a: Size, b: Size) -> Size:
         else:
             return _from_terms(quotient)
     return _atom_length(("//", a, b))
+
+
+def _remainder(a: Size, b: Size) -> Size:
+    quotient = _divide(a, b)
+    return 0 if _operands_of("//", quotient) is None else _atom_length(("%", a, b))

@@ -17,8 +17,8 @@ from .dtypes import DType
 from .lengths import Length, Size, axis_length
 
 __all__ = [
-    "CONSTANT", "FLAT", "IDENTITY_TAG", "IFELSE_NAME", "LEAVES", "LOOP_TAG", "OUTPUT", "PLACEHOLDER", "VARIABLE",
-    "Joint", "Node", "Operation", "Rule", "Shape", "Spec", "leaf", "nodes_in",
+    "CONSTANT", "ELEMENTWISE_TAG", "FLAT", "IDENTITY_TAG", "IFELSE_NAME", "LEAVES", "LOOP_TAG", "OUTPUT", "PLACEHOLDER",
+    "VARIABLE", "Joint", "Node", "Operation", "Rule", "Shape", "Spec", "leaf", "nodes_in",
 ]  # fmt: skip
 
 Shape: TypeAlias = tuple[Size, ...]
@@ -157,6 +157,7 @@ LEAVES = frozenset((PLACEHOLDER, VARIABLE, CONSTANT))
 IFELSE_NAME = "ifelse"
 LOOP_TAG = "wants-needed-outputs"
 IDENTITY_TAG = "identity"
+ELEMENTWISE_TAG = "elementwise"
 
 
 def leaf(

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from nbm_xp.namespace import array_namespace as library_of
-from nbm_xp.namespace import asarray, default_namespace, dtype_name, floatx, is_array, to_numpy
+from nbm_xp.namespace import asarray, default_namespace, dtype_name, floatx, host_namespace, is_array, to_numpy
 
 from .dtypes import DType, as_dtype
 from .lengths import Length, Size, known, product
@@ -152,7 +152,7 @@ class Variable(Tensor):
     Parameters
     ----------
     value : array, nested sequence or number
-        The first value; copied.
+        The first value; copied. A NumPy array goes to the configured library.
     dtype : str, optional
         The dtype; by default that of `value` if it is an array, else ``floatx``.
     name : str, optional
@@ -176,6 +176,8 @@ class Variable(Tensor):
             value = value.eval()
         array = is_array(value)
         xp = library_of(value) if array else default_namespace()
+        if xp is host_namespace() and not is_state:
+            xp = default_namespace()
         kind = dtype_name(value) if array and dtype is None else dtype_name(floatx() if dtype is None else dtype)
         self._value = _own_array(value, xp, kind)
         self.default_update: Tensor | None = None

@@ -92,7 +92,9 @@ def _scalars() -> list[Case]:
     cases = []
     for name, op in (ARITHMETIC | COMPARISONS | WHOLE).items():
         for scalar in (2, 1.5):
-            cases.append(case(name, lambda xp, x, op=op, s=scalar: op(x, s), values(2, 3), label=f"x·{scalar}"))
+            cases.append(
+                case(name, lambda xp, x, op=op, s=scalar: op(x, s), values(2, 3, low=-1.9), label=f"x·{scalar}")
+            )
             cases.append(
                 case(name, lambda xp, x, op=op, s=scalar: op(s, x), values(2, 3, low=0.31), label=f"{scalar}·x")
             )
@@ -122,7 +124,7 @@ def _scalars() -> list[Case]:
 
 def _choices() -> list[Case]:
     condition = np.asarray([[True, False, True], [False, False, True]])
-    x, y = values(2, 3), values(3, low=0.31)
+    x, y = values(2, 3), values(3, low=0.31, high=1.7)
     return [
         plain("where", condition, x, y),
         plain("where", condition[:, :1], x, y),

@@ -73,12 +73,13 @@ def _joins() -> list[Case]:
 
 def _casts() -> list[Case]:
     cases = [
-        case("astype", lambda xp, x, d=dtype: xp.astype(x, getattr(xp, d)), x, label=f"to {dtype}", rtol=1e-6)
+        case("astype", lambda xp, x, d=dtype: xp.astype(x, getattr(xp, d)), x, label=f"to {dtype}", rtol=1e-6, order=0)
         for x in (MATRIX, whole(2, 3), whole(2, 3) > 0)
         for dtype in ("float32", "float64", "int64", "bool", "uint8")
         if not (dtype == "uint8" and x.dtype.kind != "b")
     ]
-    return [*cases, case("astype", lambda xp, x: xp.astype(xp.astype(x, xp.int32), xp.float64), MATRIX, label="there and back")]
+    through = case("astype", lambda xp, x: xp.astype(xp.astype(x, xp.int32), xp.float64), MATRIX, label="through int", order=0)
+    return [*cases, through, case("astype", lambda xp, x: xp.astype(x, xp.float64) * x, MATRIX, label="the same")]
 
 
 CASES: list[Case] = [*_shapes(), *_joins(), *_casts()]

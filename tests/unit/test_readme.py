@@ -1,13 +1,17 @@
-"""What the README shows is true: its Python runs, its commands and its links exist."""
+"""What the README shows is true: its Python runs, its commands and its links exist. So do CONTRIBUTING's."""
 
 import pathlib
 import re
+import subprocess
+import sys
+import textwrap
 import tomllib
 
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
 
 
@@ -30,8 +34,9 @@ def test_sessions_named_are_sessions_of_the_noxfile() -> None:
     sessions = re.findall(
         r"^@nox\.session.*?\ndef (\w+)", (ROOT / "noxfile.py").read_text(encoding="utf-8"), re.MULTILINE
     )
-    named = re.findall(r"nox -s (\w+)", README)
-    assert {"demo", "tests"} <= set(named) <= set(sessions)
+    named = set(re.findall(r"nox -s (\w+)", README))
+    assert {"demo", "tests"} <= named
+    assert named | set(re.findall(r"nox -s (\w+)", CONTRIBUTING)) <= set(sessions)
 
 
 def test_extras_named_are_extras_of_the_project() -> None:
@@ -41,6 +46,20 @@ def test_extras_named_are_extras_of_the_project() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    links = re.findall(r"\]\(([^)#:]+)(?:#[\w-]*)?\)", README)
+    links = re.findall(r"\]\(([^)#:]+)(?:#[\w-]*)?\)", README + CONTRIBUTING)
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_recipes_run() -> None:
+    """In a process of their own: what they declare is declared for good."""
+    recipes = re.findall(r"^ *```python\n(.*?)^ *```", CONTRIBUTING, flags=re.MULTILINE | re.DOTALL)
+    assert len(recipes) == 2
+    program = "\n".join(map(textwrap.dedent, recipes))
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True, cwd=ROOT, timeout=120)
+
+
+def test_files_named_in_the_recipes_exist() -> None:
+    named = set(re.findall(r"`((?:nbm_xp|tests)/[\w/.]+)`", CONTRIBUTING)) - {"nbm_xp/namespace/gaps/NAME.py"}
+    assert named
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []

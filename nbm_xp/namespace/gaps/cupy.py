@@ -7,6 +7,7 @@ handful of elements, and only then are the functions replaced.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -43,8 +44,7 @@ def infinite_place(xp: Any, place: Callable[..., Any], lowest: float) -> Callabl
 
 def build() -> Any:
     """The namespace for CuPy arrays."""
-    import array_api_compat.cupy as xp
-
+    xp: Any = importlib.import_module("array_api_compat.cupy")
     mends: dict[str, Any] = {}
     for name, lowest in (("max", -float("inf")), ("min", float("inf"))):
         for dtype in (xp.float32, xp.float64):

@@ -13,10 +13,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import array_api_compat.dask.array as original
-
 from . import dask_indexing, dask_shaping
 from .dask_linalg import LINALG, matmul, tensordot
+from .dask_names import original
 from .overlay import Namespace, overlay
 
 __all__ = ["build"]

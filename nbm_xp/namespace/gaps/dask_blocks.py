@@ -6,16 +6,16 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import dask.array as da
 import numpy as np
 from dask.base import tokenize
-from dask.blockwise import BlockwiseDep, blockwise
-from dask.highlevelgraph import HighLevelGraph
+from dask.blockwise import BlockwiseDep
+
+from .dask_names import blockwise, da, graph_from
 
 __all__ = ["from_blocks"]
 
 
-class BlockPlaces(BlockwiseDep):  # type: ignore[misc]
+class BlockPlaces(BlockwiseDep):
     """For each block, its offset and its shape, found when its task is made."""
 
     def __init__(self, chunks: tuple[tuple[int, ...], ...]) -> None:
@@ -75,6 +75,6 @@ def from_blocks(
         else:
             inputs += [arg, None]
     layer = blockwise(_make, token, indices, *inputs, numblocks=numblocks, concatenate=True)
-    graph = HighLevelGraph.from_collections(token, layer, dependencies=collections)
+    graph = graph_from(token, layer, dependencies=collections)
     empty = np.empty((0,) * len(shape), dtype=dtype) if meta is None else meta
     return da.Array(graph, token, chunks=normal, meta=empty, dtype=dtype)

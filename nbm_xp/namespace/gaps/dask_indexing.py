@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import dask.array as da
 import numpy as np
 from dask.base import tokenize
-from dask.blockwise import blockwise
-from dask.highlevelgraph import HighLevelGraph
 
 from .dask_blocks import BlockPlaces
+from .dask_names import blockwise, da, graph_from
 
 __all__ = ["add_along", "take_along_axis"]
 
@@ -67,5 +65,5 @@ def add_along(x: Any, axis: int, index: Any, values: Any) -> Any:
         x.name, labels, index.name, (x.ndim,), values.name, among,
         numblocks={array.name: array.numblocks for array in (x, index, values)}, concatenate=False,
     )  # fmt: skip
-    graph = HighLevelGraph.from_collections(name, layer, dependencies=[x, index, values])
+    graph = graph_from(name, layer, dependencies=[x, index, values])
     return da.Array(graph, name, chunks=x.chunks, meta=x._meta, dtype=x.dtype)

@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import array_api_compat.dask.array as original
-import dask.array as da
 import numpy as np
 from array_api_compat.dask.array.linalg import EighResult, QRResult, SlogdetResult, SVDResult
 
+from .dask_names import da, original
 from .dask_shaping import block_limit
 
 __all__ = ["LINALG", "matmul", "tensordot"]
@@ -225,7 +224,8 @@ def matrix_power(x: Any, n: int, /) -> Any:
     if n < 0:
         return matrix_power(inv(x), -n)
     if n == 0:
-        return da.broadcast_to(da.eye(x.shape[-1], dtype=x.dtype, chunks=-1), x.shape, chunks=x.chunks)
+        one = da.eye(x.shape[-1], dtype=x.dtype, chunks=-1).rechunk(x.chunks[-2:])
+        return da.broadcast_to(one, x.shape, chunks=x.chunks)
     result = None
     while n:
         if n % 2:

@@ -6,13 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import array_api_compat.dask.array as original
 import dask
-import dask.array as da
 import numpy as np
 from dask.utils import parse_bytes
 
 from .dask_blocks import from_blocks
+from .dask_names import da, original
 
 __all__ = ["asarray", "block_limit", "broadcast_shapes", "eye", "from_dlpack", "repeat", "reshape"]
 

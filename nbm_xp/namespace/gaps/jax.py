@@ -8,6 +8,7 @@ differ from every other library's; the others are cast.
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -26,14 +27,9 @@ _WITH_DTYPE = (
 
 def wide() -> AbstractContextManager[Any]:
     """A context in which JAX has its 64-bit types."""
-    import jax
-
-    if hasattr(jax, "enable_x64"):
-        context: AbstractContextManager[Any] = jax.enable_x64(True)
-    else:  # its place in older versions
-        from jax.experimental import enable_x64
-
-        context = enable_x64(True)
+    jax: Any = importlib.import_module("jax")
+    owner = jax if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental")  # older versions
+    context: AbstractContextManager[Any] = owner.enable_x64(True)
     return context
 
 
@@ -46,9 +42,7 @@ def _is_wide(dtype: Any) -> bool:
 
 def _refuse_narrowing(function: Callable[..., Any], position: int | None = None) -> Callable[..., Any]:
     """The function, except that a 64-bit dtype that JAX would narrow is an error."""
-    import jax
-
-    config = jax.config
+    config: Any = importlib.import_module("jax").config
 
     @functools.wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
@@ -75,7 +69,7 @@ def scatter_add(x: Any, index: Any, values: Any) -> Any:
 
 def build() -> Any:
     """The namespace for JAX arrays."""
-    import jax.numpy as jnp
+    jnp: Any = importlib.import_module("jax.numpy")
 
     def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
         if dtype is None and jnp.issubdtype(x.dtype, jnp.integer):

@@ -1,28 +1,38 @@
-"""A library's namespace with some functions replaced: the original's attributes, the mends over them.
+"""A library's namespace with some functions replaced: the original's attributes, the replacements over them.
 
 The overlay keeps the original's ``__name__``, so that array-api-extra knows the library by it, and travels to another
-process by the library's name.
+process by the library's name. It is no module: attributes of a plain object are found faster than those of a module's
+subclass, and a module would be pickled as the original.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import ModuleType
 from typing import Any
 
 __all__ = ["Namespace", "overlay"]
 
 
-class Namespace(ModuleType):
-    """A mended namespace. It is pickled as the name of its library."""
+class Namespace:
+    """A namespace in place of a library's own.
 
-    def __init__(self, original: ModuleType, mends: Mapping[str, Any], library: str, part: str = "") -> None:
-        super().__init__(original.__name__, original.__doc__)
-        public = {name: getattr(original, name) for name in dir(original) if hasattr(original, name)}
-        self.__dict__.update({name: value for name, value in vars(original).items() if name != "__getattr__"})
-        self.__dict__.update({name: value for name, value in public.items() if not name.startswith("__")})
-        self.__dict__.update(mends)
-        self.__dict__["_origin"] = (library, part)
+    Parameters
+    ----------
+    original : module
+        Whose attributes it takes over.
+    mends : mapping
+        What stands over them, by name.
+    library, part : str
+        What `nbm_xp.namespace.get_namespace` takes, and the attribute of it that this is, if it is one.
+    """
+
+    __name__: str
+
+    def __init__(self, original: Any, mends: Mapping[str, Any], library: str, part: str = "") -> None:
+        found = {name: getattr(original, name) for name in dir(original) if hasattr(original, name)}
+        attributes = {name: value for name, value in found.items() if not name.startswith("__")}
+        attributes |= {name: value for name, value in vars(original).items() if name != "__getattr__"}
+        self.__dict__.update(attributes | dict(mends) | {"_origin": (library, part)})
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _find, self.__dict__["_origin"]
@@ -39,7 +49,7 @@ def _find(library: str, part: str) -> Any:
 
 
 def overlay(
-    original: ModuleType, library: str, mends: Mapping[str, Any], *, linalg: Mapping[str, Any] | None = None
+    original: Any, library: str, mends: Mapping[str, Any], *, linalg: Mapping[str, Any] | None = None
 ) -> Namespace:
     """A namespace with `mends` over `original`, and `linalg` over its linear algebra."""
     parts: dict[str, Any] = dict(mends)

@@ -8,7 +8,7 @@ from nbm_xp.namespace import asarray as library_asarray
 from nbm_xp.namespace import default_namespace, floatx, is_array
 from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
 from nbm_xp.tape.gradients import declare
-from nbm_xp.tape.lengths import Length, Size
+from nbm_xp.tape.lengths import Length, Size, maximum_length
 from nbm_xp.tape.node import Node, Operation, Shape
 from nbm_xp.tape.operators import FUNCTIONS, is_number
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
@@ -136,7 +136,7 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
 def _infer_arange(start: Any, stop: Any, step: Any, *, dtype: DType) -> Any:
     span, stride = stop - start, step
     if isinstance(span, Length) or isinstance(stride, Length):
-        return (-(-span // stride),), dtype
+        return (maximum_length((-(-span // stride), 0)),), dtype
     count = -(-span // stride)
     return (max(0, int(count)),), dtype
 

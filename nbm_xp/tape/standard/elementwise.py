@@ -7,6 +7,7 @@ included, computes the same. Python scalars are weak.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -15,12 +16,19 @@ from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
 from nbm_xp.tape.dtypes import bool as boolean
 from nbm_xp.tape.gradients import OPERATIONS, declare
 from nbm_xp.tape.lengths import Length
-from nbm_xp.tape.node import Node, Operation, Rule
+from nbm_xp.tape.node import ELEMENTWISE_TAG, Node, Operation, Rule
 from nbm_xp.tape.operators import FUNCTIONS, is_number
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .shapes import broadcast
 
+_ELEMENTWISE = frozenset({ELEMENTWISE_TAG})
+_FOLDABLE: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+}
 _LN2 = math.log(2.0)
 _LN10 = math.log(10.0)
 
@@ -54,7 +62,14 @@ def together(*values: Any) -> tuple[Any, ...]:
             dtype = common_dtype(dtype, as_dtype("float32"))
         elif isinstance(value, (int, Length)) and not isinstance(value, bool) and dtype == "bool":
             dtype = as_dtype("int64")
-    return tuple(cast(t, dtype) if isinstance(t, Tensor) else t for t in tensors)
+    several = len([t for t in tensors if isinstance(t, Tensor)]) > 1
+    return tuple(_cast_or_number(t, dtype, several) if isinstance(t, Tensor) else t for t in tensors)
+
+
+def _cast_or_number(x: Tensor, dtype: DType, several: bool) -> Any:
+    """An argument cast; beside another array, a recorded scalar of that dtype is as good as its number."""
+    number = plain_number(x) if several and x.dtype == dtype else None
+    return cast(x, dtype) if number is None else number
 
 
 def floating(x: Any) -> Tensor:
@@ -68,6 +83,26 @@ def floating(x: Any) -> Tensor:
 def _divisible(x: Tensor) -> Tensor:
     """Integers as ``floatx``, which is what their quotient is of."""
     return x if x.node.dtype[0] in "fc" else cast(x, as_dtype(floatx()))
+
+
+def plain_number(value: Any) -> float | None:
+    """The number that a value is, or that a floating scalar was recorded as; None for anything else."""
+    if isinstance(value, Tensor):
+        node = value.node
+        held = node.args[0] if node.op.name == "scalar" and node.dtype[0] == "f" else None
+        return held if isinstance(held, (int, float)) else None
+    return value if isinstance(value, (int, float)) else None
+
+
+def _folded(operate: Callable[[Any, Any], Any], x1: Any, x2: Any) -> Tensor | None:
+    """The result for two numbers of which one was recorded: computed now, so that plans need not."""
+    a, b = plain_number(x1), plain_number(x2)
+    if a is None or b is None or (operate is operator.truediv and b == 0):
+        return None
+    tensors = [x for x in (x1, x2) if isinstance(x, Tensor)]
+    if not tensors:
+        return None
+    return FUNCTIONS["asarray"](float(operate(a, b)), dtype=common_dtype(*(t.dtype for t in tensors)))
 
 
 def _unary_infer(x: Node) -> Any:
@@ -92,7 +127,7 @@ def unary(
     name: str, rule: Rule, *, to_float: bool = False, to_bool: bool = False, emit: Any = None
 ) -> Callable[[Any], Tensor]:
     """Declare a function of one array."""
-    op = declare(Operation(name, _unary_to_bool if to_bool else _unary_infer, (rule,), emit=emit))
+    op = declare(Operation(name, _unary_to_bool if to_bool else _unary_infer, (rule,), emit=emit, tags=_ELEMENTWISE))
 
     def function(x: Any, /) -> Tensor:
         return record(op, floating(x) if to_float else as_tensor(x))
@@ -101,17 +136,22 @@ def unary(
 
 
 def binary(
-    name: str, rules: tuple[Rule, Rule], *, operator: str | None = None, to_float: bool = False, to_bool: bool = False
+    name: str, rules: tuple[Rule, Rule], *, symbol: str | None = None, to_float: bool = False, to_bool: bool = False
 ) -> Callable[[Any, Any], Tensor]:
-    """Declare a function of two arrays; `operator` is how Python writes it."""
-    emit = None if operator is None else lambda x, y: f"({x} {operator} {y})"
-    op = declare(Operation(name, _pair_to_bool if to_bool else _pair_spec, rules, emit=emit))
+    """Declare a function of two arrays; `symbol` is how Python writes it."""
+    emit = None if symbol is None else lambda x, y: f"({x} {symbol} {y})"
+    op = declare(Operation(name, _pair_to_bool if to_bool else _pair_spec, rules, emit=emit, tags=_ELEMENTWISE))
+    fold = _FOLDABLE.get(name)
 
     def function(x1: Any, x2: Any, /) -> Tensor:
+        if fold is not None:
+            folded = _folded(fold, x1, x2)
+            if folded is not None:
+                return folded
         x1, x2 = together(x1, x2)
         if to_float:
             x1, x2 = (_divisible(x) if isinstance(x, Tensor) else x for x in (x1, x2))
-        if operator is None:  # libraries take operators of Python scalars, but not always functions of them
+        if symbol is None:  # libraries take operators of Python scalars, but not always functions of them
             x1, x2 = _both_tensors(x1, x2)
         return record(op, x1, x2)
 
@@ -139,8 +179,8 @@ def _share(g: Tensor, chosen: Any, other: Any) -> Tensor:
 def _pow_base(g: Tensor, out: Tensor, x: Any, y: Any) -> Tensor:
     if is_number(y):
         return g * (y * x ** (y - 1)) if y != 0 else zeros_like_(g)
-    safe = where_(y == 0, 1.0, y - 1)
-    return g * where_(y == 0, 0.0, y * x**safe)
+    # 0**0 is constant in its base; the power one lower, 0**-1, must not be taken there
+    return g * (y * x ** where_((x == 0) & (y == 0), 1.0, y - 1))
 
 
 def _pow_exponent(g: Tensor, out: Tensor, x: Any, y: Any) -> Tensor:
@@ -171,7 +211,7 @@ log1p = unary("log1p", lambda g, out, x: g / (1 + x), to_float=True)
 log2 = unary("log2", lambda g, out, x: g / (x * _LN2), to_float=True)
 log10 = unary("log10", lambda g, out, x: g / (x * _LN10), to_float=True)
 logical_not = unary("logical_not", None, to_bool=True)
-negative = unary("negative", lambda g, out, x: -g, emit=lambda x: f"(-{x})")
+_negative = unary("negative", lambda g, out, x: -g, emit=lambda x: f"(-{x})")
 positive = unary("positive", lambda g, out, x: g)
 reciprocal = unary("reciprocal", lambda g, out, x: -g * out * out, to_float=True)
 round = unary("round", None)
@@ -186,13 +226,13 @@ tanh = unary("tanh", lambda g, out, x: g * (1 - out * out), to_float=True)
 trunc = unary("trunc", None)
 bitwise_invert = unary("bitwise_invert", None)
 
-add = binary("add", (lambda g, out, x, y: g, lambda g, out, x, y: g), operator="+")
-subtract = binary("subtract", (lambda g, out, x, y: g, lambda g, out, x, y: -g), operator="-")
-multiply = binary("multiply", (lambda g, out, x, y: g * y, lambda g, out, x, y: g * x), operator="*")
-divide = binary("divide", (lambda g, out, x, y: g / y, lambda g, out, x, y: -g * out / y), operator="/", to_float=True)
-floor_divide = binary("floor_divide", (None, None), operator="//")
-remainder = binary("remainder", (lambda g, out, x, y: g, lambda g, out, x, y: -g * floor_divide(x, y)), operator="%")
-pow = binary("pow", (_pow_base, _pow_exponent), operator="**")
+add = binary("add", (lambda g, out, x, y: g, lambda g, out, x, y: g), symbol="+")
+subtract = binary("subtract", (lambda g, out, x, y: g, lambda g, out, x, y: -g), symbol="-")
+multiply = binary("multiply", (lambda g, out, x, y: g * y, lambda g, out, x, y: g * x), symbol="*")
+divide = binary("divide", (lambda g, out, x, y: g / y, lambda g, out, x, y: -g * out / y), symbol="/", to_float=True)
+floor_divide = binary("floor_divide", (None, None), symbol="//")
+remainder = binary("remainder", (lambda g, out, x, y: g, lambda g, out, x, y: -g * floor_divide(x, y)), symbol="%")
+pow = binary("pow", (_pow_base, _pow_exponent), symbol="**")
 atan2 = binary(
     "atan2",
     (lambda g, out, x, y: g * y / (x * x + y * y), lambda g, out, x, y: -g * x / (x * x + y * y)),
@@ -220,20 +260,20 @@ minimum = binary(
         lambda g, out, x, y: where_(y <= x, _share(g, x, y), 0.0),
     ),
 )
-equal = binary("equal", (None, None), operator="==", to_bool=True)
-not_equal = binary("not_equal", (None, None), operator="!=", to_bool=True)
-less = binary("less", (None, None), operator="<", to_bool=True)
-less_equal = binary("less_equal", (None, None), operator="<=", to_bool=True)
-greater = binary("greater", (None, None), operator=">", to_bool=True)
-greater_equal = binary("greater_equal", (None, None), operator=">=", to_bool=True)
+equal = binary("equal", (None, None), symbol="==", to_bool=True)
+not_equal = binary("not_equal", (None, None), symbol="!=", to_bool=True)
+less = binary("less", (None, None), symbol="<", to_bool=True)
+less_equal = binary("less_equal", (None, None), symbol="<=", to_bool=True)
+greater = binary("greater", (None, None), symbol=">", to_bool=True)
+greater_equal = binary("greater_equal", (None, None), symbol=">=", to_bool=True)
 logical_and = binary("logical_and", (None, None), to_bool=True)
 logical_or = binary("logical_or", (None, None), to_bool=True)
 logical_xor = binary("logical_xor", (None, None), to_bool=True)
-bitwise_and = binary("bitwise_and", (None, None), operator="&")
-bitwise_or = binary("bitwise_or", (None, None), operator="|")
-bitwise_xor = binary("bitwise_xor", (None, None), operator="^")
-bitwise_left_shift = binary("bitwise_left_shift", (None, None), operator="<<")
-bitwise_right_shift = binary("bitwise_right_shift", (None, None), operator=">>")
+bitwise_and = binary("bitwise_and", (None, None), symbol="&")
+bitwise_or = binary("bitwise_or", (None, None), symbol="|")
+bitwise_xor = binary("bitwise_xor", (None, None), symbol="^")
+bitwise_left_shift = binary("bitwise_left_shift", (None, None), symbol="<<")
+bitwise_right_shift = binary("bitwise_right_shift", (None, None), symbol=">>")
 
 
 def _weight(x: Tensor, out: Tensor) -> Tensor:
@@ -250,7 +290,13 @@ def _inside(out: Tensor, x: Any) -> Tensor:
     return cast(as_tensor(out == x), out.dtype)
 
 
-_LOG = declare(Operation("log", _unary_infer, (lambda g, out, x: g / x,)))
+def negative(x: Any, /) -> Tensor:
+    """``negative(x)`` of the array API standard, recorded."""
+    number = plain_number(x) if isinstance(x, Tensor) else None
+    return _negative(x) if number is None else FUNCTIONS["asarray"](-number, dtype=x.dtype)
+
+
+_LOG = declare(Operation("log", _unary_infer, (lambda g, out, x: g / x,), tags=_ELEMENTWISE))
 
 
 def log(x: Any, /) -> Tensor:
@@ -272,7 +318,7 @@ def _exponent_of_log1p_exp(node: Node) -> Node | None:
     return None
 
 
-FUNCTIONS["log"] = log
+FUNCTIONS.update(log=log, negative=negative)
 
 _WHERE = declare(
     Operation(

@@ -9,65 +9,31 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.namespace import scatter_add
+from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.function import integer_length
 from nbm_xp.tape.gradients import declare
-from nbm_xp.tape.lengths import Length, Size, known, minimum_length
-from nbm_xp.tape.node import OUTPUT, Node, Operation, Shape
+from nbm_xp.tape.lengths import Length, Size, known, maximum_length, product
+from nbm_xp.tape.node import OUTPUT, Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
+from .elementwise import cast
 from .manipulation import flip, moveaxis, reshape
-from .shapes import axis_of, broadcast
+from .shapes import axis_of, broadcast, slice_length
 
 __all__ = ["getitem", "index_add", "take", "take_along_axis"]
-
-
-def _slice_length(length: Size, part: slice) -> Size:
-    start, stop, step = part.start, part.stop, 1 if part.step is None else part.step
-    whole = known(length)
-    if whole is not None and not any(isinstance(bound, Length) and bound.hint is None for bound in (start, stop)):
-        bounds = [None if bound is None else int(bound) for bound in (start, stop, step)]
-        if type(length) is int or (start, stop) != (None, None):
-            count: Size = len(range(*slice(*bounds).indices(whole)))
-            if type(length) is int or not _follows(start, stop):
-                return count
-    first = 0 if start is None else start
-    last = length if stop is None else stop
-    span = _from_front(last, length, stop is not None) - _from_front(first, length, False)
-    return span if step == 1 else -(-span // step)
-
-
-def _follows(start: Any, stop: Any) -> bool:
-    """Whether the sliced length moves with the length of the axis by a plain difference."""
-    return not isinstance(stop, Length) and (stop is None or stop < 0)
-
-
-def _from_front(bound: Size, length: Size, clipped: bool) -> Size:
-    if isinstance(bound, int) and bound < 0:
-        return length + bound
-    if clipped and not isinstance(bound, Length):
-        return minimum_length((bound, length))
-    return bound
 
 
 def _infer_getitem(x: Node, index: tuple[Any, ...]) -> Any:
     shape: list[Size] = []
     axis = 0
-    arrays: list[Shape] = []
-    place = 0
     for item in index:
         if item is None:
             shape.append(1)
             continue
         if isinstance(item, slice):
-            shape.append(_slice_length(x.shape[axis], item))
-        elif isinstance(item, Node):
-            if not arrays:
-                place = len(shape)
-            arrays.append(item.shape)
+            shape.append(slice_length(x.shape[axis], item))
         axis += 1
-    if arrays:
-        shape[place:place] = broadcast(*arrays)
     return (*shape, *x.shape[axis:]), x.dtype
 
 
@@ -79,11 +45,18 @@ _GETITEM = declare(
         emit=lambda x, index: f"{x}[{index}]",
     )
 )
+_TAKE = declare(
+    Operation(
+        "take",
+        lambda x, places, *, axis: ((*x.shape[:axis], places.shape[0], *x.shape[axis + 1 :]), x.dtype),
+        (lambda g, out, x, places, *, axis: index_add(g, (slice(None),) * axis + (places,), x.node.shape), None),
+    )
+)
 _INDEX_ADD = declare(
     Operation(
         "index_add",
         lambda values, index, shape: (shape, values.dtype),
-        (lambda g, out, values, index, shape: record(_GETITEM, g, index),),
+        (lambda g, out, values, index, shape: getitem(g, index),),
         run=lambda xp, values, index, shape: scatter_add(xp.zeros(shape, dtype=values.dtype), index, values),
     )
 )
@@ -143,7 +116,7 @@ def _unflipped(part: slice, length: Size) -> slice:
     def mirrored(bound: Any) -> Any:
         if bound is None:
             return None
-        return -bound - 1 if isinstance(bound, int) and bound < 0 else length - 1 - bound
+        return -bound - 1 if isinstance(bound, int) and bound < 0 else maximum_length((length - 1 - bound, 0))
 
     return slice(mirrored(part.start), mirrored(part.stop), step)
 
@@ -200,18 +173,30 @@ def getitem(x: Tensor, key: Any) -> Tensor:
 
 
 def _with_arrays(x: Tensor, places: list[int], arrays: list[Tensor]) -> Tensor:
-    index: list[Any] = [slice(None)] * (places[-1] + 1)
+    """Index by arrays, which stand for the axes `places`; their own axes go where the first of them stands.
+
+    The standard has one array at a time. Several become one, of places in the axes they index taken together.
+    """
+    place, array = places[0], arrays[0]
     if len(arrays) > 1:
-        for place, array in zip(places, arrays, strict=True):
-            index[place] = array
-        return record(_GETITEM, x, tuple(index))
-    (place,), (array,) = places, arrays
-    index[place] = array if array.ndim == 1 else reshape(array, (-1,))
-    picked: Tensor = record(_GETITEM, x, tuple(index))
+        x = moveaxis(x, tuple(places), tuple(range(place, place + len(places))))
+        shape = x.node.shape
+        lengths = shape[place : place + len(places)]
+        array = _wrapped(array, lengths[0])
+        for length, following in zip(lengths[1:], arrays[1:], strict=True):
+            array = array * length + _wrapped(following, length)
+        x = reshape(x, (*shape[:place], product(lengths), *shape[place + len(places) :]))
+    picked: Tensor = record(_TAKE, x, array if array.ndim == 1 else reshape(array, (-1,)), axis=place)
     if array.ndim == 1:
         return picked
     shape = x.node.shape
     return reshape(picked, (*shape[:place], *array.node.shape, *shape[place + 1 :]))
+
+
+def _wrapped(array: Tensor, length: Size) -> Tensor:
+    """Places counted from the front, as int64."""
+    array = cast(array, as_dtype("int64"))
+    return FUNCTIONS["where"](array < 0, array + length, array)  # type: ignore[no-any-return]
 
 
 def _last_of_loop(x: Tensor, key: Any) -> Tensor | None:

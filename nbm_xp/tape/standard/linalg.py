@@ -69,7 +69,7 @@ def _matmul_right(g: Tensor, out: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return result if y.ndim > 1 else reshape(result, result.node.shape[:-1])
 
 
-_MATMUL = declare(Operation("matmul", _infer_matmul, (_matmul_left, _matmul_right), emit=lambda x, y: f"({x} @ {y})"))
+_MATMUL = declare(Operation("matmul", _infer_matmul, (_matmul_left, _matmul_right)))
 
 
 def matmul(x1: Any, x2: Any, /) -> Tensor:

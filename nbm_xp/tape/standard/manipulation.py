@@ -194,6 +194,8 @@ def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
 
 
 def _run_sum_to(xp: Any, x: Any, shape: tuple[int, ...]) -> Any:
+    if x.shape == shape:
+        return x
     extra = x.ndim - len(shape)
     axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and x.shape[i + extra] != 1)
     if axes:

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nbm_xp.tape.lengths import Length, Size, known, product, same_length
+from nbm_xp.tape.lengths import (
+    Length,
+    Size,
+    broadcast_length,
+    known,
+    maximum_length,
+    minimum_length,
+    product,
+    same_length,
+)
 from nbm_xp.tape.node import Shape
 
-__all__ = ["axes_of", "axis_of", "broadcast", "kept_shape", "reduced_shape", "sizes_of"]
+__all__ = ["axes_of", "axis_of", "broadcast", "kept_shape", "reduced_shape", "sizes_of", "slice_length", "total"]
 
 
 def broadcast(*shapes: Shape) -> Shape:
@@ -50,7 +59,7 @@ def _agree(a: Size, b: Size, shapes: Sequence[Shape]) -> Size:
         return a
     if known_b is not None:
         return b
-    return a
+    return broadcast_length((a, b))
 
 
 def _written(shape: Shape) -> str:
@@ -117,3 +126,23 @@ def sizes_of(shape: Any, name: str = "shape") -> Shape:
 def total(shape: Shape, axes: Sequence[int]) -> Size:
     """The number of elements along `axes`."""
     return product(shape[axis] for axis in axes)
+
+
+def slice_length(length: Size, part: slice) -> Size:
+    """The length of a slice with a positive step; a bound that is a Length is taken to be 0 or more."""
+    start, stop, step = part.start or 0, part.stop, 1 if part.step is None else part.step
+    if all(isinstance(size, int) for size in (length, start, 0 if stop is None else stop, step)):
+        return len(range(*part.indices(length)))  # type: ignore[arg-type]
+    last: Size = length if stop is None else _bound(stop, length)
+    if isinstance(start, int) and start < 0:
+        if stop is None:
+            span = minimum_length((-start, length))
+        else:
+            span = maximum_length((last - maximum_length((length + start, 0)), 0))
+    else:
+        span = maximum_length((last - start, 0))
+    return span if step == 1 else -(-span // step)
+
+
+def _bound(stop: Size, length: Size) -> Size:
+    return length + stop if isinstance(stop, int) and stop < 0 else minimum_length((stop, length))

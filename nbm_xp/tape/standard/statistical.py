@@ -14,7 +14,7 @@ from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .elementwise import cast, floating, where
-from .manipulation import broadcast_to, flip, reshape
+from .manipulation import flip, reshape
 from .shapes import axes_of, axis_of, kept_shape, reduced_shape
 
 __all__ = [
@@ -33,7 +33,7 @@ def _reduced_to_bool(x: Node, *, axis: tuple[int, ...], keepdims: bool) -> Any:
 
 def _spread(g: Tensor, x: Tensor, axis: tuple[int, ...], keepdims: bool) -> Tensor:
     """A value of the reduced array with the reduced axes kept as length 1, ready to broadcast against `x`."""
-    return g if keepdims else reshape(g, kept_shape(x.node.shape, axis))
+    return g if keepdims or not g.ndim else reshape(g, kept_shape(x.node.shape, axis))
 
 
 def _accumulator(x: Tensor, dtype: Any) -> DType:
@@ -43,8 +43,13 @@ def _accumulator(x: Tensor, dtype: Any) -> DType:
     return as_dtype("int64") if kind in "bi" else as_dtype("uint64") if kind == "u" else x.dtype
 
 
+def _summable(x: Tensor, dtype: DType) -> Tensor:
+    """What is cast before it is added up: floating results are exact only so, and bool is no number."""
+    return cast(x, dtype) if dtype[0] == "f" or x.dtype == boolean else x
+
+
 def _sum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
-    return broadcast_to(_spread(g, x, axis, keepdims), x.node.shape)
+    return _spread(g, x, axis, keepdims)
 
 
 _SUM = declare(Operation("sum", _reduced, (_sum_rule,)))
@@ -57,7 +62,7 @@ def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fals
     axes = axes_of(axis, x.ndim)
     if not axes:
         return cast(x, dtype)
-    return record(_SUM, cast(x, dtype) if dtype[0] == "f" else x, axis=axes, dtype=dtype, keepdims=keepdims)
+    return record(_SUM, _summable(x, dtype), axis=axes, dtype=dtype, keepdims=keepdims)
 
 
 def _prod_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
@@ -66,11 +71,10 @@ def _prod_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keep
     moved = FUNCTIONS["permute_dims"](x, order)
     kept = moved.node.shape[: x.ndim - len(axis)]
     rows = reshape(moved, (*kept, product(moved.node.shape[len(kept) :])))
-    one = FUNCTIONS["ones"]((*kept, 1), dtype=x.dtype)
     last = len(kept)
-    before = FUNCTIONS["concat"]([one, cumulative_prod(rows, axis=last)[..., :-1]], axis=last)
-    backwards = cumulative_prod(flip(rows, axis=last), axis=last)[..., :-1]
-    after = flip(FUNCTIONS["concat"]([one, backwards], axis=last), axis=last)
+    before = cumulative_prod(rows, axis=last, include_initial=True)[..., :-1]
+    backwards = cumulative_prod(flip(rows, axis=last), axis=last, include_initial=True)[..., :-1]
+    after = flip(backwards, axis=last)
     others = reshape(before * after, moved.node.shape)
     back = [order.index(i) for i in range(x.ndim)]
     return _spread(g, x, axis, keepdims) * FUNCTIONS["permute_dims"](others, back)
@@ -86,7 +90,7 @@ def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fal
     axes = axes_of(axis, x.ndim)
     if not axes:
         return cast(x, dtype)
-    return record(_PROD, cast(x, dtype) if dtype[0] == "f" else x, axis=axes, dtype=dtype, keepdims=keepdims)
+    return record(_PROD, _summable(x, dtype), axis=axes, dtype=dtype, keepdims=keepdims)
 
 
 def _count(x: Tensor, axis: tuple[int, ...]) -> Size:
@@ -99,7 +103,7 @@ def _degrees(x: Tensor, axis: tuple[int, ...], correction: float) -> Any:
 
 
 def _mean_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, keepdims: bool) -> Tensor:
-    return broadcast_to(_spread(g / _count(x, axis), x, axis, keepdims), x.node.shape)
+    return _spread(g / _count(x, axis), x, axis, keepdims)
 
 
 _MEAN = declare(Operation("mean", _reduced, (_mean_rule,)))
@@ -189,7 +193,7 @@ any = _logical("any")
 def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
     """How many elements over axes are not zero."""
     x = as_tensor(x)
-    return sum(x != 0 if x.dtype != "bool" else x, axis=axis, keepdims=keepdims)
+    return sum(x if x.dtype == boolean else x != 0, axis=axis, keepdims=keepdims)
 
 
 def _accumulated(x: Node, *, axis: int, dtype: DType, include_initial: bool) -> Any:
@@ -197,32 +201,62 @@ def _accumulated(x: Node, *, axis: int, dtype: DType, include_initial: bool) -> 
     return shape, dtype
 
 
-def _reverse_sum(g: Tensor, axis: int) -> Tensor:
-    return flip(cumulative_sum(flip(g, axis=axis), axis=axis), axis=axis)
+def _along_axis(axis: int, part: slice) -> tuple[slice, ...]:
+    return (slice(None),) * axis + (part,)
 
 
 def _without_first(g: Tensor, axis: int, include_initial: bool) -> Tensor:
-    return g[(slice(None),) * axis + (slice(1, None),)] if include_initial else g
+    return g[_along_axis(axis, slice(1, None))] if include_initial else g
 
 
 def _cumsum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: int, dtype: Any, include_initial: bool) -> Tensor:
-    return _reverse_sum(_without_first(g, axis, include_initial), axis)
+    g = _without_first(g, axis, include_initial)
+    return flip(cumulative_sum(flip(g, axis=axis), axis=axis), axis=axis)
 
 
 def _cumprod_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: int, dtype: Any, include_initial: bool) -> Tensor:
-    """Right with zeros: before the first zero divide by the element; at it, use the product without it."""
+    """The product of what is before an element, times what follows from it; nothing is divided, so zeros do no harm."""
     g = _without_first(g, axis, include_initial)
-    zeros_before = cumulative_sum(cast(x == 0, x.dtype), axis=axis)
-    open_ = zeros_before == 0
-    first = (zeros_before == 1) & (x == 0)
-    safe = where(x == 0, 1.0, x)
-    products = cumulative_prod(x, axis=axis)
-    filled = cumulative_prod(where(first, 1.0, x), axis=axis)
-    plain = where(open_, _reverse_sum(g * products, axis) / safe, 0.0)
-    at_zero = where(first, _reverse_sum(g * filled, axis), 0.0)
-    return plain + at_zero
+    before = cumulative_prod(x, axis=axis, include_initial=True)[_along_axis(axis, slice(None, -1))]
+    return before * _backwards(x, g, axis)
 
 
+def _shifted(x: Tensor, axis: int) -> Tensor:
+    """Each element one place later, after a zero."""
+    first = FUNCTIONS["zeros"](kept_shape(x.node.shape, (axis,)), dtype=x.dtype)
+    longer: Tensor = FUNCTIONS["concat"]([first, x], axis=axis)
+    return longer[_along_axis(axis, slice(None, -1))]
+
+
+def _backwards(a: Tensor, g: Tensor, axis: int) -> Tensor:
+    """The sums r of ``r[i] = g[i] + a[i + 1] * r[i + 1]``: the recurrence read from the end."""
+    turned = record(_RECURRENCE, _shifted(flip(a, axis=axis), axis), flip(g, axis=axis), axis=axis)
+    return flip(turned, axis=axis)
+
+
+def _run_recurrence(xp: Any, a: Any, b: Any, *, axis: int) -> Any:
+    """Sums s of ``s[i] = a[i] * s[i - 1] + b[i]``: after each round every element has taken in twice as many."""
+    done = 1
+    while done < a.shape[axis]:
+        head, late, early = (_along_axis(axis, slice(*ends)) for ends in ((done,), (done, None), (None, -done)))
+        rest = b[late] + a[late] * b[early]
+        b = xp.concat([b[head], rest], axis=axis)
+        a = xp.concat([a[head], a[late] * a[early]], axis=axis)
+        done *= 2
+    return b
+
+
+_RECURRENCE = declare(
+    Operation(
+        "linear_recurrence",
+        lambda a, b, *, axis: (b.shape, b.dtype),
+        (
+            lambda g, out, a, b, *, axis: _backwards(a, g, axis) * _shifted(out, axis),
+            lambda g, out, a, b, *, axis: _backwards(a, g, axis),
+        ),
+        run=_run_recurrence,
+    )
+)
 _CUMSUM = declare(Operation("cumulative_sum", _accumulated, (_cumsum_rule,)))
 _CUMPROD = declare(Operation("cumulative_prod", _accumulated, (_cumprod_rule,)))
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import dispatch, dtypes, libraries
 
-__all__ = ["asarray", "concrete_int", "convert", "device_of", "to_numpy"]
+__all__ = ["asarray", "compute", "concrete_int", "convert", "device_of", "to_numpy"]
 
 
 def _torch_to_numpy(x: Any) -> Any:
@@ -63,9 +63,10 @@ def to_numpy(x: Any, *, copy: bool = False) -> Any:
 
 def _numpy_to_library(value: Any, xp: Any, library: str | None) -> Any:
     """A NumPy array on the library of `xp`, with memory of its own."""
+    if not value.dtype.isnative:
+        value = value.astype(value.dtype.newbyteorder("="))
     if library == "torch":
-        native = value.astype(value.dtype.newbyteorder("="), order="C", copy=True)
-        return xp.from_numpy(native).to(xp.get_default_device())
+        return xp.from_numpy(np.array(value, order="C")).to(xp.get_default_device())
     return xp.asarray(value, copy=None if library == "cupy" else True)
 
 
@@ -136,6 +137,18 @@ def _cannot_convert(source: str, target: str) -> TypeError:
     return TypeError(
         f"an array of {source} does not become one of {target} unless asked to: nbm_xp.namespace has {how}"
     )
+
+
+def compute(x: Any) -> Any:
+    """A lazy array computed into the library of its blocks; any other array as it is.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> compute(get_namespace("dask").ones(2))
+    array([1., 1.])
+    """
+    return x.compute() if dispatch.library_of(x) == "dask" else x
 
 
 def device_of(x: Any) -> Any:

@@ -1,0 +1,189 @@
+"""The main job on real input: an RBM learns scikit-learn's handwritten digits, is weighed, and dreams up new ones.
+
+A large model shows what is possible; beside it a small one, whose partition function can be found exactly, shows that
+the estimate by annealed importance sampling is right. Every number printed is computed here.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from nbm_xp import natural_bm as B
+from nbm_xp.boltzmann import RBM, AISEstimate
+from nbm_xp.namespace import to_numpy
+
+from .progress import bar
+from .reading import digits
+
+__all__ = ["Findings", "run"]
+
+EPOCHS = 400
+LARGE = {"n_components": 256, "learning_rate": 0.1, "batch_size": 20, "weight_decay": 1e-3}
+SMALL = {"n_components": 16, "learning_rate": 0.1, "batch_size": 20, "weight_decay": 1e-4}
+LADDERS = (30, 100, 300, 1000, 3000)
+CHAINS, SWEEPS = 100, 2000
+
+
+@dataclass
+class Findings:
+    """What the demo found, for its table and its picture."""
+
+    train: Any
+    test: Any
+    baseline: tuple[float, float]
+    large: RBM
+    small: RBM
+    exact: float
+    estimates: dict[str, list[AISEstimate]]
+    fantasies: Any
+    curve: list[tuple[int, float, float]] = field(default_factory=list)
+
+
+def run(out: pathlib.Path, seed: int, epochs: int | None, console: Console) -> Findings:
+    """Do all of it; the picture and the model are written to a folder.
+
+    Parameters
+    ----------
+    out : pathlib.Path
+        The folder, which exists.
+    seed : int
+    epochs : int or None
+        Passes over the data; None for as many as a good model takes.
+    console : rich.console.Console
+        Where to say what was found.
+
+    Returns
+    -------
+    Findings
+    """
+    from .picture import draw_findings
+
+    began = time.perf_counter()
+    train, test = _split(seed)
+    passes = epochs or EPOCHS
+    console.print(
+        f"[bold]handwritten digits[/bold]: {len(train) + len(test):,} scans of 8 × 8 pixels, ink or none; "
+        f"{len(train):,} to train on, {len(test)} to test"
+    )
+    large, curve, speed = _learn("large model", LARGE, train, test, seed, passes)
+    small, _, _ = _learn("small model", SMALL, train, test, seed, passes)
+    console.print(f"trained {passes} passes, {speed:,.0f} scans/s for {large.n_components} hidden units")
+    ladders = LADDERS if epochs is None else LADDERS[:3]
+    estimates = {
+        name: [model.ais(200, length, random_state=seed + 1) for length in ladders]
+        for name, model in (("large", large), ("small", small))
+    }
+    findings = Findings(
+        train=train,
+        test=test,
+        baseline=_independent_pixels(train, test),
+        large=large,
+        small=small,
+        exact=small.log_partition(),
+        estimates=estimates,
+        fantasies=_fantasies(large, seed, passes, console),
+        curve=curve,
+    )
+    console.print(_table(findings))
+    large.save(out / "model.npz")
+    draw_findings(findings, out / "demo.png")
+    console.print(f"wrote {out / 'demo.png'} and {out / 'model.npz'} after {time.perf_counter() - began:.0f} s")
+    return findings
+
+
+def _split(seed: int) -> tuple[Any, Any]:
+    """Four fifths to train on and one to test, each digit in both in proportion."""
+    from sklearn.model_selection import train_test_split
+
+    scans, labels = digits()
+    train, test = train_test_split(scans, test_size=0.2, stratify=labels, random_state=seed)
+    return train, test
+
+
+def _learn(
+    label: str, settings: dict[str, Any], train: Any, test: Any, seed: int, passes: int
+) -> tuple[RBM, list[tuple[int, float, float]], float]:
+    """A model, its learning curve, and scans per second spent learning."""
+    model = RBM(n_iter=passes, schedule="linear", random_state=seed, **settings)
+    looks = {round(passes ** (step / 12)) for step in range(13)}
+    curve: list[tuple[int, float, float]] = []
+    looking = 0.0
+    with bar(label, passes, len(train)) as advance:
+
+        def look(model: RBM) -> None:
+            nonlocal looking
+            began = time.perf_counter()
+            note = ""
+            if model.n_iter_ in looks:
+                log_z = model.ais(100, 200, random_state=0)
+                means = [float(B.mean(model.log_likelihood(rows, log_z))) for rows in (train, test)]
+                curve.append((model.n_iter_, means[0], means[1]))
+                note = f"log-likelihood {means[0]:.2f} train, {means[1]:.2f} test"
+            looking += time.perf_counter() - began
+            advance(model.n_iter_, note)
+
+        began = time.perf_counter()
+        model.fit(train, callback=look)
+        seconds = time.perf_counter() - began - looking
+    return model, curve, len(train) * passes / seconds
+
+
+def _independent_pixels(train: Any, test: Any) -> tuple[float, float]:
+    """Mean log-likelihoods of the model in which each pixel is ink as often as in training, whatever the others."""
+    rate = (train.sum(axis=0) + 1.0) / (len(train) + 2.0)
+    ink, none = np.log(rate), np.log(1.0 - rate)
+    return float((train @ ink + (1 - train) @ none).mean()), float((test @ ink + (1 - test) @ none).mean())
+
+
+def _fantasies(model: RBM, seed: int, passes: int, console: Console) -> Any:
+    """Digits that the model makes up, computed twice: at once on NumPy, and in blocks on Dask."""
+    sweeps = SWEEPS if passes >= EPOCHS else 100
+    here, blocks = (
+        to_numpy(model.sample(CHAINS, sweeps, probabilities=True, random_state=seed + 2, **where))
+        for where in ({"library": "numpy"}, {"library": "dask", "chunks": 17})
+    )
+    same = float(np.mean(np.all(np.abs(here - blocks) < 1e-3, axis=1)))
+    console.print(f"{CHAINS} fantasies after {sweeps:,} sweeps; NumPy and Dask in blocks of 17 agree on {same:.0%}")
+    console.print(f"uniforms on NumPy and on Dask, {_uniforms_agree(seed)}")
+    return here
+
+
+def _uniforms_agree(seed: int) -> str:
+    """Draw the same uniforms on NumPy and, split unevenly, on Dask, and compare all their bits."""
+    from nbm_xp.rng import Generator
+
+    shape = (1000, 256)
+    numpy_bits = Generator(seed + 1, library="numpy").random(shape, dtype="float32")
+    drawn = Generator(seed + 1, library="dask").random(shape, dtype="float32", chunks=((300, 1, 699), (100, 156)))
+    equal = np.array_equal(numpy_bits.view(np.uint32), to_numpy(drawn).view(np.uint32))
+    if not equal:
+        raise RuntimeError("uniforms on NumPy and on Dask differ: the random numbers are broken")
+    return f"{shape[0] * shape[1]:,} of them in uneven blocks: equal to the last bit"
+
+
+def _table(findings: Findings) -> Table:
+    table = Table(title="mean log-likelihood of a scan, in nats", title_justify="left")
+    for name in ("model", "log Z", "±3 standard errors", "train", "test"):
+        table.add_column(name, justify="left" if name == "model" else "right")
+    table.add_row("independent pixels", "", "", *(f"{value:.2f}" for value in findings.baseline))
+    for name, model in (("small", findings.small), ("large", findings.large)):
+        found = findings.estimates[name][-1]
+        label = f"RBM, {model.n_components} hidden, AIS"
+        bounds = f"{found.log_z_low:.2f} to {found.log_z_high:.2f}"
+        table.add_row(label, f"{found.log_z:.2f}", bounds, *_means(model, findings, found.log_z))
+        if name == "small":
+            label = f"RBM, {model.n_components} hidden, exact"
+            table.add_row(label, f"{findings.exact:.2f}", "", *_means(model, findings, findings.exact))
+    return table
+
+
+def _means(model: RBM, findings: Findings, log_z: float) -> list[str]:
+    rows = (findings.train, findings.test)
+    return [f"{float(B.mean(model.log_likelihood(part, log_z))):.2f}" for part in rows]

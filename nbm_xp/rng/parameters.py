@@ -1,0 +1,127 @@
+"""Parameters of random draws: checked, given a shape and a dtype in common, applied to standard numbers.
+
+What this chapter must satisfy: an error names the parameter, what it was and what is allowed; bounds and scales are
+rounded to the dtype of the numbers before anything is computed with them, as Theano does.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from nbm_xp.namespace import asarray, dtype_name, dtype_of, floatx, get_namespace, is_array, promote_types
+
+from .uniforms import DTYPES, stream_count
+
+__all__ = ["Size", "between", "checked", "chunks_of", "real_dtype", "shape_of", "streams_of", "stretched"]
+
+Size: TypeAlias = int | Sequence[int] | None
+_NUMBERS = (bool, int, float)
+
+
+def checked(name: str, value: Any) -> Any:
+    """Give a parameter as a number or an array."""
+    if is_array(value) or isinstance(value, _NUMBERS):
+        return value
+    if isinstance(value, (list, tuple)):
+        return asarray(value, get_namespace("numpy"))
+    raise TypeError(f"{name} must be a number or an array (RandomStreams takes Tensors), got {type(value).__name__}")
+
+
+def shape_of(size: Size, *parameters: Any) -> tuple[int, ...]:
+    """Give the shape of a draw: `size`, or what its parameters broadcast to.
+
+    Examples
+    --------
+    >>> shape_of(3), shape_of((2, 3)), shape_of(None, 1.0)
+    ((3,), (2, 3), ())
+    """
+    shapes = [tuple(value.shape) for value in parameters if is_array(value)]
+    if any(length != length for shape in shapes for length in shape):
+        raise TypeError(f"parameters must have known shapes, got {shapes}")
+    if size is None:
+        return _broadcast(shapes)
+    try:
+        shape = (operator.index(size),) if not isinstance(size, Sequence) else tuple(map(operator.index, size))
+    except TypeError:
+        raise TypeError(f"size must be an int or a tuple of ints, got {size!r}") from None
+    if any(length < 0 for length in shape):
+        raise ValueError(f"size must hold lengths of 0 or more, got {size!r}")
+    if _broadcast([*shapes, shape]) != shape:
+        raise ValueError(f"size must hold what the parameters broadcast to, {_broadcast(shapes)}; got {size!r}")
+    return shape
+
+
+def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Find the shape that several shapes broadcast to."""
+    out: list[int] = []
+    for axis in range(1, max(map(len, shapes), default=0) + 1):
+        lengths = {shape[-axis] for shape in shapes if len(shape) >= axis} - {1}
+        if len(lengths) > 1:
+            raise ValueError(f"the shapes {', '.join(map(str, shapes))} do not broadcast")
+        out.append(lengths.pop() if lengths else 1)
+    return tuple(reversed(out))
+
+
+def streams_of(nstreams: int | None, shape: tuple[int, ...]) -> int:
+    """Give the number of streams that a draw takes."""
+    if nstreams is None:
+        return max(1, stream_count(shape))
+    try:
+        count = operator.index(nstreams)
+    except TypeError:
+        raise TypeError(f"nstreams must be an int, got {nstreams!r}") from None
+    if count < 1:
+        raise ValueError(f"nstreams must be 1 or more, got {count}")
+    return count
+
+
+def real_dtype(dtype: Any, *parameters: Any) -> str:
+    """Give the dtype of a draw: the one asked for, or floatx, or more where a parameter is an array of more.
+
+    Examples
+    --------
+    >>> real_dtype(None, 1.0), real_dtype("float64")
+    ('float32', 'float64')
+    """
+    if dtype is None:
+        name = promote_types(floatx(), *(dtype_name(value) for value in parameters if not isinstance(value, _NUMBERS)))
+    else:
+        name = dtype_name(dtype)
+    if name not in DTYPES:
+        raise TypeError(f"dtype must be one of {', '.join(DTYPES)}; got {name!r}")
+    return name
+
+
+def chunks_of(chunks: Any, shape: tuple[int, ...], *parameters: Any) -> Any:
+    """Give the chunks asked for, or those of a parameter of the same shape, or None."""
+    if chunks is None:
+        for value in parameters:
+            if is_array(value) and tuple(value.shape) == shape and hasattr(value, "chunks"):
+                return value.chunks
+    return chunks
+
+
+def between(xp: Any, u: Any, low: Any, high: Any, dtype: str) -> Any:
+    """Give ``u * (high - low) + low``."""
+    low, high = rounded(xp, low, dtype), rounded(xp, high, dtype)
+    if isinstance(low, float) and isinstance(high, float):
+        host = get_namespace("numpy")
+        return stretched(xp, u, low, float(asarray(high, host, dtype) - asarray(low, host, dtype)), dtype)
+    return stretched(xp, u, low, high - low, dtype)
+
+
+def stretched(xp: Any, x: Any, loc: Any, scale: Any, dtype: str) -> Any:
+    """Give ``x * scale + loc``."""
+    loc, scale = rounded(xp, loc, dtype), rounded(xp, scale, dtype)
+    if not isinstance(scale, float) or scale != 1:
+        x = x * scale
+    return x if isinstance(loc, float) and loc == 0 else x + loc
+
+
+def rounded(xp: Any, value: Any, dtype: str) -> Any:
+    """Round a parameter to a dtype; a number stays a Python number."""
+    if isinstance(value, _NUMBERS):
+        return float(asarray(value, get_namespace("numpy"), dtype))
+    return xp.astype(value, dtype_of(xp, dtype))

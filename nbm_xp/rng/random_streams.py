@@ -1,0 +1,335 @@
+"""`RandomStreams`: draws as recorded values, which draw anew whenever they are computed.
+
+What this chapter must satisfy: the names, parameters and numbers of Theano's ``MRG_RandomStreams``, and sizes that may
+be unknown until a graph runs.
+
+References
+----------
+.. [1] Theano documentation, ``theano.sandbox.rng_mrg.MRG_RandomStreams``.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from nbm_xp.namespace import dtype_name, floatx
+from nbm_xp.tape import Tensor
+from nbm_xp.tape import namespace as recorded
+
+from . import recorded_draws as draws
+from .mrg31k3p import MAX_STREAMS
+from .parameters import between, real_dtype, stretched
+from .recorded_sizes import as_parameter, as_wide_as, count_of, elements_of, recorded_shape
+from .stream_states import StreamStates
+
+__all__ = ["RandomStreams"]
+
+
+class RandomStreams(StreamStates):
+    """Random draws that are Tensors.
+
+    Parameters
+    ----------
+    seed : int or six ints
+        The default seed: an int from 1 to 2147462578, which is repeated six times; or six ints, the first three less
+        than 2147483647 and not all 0, the last three less than 2147462579 and not all 0.
+    use_cuda : optional
+        Of no effect: a draw runs wherever the graph runs that it is part of.
+
+    Attributes
+    ----------
+    state_updates : list of tuples
+        For each draw its state, the state after the next draw, its size, and `nstreams` as it was given.
+
+    Notes
+    -----
+    Where methods have parameters in common, they mean the same:
+
+    size : tuple of ints, or Tensor
+        The shape. Its lengths may be unknown lengths of other Tensors (``x.shape[0]``) or integer Tensors; or the
+        whole may be an integer Tensor with one axis.
+    ndim : int, optional
+        The number of axes, to be given where `size` is a Tensor of unknown length.
+    dtype : str
+        The dtype of the draw.
+    nstreams : int, optional
+        How many streams to take. By default a sixth of the number of elements, at most 15360, which is also the
+        number where the size is unknown. Whenever a draw is computed, its elements are dealt out to the streams in
+        turn.
+
+    Examples
+    --------
+    >>> rng = RandomStreams(234)
+    >>> u = rng.uniform((4,), dtype="float64")
+    >>> u.eval().round(3).tolist(), u.eval().round(3).tolist()
+    ([0.45, 0.306, 0.79, 0.826], [0.448, 0.078, 0.862, 0.461])
+    """
+
+    def uniform(
+        self,
+        size: Any,
+        low: Any = 0.0,
+        high: Any = 1.0,
+        ndim: int | None = None,
+        dtype: Any = None,
+        nstreams: int | None = None,
+    ) -> Tensor:
+        """Draw uniforms between two bounds.
+
+        Parameters
+        ----------
+        size, ndim, nstreams
+            See `RandomStreams`.
+        low, high : number, array or Tensor
+            The bounds, excluded.
+        dtype : str, optional
+            By default ``floatx``, or more where a bound is an array or Tensor of more.
+
+        Returns
+        -------
+        Tensor
+            ``u * (high - low) + low``.
+
+        Examples
+        --------
+        >>> RandomStreams(234).uniform((2, 2), -1.0, 1.0, dtype="float64").eval().round(3).tolist()
+        [[-0.1, -0.388], [0.58, 0.651]]
+        """
+        low, high = as_parameter("low", low), as_parameter("high", high)
+        name = real_dtype(dtype, low, high)
+        size, shape = recorded_shape(size, ndim)
+        as_wide_as(shape, low=low, high=high)
+        state = self.take_streams(size, nstreams)
+        u, new = draws.uniform(state, size=shape, dtype=name)
+        self.pretty_return(state, new, u, size=size, nstreams=nstreams)
+        return between(recorded, u, low, high, name)
+
+    def binomial(
+        self,
+        size: Any = None,
+        n: int = 1,
+        p: Any = 0.5,
+        ndim: int | None = None,
+        dtype: Any = "int64",
+        nstreams: int | None = None,
+    ) -> Tensor:
+        """Count the successes of `n` trials.
+
+        Parameters
+        ----------
+        size, ndim, nstreams
+            See `RandomStreams`.
+        n : int
+            How many trials: so many draws from the same streams, one after the other, are added up.
+        p : number, array or Tensor
+            The probability of success.
+        dtype : str
+            The dtype of the counts.
+
+        Returns
+        -------
+        Tensor
+            The number of uniforms of dtype ``floatx`` that are less than `p`.
+
+        Examples
+        --------
+        >>> RandomStreams(31).binomial((8,), p=0.5).eval().tolist()
+        [1, 1, 0, 0, 1, 1, 0, 1]
+        """
+        p = as_parameter("p", p)
+        trials = operator.index(n)
+        if trials < 1:
+            raise ValueError(f"n must be 1 or more, got {n}")
+        size, shape = recorded_shape(size, ndim)
+        as_wide_as(shape, p=p)
+        state = self.take_streams(size, nstreams)
+        sample, new = draws.binomial(state, p, size=shape, n=trials, dtype=dtype_name(dtype), precision=floatx())
+        self.pretty_return(state, new, sample, size=size, nstreams=nstreams)
+        return sample
+
+    def normal(
+        self,
+        size: Any,
+        avg: Any = 0.0,
+        std: Any = 1.0,
+        ndim: int | None = None,
+        dtype: Any = None,
+        nstreams: int | None = None,
+    ) -> Tensor:
+        """Draw normal numbers, by the method of Box and Muller.
+
+        Parameters
+        ----------
+        size, ndim
+            See `RandomStreams`.
+        avg, std : number, array or Tensor
+            Mean and standard deviation.
+        dtype : str, optional
+            By default ``floatx``, or more where `avg` or `std` is an array or Tensor of more.
+        nstreams : int, optional
+            How many streams to take, by default 15360.
+
+        Returns
+        -------
+        Tensor
+
+        Examples
+        --------
+        >>> RandomStreams(234).normal((3,), dtype="float64").eval().round(3).tolist()
+        [0.313, 0.703, -1.225]
+        """
+        avg, std = as_parameter("avg", avg), as_parameter("std", std)
+        name = real_dtype(dtype, avg, std)
+        size, shape = recorded_shape(size, ndim)
+        as_wide_as(shape, avg=avg, std=std)
+        nstreams = MAX_STREAMS if nstreams is None else nstreams
+        state = self.take_streams(size, nstreams)
+        z, new = draws.normal(state, size=shape, dtype=name)
+        self.pretty_return(state, new, z, size=size, nstreams=nstreams)
+        return stretched(recorded, z, avg, std, name)
+
+    def multinomial(
+        self,
+        size: Any = None,
+        n: Any = 1,
+        pvals: Any = None,
+        ndim: int | None = None,
+        dtype: Any = "int64",
+        nstreams: int | None = None,
+    ) -> Tensor:
+        """Count the outcomes of `n` draws from each row of probabilities.
+
+        Parameters
+        ----------
+        size, ndim
+            Must not be given: the rows of `pvals` say how many.
+        n : int or integer Tensor
+            How many draws.
+        pvals : array or Tensor
+            Probabilities of the outcomes along the last axis. They are not checked: where they add up to less than a
+            uniform, that draw counts nothing.
+        dtype : str
+            The dtype of the counts.
+        nstreams : int, optional
+            How many streams to take, by default 15360.
+
+        Returns
+        -------
+        Tensor
+            Of the shape of `pvals`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> pvals = np.asarray([[0.98, 0.01, 0.01], [0.01, 0.49, 0.50]])
+        >>> RandomStreams(31).multinomial(n=2, pvals=pvals).eval().tolist()
+        [[2, 0, 0], [0, 0, 2]]
+        """
+        if pvals is None:
+            raise TypeError("pvals must be given")
+        if size is not None:
+            raise ValueError(f"size must not be given, the rows of pvals say how many; got {size!r}")
+        if ndim is not None:
+            raise ValueError(f"ndim must not be given, it is that of pvals; got {ndim!r}")
+        rows, count = as_parameter("pvals", pvals, axes=1), count_of("n", n)
+        u = self._for_each_row(rows, count, nstreams)
+        sample: Tensor = draws.multinomial(rows, u, n=count, dtype=dtype_name(dtype))
+        return sample
+
+    def choice(
+        self,
+        size: Any = 1,
+        a: Any = None,
+        replace: bool = True,
+        p: Any = None,
+        ndim: int | None = None,
+        dtype: Any = "int64",
+        nstreams: int | None = None,
+    ) -> Tensor:
+        """Choose different outcomes from each row of probabilities.
+
+        Parameters
+        ----------
+        size : int or integer Tensor
+            How many outcomes to choose.
+        a : None
+            Must be None: outcomes are numbered from 0.
+        replace : bool
+            Must be False: an outcome is chosen once.
+        p : array or Tensor
+            Probabilities of the outcomes along the last axis. They are not checked.
+        ndim : None
+            Must not be given.
+        dtype : str
+            The dtype of the answer.
+        nstreams : int, optional
+            How many streams to take, by default 15360.
+
+        Returns
+        -------
+        Tensor
+            Which outcomes, in the order of choosing; of shape (..., size).
+
+        Notes
+        -----
+        The probability of a chosen outcome becomes 0, and the row is divided by its sum before the next is drawn.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> p = np.asarray([[0.98, 0.01, 0.01], [0.01, 0.49, 0.50]])
+        >>> RandomStreams(31).choice(size=2, replace=False, p=p).eval().tolist()
+        [[0, 2], [2, 1]]
+        """
+        if replace:
+            raise NotImplementedError("replace must be False: outcomes are chosen without replacement")
+        if a is not None:
+            raise TypeError(f"a must be None, outcomes are numbered from 0; got {a!r}")
+        if p is None:
+            raise TypeError("p must be given")
+        if ndim is not None:
+            raise ValueError(f"ndim must not be given, it is that of p; got {ndim!r}")
+        rows, count = as_parameter("p", p, axes=1), count_of("size", size)
+        outcomes = rows.shape[-1]
+        if isinstance(count, int) and isinstance(outcomes, int) and count > outcomes:
+            raise ValueError(f"size must be at most {outcomes}, the number of outcomes, got {count}")
+        u = self._for_each_row(rows, count, nstreams)
+        sample: Tensor = draws.choice(rows, u, size=count, dtype=dtype_name(dtype))
+        return sample
+
+    def multinomial_wo_replacement(
+        self,
+        size: Any = None,
+        n: Any = 1,
+        pvals: Any = None,
+        ndim: int | None = None,
+        dtype: Any = "int64",
+        nstreams: int | None = None,
+    ) -> Tensor:
+        """Choose `n` different outcomes from each row of probabilities: `choice` under its former name.
+
+        Parameters
+        ----------
+        size : None
+            Must not be given.
+        n, pvals, ndim, dtype, nstreams
+            As `size`, `p` and the others of `choice`.
+
+        Returns
+        -------
+        Tensor
+
+        Examples
+        --------
+        >>> RandomStreams(31).multinomial_wo_replacement(n=2, pvals=[[0.0, 1.0]]).eval().tolist()
+        [[1, 0]]
+        """
+        if size is not None:
+            raise ValueError(f"size must not be given, the rows of pvals say how many; got {size!r}")
+        return self.choice(size=n, replace=False, p=pvals, ndim=ndim, dtype=dtype, nstreams=nstreams)
+
+    def _for_each_row(self, p: Tensor, count: Any, nstreams: int | None) -> Tensor:
+        """Draw `count` uniforms for each row of probabilities."""
+        size = elements_of(p.node.shape[:-1]) * count
+        return self.uniform((size,), nstreams=MAX_STREAMS if nstreams is None else nstreams)

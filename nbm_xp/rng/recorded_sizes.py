@@ -1,0 +1,138 @@
+"""Sizes and parameters of recorded draws, where lengths may be unknown until a graph runs.
+
+What this chapter must satisfy: whatever the documents take as a size becomes a tuple of ints and lengths; an error
+names the parameter, what it was and what is allowed.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, TypeAlias
+
+from nbm_xp.namespace import get_namespace, is_array, is_lazy, library_name, to_numpy
+from nbm_xp.tape import Length, Tensor, as_tensor, integer_length, is_tensor
+
+__all__ = ["Lengths", "as_parameter", "as_wide_as", "count_of", "elements_of", "recorded_shape"]
+
+Lengths: TypeAlias = tuple["int | Length", ...]
+
+
+def recorded_shape(size: Any, ndim: int | None) -> tuple[Any, Lengths]:
+    """Read the size of a draw.
+
+    Parameters
+    ----------
+    size : tuple of ints, lengths and integer Tensors; or one of these; or an integer Tensor with one axis
+        The size as it was given.
+    ndim : int or None
+        How many axes there are to be.
+
+    Returns
+    -------
+    size
+        The shape where it is known, else the size as it was given.
+    shape : tuple of ints and Lengths
+        The shape.
+
+    Examples
+    --------
+    >>> recorded_shape([2, 3], None)
+    ((2, 3), (2, 3))
+    """
+    if is_array(size) and not is_lazy(get_namespace(library_name(size))):
+        size = to_numpy(size).tolist()
+    if is_tensor(size) and size.ndim:
+        shape: Lengths = tuple(integer_length(size[axis]) for axis in range(_axes(size, ndim)))
+    elif isinstance(size, (tuple, list)):
+        shape = tuple(_length(size, length) for length in size)
+    else:
+        shape = (_length(size, size),)
+    if ndim is not None and ndim != len(shape):
+        raise ValueError(f"ndim must be the number of lengths in size, {len(shape)}; got {ndim}")
+    if any(isinstance(length, int) and length < 1 for length in shape):
+        raise ValueError(f"size must hold lengths of 1 or more, got {size!r}")
+    return (shape if all(isinstance(length, int) for length in shape) else size), shape
+
+
+def _axes(size: Tensor, ndim: int | None) -> int:
+    """How many lengths a Tensor holds."""
+    if size.ndim > 1:
+        raise TypeError(f"size must have one axis where it is a Tensor, got {size!r}")
+    length = size.shape[0]
+    if isinstance(length, int):
+        return length
+    if ndim is None:
+        raise TypeError("ndim must be given where size is a Tensor of unknown length")
+    return ndim
+
+
+def _length(size: Any, length: Any) -> Any:
+    """One length, as an int or a Length."""
+    if isinstance(length, Length):
+        return length
+    if is_tensor(length):
+        return integer_length(length)
+    try:
+        return operator.index(length)
+    except TypeError:
+        raise TypeError(f"size must be a tuple of ints, lengths or integer Tensors, got {size!r}") from None
+
+
+def elements_of(shape: Lengths) -> Any:
+    """The number of elements of a shape.
+
+    Examples
+    --------
+    >>> elements_of((2, 3))
+    6
+    """
+    return math.prod(shape)  # type: ignore[type-var]
+
+
+def count_of(name: str, value: Any) -> Any:
+    """Read a number of draws: an int of 1 or more, or an integer Tensor.
+
+    Examples
+    --------
+    >>> count_of("n", 3)
+    3
+    """
+    count = _length(value, value)
+    if isinstance(count, int) and count < 1:
+        raise ValueError(f"{name} must be 1 or more, got {value!r}")
+    return count
+
+
+def as_parameter(name: str, value: Any, axes: int = 0) -> Any:
+    """Read a parameter: a number stays one, anything else becomes a Tensor of at least so many axes.
+
+    Examples
+    --------
+    >>> as_parameter("p", 0.5)
+    0.5
+    """
+    if not axes and isinstance(value, (bool, int, float)):
+        return value
+    if not (is_tensor(value) or is_array(value) or isinstance(value, (list, tuple))):
+        raise TypeError(f"{name} must be a number, an array or a Tensor, got {type(value).__name__}")
+    tensor = as_tensor(value)
+    if tensor.ndim < axes:
+        raise ValueError(f"{name} must have {axes} axes or more, got shape {tensor.shape}")
+    return tensor
+
+
+def as_wide_as(shape: Lengths, **parameters: Any) -> None:
+    """Check that parameters broadcast to the shape of a draw, as far as it is known.
+
+    Examples
+    --------
+    >>> as_wide_as((2,), low=0.0)
+    """
+    for name, value in parameters.items():
+        if not is_tensor(value):
+            continue
+        known = zip(reversed(value.shape), reversed(shape), strict=False)
+        fits = all(a in (1, b) for a, b in known if isinstance(a, int) and isinstance(b, int))
+        if value.ndim > len(shape) or not fits:
+            raise ValueError(f"size must hold what {name} broadcasts to, {value.shape}; got {shape}")

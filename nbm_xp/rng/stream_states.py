@@ -1,0 +1,245 @@
+"""The states of the streams behind recorded draws: handed out, listed, looked at, started anew.
+
+What this chapter must satisfy: the names, parameters and numbers of Theano's ``MRG_RandomStreams``; computing a draw
+moves its streams on, looking at their state does not.
+
+Each draw owns a state: a Variable with one row of six integers for each of its streams. What computes the draw also
+gives the state after it, which is the Variable's ``default_update``; `nbm_xp.tape.function` and `nbm_xp.tape.scan`
+apply that by themselves.
+
+References
+----------
+.. [1] Theano documentation, ``theano.sandbox.rng_mrg.MRG_RandomStreams``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbm_xp.namespace import asarray, default_namespace, dtype_name, get_namespace, is_lazy
+from nbm_xp.tape import Tensor, Variable, function
+
+from .mrg31k3p import DRAW_STEPS, State, check_seed, jump
+from .parameters import streams_of
+from .uniforms import stream_count, substreams
+
+__all__ = ["StreamStates"]
+
+
+class _Look:
+    """Compute a Tensor without moving the streams on: they are updated, but to what they are."""
+
+    __slots__ = ("compiled", "state", "tensor")
+
+    def __init__(self, tensor: Tensor, state: Variable) -> None:
+        self.tensor = tensor
+        self.state = state
+        self.compiled: Any = None
+
+    def __call__(self) -> Any:
+        if self.compiled is None:
+            self.compiled = function([], self.tensor, updates=[(self.state, self.state)])
+        return self.compiled()
+
+
+class StreamStates:
+    """What `RandomStreams` knows about the states of its draws; see there."""
+
+    def __init__(self, seed: Any = 12345, use_cuda: Any = None) -> None:
+        self.state_updates: list[tuple[Any, Any, Any, int | None]] = []
+        self.default_instance_seed = seed
+        self._state: State = check_seed(seed)
+
+    @property
+    def rstate(self) -> Any:
+        """The state in which the first stream of the next draw starts: a NumPy array of six integers."""
+        return asarray(list(self._state), get_namespace("numpy"), "int32")
+
+    @rstate.setter
+    def rstate(self, state: Any) -> None:
+        self.set_rstate(state)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} at {self._state} with {len(self.state_updates)} draws>"
+
+    def set_rstate(self, seed: Any) -> None:
+        """Set the state in which the streams of later draws start.
+
+        Parameters
+        ----------
+        seed : int or six ints
+            As for `RandomStreams`.
+
+        Raises
+        ------
+        TypeError
+            If `seed` is neither one integer nor six.
+        ValueError
+            If a number is outside its range.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import RandomStreams
+        >>> rng = RandomStreams(234)
+        >>> rng.set_rstate([1, 2, 3, 4, 5, 6])
+        >>> rng.rstate.tolist()
+        [1, 2, 3, 4, 5, 6]
+        """
+        self._state = check_seed(seed)
+
+    def seed(self, seed: Any = None) -> None:
+        """Start all draws made so far, and those to come, from a seed.
+
+        Parameters
+        ----------
+        seed : int, six ints or None
+            As for `RandomStreams`, whose own it is where None. The draws get their streams in the order in which they
+            were made.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import RandomStreams
+        >>> rng = RandomStreams(234)
+        >>> u = rng.uniform((2,), dtype="float64")
+        >>> first = u.eval()
+        >>> rng.seed()
+        >>> bool((u.eval() == first).all())
+        True
+        """
+        self.set_rstate(self.default_instance_seed if seed is None else seed)
+        for state, _, size, nstreams in self.state_updates:
+            streams = self.n_streams(size) if nstreams is None else nstreams
+            state.set_value(self.get_substream_rstates(streams, "float32"))
+
+    def inc_rstate(self) -> None:
+        """Move the state on by 2**134 steps, to the streams of the next draw.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import RandomStreams
+        >>> rng = RandomStreams(1)
+        >>> rng.inc_rstate()
+        >>> rng.rstate.tolist()
+        [913990747, 1895992010, 2074523148, 720872428, 1989554718, 1863565340]
+        """
+        self._state = jump(self._state, DRAW_STEPS)
+
+    def n_streams(self, size: Any) -> int:
+        """Say how many streams a draw takes where `nstreams` is not given.
+
+        Parameters
+        ----------
+        size : tuple of ints, or Tensor
+            The shape of the draw.
+
+        Returns
+        -------
+        int
+            The number of elements, or its sixth rounded down where it is over 6, but never more than 15360; 15360
+            where the size is not known.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import RandomStreams
+        >>> RandomStreams().n_streams((3, 4)), RandomStreams().n_streams(None)
+        (2, 15360)
+        """
+        return stream_count(size)
+
+    def get_substream_rstates(self, n_streams: int, dtype: Any, inc_rstate: bool = True) -> Any:
+        """Make the states in which streams start, each 2**72 steps after the one before it.
+
+        Parameters
+        ----------
+        n_streams : int
+            How many.
+        dtype : str
+            The dtype of the numbers to be drawn. It changes nothing.
+        inc_rstate : bool
+            Whether to move on to the streams of the next draw.
+
+        Returns
+        -------
+        array
+            int32, of shape (n_streams, 6), in the default library; NumPy's where that is Dask.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import RandomStreams
+        >>> RandomStreams(234).get_substream_rstates(2, "float32")[1, :3].tolist()
+        [704833060, 506023153, 12815654]
+        """
+        dtype_name(dtype)
+        states = substreams(self._state, streams_of(n_streams, ()))
+        if inc_rstate:
+            self.inc_rstate()
+        xp = default_namespace()
+        return states if is_lazy(xp) else asarray(states, xp)
+
+    def updates(self) -> list[tuple[Any, Any, Any, int | None]]:
+        """List the states of the draws made so far.
+
+        Returns
+        -------
+        list of tuples
+            For each draw its state, the state after the next draw, its size, and `nstreams` as it was given. They can
+            be evaluated without drawing.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import RandomStreams
+        >>> rng = RandomStreams(234)
+        >>> u = rng.uniform((3,), nstreams=1)
+        >>> [(state, new, size, nstreams)] = rng.updates()
+        >>> state.eval().tolist(), size, nstreams
+        ([[234, 234, 234, 234, 234, 234]], (3,), 1)
+        """
+        return list(self.state_updates)
+
+    def pretty_return(self, node_rstate: Any, new_rstate: Any, sample: Any, size: Any, nstreams: int | None) -> Any:
+        """Enter a draw among those that `updates` lists and `seed` starts anew.
+
+        Parameters
+        ----------
+        node_rstate : Variable
+            Its state.
+        new_rstate : Tensor
+            The state after the draw, which becomes the default update of `node_rstate`.
+        sample : Tensor
+            The draw.
+        size, nstreams
+            As they were given.
+
+        Returns
+        -------
+        Tensor
+            `sample`.
+        """
+        node_rstate.default_update = new_rstate
+        for tensor in (node_rstate, new_rstate):
+            tensor.node.evaluator = _Look(tensor, node_rstate)
+        self.state_updates.append((node_rstate, new_rstate, size, nstreams))
+        return sample
+
+    def take_streams(self, size: Any, nstreams: int | None) -> Variable:
+        """Take the streams for a draw: the state that it owns.
+
+        Parameters
+        ----------
+        size : tuple of ints, or Tensor
+            The shape of the draw.
+        nstreams : int or None
+            How many streams to take; the usual number where None.
+
+        Returns
+        -------
+        Variable
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import RandomStreams
+        >>> RandomStreams(234).take_streams((3, 4), None).shape
+        (2, 6)
+        """
+        streams = self.n_streams(size) if nstreams is None else nstreams
+        return Variable(self.get_substream_rstates(streams, "float32"), name="random streams", is_state=True)

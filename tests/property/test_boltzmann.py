@@ -1,0 +1,217 @@
+"""A restricted Boltzmann machine small enough to enumerate is held to its definition, on every library.
+
+Statistical tests use fixed seeds, so they always give the same answer; the false-alarm rate stated is how often a
+correct sampler would fail with a seed taken at random.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbm_xp import natural_bm as B
+from nbm_xp.boltzmann import RBM
+from nbm_xp.boltzmann.energy import Parameters, free_energy
+from nbm_xp.namespace import to_numpy
+from tests.libraries import DASK, LIBRARIES, Library, guard, libraries
+
+CHI_SQUARE_7_1E6 = 40.52  # a chi-square variable with 7 degrees of freedom exceeds it once in a million times
+CHI_SQUARE_15_1E6 = 56.49  # the same with 15 degrees of freedom
+
+
+def states(count: int) -> Any:
+    return np.array(list(itertools.product((0.0, 1.0), repeat=count)))
+
+
+def machine(n_hidden: int, n_visible: int, seed: int, scale: float = 1.0, **params: Any) -> RBM:
+    random = np.random.default_rng(seed)
+    shapes = ((n_hidden, n_visible), n_hidden, n_visible)
+    return RBM.from_parameters(*(scale * random.normal(size=shape) for shape in shapes), random_state=seed, **params)
+
+
+def minus_energies(rbm: RBM) -> Any:
+    """-E(v, h) of all states, by definition: a row for each state of the visible units."""
+    v, h = states(rbm.n_features_in_), states(rbm.components_.shape[0])
+    return (v @ rbm.intercept_visible_)[:, None] + h @ rbm.intercept_hidden_ + v @ rbm.components_.T @ h.T
+
+
+def probabilities(rbm: RBM) -> Any:
+    """The exact probability of each state of the visible units."""
+    weights = np.exp(minus_energies(rbm)).sum(axis=1)
+    return weights / weights.sum()
+
+
+def chi_square(drawn: Any, expected: Any) -> float:
+    """Pearson's statistic of visible states against the probabilities of all of them."""
+    codes = to_numpy(drawn).astype(int) @ (1 << np.arange(drawn.shape[1])[::-1])
+    counts = np.bincount(codes, minlength=len(expected))
+    return float(((counts - len(codes) * expected) ** 2 / (len(codes) * expected)).sum())
+
+
+@given(n_hidden=st.integers(1, 4), n_visible=st.integers(1, 4), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=6)
+def test_free_energy_and_transform_are_what_they_are_by_definition(
+    library: Library, n_hidden: int, n_visible: int, seed: int
+) -> None:
+    rbm = machine(n_hidden, n_visible, seed, scale=2.0)
+    v, weights = states(n_visible), np.exp(minus_energies(rbm))
+    rows = library.array(v)
+    np.testing.assert_allclose(library.numpy(rbm.free_energy(rows)), -np.log(weights.sum(axis=1)), rtol=1e-9, atol=1e-9)
+    on = weights @ states(n_hidden) / weights.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(library.numpy(rbm.transform(rows)), on, rtol=1e-9, atol=1e-12)
+
+
+@given(n_hidden=st.integers(1, 5), n_visible=st.integers(1, 5), seed=st.integers(0, 2**32 - 1))
+def test_the_partition_function_is_the_sum_over_all_states(n_hidden: int, n_visible: int, seed: int) -> None:
+    rbm = machine(n_hidden, n_visible, seed, scale=3.0)
+    np.testing.assert_allclose(rbm.log_partition(), np.log(np.exp(minus_energies(rbm)).sum()), rtol=1e-12)
+    total = np.exp(rbm.log_likelihood(states(n_visible))).sum()
+    np.testing.assert_allclose(total, 1.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("n_hidden", "n_visible"), [(13, 15), (15, 13), (14, 14)])
+def test_a_layer_enumerated_in_parts_gives_the_same(n_hidden: int, n_visible: int) -> None:
+    rbm = machine(n_hidden, n_visible, seed=5)
+    energies = -rbm.free_energy(states(n_visible))
+    top = energies.max()
+    np.testing.assert_allclose(rbm.log_partition(), top + np.log(np.exp(energies - top).sum()), rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [50.0, 1e4])
+def test_energies_far_apart_do_not_overflow(scale: float) -> None:
+    rbm = machine(3, 4, seed=1, scale=scale)
+    np.testing.assert_allclose(rbm.log_partition(), minus_energies(rbm).max(), rtol=1e-3)
+    assert np.isfinite(rbm.free_energy(states(4))).all()
+    assert np.isfinite(rbm.score_samples(states(4))).all()
+
+
+@pytest.mark.parametrize("wrt", [0, 1, 2])
+def test_the_gradient_of_the_free_energy_agrees_with_finite_differences(wrt: int) -> None:
+    random, step = np.random.default_rng(3), 1e-6
+    values = [random.normal(size=shape) for shape in ((3, 4), (3,), (4,))]
+    direction, rows = random.normal(size=values[wrt].shape), states(4)[::3]
+    parameters = Parameters(*(B.variable(value, dtype="float64") for value in values))
+    loss = B.mean(free_energy(parameters, rows))
+    gradient = to_numpy(B.eval(B.gradients(loss, list(parameters))[wrt]))
+    value = B.function([], loss)
+    ends = []
+    for side in (step, -step):
+        parameters[wrt].set_value(values[wrt] + side * direction)
+        ends.append(float(value()))
+    np.testing.assert_allclose((gradient * direction).sum(), (ends[0] - ends[1]) / (2 * step), rtol=1e-7)
+
+
+@pytest.mark.parametrize("library", libraries("numpy", "dask-ragged", "array_api_strict", "torch", "jax", "cupy"))
+def test_a_gibbs_step_leaves_the_distribution_as_it_is(library: Library) -> None:
+    """False alarms: once in a million seeds."""
+    rbm = machine(2, 3, seed=8)
+    expected = probabilities(rbm)
+    random = np.random.default_rng(0)
+    start = states(3)[random.choice(8, size=20_000, p=expected)]
+    assert chi_square(start, expected) < CHI_SQUARE_7_1E6
+    with guard():
+        moved = rbm.gibbs(library.array(start))
+    assert chi_square(library.numpy(moved), expected) < CHI_SQUARE_7_1E6
+
+
+def test_chains_from_anywhere_reach_the_distribution() -> None:
+    """False alarms: once in a million seeds."""
+    rbm = machine(3, 4, seed=11)
+    drawn = rbm.sample(20_000, 50, start=np.zeros((20_000, 4)))
+    assert chi_square(drawn, probabilities(rbm)) < CHI_SQUARE_15_1E6
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_one_seed_gives_one_chain_on_every_library_and_for_every_chunking(library: Library) -> None:
+    """Weights that are multiples of 1/8 make every product exact, so that even the last bits leave nothing to differ."""
+    random = np.random.default_rng(4)
+    values = [random.integers(-12, 13, size=shape) / 8 for shape in ((7, 9), (7,), (9,))]
+    start = (random.random((30, 9)) < 0.5).astype("float32")
+    reference = RBM.from_parameters(*(value.astype("float32") for value in values), random_state=2)
+    rbm = RBM.from_parameters(*(value.astype("float32") for value in values), random_state=2)
+    with guard():
+        rows = library.array(start)
+        drawn = [rbm.gibbs(rows), rbm.gibbs(rows), rbm.sample(30, 8, start=rows), rbm.score_samples(rows)]
+    wanted = [reference.gibbs(start), reference.gibbs(start), reference.sample(30, 8, start=start)]
+    for ours, theirs in zip(drawn[:3], wanted, strict=True):
+        np.testing.assert_array_equal(library.numpy(ours), theirs)
+    np.testing.assert_allclose(library.numpy(drawn[3]), reference.score_samples(start), rtol=1e-5)
+    assert (wanted[0] != wanted[1]).any()
+
+
+@pytest.mark.parametrize("chunks", [1, 7, 30, None, ((1, 28, 1), (4, 5))])
+def test_chains_sampled_in_blocks_are_the_chains_sampled_at_once(chunks: Any) -> None:
+    rbm = machine(5, 9, seed=2)
+    with guard():
+        blocks = rbm.sample(30, 10, library="dask", chunks=chunks, random_state=3)
+    np.testing.assert_array_equal(blocks.compute(scheduler="synchronous"), rbm.sample(30, 10, random_state=3))
+
+
+@pytest.mark.parametrize("library", DASK)
+def test_learning_from_blocks_is_learning_from_the_whole(library: Library) -> None:
+    rows = (np.random.default_rng(1).random((25, 6)) < 0.4).astype("float32")
+    settings = {"n_components": 4, "n_iter": 2, "batch_size": 8, "random_state": 5}
+    whole, blocks = RBM(**settings).fit(rows), RBM(**settings).fit(library.array(rows))
+    np.testing.assert_array_equal(blocks.components_, whole.components_)
+    np.testing.assert_allclose(blocks.base_rate_, whole.base_rate_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("library", libraries("array_api_strict", "torch", "jax", "cupy"))
+def test_learning_stays_in_the_library_of_the_rows(library: Library) -> None:
+    rows = (np.random.default_rng(1).random((25, 6)) < 0.4).astype("float32")
+    settings = {"n_components": 4, "n_iter": 2, "batch_size": 8, "random_state": 5, "momentum": 0.5}
+    host, rbm = RBM(**settings).fit(rows), RBM(**settings).fit(library.array(rows))
+    for name in ("components_", "intercept_hidden_", "intercept_visible_", "h_samples_"):
+        np.testing.assert_allclose(library.numpy(getattr(rbm, name)), getattr(host, name), rtol=1e-3, atol=1e-5)
+    estimate = rbm.ais(20, 20, random_state=1)
+    np.testing.assert_allclose(estimate.log_z, host.ais(20, 20, random_state=1).log_z, rtol=1e-3)
+    np.testing.assert_allclose(rbm.log_partition(), host.log_partition(), rtol=1e-4)
+
+
+def test_annealed_importance_sampling_finds_the_exact_value() -> None:
+    """Within three standard errors for each of 20 models; a seed at random would fail for one or more one time in 19."""
+    for seed in range(20):
+        rbm = machine(8, 12, seed)
+        found = rbm.ais(200, 500)
+        assert abs(found.log_z - rbm.log_partition()) < 3 * found.standard_error, seed
+        assert found.log_z_low < found.log_z < found.log_z_high
+        assert 1 <= found.effective_runs <= 200 + 1e-9
+
+
+@pytest.mark.parametrize("library", libraries("dask"))
+def test_annealing_in_blocks_gives_the_same_estimate(library: Library) -> None:
+    rbm = machine(4, 6, seed=1)
+    chunks = (library.chunking(40), (6,)) if library.chunking else None
+    found = rbm.ais(40, 30, library="dask", chunks=chunks, random_state=9)
+    np.testing.assert_allclose(found.log_z, rbm.ais(40, 30, random_state=9).log_z, rtol=1e-9)
+
+
+@pytest.mark.parametrize("persistent", [True, False])
+def test_learning_finds_a_distribution_it_can_express(persistent: bool) -> None:
+    """Two units that are always equal, beside one that is independent: 4 states of equal probability."""
+    rows = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]] * 50, dtype="float64")
+    rbm = RBM(4, n_iter=300, persistent=persistent, schedule="linear", random_state=0).fit(rows)
+    assert rbm.log_likelihood(rows).mean() > -np.log(4) - 0.1
+
+
+@pytest.mark.parametrize("persistent", [True, False])
+def test_a_step_follows_the_gradient_written_by_hand(persistent: bool) -> None:
+    """Biases this strong decide every draw, so the made-up state is known: all visible units are 1."""
+    rows = np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
+    start = (np.array([[0.3, -0.2, 0.1], [0.5, 0.4, -0.6]]), np.array([0.2, -0.1]), np.full(3, 80.0))
+    rbm = RBM.from_parameters(*start, persistent=persistent, batch_size=4, learning_rate=0.5, weight_decay=0.25)
+    rbm.partial_fit(rows)
+
+    def on(v: Any) -> Any:
+        return 1 / (1 + np.exp(-(v @ start[0].T + start[1])))
+
+    dreamt = np.ones((1, 3))
+    weights = on(rows).T @ rows / 2 - on(dreamt).T @ dreamt - 0.25 * start[0]
+    np.testing.assert_allclose(rbm.components_, start[0] + 0.5 * weights, rtol=1e-12)
+    np.testing.assert_allclose(rbm.intercept_hidden_, start[1] + 0.5 * (on(rows).mean(0) - on(dreamt)[0]), rtol=1e-12)
+    np.testing.assert_allclose(rbm.intercept_visible_, start[2] + 0.5 * (rows.mean(0) - 1), rtol=1e-12)
