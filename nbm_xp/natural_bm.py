@@ -31,23 +31,12 @@ from .functions.extremes import all, any, argmax, argmin
 from .functions.extremes import max as shared_max
 from .functions.extremes import min as shared_min
 from .functions.graphs import function
+from .functions.joining import concatenate, one_hot, repeat, repeat_elements, stack, tile
 from .functions.linear_algebra import diag, dot, fill_diagonal, solve, svd
 from .functions.neural import logsumexp, sigmoid
 from .functions.randomness import make_rng, random_binomial, random_normal, random_uniform
 from .functions.reductions import cumprod, cumsum, mean, prod, std, sum, var
-from .functions.shaping import (
-    concatenate,
-    flatten,
-    one_hot,
-    permute_dimensions,
-    repeat,
-    repeat_elements,
-    reshape,
-    squeeze,
-    stack,
-    tile,
-    transpose,
-)
+from .functions.shaping import flatten, permute_dimensions, reshape, squeeze, transpose
 from .functions.variables import (
     batch_get_value,
     batch_set_value,

@@ -82,7 +82,8 @@ def _compare(
         )
         exact, estimate = float(np.sum(gradient * direction)), (ahead - behind) / (2 * STEP)
         scale = max(1.0, abs(exact), abs(ahead))
-        assert abs(exact - estimate) <= rtol * scale, f"argument {place}: {exact} by the rule, {estimate} by differences"
+        close = abs(exact - estimate) <= rtol * scale
+        assert close, f"argument {place}: {exact} by the rule, {estimate} by differences"
 
 
 def gradient_at(fn: Callable[..., Any], *arrays: Any) -> list[Any]:

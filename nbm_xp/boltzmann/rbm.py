@@ -20,7 +20,7 @@ from .machine import Machine
 from .model import variable
 from .randomness import entropy_of, stream
 from .rows import checked_rows, in_memory, minibatches, positive_int
-from .training import Learner, compile_step
+from .training import Learner, compile_step, shares
 
 __all__ = ["RBM"]
 
@@ -160,7 +160,7 @@ class RBM(Machine):
             began = time.perf_counter()
             self._rate.set_value(self._rate_after(done))
             for rows in minibatches(X, self.batch_size, uniforms):
-                self._step(rows.shape[0])(rows)
+                self._step(rows)
             self.n_iter_ = done + 1
             if self.verbose:
                 self._report(X, time.perf_counter() - began)
@@ -194,7 +194,7 @@ class RBM(Machine):
             self._follow_base_rate(X)
         self.n_samples_seen_ += int(X.shape[0])
         self._rate.set_value(self.learning_rate)
-        self._step(X.shape[0])(X)
+        self._step(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -215,7 +215,7 @@ class RBM(Machine):
 
     def _begin(self, X: Any) -> None:
         """Start a model for rows like these."""
-        n_visible, home = int(X.shape[1]), array_namespace(in_memory(X[:1]))
+        n_visible, home = int(X.shape[1]), array_namespace(in_memory(X[:1, :]))
         given = dtype_name(X)
         dtype = given if given in ("float32", "float64") else "float32" if floatx() == "float16" else floatx()
         count = X.shape[0]
@@ -240,11 +240,18 @@ class RBM(Machine):
     def _rate_after(self, done: int) -> float:
         return self.learning_rate * (1.0 - done / self.n_iter if self.schedule == "linear" else 1.0)
 
-    def _step(self, rows: int) -> Any:
-        """The compiled step for minibatches of so many rows; where the chains go on by themselves, of any number."""
-        number = None if self.persistent else rows
+    def _step(self, rows: Any) -> None:
+        """Learn from one minibatch."""
+        count = rows.shape[0]
+        number = None if self.persistent else count  # chains that go on by themselves serve any number of rows
         key = ("step", number, self.persistent, self.n_gibbs, self.momentum, self.weight_decay)
-        return self._function(key, lambda: self._compile_step(number))
+        step = self._function(key, lambda: self._compile_step(number))
+        step(rows, self._function(("shares", count, self.persistent), lambda: self._shares(count)))
+
+    def _shares(self, rows: int) -> Any:
+        weights = self.components_
+        chains = int(self._chains.value.shape[0]) if self.persistent else None
+        return asarray(shares(chains, rows), array_namespace(weights), weights.dtype)
 
     def _compile_step(self, rows: int | None) -> Any:
         if self.persistent and self._chains is None:

@@ -134,11 +134,14 @@ def minibatches(X: Any, size: int, uniforms: Callable[[int], Any] | None = None)
     """
     length = max(1, WINDOW // size) * size
     windows = range(0, X.shape[0], length)
-    order = range(len(windows)) if uniforms is None else uniforms(len(windows)).argsort(kind="stable")
+    order = range(len(windows))
+    if uniforms is not None and len(windows) > 1:
+        order = uniforms(len(windows)).argsort(kind="stable")
     for position in order:
-        rows = in_memory(X[windows[position] : windows[position] + length])
+        first = windows[position]
+        rows = in_memory(X[first : min(first + length, X.shape[0]), :])
         if uniforms is not None:
             home = array_namespace(rows)
             rows = home.take(rows, asarray(uniforms(rows.shape[0]).argsort(kind="stable"), home), axis=0)
         for start in range(0, rows.shape[0], size):
-            yield rows[start : start + size]
+            yield rows[start : min(start + size, rows.shape[0]), :]

@@ -21,7 +21,7 @@ from nbm_xp import natural_bm as B
 
 from .energy import Parameters, draw, free_energy, gibbs_step, hidden_input, shape_of, visible_input
 
-__all__ = ["Learner", "compile_step"]
+__all__ = ["Learner", "compile_step", "shares"]
 
 
 @dataclass(frozen=True)
@@ -54,22 +54,50 @@ class Learner:
 
 
 def compile_step(learner: Learner, rows: int | None) -> Any:
-    """Compile one step on a minibatch: called with the rows, it changes the learner's Variables.
+    """Compile one step on a minibatch, which changes the learner's Variables.
 
     How many rows there are must be said for contrastive divergence, whose chains start at them; with persistent chains
     one compiled step serves any number.
+
+    The compiled function is called with the rows and with the shares that `shares` gives for their number. Made-up and
+    given states go through the formulas together, as one matrix, so each product is computed once for both.
     """
     parameters = learner.parameters
     n_visible = shape_of(parameters.weights)[1]
-    data = B.placeholder(shape=(rows, n_visible), dtype=B.dtype(parameters.weights), name="data")
+    dtype = B.dtype(parameters.weights)
+    data = B.placeholder(shape=(rows, n_visible), dtype=dtype, name="data")
+    share = B.placeholder(ndim=1, dtype=dtype, name="share")
     fantasy, updates = _fantasy(learner, data, rows)
-    loss = B.mean(free_energy(parameters, data)) - B.mean(free_energy(parameters, fantasy))
+    states = B.stop_gradient(B.concatenate([fantasy, data], axis=0))
+    if learner.chains is not None:
+        shape = shape_of(learner.chains)
+        updates.append((learner.chains, draw(hidden_input(parameters, states)[: shape[0]], shape, learner.rng)))
+    loss = B.sum(share * free_energy(parameters, states))
     updates += _descent(learner, B.gradients(loss, list(parameters)))
-    return B.function([data], [], updates=updates, name="contrastive_divergence")
+    return B.function([data, share], [], updates=updates, name="contrastive_divergence")
+
+
+def shares(chains: int | None, rows: int) -> list[float]:
+    """What each state counts in a step: the loss is the mean free energy of the rows less that of made-up states.
+
+    Parameters
+    ----------
+    chains : int or None
+        The number of persistent chains; None where chains start at the rows.
+    rows : int
+        The number of rows.
+
+    Examples
+    --------
+    >>> shares(4, 2)
+    [-0.25, -0.25, -0.25, -0.25, 0.5, 0.5]
+    """
+    count = rows if chains is None else chains
+    return [-1.0 / count] * count + [1.0 / rows] * rows
 
 
 def _fantasy(learner: Learner, data: Any, rows: int | None) -> tuple[Any, list[tuple[Any, Any]]]:
-    """Visible states that the model makes up, held fixed for the gradient, and what remembers the chain."""
+    """Visible states that the model makes up, and the updates of the streams that a loop drew from."""
     parameters, rng = learner.parameters, learner.rng
     n_hidden, n_visible = shape_of(parameters.weights)
     if learner.chains is not None:
@@ -87,10 +115,7 @@ def _fantasy(learner: Learner, data: Any, rows: int | None) -> tuple[Any, list[t
             n_steps=learner.n_gibbs - 1,
         )
         visible, updates = sweeps[-1], list(moved.items())
-    fantasy = B.stop_gradient(visible)
-    if learner.chains is not None:
-        updates.append((learner.chains, draw(hidden_input(parameters, fantasy), (length, n_hidden), rng)))
-    return fantasy, updates
+    return visible, updates
 
 
 def _descent(learner: Learner, gradients: Sequence[Any]) -> list[tuple[Any, Any]]:

@@ -25,8 +25,8 @@ from nbm_xp.tape import Length, is_tensor
 from nbm_xp.tape import namespace as recorded
 
 __all__ = [
-    "Array", "Axis", "Shape", "as_array", "axes", "floats", "is_truth", "is_value", "numbers", "of_floats", "of_numbers",
-    "pair", "sizes", "spread",
+    "Array", "Axis", "Shape", "as_array", "axes", "floats", "is_truth", "is_value", "numbers", "of_floats",
+    "of_numbers", "pair", "sizes", "spread",
 ]  # fmt: skip
 
 Array: TypeAlias = Any
@@ -34,11 +34,12 @@ Array: TypeAlias = Any
 
 Axis: TypeAlias = "int | Sequence[int] | None"
 
-Shape: TypeAlias = "int | Sequence[Any] | Array"
+Shape: TypeAlias = Any
+"""A length, a sequence of lengths, or an integer vector; unknown lengths of Tensors are lengths."""
 
-# of each type of array: its namespace, and the dtype objects that need nothing done to them
-_floating: dict[type, tuple[Any, set[Any]]] = {}
-_numeric: dict[type, tuple[Any, set[Any]]] = {}
+# the namespace, by type of array and by dtype object, of arrays that need nothing done to them
+_floating: dict[type, dict[Any, Any]] = {}
+_numeric: dict[type, dict[Any, Any]] = {}
 _REAL = frozenset((int, float))
 
 
@@ -55,10 +56,9 @@ def is_truth(x: object) -> bool:
 def of_floats(x: Array) -> Any:
     """The namespace of an array that is floating point already, else None: then `floats` makes it so."""
     try:
-        xp, dtypes = _floating[type(x)]
+        return _floating[type(x)][x.dtype]
     except KeyError:
         return None
-    return xp if x.dtype in dtypes else None
 
 
 def floats(x: Array) -> tuple[Any, Array]:
@@ -69,17 +69,16 @@ def floats(x: Array) -> tuple[Any, Array]:
     """
     x = to_floating(x if is_value(x) else as_array(x, floatx()))
     xp = array_namespace(x)
-    _floating.setdefault(type(x), (xp, set()))[1].add(x.dtype)
+    _floating.setdefault(type(x), {})[x.dtype] = xp
     return xp, x
 
 
 def of_numbers(x: Array) -> Any:
     """The namespace of an array of numbers, else None: then `numbers` makes it so."""
     try:
-        xp, dtypes = _numeric[type(x)]
+        return _numeric[type(x)][x.dtype]
     except KeyError:
         return None
-    return xp if x.dtype in dtypes else None
 
 
 def numbers(x: Array) -> tuple[Any, Array]:
@@ -91,7 +90,7 @@ def numbers(x: Array) -> tuple[Any, Array]:
     xp = array_namespace(x)
     if is_bool(x):
         x = xp.astype(x, xp.int64)
-    _numeric.setdefault(type(x), (xp, set()))[1].add(x.dtype)
+    _numeric.setdefault(type(x), {})[x.dtype] = xp
     return xp, x
 
 
@@ -101,12 +100,15 @@ def pair(x: Array, y: Array) -> tuple[Any, Array, Array]:
         xp = of_floats(x)
         if xp is not None:
             return xp, x, y
-    elif type(x) is type(y) and type(x) in _numeric and x.dtype is y.dtype:
-        return _numeric[type(x)][0], x, y
-    if isinstance(x, (list, tuple, Length)) or not (is_value(x) or is_value(y)):
-        x = as_array(x)
-    if isinstance(y, (list, tuple, Length)):
-        y = as_array(y)
+    elif type(x) is type(y) and x.dtype is y.dtype:
+        xp = of_numbers(x)
+        if xp is not None:
+            return xp, x, y
+    if not (is_value(x) or is_value(y) or _holds_values((x, y))):
+        dtype = _dtype_of_numbers((x, y))
+        x, y = as_array(x, dtype), as_array(y, dtype)
+    x = as_array(x) if isinstance(x, (list, tuple, Length)) else x
+    y = as_array(y) if isinstance(y, (list, tuple, Length)) else y
     x, y = promote(x, y)
     return array_namespace(x, y), x, y
 
@@ -135,7 +137,9 @@ def _dtype_of_numbers(x: Any) -> str:
     order = ("bool", "int64", floatx(), "complex128" if floatx() == "float64" else "complex64")
     if isinstance(x, (list, tuple)):
         return max(map(_dtype_of_numbers, x), key=order.index) if x else floatx()
-    return order[0 if isinstance(x, bool) else 1 if isinstance(x, (int, Length)) else 3 if isinstance(x, complex) else 2]
+    return order[
+        0 if isinstance(x, bool) else 1 if isinstance(x, (int, Length)) else 3 if isinstance(x, complex) else 2
+    ]
 
 
 def axes(axis: Axis) -> Any:

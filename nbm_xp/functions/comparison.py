@@ -7,8 +7,6 @@ https://data-apis.org/array-api/2024.12/API_specification/elementwise_functions.
 
 from __future__ import annotations
 
-from nbm_xp.namespace import array_namespace
-
 from ._arguments import Array, as_array, floats, pair
 
 __all__ = [

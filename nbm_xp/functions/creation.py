@@ -177,7 +177,7 @@ def _named(x: Array, name: str | None) -> Array:
 _PYTHON = frozenset((bool, int, float, complex, list, tuple))
 
 
-def eye(size: int, dtype: Any = None, name: str | None = None) -> tape.Variable:
+def eye(size: Any, dtype: Any = None, name: str | None = None) -> tape.Variable:
     """A variable with an identity matrix.
 
     Parameters
@@ -238,7 +238,7 @@ def zeros_like(x: Array, dtype: Any = None, name: str | None = None) -> Array:
     >>> zeros_like(np.ones(2), dtype="int32")
     array([0, 0], dtype=int32)
     """
-    if x.__class__ in _PYTHON:
+    if type(x) in _PYTHON:
         x = as_array(x)
     xp = array_namespace(x)
     result = xp.zeros_like(x) if dtype is None else xp.zeros_like(x, dtype=dtype_of(xp, dtype))
@@ -267,7 +267,7 @@ def ones_like(x: Array, dtype: Any = None, name: str | None = None) -> Array:
     >>> ones_like(np.zeros(2), dtype="int32")
     array([1, 1], dtype=int32)
     """
-    if x.__class__ in _PYTHON:
+    if type(x) in _PYTHON:
         x = as_array(x)
     xp = array_namespace(x)
     result = xp.ones_like(x) if dtype is None else xp.ones_like(x, dtype=dtype_of(xp, dtype))

@@ -287,7 +287,7 @@ def pow(x: Array, a: Array) -> Array:
     return xp.pow(x, a)
 
 
-def clip(x: Array, min_value: Array | None, max_value: Array | None) -> Array:
+def clip(x: Array, min_value: Array, max_value: Array) -> Array:
     """Limit elements to an interval.
 
     Parameters
@@ -318,7 +318,7 @@ def clip(x: Array, min_value: Array | None, max_value: Array | None) -> Array:
 _REAL = frozenset((int, float))
 
 
-def _clip(x: Array, low: Array | None, high: Array | None) -> Array:
+def _clip(x: Array, low: Array, high: Array) -> Array:
     """The same for bounds that are arrays, missing or wider than `x`, and recorded."""
     if low is None or high is None:
         x = floats(x)[1]

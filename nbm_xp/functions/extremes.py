@@ -9,8 +9,7 @@ https://data-apis.org/array-api/2024.12/API_specification/statistical_functions.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from nbm_xp.namespace import array_namespace
 from nbm_xp.tape import composite
@@ -58,7 +57,7 @@ def max(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "sh
             return xp.astype(xp.max(x, axis=axes(axis), keepdims=keepdims), xp.bool)
     if xp is recorded and ties == "whole":
         return _max_whole(x, axis=axes(axis), keepdims=keepdims)
-    if axis.__class__ is list:
+    if type(axis) is list:
         axis = axes(axis)
     if keepdims:
         return xp.max(x, axis=axis, keepdims=True)
@@ -98,7 +97,7 @@ def min(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "sh
             return xp.astype(xp.min(x, axis=axes(axis), keepdims=keepdims), xp.bool)
     if xp is recorded and ties == "whole":
         return _min_whole(x, axis=axes(axis), keepdims=keepdims)
-    if axis.__class__ is list:
+    if type(axis) is list:
         axis = axes(axis)
     if keepdims:
         return xp.min(x, axis=axis, keepdims=True)
@@ -142,10 +141,10 @@ def any(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> any(np.asarray([[0, 1], [0, 0]]), axis=1)
     array([ True, False])
     """
-    if x.__class__ in _SEVERAL:
+    if type(x) in _SEVERAL:
         x = as_array(x)
     xp = array_namespace(x)
-    if axis.__class__ is list:
+    if type(axis) is list:
         axis = axes(axis)
     if keepdims:
         return xp.any(x, axis=axis, keepdims=True)
@@ -174,10 +173,10 @@ def all(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> all(np.asarray([[2, 1], [0, 1]]), axis=1)
     array([ True, False])
     """
-    if x.__class__ in _SEVERAL:
+    if type(x) in _SEVERAL:
         x = as_array(x)
     xp = array_namespace(x)
-    if axis.__class__ is list:
+    if type(axis) is list:
         axis = axes(axis)
     if keepdims:
         return xp.all(x, axis=axis, keepdims=True)
@@ -207,8 +206,8 @@ def argmax(x: Array, axis: Axis = -1) -> Array:
     xp = of_numbers(x)
     if xp is None:
         xp, x = numbers(x)
-    if axis.__class__ in _SEVERAL:
-        x, axis = _flattened_last(x, axis), -1
+    if axis is not None and type(axis) is not int:
+        x, axis = _flattened_last(x, axis)
     return xp.argmax(x, axis=axis)
 
 
@@ -235,16 +234,18 @@ def argmin(x: Array, axis: Axis = -1) -> Array:
     xp = of_numbers(x)
     if xp is None:
         xp, x = numbers(x)
-    if axis.__class__ in _SEVERAL:
-        x, axis = _flattened_last(x, axis), -1
+    if axis is not None and type(axis) is not int:
+        x, axis = _flattened_last(x, axis)
     return xp.argmin(x, axis=axis)
 
 
-def _flattened_last(x: Array, axis: Sequence[int]) -> Array:
-    """The array with several axes flattened into one, the last."""
+def _flattened_last(x: Array, axis: Any) -> tuple[Array, int]:
+    """The array with several axes flattened into one, the last; and that axis."""
+    if not isinstance(axis, (list, tuple)):
+        return x, operator.index(axis)
     xp = array_namespace(x)
     moved = sorted({operator.index(a) + (x.ndim if a < 0 else 0) for a in axis})
     kept = [a for a in range(x.ndim) if a not in moved]
     if len(kept) + len(axis) != x.ndim:
         raise ValueError(f"axis must name axes of an array of {x.ndim} axes once each, got {tuple(axis)}")
-    return xp.reshape(xp.permute_dims(x, (*kept, *moved)), (*(x.shape[a] for a in kept), -1))
+    return xp.reshape(xp.permute_dims(x, (*kept, *moved)), (*(x.shape[a] for a in kept), -1)), -1

@@ -6,6 +6,8 @@ Source: the array API standard 2024.12, https://data-apis.org/array-api/2024.12/
 
 from __future__ import annotations
 
+from typing import Any
+
 from nbm_xp.namespace import array_namespace, promote
 
 from ._arguments import Array, as_array, floats, is_value, pair
@@ -115,14 +117,15 @@ def fill_diagonal(x: Array, val: Array) -> Array:
     """
     if x.ndim != 2 or _differ(*x.shape):
         raise ValueError(f"x must be a square matrix, got shape {tuple(x.shape)}")
-    if is_value(val) and (val.ndim > 1 or (val.ndim == 1 and _differ(val.shape[0], 1) and _differ(*val.shape, x.shape[0]))):
-        raise ValueError(f"val must be one value or {x.shape[0]} of them, got shape {tuple(val.shape)}")
+    lengths = tuple(val.shape) if is_value(val) else ()
+    if len(lengths) > 1 or any(_differ(length, 1) and _differ(length, x.shape[0]) for length in lengths):
+        raise ValueError(f"val must be one value or {x.shape[0]} of them, got shape {lengths}")
     x, val = promote(x, val)
     xp = array_namespace(x, val)
     return xp.where(_on_diagonal(xp, x.shape[0]), val, x)
 
 
-def _differ(a: int, b: int) -> bool:
+def _differ(a: Any, b: Any) -> bool:
     """Whether two lengths are known to be different."""
     return isinstance(a, int) and isinstance(b, int) and a != b
 

@@ -61,7 +61,9 @@ def _sigmoid_of(x: Array) -> Array:
     return e / (1.0 + e)
 
 
-_sigmoid = composite(gradient=lambda g, out, x: g * (out * (1.0 - out)), infer=same_as_first, name="logistic")(_sigmoid_of)
+_sigmoid = composite(gradient=lambda g, out, x: g * (out * (1.0 - out)), infer=same_as_first, name="logistic")(
+    _sigmoid_of
+)
 
 
 def softplus(x: Array) -> Array:
@@ -94,7 +96,9 @@ def _softplus_of(x: Array) -> Array:
     return xp.maximum(x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
 
 
-_softplus = composite(gradient=lambda g, out, x: g * _sigmoid(x), infer=same_as_first, name="smooth_rectifier")(_softplus_of)
+_softplus = composite(gradient=lambda g, out, x: g * _sigmoid(x), infer=same_as_first, name="smooth_rectifier")(
+    _softplus_of
+)
 
 
 def logsumexp(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:

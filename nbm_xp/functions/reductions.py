@@ -45,7 +45,7 @@ def sum(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     xp = of_numbers(x)
     if xp is None:
         xp, x = numbers(x)
-    if axis.__class__ is list:
+    if type(axis) is list:
         axis = axes(axis)
     if keepdims:
         return xp.sum(x, axis=axis, keepdims=True)
@@ -79,7 +79,7 @@ def prod(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     xp = of_numbers(x)
     if xp is None:
         xp, x = numbers(x)
-    if axis.__class__ is list:
+    if type(axis) is list:
         axis = axes(axis)
     if keepdims:
         return xp.prod(x, axis=axis, keepdims=True)
@@ -121,7 +121,7 @@ def _average(xp: Any, x: Array, axis: Any, keepdims: bool) -> Array:
     if dtype_name(x) == "float16":  # whose sums overflow at 65504
         return xp.astype(_average(xp, xp.astype(x, xp.float32), axis, keepdims), x.dtype)
     total = xp.sum(x) if axis is None and not keepdims else xp.sum(x, axis=axis, keepdims=keepdims)
-    lengths = x.shape if axis is None else [x.shape[a] for a in (axis if axis.__class__ is tuple else (axis,))]
+    lengths = x.shape if axis is None else [x.shape[a] for a in (axis if type(axis) is tuple else (axis,))]
     count = math.prod(lengths)
     if count != count:  # unknown
         return xp.mean(x, axis=axis, keepdims=keepdims)

@@ -1,91 +1,20 @@
-"""The same elements in another shape or order: joined, split, repeated, moved.
+"""The same elements in another shape or order.
 
 A shape may be a number, a sequence, or an integer vector such as `shape` gives; entries may be unknown lengths of
-Tensors. Arrays that are joined are cast to one dtype by NumPy's promotion. Source: the array API standard 2024.12,
+Tensors. Source: the array API standard 2024.12,
 https://data-apis.org/array-api/2024.12/API_specification/manipulation_functions.html.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from nbm_xp.namespace import array_namespace, dtype_of, floatx, is_integer, promote
+from nbm_xp.namespace import array_namespace
 from nbm_xp.tape import namespace as recorded
 
-from ._arguments import Array, Shape, as_array, is_value, sizes
+from ._arguments import Array, Shape, sizes
 
-__all__ = [
-    "concatenate", "flatten", "one_hot", "permute_dimensions", "repeat", "repeat_elements", "reshape", "reverse",
-    "squeeze", "stack", "tile", "transpose",
-]  # fmt: skip
-
-
-def concatenate(tensors: Sequence[Array], axis: int = -1) -> Array:
-    """Join arrays along an axis.
-
-    Parameters
-    ----------
-    tensors : sequence of arrays
-        At least one; their other axes have equal lengths.
-    axis : int
-        The axis to join.
-
-    Returns
-    -------
-    array
-
-    Raises
-    ------
-    ValueError
-        If there is no array, no such axis, or the shapes do not fit.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> concatenate([np.ones((1, 2)), np.zeros((1, 1))])
-    array([[1., 1., 0.]])
-    """
-    arrays = _alike(tensors)
-    return array_namespace(*arrays).concat(arrays, axis=axis)
-
-
-def stack(x: Sequence[Array], axis: int = 0) -> Array:
-    """Join arrays of one shape along a new axis.
-
-    Parameters
-    ----------
-    x : sequence of arrays
-        At least one.
-    axis : int
-        Where the new axis stands in the result.
-
-    Returns
-    -------
-    array
-
-    Raises
-    ------
-    ValueError
-        If there is no array, or the shapes differ.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> stack([np.asarray([1, 2]), np.asarray([3, 4])], axis=1)
-    array([[1, 3],
-           [2, 4]])
-    """
-    arrays = _alike(x)
-    return array_namespace(*arrays).stack(arrays, axis=axis)
-
-
-def _alike(arrays: Sequence[Array]) -> list[Array]:
-    """Arrays cast to one dtype, numbers among them made arrays."""
-    items = [item if is_value(item) else as_array(item) for item in arrays]
-    if not items:
-        raise ValueError("there must be at least one array to join")
-    return list(promote(*items))
+__all__ = ["flatten", "permute_dimensions", "reshape", "reverse", "squeeze", "transpose"]
 
 
 def reshape(x: Array, shape: Shape) -> Array:
@@ -223,88 +152,6 @@ def permute_dimensions(x: Array, pattern: Sequence[int]) -> Array:
     return array_namespace(x).permute_dims(x, pattern)
 
 
-def repeat_elements(x: Array, rep: int, axis: int | None) -> Array:
-    """Repeat each element in place.
-
-    Parameters
-    ----------
-    x : array
-        The elements.
-    rep : int
-        How often each stands in the result.
-    axis : int or None
-        The axis along which to repeat; None flattens first.
-
-    Returns
-    -------
-    array
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> repeat_elements(np.asarray([[1, 2]]), 2, axis=1)
-    array([[1, 1, 2, 2]])
-    """
-    return array_namespace(x).repeat(x, rep, axis=axis)
-
-
-def repeat(x: Array, n: int) -> Array:
-    """Repeat the rows of a matrix along a new axis in the middle.
-
-    Parameters
-    ----------
-    x : array
-        A matrix of shape (samples, dim).
-    n : int
-        How often.
-
-    Returns
-    -------
-    array
-        Of shape (samples, n, dim).
-
-    Raises
-    ------
-    ValueError
-        If `x` is no matrix.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> repeat(np.asarray([[1, 2]]), 2)
-    array([[[1, 2],
-            [1, 2]]])
-    """
-    if x.ndim != 2:
-        raise ValueError(f"x must be a matrix, got an array of {x.ndim} axes")
-    xp = array_namespace(x)
-    return xp.repeat(xp.expand_dims(x, axis=1), n, axis=1)
-
-
-def tile(x: Array, n: int | Sequence[int]) -> Array:
-    """Lay the array out again and again.
-
-    Parameters
-    ----------
-    x : array
-        The array.
-    n : int or sequence of int
-        How often along each axis, counted from the last; a number counts for the last axis alone.
-
-    Returns
-    -------
-    array
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> tile(np.asarray([1, 2]), (2, 2))
-    array([[1, 2, 1, 2],
-           [1, 2, 1, 2]])
-    """
-    return array_namespace(x).tile(x, sizes(n))
-
-
 def reverse(x: Array, axes: int | Sequence[int], *, ignore_unknown: bool = False) -> Array:
     """The elements in reverse order along axes.
 
@@ -340,42 +187,3 @@ def reverse(x: Array, axes: int | Sequence[int], *, ignore_unknown: bool = False
     elif not all(-x.ndim <= a < x.ndim for a in chosen):
         raise ValueError(f"axes must be from {-x.ndim} to {x.ndim - 1} for an array of {x.ndim} axes, got {axes}")
     return array_namespace(x).flip(x, axis=tuple({a % x.ndim for a in chosen})) if chosen else x
-
-
-def one_hot(indices: Array, num_classes: int) -> Array:
-    """Rows of zeros with a one where the index says.
-
-    Parameters
-    ----------
-    indices : array of int
-        Which element is to be 1; negative ones count from the last.
-    num_classes : int
-        How long the rows are.
-
-    Returns
-    -------
-    array
-        Of dtype ``floatx``, with a new last axis of length `num_classes`.
-
-    Raises
-    ------
-    TypeError
-        If `indices` are not integers.
-    IndexError
-        If an index is out of range, where the library finds out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> one_hot(np.asarray([0, 2]), 3)
-    array([[1., 0., 0.],
-           [0., 0., 1.]], dtype=float32)
-    """
-    indices = as_array(indices)
-    if not is_integer(indices):
-        raise TypeError(f"indices must be integers, got {indices.dtype}")
-    xp = array_namespace(indices)
-    classes = xp.arange(num_classes, dtype=xp.int64)
-    places = xp.reshape(xp.astype(indices, xp.int64, copy=False), (-1,))
-    labels = xp.reshape(xp.take(classes, places, axis=0), (*indices.shape, 1))
-    return xp.astype(labels == classes, dtype_of(xp, floatx()))

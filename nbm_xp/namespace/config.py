@@ -1,23 +1,21 @@
 """The configuration: default library, default dtypes, fuzz factor, image layout.
 
-Every setting has one of five sources, the first that speaks wins: the context of `use_backend` (the library only), an
-explicit call of its setter, the environment (``NBM_XP_FLOATX`` and so on), the file ``~/.nbm_xp/nbm_xp.json``, the
-built-in default. Environment and file are read once, when a setting is first asked for; the file is written only by
-`save_configuration`. A bad value is an error that names where it came from.
+A setting comes from the first of these that speaks: the context of `use_backend` (the library only), a call of its
+setter, the environment (``NBM_XP_FLOATX`` and so on), the file ``~/.nbm_xp/nbm_xp.json``, the built-in default. The
+file is written only by `save_configuration`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from . import libraries
+from . import libraries, settings
 
 __all__ = [
     "backend",
@@ -36,98 +34,7 @@ __all__ = [
     "use_backend",
 ]
 
-_FLOATS = ("float16", "float32", "float64")
-_INTEGERS = ("int16", "int32", "int64")
-_LAYOUTS = ("channels_last", "channels_first")
-
-
-def _one_of(name: str, choices: tuple[str, ...]) -> Callable[[object], str]:
-    def check(value: object) -> str:
-        if not isinstance(value, str) or value not in choices:
-            raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
-        return str(value)
-
-    return check
-
-
-def _not_negative(value: object) -> object:
-    number = float(value) if hasattr(value, "__float__") and not isinstance(value, bool) else float("nan")
-    if not 0 <= number < float("inf"):
-        raise ValueError(f"epsilon must be a finite number that is not negative; got {value!r}")
-    return value
-
-
-# name: (check, built-in default, what reads it from the environment's text)
-_SETTINGS: dict[str, tuple[Callable[[object], Any], Any, Callable[[str], Any]]] = {
-    "backend": (libraries.canonical_library, "numpy", str),
-    "floatx": (_one_of("floatx", _FLOATS), "float32", str),
-    "intx": (_one_of("intx", _INTEGERS), "int32", str),
-    "epsilon": (_not_negative, 2.0**-23, float),
-    "image_data_format": (_one_of("image_data_format", _LAYOUTS), "channels_last", str),
-}
-
-_values: dict[str, Any] = {}
-_sources: dict[str, str] = {}
-_lock = threading.Lock()
 _context: ContextVar[str | None] = ContextVar("nbm_xp_backend", default=None)
-
-
-def _file() -> Path | None:
-    """The user's configuration file, whether or not it exists."""
-    try:
-        return Path.home() / ".nbm_xp" / "nbm_xp.json"
-    except RuntimeError:  # no home directory can be found
-        return None
-
-
-def _read_file() -> tuple[Mapping[str, object], str]:
-    path = _file()
-    if path is None or not path.is_file():
-        return {}, ""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{path} cannot be read as JSON: {error}") from error
-    if not isinstance(content, dict):
-        raise ValueError(f"{path} must hold a JSON object; it holds {type(content).__name__}")
-    unknown = sorted(set(content) - set(_SETTINGS))
-    if unknown:
-        raise ValueError(f"{path} holds unknown settings {unknown}; known are {sorted(_SETTINGS)}")
-    return content, str(path)
-
-
-def _load(name: str) -> Any:
-    """Find the value of a setting that no setter has set, and keep it with its source."""
-    check, default, read = _SETTINGS[name]
-    variable = f"NBM_XP_{name.upper()}"
-    text = os.environ.get(variable)
-    content: Mapping[str, object] = {}
-    if text is not None:
-        source = f"environment variable {variable}"
-    else:
-        content, path = _read_file()
-        source = path if name in content else "default"
-    try:
-        checked = check(content.get(name, default) if text is None else read(text))
-    except ValueError as error:
-        raise ValueError(f"{source}: {error}") from None
-    with _lock:
-        if name not in _values:
-            _values[name], _sources[name] = checked, source
-        return _values[name]
-
-
-def _get(name: str) -> Any:
-    try:
-        return _values[name]
-    except KeyError:
-        return _load(name)
-
-
-def _set(name: str, value: object) -> None:
-    checked = _SETTINGS[name][0](value)
-    with _lock:
-        _values[name], _sources[name] = checked, f"set_{name}"
 
 
 def floatx() -> str:
@@ -138,7 +45,7 @@ def floatx() -> str:
     >>> floatx()
     'float32'
     """
-    value: str = _get("floatx")
+    value: str = settings.get("floatx")
     return value
 
 
@@ -162,7 +69,7 @@ def set_floatx(floatx: str) -> None:
     'float64'
     >>> set_floatx(before)
     """
-    _set("floatx", floatx)
+    settings.put("floatx", floatx)
 
 
 def intx() -> str:
@@ -173,7 +80,7 @@ def intx() -> str:
     >>> intx()
     'int32'
     """
-    value: str = _get("intx")
+    value: str = settings.get("intx")
     return value
 
 
@@ -197,7 +104,7 @@ def set_intx(intx: str) -> None:
     'int64'
     >>> set_intx(before)
     """
-    _set("intx", intx)
+    settings.put("intx", intx)
 
 
 def epsilon() -> float:
@@ -208,7 +115,7 @@ def epsilon() -> float:
     >>> epsilon()
     1.1920928955078125e-07
     """
-    value: float = _get("epsilon")
+    value: float = settings.get("epsilon")
     return value
 
 
@@ -233,7 +140,7 @@ def set_epsilon(e: float) -> None:
     1e-05
     >>> set_epsilon(before)
     """
-    _set("epsilon", e)
+    settings.put("epsilon", e)
 
 
 def image_data_format() -> str:
@@ -244,7 +151,7 @@ def image_data_format() -> str:
     >>> image_data_format()
     'channels_last'
     """
-    value: str = _get("image_data_format")
+    value: str = settings.get("image_data_format")
     return value
 
 
@@ -268,7 +175,7 @@ def set_image_data_format(data_format: str) -> None:
     'channels_first'
     >>> set_image_data_format(before)
     """
-    _set("image_data_format", data_format)
+    settings.put("image_data_format", data_format)
 
 
 def backend() -> str:
@@ -280,7 +187,7 @@ def backend() -> str:
     ...     backend()
     'numpy'
     """
-    value: str = _context.get() or _get("backend")
+    value: str = _context.get() or settings.get("backend")
     return value
 
 
@@ -307,7 +214,7 @@ def set_backend(name: str) -> None:
     'numpy'
     >>> set_backend(before)
     """
-    _set("backend", libraries.require_library(name))
+    settings.put("backend", libraries.require_library(name))
 
 
 @contextmanager
@@ -346,7 +253,7 @@ def configuration() -> dict[str, tuple[Any, str]]:
     >>> sorted(configuration())
     ['backend', 'epsilon', 'floatx', 'image_data_format', 'intx']
     """
-    result = {name: (_get(name), _sources[name]) for name in _SETTINGS}
+    result = settings.with_sources()
     inner = _context.get()
     if inner is not None:
         result["backend"] = (inner, "use_backend")
@@ -360,9 +267,7 @@ def reset_configuration() -> None:
     --------
     >>> reset_configuration()
     """
-    with _lock:
-        _values.clear()
-        _sources.clear()
+    settings.forget()
 
 
 def save_configuration(path: str | os.PathLike[str] | None = None) -> Path:
@@ -386,7 +291,7 @@ def save_configuration(path: str | os.PathLike[str] | None = None) -> Path:
     ...     json.loads(file.read_text())["image_data_format"]
     'channels_last'
     """
-    target = _file() if path is None else Path(path)
+    target = settings.default_file() if path is None else Path(path)
     if target is None:
         raise OSError("no home directory was found: give a path")
     content = {name: value for name, (value, _) in configuration().items()}

@@ -140,6 +140,11 @@ def register_array_type(cls: type, namespace: Any, *, absorbing: bool = False) -
 def default_namespace() -> Any:
     """The namespace of the configured library, for functions without array arguments.
 
+    Raises
+    ------
+    ImportError
+        If the library is not installed; the message says what to install and what made it the default.
+
     Examples
     --------
     >>> from nbm_xp.namespace import use_backend
@@ -147,7 +152,12 @@ def default_namespace() -> Any:
     ...     default_namespace().__name__
     'array_api_compat.numpy'
     """
-    return libraries.get_namespace(config.backend())
+    name = config.backend()
+    try:
+        return libraries.get_namespace(name)
+    except ImportError as error:
+        source = config.configuration()["backend"][1]
+        raise ImportError(f"{error} (it is the default library by: {source})", name=error.name) from error
 
 
 def is_registered(x: Any) -> bool:

@@ -44,9 +44,11 @@ _PYTHON_TYPES: dict[Any, str] = {bool: "bool", int: "int64", float: "float64", c
 _SCALAR_KINDS: dict[type, str] = {bool: "b", int: "i", float: "f", complex: "c"}
 
 # NumPy has one class for each dtype: the class of a dtype object is found faster, and compared more safely, than the
-# object. Other libraries' dtype objects are of one class and are looked up by their text.
+# object. Strings and PyTorch's dtype objects have one class each and are found by value. (Not so array_api_strict's,
+# which hash as NumPy's do and warn when compared with them: their text is read every time.)
 _NAME_OF_CLASS: dict[type, str] = {type(np.dtype(name)): name for name in _KINDS}
 _INEXACT: frozenset[type] = frozenset(cls for cls, name in _NAME_OF_CLASS.items() if _KINDS[name] in "fc")
+_NAME_OF_VALUE: dict[type, dict[Any, str]] = {str: {name: name for name in _KINDS}}
 _WEAK_REALS: frozenset[type] = frozenset({int, float})
 _OBJECT_OF: dict[tuple[Any, str], Any] = {}
 _PROMOTED: dict[tuple[Any, ...], str] = {}
@@ -85,25 +87,31 @@ def dtype_name(x: Any) -> str:
 
 def _read_name(x: Any) -> str:
     """The name of anything but an array with a dtype of NumPy's."""
-    if isinstance(x, str):
-        dtype: Any = x
-    elif isinstance(x, type):
-        # NumPy's and JAX's scalar types have a descriptor named dtype, which is no dtype
-        dtype = _PYTHON_TYPES.get(x, x)
-    else:
-        dtype = getattr(x, "dtype", x)
-    name = dtype if isinstance(dtype, str) else str(dtype).rpartition(".")[2]
-    if name in _KINDS and not isinstance(dtype, type):
-        return str(name)
-    if not isinstance(dtype, (type, np.dtype)):
-        raise _unknown(x)
+    # NumPy's and JAX's scalar types have a descriptor named dtype, which is no dtype
+    dtype = x if isinstance(x, (str, type)) else getattr(x, "dtype", x)
     try:
-        name = np.dtype(dtype).name
-    except TypeError:
-        raise _unknown(x) from None
+        return _NAME_OF_VALUE[type(dtype)][dtype]
+    except (KeyError, TypeError):
+        pass
+    if isinstance(dtype, (type, np.dtype)):
+        name = _numpy_name(_PYTHON_TYPES.get(dtype, dtype))
+    else:
+        name = str(dtype) if isinstance(dtype, str) else str(dtype).rpartition(".")[2]
+        if isinstance(dtype, str) or type(dtype).__module__.partition(".")[0] == "torch":
+            known = _NAME_OF_VALUE.setdefault(type(dtype), {})
+            if name in _KINDS:
+                known[dtype] = name
     if name not in _KINDS:
         raise _unknown(x)
     return name
+
+
+def _numpy_name(dtype: Any) -> str:
+    """The name of a dtype of NumPy's or a type that stands for one; empty for any other type."""
+    try:
+        return str(np.dtype(dtype).name)
+    except TypeError:
+        return ""
 
 
 def dtype_of(xp: Any, name: Any) -> Any:
@@ -277,10 +285,10 @@ def promote(*values: Any) -> tuple[Any, ...]:
         a, b = values
         try:
             if type(b) in _WEAK_REALS:
-                if type(a.dtype) in _INEXACT:
+                if type(a.dtype) in _INEXACT or _KINDS[dtype_name(a)] in "fc":
                     return values
             elif type(a) in _WEAK_REALS:
-                if type(b.dtype) in _INEXACT:
+                if type(b.dtype) in _INEXACT or _KINDS[dtype_name(b)] in "fc":
                     return values
             elif a.dtype is b.dtype:
                 return values

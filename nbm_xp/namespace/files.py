@@ -7,6 +7,7 @@ import os
 import pathlib
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -94,10 +95,8 @@ def load_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
         If the file is no .npz file, is damaged, or holds Python objects.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise ValueError(f"{path} is not an .npz file")
-            loaded = {name: file[name] for name in file.files}
-    except (zipfile.BadZipFile, EOFError) as error:
-        raise ValueError(f"{path} is not a whole .npz file: {error}") from error
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            loaded = {name: archive[name] for name in archive.files}
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, AttributeError) as error:
+        raise ValueError(f"{os.fspath(path)} is no whole .npz file of arrays: {error}") from error
     return {name: str(value) if value.dtype.kind == "U" and not value.ndim else value for name, value in loaded.items()}

@@ -63,8 +63,8 @@ def scatter_add(x: Any, index: Any, values: Any) -> Any:
     Raises
     ------
     IndexError
-        If the index does not fit `x`. (Indices that are out of bounds are an error when they are known: on JAX they
-        are left out, on Dask the error comes with the computation.)
+        If the index does not fit `x`. (Indices that are out of bounds are an error where that costs nothing: on Dask it
+        comes with the computation, JAX leaves such values out, CuPy wraps the indices.)
 
     Examples
     --------
@@ -129,8 +129,14 @@ def _add_at_slices(xp: Any, x: Any, index: tuple[Any, ...], news: list[int], val
     if news:
         values = xp.broadcast_to(values, _with_news(x[index].shape, index, news))
         values = xp.reshape(values, x[index].shape)
+    return _replaced(xp, x, index, x[index] + values)
+
+
+def _replaced(xp: Any, x: Any, index: tuple[Any, ...], part: Any) -> Any:
+    """A copy of x with the part that slices name replaced; Dask refuses to replace a part that is empty."""
     out = xp.asarray(x, copy=True)
-    out[index] = x[index] + values
+    if 0 not in part.shape:
+        out[index] = part
     return out
 
 
@@ -161,8 +167,7 @@ def _add_at_arrays(xp: Any, x: Any, entries: list[Entry], news: list[int], value
     values = _values_first(xp, values, entries, news, positions.shape, part.shape[1:])
     part = _add_along_axis(xp, part, 0, positions, values)
     if any(entry != slice(None) for entry in slices):
-        whole = xp.asarray(merged, copy=True)
-        whole[slices] = part
+        whole = _replaced(xp, merged, slices, part)
     else:
         whole = part
     back = tuple(order.index(axis) for axis in range(x.ndim))

@@ -12,13 +12,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from nbm_xp.namespace import asarray, dtype_of, from_blocks, get_namespace
+from nbm_xp.namespace import asarray, dtype_of, from_blocks, get_namespace, host_namespace, is_array, library_name
 
 from .mrg31k3p import State
 from .transforms import box_muller, two_draws
-from .uniforms import advance, elements
+from .uniforms import HOST, advance, elements
 
-__all__ = ["Normals", "Uniforms", "Wide", "block_runs", "later_states", "lazily"]
+__all__ = ["Normals", "Uniforms", "Wide", "block_runs", "later_states", "lazily", "library_of_blocks"]
 
 
 def block_runs(shape: tuple[int, ...], offset: tuple[int, ...], block: tuple[int, ...]) -> tuple[Any, Any]:
@@ -42,7 +42,7 @@ def block_runs(shape: tuple[int, ...], offset: tuple[int, ...], block: tuple[int
     >>> begins.tolist(), lengths.tolist()
     ([5, 9], [3, 3])
     """
-    np = get_namespace("numpy")
+    np = host_namespace()
     begins, length, stride = np.zeros((1,), dtype=np.int64), 1, 1
     whole = True
     for axis in reversed(range(len(shape))):
@@ -58,14 +58,14 @@ def block_runs(shape: tuple[int, ...], offset: tuple[int, ...], block: tuple[int
 
 def below(begins: Any, lengths: Any, place: int) -> tuple[Any, Any]:
     """Keep what lies before `place` of runs."""
-    np = get_namespace("numpy")
+    np = host_namespace()
     kept = begins < place
     return begins[kept], np.minimum(lengths[kept], place - begins[kept])
 
 
 def above(begins: Any, lengths: Any, place: int) -> tuple[Any, Any]:
     """Keep what lies from `place` on of runs."""
-    np = get_namespace("numpy")
+    np = host_namespace()
     ends = begins + lengths
     kept = ends > place
     first = np.maximum(begins[kept], place)
@@ -101,7 +101,7 @@ def later_draw(begins: Any, lengths: Any, n: int, streams: int, trial: int) -> t
     >>> begins.tolist(), lengths.tolist()
     ([4, 3, 6], [1, 1, 1])
     """
-    np = get_namespace("numpy")
+    np = host_namespace()
     steps, ahead = divmod(n, streams)
     cuts = np.asarray([0, ahead] if ahead else [0], dtype=np.int64)
     if trial == 0 or not begins.shape[0]:
@@ -142,7 +142,7 @@ class Uniforms:
     streams: int
     shape: tuple[int, ...]
     dtype: str
-    library: str = "numpy"
+    library: str = HOST
     trial: int = 0
 
     def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], *states: Any) -> Any:
@@ -178,7 +178,7 @@ class Normals(Uniforms):
 
     def flat(self, source: Any, begins: Any, lengths: Any) -> Any:
         """The numbers of the runs, one after the other: cosines first, then sines."""
-        np, xp = get_namespace("numpy"), get_namespace(self.library)
+        np, xp = host_namespace(), get_namespace(self.library)
         half = (math.prod(self.shape) + 1) // 2
         cosines, sines = below(begins, lengths, half), above(begins, lengths, half)
         begins = np.concat([cosines[0], sines[0] - half])
@@ -202,6 +202,30 @@ class _Later:
 def later_states(xp: Any, states: Any, n: int) -> Any:
     """Give the states after `n` elements were drawn, for states that are a Dask array."""
     return from_blocks(xp, _Later(n), states.shape, "int32", -1, args=(states,), name="states")
+
+
+def library_of_blocks(xp: Any, *arrays: Any) -> str:
+    """Name the library of blocks: that of the first Dask array among some, else what Dask's configuration asks for.
+
+    Parameters
+    ----------
+    xp : namespace
+        Dask's.
+    *arrays
+        Dask arrays and anything else.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> library_of_blocks(get_namespace("dask"))
+    'numpy'
+    """
+    blocks = (getattr(array, "_meta", None) for array in (*arrays, xp.empty((0,))))
+    return next((library_name(block) for block in blocks if is_array(block)), HOST)
 
 
 def lazily(xp: Any, task: Uniforms, chunks: Any, states: Any = None) -> Any:

@@ -24,7 +24,7 @@ from numba import int32, uint32, uint64
 
 from .mrg31k3p import M1, M2, STREAM_STEPS, State, transition
 
-__all__ = ["bernoulli", "draw", "runs", "substreams"]
+__all__ = ["advance", "bernoulli", "draw", "runs", "substreams"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -193,25 +193,39 @@ def _bernoulli(states: Any, scales: Any, p: Any, out: Any, new: Any) -> None:
         _store(tile, new, first, width)
 
 
+@_inlined
+def _multiply(matrices: Any, states: Any, new: Any, first: int, width: int, shift: int) -> None:
+    """Put the products of both matrices with some states `shift` places further on in `new`."""
+    for half in range(2):
+        a = states[3 * half, first : first + width]
+        b = states[3 * half + 1, first : first + width]
+        c = states[3 * half + 2, first : first + width]
+        for row in range(3):
+            p, q, r = matrices[half, row, 0], matrices[half, row, 1], matrices[half, row, 2]
+            product = new[3 * half + row, first + shift : first + shift + width]
+            if half == 0:
+                for i in range(width):
+                    product[i] = _dot_first(p, q, r, a[i], b[i], c[i])
+            else:
+                for i in range(width):
+                    product[i] = _dot_second(p, q, r, a[i], b[i], c[i])
+
+
 @_compiled
 def _substreams(jumps: Any, states: Any) -> None:
     """Complete states from the first: `jumps` holds the matrices of 1, 2, 4, … streams."""
     count = states.shape[1]
     length = 1
     for k in range(jumps.shape[0]):
-        more = min(length, count - length)
-        for half in range(2):
-            old1, old2, old3 = states[3 * half, :more], states[3 * half + 1, :more], states[3 * half + 2, :more]
-            for row in range(3):
-                p, q, r = jumps[k, half, row, 0], jumps[k, half, row, 1], jumps[k, half, row, 2]
-                new = states[3 * half + row, length : length + more]
-                if half == 0:
-                    for i in range(more):
-                        new[i] = _dot_first(p, q, r, old1[i], old2[i], old3[i])
-                else:
-                    for i in range(more):
-                        new[i] = _dot_second(p, q, r, old1[i], old2[i], old3[i])
-        length += more
+        _multiply(jumps[k], states, states, 0, min(length, count - length), length)
+        length *= 2
+
+
+@_compiled
+def _advance(matrices: Any, states: Any, ahead: int, new: Any) -> None:
+    """Move the first streams on by the first pair of matrices, the others by the second."""
+    _multiply(matrices[0], states, new, 0, ahead, 0)
+    _multiply(matrices[1], states, new, ahead, states.shape[1] - ahead, 0)
 
 
 @_compiled
@@ -253,6 +267,15 @@ def substreams(state: State, count: int) -> Any:
     numbers[:, 0] = state
     _substreams(_jumps()[: (count - 1).bit_length()], numbers)
     return numbers.view(np.int32).T
+
+
+def advance(states: Any, n: int) -> Any:
+    """See `nbm_xp.rng.recurrence.advance`."""
+    steps, ahead = divmod(n, states.shape[0])
+    numbers = _numbers(states, states.shape[0])
+    new = np.empty_like(numbers)
+    _advance(np.asarray([transition(steps + 1), transition(steps)], np.uint32), numbers, ahead, new)
+    return new.view(np.int32).T
 
 
 def draw(states: Any, n: int, dtype: str) -> tuple[Any, Any]:

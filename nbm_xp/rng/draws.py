@@ -21,13 +21,13 @@ from nbm_xp.namespace import (
     register_kernel,
 )
 
-from .blocks import Normals, Uniforms, later_states, lazily
+from .blocks import Normals, Uniforms, later_states, lazily, library_of_blocks
 from .transforms import paired
-from .uniforms import advance, numbers
+from .uniforms import HOST, advance, numbers
 
 __all__ = ["after", "bernoulli", "binomial", "draw", "less", "normal"]
 
-register_kernel("rng.bernoulli", "numpy", "nbm_xp.rng.compiled:bernoulli", requires="numba")
+register_kernel("rng.bernoulli", HOST, "nbm_xp.rng.compiled:bernoulli", requires="numba")
 
 
 def after(states: Any, n: int) -> Any:
@@ -55,7 +55,9 @@ def after(states: Any, n: int) -> Any:
     return later_states(xp, states, n) if is_lazy(xp) else advance(states, n)
 
 
-def draw(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = None) -> tuple[Any, Any]:
+def draw(
+    xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = None, *, like: Any = None
+) -> tuple[Any, Any]:
     """Draw uniforms from streams.
 
     Parameters
@@ -70,6 +72,8 @@ def draw(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = No
         Their dtype.
     chunks : optional
         How Dask splits them, in any form that Dask takes. Says nothing about the numbers.
+    like : array, optional
+        A Dask array whose blocks are of the library that the blocks are to be of.
 
     Returns
     -------
@@ -91,10 +95,11 @@ def draw(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = No
     shape = tuple(size)
     n = math.prod(shape)
     if is_lazy(xp):
-        return lazily(xp, Uniforms(None, states.shape[0], shape, dtype), chunks, states), after(states, n)
+        block = Uniforms(None, states.shape[0], shape, dtype, library_of_blocks(xp, like))
+        return lazily(xp, block, chunks, states), after(states, n)
     library = library_name(xp)
     compiled = kernel("rng.draw", library)
-    if compiled is not None and library_name(states) == library:
+    if n and compiled is not None and library_name(states) == library:
         u, new = compiled(states, n, dtype)
     else:
         u, new = numbers(xp, states, n, dtype), after(states, n)
@@ -140,7 +145,8 @@ def normal(
     n = math.prod(shape)
     half = (n + 1) // 2
     if is_lazy(xp):
-        return lazily(xp, Normals(None, states.shape[0], shape, dtype), chunks, states), after(states, 2 * half)
+        block = Normals(None, states.shape[0], shape, dtype, library_of_blocks(xp))
+        return lazily(xp, block, chunks, states), after(states, 2 * half)
     u, new = draw(xp, states, (2 * half,), dtype)
     return xp.reshape(paired(xp, u, n), shape), new
 
@@ -184,13 +190,13 @@ def bernoulli(
     shape = tuple(size)
     whole = is_array(p) and tuple(p.shape) == shape
     compiled = kernel("rng.bernoulli", library_name(xp))
-    if compiled is not None and whole and library_name(states) == library_name(p):
+    if compiled is not None and whole and 0 not in shape and library_name(states) == library_name(p):
         found = compiled(states, p, dtype, precision)
         if found is not None:
             return found[0], found[1]
     if chunks is None and whole:
         chunks = getattr(p, "chunks", None)
-    u, new = draw(xp, states, shape, precision, chunks)
+    u, new = draw(xp, states, shape, precision, chunks, like=p)
     return less(xp, u, p, dtype), new
 
 

@@ -25,7 +25,7 @@ from nbm_xp.namespace import (
     library_name,
 )
 
-from .blocks import Normals, Uniforms, Wide, lazily
+from .blocks import Normals, Uniforms, Wide, lazily, library_of_blocks
 from .draws import bernoulli, less
 from .mrg31k3p import DRAW_STEPS, MAX_STREAMS, State, check_seed, fresh_seed, jump
 from .parameters import Size, between, checked, chunks_of, real_dtype, shape_of, streams_of, stretched
@@ -178,7 +178,7 @@ class Generator:
         """
         xp, (low, high) = self._parameters(low=low, high=high)
         shape, name = shape_of(size, low, high), real_dtype(dtype, low, high)
-        u = self._uniforms(xp, shape, name, chunks_of(chunks, shape, low, high), nstreams, resolution)
+        u = self._uniforms(xp, shape, name, chunks_of(chunks, shape, low, high), nstreams, resolution, low, high)
         return between(xp, u, low, high, name)
 
     def normal(
@@ -211,7 +211,14 @@ class Generator:
         """
         xp, (loc, scale) = self._parameters(loc=loc, scale=scale)
         shape, name = shape_of(size, loc, scale), real_dtype(dtype, loc, scale)
-        z = self._normals(xp, shape, name, chunks_of(chunks, shape, loc, scale), nstreams)
+        streams = MAX_STREAMS if nstreams is None else streams_of(nstreams, shape)
+        state = self._take()
+        if is_lazy(xp):
+            task = Normals(state, streams, shape, name, library_of_blocks(xp, loc, scale))
+            z = lazily(xp, task, chunks_of(chunks, shape, loc, scale))
+        else:
+            n = math.prod(shape)
+            z = xp.reshape(paired(xp, numbers(xp, substreams(state, streams), n + n % 2, name), n), shape)
         return stretched(xp, z, loc, scale, name)
 
     def bernoulli(
@@ -295,14 +302,22 @@ class Generator:
         return xp, [convert(value, xp) if is_array(value) else value for value in values]
 
     def _uniforms(
-        self, xp: Any, shape: tuple[int, ...], dtype: str, chunks: Any, nstreams: int | None, resolution: int | None
+        self,
+        xp: Any,
+        shape: tuple[int, ...],
+        dtype: str,
+        chunks: Any,
+        nstreams: int | None,
+        resolution: int | None,
+        *like: Any,
     ) -> Any:
         if resolution not in (None, 31, 53) or (resolution == 53 and dtype != "float64"):
             raise ValueError(f"resolution must be 31, or 53 where dtype is float64; got {resolution!r} and {dtype}")
         streams = streams_of(nstreams, shape)
         state = self._take()
         if is_lazy(xp):
-            return lazily(xp, (Wide if resolution == 53 else Uniforms)(state, streams, shape, dtype), chunks)
+            kind = Wide if resolution == 53 else Uniforms
+            return lazily(xp, kind(state, streams, shape, dtype, library_of_blocks(xp, *like)), chunks)
         n = math.prod(shape)
         states = substreams(state, streams)
         if resolution != 53:
@@ -310,22 +325,11 @@ class Generator:
         u = numbers(xp, states, 2 * n, dtype)
         return xp.reshape(two_draws(u[:n], u[n:]), shape)
 
-    def _normals(self, xp: Any, shape: tuple[int, ...], dtype: str, chunks: Any, nstreams: int | None) -> Any:
-        streams = MAX_STREAMS if nstreams is None else streams_of(nstreams, shape)
-        state = self._take()
-        if is_lazy(xp):
-            return lazily(xp, Normals(state, streams, shape, dtype), chunks)
-        n = math.prod(shape)
-        u = numbers(xp, substreams(state, streams), n + n % 2, dtype)
-        return xp.reshape(paired(xp, u, n), shape)
-
     def _trials(self, n: Any, p: Any, size: Size, dtype: str, chunks: Any, nstreams: int | None) -> Any:
         """Add up the trials of a binomial draw."""
         xp, (n, p) = self._parameters(n=n, p=p)
         shape = shape_of(size, n, p)
-        most = concrete_int(xp.max(n) if is_array(n) else n)
-        if most < 0:
-            raise ValueError(f"n must be 0 or more, got {most}")
+        most = _most(xp, n)
         chunks = chunks_of(chunks, shape, p, n)
         streams, precision = streams_of(nstreams, shape), floatx()
         kind = "int64" if dtype == "bool" and most > 1 else dtype
@@ -338,14 +342,27 @@ class Generator:
         return total if kind == dtype else xp.astype(total, dtype_of(xp, dtype))
 
 
+def _most(xp: Any, n: Any) -> int:
+    """The largest number of trials; checks that none is negative."""
+    if not is_array(n):
+        least = most = concrete_int(n)
+    elif 0 in n.shape:
+        return 0
+    else:
+        least, most = concrete_int(xp.min(n)), concrete_int(xp.max(n))
+    if least < 0:
+        raise ValueError(f"n must be 0 or more, got {least}")
+    return most
+
+
 def _successes(
     xp: Any, state: State, streams: int, p: Any, shape: tuple[int, ...], dtype: str, precision: str, chunks: Any
 ) -> Iterator[Any]:
     """Draw ones with probability `p`, else zeros, again and again from the same streams."""
     if is_lazy(xp):
+        library = library_of_blocks(xp, p)
         for trial in itertools.count():
-            u = lazily(xp, Uniforms(state, streams, shape, precision, trial=trial), chunks)
-            yield less(xp, u, p, dtype)
+            yield less(xp, lazily(xp, Uniforms(state, streams, shape, precision, library, trial), chunks), p, dtype)
     states = substreams(state, streams)
     while True:
         sample, states = bernoulli(xp, states, p, shape, dtype, precision)

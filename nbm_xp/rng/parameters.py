@@ -10,7 +10,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from nbm_xp.namespace import asarray, dtype_name, dtype_of, floatx, get_namespace, is_array, promote_types
+from nbm_xp.namespace import asarray, dtype_name, dtype_of, floatx, host_namespace, is_array, promote_types
 
 from .uniforms import DTYPES, stream_count
 
@@ -25,7 +25,7 @@ def checked(name: str, value: Any) -> Any:
     if is_array(value) or isinstance(value, _NUMBERS):
         return value
     if isinstance(value, (list, tuple)):
-        return asarray(value, get_namespace("numpy"))
+        return asarray(value, host_namespace())
     raise TypeError(f"{name} must be a number or an array (RandomStreams takes Tensors), got {type(value).__name__}")
 
 
@@ -107,7 +107,7 @@ def between(xp: Any, u: Any, low: Any, high: Any, dtype: str) -> Any:
     """Give ``u * (high - low) + low``."""
     low, high = rounded(xp, low, dtype), rounded(xp, high, dtype)
     if isinstance(low, float) and isinstance(high, float):
-        host = get_namespace("numpy")
+        host = host_namespace()
         return stretched(xp, u, low, float(asarray(high, host, dtype) - asarray(low, host, dtype)), dtype)
     return stretched(xp, u, low, high - low, dtype)
 
@@ -123,5 +123,5 @@ def stretched(xp: Any, x: Any, loc: Any, scale: Any, dtype: str) -> Any:
 def rounded(xp: Any, value: Any, dtype: str) -> Any:
     """Round a parameter to a dtype; a number stays a Python number."""
     if isinstance(value, _NUMBERS):
-        return float(asarray(value, get_namespace("numpy"), dtype))
+        return float(asarray(value, host_namespace(), dtype))
     return xp.astype(value, dtype_of(xp, dtype))

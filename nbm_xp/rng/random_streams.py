@@ -103,7 +103,8 @@ class RandomStreams(StreamStates):
         state = self.take_streams(size, nstreams)
         u, new = draws.uniform(state, size=shape, dtype=name)
         self.pretty_return(state, new, u, size=size, nstreams=nstreams)
-        return between(recorded, u, low, high, name)
+        drawn: Tensor = between(recorded, u, low, high, name)
+        return drawn
 
     def binomial(
         self,
@@ -144,6 +145,7 @@ class RandomStreams(StreamStates):
         size, shape = recorded_shape(size, ndim)
         as_wide_as(shape, p=p)
         state = self.take_streams(size, nstreams)
+        sample: Tensor
         sample, new = draws.binomial(state, p, size=shape, n=trials, dtype=dtype_name(dtype), precision=floatx())
         self.pretty_return(state, new, sample, size=size, nstreams=nstreams)
         return sample
@@ -187,7 +189,8 @@ class RandomStreams(StreamStates):
         state = self.take_streams(size, nstreams)
         z, new = draws.normal(state, size=shape, dtype=name)
         self.pretty_return(state, new, z, size=size, nstreams=nstreams)
-        return stretched(recorded, z, avg, std, name)
+        drawn: Tensor = stretched(recorded, z, avg, std, name)
+        return drawn
 
     def multinomial(
         self,

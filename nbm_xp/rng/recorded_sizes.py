@@ -10,7 +10,16 @@ import math
 import operator
 from typing import Any, TypeAlias
 
-from nbm_xp.namespace import get_namespace, is_array, is_lazy, library_name, to_numpy
+from nbm_xp.namespace import (
+    asarray,
+    default_namespace,
+    get_namespace,
+    host_namespace,
+    is_array,
+    is_lazy,
+    library_name,
+    to_numpy,
+)
 from nbm_xp.tape import Length, Tensor, as_tensor, integer_length, is_tensor
 
 __all__ = ["Lengths", "as_parameter", "as_wide_as", "count_of", "elements_of", "recorded_shape"]
@@ -87,7 +96,7 @@ def elements_of(shape: Lengths) -> Any:
     >>> elements_of((2, 3))
     6
     """
-    return math.prod(shape)  # type: ignore[type-var]
+    return math.prod(shape)
 
 
 def count_of(name: str, value: Any) -> Any:
@@ -105,7 +114,7 @@ def count_of(name: str, value: Any) -> Any:
 
 
 def as_parameter(name: str, value: Any, axes: int = 0) -> Any:
-    """Read a parameter: a number stays one, anything else becomes a Tensor of at least so many axes.
+    """Read a parameter: a number stays one, anything else becomes a Tensor of so many axes or more.
 
     Examples
     --------
@@ -116,10 +125,17 @@ def as_parameter(name: str, value: Any, axes: int = 0) -> Any:
         return value
     if not (is_tensor(value) or is_array(value) or isinstance(value, (list, tuple))):
         raise TypeError(f"{name} must be a number, an array or a Tensor, got {type(value).__name__}")
-    tensor = as_tensor(value)
+    tensor = value if is_tensor(value) else as_tensor(_at_home(value))
     if tensor.ndim < axes:
         raise ValueError(f"{name} must have {axes} axes or more, got shape {tensor.shape}")
     return tensor
+
+
+def _at_home(value: Any) -> Any:
+    """A list, or an array of the host, as an array of the default library, where the states of draws are."""
+    if is_array(value) and library_name(value) != library_name(host_namespace()):
+        return value
+    return asarray(value, default_namespace())
 
 
 def as_wide_as(shape: Lengths, **parameters: Any) -> None:

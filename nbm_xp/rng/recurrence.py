@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from nbm_xp.namespace import asarray, dtype_of, get_namespace
+from nbm_xp.namespace import asarray, dtype_of, host_namespace
 
 from .mrg31k3p import M1, M2, MAX_STREAMS, STREAM_STEPS, State, Transition, centred, transition
 
@@ -118,7 +118,7 @@ def _centre(xp: Any, rows: Six) -> Six:
 @lru_cache(maxsize=64)
 def _table(count: int) -> Six:
     """The centred rows of outputs 0 to `count` - 1, as NumPy arrays."""
-    xp = get_namespace("numpy")
+    xp = host_namespace()
     return _centre(xp, orbit(xp, _constant(xp, _first_row(1)), 1, count, rows=True))
 
 

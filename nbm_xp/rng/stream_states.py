@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.namespace import asarray, default_namespace, dtype_name, get_namespace, is_lazy
+from nbm_xp.namespace import asarray, default_namespace, dtype_name, host_namespace, is_lazy
 from nbm_xp.tape import Tensor, Variable, function
 
 from .mrg31k3p import DRAW_STEPS, State, check_seed, jump
@@ -53,7 +53,7 @@ class StreamStates:
     @property
     def rstate(self) -> Any:
         """The state in which the first stream of the next draw starts: a NumPy array of six integers."""
-        return asarray(list(self._state), get_namespace("numpy"), "int32")
+        return asarray(list(self._state), host_namespace(), "int32")
 
     @rstate.setter
     def rstate(self, state: Any) -> None:

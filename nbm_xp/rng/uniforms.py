@@ -21,6 +21,7 @@ from nbm_xp.namespace import (
     convert,
     dtype_of,
     get_namespace,
+    host_namespace,
     kernel,
     library_name,
     register_kernel,
@@ -32,12 +33,16 @@ from .mrg31k3p import MAX_STREAMS, State
 
 __all__ = ["DTYPES", "advance", "elements", "numbers", "stream_count", "substreams"]
 
+HOST: Final = library_name(host_namespace())
+"""The library of arrays in the host's memory, whose kernels make the states of streams."""
+
 DTYPES: Final = ("float16", "float32", "float64")
 """The dtypes that uniforms come in."""
 
-register_kernel("rng.draw", "numpy", "nbm_xp.rng.compiled:draw", requires="numba")
-register_kernel("rng.runs", "numpy", "nbm_xp.rng.compiled:runs", requires="numba")
-register_kernel("rng.substreams", "numpy", "nbm_xp.rng.compiled:substreams", requires="numba")
+register_kernel("rng.draw", HOST, "nbm_xp.rng.compiled:draw", requires="numba")
+register_kernel("rng.runs", HOST, "nbm_xp.rng.compiled:runs", requires="numba")
+register_kernel("rng.substreams", HOST, "nbm_xp.rng.compiled:substreams", requires="numba")
+register_kernel("rng.advance", HOST, "nbm_xp.rng.compiled:advance", requires="numba")
 
 
 def stream_count(size: object) -> int:
@@ -67,13 +72,16 @@ def stream_count(size: object) -> int:
 
 def substreams(state: State, count: int) -> Any:
     """Make the states in which `count` streams start, as a NumPy array: see `recurrence.substreams`."""
-    compiled = kernel("rng.substreams", "numpy")
-    return recurrence.substreams(get_namespace("numpy"), state, count) if compiled is None else compiled(state, count)
+    compiled = kernel("rng.substreams", HOST)
+    return recurrence.substreams(host_namespace(), state, count) if compiled is None else compiled(state, count)
 
 
 def advance(states: Any, n: int) -> Any:
     """Give the states after `n` elements were drawn, without drawing them: see `recurrence.advance`."""
     xp = array_namespace(states)
+    compiled = kernel("rng.advance", library_name(xp))
+    if compiled is not None:
+        return compiled(states, n)
     with wide_dtypes(xp):
         return recurrence.advance(xp, states, n)
 
@@ -97,6 +105,8 @@ def numbers(xp: Any, states: Any, n: int, dtype: str) -> Any:
     array
         Of shape (n,): element ``i`` comes from stream ``i mod count``.
     """
+    if not n:
+        return xp.zeros((0,), dtype=dtype_of(xp, dtype))
     compiled = kernel("rng.draw", library_name(xp))
     states = convert(states, xp)
     if compiled is not None:
@@ -117,7 +127,7 @@ def from_integers(xp: Any, z: Any, dtype: str) -> Any:
 
 
 def elements(
-    source: State | Any, streams: int, begins: Any, lengths: Any, dtype: str, library: str = "numpy"
+    source: State | Any, streams: int, begins: Any, lengths: Any, dtype: str, library: str = HOST
 ) -> Any:
     """Make runs of consecutive elements of a draw, and no others.
 
@@ -145,7 +155,7 @@ def elements(
     >>> elements((234,) * 6, 2, np.asarray([0, 3]), np.asarray([2, 1]), "float64").round(3).tolist()
     [0.45, 0.306, 0.078]
     """
-    np, xp = get_namespace("numpy"), get_namespace(library)
+    np, xp = host_namespace(), get_namespace(library)
     total = int(np.sum(lengths))
     if not total:
         return xp.zeros((0,), dtype=dtype_of(xp, dtype))

@@ -55,8 +55,12 @@ def register_gradient(name: str, *rules: Rule, joint: Callable[..., Sequence[Any
 
     Examples
     --------
-    >>> from nbm_xp.tape import register_gradient
-    >>> register_gradient("sin", lambda g, out, x: g * FUNCTIONS["cos"](x))
+    >>> from nbm_xp.tape import Variable, gradients, operation
+    >>> half = operation("doctest_half", infer=lambda x: (x.shape, x.dtype), run=lambda xp, x: x / 2)
+    >>> register_gradient("doctest_half", lambda g, out, x: g / 2)
+    >>> x = Variable(3.0)
+    >>> float(gradients(half(x), x))
+    0.5
     """
     if name not in OPERATIONS:
         raise ValueError(f"name must be a declared operation, got {name!r}")

@@ -347,24 +347,26 @@ def _multiply(a: Size, b: Size) -> Size:
     return _from_terms(terms)
 
 
+def _exact_quotient(a: Size, b: Size) -> Size | None:
+    """The quotient where the divisor is one monomial that divides every term, else None."""
+    if b == 0 or len(_terms(b)) != 1:
+        return None
+    ((monomial, coefficient),) = _terms(b).items()
+    quotient: dict[Monomial, int] = {}
+    for term, p in _terms(a).items():
+        powers = dict(term)
+        for atom, power in monomial:
+            powers[atom] = powers.get(atom, 0) - power
+        if p and (p % coefficient or any(power < 0 for power in powers.values())):
+            return None
+        quotient[frozenset((atom, power) for atom, power in powers.items() if power)] = p // coefficient
+    return _from_terms(quotient)
+
+
 def _divide(a: Size, b: Size) -> Size:
-    """Exact where the divisor is one monomial that divides every term, else a quotient of its own."""
-    divisor = _terms(b)
-    if len(divisor) == 1:
-        ((monomial, coefficient),) = divisor.items()
-        quotient: dict[Monomial, int] = {}
-        for term, p in _terms(a).items():
-            powers = dict(term)
-            for atom, power in monomial:
-                powers[atom] = powers.get(atom, 0) - power
-            if coefficient == 0 or p % coefficient or any(power < 0 for power in powers.values()):
-                break
-            quotient[frozenset((atom, power) for atom, power in powers.items() if power)] = p // coefficient
-        else:
-            return _from_terms(quotient)
-    return _atom_length(("//", a, b))
+    quotient = _exact_quotient(a, b)
+    return _atom_length(("//", a, b)) if quotient is None else quotient
 
 
 def _remainder(a: Size, b: Size) -> Size:
-    quotient = _divide(a, b)
-    return 0 if _operands_of("//", quotient) is None else _atom_length(("%", a, b))
+    return _atom_length(("%", a, b)) if _exact_quotient(a, b) is None else 0

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 
 __all__ = ["FUNCTIONS", "Operators", "is_number"]
 
+_NUMBERS = frozenset({bool, int, float, complex})
+
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {}
 """The functions of the tape's namespace by name: what operators and gradient rules call."""
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a Python number or a length, whose dtype is weak."""
-    return isinstance(value, (bool, int, float, complex, Length))
+    """Whether a value is a Python number or a length, whose dtype is weak (that of a library's own scalars is not)."""
+    return type(value) in _NUMBERS or (isinstance(value, (int, float, complex, Length)) and not is_array(value))
 
 
 def _apply(name: str, left: Any, right: Any, other: Any) -> Tensor:

@@ -49,6 +49,8 @@ def _frozen(value: Any, place: Mapping[Node, int]) -> Hashable:
         return ("node", place[value])
     if isinstance(value, (tuple, list)):
         return tuple(_frozen(item, place) for item in value)
+    if isinstance(value, frozenset):
+        return frozenset(_frozen(item, place) for item in value)
     if isinstance(value, dict):
         return tuple((key, _frozen(item, place)) for key, item in value.items())
     if isinstance(value, slice):

@@ -8,6 +8,7 @@ is computed inside that branch.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -85,7 +86,7 @@ class PlanWriter:
             return tuple((key, self._freeze(item)) for key, item in value.items())
         if isinstance(value, slice):
             return ("slice", self._freeze((value.start, value.stop, value.step)))
-        return (type(value), value) if isinstance(value, (bool, int, float)) else value
+        return (type(value), repr(value)) if isinstance(value, (bool, int, float, complex)) else value
 
     def _uses(self, node: Node) -> Iterator[tuple[Node, Block]]:
         """Each use that a node makes of another, with the block in which it is needed."""
@@ -154,7 +155,7 @@ class PlanWriter:
     def source(self) -> str:
         """The whole function as text."""
         for index, node in enumerate(self.inputs):
-            self.names[self._resolve(node)] = f"a{index}"
+            self.names[node] = f"a{index}"
         self.members: dict[Block, list[Node]] = defaultdict(list)
         for node in self.order:
             self.members[self.block[node]].append(node)
@@ -266,10 +267,12 @@ class PlanWriter:
             return f"({''.join(self._value_source(item) + ', ' for item in value)})"
         if isinstance(value, slice):
             return f"slice({', '.join(map(self._value_source, (value.start, value.stop, value.step)))})"
-        if isinstance(value, (bool, int, str)) or value is None or value is Ellipsis:
-            return f"({value!r})" if isinstance(value, int) and value < 0 else repr(value)
-        if isinstance(value, float) and value == value and abs(value) != float("inf"):
-            return f"({value!r})"
+        if isinstance(value, (bool, str)) or value is None or value is Ellipsis:
+            return repr(value)
+        if isinstance(value, int):
+            return repr(int(value)) if value >= 0 else f"({int(value)!r})"
+        if isinstance(value, float) and math.isfinite(value):
+            return f"({float(value)!r})"
         return self._bind("constant", ("constant", repr(value)), value)
 
     def _atom_source(self, atom: tuple[Any, ...]) -> str:

@@ -34,6 +34,9 @@ QUIRKS: dict[str, Callable[[list[Any], Any], Any]] = {
     "minimum/quirk-ties/grad": shared_at_ties,
 }
 
+# float16 is asked for, and the original gives float32.
+FLOAT16_ASKED = {case.id for case in CASES if case.function == "RandomStreams.normal" and case.id.endswith("-float16")}
+
 # What these ask for is infinite or not a number, and NumPy remarks on it, as it does when it is called directly.
 REMARKED = {
     "exp/large",
@@ -147,8 +150,8 @@ def run_steps(case: Case) -> None:
         elif step.function == "draw":
             out = made[args[0]]
         elif step.function == "advance":
-            out = advanced(concrete(home.rstate).tolist(), args[0])
-            home.set_rstate(out)
+            home.set_rstate(advanced(concrete(home.rstate).tolist(), args[0]))
+            out = home.rstate
         elif owner:
             member = getattr(home, method)
             out = member(*args, **kwargs) if callable(member) else member
@@ -157,9 +160,9 @@ def run_steps(case: Case) -> None:
                 kwargs.setdefault("rng", home)
             out = getattr(B, step.function)(*args, **kwargs)
         made.append(out)
-        if out is not home:
-            got, want = concrete(out), case.expected(step.result)
-            check(np.asarray(got) if step.function == "advance" else got, want, case)
+        if out is not home and (case.kind != "raises" or step is not case.steps[-1]):
+            want = case.expected(step.result)
+            check(concrete(out), want.astype("float16") if case.id in FLOAT16_ASKED else want, case)
 
 
 def refusal(case: Case) -> Exception | None:

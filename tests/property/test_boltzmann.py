@@ -128,7 +128,7 @@ def test_chains_from_anywhere_reach_the_distribution() -> None:
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_one_seed_gives_one_chain_on_every_library_and_for_every_chunking(library: Library) -> None:
-    """Weights that are multiples of 1/8 make every product exact, so that even the last bits leave nothing to differ."""
+    """Weights that are multiples of 1/8 make every product exact, so even the last bits leave nothing to differ."""
     random = np.random.default_rng(4)
     values = [random.integers(-12, 13, size=shape) / 8 for shape in ((7, 9), (7,), (9,))]
     start = (random.random((30, 9)) < 0.5).astype("float32")
@@ -174,7 +174,7 @@ def test_learning_stays_in_the_library_of_the_rows(library: Library) -> None:
 
 
 def test_annealed_importance_sampling_finds_the_exact_value() -> None:
-    """Within three standard errors for each of 20 models; a seed at random would fail for one or more one time in 19."""
+    """Within three standard errors for each of 20 models; at random seeds one or more would fail one time in 19."""
     for seed in range(20):
         rbm = machine(8, 12, seed)
         found = rbm.ais(200, 500)

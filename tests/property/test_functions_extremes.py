@@ -67,7 +67,7 @@ def test_logdiffexp(library: Library, pair: tuple[float, float], dtype: str) -> 
     low, high = sorted(pair)
     (got,) = library.numpy(B.logdiffexp(library.array(np.asarray([low, high], dtype=dtype))))
     if low == high:
-        assert got == -math.inf or math.isnan(got) and low == math.inf
+        assert got == -math.inf or (math.isnan(got) and low == math.inf)
     else:
         want = high if math.isinf(high) or low == -math.inf else high + math.log(-math.expm1(low - high))
         assert got == pytest.approx(want, rel=1e-6)

@@ -98,7 +98,14 @@ def test_two_arrays(library: Library, pair: tuple[np.ndarray, np.ndarray], name:
     hold(library, getattr(B, name)(library.array(x), library.array(y)), TWO[name](x, y))
 
 
-REDUCTIONS: dict[str, NumPy] = {"sum": np.sum, "prod": np.prod, "any": np.any, "all": np.all, "max": np.max, "min": np.min}
+REDUCTIONS: dict[str, NumPy] = {
+    "sum": np.sum,
+    "prod": np.prod,
+    "any": np.any,
+    "all": np.all,
+    "max": np.max,
+    "min": np.min,
+}
 
 
 @pytest.mark.parametrize("library", SOME, indirect=True)
@@ -110,7 +117,9 @@ def test_reductions(library: Library, given_axis: tuple[np.ndarray, Any], keepdi
         with pytest.raises((ValueError, RuntimeError, IndexError)):
             library.numpy(getattr(B, name)(library.array(x)))
         return
-    hold(library, getattr(B, name)(library.array(x), axis, keepdims), REDUCTIONS[name](x, axis=plain, keepdims=keepdims))
+    hold(
+        library, getattr(B, name)(library.array(x), axis, keepdims), REDUCTIONS[name](x, axis=plain, keepdims=keepdims)
+    )
 
 
 @pytest.mark.parametrize("library", SOME, indirect=True)

@@ -28,9 +28,7 @@ CREATED = {
 WITHOUT_RULE = {"linalg.svd"}
 
 SMOOTH = [
-    case
-    for case in CASES
-    if case.differentiable and case.order and case.function not in FLAT | CREATED | WITHOUT_RULE
+    case for case in CASES if case.differentiable and case.order and case.function not in FLAT | CREATED | WITHOUT_RULE
 ]
 
 
@@ -45,9 +43,7 @@ def test_gradient_is_the_same_with_unknown_lengths(case: Case) -> None:
     places = [i for i, a in enumerate(case.arrays) if a.dtype == np.float64]
     found = []
     for known in (True, False):
-        inputs = [
-            placeholder(a.shape if known else None, ndim=a.ndim, dtype=str(a.dtype)) for a in case.arrays
-        ]
+        inputs = [placeholder(a.shape if known else None, ndim=a.ndim, dtype=str(a.dtype)) for a in case.arrays]
         results = [r for r in flat_list(case.call(xp, *inputs)) if r.dtype == "float64"]
         loss = sum((xp.sum(xp.sin(r * 1.3)) for r in results), xp.asarray(0.0, dtype="float64"))
         first = gradients(loss, [inputs[i] for i in places], disconnected="zero")

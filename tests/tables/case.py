@@ -76,7 +76,9 @@ def case(function: str, call: Callable[..., Any], *arrays: Array, **fields: Any)
     return Case(function, call, arrays, **fields)
 
 
-def plain(function: str, *arrays: Array, label: str = "", fields: dict[str, Any] | None = None, **keywords: Any) -> Case:
+def plain(
+    function: str, *arrays: Array, label: str = "", fields: dict[str, Any] | None = None, **keywords: Any
+) -> Case:
     """A case that calls the function on all arrays, with keyword arguments."""
     label = label or ",".join(f"{key}={value}" for key, value in keywords.items())
     return Case(

@@ -32,7 +32,9 @@ CASES: list[Case] = [
     case("arange", lambda xp, x: xp.arange(0.0, 1.0, 0.25, dtype=xp.float64), MATRIX, label="floats"),
     case("arange", lambda xp, x: xp.arange(3, 1), MATRIX, label="none"),
     case("linspace", lambda xp, x: xp.linspace(0.0, 1.0, 5, dtype=xp.float64), MATRIX),
-    case("linspace", lambda xp, x: xp.linspace(0, 1, x.shape[1], dtype=xp.float64, endpoint=False), MATRIX, label="open"),
+    case(
+        "linspace", lambda xp, x: xp.linspace(0, 1, x.shape[1], dtype=xp.float64, endpoint=False), MATRIX, label="open"
+    ),
     case("eye", lambda xp, x: xp.eye(x.shape[1], dtype=xp.float64), MATRIX),
     case("eye", lambda xp, x: xp.eye(x.shape[0], x.shape[1], k=1, dtype=xp.float32), MATRIX, label="k=1"),
     case("eye", lambda xp, x: xp.eye(3, 2, k=-1, dtype=xp.int64), MATRIX, label="k=-1"),

@@ -36,7 +36,10 @@ SHAPES = [((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((), (2, 3)), ((3,
 def _one_array() -> list[Case]:
     cases = []
     for name, (low, high) in FLOATING.items():
-        cases += [plain(name, values(2, 3, low=low, high=high)), plain(name, values(3, low=low, high=high, dtype="float32"))]
+        cases += [
+            plain(name, values(2, 3, low=low, high=high)),
+            plain(name, values(3, low=low, high=high, dtype="float32")),
+        ]
         cases[-1] = _looser(cases[-1])
     for name in NUMERIC:
         cases += [plain(name, values(2, 3)), plain(name, whole(2, 3)), plain(name, values(3, dtype="float32"))]
@@ -80,7 +83,9 @@ def _two_arrays() -> list[Case]:
         cases.append(plain(name, whole(2, 3), whole(3, low=1), label="integers"))
     for name in BITS:
         cases += [plain(name, whole(2, 3), whole(3)), plain(name, *np.meshgrid([True, False], [True, False]))]
-    cases += [plain(name, whole(2, 3, low=0), whole(3, low=0)) for name in ("bitwise_left_shift", "bitwise_right_shift")]
+    cases += [
+        plain(name, whole(2, 3, low=0), whole(3, low=0)) for name in ("bitwise_left_shift", "bitwise_right_shift")
+    ]
     for name in ("logical_and", "logical_or", "logical_xor"):
         cases.append(plain(name, *np.meshgrid([True, False], [True, False])))
     cases.append(plain("nextafter", values(2, 3), values(3, low=0.31)))

@@ -17,7 +17,8 @@ KEYS: list[Any] = [
     slice(None, None, 2), slice(1, None, 2), slice(3, 1), slice(7, None), slice(-9, None), slice(None, -9),
     slice(-3, -1), slice(None, None, -1), slice(3, 0, -1), slice(None, 1, -2), slice(-2, None, -1), slice(2, None, -1),
     NEW, DOTS, (), (0, 1), (DOTS, 0), (0, DOTS), (DOTS, slice(1, 3)), (slice(None), 1), (slice(None), slice(0, 2)),
-    (1, slice(None, None, -2), slice(1, 4)), (NEW, 0), (DOTS, NEW), (slice(None), NEW, 1), (NEW, DOTS, NEW, -1), (2, 1, 3),
+    (1, slice(None, None, -2), slice(1, 4)), (NEW, 0), (DOTS, NEW), (slice(None), NEW, 1), (NEW, DOTS, NEW, -1),
+    (2, 1, 3),
 ]  # fmt: skip
 
 

@@ -103,7 +103,10 @@ def _norms() -> list[Case]:
     cases = []
     for order in (2, 1, 0, 3, 0.5, float("inf"), float("-inf")):
         cases.append(plain("linalg.vector_norm", values(2, 4), ord=order, axis=-1))
-    cases += [plain("linalg.vector_norm", values(2, 3), keepdims=True), plain("linalg.vector_norm", values(2, 3), axis=(0, 1))]
+    cases += [
+        plain("linalg.vector_norm", values(2, 3), keepdims=True),
+        plain("linalg.vector_norm", values(2, 3), axis=(0, 1)),
+    ]
     return cases
 
 

@@ -57,7 +57,9 @@ def _joins() -> list[Case]:
         plain("flip", CUBE, axis=(0, -1)),
     ]
     mixed = values(2, 3, dtype="float32")
-    cases += [case(n, lambda xp, x, y, n=n: getattr(xp, n)([x, y]), mixed, c, label="mixed") for n in ("concat", "stack")]
+    cases += [
+        case(n, lambda xp, x, y, n=n: getattr(xp, n)([x, y]), mixed, c, label="mixed") for n in ("concat", "stack")
+    ]
     for shift, axis in ((1, None), (-2, 1), ((1, -1), (0, 2)), (5, -1)):
         cases.append(
             case("roll", lambda xp, x, s=shift, a=axis: xp.roll(x, s, axis=a), CUBE, label=f"{shift},axis={axis}")
@@ -66,7 +68,12 @@ def _joins() -> list[Case]:
         cases.append(case("tile", lambda xp, x, c=counts: xp.tile(x, c), MATRIX, label=str(counts)))
     for repeats, axis in ((2, None), (3, 0), (2, -1)):
         cases.append(
-            case("repeat", lambda xp, x, r=repeats, a=axis: xp.repeat(x, r, axis=a), MATRIX, label=f"{repeats},axis={axis}")
+            case(
+                "repeat",
+                lambda xp, x, r=repeats, a=axis: xp.repeat(x, r, axis=a),
+                MATRIX,
+                label=f"{repeats},axis={axis}",
+            )
         )
     return cases
 
@@ -78,7 +85,9 @@ def _casts() -> list[Case]:
         for dtype in ("float32", "float64", "int64", "bool", "uint8")
         if not (dtype == "uint8" and x.dtype.kind != "b")
     ]
-    through = case("astype", lambda xp, x: xp.astype(xp.astype(x, xp.int32), xp.float64), MATRIX, label="through int", order=0)
+    through = case(
+        "astype", lambda xp, x: xp.astype(xp.astype(x, xp.int32), xp.float64), MATRIX, label="through int", order=0
+    )
     return [*cases, through, case("astype", lambda xp, x: xp.astype(x, xp.float64) * x, MATRIX, label="the same")]
 
 

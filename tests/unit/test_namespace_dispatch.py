@@ -25,12 +25,14 @@ from nbm_xp.namespace import (
     is_array,
     kernel,
     library_name,
-    libraries as library_table,
     register_array_type,
     register_kernel,
     set_backend,
     to_floating,
     use_backend,
+)
+from nbm_xp.namespace import (
+    libraries as library_table,
 )
 from tests.libraries import Library, libraries
 
@@ -182,6 +184,9 @@ def test_a_library_that_is_not_installed_says_what_to_install(monkeypatch: pytes
     for attempt in (get_namespace, set_backend, lambda name: use_backend(name).__enter__()):
         with pytest.raises(ImportError, match=r"pip install nbm_xp\[cupy\]"):
             attempt("gpu")
+    monkeypatch.setenv("NBM_XP_BACKEND", "torch")
+    with pytest.raises(ImportError, match=r"nbm_xp\[torch\].*environment variable NBM_XP_BACKEND"):
+        default_namespace()
 
 
 def test_namespaces_keep_their_names(library: Library) -> None:
@@ -201,13 +206,17 @@ def test_array_api_extra_takes_the_namespaces(library: Library) -> None:
     np.testing.assert_array_equal(library.numpy(result), [[1.0, 2.0, 3.0]])
 
 
-def test_mended_namespaces_travel_by_name(library: Library) -> None:
-    if library.name == "array_api_strict":
-        pytest.skip("a module, which is pickled by whoever pickles modules")
+def test_namespaces_travel_to_other_processes(library: Library) -> None:
+    cloudpickle = pytest.importorskip("cloudpickle")
+    there = cloudpickle.loads(cloudpickle.dumps(library.xp))
+    assert library_name(there) == library.name
+    if library.name in ("numpy", "array_api_strict"):
+        return
+    assert there is library.xp
     assert pickle.loads(pickle.dumps(library.xp)) is library.xp
-    if library.name in ("dask", "numpy"):
-        assert pickle.loads(pickle.dumps(library.xp.linalg)) is library.xp.linalg
     assert "mended" in repr(library.xp)
+    if library.name == "dask":
+        assert pickle.loads(pickle.dumps(library.xp.linalg)) is library.xp.linalg
 
 
 def test_default_in_other_threads() -> None:

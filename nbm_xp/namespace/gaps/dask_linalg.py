@@ -8,6 +8,7 @@ decomposition of a tall or a wide matrix, and Cholesky's.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from functools import partial
@@ -46,17 +47,25 @@ def _per_matrix(
     sizes: dict[str, int] | None = None,
     **options: Any,
 ) -> Any:
-    """Map a function of `linalg` over matrices, as the signature of a generalised function says."""
+    """Map a function of `linalg` over whole matrices, as the signature of a generalised function says."""
     cores, results = (re.findall(r"\(([^)]*)\)", side) for side in signature.split("->"))
+    arrays = tuple(_whole(array, _count(core)) for array, core in zip(arrays, cores, strict=True))
     batch = max(array.ndim - _count(core) for array, core in zip(arrays, cores, strict=True))
-    metas = tuple(
-        da.utils.meta_from_array(arrays[0]._meta, ndim=batch + _count(core), dtype=dtype)
-        for core, dtype in zip(results, dtypes, strict=True)
-    )
+    metas = tuple(_meta(arrays[0], batch + _count(core), dtype) for core, dtype in zip(results, dtypes, strict=True))
     return da.apply_gufunc(
         partial(_run, name, **options), signature, *arrays, meta=metas if len(metas) > 1 else metas[0],
-        output_sizes=sizes, allow_rechunk=True,
+        output_sizes=sizes,
     )  # fmt: skip
+
+
+def _whole(x: Any, count: int) -> Any:
+    """The array with its last axes in one block each."""
+    return x.rechunk(dict.fromkeys(range(x.ndim - count, x.ndim), -1))
+
+
+def _meta(x: Any, ndim: int, dtype: Any) -> Any:
+    """An empty array of the library of the blocks of x."""
+    return np.empty_like(x._meta, shape=(0,) * ndim, dtype=dtype)
 
 
 def _count(core: str) -> int:
@@ -84,13 +93,21 @@ def _matrices(x: Any, *, square: bool = False) -> None:
 
 
 def _large(x: Any) -> bool:
-    """Whether a single matrix is larger than a block should be."""
-    return bool(x.ndim == 2 and x.nbytes > block_limit() and max(x.numblocks) > 1)
+    """Whether it is one real matrix larger than a block should be."""
+    return bool(x.ndim == 2 and x.dtype.kind == "f" and x.nbytes > block_limit() and max(x.numblocks) > 1)
 
 
 def _thin(x: Any) -> Any:
     """The matrix in blocks along its longer axis only."""
     return x.rechunk({1: -1} if x.shape[0] >= x.shape[1] else {0: -1})
+
+
+def _equal_blocks(x: Any) -> int:
+    """The side of square blocks, all of one size as Dask's Cholesky needs them; 0 if no fair size divides the side."""
+    length = x.shape[0]
+    most = math.isqrt(block_limit() // x.dtype.itemsize)
+    divisors = (length // parts for parts in range(2, min(length, 64) + 1) if length % parts == 0)
+    return next((side for side in divisors if side <= most), 0)
 
 
 def solve(a: Any, b: Any, /) -> Any:
@@ -129,8 +146,9 @@ def slogdet(x: Any, /) -> Any:
 def cholesky(x: Any, /, *, upper: bool = False) -> Any:
     """The standard's `cholesky`."""
     _matrices(x, square=True)
-    if _large(x) and x.dtype.kind == "f":
-        return da.linalg.cholesky(x.rechunk((x.chunks[0], x.chunks[0])), lower=not upper)
+    side = _equal_blocks(x) if _large(x) else 0
+    if side:
+        return da.linalg.cholesky(x.rechunk(side), lower=not upper)
     return _per_matrix("cholesky", "(i,i)->(i,i)", x, dtypes=[_inexact(x)], upper=upper)
 
 
@@ -203,19 +221,18 @@ def eig(x: Any, /) -> Any:
     """The standard's `eig`."""
     _matrices(x, square=True)
     dtype = np.result_type(_inexact(x), np.complex64)
-    meta = da.utils.meta_from_array(x._meta, dtype=dtype)
-    metas = (da.utils.meta_from_array(meta, ndim=x.ndim - 1), meta)
+    metas = (_meta(x, x.ndim - 1, dtype), _meta(x, x.ndim, dtype))
     function = partial(_complex, "eig", dtype=dtype)
-    return EigResult(*da.apply_gufunc(function, "(i,i)->(i),(i,i)", x, meta=metas, allow_rechunk=True))
+    return EigResult(*da.apply_gufunc(function, "(i,i)->(i),(i,i)", _whole(x, 2), meta=metas))
 
 
 def eigvals(x: Any, /) -> Any:
     """The standard's `eigvals`."""
     _matrices(x, square=True)
     dtype = np.result_type(_inexact(x), np.complex64)
-    meta = da.utils.meta_from_array(x._meta, ndim=x.ndim - 1, dtype=dtype)
+    meta = _meta(x, x.ndim - 1, dtype)
     function = partial(_complex, "eigvals", dtype=dtype)
-    return da.apply_gufunc(function, "(i,i)->(i)", x, meta=meta, allow_rechunk=True)
+    return da.apply_gufunc(function, "(i,i)->(i)", _whole(x, 2), meta=meta)
 
 
 def matrix_power(x: Any, n: int, /) -> Any:

@@ -38,8 +38,10 @@ def _function(name: str) -> Callable[..., Tensor]:
     return lambda *args, **attributes: FUNCTIONS[name](*args, **attributes)
 
 
-exp_, log_, sin_, cos_, sqrt_, where_, sign_ = map(_function, ("exp", "log", "sin", "cos", "sqrt", "where", "sign"))
-sinh_, cosh_, zeros_like_, astype_ = map(_function, ("sinh", "cosh", "zeros_like", "astype"))
+log_, sin_, cos_, sqrt_, where_, sign_ = map(_function, ("log", "sin", "cos", "sqrt", "where", "sign"))
+sinh_, cosh_, sigmoid_, zeros_like_, astype_ = map(
+    _function, ("sinh", "cosh", "sigmoid", "zeros_like", "astype")
+)
 
 
 def cast(x: Tensor, dtype: DType) -> Tensor:
@@ -178,17 +180,19 @@ def _share(g: Tensor, chosen: Any, other: Any) -> Tensor:
 
 def _pow_base(g: Tensor, out: Tensor, x: Any, y: Any) -> Tensor:
     if is_number(y):
-        return g * (y * x ** (y - 1)) if y != 0 else zeros_like_(g)
+        lower: Tensor = g * (y * x ** (y - 1)) if y != 0 else zeros_like_(g)
+        return lower
     # 0**0 is constant in its base; the power one lower, 0**-1, must not be taken there
-    return g * (y * x ** where_((x == 0) & (y == 0), 1.0, y - 1))
+    slope: Tensor = y * x ** where_((x == 0) & (y == 0), 1.0, y - 1)
+    return g * slope
 
 
 def _pow_exponent(g: Tensor, out: Tensor, x: Any, y: Any) -> Tensor:
-    # x**y is constant in y where x is 0 and y > 0; the logarithm of 0 must not be taken there
+    # x**y is constant in y where x is 0 and y > 0, and has no slope where x is negative: no logarithm there
     if is_number(x):
         return g * out * math.log(x) if x > 0 else g * where_(y > 0, 0.0, math.nan)
-    zero = x == 0
-    return g * where_(zero, 0.0, out * log_(where_(zero, 1.0, x)))
+    slope: Tensor = where_(x < 0, math.nan, out * log_(where_(x > 0, x, 1.0)))
+    return g * slope
 
 
 abs = unary("abs", lambda g, out, x: g * sign_(x))
@@ -243,7 +247,7 @@ copysign = binary("copysign", (lambda g, out, x, y: g * sign_(x) * sign_(out), N
 nextafter = binary("nextafter", (lambda g, out, x, y: g, None))
 logaddexp = binary(
     "logaddexp",
-    (lambda g, out, x, y: g * _weight(x, out), lambda g, out, x, y: g * _weight(y, out)),
+    (lambda g, out, x, y: g * _weight(x, y), lambda g, out, x, y: g * _weight(y, x)),
     to_float=True,
 )
 maximum = binary(
@@ -276,9 +280,10 @@ bitwise_left_shift = binary("bitwise_left_shift", (None, None), symbol="<<")
 bitwise_right_shift = binary("bitwise_right_shift", (None, None), symbol=">>")
 
 
-def _weight(x: Tensor, out: Tensor) -> Tensor:
-    """The share of one term in a sum of exponentials; both infinite: as they compare."""
-    return exp_(where_(x == out, 0.0, x - out))
+def _weight(x: Tensor, other: Tensor) -> Tensor:
+    """The share of ``exp(x)`` in a sum of two exponentials; one half each where both are the same infinity."""
+    same = (x == other) & isinf(x)
+    return sigmoid_(where_(same, 0.0, x) - where_(same, 0.0, other))
 
 
 def _clip_infer(x: Node, lower: Any, upper: Any) -> Any:

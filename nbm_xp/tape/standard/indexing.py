@@ -196,7 +196,7 @@ def _with_arrays(x: Tensor, places: list[int], arrays: list[Tensor]) -> Tensor:
 def _wrapped(array: Tensor, length: Size) -> Tensor:
     """Places counted from the front, as int64."""
     array = cast(array, as_dtype("int64"))
-    return FUNCTIONS["where"](array < 0, array + length, array)  # type: ignore[no-any-return]
+    return FUNCTIONS["where"](array < 0, array + length, array)
 
 
 def _last_of_loop(x: Tensor, key: Any) -> Tensor | None:

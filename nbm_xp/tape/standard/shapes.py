@@ -132,7 +132,7 @@ def slice_length(length: Size, part: slice) -> Size:
     """The length of a slice with a positive step; a bound that is a Length is taken to be 0 or more."""
     start, stop, step = part.start or 0, part.stop, 1 if part.step is None else part.step
     if all(isinstance(size, int) for size in (length, start, 0 if stop is None else stop, step)):
-        return len(range(*part.indices(length)))  # type: ignore[arg-type]
+        return len(range(*part.indices(length)))
     last: Size = length if stop is None else _bound(stop, length)
     if isinstance(start, int) and start < 0:
         if stop is None:

@@ -106,7 +106,18 @@ def _mean_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, keepdims: bool) 
     return _spread(g / _count(x, axis), x, axis, keepdims)
 
 
-_MEAN = declare(Operation("mean", _reduced, (_mean_rule,)))
+def _of_nothing_nan(name: str) -> Callable[..., Any]:
+    """Run a function of the library, except that of no elements the answer is nan, without a warning."""
+
+    def run(xp: Any, x: Any, *, axis: Any, keepdims: bool, **attributes: Any) -> Any:
+        if 0 in x.shape:
+            return xp.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype) + xp.nan
+        return getattr(xp, name)(x, axis=axis, keepdims=keepdims, **attributes)
+
+    return run
+
+
+_MEAN = declare(Operation("mean", _reduced, (_mean_rule,), run=_of_nothing_nan("mean")))
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
@@ -128,8 +139,8 @@ def _std_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, correction: Any, 
     return _spread(scale / degrees, x, axis, keepdims) * (x - mean(x, axis=axis, keepdims=True))
 
 
-_VAR = declare(Operation("var", _reduced, (_var_rule,)))
-_STD = declare(Operation("std", _reduced, (_std_rule,)))
+_VAR = declare(Operation("var", _reduced, (_var_rule,), run=_of_nothing_nan("var")))
+_STD = declare(Operation("std", _reduced, (_std_rule,), run=_of_nothing_nan("std")))
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:

@@ -1,0 +1,253 @@
+"""The same bits whichever way they are made: stepping or random access, compiled or not, any library, any chunks."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbm_xp.namespace import asarray, get_namespace, to_numpy
+from nbm_xp.rng import Generator, after, bernoulli, draw, recurrence, substreams
+from nbm_xp.rng.blocks import Normals, Uniforms, Wide, block_runs, later_draw, lazily
+from nbm_xp.rng.mrg31k3p import M1, M2
+from nbm_xp.rng.uniforms import elements, from_integers
+from tests.libraries import LIBRARIES, Library, guard, libraries
+from tests.streams import scaled, starts, stepped
+
+NP = get_namespace("numpy")
+DTYPES = ("float16", "float32", "float64")
+
+states = st.tuples(*[st.integers(1, M1 - 1)] * 3, *[st.integers(1, M2 - 1)] * 3)
+sizes = st.lists(st.integers(0, 9), max_size=4).map(tuple)
+streams = st.integers(1, 40)
+
+
+@st.composite
+def chunked(draw_one: st.DrawFn) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """A shape and any division of it into blocks: tiles, columns, ragged ones."""
+    shape = draw_one(st.lists(st.integers(1, 9), max_size=4).map(tuple))
+    chunks = []
+    for length in shape:
+        cuts = draw_one(st.sets(st.integers(1, length), max_size=4).map(lambda s: sorted(s)))
+        edges = [0, *[cut for cut in cuts if cut < length], length]
+        chunks.append(tuple(b - a for a, b in itertools.pairwise(edges)))
+    return shape, tuple(chunks)
+
+
+def of_integers(library: Library, dtype: str) -> bool:
+    return not (library.name == "array_api_strict" and dtype == "float16")
+
+
+@given(states, streams, st.integers(1, 300), st.sampled_from(DTYPES))
+def test_numpy_kernel_steps_as_the_article_says(
+    state: tuple[int, ...], count: int, n: int, dtype: str
+) -> None:
+    integers, following = stepped(starts(state, count), n)
+    u, new = draw(NP, substreams(state, count), (n,), dtype)
+    np.testing.assert_array_equal(u, scaled(integers, dtype), strict=True)
+    np.testing.assert_array_equal(new, following)
+    assert new.dtype == np.int32
+
+
+@given(states, streams, st.integers(0, 400))
+def test_portable_integers_step_as_the_article_says(state: tuple[int, ...], count: int, n: int) -> None:
+    integers, following = stepped(starts(state, count), n)
+    first = recurrence.substreams(NP, state, count)
+    np.testing.assert_array_equal(first, starts(state, count))
+    np.testing.assert_array_equal(recurrence.integers(NP, first, n), integers)
+    np.testing.assert_array_equal(recurrence.advance(NP, first, n), following)
+
+
+@pytest.mark.parametrize(("count", "n"), [(1, 5000), (7, 40_000), (1023, 9000), (1025, 9000), (3000, 20_001)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_kernel_and_portable_form_agree_on_long_draws(count: int, n: int, dtype: str) -> None:
+    first = substreams((12345,) * 6, count)
+    u, new = draw(NP, first, (n,), dtype)
+    np.testing.assert_array_equal(u, from_integers(NP, recurrence.integers(NP, first, n), dtype), strict=True)
+    np.testing.assert_array_equal(new, recurrence.advance(NP, first, n))
+
+
+def test_portable_form_in_many_panels(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = substreams((12345,) * 6, 7)
+    whole = recurrence.integers(NP, first, 5000)
+    for at_once in (1, 10, 100, 3000):
+        monkeypatch.setattr(recurrence, "ELEMENTS_AT_ONCE", at_once)
+        np.testing.assert_array_equal(recurrence.integers(NP, first, 5000), whole)
+
+
+@given(states, streams, sizes, st.data())
+@settings(max_examples=10)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_every_library_draws_the_same(
+    library: Library, dtype: str, state: tuple[int, ...], count: int, size: tuple[int, ...], data: st.DataObject
+) -> None:
+    if not of_integers(library, dtype):
+        pytest.skip("array_api_strict has no float16")
+    first = substreams(state, count)
+    want, following = draw(NP, first, size, dtype)
+    chunks = tuple(map(library.chunking, size)) if library.chunking else None
+    with guard():
+        for given_states in (first, library.array(first)):
+            u, new = draw(library.xp, given_states, size, dtype, chunks)
+            if chunks is not None:
+                assert u.chunks == chunks
+            got = library.numpy(u)
+            np.testing.assert_array_equal(got, want, strict=True)
+            np.testing.assert_array_equal(to_numpy(new) if given_states is first else library.numpy(new), following)
+
+
+@given(states, streams, chunked(), st.sampled_from(DTYPES))
+def test_dask_blocks_do_not_depend_on_the_chunks(
+    state: tuple[int, ...], count: int, division: tuple[tuple[int, ...], Any], dtype: str
+) -> None:
+    shape, chunks = division
+    first, xp = substreams(state, count), get_namespace("dask")
+    want, _ = draw(NP, first, shape, dtype)
+    with guard():
+        from_all_states = lazily(xp, Uniforms(None, count, shape, dtype), chunks, first)
+        from_one_state = lazily(xp, Uniforms(state, count, shape, dtype), chunks)
+    for u in (from_all_states, from_one_state):
+        np.testing.assert_array_equal(u.compute(scheduler="synchronous"), want, strict=True)
+
+
+@pytest.mark.parametrize("library", libraries("numpy", "torch", "jax", "array_api_strict", "cupy"))
+@given(states, streams, chunked(), st.sampled_from(("float32", "float64")))
+@settings(max_examples=8)
+def test_a_block_in_any_library(
+    library: Library, state: tuple[int, ...], count: int, division: tuple[tuple[int, ...], Any], dtype: str
+) -> None:
+    shape, chunks = division
+    whole, _ = draw(NP, substreams(state, count), shape, dtype)
+    task = Uniforms(state, count, shape, dtype, library.name)
+    for block in itertools.product(*map(range, map(len, chunks))):
+        offset = tuple(sum(sizes[:i]) for sizes, i in zip(chunks, block, strict=True))
+        size = tuple(sizes[i] for sizes, i in zip(chunks, block, strict=True))
+        want = whole[tuple(slice(a, a + b) for a, b in zip(offset, size, strict=True))]
+        np.testing.assert_array_equal(to_numpy(task(offset, size)), want, strict=True)
+
+
+@given(chunked())
+def test_runs_of_a_block_are_its_elements(division: tuple[tuple[int, ...], Any]) -> None:
+    shape, chunks = division
+    places = np.arange(math.prod(shape)).reshape(shape)
+    seen = []
+    for block in itertools.product(*map(range, map(len, chunks))):
+        offset = tuple(sum(sizes[:i]) for sizes, i in zip(chunks, block, strict=True))
+        size = tuple(sizes[i] for sizes, i in zip(chunks, block, strict=True))
+        begins, lengths = block_runs(shape, offset, size)
+        flat = [a + k for a, b in zip(begins, lengths, strict=True) for k in range(b)]
+        assert flat == places[tuple(slice(a, a + b) for a, b in zip(offset, size, strict=True))].ravel().tolist()
+        seen += flat
+    assert sorted(seen) == list(range(math.prod(shape)))
+
+
+@given(states, streams, st.integers(1, 200), st.integers(0, 5), st.data())
+def test_elements_of_later_draws_without_the_draws_before(
+    state: tuple[int, ...], count: int, n: int, trial: int, data: st.DataObject
+) -> None:
+    current = substreams(state, count)
+    for _ in range(trial):
+        current = after(current, n)
+    want, _ = draw(NP, current, (n,), "float64")
+    begin = data.draw(st.integers(0, n - 1))
+    length = data.draw(st.integers(1, n - begin))
+    runs = later_draw(np.asarray([begin, 0]), np.asarray([length, n]), n, count, trial)
+    got = elements(state, count, *runs, "float64")
+    np.testing.assert_array_equal(got, np.concatenate([want[begin : begin + length], want]), strict=True)
+
+
+@given(st.integers(2**14, 2**31 - 2), st.lists(st.integers(0, 10**15), min_size=1, max_size=5))
+@settings(max_examples=10)
+def test_elements_anywhere_in_a_draw_from_very_many_streams(count: int, places: list[int]) -> None:
+    state = (12345, 1, 2, 3, 4, 5)
+    begins = np.asarray(places, dtype=np.int64)
+    got = elements(state, count, begins, np.ones_like(begins), "float64")
+    for value, place in zip(got, places, strict=True):
+        from tests.golden.mrg import advanced
+
+        final = advanced(state, (place % count) * 2**72 + place // count + 1)
+        assert value * 2**31 == ((final[0] - final[3]) % M1 or M1)
+
+
+@given(states, streams, st.integers(1, 300), st.sampled_from(("float32", "float64")), st.sampled_from(DTYPES))
+def test_fused_bernoulli_is_a_comparison(
+    state: tuple[int, ...], count: int, n: int, dtype: str, precision: str
+) -> None:
+    p = np.random.default_rng(n).random(n).astype(dtype)
+    first = substreams(state, count)
+    u, following = draw(NP, first, (n,), precision)
+    for sample in ("bool", "int8", "int64", "uint16", "float32", "float64"):
+        got, new = bernoulli(NP, first, p, (n,), sample, precision)
+        np.testing.assert_array_equal(got, (u < p).astype(sample), strict=True)
+        np.testing.assert_array_equal(new, following)
+
+
+@given(states, st.integers(1, 40), chunked(), st.sampled_from(DTYPES))
+def test_normals_and_wide_uniforms_do_not_depend_on_the_chunks(
+    state: tuple[int, ...], count: int, division: tuple[tuple[int, ...], Any], dtype: str
+) -> None:
+    shape, chunks = division
+    xp = get_namespace("dask")
+    z = Generator(state).normal(size=shape, dtype=dtype, nstreams=count)
+    with guard():
+        lazy = Generator(state, "dask").normal(size=shape, dtype=dtype, nstreams=count, chunks=chunks)
+        again = lazily(xp, Normals(state, count, shape, dtype), chunks)
+    for got in (lazy, again):
+        np.testing.assert_array_equal(got.compute(scheduler="synchronous"), z, strict=True)
+    w = Generator(state).random(shape, "float64", nstreams=count, resolution=53)
+    got = lazily(xp, Wide(state, count, shape, "float64"), chunks).compute(scheduler="synchronous")
+    np.testing.assert_array_equal(got, w, strict=True)
+
+
+@given(states, chunked(), st.integers(0, 4))
+def test_binomials_do_not_depend_on_the_chunks(
+    state: tuple[int, ...], division: tuple[tuple[int, ...], Any], n: int
+) -> None:
+    shape, chunks = division
+    counts = Generator(state).binomial(n, 0.4, shape)
+    with guard():
+        lazy = Generator(state, "dask").binomial(n, 0.4, shape, chunks=chunks)
+    np.testing.assert_array_equal(lazy.compute(scheduler="synchronous"), counts, strict=True)
+    assert counts.min() >= 0
+    assert counts.max() <= n
+
+
+def test_a_lost_worker_s_block_comes_back_the_same_in_another_process() -> None:
+    import pickle
+
+    task = pickle.loads(pickle.dumps(Uniforms((5,) * 6, 7, (20, 30), "float32")))
+    whole, _ = draw(NP, substreams((5,) * 6, 7), (20, 30), "float32")
+    np.testing.assert_array_equal(task((3, 4), (5, 6)), whole[3:8, 4:10], strict=True)
+    assert len(pickle.dumps(task)) < 400
+
+
+def test_a_dask_draw_computes_nothing_and_says_so_quickly() -> None:
+    import time
+
+    with guard():
+        started = time.perf_counter()
+        u = Generator(1, "dask").random((10**6, 10**4), chunks=(10**4, 10**3))
+        seconds = time.perf_counter() - started
+    assert u.numblocks == (100, 10)
+    assert seconds < 1.0
+    tile = u[123_456:123_460, 5000:5003].compute(scheduler="synchronous")
+    task = Uniforms((1,) * 6, 15360, (10**6, 10**4), "float32")
+    np.testing.assert_array_equal(tile, task((123_456, 5000), (4, 3)), strict=True)
+
+
+def test_read_only_states_and_probabilities() -> None:
+    first = substreams((5,) * 6, 7)
+    p = np.full((50,), 0.5, dtype=np.float32)
+    want = bernoulli(NP, first, p, (50,), "float32", "float32")
+    frozen = np.array(first, order="C")
+    frozen.flags.writeable = p.flags.writeable = False
+    for got, wanted in zip(bernoulli(NP, frozen, p, (50,), "float32", "float32"), want, strict=True):
+        np.testing.assert_array_equal(got, wanted, strict=True)
+    np.testing.assert_array_equal(draw(NP, frozen, (50,), "float32")[0], draw(NP, first, (50,), "float32")[0])
+    assert asarray(first, NP) is first

@@ -1,0 +1,211 @@
+"""The model keeps scikit-learn's conventions, and scikit-learn's tools work with it."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+from contextlib import redirect_stdout
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.boltzmann import RBM, NotFittedError
+
+SETTINGS: dict[str, Any] = {"n_components": 5, "n_iter": 2, "random_state": 3}
+
+
+def rows(count: int = 40, features: int = 6) -> Any:
+    return (np.random.default_rng(0).random((count, features)) < 0.4).astype("float32")
+
+
+def test_hyperparameters_are_kept_read_and_set_by_name() -> None:
+    rbm = RBM(**SETTINGS, momentum=0.5)
+    assert RBM(**rbm.get_params()).get_params() == rbm.get_params()
+    assert rbm.set_params(n_components=7, momentum=0.25) is rbm
+    assert (rbm.n_components, rbm.momentum) == (7, 0.25)
+    with pytest.raises(ValueError, match="no parameter 'hidden'"):
+        rbm.set_params(hidden=3)
+    assert repr(rbm) == "RBM(n_components=7, n_iter=2, random_state=3, momentum=0.25)"
+
+
+def test_the_signature_begins_like_scikit_learns() -> None:
+    from sklearn.neural_network import BernoulliRBM
+
+    theirs = BernoulliRBM().get_params()
+    assert {name: value for name, value in RBM().get_params().items() if name in theirs} == theirs
+    fitted = BernoulliRBM(5, n_iter=1).fit(rows())
+    ours = RBM(5, n_iter=1).fit(rows())
+    for name in ("components_", "intercept_hidden_", "intercept_visible_", "h_samples_"):
+        assert getattr(ours, name).shape == getattr(fitted, name).shape
+        assert getattr(ours, name).dtype == getattr(fitted, name).dtype
+    assert ours.n_features_in_ == fitted.n_features_in_
+
+
+def test_energies_and_scores_agree_with_scikit_learns() -> None:
+    from sklearn.neural_network import BernoulliRBM
+
+    X = rows(400)
+    theirs = BernoulliRBM(5, n_iter=1, random_state=0).fit(X)
+    ours = RBM.from_parameters(theirs.components_, theirs.intercept_hidden_, theirs.intercept_visible_, random_state=0)
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(X), rtol=1e-5)
+    np.testing.assert_allclose(ours.free_energy(X), theirs._free_energy(X), rtol=1e-5)
+    spread = theirs.score_samples(X).std() / np.sqrt(len(X))
+    assert abs(ours.score_samples(X).mean() - theirs.score_samples(X).mean()) < 6 * spread
+
+
+def test_scikit_learns_tools_take_it() -> None:
+    from sklearn.base import clone, is_classifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.utils.validation import check_is_fitted
+
+    rbm = RBM(**SETTINGS)
+    copied = clone(rbm)
+    assert copied is not rbm
+    assert copied.get_params() == rbm.get_params()
+    with pytest.raises(Exception, match="not fitted"):
+        check_is_fitted(rbm)
+    check_is_fitted(rbm.fit(rows()))
+    X = rows()
+    labels = (X[:, 0] > 0).astype(int)
+    chain = make_pipeline(RBM(**SETTINGS), LogisticRegression())
+    assert chain.fit(X, labels).predict(X).shape == labels.shape
+    assert not is_classifier(chain[0])
+    search = GridSearchCV(chain, {"rbm__n_components": [2, 5]}, cv=2).fit(X, labels)
+    assert search.best_params_["rbm__n_components"] in (2, 5)
+
+
+def test_fit_transform_is_fit_then_transform() -> None:
+    X = rows()
+    np.testing.assert_array_equal(RBM(**SETTINGS).fit_transform(X), RBM(**SETTINGS).fit(X).transform(X))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda rbm: rbm.transform(rows()),
+        lambda rbm: rbm.gibbs(rows()),
+        lambda rbm: rbm.score_samples(rows()),
+        lambda rbm: rbm.free_energy(rows()),
+        lambda rbm: rbm.sample(2, 2),
+        lambda rbm: rbm.ais(2, 2),
+        lambda rbm: rbm.log_partition(),
+        lambda rbm: rbm.components_,
+        lambda rbm: rbm.save("model.npz"),
+    ],
+)
+def test_a_model_that_has_learnt_nothing_says_so(use: Any) -> None:
+    with pytest.raises(NotFittedError, match="call fit first"):
+        use(RBM())
+    assert not hasattr(RBM(), "components_")
+
+
+def test_the_seed_decides_everything() -> None:
+    X = rows()
+
+    def all_of(rbm: RBM) -> list[Any]:
+        rbm.fit(X)
+        return [rbm.components_, rbm.h_samples_, rbm.gibbs(X), rbm.gibbs(X), rbm.sample(3, 4), rbm.score_samples(X)]
+
+    first, again, other = (all_of(RBM(**SETTINGS | {"random_state": seed})) for seed in (0, 0, 1))
+    for ours, same in zip(first, again, strict=True):
+        np.testing.assert_array_equal(ours, same)
+    assert (first[0] != other[0]).all()
+    unseeded = [RBM(5, n_iter=0).fit(X).components_ for _ in range(2)]
+    assert (unseeded[0] != unseeded[1]).all()
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_generators_of_numpy_seed_it(make: Any) -> None:
+    first, again = (RBM(5, n_iter=1, random_state=make(4)).fit(rows()).components_ for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+
+
+@pytest.mark.parametrize("seed", [0, 2**31, 2**32 - 1, 2**70])
+def test_any_int_is_a_seed(seed: int) -> None:
+    assert np.isfinite(RBM(2, n_iter=1, random_state=seed).fit(rows()).components_).all()
+
+
+def test_looking_at_a_model_in_training_does_not_change_it() -> None:
+    X = rows()
+    unseen = RBM(**SETTINGS).fit(X)
+    seen = RBM(**SETTINGS).fit(X, callback=lambda rbm: (rbm.score_samples(X), rbm.ais(3, 3, random_state=1)))
+    np.testing.assert_array_equal(seen.components_, unseen.components_)
+
+
+def test_parameters_can_be_set_to_arrays_of_the_same_shape() -> None:
+    rbm = RBM(**SETTINGS).fit(rows())
+    before = rbm.transform(rows())
+    rbm.components_ = np.zeros((5, 6))
+    rbm.intercept_hidden_ = np.full(5, 2.0)
+    np.testing.assert_allclose(rbm.transform(rows()), 1 / (1 + np.exp(-2)), rtol=1e-6)
+    assert (before != rbm.transform(rows())).any()
+    for name in ("components_", "intercept_hidden_", "intercept_visible_"):
+        with pytest.raises(ValueError, match=f"{name} must have shape"):
+            setattr(rbm, name, np.zeros(3))
+
+
+def test_partial_fit_goes_on_where_it_was() -> None:
+    X = rows()
+    rbm = RBM(5, random_state=0)
+    for _ in range(3):
+        assert rbm.partial_fit(X[:20]) is rbm
+    rbm.partial_fit(X[20:27])
+    assert rbm.n_samples_seen_ == 67
+    smoothed = (3 * X[:20].sum(axis=0) + X[20:27].sum(axis=0) + 1) / 69
+    np.testing.assert_allclose(rbm.base_rate_, smoothed, rtol=1e-5)
+    with pytest.raises(ValueError, match="X has 5 features, but the model has 6"):
+        rbm.partial_fit(X[:, :5])
+
+
+def test_a_changed_hyperparameter_counts_from_the_next_step_on() -> None:
+    X = rows()
+    rbm = RBM(5, random_state=0).partial_fit(X)
+    before = rbm.intercept_visible_
+    rbm.set_params(learning_rate=1e-300).partial_fit(X)
+    np.testing.assert_array_equal(rbm.intercept_visible_, before)
+    rbm.set_params(learning_rate=0.1, momentum=0.9, n_gibbs=3, persistent=False, weight_decay=0.1).partial_fit(X)
+    assert (rbm.intercept_visible_ != before).any()
+
+
+def test_verbose_writes_a_line_for_each_pass() -> None:
+    written = io.StringIO()
+    with redirect_stdout(written):
+        RBM(**SETTINGS, verbose=1).fit(rows())
+    lines = written.getvalue().splitlines()
+    assert [line.split(":")[0] for line in lines] == ["[RBM] pass 1 of 2", "[RBM] pass 2 of 2"]
+    assert "pseudo-likelihood -" in lines[0]
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda rbm: pickle.loads(pickle.dumps(rbm))])
+def test_a_copy_is_the_same_model(again: Any) -> None:
+    X = rows()
+    rbm = RBM(**SETTINGS, momentum=0.5).fit(X)
+    copied = again(rbm)
+    assert copied.get_params() == rbm.get_params()
+    np.testing.assert_array_equal(copied.transform(X), rbm.transform(X))
+    np.testing.assert_array_equal(copied.h_samples_, rbm.h_samples_)
+    copied.partial_fit(X)
+    assert (copied.components_ != rbm.components_).any()
+    assert again(RBM(**SETTINGS)).get_params() == SETTINGS | RBM(**SETTINGS).get_params()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "uint8", "bool", "int64"])
+def test_the_model_has_the_precision_of_its_rows(dtype: str) -> None:
+    rbm = RBM(**SETTINGS).fit(rows().astype(dtype))
+    expected = dtype if dtype in ("float32", "float64") else "float32"
+    assert {rbm.components_.dtype, rbm.transform(rows()).dtype, rbm.gibbs(rows()).dtype} == {np.dtype(expected)}
+
+
+def test_the_rows_are_shuffled_unless_told_otherwise() -> None:
+    X = rows()
+    ordered, shuffled = (RBM(**SETTINGS, shuffle=shuffle).fit(X).components_ for shuffle in (False, True))
+    assert (ordered != shuffled).any()
+    by_hand = RBM(**SETTINGS)
+    by_hand.set_params(n_iter=0, shuffle=False).fit(X)
+    for start in (*range(0, 40, 10), *range(0, 40, 10)):
+        by_hand.partial_fit(X[start : start + 10])
+    np.testing.assert_array_equal(by_hand.components_, ordered)

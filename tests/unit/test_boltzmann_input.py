@@ -1,0 +1,189 @@
+"""What a model refuses, it refuses before any work, naming the argument."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.boltzmann import RBM
+from nbm_xp.boltzmann.rows import WINDOW, minibatches
+from tests.libraries import DASK, LIBRARIES, Library, guard, libraries
+
+GOOD = (np.random.default_rng(0).random((12, 4)) < 0.5).astype("float32")
+
+
+def with_value(value: float) -> Any:
+    bad = GOOD.copy()
+    bad[5, 2] = value
+    return bad
+
+
+BAD_VALUES = {
+    "above": (with_value(1.5), r"X must have values in \[0, 1\], got values from 0 to 1.5"),
+    "below": (with_value(-0.1), r"X must have values in \[0, 1\], got values from -0.1 to 1"),
+    "nan": (with_value(np.nan), r"X must have values in \[0, 1\], got nan"),
+    "infinite": (with_value(np.inf), r"X must have values in \[0, 1\]"),
+}
+BAD_KINDS = {
+    "one axis": (GOOD[0], r"X must have two axes, \(rows, features\), got an array of shape \(4,\)"),
+    "three axes": (GOOD[None], "X must have two axes"),
+    "complex": (GOOD.astype("complex64"), "X must hold real numbers"),
+}
+BAD_OBJECTS = {
+    "strings": ([["a", "b"]], "X must be an array of numbers"),
+    "nothing": (None, "X must be an array of numbers"),
+    "ragged": ([[1, 0], [1]], "X must be an array of numbers"),
+}
+METHODS = ("transform", "free_energy", "score_samples", "log_likelihood", "partial_fit")
+
+
+@pytest.fixture
+def rbm() -> RBM:
+    return RBM(3, n_iter=1, random_state=0).fit(GOOD)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("case", BAD_VALUES | BAD_KINDS | BAD_OBJECTS)
+def test_bad_rows_are_refused(rbm: RBM, method: str, case: str) -> None:
+    bad, message = (BAD_VALUES | BAD_KINDS | BAD_OBJECTS)[case]
+    before = rbm.components_
+    with pytest.raises(ValueError, match=message):
+        getattr(rbm, method)(bad)
+    with pytest.raises(ValueError, match=message):
+        RBM().fit(bad)
+    assert rbm.components_ is before
+
+
+@pytest.mark.parametrize("library", libraries("array_api_strict", "torch", "jax", "cupy"))
+@pytest.mark.parametrize("case", BAD_VALUES | BAD_KINDS)
+def test_bad_rows_of_other_libraries_are_refused(library: Library, case: str) -> None:
+    bad, message = (BAD_VALUES | BAD_KINDS)[case]
+    with pytest.raises(ValueError, match=message):
+        RBM().fit(library.array(bad))
+
+
+@pytest.mark.parametrize("library", DASK)
+@pytest.mark.parametrize("case", BAD_VALUES)
+def test_bad_values_on_dask_are_refused_when_they_are_computed(rbm: RBM, library: Library, case: str) -> None:
+    bad, message = library.array(BAD_VALUES[case][0]), r"X must have values in \[0, 1\]"
+    with guard():
+        promised = rbm.transform(bad)
+    with pytest.raises(ValueError, match=message):
+        promised.compute(scheduler="synchronous")
+    with pytest.raises(ValueError, match=message):
+        RBM().fit(bad)
+
+
+@pytest.mark.parametrize("method", [*METHODS, "gibbs"])
+def test_other_numbers_of_features_are_refused(rbm: RBM, method: str) -> None:
+    with pytest.raises(ValueError, match="has 3 features, but the model has 4"):
+        getattr(rbm, method)(GOOD[:, :3])
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_no_rows_give_no_rows(rbm: RBM, library: Library) -> None:
+    nothing = library.array(GOOD[:0])
+    with guard():
+        hidden, energy = rbm.transform(nothing), rbm.free_energy(nothing)
+    assert library.numpy(hidden).shape == (0, 3)
+    assert library.numpy(energy).shape == (0,)
+    if not library.lazy:
+        with pytest.raises(ValueError, match="at least one row"):
+            RBM().fit(nothing)
+
+
+def test_lists_are_rows_too(rbm: RBM) -> None:
+    np.testing.assert_array_equal(rbm.transform(GOOD.tolist()), rbm.transform(GOOD))
+    np.testing.assert_array_equal(rbm.transform(GOOD.astype(int).tolist()), rbm.transform(GOOD))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_components", 0),
+        ("n_components", 2.5),
+        ("batch_size", 0),
+        ("batch_size", True),
+        ("n_iter", -1),
+        ("n_gibbs", 0),
+        ("learning_rate", 0.0),
+        ("learning_rate", -0.1),
+        ("learning_rate", float("nan")),
+        ("learning_rate", float("inf")),
+        ("learning_rate", "fast"),
+        ("momentum", 1.0),
+        ("momentum", -0.5),
+        ("weight_decay", -1e-3),
+        ("schedule", "cosine"),
+        ("random_state", -1),
+    ],
+)
+def test_bad_hyperparameters_are_refused(name: str, value: Any) -> None:
+    rbm = RBM(**{name: value})
+    with pytest.raises(ValueError, match=name):
+        rbm.fit(GOOD)
+    assert not hasattr(rbm, "n_features_in_")
+    with pytest.raises(ValueError, match=name):
+        rbm.partial_fit(GOOD)
+
+
+def test_what_is_no_seed_is_refused() -> None:
+    with pytest.raises(TypeError, match="random_state must be"):
+        RBM(random_state="today").fit(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda rbm: rbm.sample(0), "n_chains must be a whole number, at least 1"),
+        (lambda rbm: rbm.sample(2, -1), "n_steps must be a whole number, at least 0"),
+        (lambda rbm: rbm.sample(2, 1.5), "n_steps must be a whole number"),
+        (lambda rbm: rbm.sample(3, 1, start=GOOD), "start must have a row for each of 3 chains, got 12"),
+        (lambda rbm: rbm.sample(12, 1, start=GOOD + 1), r"start must have values in \[0, 1\]"),
+        (lambda rbm: rbm.sample(2, 1, library="beer"), "beer"),
+        (lambda rbm: rbm.gibbs(GOOD * 3), r"v must have values in \[0, 1\]"),
+        (lambda rbm: rbm.ais(0), "n_runs"),
+        (lambda rbm: rbm.ais(5, 1), "n_temperatures must be a whole number, at least 2"),
+        (lambda rbm: rbm.ais(5, betas=[0.0, 0.7, 0.5, 1.0]), "betas must rise from 0 to 1"),
+        (lambda rbm: rbm.ais(5, betas=[0.1, 1.0]), "betas must rise from 0 to 1"),
+        (lambda rbm: rbm.ais(5, betas=[]), "betas must rise from 0 to 1"),
+        (lambda rbm: rbm.to("beer"), "beer"),
+        (lambda rbm: RBM.from_parameters([1.0], [0.0], [0.0]), "components must be an array"),
+        (lambda rbm: RBM.from_parameters(np.ones((2, 3)), np.ones(3), np.ones(3)), r"intercept_hidden must have shape"),
+    ],
+)
+def test_bad_arguments_are_refused(rbm: RBM, call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(rbm)
+
+
+def test_the_exact_partition_function_has_its_limit() -> None:
+    RBM.from_parameters(np.zeros((20, 30)), np.zeros(20), np.zeros(30))
+    big = RBM.from_parameters(np.zeros((21, 22)), np.zeros(21), np.zeros(22))
+    with pytest.raises(ValueError, match="at most 20 hidden or visible units, this one has 21 hidden and 22 visible"):
+        big.log_partition()
+
+
+def test_rows_in_unknown_number_are_refused_where_the_number_counts(rbm: RBM) -> None:
+    import dask.array as da
+
+    rows = da.from_array(GOOD, chunks=(5, 4))
+    unknown = rows[rows[:, 0] >= 0]
+    for method in (rbm.gibbs, rbm.score_samples):
+        with pytest.raises(ValueError, match="known number of rows"):
+            method(unknown)
+    np.testing.assert_allclose(rbm.transform(unknown).compute(scheduler="synchronous"), rbm.transform(GOOD), rtol=1e-6)
+
+
+def test_minibatches_hold_every_row_once_in_windows() -> None:
+    X = np.arange(2 * WINDOW + 7.0)[:, None]
+    random = np.random.default_rng(0)
+    batches = list(minibatches(X, 10, random.random))
+    seen = np.concatenate(batches)[:, 0]
+    np.testing.assert_array_equal(np.sort(seen), X[:, 0])
+    assert sorted({len(batch) for batch in batches}) == [5, 10]
+    length = WINDOW // 10 * 10
+    assert all(np.ptp(batch // length) == 0 for batch in batches)
+    np.testing.assert_array_equal(np.concatenate(list(minibatches(X, 10))), X)
