@@ -19,7 +19,7 @@ from nbm_xp.namespace.files import replacing, save_arrays
 
 from . import reading
 from .failing import Group, InputError
-from .progress import bar
+from .running import bar, threads_for
 
 __all__ = ["app"]
 
@@ -51,12 +51,13 @@ def demo(
     epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data: fewer are quicker, worse.")] = None,
 ) -> None:
     """Train an RBM on handwritten digits, weigh it, sample it, and draw what it learnt."""
-    from .demo import run
+    from .demo import LARGE, run
 
     if out.exists() and not out.is_dir():
         raise InputError(f"--out: {out} is not a folder")
     out.mkdir(parents=True, exist_ok=True)
-    run(out, seed, epochs, _console())
+    with threads_for(LARGE["batch_size"] * LARGE["n_components"] * 64):
+        run(out, seed, epochs, _console())
 
 
 @app.command(
@@ -94,7 +95,8 @@ def train(
         schedule="linear",
     )
     watched, every = rows[:1000], max(1, epochs // 50)
-    with bar("training", epochs, rows.shape[0]) as advance:
+    products = model.batch_size * hidden * rows.shape[1]
+    with threads_for(products), bar("training", epochs, rows.shape[0]) as advance:
 
         def look(model: RBM) -> None:
             due = model.n_iter_ % every == 0

@@ -19,14 +19,14 @@ from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import RBM, AISEstimate
 from nbm_xp.namespace import to_numpy
 
-from .progress import bar
 from .reading import digits
+from .running import bar
 
 __all__ = ["Findings", "run"]
 
 EPOCHS = 400
-LARGE = {"n_components": 256, "learning_rate": 0.1, "batch_size": 20, "weight_decay": 1e-3}
-SMALL = {"n_components": 16, "learning_rate": 0.1, "batch_size": 20, "weight_decay": 1e-4}
+LARGE: dict[str, Any] = {"n_components": 256, "learning_rate": 0.1, "batch_size": 20, "weight_decay": 1e-3}
+SMALL: dict[str, Any] = {"n_components": 16, "learning_rate": 0.1, "batch_size": 20, "weight_decay": 1e-4}
 LADDERS = (30, 100, 300, 1000, 3000)
 CHAINS, SWEEPS = 100, 2000
 

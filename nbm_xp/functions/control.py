@@ -11,6 +11,8 @@ from typing import Any
 
 from nbm_xp import tape
 from nbm_xp.namespace import array_namespace, concrete_int
+from nbm_xp.tape.node import PLACEHOLDER, VARIABLE
+from nbm_xp.tape.traversal import reachable
 
 from ._arguments import Array, as_array
 
@@ -51,7 +53,8 @@ def scan(
     Returns
     -------
     outputs : Tensor or list of Tensor
-        The outputs of all steps along a new first axis; a list where there are several.
+        The outputs of all steps along a new first axis; a list where there are several. Where nothing but plain arrays
+        is involved, arrays, computed at once.
     updates : mapping
         Variables and their values after the loop, to be handed to `function`.
 
@@ -74,9 +77,15 @@ def scan(
         known = ", ".join((*_OF_THE_LOOP, "return_list", *_WITHOUT_EFFECT))
         raise TypeError(f"scan got an unexpected keyword argument {unknown[0]!r}; it takes {known}")
     outputs, updates = tape.scan(function, outputs_info=outputs_info, n_steps=n_steps, name=name, **options)
-    if as_list and tape.is_tensor(outputs):
-        outputs = [outputs]
-    return outputs, updates
+    several = isinstance(outputs, (list, tuple))
+    if not updates and not _depends_on_inputs(outputs if several else [outputs]):
+        outputs = tape.evaluate(outputs)
+    return [outputs] if as_list and not several else outputs, updates
+
+
+def _depends_on_inputs(outputs: Sequence[tape.Tensor]) -> bool:
+    """Whether a variable or a placeholder is needed, so that the value may yet change."""
+    return any(node.op in (PLACEHOLDER, VARIABLE) for node in reachable([output.node for output in outputs]))
 
 
 def until(condition: Any) -> Any:

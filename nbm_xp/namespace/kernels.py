@@ -20,15 +20,15 @@ _KERNELS: dict[tuple[str, str], Callable[..., Any]] = {}
 _WAITING: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {}
 
 
-def register_kernel(name: str, library: str, function: Callable[..., Any] | str, *, requires: str = "") -> None:
+def register_kernel(name: str, library: Any, function: Callable[..., Any] | str, *, requires: str = "") -> None:
     """Register a library's own kernel for an operation.
 
     Parameters
     ----------
     name : str
         The operation, as the body that asks for it names it.
-    library : str
-        The library, as `get_namespace` names it.
+    library : str or namespace
+        The library, as `get_namespace` names it, or its namespace.
     function : callable or str
         The kernel, or where it is, ``'package.module:name'``: then it is imported when first asked for.
     requires : str, optional
@@ -40,7 +40,11 @@ def register_kernel(name: str, library: str, function: Callable[..., Any] | str,
     >>> kernel("example.double", "numpy")(4)
     8
     """
-    key = (name, libraries.canonical_library(library))
+    if isinstance(library, str):
+        library = libraries.canonical_library(library)
+    else:
+        library = libraries.name_of_namespace(library) or libraries.canonical_library(library)
+    key = (name, library)
     _KERNELS.pop(key, None)
     _WAITING.pop(key, None)
     if callable(function) and not requires:
@@ -54,15 +58,22 @@ def register_kernel(name: str, library: str, function: Callable[..., Any] | str,
         raise TypeError(f"function must be callable or 'package.module:name', got {function!r}")
 
 
-def kernel(name: str, library: str) -> Callable[..., Any] | None:
+def kernel(name: str, library: Any) -> Callable[..., Any] | None:
     """The kernel a library has for an operation, or None: then the portable body serves.
+
+    Parameters
+    ----------
+    name : str
+        The operation.
+    library : str or namespace
+        The library, as `library_name` gives it, or its namespace.
 
     Examples
     --------
     >>> kernel("example.nothing", "numpy") is None
     True
     """
-    key = (name, library)
+    key = (name, library if isinstance(library, str) else libraries.name_of_namespace(library) or "")
     found = _KERNELS.get(key)
     if found is None and key in _WAITING:
         place, packages = _WAITING.pop(key)

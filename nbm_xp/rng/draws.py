@@ -106,9 +106,7 @@ def draw(
     return xp.reshape(u, shape), new
 
 
-def normal(
-    xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = None
-) -> tuple[Any, Any]:
+def normal(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = None) -> tuple[Any, Any]:
     """Draw standard normal numbers, by the method of Box and Muller.
 
     Parameters

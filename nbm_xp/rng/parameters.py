@@ -14,15 +14,19 @@ from nbm_xp.namespace import asarray, dtype_name, dtype_of, floatx, host_namespa
 
 from .uniforms import DTYPES, stream_count
 
-__all__ = ["Size", "between", "checked", "chunks_of", "real_dtype", "shape_of", "streams_of", "stretched"]
+__all__ = ["Size", "between", "checked", "chunks_of", "is_number", "real_dtype", "shape_of", "streams_of", "stretched"]
 
 Size: TypeAlias = int | Sequence[int] | None
-_NUMBERS = (bool, int, float)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a parameter is one of Python's numbers, whose dtype gives way to that of arrays; NumPy's are arrays."""
+    return isinstance(value, (bool, int, float)) and not is_array(value)
 
 
 def checked(name: str, value: Any) -> Any:
     """Give a parameter as a number or an array."""
-    if is_array(value) or isinstance(value, _NUMBERS):
+    if is_array(value) or is_number(value):
         return value
     if isinstance(value, (list, tuple)):
         return asarray(value, host_namespace())
@@ -86,7 +90,7 @@ def real_dtype(dtype: Any, *parameters: Any) -> str:
     ('float32', 'float64')
     """
     if dtype is None:
-        name = promote_types(floatx(), *(dtype_name(value) for value in parameters if not isinstance(value, _NUMBERS)))
+        name = promote_types(floatx(), *(dtype_name(value) for value in parameters if not is_number(value)))
     else:
         name = dtype_name(dtype)
     if name not in DTYPES:
@@ -122,6 +126,6 @@ def stretched(xp: Any, x: Any, loc: Any, scale: Any, dtype: str) -> Any:
 
 def rounded(xp: Any, value: Any, dtype: str) -> Any:
     """Round a parameter to a dtype; a number stays a Python number."""
-    if isinstance(value, _NUMBERS):
+    if is_number(value):
         return float(asarray(value, host_namespace(), dtype))
     return xp.astype(value, dtype_of(xp, dtype))

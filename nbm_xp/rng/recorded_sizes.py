@@ -22,6 +22,8 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.tape import Length, Tensor, as_tensor, integer_length, is_tensor
 
+from .parameters import is_number
+
 __all__ = ["Lengths", "as_parameter", "as_wide_as", "count_of", "elements_of", "recorded_shape"]
 
 Lengths: TypeAlias = tuple["int | Length", ...]
@@ -121,7 +123,7 @@ def as_parameter(name: str, value: Any, axes: int = 0) -> Any:
     >>> as_parameter("p", 0.5)
     0.5
     """
-    if not axes and isinstance(value, (bool, int, float)):
+    if not axes and is_number(value):
         return value
     if not (is_tensor(value) or is_array(value) or isinstance(value, (list, tuple))):
         raise TypeError(f"{name} must be a number, an array or a Tensor, got {type(value).__name__}")

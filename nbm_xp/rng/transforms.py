@@ -42,7 +42,7 @@ def two_draws(high: Any, low: Any) -> Any:
 
 
 def box_muller(xp: Any, u1: Any, u2: Any, cosines: int) -> Any:
-    """Make standard normal numbers from pairs of uniforms.
+    """Make a standard normal number from each pair of uniforms.
 
     Parameters
     ----------
@@ -66,14 +66,9 @@ def box_muller(xp: Any, u1: Any, u2: Any, cosines: int) -> Any:
     >>> box_muller(xp, u1, u2, 1).round(4).tolist()
     [0.0, 1.1774]
     """
-    dtype = u1.dtype
-    if dtype_name(dtype) == "float16":
-        single = dtype_of(xp, "float32")
-        return xp.astype(box_muller(xp, xp.astype(u1, single), xp.astype(u2, single), cosines), dtype)
-    radius = xp.sqrt(-2.0 * xp.log(u1))
-    angle = u2 * (2.0 * math.pi)
-    parts = [xp.cos(angle[:cosines]), xp.sin(angle[cosines:])]
-    return radius * xp.concat(parts, axis=0)
+    radius, angle = _polar(xp, u1, u2)
+    z = xp.concat([xp.cos(angle[:cosines]), xp.sin(angle[cosines:])], axis=0)
+    return xp.astype(radius * z, u1.dtype, copy=False)
 
 
 def paired(xp: Any, u: Any, n: int) -> Any:
@@ -92,11 +87,25 @@ def paired(xp: Any, u: Any, n: int) -> Any:
     -------
     array
         Of shape (n,): the cosines of all pairs of an element of the first half and one of the second, then the sines.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> xp = get_namespace("numpy")
+    >>> paired(xp, xp.asarray([0.5, 0.25]), 2).round(4).tolist()
+    [0.0, 1.1774]
     """
     half = u.shape[0] // 2
-    u1, u2 = u[:half], u[half:]
-    sines = box_muller(xp, u1[: n - half], u2[: n - half], 0)
-    return xp.concat([box_muller(xp, u1, u2, half), sines], axis=0)
+    radius, angle = _polar(xp, u[:half], u[half:])
+    sines = radius[: n - half] * xp.sin(angle[: n - half])
+    return xp.astype(xp.concat([radius * xp.cos(angle), sines], axis=0), u.dtype, copy=False)
+
+
+def _polar(xp: Any, u1: Any, u2: Any) -> tuple[Any, Any]:
+    """Give the radii and angles of normal points in the plane, in float32 where the uniforms are float16."""
+    if dtype_name(u1) == "float16":
+        u1, u2 = (xp.astype(u, dtype_of(xp, "float32")) for u in (u1, u2))
+    return xp.sqrt(-2.0 * xp.log(u1)), u2 * (2.0 * math.pi)
 
 
 def _crossed(xp: Any, p: Any, u: Any) -> Any:

@@ -126,9 +126,7 @@ def from_integers(xp: Any, z: Any, dtype: str) -> Any:
     return xp.astype(few * (511 * 2.0**-24), dtype_of(xp, "float16"))
 
 
-def elements(
-    source: State | Any, streams: int, begins: Any, lengths: Any, dtype: str, library: str = HOST
-) -> Any:
+def elements(source: State | Any, streams: int, begins: Any, lengths: Any, dtype: str, library: str = HOST) -> Any:
     """Make runs of consecutive elements of a draw, and no others.
 
     Parameters

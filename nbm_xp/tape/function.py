@@ -13,7 +13,16 @@ from types import ModuleType
 from typing import Any, cast
 
 from nbm_xp.namespace import array_namespace as library_of
-from nbm_xp.namespace import asarray, convert, default_namespace, host_namespace, is_array, is_lazy, running_namespace
+from nbm_xp.namespace import (
+    asarray,
+    convert,
+    default_namespace,
+    dtype_of,
+    host_namespace,
+    is_array,
+    is_lazy,
+    running_namespace,
+)
 
 from .lengths import Length, Size, value_length
 from .loop import automatic_updates
@@ -64,7 +73,7 @@ class Function:
         self._results = [*self._outputs, *(value.node for _, value in updates)]
         leaves = reachable(self._results, self.inputs, givens)
         self._variables = [n for n in leaves if n.op is VARIABLE and n not in set(self.inputs)]
-        self._constants = [n for n in leaves if n.op is CONSTANT]
+        self._constants = [n for n in leaves if n.op is CONSTANT and n not in set(self.inputs)]
         missing = [n for n in leaves if n.op is PLACEHOLDER and n not in set(self.inputs)]
         if missing:
             names = ", ".join(n.name or repr(n) for n in missing)
@@ -73,7 +82,7 @@ class Function:
         self._default = default_namespace()
         self._routes: dict[tuple[builtins.type, ...], _Route] = {}
         self._scalar = [isinstance(r, Node) and not r.shape for r in self._results]
-        self._copied = [isinstance(r, Node) and givens.get(r, r).op in (VARIABLE, CONSTANT) for r in self._outputs]
+        self._copied = _to_be_copied(self._results, len(self._outputs), self.inputs, givens)
 
     def __call__(self, *args: Any) -> Any:
         """Run on arrays, one for each input."""
@@ -101,11 +110,11 @@ class Function:
     def _finish(self, values: tuple[Any, ...], xp: ModuleType) -> Any:
         count = len(self._outputs)
         results = [xp.asarray(v) if scalar else v for v, scalar in zip(values, self._scalar, strict=True)]
+        for position in self._copied:
+            results[position] = xp.asarray(results[position], copy=True)
         for variable, value in zip(self._targets, results[count:], strict=True):
             variable.replace_value(value)
-        outputs = [
-            xp.asarray(v, copy=True) if copied else v for v, copied in zip(results[:count], self._copied, strict=True)
-        ]
+        outputs = results[:count]
         if self._nothing:
             return []
         return outputs[0] if self._single else outputs
@@ -128,7 +137,7 @@ class Function:
                 )
         plan = compile_plan(self._leaves, self._results, xp, givens=self._givens, lazy=is_lazy(xp))
         positions = [i for i, array in enumerate(arrays) if not self._is_state(i) and library_of(array) is not xp]
-        dtypes = [getattr(xp, node.dtype) for node in self.inputs]
+        dtypes = [dtype_of(xp, node.dtype) for node in self.inputs]
         return _Route(xp, plan, dtypes, positions)
 
     def _is_state(self, position: int) -> bool:
@@ -137,6 +146,46 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<Function {self.name or ''} of {len(self.inputs)} inputs and {len(self._outputs)} outputs>"
+
+
+_VIEWS = frozenset({
+    "astype", "broadcast_to", "flip", "getitem", "matrix_transpose", "permute_dims", "reshape", "squeeze",
+    "stop_gradient", "sum_to", "transpose",
+})  # fmt: skip
+"""Operations whose result may be a view of their first argument, or that argument itself."""
+
+
+def _to_be_copied(
+    results: Sequence[Result], count: int, inputs: Sequence[Node], givens: Mapping[Node, Node]
+) -> list[int]:
+    """Which of the results, `count` outputs and then the updates, share memory that is not theirs to share.
+
+    An output must not be a view of a variable, old or new, nor be read-only; a variable none of the caller's arrays.
+    """
+    viewed: list[tuple[Node | None, bool]] = []
+    for result in results:
+        node, spread = givens.get(result, result) if isinstance(result, Node) else None, False
+        while node is not None and node.op.name in _VIEWS and node not in inputs:
+            spread = spread or node.op.name == "broadcast_to"
+            node = givens.get(node.args[0], node.args[0])
+        viewed.append((node, spread))
+    kept = {node for node, _ in viewed[count:]}
+    return [
+        position
+        for position, (node, spread) in enumerate(viewed)
+        if node is not None
+        and (
+            spread
+            or node.op is CONSTANT
+            or ((node.op is VARIABLE or node in kept) if position < count else node in inputs)
+        )
+    ]
+
+
+def _check_givens(givens: Mapping[Node, Node]) -> None:
+    for key, value in givens.items():
+        if value in reachable(value.inputs, (), givens):
+            raise ValueError(f"givens must not define {key.name or key!r} by itself")
 
 
 def _check(array: Any, node: Node) -> None:
@@ -214,6 +263,7 @@ def function(
         if not isinstance(tensor, Tensor):
             raise TypeError(f"inputs must hold Tensors, got {type(tensor).__name__}")
     replaced = {key.node: _replacement(key, value).node for key, value in _pairs(givens, "givens")}
+    _check_givens(replaced)
     compiled = Function(inputs, outputs, _checked_updates(updates), replaced, name)
     if on_unused_input != "ignore":
         used = set(reachable(compiled._results, (), replaced))

@@ -161,6 +161,12 @@ def _differentiable(node: Node) -> bool:
     return node.dtype[0] in "fc" or node.dtype == "void"
 
 
+def _lets_through(node: Node) -> bool:
+    """Whether a gradient may flow through a node; one without a rule does, and is an error if it must."""
+    rule = node.op.gradient
+    return not isinstance(rule, tuple) or any(one is not None for one in rule)
+
+
 def vjp(
     outputs: Sequence[Node],
     cotangents: Sequence[Tensor | None],
@@ -177,7 +183,8 @@ def vjp(
     order = reachable(outputs, target_set if as_leaves else ())
     active: set[Node] = set()
     for node in order:
-        if _differentiable(node) and (node in target_set or any(parent in active for parent in node.inputs)):
+        reached = node in target_set or (_lets_through(node) and any(parent in active for parent in node.inputs))
+        if reached and _differentiable(node):
             active.add(node)
     backward = _Backward(active, keep_dtype)
     for node, seed in zip(outputs, cotangents, strict=True):
@@ -236,8 +243,8 @@ class _Backward:
                 "or cut the path with stop_gradient"
             )
         narrow = cotangent
-        if isinstance(cotangent, Tensor):
-            cotangent = _full(cotangent, node)
+        if isinstance(cotangent, Tensor) and ELEMENTWISE_TAG not in node.op.tags:
+            narrow = cotangent = _full(cotangent, node)
         args = [_wrapped(arg) for arg in node.args]
         attributes = dict(node.attributes) if node.payload is None else {**node.attributes, "payload": node.payload}
         out: Any = _Outputs(node) if node.dtype == "void" else Tensor(node)
@@ -248,8 +255,16 @@ class _Backward:
         for position, arg in enumerate(node.args):
             one = rule[position] if position < len(rule) else None
             if one is not None and isinstance(arg, Node) and arg in self.active:
-                alike = ELEMENTWISE_TAG in node.op.tags and _same_shape(arg.shape, node.shape)
-                self.distribute(arg, one(narrow if alike else cotangent, out, *args, **attributes))
+                self.distribute(arg, self.contribution(one, narrow, node, arg, (out, *args), attributes))
+
+    def contribution(
+        self, rule: Any, cotangent: Any, node: Node, arg: Node, values: tuple[Any, ...], attributes: dict[str, Any]
+    ) -> Any:
+        """What one argument gets; of an element-wise operation, worked out on the cotangent as narrow as it came."""
+        result = rule(cotangent, *values, **attributes)
+        if result is None or ELEMENTWISE_TAG not in node.op.tags or _same_shape(arg.shape, node.shape):
+            return result
+        return _full(as_tensor(result), node)
 
     def distribute(self, arg: Any, contribution: Any) -> None:
         """Hand a contribution to an argument, or one each to a sequence of arguments."""

@@ -13,7 +13,16 @@ from types import ModuleType
 from typing import Any, cast
 
 from nbm_xp.namespace import array_namespace as library_of
-from nbm_xp.namespace import asarray, default_namespace, dtype_name, floatx, host_namespace, is_array, to_numpy
+from nbm_xp.namespace import (
+    asarray,
+    default_namespace,
+    dtype_name,
+    dtype_of,
+    floatx,
+    host_namespace,
+    is_array,
+    to_numpy,
+)
 
 from .dtypes import DType, as_dtype
 from .lengths import Length, Size, known, product
@@ -229,7 +238,7 @@ def _own_array(value: Any, xp: ModuleType, dtype: str) -> Any:
         return asarray(value, xp, dtype=dtype)
     if library_of(value) is not xp:
         value = asarray(value, xp)
-    return xp.astype(value, getattr(xp, dtype), copy=True)
+    return xp.astype(value, dtype_of(xp, dtype), copy=True)
 
 
 def placeholder(

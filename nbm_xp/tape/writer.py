@@ -16,7 +16,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, TypeAlias
 
-from nbm_xp.namespace import concrete_int
+from nbm_xp.namespace import concrete_int, dtype_of
 
 from .dtypes import DType
 from .lengths import Length
@@ -50,11 +50,9 @@ class PlanWriter:
         self._merge_equal_calls()
         self.order = [node for node in self.order if self.same[node] is node]
         self.needed: dict[Node, set[int]] = defaultdict(set)
-        for node in self.order:
-            if node.op is OUTPUT:
-                self.needed[self._resolve(node.args[0])].add(node.args[1])
         self.block: dict[Node, Block] = {}
         self._place_in_blocks()
+        self.order = [node for node in self.order if node in self.block]
         self.inlined = self._choose_inlined()
 
     def _resolve(self, node: Node) -> Node:
@@ -103,6 +101,7 @@ class PlanWriter:
             yield self._resolve(other), block
 
     def _place_in_blocks(self) -> None:
+        """Find the block of each value; one that nothing needs, such as an unused value of a branch, has none."""
         pending: dict[Node, Block] = {}
 
         def need(node: Node, block: Block) -> None:
@@ -112,9 +111,14 @@ class PlanWriter:
         for result in self.outputs:
             for node in nodes_in(result):
                 need(self._resolve(node), ())
+        inputs = set(self.inputs)
         for node in reversed(self.order):
-            self.block[node] = pending.get(node, ())
-            if node not in self.inputs:
+            if node not in pending:
+                continue
+            self.block[node] = pending[node]
+            if node not in inputs:
+                if node.op is OUTPUT:
+                    self.needed[self._resolve(node.args[0])].add(node.args[1])
                 for other, block in self._uses(node):
                     need(other, block)
 
@@ -260,7 +264,7 @@ class PlanWriter:
         if isinstance(value, Node):
             return self._arg_source(value)
         if isinstance(value, DType):
-            return self._bind(str(value) + "_", ("dtype", value), getattr(self.xp, value))
+            return self._bind(str(value) + "_", ("dtype", value), dtype_of(self.xp, value))
         if isinstance(value, Length):
             return value.source(self._atom_source)
         if isinstance(value, tuple):

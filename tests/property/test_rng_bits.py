@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
@@ -23,7 +23,7 @@ NP = get_namespace("numpy")
 DTYPES = ("float16", "float32", "float64")
 
 states = st.tuples(*[st.integers(1, M1 - 1)] * 3, *[st.integers(1, M2 - 1)] * 3)
-sizes = st.lists(st.integers(0, 9), max_size=4).map(tuple)
+sizes = st.lists(st.integers(0, 6), max_size=3).map(tuple)
 streams = st.integers(1, 40)
 
 
@@ -39,14 +39,12 @@ def chunked(draw_one: st.DrawFn) -> tuple[tuple[int, ...], tuple[tuple[int, ...]
     return shape, tuple(chunks)
 
 
-def of_integers(library: Library, dtype: str) -> bool:
+def has(library: Library, dtype: str) -> bool:
     return not (library.name == "array_api_strict" and dtype == "float16")
 
 
 @given(states, streams, st.integers(1, 300), st.sampled_from(DTYPES))
-def test_numpy_kernel_steps_as_the_article_says(
-    state: tuple[int, ...], count: int, n: int, dtype: str
-) -> None:
+def test_numpy_kernel_steps_as_the_article_says(state: tuple[int, ...], count: int, n: int, dtype: str) -> None:
     integers, following = stepped(starts(state, count), n)
     u, new = draw(NP, substreams(state, count), (n,), dtype)
     np.testing.assert_array_equal(u, scaled(integers, dtype), strict=True)
@@ -80,15 +78,13 @@ def test_portable_form_in_many_panels(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_array_equal(recurrence.integers(NP, first, 5000), whole)
 
 
-@given(states, streams, sizes, st.data())
-@settings(max_examples=10)
-@pytest.mark.parametrize("dtype", DTYPES)
+@given(states, streams, sizes, st.sampled_from(DTYPES))
+@settings(max_examples=8)
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_every_library_draws_the_same(
-    library: Library, dtype: str, state: tuple[int, ...], count: int, size: tuple[int, ...], data: st.DataObject
+    library: Library, state: tuple[int, ...], count: int, size: tuple[int, ...], dtype: str
 ) -> None:
-    if not of_integers(library, dtype):
-        pytest.skip("array_api_strict has no float16")
+    assume(has(library, dtype))
     first = substreams(state, count)
     want, following = draw(NP, first, size, dtype)
     chunks = tuple(map(library.chunking, size)) if library.chunking else None
@@ -118,7 +114,7 @@ def test_dask_blocks_do_not_depend_on_the_chunks(
 
 @pytest.mark.parametrize("library", libraries("numpy", "torch", "jax", "array_api_strict", "cupy"))
 @given(states, streams, chunked(), st.sampled_from(("float32", "float64")))
-@settings(max_examples=8)
+@settings(max_examples=4)
 def test_a_block_in_any_library(
     library: Library, state: tuple[int, ...], count: int, division: tuple[tuple[int, ...], Any], dtype: str
 ) -> None:
@@ -182,7 +178,7 @@ def test_fused_bernoulli_is_a_comparison(
     p = np.random.default_rng(n).random(n).astype(dtype)
     first = substreams(state, count)
     u, following = draw(NP, first, (n,), precision)
-    for sample in ("bool", "int8", "int64", "uint16", "float32", "float64"):
+    for sample in ("bool", "uint16", "float32"):
         got, new = bernoulli(NP, first, p, (n,), sample, precision)
         np.testing.assert_array_equal(got, (u < p).astype(sample), strict=True)
         np.testing.assert_array_equal(new, following)

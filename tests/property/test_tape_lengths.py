@@ -154,7 +154,8 @@ def test_unknown_lengths_stand_wherever_a_length_does(library: Library) -> None:
         xp.reshape(x, (n * k,)), xp.reshape(x, (k, n)), xp.zeros((n, 2)), xp.ones(n), xp.full((n,), 2.0), xp.arange(n),
         xp.arange(n, 2 * n + 1), xp.eye(n), xp.broadcast_to(x[:1, :], (n, 3)), x / n, x * n - n, n * x, n / x,
         x[: n - 1], xp.tile(x, (n, 1)), xp.repeat(x, n, axis=0), xp.linspace(0, 1, n), xp.asarray(n),
-        xp.asarray([n, k]),        xp.sum(x) / (n * k), 1.0 / n, n * 0.5, xp.where(x > n, x, 0.0), x + n // 2, xp.full((2,), n),
+        xp.asarray([n, k]),
+        xp.sum(x) / (n * k), 1.0 / n, n * 0.5, xp.where(x > n, x, 0.0), x + n // 2, xp.full((2,), n),
     ]  # fmt: skip
     array = np.arange(12.0).reshape(4, 3) + 1.0
     expected = [

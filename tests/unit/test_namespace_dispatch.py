@@ -260,6 +260,12 @@ def test_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     register_kernel("test.own", "gpu", abs)
     assert kernel("test.own", "cupy") is abs
     assert kernel("test.own", "numpy") is None
+    register_kernel("test.by-namespace", get_namespace("numpy"), abs)
+    assert kernel("test.by-namespace", get_namespace("numpy")) is abs
+    assert kernel("test.by-namespace", "numpy") is abs
+    assert kernel("test.by-namespace", object()) is None
+    with pytest.raises(ValueError, match="library must be one of"):
+        register_kernel("test.own", object(), abs)
     register_kernel("test.late", "numpy", "math:sqrt")
     import math
 

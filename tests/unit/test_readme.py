@@ -45,6 +45,19 @@ def test_extras_named_are_extras_of_the_project() -> None:
     assert named <= set(extras)
 
 
+def test_commands_shown_are_taken() -> None:
+    """Subcommands and options that the README shows are those of the command."""
+    typer = pytest.importorskip("typer", reason="the command needs nbm_xp[app]")
+    from nbm_xp.cli.commands import app
+
+    commands = typer.main.get_command(app).commands
+    known = {name: {option for p in command.params for option in p.opts} for name, command in commands.items()}
+    shown = re.findall(r"^nbm-xp (\w+)(.*?)(?: {2,}#.*)?$", README, re.MULTILINE)
+    assert shown
+    for name, rest in shown:
+        assert set(re.findall(r"--[\w-]+", rest)) <= known[name], name
+
+
 def test_links_lead_somewhere() -> None:
     links = re.findall(r"\]\(([^)#:]+)(?:#[\w-]*)?\)", README + CONTRIBUTING)
     assert links

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import get_namespace, library_name, use_backend
-from nbm_xp.tape import Variable, evaluate, function, operation, placeholder, stop_gradient
+from nbm_xp.tape import Variable, evaluate, function, gradients, operation, placeholder, stop_gradient
 from nbm_xp.tape import namespace as xp
 from tests.libraries import Library, why_not
 
@@ -111,6 +111,21 @@ class TestInputsAndOutputs:
             assert not np.shares_memory(result, v.value)
             assert not np.shares_memory(result, kept.value)
 
+    def test_variables_do_not_take_the_arrays_of_the_caller(self) -> None:
+        x, v, w = placeholder((None,), dtype="float64"), Variable(np.zeros(3)), Variable(np.zeros(2))
+        constant = np.ones(2)
+        keep = function([x], None, updates=[(v, x[::-1]), (w, constant)])
+        array = np.asarray([1.0, 2.0, 3.0])
+        keep(array)
+        array[:] = constant[:] = 9.0
+        assert (v.get_value().tolist(), w.get_value().tolist()) == ([3.0, 2.0, 1.0], [1.0, 1.0])
+
+    def test_results_can_be_written_to(self) -> None:
+        v = Variable(np.ones((2, 3)))
+        for result in evaluate([gradients(xp.sum(v), v), xp.broadcast_to(v[0], (4, 3)), v.T]):
+            result += 1.0
+        assert v.get_value().tolist() == np.ones((2, 3)).tolist()
+
 
 class TestUpdates:
     def test_are_made_together_from_the_old_values(self) -> None:
@@ -205,7 +220,7 @@ class TestGivens:
 
     def test_one_in_terms_of_itself_is_refused(self) -> None:
         x = placeholder((), name="image")
-        with pytest.raises(ValueError, match="image.*itself"):
+        with pytest.raises(ValueError, match=r"image.*itself"):
             function([x], x * 2, givens={x: x / 255.0})
 
     def test_with_another_number_of_axes_is_refused(self) -> None:

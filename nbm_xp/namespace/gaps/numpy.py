@@ -25,9 +25,36 @@ _OWN = (
 _OWN_LINALG = "cholesky diagonal svd trace"
 
 
+_REDUCING = {
+    "all": np.logical_and,
+    "any": np.logical_or,
+    "max": np.maximum,
+    "min": np.minimum,
+    "prod": np.multiply,
+    "sum": np.add,
+}
+
+
+def _reduction(name: str, ufunc: np.ufunc) -> Any:
+    """The standard's reduction by NumPy's ufunc, as `numpy.sum` and its like end up doing after half a microsecond."""
+    reduce = ufunc.reduce
+    if name in ("sum", "prod"):
+
+        def accumulate(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+            return reduce(x, axis=axis, dtype=dtype, keepdims=keepdims)
+
+        return accumulate
+
+    def select(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        return reduce(x, axis=axis, keepdims=keepdims)
+
+    return select
+
+
 def build() -> Any:
     """The namespace for NumPy arrays."""
     own = {name: getattr(np, name) for name in _OWN.split()}
+    own |= {name: _reduction(name, ufunc) for name, ufunc in _REDUCING.items()}
     linalg = {name: getattr(np.linalg, name) for name in _OWN_LINALG.split()}
     mended = overlay(array_api_compat.numpy, "numpy", own, linalg=linalg)
     # A true module: the interpreter finds its functions 40 ns faster than those of any other object, a quarter of what

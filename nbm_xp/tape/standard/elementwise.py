@@ -39,9 +39,7 @@ def _function(name: str) -> Callable[..., Tensor]:
 
 
 log_, sin_, cos_, sqrt_, where_, sign_ = map(_function, ("log", "sin", "cos", "sqrt", "where", "sign"))
-sinh_, cosh_, sigmoid_, zeros_like_, astype_ = map(
-    _function, ("sinh", "cosh", "sigmoid", "zeros_like", "astype")
-)
+sinh_, cosh_, sigmoid_, zeros_like_, astype_ = map(_function, ("sinh", "cosh", "sigmoid", "zeros_like", "astype"))
 
 
 def cast(x: Tensor, dtype: DType) -> Tensor:

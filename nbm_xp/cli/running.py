@@ -1,4 +1,4 @@
-"""Progress bars on stderr where that is a terminal, silence where it is not."""
+"""How long work runs: progress bars where stderr is a terminal, silence elsewhere; as many threads as help."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterator
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from threadpoolctl import threadpool_limits
 
-__all__ = ["bar"]
+__all__ = ["bar", "threads_for"]
+
+_WORTH_THREADS = 10_000_000
 
 
 @contextlib.contextmanager
@@ -49,3 +52,22 @@ def bar(label: str, total: int, rows: int) -> Iterator[Callable[[int, str], None
                 progress.update(task, note=note)
 
         yield advance
+
+
+@contextlib.contextmanager
+def threads_for(multiplications: int) -> Iterator[None]:
+    """Run with one thread of linear algebra where matrix products are too small for more.
+
+    A small product is over before a second thread has begun; where other work runs on the machine, waiting for that
+    thread takes many times as long as the product.
+
+    Parameters
+    ----------
+    multiplications : int
+        How many there are in one product.
+    """
+    if multiplications >= _WORTH_THREADS:
+        yield
+        return
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield

@@ -1,0 +1,220 @@
+"""`Generator`: its methods, its parameters, its state."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.namespace import set_floatx, to_numpy, use_backend
+from nbm_xp.rng import Generator, RandomStreams
+from nbm_xp.tape import Variable
+from tests.libraries import LIBRARIES, Library, guard, libraries
+
+LIKE_THE_STREAMS = [
+    (lambda g: g.random((3, 4)), lambda s: s.uniform((3, 4))),
+    (lambda g: g.uniform(-1, 2.5, (7,), "float64"), lambda s: s.uniform((7,), -1, 2.5, dtype="float64")),
+    (lambda g: g.uniform(0.1, 0.9, (7,)), lambda s: s.uniform((7,), 0.1, 0.9)),
+    (lambda g: g.random((9,), nstreams=2), lambda s: s.uniform((9,), nstreams=2)),
+    (lambda g: g.normal(size=(5,)), lambda s: s.normal((5,))),
+    (lambda g: g.normal(2.5, 0.1, (3, 3), nstreams=4), lambda s: s.normal((3, 3), 2.5, 0.1, nstreams=4)),
+    (lambda g: g.binomial(1, 0.3, (20,)), lambda s: s.binomial((20,), p=0.3)),
+    (lambda g: g.binomial(5, 0.3, (20,)), lambda s: s.binomial((20,), n=5, p=0.3)),
+    (lambda g: g.bernoulli(0.3, (20,)), lambda s: s.binomial((20,), p=0.3, dtype="float32")),
+]
+
+
+def test_same_seed_and_calls_give_the_numbers_of_random_streams(library: Library) -> None:
+    with use_backend(library.name):
+        generator, streams = Generator(31), RandomStreams(31)
+        for ours, theirs in LIKE_THE_STREAMS:
+            got, want = library.numpy(ours(generator)), library.numpy(theirs(streams).eval())
+            np.testing.assert_allclose(got, want, rtol=1e-6, strict=True)
+        assert generator.state == tuple(streams.rstate.tolist())
+
+
+def test_library_comes_from_the_generator_then_the_parameters_then_the_configuration(library: Library) -> None:
+    with use_backend(library.name):
+        library.numpy(Generator(1).random(3))
+    library.numpy(Generator(1, library.name).random(3))
+    library.numpy(Generator(1).bernoulli(library.array([0.5, 0.2])))
+    library.numpy(Generator(1, library.name).uniform(np.zeros(3), 1.0))
+
+
+@pytest.mark.parametrize("library", libraries("torch", "jax", "array_api_strict", "dask-one"))
+def test_parameters_of_two_libraries_are_refused(library: Library) -> None:
+    with pytest.raises(TypeError, match=library.name):
+        Generator(1, "numpy").uniform(library.array([0.0]), 1.0)
+    with pytest.raises(TypeError, match=library.name):
+        Generator(1).uniform(library.array([0.0]), np.ones(1))
+
+
+def test_library_is_known_by_its_aliases_and_checked() -> None:
+    assert Generator(1, "cpu").library == "numpy"
+    with pytest.raises(ValueError, match="library must be one of"):
+        Generator(1, "fortran")
+
+
+@pytest.mark.parametrize(
+    ("size", "shape"),
+    [(None, ()), (3, (3,)), ((2, 3), (2, 3)), ([2, 3], (2, 3)), ((), ()), ((2, 0), (2, 0)), (0, (0,))],
+)
+def test_sizes(size: Any, shape: tuple[int, ...], library: Library) -> None:
+    with use_backend(library.name):
+        for x in (
+            Generator(1).random(size),
+            Generator(1).normal(size=size),
+            Generator(1).binomial(3, 0.5, size),
+            Generator(1).random(size, "float64", resolution=53),
+        ):
+            assert library.numpy(x).shape == shape
+
+
+@pytest.mark.parametrize(
+    ("size", "error", "message"),
+    [
+        (2.0, TypeError, "size must be an int or a tuple of ints, got 2.0"),
+        ((2, None), TypeError, "size must be an int or a tuple of ints"),
+        ("23", TypeError, "size must be an int or a tuple of ints"),
+        (-1, ValueError, "size must hold lengths of 0 or more, got -1"),
+    ],
+)
+def test_bad_sizes_leave_the_state_alone(size: Any, error: type[Exception], message: str) -> None:
+    generator = Generator(1)
+    with pytest.raises(error, match=message):
+        generator.random(size)
+    assert generator == Generator(1)
+
+
+def test_parameters_broadcast(library: Library) -> None:
+    lows, highs = np.asarray([[0.0], [10.0]], "float32"), np.asarray([1.0, 2.0, 3.0], "float32")
+    low, high = library.array(lows), library.array(highs)
+    x = library.numpy(Generator(5, library.name).uniform(low, high))
+    u = to_numpy(Generator(5).random((2, 3)))
+    np.testing.assert_array_equal(x, u * (highs - lows) + lows, strict=True)
+    z = Generator(5, library.name).normal(low, high, (4, 2, 3))
+    assert library.numpy(z).shape == (4, 2, 3)
+    with pytest.raises(ValueError, match=r"size must hold what the parameters broadcast to, \(2, 3\); got 3"):
+        Generator(5, library.name).uniform(low, high, 3)
+    with pytest.raises(ValueError, match="do not broadcast"):
+        Generator(5, library.name).normal(library.array([1.0, 2.0]), high)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_dtypes(dtype: str) -> None:
+    assert Generator(1).random(3, dtype).dtype == dtype
+    assert Generator(1).normal(size=3, dtype=dtype).dtype == dtype
+    set_floatx(dtype)
+    assert Generator(1).uniform(0, 2, 3).dtype == dtype
+    assert Generator(1).bernoulli(0.5, 3).dtype == dtype
+    assert Generator(1).uniform(np.zeros(3), 2).dtype == "float64"
+    assert Generator(1).binomial(2, 0.5, 3).dtype == "int64"
+    assert Generator(1).bernoulli(np.full(3, 0.5, "float32")).dtype == "float32"
+    assert Generator(1).bernoulli(np.full(3, 1)).dtype == dtype
+
+
+def test_dtypes_that_are_not_for_real_numbers() -> None:
+    for bad in ("int32", "bool", "complex64"):
+        with pytest.raises(TypeError, match="dtype must be one of float16, float32, float64"):
+            Generator(1).random(3, bad)
+    with pytest.raises(TypeError, match="dtype must be one of"):
+        Generator(1).random(3, "beerfloat")
+
+
+@pytest.mark.parametrize("nstreams", [0, -2])
+def test_nstreams_is_positive(nstreams: int) -> None:
+    with pytest.raises(ValueError, match="nstreams must be 1 or more"):
+        Generator(1).random(3, nstreams=nstreams)
+    with pytest.raises(TypeError, match=r"nstreams must be an int, got 2\.5"):
+        Generator(1).random(3, nstreams=2.5)  # type: ignore[arg-type]
+
+
+def test_resolution_of_53_bits() -> None:
+    fine = Generator(1).random(10_000, "float64", resolution=53)
+    plain = Generator(1).random(10_000, "float64")
+    assert np.array_equal(plain * 2.0**31 % 1, np.zeros(10_000))
+    assert (fine * 2.0**31 % 1 != 0).mean() > 0.99
+    assert (fine > 0).all()
+    assert (fine < 1).all()
+    assert abs(fine.mean() - 0.5) < 0.02
+    for dtype, resolution in (("float32", 53), ("float64", 32)):
+        with pytest.raises(ValueError, match="resolution must be 31, or 53 where dtype is float64"):
+            Generator(1).random(3, dtype, resolution=resolution)
+
+
+def test_binomial_with_arrays_of_trials() -> None:
+    n = np.asarray([0, 1, 5, 100])
+    counts = Generator(3).binomial(n, 0.5, (2000, 4))
+    assert (counts <= n).all()
+    np.testing.assert_allclose(counts.mean(0), n / 2, atol=1)
+    assert Generator(3).binomial(n[:0], 0.5).shape == (0,)
+    np.testing.assert_array_equal(Generator(3).binomial(4, [0.0, 1.0, 2.0]), [0, 4, 4])
+    np.testing.assert_array_equal(Generator(3).binomial(2, 1.0, 3, "bool"), [True] * 3)
+    with pytest.raises(ValueError, match="n must be 0 or more, got -1"):
+        Generator(3).binomial(-1, 0.5)
+    with pytest.raises(TypeError):
+        Generator(3).binomial(1.5, 0.5)
+
+
+def test_number_of_trials_must_be_known() -> None:
+    (dask,) = libraries("dask-one")
+    library = dask.values[0]
+    with guard(), pytest.raises(TypeError, match="not known before it is computed"):
+        Generator(3).binomial(library.array([1, 2]), 0.5)
+
+
+def test_tensors_are_for_random_streams() -> None:
+    with pytest.raises(TypeError, match=r"p must be a number or an array \(RandomStreams takes Tensors\)"):
+        Generator(1).bernoulli(Variable([0.5]))
+
+
+@pytest.mark.parametrize("library", libraries("dask"))
+def test_dask_answers_are_split_as_asked_else_as_the_parameters(library: Library) -> None:
+    p = library.array(np.full((5, 6), 0.5, "float32"))
+    assert Generator(1).bernoulli(p).chunks == p.chunks
+    assert Generator(1).uniform(p, 2.0).chunks == p.chunks
+    assert Generator(1).normal(p, 2.0).chunks == p.chunks
+    assert Generator(1).random((5, 6), chunks=(5, 2)).shape == (5, 6)
+    assert Generator(1, "dask").random((5, 6), chunks=(5, 2)).chunks == ((5,), (2, 2, 2))
+    want = Generator(1).bernoulli(np.full((5, 6), 0.5, "float32"))
+    np.testing.assert_array_equal(library.numpy(Generator(1).bernoulli(p)), want, strict=True)
+
+
+def test_state_can_be_looked_at_set_compared_copied_and_pickled() -> None:
+    generator = Generator([1, 2, 3, 4, 5, 6], "numpy")
+    assert generator.state == (1, 2, 3, 4, 5, 6)
+    assert repr(generator) == "Generator((1, 2, 3, 4, 5, 6), library='numpy')"
+    assert eval(repr(generator)) == generator
+    assert generator != Generator([1, 2, 3, 4, 5, 6])
+    assert generator != 3
+    copies = [copy.copy(generator), copy.deepcopy(generator), pickle.loads(pickle.dumps(generator))]
+    first = generator.random(3)
+    for other in copies:
+        assert other != generator
+        np.testing.assert_array_equal(other.random(3), first)
+        assert other == generator
+    generator.state = 7
+    assert generator.state == (7,) * 6
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(generator)
+
+
+def test_threads_never_share_streams() -> None:
+    generator, drawn = Generator(1), []
+    threads = [threading.Thread(target=lambda: drawn.extend(generator.random(2) for _ in range(50))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    alone = Generator(1)
+    want = sorted(tuple(alone.random(2)) for _ in range(200))
+    assert sorted(map(tuple, drawn)) == want
+    assert alone == generator
+
+
+def test_every_library_is_enumerated() -> None:
+    assert len(LIBRARIES) > 8
