@@ -25,9 +25,10 @@ __all__ = [
     "free_energy",
     "gibbs_step",
     "hidden_input",
+    "hidden_probability",
     "shape_of",
     "softplus",
-    "visible_input",
+    "visible_probability",
 ]
 
 
@@ -54,9 +55,14 @@ def hidden_input(parameters: Parameters, visible: Any) -> Any:
     return B.dot(visible, B.transpose(parameters.weights)) + parameters.hidden
 
 
-def visible_input(parameters: Parameters, hidden: Any) -> Any:
-    """What the visible units receive: the log-odds of each being 1, given the hidden units."""
-    return B.dot(hidden, parameters.weights) + parameters.visible
+def hidden_probability(parameters: Parameters, visible: Any) -> Any:
+    """The probability that each hidden unit is 1, given the visible units."""
+    return B.sigmoid(hidden_input(parameters, visible))
+
+
+def visible_probability(parameters: Parameters, hidden: Any) -> Any:
+    """The probability that each visible unit is 1, given the hidden units."""
+    return B.sigmoid(B.dot(hidden, parameters.weights) + parameters.visible)
 
 
 def free_energy(parameters: Parameters, visible: Any) -> Any:
@@ -64,12 +70,12 @@ def free_energy(parameters: Parameters, visible: Any) -> Any:
     return -B.dot(visible, parameters.visible) - B.sum(softplus(hidden_input(parameters, visible)), axis=1)
 
 
-def draw(log_odds: Any, shape: tuple[int, int], rng: Any) -> Any:
-    """Units of 0 and 1, each 1 with the probability that its log-odds give.
+def draw(probability: Any, shape: tuple[int, int], rng: Any) -> Any:
+    """Units of 0 and 1, each 1 with its probability.
 
-    `shape` is that of the log-odds, in numbers: how many streams a draw uses depends on it.
+    `shape` is that of the probabilities, in numbers: how many streams a draw uses depends on it.
     """
-    return B.random_binomial(shape, p=B.sigmoid(log_odds), dtype=B.dtype(log_odds), rng=rng)
+    return B.random_binomial(shape, p=probability, dtype=B.dtype(probability), rng=rng)
 
 
 def gibbs_step(parameters: Parameters, visible: Any, rows: int, rng: Any) -> tuple[Any, Any]:
@@ -87,10 +93,10 @@ def gibbs_step(parameters: Parameters, visible: Any, rows: int, rng: Any) -> tup
     -------
     visible : Tensor
         The new states, 0 and 1.
-    log_odds : Tensor
-        The log-odds that they were drawn with.
+    probability : Tensor
+        What they were drawn with.
     """
     n_hidden, n_visible = shape_of(parameters.weights)
-    hidden = draw(hidden_input(parameters, visible), (rows, n_hidden), rng)
-    log_odds = visible_input(parameters, hidden)
-    return draw(log_odds, (rows, n_visible), rng), log_odds
+    hidden = draw(hidden_probability(parameters, visible), (rows, n_hidden), rng)
+    probability = visible_probability(parameters, hidden)
+    return draw(probability, (rows, n_visible), rng), probability

@@ -20,7 +20,7 @@ from nbm_xp.namespace import (
 )
 
 from . import partition, sampling
-from .energy import free_energy, hidden_input
+from .energy import free_energy, hidden_probability
 from .model import Model, variable
 from .partition import AISEstimate
 from .randomness import entropy_of, stream
@@ -49,7 +49,7 @@ class Machine(Model):
 
     def _compile_transform(self) -> Any:
         visible = sampling.placeholder(self._parameters, None)
-        return B.function([visible], B.sigmoid(hidden_input(self._parameters, visible)), name="transform")
+        return B.function([visible], hidden_probability(self._parameters, visible), name="transform")
 
     def free_energy(self, X: Any) -> Any:
         """F(v) of each row: exp(-F(v)) / Z is its probability.
@@ -181,8 +181,8 @@ class Machine(Model):
             chain = self._function(("chain", rows, steps), build)
         else:
             chain = sampling.compile_chain(self._parameters, rows, steps, stream(entropy_of(random_state)))
-        states, odds = chain(start)
-        return odds if probabilities else states
+        states, drawn_with = chain(start)
+        return drawn_with if probabilities else states
 
     def log_partition(self) -> float:
         """Log Z, exactly, for a model with at most 20 hidden or visible units.

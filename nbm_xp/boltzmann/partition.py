@@ -105,16 +105,16 @@ def compile_ais(parameters: Parameters, base: Any, betas: Sequence[float], rows:
     n_hidden, n_visible = shape_of(parameters.weights)
     dtype = B.dtype(parameters.weights)
     like = B.placeholder(shape=(rows, n_visible), dtype=dtype, name="like")
-    visible = draw(B.zeros_like(like) + base, (rows, n_visible), rng)
+    visible = draw(B.sigmoid(B.zeros_like(like) + base), (rows, n_visible), rng)
     excess = parameters.visible - base
 
     def anneal(cold: Any, warm: Any, state: Any, log_weight: Any) -> list[Any]:
         received = hidden_input(parameters, state)
         terms = softplus(cold * received) - softplus(warm * received)
         gain = (cold - warm) * B.dot(state, excess) + B.sum(terms, axis=1)
-        hidden = draw(cold * received, (rows, n_hidden), rng)
-        odds = base + cold * (B.dot(hidden, parameters.weights) + excess)
-        return [draw(odds, (rows, n_visible), rng), log_weight + B.cast(gain, "float64")]
+        hidden = draw(B.sigmoid(cold * received), (rows, n_hidden), rng)
+        received = base + cold * (B.dot(hidden, parameters.weights) + excess)
+        return [draw(B.sigmoid(received), (rows, n_visible), rng), log_weight + B.cast(gain, "float64")]
 
     ladder = [_constant(list(part), dtype) for part in (betas[1:], betas[:-1])]
     start = [visible, B.cast(B.sum(B.zeros_like(like), axis=1), "float64")]

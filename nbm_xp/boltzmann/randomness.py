@@ -12,7 +12,7 @@ import operator
 import secrets
 from typing import Any
 
-from nbm_xp import natural_bm as B
+import nbm_xp.natural_bm as B
 
 __all__ = ["entropy_of", "stream"]
 

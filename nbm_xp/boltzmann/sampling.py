@@ -11,7 +11,7 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 
-from .energy import Parameters, free_energy, gibbs_step, shape_of, softplus
+from .energy import Parameters, draw, free_energy, gibbs_step, shape_of, softplus
 
 __all__ = ["compile_chain", "compile_gibbs", "placeholder", "pseudo_likelihood"]
 
@@ -29,16 +29,14 @@ def compile_chain(parameters: Parameters, rows: int, n_steps: int, rng: Any) -> 
     states and the probabilities that they were drawn with.
     """
     start = placeholder(parameters, rows, "start")
-    visible = B.random_binomial((rows, start.shape[1]), p=start, dtype=B.dtype(start), rng=rng)
+    visible = draw(start, (rows, shape_of(parameters.weights)[1]), rng)
     if not n_steps:
         return B.function([start], [visible, start], name="chain")
 
-    def sweep(state: Any, _: Any) -> list[Any]:
-        new, log_odds = gibbs_step(parameters, state, rows, rng)
-        return [new, log_odds]
-
-    (states, log_odds), updates = B.scan(sweep, outputs_info=[visible, start], n_steps=n_steps)
-    return B.function([start], [states[-1], B.sigmoid(log_odds[-1])], updates=updates, name="chain")
+    (states, probabilities), updates = B.scan(
+        lambda state: gibbs_step(parameters, state, rows, rng), outputs_info=[visible, None], n_steps=n_steps
+    )
+    return B.function([start], [states[-1], probabilities[-1]], updates=updates, name="chain")
 
 
 def pseudo_likelihood(parameters: Parameters, visible: Any, rows: int, rng: Any) -> Any:

@@ -19,7 +19,7 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 
-from .energy import Parameters, draw, free_energy, gibbs_step, hidden_input, shape_of, visible_input
+from .energy import Parameters, draw, free_energy, gibbs_step, hidden_probability, shape_of, visible_probability
 
 __all__ = ["Learner", "compile_step", "shares"]
 
@@ -70,8 +70,10 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
     fantasy, updates = _fantasy(learner, data, rows)
     states = B.stop_gradient(B.concatenate([fantasy, data], axis=0))
     if learner.chains is not None:
-        shape = shape_of(learner.chains)
-        updates.append((learner.chains, draw(hidden_input(parameters, states)[: shape[0]], shape, learner.rng)))
+        length, n_hidden = shape_of(learner.chains)
+        updates.append(
+            (learner.chains, draw(hidden_probability(parameters, states)[:length], (length, n_hidden), learner.rng))
+        )
     loss = B.sum(share * free_energy(parameters, states))
     updates += _descent(learner, B.gradients(loss, list(parameters)))
     return B.function([data, share], [], updates=updates, name="contrastive_divergence")
@@ -103,10 +105,10 @@ def _fantasy(learner: Learner, data: Any, rows: int | None) -> tuple[Any, list[t
     if learner.chains is not None:
         hidden, length = learner.chains, shape_of(learner.chains)[0]
     elif rows is not None:
-        hidden, length = draw(hidden_input(parameters, data), (rows, n_hidden), rng), rows
+        hidden, length = draw(hidden_probability(parameters, data), (rows, n_hidden), rng), rows
     else:
         raise ValueError("contrastive divergence needs to know the number of rows")
-    visible = draw(visible_input(parameters, hidden), (length, n_visible), rng)
+    visible = draw(visible_probability(parameters, hidden), (length, n_visible), rng)
     updates: list[tuple[Any, Any]] = []
     if learner.n_gibbs > 1:
         sweeps, moved = B.scan(

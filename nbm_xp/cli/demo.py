@@ -25,8 +25,14 @@ from .running import bar
 __all__ = ["Findings", "run"]
 
 EPOCHS = 400
-LARGE: dict[str, Any] = {"n_components": 256, "learning_rate": 0.1, "batch_size": 20, "weight_decay": 1e-3}
-SMALL: dict[str, Any] = {"n_components": 16, "learning_rate": 0.1, "batch_size": 20, "weight_decay": 1e-4}
+LARGE: dict[str, Any] = {
+    "n_components": 256,
+    "learning_rate": 0.1,
+    "batch_size": 20,
+    "weight_decay": 1e-3,
+    "n_gibbs": 5,
+}
+SMALL: dict[str, Any] = {"n_components": 16, "learning_rate": 0.1, "batch_size": 20, "n_gibbs": 5}
 LADDERS = (30, 100, 300, 1000, 3000)
 CHAINS, SWEEPS = 100, 2000
 
@@ -112,7 +118,7 @@ def _learn(
 ) -> tuple[RBM, list[tuple[int, float, float]], float]:
     """A model, its learning curve, and scans per second spent learning."""
     model = RBM(n_iter=passes, schedule="linear", random_state=seed, **settings)
-    looks = {round(passes ** (step / 12)) for step in range(13)}
+    looks = {round(passes ** (step / 14)) for step in range(15)}
     curve: list[tuple[int, float, float]] = []
     looking = 0.0
     with bar(label, passes, len(train)) as advance:

@@ -41,7 +41,8 @@ class Group(TyperGroup):
         except (typer.Abort, KeyboardInterrupt):
             code = 130
         except OSError as error:
-            _end(f"{error.filename or 'error'}: {error.strerror or error}", 1)
+            where = f"{error.filename}: " if error.filename else ""
+            _end(f"{where}{error.strerror or error}", 1)
         if code == 130:
             _end("interrupted; nothing half-written is left", 130)
         sys.exit(code if isinstance(code, int) else 0)

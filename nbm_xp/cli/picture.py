@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from nbm_xp.namespace.files import replacing
@@ -74,78 +75,104 @@ def draw_states(states: Any, side: int, path: pathlib.Path) -> None:
 def draw_findings(findings: Findings, path: pathlib.Path) -> None:
     """Draw what the demo found: data, fantasies, filters, the learning curve, and log Z with its error bars."""
     with mpl.rc_context(LOOK):
-        figure = Figure(figsize=(16, 9.6), dpi=100, facecolor="white")
+        figure = Figure(figsize=(16, 10.4), dpi=100, facecolor="white")
         grid = figure.add_gridspec(
-            2, 12, height_ratios=(1, 0.86), left=0.045, right=0.985, top=0.905, bottom=0.075, hspace=0.3, wspace=1.6
+            2, 3, height_ratios=(1.32, 1), left=0.055, right=0.985, top=0.865, bottom=0.068, hspace=0.19, wspace=0.17
         )
-        figure.text(0.045, 0.962, "A restricted Boltzmann machine learns handwritten digits", size=20, weight="bold")
-        ink = [figure.add_subplot(grid[0, 4 * column : 4 * column + 4]) for column in range(3)]
-        _show(ink[0], findings.test[:100], "Test scans")
-        _show(ink[1], findings.fantasies[:100], "Fantasies of the model")
-        _filters(ink[2], findings)
-        _learning_curve(figure.add_subplot(grid[1, :6]), findings)
-        _convergence(figure.add_subplot(grid[1, 6:9]), findings, "small")
-        _convergence(figure.add_subplot(grid[1, 9:]), findings, "large")
+        figure.text(0.055, 0.952, "A restricted Boltzmann machine learns handwritten digits", size=21, weight="bold")
+        figure.text(0.055, 0.918, _subtitle(findings), size=13.5, color="#4a4f59")
+        panels = [[figure.add_subplot(grid[row, column]) for column in range(3)] for row in range(2)]
+        _images(panels[0][0], findings.test[:100], f"{min(len(findings.test), 100)} of the test scans")
+        _images(panels[0][1], findings.fantasies[:100], f"{min(len(findings.fantasies), 100)} fantasies of the model")
+        _filters(panels[0][2], findings)
+        _learning_curve(panels[1][0], findings)
+        _convergence(panels[1][1], findings, "small")
+        _convergence(panels[1][2], findings, "large")
         _write(figure, path)
 
 
-def _show(axes: Axes, images: Any, title: str) -> None:
+def _subtitle(findings: Findings) -> str:
+    passes, _, test = findings.curve[-1]
+    hidden = findings.large.components_.shape[0]
+    return (
+        f"{hidden} hidden units, {passes} passes over {len(findings.train):,} scans of 8 × 8 pixels. "
+        f"Mean log-likelihood of {len(findings.test)} test scans: {_signed(test)} nats; "
+        f"independent pixels: {_signed(findings.baseline[1])}."
+    )
+
+
+def _signed(value: float) -> str:
+    """A number with one decimal and a minus sign as wide as it should be."""
+    return f"{value:.1f}".replace("-", "−")
+
+
+def _images(axes: Axes, images: Any, title: str) -> None:
     axes.imshow(sheet(images, 8, 10, gap=2, fill=0.0), cmap="Greys", vmin=0, vmax=1, interpolation="nearest")
     axes.set_title(title)
+    axes.set_anchor("W")
     axes.set_axis_off()
 
 
 def _filters(axes: Axes, findings: Findings) -> None:
-    """The hidden units with the longest weight vectors; blue adds ink, orange takes it away."""
+    """The weights of the hidden units that matter most; blue adds ink, orange takes it away."""
     weights = findings.large.components_
     strongest = np.argsort(-(weights**2).sum(axis=1), kind="stable")[:100]
-    shown = weights[strongest]
-    shown = shown / np.abs(shown).max(axis=1, keepdims=True)
-    colours = mpl.colors.LinearSegmentedColormap.from_list("filters", [ORANGE, "#ffffff", BLUE])
-    colours.set_bad("white")
+    shown = weights[strongest] / np.abs(weights[strongest]).max(axis=1, keepdims=True)
+    colours = LinearSegmentedColormap.from_list("filters", [ORANGE, "#ffffff", BLUE]).with_extremes(bad="white")
     axes.imshow(sheet(shown, 8, 10, gap=1), cmap=colours, vmin=-1, vmax=1, interpolation="nearest")
-    axes.set_title("Filters of its hidden units")
+    axes.set_title(f"{len(shown)} filters (blue: ink, orange: none)")
+    axes.set_anchor("W")
     axes.set_axis_off()
 
 
 def _learning_curve(axes: Axes, findings: Findings) -> None:
     passes, train, test = (np.array(column) for column in zip(*findings.curve, strict=True))
-    axes.axhline(findings.baseline[1], color=GREY, linestyle=(0, (4, 3)), linewidth=1.8)
+    level = findings.baseline[1]
+    axes.axhline(level, color=GREY, linestyle=(0, (4, 3)), linewidth=1.8)
     axes.annotate(
-        f"independent pixels, test: {findings.baseline[1]:.1f}",
-        (passes[-1], findings.baseline[1]),
-        (0, 7),
+        f"independent pixels {_signed(level)}",
+        (passes[-1], level),
+        (0, -16),
         textcoords="offset points",
         ha="right",
         color="#666b74",
     )
-    for name, values, colour in (("train", train, BLUE), ("test", test, ORANGE)):
-        axes.plot(passes, values, "o-", color=colour, markersize=5, label=f"{name}: {values[-1]:.1f}")
+    for name, values, colour, shift in (("train", train, BLUE, 5), ("test", test, ORANGE, -9)):
+        axes.plot(passes, values, "o-", color=colour, markersize=5, clip_on=False)
+        axes.annotate(
+            f"{name} {_signed(values[-1])}",
+            (passes[-1], values[-1]),
+            (8, shift),
+            textcoords="offset points",
+            color=colour,
+            weight="bold",
+        )
     axes.set_xscale("log")
+    axes.set_xlim(0.9, passes[-1] ** 1.32)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_xlabel("passes over the training scans")
     axes.set_ylabel("mean log-likelihood (nats)")
-    axes.set_title("Learning curve, by annealed importance sampling")
-    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 0.22))
+    axes.set_title("Learning curve")
 
 
 def _convergence(axes: Axes, findings: Findings, name: str) -> None:
+    model = findings.small if name == "small" else findings.large
     found = findings.estimates[name]
     lengths = [estimate.n_temperatures for estimate in found]
     middle = np.array([estimate.log_z for estimate in found])
-    # Where three standard errors exceed the estimate there is no lower bound: the bar reaches as far down as up, twice.
     above = np.array([estimate.log_z_high for estimate in found]) - middle
+    # Where three standard errors exceed the estimate there is no lower bound: the bar goes down twice as far as up.
     below = np.array([estimate.log_z_low for estimate in found])
     below = np.where(np.isfinite(below), middle - below, 2 * above)
-    axes.errorbar(
-        lengths, middle, yerr=(below, above), fmt="o", color=BLUE, capsize=5, markersize=6, label="AIS ± 3 s.e."
-    )
+    label = "AIS, ± 3 standard errors"
+    axes.errorbar(lengths, middle, yerr=(below, above), fmt="o", color=BLUE, capsize=5, markersize=6, label=label)
     if name == "small":
         axes.axhline(findings.exact, color=ORANGE, linewidth=1.8, label=f"exact: {findings.exact:.2f}", zorder=0)
-    hidden = (findings.small if name == "small" else findings.large).components_.shape[0]
     axes.set_xscale("log")
-    axes.set_xlabel("temperatures")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xlabel("temperatures in the annealing")
     axes.set_ylabel("log Z")
-    axes.set_title(f"log Z, {hidden} hidden")
+    axes.set_title(f"Partition function, {model.components_.shape[0]} hidden units")
     axes.legend(loc="best")
 
 

@@ -6,6 +6,7 @@ import contextlib
 import math
 import pathlib
 import zipfile
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -96,16 +97,17 @@ def _read_array(source: str) -> Any:
     if not path.is_file():
         names = " or ".join(DATA_NAMES)
         raise InputError(f"{source}: no such file (--data takes a .npy or .npz file, or the name {names})")
-    try:
-        loaded = np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"{source}: not a .npy or .npz file of numbers") from error
-    if isinstance(loaded, np.ndarray):
-        if key is not None:
-            raise InputError(f"{source}: a .npy file holds one array and has no key {key!r}")
-        return loaded
-    with loaded:
-        return _from_npz(loaded, key, source)
+    with open(path, "rb") as file:
+        try:
+            loaded = np.load(file, allow_pickle=False)
+        except (ValueError, EOFError, zipfile.BadZipFile) as error:
+            raise InputError(f"{source}: not a .npy or .npz file of numbers") from error
+        if isinstance(loaded, np.ndarray):
+            if key is not None:
+                raise InputError(f"{source}: holds one array, which has no key {key!r}")
+            return loaded
+        with loaded:
+            return _from_npz(loaded, key, source)
 
 
 def _path_and_key(source: str) -> tuple[pathlib.Path, str | None]:
@@ -123,7 +125,7 @@ def _from_npz(loaded: Any, key: str | None, source: str) -> Any:
         raise InputError(f"{source}: choose one of its arrays with :key; it has {', '.join(loaded.files) or 'none'}")
     try:
         return loaded[key]
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{source}: the array {key!r} is damaged or holds no numbers") from error
 
 

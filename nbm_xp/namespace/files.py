@@ -95,8 +95,12 @@ def load_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
         If the file is no .npz file, is damaged, or holds Python objects.
     """
     try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            loaded = {name: archive[name] for name in archive.files}
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, AttributeError) as error:
+        with open(path, "rb") as file:
+            archive = np.load(file, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
+                raise ValueError("it holds one array without a name")
+            with archive:
+                loaded = {name: archive[name] for name in archive.files}
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
         raise ValueError(f"{os.fspath(path)} is no whole .npz file of arrays: {error}") from error
     return {name: str(value) if value.dtype.kind == "U" and not value.ndim else value for name, value in loaded.items()}

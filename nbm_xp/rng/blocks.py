@@ -42,33 +42,33 @@ def block_runs(shape: tuple[int, ...], offset: tuple[int, ...], block: tuple[int
     >>> begins.tolist(), lengths.tolist()
     ([5, 9], [3, 3])
     """
-    np = host_namespace()
-    begins, length, stride = np.zeros((1,), dtype=np.int64), 1, 1
+    host = host_namespace()
+    begins, length, stride = host.zeros((1,), dtype=host.int64), 1, 1
     whole = True
     for axis in reversed(range(len(shape))):
         if whole:
             begins, length = begins + offset[axis] * stride, length * block[axis]
             whole = block[axis] == shape[axis]
         else:
-            along = (offset[axis] + np.arange(block[axis], dtype=np.int64)) * stride
-            begins = np.reshape(along[:, None] + begins[None, :], (-1,))
+            along = (offset[axis] + host.arange(block[axis], dtype=host.int64)) * stride
+            begins = host.reshape(along[:, None] + begins[None, :], (-1,))
         stride *= shape[axis]
-    return begins, np.full(begins.shape, length, dtype=np.int64)
+    return begins, host.full(begins.shape, length, dtype=host.int64)
 
 
 def below(begins: Any, lengths: Any, place: int) -> tuple[Any, Any]:
     """Keep what lies before `place` of runs."""
-    np = host_namespace()
+    host = host_namespace()
     kept = begins < place
-    return begins[kept], np.minimum(lengths[kept], place - begins[kept])
+    return begins[kept], host.minimum(lengths[kept], place - begins[kept])
 
 
 def above(begins: Any, lengths: Any, place: int) -> tuple[Any, Any]:
     """Keep what lies from `place` on of runs."""
-    np = host_namespace()
+    host = host_namespace()
     ends = begins + lengths
     kept = ends > place
-    first = np.maximum(begins[kept], place)
+    first = host.maximum(begins[kept], place)
     return first, ends[kept] - first
 
 
@@ -101,18 +101,18 @@ def later_draw(begins: Any, lengths: Any, n: int, streams: int, trial: int) -> t
     >>> begins.tolist(), lengths.tolist()
     ([4, 3, 6], [1, 1, 1])
     """
-    np = host_namespace()
+    host = host_namespace()
     steps, ahead = divmod(n, streams)
-    cuts = np.asarray([0, ahead] if ahead else [0], dtype=np.int64)
+    cuts = host.asarray([0, ahead] if ahead else [0], dtype=host.int64)
     if trial == 0 or not begins.shape[0]:
         return begins, lengths
     first, last = begins // streams, (begins + lengths - 1) // streams
-    most = int(np.max(last - first)) + 1
-    rows = first[:, None] + np.arange(most)
-    edges = np.reshape(rows[:, :, None] * streams + cuts, (begins.shape[0], -1))
-    ends = np.concat([edges[:, 1:], (rows[:, -1:] + 1) * streams], axis=1)
-    starts = np.maximum(edges, begins[:, None])
-    sizes = np.minimum(ends, (begins + lengths)[:, None]) - starts
+    most = int(host.max(last - first)) + 1
+    rows = first[:, None] + host.arange(most)
+    edges = host.reshape(rows[:, :, None] * streams + cuts, (begins.shape[0], -1))
+    ends = host.concat([edges[:, 1:], (rows[:, -1:] + 1) * streams], axis=1)
+    starts = host.maximum(edges, begins[:, None])
+    sizes = host.minimum(ends, (begins + lengths)[:, None]) - starts
     kept = sizes > 0
     starts, sizes = starts[kept], sizes[kept]
     return starts + trial * streams * (steps + (starts % streams < ahead)), sizes
@@ -178,15 +178,15 @@ class Normals(Uniforms):
 
     def flat(self, source: Any, begins: Any, lengths: Any) -> Any:
         """The numbers of the runs, one after the other: cosines first, then sines."""
-        np, xp = host_namespace(), get_namespace(self.library)
+        host, xp = host_namespace(), get_namespace(self.library)
         half = (math.prod(self.shape) + 1) // 2
         cosines, sines = below(begins, lengths, half), above(begins, lengths, half)
-        begins = np.concat([cosines[0], sines[0] - half])
-        lengths = np.concat([cosines[1], sines[1]])
+        begins = host.concat([cosines[0], sines[0] - half])
+        lengths = host.concat([cosines[1], sines[1]])
         u1, u2 = (
             elements(source, self.streams, begins + shift, lengths, self.dtype, self.library) for shift in (0, half)
         )
-        return box_muller(xp, u1, u2, int(np.sum(cosines[1])))
+        return box_muller(xp, u1, u2, int(host.sum(cosines[1])))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,258 +1,22 @@
-"""MRG31k3p compiled for NumPy arrays.
+"""MRG31k3p for NumPy arrays: the states and numbers that compiled loops make.
 
-What this chapter must satisfy: the bits of `nbm_xp.rng.recurrence` and `nbm_xp.rng.uniforms` at several times their
-speed; loops that the compiler turns into vector instructions; no lock held, so that threads run side by side. It is
-imported only when NumPy draws are made, because numba takes a moment to import. What is compiled is kept on disk.
-
-Two ways lead to the integers. *Stepping* carries a tile of streams along in 32-bit arithmetic, where both remainders
-are shifts, adds and one unsigned minimum: ``2**31`` is 1 modulo M1 and 21069 modulo M2. *Random access* multiplies a
-row of a transition matrix with a state in 64-bit arithmetic; nothing runs from one element to the next.
-
-For the compiler's sake every index is one of a slice that starts at 0 (it need not wonder whether it is negative), and
-what is written shares no array with what is read, or lies a fixed distance from it.
+What this chapter must satisfy: the bits of `nbm_xp.rng.recurrence` and `nbm_xp.rng.uniforms`. It is imported only when
+NumPy draws are made, because numba takes a moment to import.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeVar, cast
+from typing import Any
 
-import numba
 import numpy as np
-from numba import int32, uint32, uint64
 
-from .mrg31k3p import M1, M2, STREAM_STEPS, State, transition
+from . import compiled_loops as loops
+from .mrg31k3p import STREAM_STEPS, State, transition
 
 __all__ = ["advance", "bernoulli", "draw", "runs", "substreams"]
 
-_F = TypeVar("_F", bound=Callable[..., Any])
-
-_TILE = 1024  # streams carried along together: six numbers of each fit the first-level cache
-_FOLD = 2**32 - 2 * M2  # 2**32 modulo M2
-_FLOAT16 = ((np.arange(2**15) + 1) * 511 * 2.0**-24).astype(np.float16).view(np.uint16)
 _SAMPLES = frozenset(("bool", "int8", "int32", "int64", "float32", "float64"))
-_SCALES = {"float32": np.float32(4.6566126e-10), "float64": np.float64(2.0**-31)}
-
-
-def _compiled(function: _F) -> _F:
-    return cast("_F", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
-
-
-def _inlined(function: _F) -> _F:
-    return cast("_F", numba.njit(inline="always")(function))
-
-
-@_inlined
-def _next_first(x2: Any, x3: Any) -> Any:
-    """2**22 x2 + 129 x3 modulo M1: a product with a power of two turns 31 bits around."""
-    a = uint32((x2 & uint32(0x1FF)) << uint32(22)) | uint32(x2 >> uint32(9))
-    b = uint32((x3 & uint32(0xFFFFFF)) << uint32(7)) | uint32(x3 >> uint32(24))
-    v = uint32(a + b)
-    v = uint32(uint32(min(v, uint32(v - uint32(M1)))) + x3)
-    return uint32(min(v, uint32(v - uint32(M1))))
-
-
-@_inlined
-def _next_second(y1: Any, y3: Any) -> Any:
-    """2**15 (y1 + y3) + y3 modulo M2."""
-    v = uint32(y1 + y3)
-    v = uint32(min(v, uint32(v - uint32(M2))))
-    v = uint32(uint32((v & uint32(0xFFFF)) << uint32(15)) + uint32(uint32(v >> uint32(16)) * uint32(21069)))
-    v = uint32(uint32(min(v, uint32(v - uint32(M2)))) + y3)
-    return uint32(min(v, uint32(v - uint32(M2))))
-
-
-@_inlined
-def _combined(x: Any, y: Any) -> Any:
-    """(x - y) modulo M1, with M1 in place of 0."""
-    d = uint32(uint32(x - y) - uint32(1))
-    return int32(uint32(uint32(min(d, uint32(d + uint32(M1)))) + uint32(1)))
-
-
-@_inlined
-def _dot_first(p: Any, q: Any, r: Any, a: Any, b: Any, c: Any) -> Any:
-    """Compute p a + q b + r c modulo M1."""
-    v = uint64(uint64(p) * uint64(a) + uint64(q) * uint64(b) + uint64(r) * uint64(c))
-    v = uint64((v & uint64(M1)) + (v >> uint64(31)))
-    w = uint32((v & uint64(M1)) + (v >> uint64(31)))
-    return uint32(min(w, uint32(w - uint32(M1))))
-
-
-@_inlined
-def _dot_second(p: Any, q: Any, r: Any, a: Any, b: Any, c: Any) -> Any:
-    """Compute p a + q b + r c modulo M2."""
-    v = uint64(uint64(p) * uint64(a) + uint64(q) * uint64(b) + uint64(r) * uint64(c))
-    v = uint64(uint64(uint32(v)) + uint64(uint32(v >> uint64(32))) * uint64(_FOLD))
-    v = uint64(uint64(uint32(v)) + uint64(uint32(v >> uint64(32))) * uint64(_FOLD))
-    w = uint32(uint32(v) + uint32(uint32(v >> uint64(32)) * uint32(_FOLD)))
-    w = uint32(min(w, uint32(w - uint32(M2))))
-    return uint32(min(w, uint32(w - uint32(M2))))
-
-
-@_inlined
-def _load(tile: Any, states: Any, first: int, width: int) -> None:
-    """Take the states of some streams into a tile."""
-    for k in range(6):
-        numbers, place = states[k, first : first + width], tile[k * _TILE : k * _TILE + width]
-        for i in range(width):
-            place[i] = numbers[i]
-
-
-@_inlined
-def _store(tile: Any, states: Any, first: int, width: int) -> None:
-    """Put a tile back."""
-    for k in range(6):
-        numbers, place = states[k, first : first + width], tile[k * _TILE : k * _TILE + width]
-        for i in range(width):
-            numbers[i] = place[i]
-
-
-@_inlined
-def _step(tile: Any, width: int) -> None:
-    """Take the first `width` streams of a tile one step on, and leave their integers behind their states."""
-    for i in range(width):
-        x = _next_first(tile[_TILE + i], tile[2 * _TILE + i])
-        y = _next_second(tile[3 * _TILE + i], tile[5 * _TILE + i])
-        tile[6 * _TILE + i] = uint32(_combined(x, y))
-        tile[7 * _TILE + i] = x
-        tile[8 * _TILE + i] = y
-    for k in (2, 1, 5, 4):
-        for i in range(width):
-            tile[k * _TILE + i] = tile[(k - 1) * _TILE + i]
-    for i in range(width):
-        tile[i] = tile[7 * _TILE + i]
-        tile[3 * _TILE + i] = tile[8 * _TILE + i]
-
-
-@_compiled
-def _draw(states: Any, scale: Any, out: Any, new: Any) -> None:
-    """Fill `out` with uniforms, `new` with the states after it."""
-    real = out.dtype.type
-    streams = states.shape[1]
-    steps = out.size // streams
-    tile = np.ones(9 * _TILE, np.uint32)
-    for first in range(0, streams, _TILE):
-        width = min(_TILE, streams - first)
-        _load(tile, states, first, width)
-        for step in range(0, steps - 2, 3):
-            place = step * streams + first
-            row1 = out[place : place + width]
-            row2 = out[place + streams : place + streams + width]
-            row3 = out[place + 2 * streams : place + 2 * streams + width]
-            for i in range(width):
-                x1, x2, x3 = tile[i], tile[_TILE + i], tile[2 * _TILE + i]
-                y1, y2, y3 = tile[3 * _TILE + i], tile[4 * _TILE + i], tile[5 * _TILE + i]
-                x3, y3 = _next_first(x2, x3), _next_second(y1, y3)
-                row1[i] = real(_combined(x3, y3)) * scale
-                x2, y2 = _next_first(x1, x2), _next_second(y3, y2)
-                row2[i] = real(_combined(x2, y2)) * scale
-                x1, y1 = _next_first(x3, x1), _next_second(y2, y1)
-                row3[i] = real(_combined(x1, y1)) * scale
-                tile[i], tile[_TILE + i], tile[2 * _TILE + i] = x1, x2, x3
-                tile[3 * _TILE + i], tile[4 * _TILE + i], tile[5 * _TILE + i] = y1, y2, y3
-        for place in range(steps // 3 * 3 * streams + first, out.size, streams):
-            row1 = out[place : place + width]
-            _step(tile, row1.size)
-            for i in range(row1.size):
-                row1[i] = real(int32(tile[6 * _TILE + i])) * scale
-        _store(tile, new, first, width)
-
-
-@_compiled
-def _draw_float16(states: Any, table: Any, out: Any, new: Any) -> None:
-    """Fill `out`, the bits of float16 numbers, by looking the lowest 15 bits of each integer up."""
-    streams = states.shape[1]
-    tile = np.ones(9 * _TILE, np.uint32)
-    for first in range(0, streams, _TILE):
-        width = min(_TILE, streams - first)
-        _load(tile, states, first, width)
-        for place in range(first, out.size, streams):
-            row = out[place : place + width]
-            _step(tile, row.size)
-            for i in range(row.size):
-                row[i] = table[tile[6 * _TILE + i] & uint32(0x7FFF)]
-        _store(tile, new, first, width)
-
-
-@_compiled
-def _bernoulli(states: Any, scales: Any, p: Any, out: Any, new: Any) -> None:
-    """Fill `out` with 1 where a uniform lies below `p`, else 0; `new` with the states after it."""
-    one, zero = out.dtype.type(1), out.dtype.type(0)
-    real, scale = scales.dtype.type, scales[0]
-    streams = states.shape[1]
-    tile = np.ones(9 * _TILE, np.uint32)
-    for first in range(0, streams, _TILE):
-        width = min(_TILE, streams - first)
-        _load(tile, states, first, width)
-        for place in range(first, out.size, streams):
-            row, bound = out[place : place + width], p[place : place + width]
-            _step(tile, row.size)
-            for i in range(row.size):
-                row[i] = one if real(int32(tile[6 * _TILE + i])) * scale < bound[i] else zero
-        _store(tile, new, first, width)
-
-
-@_inlined
-def _multiply(matrices: Any, states: Any, new: Any, first: int, width: int, shift: int) -> None:
-    """Put the products of both matrices with some states `shift` places further on in `new`."""
-    for half in range(2):
-        a = states[3 * half, first : first + width]
-        b = states[3 * half + 1, first : first + width]
-        c = states[3 * half + 2, first : first + width]
-        for row in range(3):
-            p, q, r = matrices[half, row, 0], matrices[half, row, 1], matrices[half, row, 2]
-            product = new[3 * half + row, first + shift : first + shift + width]
-            if half == 0:
-                for i in range(width):
-                    product[i] = _dot_first(p, q, r, a[i], b[i], c[i])
-            else:
-                for i in range(width):
-                    product[i] = _dot_second(p, q, r, a[i], b[i], c[i])
-
-
-@_compiled
-def _substreams(jumps: Any, states: Any) -> None:
-    """Complete states from the first: `jumps` holds the matrices of 1, 2, 4, … streams."""
-    count = states.shape[1]
-    length = 1
-    for k in range(jumps.shape[0]):
-        _multiply(jumps[k], states, states, 0, min(length, count - length), length)
-        length *= 2
-
-
-@_compiled
-def _advance(matrices: Any, states: Any, ahead: int, new: Any) -> None:
-    """Move the first streams on by the first pair of matrices, the others by the second."""
-    _multiply(matrices[0], states, new, 0, ahead, 0)
-    _multiply(matrices[1], states, new, ahead, states.shape[1] - ahead, 0)
-
-
-@_compiled
-def _runs(begins: Any, lengths: Any, rows: Any, states: Any, scale: Any, out: Any) -> None:
-    """Fill `out` with runs of consecutive elements, `rows` being the row of the first element of each."""
-    real = out.dtype.type
-    streams = states.shape[1]
-    place = 0
-    for k in range(begins.size):
-        p, q, r, s, t, u = rows[k, 0], rows[k, 1], rows[k, 2], rows[k, 3], rows[k, 4], rows[k, 5]
-        stream = begins[k] % streams
-        rest = lengths[k]
-        while rest:
-            width = min(rest, streams - stream)
-            end = stream + width
-            x1, x2, x3 = states[0, stream:end], states[1, stream:end], states[2, stream:end]
-            y1, y2, y3 = states[3, stream:end], states[4, stream:end], states[5, stream:end]
-            run = out[place : place + width]
-            for i in range(width):
-                x = _dot_first(p, q, r, x1[i], x2[i], x3[i])
-                y = _dot_second(s, t, u, y1[i], y2[i], y3[i])
-                run[i] = real(_combined(x, y)) * scale
-            place += width
-            rest -= width
-            stream = 0
-            p, q, r = q, _dot_first(2**22, 0, 1, p, 0, r), _dot_first(2**7 + 1, 0, 0, p, 0, 0)
-            s, t, u = _dot_second(2**15, 1, 0, s, t, 0), u, _dot_second(2**15 + 1, 0, 0, s, 0, 0)
 
 
 @lru_cache(maxsize=1)
@@ -265,7 +29,7 @@ def substreams(state: State, count: int) -> Any:
     """See `nbm_xp.rng.recurrence.substreams`."""
     numbers = np.empty((6, count), np.uint32)
     numbers[:, 0] = state
-    _substreams(_jumps()[: (count - 1).bit_length()], numbers)
+    loops.substreams(_jumps()[: (count - 1).bit_length()], numbers)
     return numbers.view(np.int32).T
 
 
@@ -274,7 +38,7 @@ def advance(states: Any, n: int) -> Any:
     steps, ahead = divmod(n, states.shape[0])
     numbers = _numbers(states, states.shape[0])
     new = np.empty_like(numbers)
-    _advance(np.asarray([transition(steps + 1), transition(steps)], np.uint32), numbers, ahead, new)
+    loops.advance(np.asarray([transition(steps + 1), transition(steps)], np.uint32), numbers, ahead, new)
     return new.view(np.int32).T
 
 
@@ -301,9 +65,9 @@ def draw(states: Any, n: int, dtype: str) -> tuple[Any, Any]:
     after = np.empty_like(numbers)
     out = np.empty(n, dtype)
     if dtype == "float16":
-        _draw_float16(numbers, _FLOAT16, out.view(np.uint16), after)
+        loops.draw_float16(numbers, loops.FLOAT16, out.view(np.uint16), after)
     else:
-        _draw(numbers, _SCALES[dtype], out, after)
+        loops.draw(numbers, loops.SCALES[dtype], out, after)
     return out, _completed(after, states)
 
 
@@ -332,13 +96,13 @@ def bernoulli(states: Any, p: Any, sample: str, dtype: str) -> tuple[Any, Any] |
     -----
     None in place of both says that this function is not made for these dtypes.
     """
-    if dtype not in _SCALES or p.dtype.name not in _SCALES or sample not in _SAMPLES:
+    if dtype not in loops.SCALES or p.dtype.name not in loops.SCALES or sample not in _SAMPLES:
         return None
     numbers = _numbers(states, p.size)
     after = np.empty_like(numbers)
     out = np.empty(p.shape, sample)
     bounds = np.require(p, requirements=("C", "A", "W")).reshape(-1)
-    _bernoulli(numbers, np.asarray([_SCALES[dtype]]), bounds, out.reshape(-1), after)
+    loops.bernoulli(numbers, np.asarray([loops.SCALES[dtype]]), bounds, out.reshape(-1), after)
     return out, _completed(after, states)
 
 
@@ -361,11 +125,11 @@ def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:
     numpy.ndarray
         The runs one after the other.
     """
-    scale: Any = _SCALES.get(dtype, np.int32(1))
+    scale: Any = loops.SCALES.get(dtype, np.int32(1))
     out: Any = np.empty(int(lengths.sum()), scale.dtype)
     table = np.stack(rows, axis=-1).astype(np.uint32)
-    _runs(begins, lengths, table, _numbers(states, states.shape[0]), scale, out)
-    return _FLOAT16[out & 0x7FFF].view(np.float16) if dtype == "float16" else out
+    loops.runs(begins, lengths, table, _numbers(states, states.shape[0]), scale, out)
+    return loops.FLOAT16[out & 0x7FFF].view(np.float16) if dtype == "float16" else out
 
 
 def _numbers(states: Any, count: int) -> Any:

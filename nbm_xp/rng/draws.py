@@ -15,19 +15,16 @@ from nbm_xp.namespace import (
     dtype_of,
     is_array,
     is_lazy,
-    kernel,
     library_name,
     promote,
-    register_kernel,
 )
 
 from .blocks import Normals, Uniforms, later_states, lazily, library_of_blocks
+from .kernels import kernel
 from .transforms import paired
-from .uniforms import HOST, advance, numbers
+from .uniforms import advance, numbers
 
 __all__ = ["after", "bernoulli", "binomial", "draw", "less", "normal"]
-
-register_kernel("rng.bernoulli", HOST, "nbm_xp.rng.compiled:bernoulli", requires="numba")
 
 
 def after(states: Any, n: int) -> Any:

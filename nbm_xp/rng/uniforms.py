@@ -22,13 +22,12 @@ from nbm_xp.namespace import (
     dtype_of,
     get_namespace,
     host_namespace,
-    kernel,
     library_name,
-    register_kernel,
     wide_dtypes,
 )
 
 from . import recurrence
+from .kernels import kernel
 from .mrg31k3p import MAX_STREAMS, State
 
 __all__ = ["DTYPES", "advance", "elements", "numbers", "stream_count", "substreams"]
@@ -38,11 +37,6 @@ HOST: Final = library_name(host_namespace())
 
 DTYPES: Final = ("float16", "float32", "float64")
 """The dtypes that uniforms come in."""
-
-register_kernel("rng.draw", HOST, "nbm_xp.rng.compiled:draw", requires="numba")
-register_kernel("rng.runs", HOST, "nbm_xp.rng.compiled:runs", requires="numba")
-register_kernel("rng.substreams", HOST, "nbm_xp.rng.compiled:substreams", requires="numba")
-register_kernel("rng.advance", HOST, "nbm_xp.rng.compiled:advance", requires="numba")
 
 
 def stream_count(size: object) -> int:
@@ -153,17 +147,17 @@ def elements(source: State | Any, streams: int, begins: Any, lengths: Any, dtype
     >>> elements((234,) * 6, 2, np.asarray([0, 3]), np.asarray([2, 1]), "float64").round(3).tolist()
     [0.45, 0.306, 0.078]
     """
-    np, xp = host_namespace(), get_namespace(library)
-    total = int(np.sum(lengths))
+    host, xp = host_namespace(), get_namespace(library)
+    total = int(host.sum(lengths))
     if not total:
         return xp.zeros((0,), dtype=dtype_of(xp, dtype))
-    span = int(np.min(begins)), int(np.max(begins + lengths)) - 1
+    span = int(host.min(begins)), int(host.max(begins + lengths)) - 1
     compiled = kernel("rng.runs", library)
     if compiled is not None and streams <= max(total, MAX_STREAMS):
-        rows = recurrence.rows_at(np, begins // streams, (span[0] // streams, span[1] // streams))
+        rows = recurrence.rows_at(host, begins // streams, (span[0] // streams, span[1] // streams))
         states = substreams(source, streams) if isinstance(source, tuple) else source
         return compiled(begins, lengths, rows, states, dtype)
-    within = np.arange(total) - np.repeat(np.cumulative_sum(lengths) - lengths, lengths)
+    within = host.arange(total) - host.repeat(host.cumulative_sum(lengths) - lengths, lengths)
     with wide_dtypes(xp):
-        places = asarray(np.repeat(begins, lengths) + within, xp)
+        places = asarray(host.repeat(begins, lengths) + within, xp)
         return from_integers(xp, recurrence.integers_at(xp, source, streams, places, span), dtype)

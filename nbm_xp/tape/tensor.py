@@ -97,6 +97,15 @@ class Tensor(Operators):
         """The last two axes swapped."""
         return FUNCTIONS["matrix_transpose"](self)
 
+    def dot(self, other: Any) -> Tensor:
+        """The product over the last axis and, of `other`, the last but one (or only) axis, as `numpy.dot` has it."""
+        factor = as_tensor(other)
+        if not self.ndim or not factor.ndim:
+            return self * factor
+        if self.ndim <= 2 and factor.ndim <= 2:
+            return self @ factor
+        return FUNCTIONS["tensordot"](self, factor, axes=([self.ndim - 1], [max(0, factor.ndim - 2)]))
+
     def eval(self, inputs: dict[Tensor, Any] | None = None) -> Any:
         """Compute the value, with arrays for the placeholders it needs."""
         return FUNCTIONS["evaluate"](self, inputs)

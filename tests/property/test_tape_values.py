@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,12 @@ def check(case: Case, actual: list[Any], library: Library) -> None:
         np.testing.assert_allclose(got, want, rtol=case.rtol, atol=case.rtol, strict=True)
 
 
+VARIABLES = libraries(
+    "numpy-readonly", "array_api_strict", "dask-halves", "dask-singles", "torch", "jax", "cupy", "dask-cupy"
+)
+
+
+@pytest.mark.parametrize("library", VARIABLES, indirect=True)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_value_from_variables(case: Case, library: Library, request: pytest.FixtureRequest) -> None:
     expect_failure(request, case, library)
@@ -41,16 +48,33 @@ def test_value_from_variables(case: Case, library: Library, request: pytest.Fixt
         check(case, evaluate(results), library)
 
 
-SOME = libraries("numpy", "array_api_strict", "dask-ragged", "torch", "jax", "cupy", without=("numpy-readonly",))
+PLACEHOLDERS = libraries(
+    "numpy", "array_api_strict", "dask-ragged", "torch", "jax", "cupy", without=("numpy-readonly",)
+)
 
 
-@pytest.mark.parametrize("library", SOME, indirect=True)
+@pytest.mark.parametrize("library", PLACEHOLDERS, indirect=True)
 @pytest.mark.parametrize("case", [case for case in CASES if case.unknown], ids=str)
 def test_declared_shape_and_dtype_with_unknown_lengths(
     case: Case, library: Library, request: pytest.FixtureRequest
 ) -> None:
     expect_failure(request, case, library)
-    inputs = [placeholder(ndim=a.ndim, dtype=str(a.dtype)) for a in case.arrays]
+    run_with([(None,) * a.ndim for a in case.arrays], case, library)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.unknown], ids=str)
+def test_declared_shape_and_dtype_with_one_unknown_length(case: Case) -> None:
+    for unknown in (0, -1):
+        shapes: list[list[int | None]] = [list(a.shape) for a in case.arrays]
+        for shape in shapes:
+            if shape:
+                shape[unknown] = None
+        run_with(shapes, case, NUMPY)
+
+
+def run_with(shapes: Sequence[Sequence[int | None]], case: Case, library: Library) -> None:
+    """Record the case with placeholders of these shapes, run it, and hold what was declared to what came out."""
+    inputs = [placeholder(shape, dtype=str(a.dtype)) for shape, a in zip(shapes, case.arrays, strict=True)]
     results = flat_list(case.call(tape, *inputs))
     lengths = [length for result in results for length in result.shape]
     unknown = [length for length in lengths if isinstance(length, Length)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -208,10 +209,22 @@ _SUM_TO = declare(
 )
 
 
+_REPEATED: Operation = declare(
+    Operation(
+        "sum_of_broadcast",  # back to where it came from: each element as often as it was repeated
+        lambda x, shape: (x.shape, x.dtype),
+        (lambda g, out, x, shape: record(_REPEATED, g, shape),),
+        run=lambda xp, x, shape: x if x.shape == shape else x * (math.prod(shape) / max(1, math.prod(x.shape))),
+    )
+)
+
+
 def sum_to(x: Any, shape: Any) -> Tensor:
     """The sum over whatever was broadcast to reach `x` from `shape`: the one place where un-broadcasting happens."""
     x = as_tensor(x)
     sizes = sizes_of(shape)
+    if x.node.op is _BROADCAST and x.node.args[0].shape == sizes:
+        return record(_REPEATED, Tensor(x.node.args[0]), x.node.args[1])
     extra = x.ndim - len(sizes)
     if extra < 0:
         return broadcast_to(x, sizes)

@@ -1,0 +1,322 @@
+"""The command does what it says; what it cannot use it refuses in one line, with exit code 2 and no file written."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("matplotlib")
+pytest.importorskip("sklearn")
+
+from typer.testing import CliRunner
+
+import nbm_xp.cli
+from nbm_xp.boltzmann import RBM
+from nbm_xp.cli import commands, reading
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def scans() -> Any:
+    return (np.random.default_rng(0).random((30, 9)) < 0.4).astype("float32")
+
+
+@pytest.fixture
+def model(scans: Any) -> RBM:
+    rbm = RBM(4, n_iter=1, random_state=0).fit(scans)
+    rbm.save("model.npz")
+    return rbm
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(nbm_xp.cli.app, list(arguments), prog_name="nbm-xp")
+
+
+def refused(*arguments: str) -> str:
+    """The one line with which a call is refused; nothing is written."""
+    before = sorted(os.listdir())
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("nbm-xp: ")
+    assert sorted(os.listdir()) == before
+    return str(result.stderr)
+
+
+@pytest.mark.parametrize("command", [[], ["demo"], ["train"], ["sample"], ["info"]])
+def test_every_command_has_help_with_an_example(command: list[str]) -> None:
+    result = run(*command, "--help")
+    assert result.exit_code == 0
+    assert "nbm-xp" in result.stdout
+    if command:
+        assert "Example" in result.stdout
+        assert "--seed" in result.stdout
+
+
+@pytest.mark.parametrize("command", ["train", "sample", "info"])
+def test_the_common_options_are_common(command: str) -> None:
+    shown = run(command, "--help").stdout
+    assert all(option in shown for option in ("--data", "--library", "--seed", "--out"))
+
+
+@pytest.mark.parametrize("source", ["scans.npy", "one.npz", "several.npz", "several.npz:other"])
+def test_train_reads_files(scans: Any, source: str) -> None:
+    np.save("scans.npy", scans)
+    np.savez("one.npz", anything=scans)
+    np.savez("several.npz", x_train=scans, other=scans[:20])
+    result = run("train", "--data", source, "--hidden", "3", "--epochs", "2")
+    assert result.exit_code == 0, result.output
+    assert f"{20 if source.endswith('other') else 30} rows of 9 on numpy" in result.stdout
+    assert RBM.load("model.npz").components_.shape == (3, 9)
+    assert sorted(os.listdir()) == ["model.npz", "one.npz", "scans.npy", "several.npz"]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float64"])
+def test_train_reads_all_kinds_of_numbers(scans: Any, dtype: str) -> None:
+    np.save("scans.npy", scans.astype(dtype))
+    assert run("train", "--data", "scans.npy", "--hidden", "3", "--epochs", "1").exit_code == 0
+    assert RBM.load("model.npz").components_.dtype == ("float64" if dtype == "float64" else "float32")
+
+
+def test_train_is_reproducible_and_says_the_same_on_dask(scans: Any) -> None:
+    np.save("scans.npy", scans)
+    for library, out in (("numpy", "a.npz"), ("numpy", "b.npz"), ("dask", "c.npz")):
+        settings = ["--hidden", "3", "--epochs", "2", "--seed", "5", "--library", library, "--out", out]
+        assert run("train", "--data", "scans.npy", *settings).exit_code == 0
+    first, *others = (RBM.load(out).components_ for out in ("a.npz", "b.npz", "c.npz"))
+    for other in others:
+        np.testing.assert_array_equal(first, other)
+
+
+def test_a_threshold_makes_scans_binary() -> None:
+    np.save("grey.npy", np.arange(0, 180, 5, dtype="uint8").reshape(4, 9))
+    assert "--threshold" in refused("train", "--data", "grey.npy")
+    assert run("train", "--data", "grey.npy", "--threshold", "90", "--epochs", "1").exit_code == 0
+
+
+def bad_files() -> None:
+    np.save("flat.npy", np.zeros(9))
+    np.save("deep.npy", np.zeros((2, 3, 3)))
+    np.save("empty.npy", np.zeros((0, 9)))
+    np.save("large.npy", np.full((3, 9), 1.5))
+    np.save("negative.npy", np.full((3, 9), -0.5))
+    np.save("nan.npy", np.full((3, 9), np.nan))
+    np.save("infinite.npy", np.full((3, 9), np.inf))
+    np.save("complex.npy", np.zeros((3, 9), complex))
+    np.save("words.npy", np.array([["a", "b"]]))
+    np.save("objects.npy", np.array([[{}]], dtype=object), allow_pickle=True)
+    np.savez("several.npz", a=np.zeros((3, 9)), b=np.zeros((3, 9)))
+    pathlib.Path("text.npy").write_text("no numbers")
+    pathlib.Path("void.npy").touch()
+    pathlib.Path("text.npz").write_text("no zip")
+    whole = pathlib.Path("several.npz").read_bytes()
+    pathlib.Path("cut.npz").write_bytes(whole[: len(whole) // 2])
+
+
+BAD_DATA = {
+    "missing.npy": "no such file",
+    "nonsense": "no such file",
+    "flat.npy": "expected an array of shape (rows, features), got shape (9,)",
+    "deep.npy": "got shape (2, 3, 3)",
+    "empty.npy": "got shape (0, 9)",
+    "large.npy": "values must lie in [0, 1], got 1.5 to 1.5",
+    "negative.npy": "values must lie in [0, 1], got -0.5 to -0.5",
+    "nan.npy": "values must be finite, got 27 that are not",
+    "infinite.npy": "values must be finite",
+    "complex.npy": "expected real numbers, got complex128",
+    "words.npy": "expected real numbers",
+    "objects.npy": "not a .npy or .npz file of numbers",
+    "several.npz": "choose one of its arrays with :key; it has a, b",
+    "several.npz:c": "choose one of its arrays with :key; it has a, b",
+    "flat.npy:a": "no such file",
+    "text.npy": "not a .npy or .npz file of numbers",
+    "void.npy": "not a .npy or .npz file of numbers",
+    "text.npz": "not a .npy or .npz file of numbers",
+    "cut.npz": "not a .npy or .npz file of numbers",
+    ".": "no such file",
+}
+
+
+@pytest.mark.parametrize("source", BAD_DATA)
+def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
+    bad_files()
+    for command in ("train", "sample", "info"):
+        line = refused(command, "--data", source)
+        assert source in line
+        assert BAD_DATA[source] in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["train", "--library", "beer"], "library must be one of"),
+        (["sample", "--library", "beer"], "library must be one of"),
+        (["info", "--library", "beer"], "library must be one of"),
+        (["train", "--hidden", "many"], "--hidden"),
+        (["train", "--hidden", "0"], "--hidden"),
+        (["train", "--epochs", "-1"], "--epochs"),
+        (["train", "--momentum", "1"], "--momentum"),
+        (["train", "--seed", "-1"], "--seed"),
+        (["train", "--bogus"], "--bogus"),
+        (["brew"], "brew"),
+        (["train", "--out", "model.txt"], "--out must end in .npz"),
+        (["train", "--out", "nowhere/model.npz"], "there is no folder nowhere"),
+        (["sample", "--out", "samples.txt"], "--out must end in .npy or .npz or .png"),
+        (["sample", "--model", "missing.npz"], "missing.npz: no such file"),
+        (["sample", "--model", "scans.npy"], "scans.npy"),
+        (["sample", "--data", "scans.npy"], "has 30 rows, too few to start 100 chains"),
+        (["sample", "--data", "digits"], "has 64 features, but model.npz has 9"),
+        (["info", "--out", "info.txt"], "--out must end in .json"),
+        (["demo", "--out", "scans.npy"], "scans.npy is not a folder"),
+    ],
+)
+def test_bad_arguments_are_refused_in_one_line(model: RBM, scans: Any, arguments: list[str], said: str) -> None:
+    np.save("scans.npy", scans)
+    assert said in refused(*arguments)
+
+
+def test_a_library_that_is_not_installed_is_refused_with_what_to_install() -> None:
+    absent = [name for name in ("cupy", "torch", "jax") if name not in nbm_xp.installed_libraries()]
+    if not absent:
+        pytest.skip("all libraries are installed")
+    assert f"pip install nbm_xp[{absent[0]}]" in refused("train", "--library", absent[0])
+
+
+def test_sample_is_reproducible_and_the_same_in_blocks(model: RBM) -> None:
+    common = ["sample", "--chains", "7", "--steps", "5", "--seed", "3"]
+    for extra in (["--out", "a.npy"], ["--out", "b.npz"], ["--out", "c.npy", "--library", "dask", "--chunks", "3"]):
+        result = run(*common, *extra)
+        assert result.exit_code == 0, result.output
+        assert "7 chains, 5 sweeps" in result.stdout
+    first = np.load("a.npy")
+    assert first.shape == (7, 9)
+    assert set(np.unique(first)) <= {0.0, 1.0}
+    np.testing.assert_array_equal(np.load("b.npz")["states"], first)
+    np.testing.assert_array_equal(np.load("c.npy"), first)
+
+
+def test_sample_starts_where_it_is_told(model: RBM, scans: Any) -> None:
+    np.save("scans.npy", scans)
+    assert run("sample", "--data", "scans.npy", "--chains", "5", "--steps", "0").exit_code == 0
+    np.testing.assert_array_equal(np.load("samples.npy"), scans[:5])
+    blocks = ["--library", "dask", "--chunks", "2", "--probabilities", "--out", "p.npy"]
+    assert run("sample", "--data", "scans.npy", "--chains", "5", "--steps", "2", *blocks).exit_code == 0
+    assert ((np.load("p.npy") > 0) & (np.load("p.npy") < 1)).all()
+
+
+def test_sample_draws_a_picture_where_the_units_make_one(model: RBM) -> None:
+    assert run("sample", "--chains", "5", "--steps", "2", "--out", "samples.png").exit_code == 0
+    assert pathlib.Path("samples.png").read_bytes().startswith(PNG)
+    RBM(2, n_iter=0).fit(np.zeros((2, 5))).save("five.npz")
+    assert "5 units make no square picture" in refused("sample", "--model", "five.npz", "--out", "five.png")
+
+
+def test_info_says_what_there_is(scans: Any) -> None:
+    np.save("scans.npy", scans)
+    result = run("info", "--data", "scans.npy", "--library", "dask", "--seed", "7", "--out", "info.json")
+    assert result.exit_code == 0, result.output
+    for expected in ("versions", "libraries", "configuration", "30", "seed 7", "wrote info.json"):
+        assert expected in result.stdout
+    written = json.loads(pathlib.Path("info.json").read_text(encoding="utf-8"))
+    assert written["data"] == {"rows": 30, "features": 9, "dtype": "float32", "mean": 0.4, "binary": True} | {
+        "mean": written["data"]["mean"]
+    }
+    assert written["libraries"]["numpy"]["installed"]
+    here = json.loads(json.dumps(written["uniforms"]))
+    run("info", "--seed", "7", "--out", "info.json")
+    assert json.loads(pathlib.Path("info.json").read_text(encoding="utf-8"))["uniforms"] == here
+
+
+def test_an_interruption_leaves_no_file(monkeypatch: pytest.MonkeyPatch, model: RBM) -> None:
+    def interrupted(*args: Any, **kwargs: Any) -> None:
+        pathlib.Path(args[0]).write_bytes(b"half") if isinstance(args[0], pathlib.Path) else None
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands.np, "save", interrupted)
+    result = run("sample", "--chains", "2", "--steps", "1", "--out", "half.npy")
+    assert result.exit_code == 130
+    assert result.stderr == "nbm-xp: interrupted; nothing half-written is left\n"
+    monkeypatch.setattr(RBM, "fit", interrupted)
+    assert run("train", "--out", "half.npz").exit_code == 130
+    assert os.listdir() == ["model.npz"]
+
+
+def test_a_disk_that_fails_is_no_bad_input(monkeypatch: pytest.MonkeyPatch, model: RBM) -> None:
+    def full(*args: Any, **kwargs: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(commands.np, "save", full)
+    result = run("sample", "--chains", "2", "--steps", "1", "--out", "half.npy")
+    assert (result.exit_code, result.stderr) == (1, "nbm-xp: No space left on device\n")
+    assert os.listdir() == ["model.npz"]
+
+
+def test_a_real_interruption_leaves_no_file() -> None:
+    code = "from nbm_xp.cli import main; main()"
+    arguments = ["train", "--epochs", "100000000", "--out", "model.npz"]
+    root = str(pathlib.Path(nbm_xp.__file__).parents[1])
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": root, "PYTHONFAULTHANDLER": "1"},
+    )
+    try:
+        time.sleep(6)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert said == "nbm-xp: interrupted; nothing half-written is left\n"
+    assert os.listdir() == []
+
+
+def test_without_its_extra_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "typer", None)
+    for name in [name for name in sys.modules if name.startswith("nbm_xp.cli.")]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ImportError, match=r"pip install 'nbm_xp\[app\]' \(typer is missing\)"):
+        _ = nbm_xp.cli.app
+    with pytest.raises(SystemExit, match=r"pip install 'nbm_xp\[app\]'"):
+        nbm_xp.cli.main()
+
+
+def test_the_digits_are_scikit_learns() -> None:
+    rows, labels = reading.digits()
+    assert rows.shape == (1797, 64)
+    assert set(np.unique(rows)) == {0.0, 1.0}
+    assert sorted(set(labels)) == list(range(10))
+    np.testing.assert_array_equal(reading.read_data("digits"), rows)
+
+
+@pytest.mark.slow
+def test_the_demo_does_all_it_should() -> None:
+    result = run("demo", "--epochs", "12", "--out", "made")
+    assert result.exit_code == 0, result.output
+    assert sorted(os.listdir("made")) == ["demo.png", "model.npz"]
+    assert pathlib.Path("made/demo.png").read_bytes().startswith(PNG)
+    for expected in ("1,437 to train on, 360 to test", "equal to the last bit", "independent pixels", "exact"):
+        assert expected in result.stdout
+    model = RBM.load("made/model.npz")
+    test = reading.read_data("digits")[:100]
+    log_z = model.ais(100, 300, random_state=0)
+    assert model.log_likelihood(test, log_z).mean() > -25.0  # independent pixels reach -25.2

@@ -1,0 +1,92 @@
+"""The dtypes of the tape's namespace: names that compare as strings, promotion, kinds and limits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nbm_xp.namespace import set_floatx
+from nbm_xp.tape import Variable, placeholder
+from nbm_xp.tape import namespace as xp
+from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
+
+NAMES = [
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "complex64",
+    "complex128",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_dtype_is_its_name(name: str) -> None:
+    dtype = getattr(xp, name)
+    assert dtype == name
+    assert dtype.name == str(dtype) == name
+    assert hash(dtype) == hash(name)
+    assert as_dtype(np.dtype(name)) is as_dtype(name) is dtype
+    assert repr(dtype) == f"nbm_xp.tape.{name}"
+    assert placeholder((2,), dtype=name).dtype is dtype
+
+
+@pytest.mark.parametrize("left", NAMES)
+@pytest.mark.parametrize("right", NAMES)
+def test_promotion_is_that_of_numpy(left: str, right: str) -> None:
+    expected = np.result_type(np.dtype(left), np.dtype(right)).name
+    a, b = placeholder((2,), dtype=left), placeholder((2,), dtype=right)
+    assert common_dtype(DType(left), DType(right)) == expected
+    assert xp.result_type(a, right) == xp.result_type(left, b) == expected
+    if left[0] in "if" and right[0] in "if":
+        assert (a * b).dtype == expected
+
+
+def test_python_scalars_are_weak() -> None:
+    assert xp.result_type(placeholder((2,), dtype="int8"), 3) == "int8"
+    assert xp.result_type("float32", 3.0, True) == "float32"
+    assert xp.result_type("float32", 1j) == "complex64"
+    assert xp.result_type("int64", 1.0) == "float64"
+    with pytest.raises(ValueError, match="at least one"):
+        xp.result_type(1, 2.0)
+
+
+def test_kinds() -> None:
+    assert xp.isdtype(xp.float32, "real floating")
+    assert xp.isdtype("int8", ("bool", "signed integer"))
+    assert xp.isdtype(xp.uint8, "integral")
+    assert xp.isdtype(xp.float64, xp.float64)
+    assert xp.isdtype(xp.float64, (xp.float32, xp.float64))
+    assert not xp.isdtype(xp.bool, "numeric")
+    assert not xp.isdtype(xp.float64, xp.float32)
+    assert xp.isdtype(xp.complex64, "complex floating")
+    with pytest.raises(ValueError, match="beer"):
+        xp.isdtype(xp.float32, "beer")
+
+
+def test_limits() -> None:
+    assert xp.finfo(xp.float32).eps == np.finfo("float32").eps
+    assert xp.finfo("float64").max == np.finfo("float64").max
+    assert xp.iinfo(xp.int16).max == 32767
+    assert xp.iinfo(placeholder((2,), dtype="uint8")).max == 255
+
+
+def test_casting() -> None:
+    assert xp.can_cast("int8", "int64")
+    assert xp.can_cast(Variable(np.ones(2, dtype="float32")), xp.float64)
+    assert not xp.can_cast("float64", "float32")
+    assert not xp.can_cast("int32", "float32")
+
+
+def test_info() -> None:
+    info = xp.__array_namespace_info__()
+    assert set(info.dtypes()) == set(NAMES)
+    assert set(info.dtypes(kind="signed integer")) == {"int8", "int16", "int32", "int64"}
+    assert info.default_dtypes()["real floating"] == "float32"
+    assert info.devices() == [info.default_device()]
+    assert set(info.capabilities()) == {"boolean indexing", "data-dependent shapes", "max dimensions"}
+
+
+def test_the_configured_precision_is_the_default() -> None:
+    for floatx in ("float32", "float64"):
+        set_floatx(floatx)
+        defaults = [xp.zeros(2), xp.ones(2), xp.asarray(1.0), xp.linspace(0, 1, 3), xp.eye(2), xp.arange(0.0, 1.0, 0.5)]
+        assert {x.dtype for x in (*defaults, placeholder((2,)), Variable([1.0]))} == {floatx}
+    assert xp.arange(3).dtype == xp.asarray(3).dtype == "int64"
+    assert xp.asarray(True).dtype == "bool"
