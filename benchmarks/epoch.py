@@ -23,7 +23,11 @@ def rows(library: Library) -> Iterator[Row]:
     digits = importlib.import_module("sklearn.datasets").load_digits().data
     data = (digits > 7).astype(np.float32)
     own = library.array(data)
-    ours = Contender("nbm_xp RBM.fit", library.finished(lambda: RBM(**SETTINGS, persistent=True, shuffle=False).fit(own).components_))
+
+    def fit(data):
+        return RBM(**SETTINGS, persistent=True, shuffle=False).fit(data).components_
+
+    ours = Contender("nbm_xp RBM.fit", library.finished(fit), (own,))
     yield Row("PCD on the digits", ours, [scikit_learn(library, data)], per=len(data), unit="row")
 
 

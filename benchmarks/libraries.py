@@ -25,7 +25,7 @@ class Library:
     def wait(self) -> None:
         """Wait for everything that was handed to the device."""
         if self.name == "cupy":
-            self.xp.cuda.get_current_stream().synchronize()
+            importlib.import_module("cupy").cuda.get_current_stream().synchronize()
         elif self.name == "torch" and (torch := importlib.import_module("torch")).cuda.is_available():
             torch.cuda.synchronize()
 
@@ -60,7 +60,8 @@ def open_library(name: str, threads: int) -> Library:
         importlib.import_module("torch").set_num_threads(threads)
     device = ""
     if known == "cupy":
-        properties = xp.cuda.runtime.getDeviceProperties(xp.cuda.Device().id)
+        cuda = importlib.import_module("cupy").cuda
+        properties = cuda.runtime.getDeviceProperties(cuda.Device().id)
         device = f"; on {properties['name'].decode()}"
     elif known != "numpy":
         device = f"; ours on {known}"

@@ -17,11 +17,11 @@ OVER_PCG64 = 1 / 2.0
 def rows(library: Library) -> Iterator[Row]:
     on_device = not library.on_host
     size = DEVICE_SIZE if on_device else SIZE
-    if on_device and library.xp.cuda.runtime.memGetInfo()[0] < 24 * size:
-        size //= 10
+    if on_device and importlib.import_module("cupy").cuda.runtime.memGetInfo()[0] < 24 * size:
+        size //= 10  # two results, what the peers hold, and room to spare
     generator = Generator(2026, library=library.name)
     ours = Contender("nbm_xp", library.finished(lambda: generator.random(size, dtype="float32")))
-    peers = device_peers(library, size) if on_device else host_peers(library, size)
+    peers = device_peers(size) if on_device else host_peers(library, size)
     yield Row(f"{size:.0e} float32".replace("e+0", "e"), ours, peers, per=size, unit="number")
 
 
@@ -34,9 +34,8 @@ def host_peers(library: Library, size: int) -> list[Contender]:
     return [*peers, gone or Contender("PyTorch rand", lambda: torch.rand(size, dtype=torch.float32))]
 
 
-def device_peers(library: Library, size: int) -> list[Contender]:
-    cp = library.xp
-    random = importlib.import_module("cupy.random")
+def device_peers(size: int) -> list[Contender]:
+    cp, random = importlib.import_module("cupy"), importlib.import_module("cupy.random")
     default, philox = random.RandomState(2026), random.Generator(random.Philox4x3210(2026))
     source, target = cp.zeros(size, dtype=cp.float32), cp.empty(size, dtype=cp.float32)
     half = size // 2  # a copy of half of it reads and writes as many bytes as all of it takes

@@ -2,9 +2,9 @@
 
 A state of the visible units `v` and the hidden units `h`, each 0 or 1, has the energy
 
-    E(v, h) = - v·b - h·c - h·W v
+    E(v, h) = - v·b - h·c - v·W h
 
-with weights W of shape (hidden, visible), visible biases b and hidden biases c, and the probability exp(-E) / Z. Units
+with weights W of shape (visible, hidden), visible biases b and hidden biases c, and the probability exp(-E) / Z. Units
 of one layer are independent given the other layer, so either layer is summed out in closed form: that gives the
 conditional probabilities and the free energy F(v) = - log Σ_h exp(-E(v, h)) below.
 
@@ -33,7 +33,7 @@ __all__ = [
 
 
 class Parameters(NamedTuple):
-    """The weights, of shape (hidden, visible), and the biases of both layers: Variables, or Tensors made of them."""
+    """The weights, of shape (visible, hidden), and the biases of both layers: Variables, or Tensors made of them."""
 
     weights: Any
     hidden: Any
@@ -52,7 +52,7 @@ def softplus(x: Any) -> Any:
 
 def hidden_input(parameters: Parameters, visible: Any) -> Any:
     """What the hidden units receive: the log-odds of each being 1, given the visible units."""
-    return B.dot(visible, B.transpose(parameters.weights)) + parameters.hidden
+    return B.dot(visible, parameters.weights) + parameters.hidden
 
 
 def hidden_probability(parameters: Parameters, visible: Any) -> Any:
@@ -62,7 +62,7 @@ def hidden_probability(parameters: Parameters, visible: Any) -> Any:
 
 def visible_probability(parameters: Parameters, hidden: Any) -> Any:
     """The probability that each visible unit is 1, given the hidden units."""
-    return B.sigmoid(B.dot(hidden, parameters.weights) + parameters.visible)
+    return B.sigmoid(B.dot(hidden, B.transpose(parameters.weights)) + parameters.visible)
 
 
 def free_energy(parameters: Parameters, visible: Any) -> Any:
@@ -96,7 +96,7 @@ def gibbs_step(parameters: Parameters, visible: Any, rows: int, rng: Any) -> tup
     probability : Tensor
         What they were drawn with.
     """
-    n_hidden, n_visible = shape_of(parameters.weights)
+    n_visible, n_hidden = shape_of(parameters.weights)
     hidden = draw(hidden_probability(parameters, visible), (rows, n_hidden), rng)
     probability = visible_probability(parameters, hidden)
     return draw(probability, (rows, n_visible), rng), probability

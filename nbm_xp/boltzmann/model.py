@@ -23,7 +23,7 @@ __all__ = ["Model", "variable"]
 
 _FORMAT = "nbm_xp.RBM 1"
 _ARRAYS = ("components", "intercept_hidden", "intercept_visible", "base_rate")
-_OPTIONAL = ("h_samples", "velocity_components", "velocity_hidden", "velocity_visible")
+_OPTIONAL = ("h_samples", "velocity_weights", "velocity_hidden", "velocity_visible")
 
 
 class Model(Estimator):
@@ -44,11 +44,15 @@ class Model(Estimator):
     @property
     def components_(self) -> Any:
         """The weights, an array of shape (hidden units, visible units)."""
-        return self._fitted()._parameters.weights.value
+        return self._fitted()._parameters.weights.value.T
 
     @components_.setter
     def components_(self, value: Any) -> None:
-        self._set(self._fitted()._parameters.weights, value, "components_")
+        now = self.components_
+        value = asarray(value, array_namespace(now), now.dtype)
+        if value.shape != now.shape:
+            raise ValueError(f"components_ must have shape {tuple(now.shape)}, got {tuple(value.shape)}")
+        self._parameters.weights.set_value(_transposed(value))
 
     @property
     def intercept_hidden_(self) -> Any:
@@ -89,7 +93,9 @@ class Model(Estimator):
 
     def _install(self, arrays: Mapping[str, Any], entropy: int, *, n_iter: int = 0, n_samples: int = 0) -> None:
         """Begin, or go on, with these arrays, all of one library and dtype."""
-        self._parameters = Parameters(*(variable(arrays[name], name) for name in _ARRAYS[:3]))
+        weights = _transposed(arrays["components"])
+        biases = [variable(arrays[name], name) for name in _ARRAYS[1:3]]
+        self._parameters = Parameters(variable(weights, "weights"), *biases)
         self.base_rate_ = arrays["base_rate"]
         chains, *velocities = (arrays.get(name) for name in _OPTIONAL)
         self._chains = None if chains is None else variable(chains, "h_samples")
@@ -106,7 +112,8 @@ class Model(Estimator):
     def _arrays(self) -> dict[str, Any]:
         """All arrays that the model goes on with."""
         self._fitted()
-        arrays = dict(zip(_ARRAYS, [*(variable.value for variable in self._parameters), self.base_rate_], strict=True))
+        biases = [bias.value for bias in self._parameters[1:]]
+        arrays = dict(zip(_ARRAYS, [self.components_, *biases, self.base_rate_], strict=True))
         rest = [self._chains, *(self._velocities or ())]
         return arrays | {name: v.value for name, v in zip(_OPTIONAL, rest, strict=False) if v is not None}
 
@@ -257,6 +264,13 @@ class Model(Estimator):
         except (KeyError, TypeError, json.JSONDecodeError) as error:
             raise ValueError(f"{path} holds no restricted Boltzmann machine of nbm_xp") from error
         return model
+
+
+def _transposed(matrix: Any) -> Any:
+    """The transpose with its rows one after the other in memory, as products and updates are fastest."""
+    rows, columns = matrix.shape
+    xp = array_namespace(matrix)
+    return xp.reshape(xp.reshape(matrix.T, (rows * columns,)), (columns, rows))
 
 
 def variable(value: Any, name: str | None = None) -> Any:

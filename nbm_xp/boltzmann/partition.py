@@ -40,16 +40,16 @@ def exact_log_partition(parameters: Parameters) -> float:
         If both layers have more than 20 units.
     """
     weights, hidden, visible = (B.cast(parameter, "float64") for parameter in parameters)
-    n_hidden, n_visible = shape_of(parameters.weights)
+    n_visible, n_hidden = shape_of(parameters.weights)
     if min(n_hidden, n_visible) > LARGEST_LAYER:
         raise ValueError(
             f"the exact partition function is for models with at most {LARGEST_LAYER} hidden or visible units, this "
             f"one has {n_hidden} hidden and {n_visible} visible: estimate it with ais()"
         )
     if n_hidden <= n_visible:
-        count, enumerated, other = n_hidden, hidden, visible
+        count, enumerated, other, weights = n_hidden, hidden, visible, B.transpose(weights)
     else:
-        count, enumerated, other, weights = n_visible, visible, hidden, B.transpose(weights)
+        count, enumerated, other = n_visible, visible, hidden
     low = min(count, _AT_ONCE)
     states = _constant(_binary(low), "float64")
     energies = B.dot(states, enumerated[:low])
@@ -102,7 +102,7 @@ def compile_ais(parameters: Parameters, base: Any, betas: Sequence[float], rows:
         Called with an array of any values, of shape (rows, visible units): the chains are of its library, and on Dask
         of its chunks. It returns the logarithms of the chains' weights.
     """
-    n_hidden, n_visible = shape_of(parameters.weights)
+    n_visible, n_hidden = shape_of(parameters.weights)
     dtype = B.dtype(parameters.weights)
     like = B.placeholder(shape=(rows, n_visible), dtype=dtype, name="like")
     visible = draw(B.sigmoid(B.zeros_like(like) + base), (rows, n_visible), rng)
@@ -113,7 +113,7 @@ def compile_ais(parameters: Parameters, base: Any, betas: Sequence[float], rows:
         terms = softplus(cold * received) - softplus(warm * received)
         gain = (cold - warm) * B.dot(state, excess) + B.sum(terms, axis=1)
         hidden = draw(B.sigmoid(cold * received), (rows, n_hidden), rng)
-        received = base + cold * (B.dot(hidden, parameters.weights) + excess)
+        received = base + cold * (B.dot(hidden, B.transpose(parameters.weights)) + excess)
         return [draw(B.sigmoid(received), (rows, n_visible), rng), log_weight + B.cast(gain, "float64")]
 
     ladder = [_constant(list(part), dtype) for part in (betas[1:], betas[:-1])]

@@ -29,19 +29,20 @@ def compile_chain(parameters: Parameters, rows: int, n_steps: int, rng: Any) -> 
     states and the probabilities that they were drawn with.
     """
     start = placeholder(parameters, rows, "start")
-    visible = draw(start, (rows, shape_of(parameters.weights)[1]), rng)
+    visible = draw(start, (rows, shape_of(parameters.weights)[0]), rng)
     if not n_steps:
         return B.function([start], [visible, start], name="chain")
 
+    # The probabilities are carried from step to step, though no step needs them, so that only the last are kept.
     (states, probabilities), updates = B.scan(
-        lambda state: gibbs_step(parameters, state, rows, rng), outputs_info=[visible, None], n_steps=n_steps
+        lambda state, _: gibbs_step(parameters, state, rows, rng), outputs_info=[visible, start], n_steps=n_steps
     )
     return B.function([start], [states[-1], probabilities[-1]], updates=updates, name="chain")
 
 
 def pseudo_likelihood(parameters: Parameters, visible: Any, rows: int, rng: Any) -> Any:
     """The number of units times the log-probability of each row against the row with one unit, drawn, flipped."""
-    n_visible = shape_of(parameters.weights)[1]
+    n_visible = shape_of(parameters.weights)[0]
     unit = B.cast(B.random_uniform((rows,), dtype="float32", rng=rng) * n_visible, "int32")
     flip = B.cast(B.one_hot(unit, n_visible), B.dtype(visible))
     gain = free_energy(parameters, visible + flip * (1 - 2 * visible)) - free_energy(parameters, visible)
@@ -50,5 +51,5 @@ def pseudo_likelihood(parameters: Parameters, visible: Any, rows: int, rng: Any)
 
 def placeholder(parameters: Parameters, rows: int | None, name: str = "visible") -> Any:
     """An input of visible states: so many rows, or any number."""
-    n_visible = shape_of(parameters.weights)[1]
+    n_visible = shape_of(parameters.weights)[0]
     return B.placeholder(shape=(rows, n_visible), dtype=B.dtype(parameters.weights), name=name)

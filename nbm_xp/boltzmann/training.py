@@ -63,7 +63,7 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
     given states go through the formulas together, as one matrix, so each product is computed once for both.
     """
     parameters = learner.parameters
-    n_visible = shape_of(parameters.weights)[1]
+    n_visible = shape_of(parameters.weights)[0]
     dtype = B.dtype(parameters.weights)
     data = B.placeholder(shape=(rows, n_visible), dtype=dtype, name="data")
     share = B.placeholder(ndim=1, dtype=dtype, name="share")
@@ -101,7 +101,7 @@ def shares(chains: int | None, rows: int) -> list[float]:
 def _fantasy(learner: Learner, data: Any, rows: int | None) -> tuple[Any, list[tuple[Any, Any]]]:
     """Visible states that the model makes up, and the updates of the streams that a loop drew from."""
     parameters, rng = learner.parameters, learner.rng
-    n_hidden, n_visible = shape_of(parameters.weights)
+    n_visible, n_hidden = shape_of(parameters.weights)
     if learner.chains is not None:
         hidden, length = learner.chains, shape_of(learner.chains)[0]
     elif rows is not None:
@@ -125,10 +125,10 @@ def _descent(learner: Learner, gradients: Sequence[Any]) -> list[tuple[Any, Any]
     weights, *biases = gradients
     if learner.weight_decay:
         weights = weights + learner.weight_decay * learner.parameters.weights
-    steps = [-learner.rate * gradient for gradient in (weights, *biases)]
+    steps = [learner.rate * gradient for gradient in (weights, *biases)]
     updates: list[tuple[Any, Any]] = []
     if learner.velocities is not None:
         steps = [learner.momentum * old + step for old, step in zip(learner.velocities, steps, strict=True)]
         updates += zip(learner.velocities, steps, strict=True)
-    updates += [(old, old + step) for old, step in zip(learner.parameters, steps, strict=True)]
+    updates += [(old, old - step) for old, step in zip(learner.parameters, steps, strict=True)]
     return updates

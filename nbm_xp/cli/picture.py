@@ -77,7 +77,7 @@ def draw_findings(findings: Findings, path: pathlib.Path) -> None:
     with mpl.rc_context(LOOK):
         figure = Figure(figsize=(16, 10.4), dpi=100, facecolor="white")
         grid = figure.add_gridspec(
-            2, 3, height_ratios=(1.32, 1), left=0.055, right=0.985, top=0.865, bottom=0.068, hspace=0.19, wspace=0.17
+            2, 3, height_ratios=(1.32, 1), left=0.055, right=0.985, top=0.865, bottom=0.068, hspace=0.19, wspace=0.2
         )
         figure.text(0.055, 0.952, "A restricted Boltzmann machine learns handwritten digits", size=21, weight="bold")
         figure.text(0.055, 0.918, _subtitle(findings), size=13.5, color="#4a4f59")
@@ -148,7 +148,7 @@ def _learning_curve(axes: Axes, findings: Findings) -> None:
             weight="bold",
         )
     axes.set_xscale("log")
-    axes.set_xlim(0.9, passes[-1] ** 1.32)
+    axes.set_xlim(0.9, passes[-1] ** 1.42)
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_xlabel("passes over the training scans")
     axes.set_ylabel("mean log-likelihood (nats)")

@@ -40,6 +40,7 @@ Shape: TypeAlias = Any
 # the namespace, by type of array and by dtype object, of arrays that need nothing done to them
 _floating: dict[type, dict[Any, Any]] = {}
 _numeric: dict[type, dict[Any, Any]] = {}
+_arrays: set[type] = set()
 _REAL = frozenset((int, float))
 
 
@@ -67,7 +68,7 @@ def floats(x: Array) -> tuple[Any, Array]:
     Integers of 8 and 16 bits and truth values become float32, wider integers float64. Python numbers and lists become
     arrays of ``floatx``.
     """
-    x = to_floating(x if is_value(x) else as_array(x, floatx()))
+    x = to_floating(as_array(x, floatx()))
     xp = array_namespace(x)
     _floating.setdefault(type(x), {})[x.dtype] = xp
     return xp, x
@@ -86,7 +87,7 @@ def numbers(x: Array) -> tuple[Any, Array]:
 
     Python numbers and lists become arrays.
     """
-    x = x if is_value(x) else as_array(x)
+    x = as_array(x)
     xp = array_namespace(x)
     if is_bool(x):
         x = xp.astype(x, xp.int64)
@@ -100,7 +101,7 @@ def pair(x: Array, y: Array) -> tuple[Any, Array, Array]:
         xp = of_floats(x)
         if xp is not None:
             return xp, x, y
-    elif type(x) is type(y) and x.dtype is y.dtype:
+    elif type(x) is type(y) and type(x) in _numeric and x.dtype is y.dtype:
         xp = of_numbers(x)
         if xp is not None:
             return xp, x, y
@@ -114,11 +115,14 @@ def pair(x: Array, y: Array) -> tuple[Any, Array, Array]:
 
 
 def as_array(x: Any, dtype: str | None = None) -> Array:
-    """The array that a number, a length or a nested list stands for; an array as it is.
+    """The array that a number, a length or a nested list stands for; an array as it is, whatever `dtype`.
 
     Without `dtype`, numbers become ``floatx``, int64 or bool. A list that holds arrays is stacked.
     """
+    if type(x) in _arrays:
+        return x
     if is_value(x):
+        _arrays.add(type(x))
         return x
     if isinstance(x, (list, tuple)) and any(map(_holds_values, x)):
         items = promote(*(as_array(item, dtype) for item in x))

@@ -6,7 +6,7 @@ from typing import Any
 
 from nbm_xp.namespace import array_namespace, dtype_of, floatx
 
-from ._arguments import Array, as_array, is_value
+from ._arguments import Array, as_array
 
 __all__ = ["cast", "cast_to_floatx"]
 
@@ -37,7 +37,7 @@ def cast(x: Array, dtype: Any) -> Array:
     >>> cast(np.asarray([-1.5, 2.7]), "int32")
     array([-1,  2], dtype=int32)
     """
-    x = x if is_value(x) else as_array(x)
+    x = as_array(x)
     xp = array_namespace(x)
     return xp.astype(x, dtype_of(xp, dtype), copy=False)
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp import tape
-from nbm_xp.namespace import array_namespace, default_namespace, dtype_of, floatx, is_array
+from nbm_xp.namespace import array_namespace, concrete_int, default_namespace, dtype_of, floatx, is_array
 
 from ._arguments import Array, Shape, as_array, sizes
 
@@ -174,9 +174,6 @@ def _named(x: Array, name: str | None) -> Array:
     return x
 
 
-_PYTHON = frozenset((bool, int, float, complex, list, tuple))
-
-
 def eye(size: Any, dtype: Any = None, name: str | None = None) -> tape.Variable:
     """A variable with an identity matrix.
 
@@ -238,8 +235,7 @@ def zeros_like(x: Array, dtype: Any = None, name: str | None = None) -> Array:
     >>> zeros_like(np.ones(2), dtype="int32")
     array([0, 0], dtype=int32)
     """
-    if type(x) in _PYTHON:
-        x = as_array(x)
+    x = as_array(x)
     xp = array_namespace(x)
     result = xp.zeros_like(x) if dtype is None else xp.zeros_like(x, dtype=dtype_of(xp, dtype))
     return result if name is None else _named(result, name)
@@ -267,8 +263,7 @@ def ones_like(x: Array, dtype: Any = None, name: str | None = None) -> Array:
     >>> ones_like(np.zeros(2), dtype="int32")
     array([1, 1], dtype=int32)
     """
-    if type(x) in _PYTHON:
-        x = as_array(x)
+    x = as_array(x)
     xp = array_namespace(x)
     result = xp.ones_like(x) if dtype is None else xp.ones_like(x, dtype=dtype_of(xp, dtype))
     return result if name is None else _named(result, name)
@@ -300,6 +295,10 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = "int32") ->
     """
     if stop is None:
         start, stop = 0, start
-    given = [value for value in (start, stop, step) if tape.is_tensor(value) or isinstance(value, tape.Length)]
-    xp = tape.namespace if given else array_namespace(*(value for value in (start, stop, step) if is_array(value)))
+    bounds = (start, stop, step)
+    if any(tape.is_tensor(bound) or isinstance(bound, tape.Length) for bound in bounds):
+        xp = tape.namespace
+    else:
+        xp = array_namespace(*bounds)
+        start, stop, step = (concrete_int(bound) if is_array(bound) else bound for bound in bounds)
     return xp.arange(start, stop, step, dtype=dtype_of(xp, dtype))

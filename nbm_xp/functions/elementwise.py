@@ -322,7 +322,7 @@ def _clip(x: Array, low: Array, high: Array) -> Array:
     """The same for bounds that are arrays, missing or wider than `x`, and recorded."""
     if low is None or high is None:
         x = floats(x)[1]
-    x, low, high = promote(x if is_value(x) else as_array(x), low, high)
+    x, low, high = promote(as_array(x), low, high)
     xp = array_namespace(x, low, high)
     if low is not None and high is not None:
         high = xp.maximum(low, high) if is_value(low) or is_value(high) else low if high < low else high

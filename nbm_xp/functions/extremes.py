@@ -21,8 +21,6 @@ __all__ = ["Ties", "all", "any", "argmax", "argmin", "max", "min"]
 
 Ties: TypeAlias = Literal["share", "whole"]
 
-_SEVERAL = frozenset((list, tuple))
-
 
 def max(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "share") -> Array:
     """Largest of the elements; nan if one is nan.
@@ -141,8 +139,7 @@ def any(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> any(np.asarray([[0, 1], [0, 0]]), axis=1)
     array([ True, False])
     """
-    if type(x) in _SEVERAL:
-        x = as_array(x)
+    x = as_array(x)
     xp = array_namespace(x)
     if type(axis) is list:
         axis = axes(axis)
@@ -173,8 +170,7 @@ def all(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> all(np.asarray([[2, 1], [0, 1]]), axis=1)
     array([ True, False])
     """
-    if type(x) in _SEVERAL:
-        x = as_array(x)
+    x = as_array(x)
     xp = array_namespace(x)
     if type(axis) is list:
         axis = axes(axis)

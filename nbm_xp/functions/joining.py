@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from nbm_xp.namespace import array_namespace, dtype_of, floatx, is_integer, promote
 
-from ._arguments import Array, as_array, is_value, sizes
+from ._arguments import Array, as_array, sizes
 
 __all__ = ["concatenate", "one_hot", "repeat", "repeat_elements", "stack", "tile"]
 
@@ -76,7 +76,7 @@ def stack(x: Sequence[Array], axis: int = 0) -> Array:
 
 def _alike(arrays: Sequence[Array]) -> list[Array]:
     """Arrays cast to one dtype, numbers among them made arrays."""
-    items = [item if is_value(item) else as_array(item) for item in arrays]
+    items = [as_array(item) for item in arrays]
     if not items:
         raise ValueError("there must be at least one array to join")
     return list(promote(*items))
@@ -104,6 +104,7 @@ def repeat_elements(x: Array, rep: int, axis: int | None) -> Array:
     >>> repeat_elements(np.asarray([[1, 2]]), 2, axis=1)
     array([[1, 1, 2, 2]])
     """
+    x = as_array(x)
     return array_namespace(x).repeat(x, rep, axis=axis)
 
 
@@ -134,6 +135,7 @@ def repeat(x: Array, n: int) -> Array:
     array([[[1, 2],
             [1, 2]]])
     """
+    x = as_array(x)
     if x.ndim != 2:
         raise ValueError(f"x must be a matrix, got an array of {x.ndim} axes")
     xp = array_namespace(x)
@@ -161,6 +163,7 @@ def tile(x: Array, n: int | Sequence[int]) -> Array:
     array([[1, 2, 1, 2],
            [1, 2, 1, 2]])
     """
+    x = as_array(x)
     return array_namespace(x).tile(x, sizes(n))
 
 

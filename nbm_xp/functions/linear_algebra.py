@@ -74,6 +74,7 @@ def diag(x: Array) -> Array:
     (array([1, 4]), array([[5, 0],
            [0, 6]]))
     """
+    x = as_array(x)
     if not x.ndim:
         raise ValueError("x must be a vector or a matrix, got an array without axes")
     xp = array_namespace(x)
@@ -115,6 +116,7 @@ def fill_diagonal(x: Array, val: Array) -> Array:
     array([[5., 1.],
            [1., 6.]])
     """
+    x = as_array(x)
     if x.ndim != 2 or _differ(*x.shape):
         raise ValueError(f"x must be a square matrix, got shape {tuple(x.shape)}")
     lengths = tuple(val.shape) if is_value(val) else ()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from nbm_xp.namespace import array_namespace
 from nbm_xp.tape import namespace as recorded
 
-from ._arguments import Array, Shape, sizes
+from ._arguments import Array, Shape, as_array, sizes
 
 __all__ = ["flatten", "permute_dimensions", "reshape", "reverse", "squeeze", "transpose"]
 
@@ -43,6 +43,7 @@ def reshape(x: Array, shape: Shape) -> Array:
     array([[1, 2],
            [3, 4]])
     """
+    x = as_array(x)
     xp = array_namespace(x)
     return xp.reshape(x, shape if type(shape) is tuple and xp is not recorded else sizes(shape))
 
@@ -65,6 +66,7 @@ def flatten(x: Array) -> Array:
     >>> flatten(np.asarray([[1, 2], [3, 4]]))
     array([1, 2, 3, 4])
     """
+    x = as_array(x)
     return x if x.ndim == 1 else array_namespace(x).reshape(x, (-1,))
 
 
@@ -93,6 +95,7 @@ def squeeze(x: Array, axis: int | tuple[int, ...]) -> Array:
     >>> squeeze(np.ones((2, 1)), axis=1)
     array([1., 1.])
     """
+    x = as_array(x)
     return array_namespace(x).squeeze(x, axis=axis)
 
 
@@ -115,6 +118,7 @@ def transpose(x: Array) -> Array:
     array([[1, 3],
            [2, 4]])
     """
+    x = as_array(x)
     ndim = x.ndim
     if ndim == 2:
         return x.T
@@ -146,7 +150,7 @@ def permute_dimensions(x: Array, pattern: Sequence[int]) -> Array:
     >>> permute_dimensions(np.ones((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    pattern = tuple(pattern)
+    x, pattern = as_array(x), tuple(pattern)
     if sorted(a % x.ndim if -x.ndim <= a < x.ndim else a for a in pattern) != list(range(x.ndim)):
         raise ValueError(f"pattern must name each of the {x.ndim} axes once, got {pattern}")
     return array_namespace(x).permute_dims(x, pattern)
@@ -181,6 +185,7 @@ def reverse(x: Array, axes: int | Sequence[int], *, ignore_unknown: bool = False
     array([[2, 1],
            [4, 3]])
     """
+    x = as_array(x)
     chosen = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
     if ignore_unknown:
         chosen = tuple(a for a in chosen if 0 <= a < x.ndim)

@@ -11,7 +11,7 @@ from typing import Any
 from nbm_xp import tape
 from nbm_xp.namespace import dtype_name
 
-from ._arguments import Array, as_array, is_value
+from ._arguments import Array, as_array
 
 __all__ = [
     "batch_get_value", "batch_set_value", "dtype", "eval", "get_value", "get_variable_shape", "ndim", "set_value",
@@ -169,7 +169,7 @@ def shape(x: Array) -> Any:
     (2, 3)
     """
     if not tape.is_tensor(x):
-        return tuple(x.shape if is_value(x) else as_array(x).shape)
+        return tuple(as_array(x).shape)
     xp = tape.namespace
     lengths = [xp.asarray(length, dtype=xp.int64) for length in x.node.shape]
     return xp.stack(lengths) if lengths else xp.zeros((0,), dtype=xp.int64)
@@ -193,7 +193,7 @@ def ndim(x: Array) -> int:
     >>> ndim(np.ones((2, 3)))
     2
     """
-    count: int = x.ndim if is_value(x) else as_array(x).ndim
+    count: int = as_array(x).ndim
     return count
 
 
@@ -215,7 +215,7 @@ def dtype(x: Array) -> str:
     >>> dtype(np.ones(3))
     'float64'
     """
-    return dtype_name(x if is_value(x) else as_array(x))
+    return dtype_name(as_array(x))
 
 
 def eval(x: Any) -> Any:

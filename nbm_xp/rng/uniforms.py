@@ -105,6 +105,7 @@ def numbers(xp: Any, states: Any, n: int, dtype: str) -> Any:
     states = convert(states, xp)
     if compiled is not None:
         return compiled(states, n, dtype)[0]
+    xp.empty((0,), dtype=dtype_of(xp, dtype))  # refused where the library, as it is set now, lacks the dtype
     with wide_dtypes(xp):
         return from_integers(xp, recurrence.integers(xp, states, n), dtype)
 

@@ -127,8 +127,7 @@ class Function:
         return asarray(value, host_namespace(), dtype=str(node.dtype))
 
     def _make_route(self, arrays: list[Any]) -> _Route:
-        movable = [array for position, array in enumerate(arrays) if not self._is_state(position)]
-        xp = running_namespace(movable, self._default)
+        xp = running_namespace(arrays, self._default)
         for variable in self._targets:
             if not variable.is_state and variable.library is not xp:
                 raise TypeError(

@@ -1,22 +1,20 @@
-"""Reverse-mode differentiation of a graph: one pass over it, backwards, that records the gradients as new nodes.
+"""Gradients as a user asks for them, the registry of operations and their rules, and `stop_gradient`.
 
-The rules stand with the operations. Here is what no rule has to know: which nodes matter, how contributions add up, how
-an argument that was broadcast gets its gradient summed back, and that a gradient has the dtype of its input. Gradients
-are Tensors, so gradients of gradients come from the same pass.
+Gradients are Tensors, recorded by a pass over the graph in reverse, so gradients of gradients come the same way.
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, cast, overload
 
 from nbm_xp.namespace import floatx
 
-from .lengths import same_length
-from .node import ELEMENTWISE_TAG, IDENTITY_TAG, IFELSE_NAME, OUTPUT, Joint, Node, Operation, Rule, Shape
+from .backward import differentiable, vjp
+from .node import IDENTITY_TAG, IFELSE_NAME, Joint, Node, Operation, Rule
 from .operators import FUNCTIONS
-from .tensor import Tensor, as_tensor, is_tensor
+from .tensor import Tensor, as_tensor, is_tensor, record
 from .traversal import reachable
 
 __all__ = ["OPERATIONS", "declare", "gradients", "register_gradient", "stop_gradient", "vjp"]
@@ -137,7 +135,7 @@ def gradients(
         if gradient is None and disconnected == "raise" and not _depends(loss.node, target.node):
             raise ValueError(f"loss does not depend on {target.name or target!r}, so it has no gradient there")
         if gradient is None and disconnected != "none":
-            gradient = FUNCTIONS["zeros_like"](target, dtype=target.dtype if _differentiable(target.node) else floatx())
+            gradient = FUNCTIONS["zeros_like"](target, dtype=target.dtype if differentiable(target.node) else floatx())
         results.append(gradient)
     return cast("Tensor", results[0]) if single else cast("list[Tensor]", results)
 
@@ -155,191 +153,6 @@ def _depends(loss: Node, target: Node) -> bool:
         ):
             reached.add(node)
     return loss in reached
-
-
-def _differentiable(node: Node) -> bool:
-    return node.dtype[0] in "fc" or node.dtype == "void"
-
-
-def _lets_through(node: Node) -> bool:
-    """Whether a gradient may flow through a node; one without a rule does, and is an error if it must."""
-    rule = node.op.gradient
-    return not isinstance(rule, tuple) or any(one is not None for one in rule)
-
-
-def vjp(
-    outputs: Sequence[Node],
-    cotangents: Sequence[Tensor | None],
-    targets: Sequence[Node],
-    *,
-    keep_dtype: builtins.bool = True,
-    as_leaves: builtins.bool = False,
-) -> list[Tensor | None]:
-    """Gradients in `targets` of the sum of `outputs` times `cotangents`; None where nothing flows.
-
-    With `as_leaves`, no target is seen as computed from another.
-    """
-    target_set = frozenset(targets)
-    order = reachable(outputs, target_set if as_leaves else ())
-    active: set[Node] = set()
-    for node in order:
-        reached = node in target_set or (_lets_through(node) and any(parent in active for parent in node.inputs))
-        if reached and _differentiable(node):
-            active.add(node)
-    backward = _Backward(active, keep_dtype)
-    for node, seed in zip(outputs, cotangents, strict=True):
-        if seed is not None and node in active:
-            backward.receive(node, seed)
-    finished: dict[Node, Tensor] = {}
-    for node in reversed(order):
-        if node not in backward.pending:
-            continue
-        cotangent: Any = backward.pending.pop(node)
-        if node in target_set or node.op is OUTPUT:
-            cotangent = _full(cotangent, node)
-        if node in target_set:
-            finished[node] = finished[node] + cotangent if node in finished else cotangent
-        if as_leaves and node in target_set:
-            continue
-        if node.op is OUTPUT:
-            backward.receive_output(node, cotangent)
-        elif node.op.name == IFELSE_NAME:
-            for target, gradient in _through_branches(node, cotangent, targets, keep_dtype, as_leaves):
-                finished[target] = finished[target] + gradient if target in finished else gradient
-        elif node.args and any(parent in active for parent in node.array_args()):
-            backward.through_rule(node, cotangent)
-    return [finished.get(target) for target in targets]
-
-
-class _Backward:
-    """The cotangents that have arrived so far, and how one node passes its own on."""
-
-    def __init__(self, active: set[Node], keep_dtype: builtins.bool) -> None:
-        self.active = active
-        self.keep_dtype = keep_dtype
-        self.pending: dict[Node, Any] = {}
-
-    def receive(self, node: Node, gradient: Tensor) -> None:
-        """Add a contribution, brought to the dtype of its value and to a shape that broadcasts to that of its value."""
-        if not _broadcasts(gradient.node.shape, node.shape):
-            gradient = FUNCTIONS["sum_to"](gradient, node.shape)
-        if self.keep_dtype and gradient.dtype != node.dtype:
-            gradient = FUNCTIONS["astype"](gradient, node.dtype)
-        before = self.pending.get(node)
-        self.pending[node] = gradient if before is None else before + gradient
-
-    def receive_output(self, output: Node, gradient: Tensor) -> None:
-        """Add the cotangent of one result of a call that has several."""
-        call, index = output.args
-        received = self.pending.setdefault(call, {})
-        received[index] = received[index] + gradient if index in received else gradient
-
-    def through_rule(self, node: Node, cotangent: Any) -> None:
-        """Apply the gradient rule of a node's operation."""
-        rule = node.op.gradient
-        if rule is None:
-            raise NotImplementedError(
-                f"{node.op.name} has no gradient rule; give it one with register_gradient({node.op.name!r}, …) "
-                "or cut the path with stop_gradient"
-            )
-        narrow = cotangent
-        if isinstance(cotangent, Tensor) and ELEMENTWISE_TAG not in node.op.tags:
-            narrow = cotangent = _full(cotangent, node)
-        args = [_wrapped(arg) for arg in node.args]
-        attributes = dict(node.attributes) if node.payload is None else {**node.attributes, "payload": node.payload}
-        out: Any = _Outputs(node) if node.dtype == "void" else Tensor(node)
-        if isinstance(rule, Joint):
-            for arg, part in zip(node.args, rule.rule(cotangent, out, *args, **attributes), strict=True):
-                self.distribute(arg, part)
-            return
-        for position, arg in enumerate(node.args):
-            one = rule[position] if position < len(rule) else None
-            if one is not None and isinstance(arg, Node) and arg in self.active:
-                self.distribute(arg, self.contribution(one, narrow, node, arg, (out, *args), attributes))
-
-    def contribution(
-        self, rule: Any, cotangent: Any, node: Node, arg: Node, values: tuple[Any, ...], attributes: dict[str, Any]
-    ) -> Any:
-        """What one argument gets; of an element-wise operation, worked out on the cotangent as narrow as it came."""
-        result = rule(cotangent, *values, **attributes)
-        if result is None or ELEMENTWISE_TAG not in node.op.tags or _same_shape(arg.shape, node.shape):
-            return result
-        return _full(as_tensor(result), node)
-
-    def distribute(self, arg: Any, contribution: Any) -> None:
-        """Hand a contribution to an argument, or one each to a sequence of arguments."""
-        if contribution is None:
-            return
-        if isinstance(arg, tuple):
-            for item, part in zip(arg, contribution, strict=True):
-                self.distribute(item, part)
-        elif isinstance(arg, Node) and arg in self.active:
-            self.receive(arg, as_tensor(contribution))
-
-
-def _same_shape(a: Shape, b: Shape) -> bool:
-    return len(a) == len(b) and all(same_length(m, n) is True for m, n in zip(a, b, strict=True))
-
-
-def _broadcasts(narrow: Shape, shape: Shape) -> bool:
-    """Whether a cotangent may stay as narrow as it is: a scalar, or with 1 in the place of some lengths."""
-    if not narrow:
-        return True
-    return len(narrow) == len(shape) and all(
-        (type(a) is int and a == 1) or same_length(a, b) is True for a, b in zip(narrow, shape, strict=True)
-    )
-
-
-def _full(cotangent: Tensor, node: Node) -> Tensor:
-    """A cotangent in the whole shape of its value."""
-    return (
-        cotangent if _same_shape(cotangent.node.shape, node.shape) else FUNCTIONS["broadcast_to"](cotangent, node.shape)
-    )
-
-
-class _Outputs:
-    """The results of a call, for its gradient rule."""
-
-    def __init__(self, call: Node) -> None:
-        self.call = call
-
-    def __getitem__(self, index: int) -> Tensor:
-        from .tensor import output
-
-        spec = self.call.op.infer(*self.call.args, **self._attributes())
-        return Tensor(output(self.call, index, *spec[index]))
-
-    def _attributes(self) -> dict[str, Any]:
-        call = self.call
-        return call.attributes if call.payload is None else {**call.attributes, "payload": call.payload}
-
-
-def _wrapped(arg: Any) -> Any:
-    if isinstance(arg, Node):
-        return Tensor(arg)
-    return tuple(map(_wrapped, arg)) if isinstance(arg, tuple) else arg
-
-
-def _through_branches(
-    node: Node,
-    cotangents: dict[int, Tensor],
-    targets: Sequence[Node],
-    keep_dtype: builtins.bool,
-    as_leaves: builtins.bool,
-) -> Iterator[tuple[Node, Tensor]]:
-    """Each branch is differentiated by itself, so that the one not taken is neither computed nor felt."""
-    condition, *branches = node.args
-    sides = []
-    for values in branches:
-        reached = [(values[index], g) for index, g in cotangents.items() if isinstance(values[index], Node)]
-        roots, seeds = [value for value, _ in reached], [g for _, g in reached]
-        sides.append(vjp(roots, seeds, targets, keep_dtype=keep_dtype, as_leaves=as_leaves))
-    for target, taken, otherwise in zip(targets, *sides, strict=True):
-        if taken is None and otherwise is None:
-            continue
-        zero = FUNCTIONS["zeros_like"](Tensor(target))
-        parts = [zero if part is None else part for part in (taken, otherwise)]
-        yield target, FUNCTIONS["ifelse"](Tensor(condition), *parts)
 
 
 STOP = declare(
@@ -366,8 +179,6 @@ def stop_gradient(x: Any) -> Any:
     >>> float(gradients(x * stop_gradient(x), x))
     3.0
     """
-    from .tensor import record
-
     if isinstance(x, (list, tuple)):
         return [stop_gradient(item) for item in x]
     return record(STOP, as_tensor(x))

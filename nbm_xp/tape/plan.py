@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import threading
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from .node import Node
 from .traversal import Result
 from .writer import PlanWriter
 
-__all__ = ["compile_plan"]
+__all__ = ["compile_plan", "keep"]
+
+T = TypeVar("T")
 
 _CACHE_SIZE = 512
+_keeping = threading.Lock()
 _compiled: dict[Hashable, Callable[..., tuple[Any, ...]]] = {}
 _numbers = itertools.count()
 
@@ -51,11 +55,15 @@ def compile_plan(
         found = _compiled.get(key)
     except TypeError:  # a bound object that cannot be hashed makes the plan unique
         return _link(source, writer.bound)
-    if found is None:
-        while len(_compiled) >= _CACHE_SIZE:
-            _compiled.pop(next(iter(_compiled)), None)
-        found = _compiled[key] = _link(source, writer.bound)
-    return found
+    return keep(_compiled, key, _link(source, writer.bound), _CACHE_SIZE) if found is None else found
+
+
+def keep(cache: dict[Hashable, T], key: Hashable, value: T, size: int) -> T:
+    """Enter a value into a cache that threads share, the oldest making room; what is there already stays."""
+    with _keeping:
+        while len(cache) >= size:
+            del cache[next(iter(cache))]
+        return cache.setdefault(key, value)
 
 
 def _link(source: str, bound: dict[str, Any]) -> Callable[..., tuple[Any, ...]]:

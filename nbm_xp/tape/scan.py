@@ -254,7 +254,8 @@ def _check_same_kind(value: Tensor, initial: Tensor, position: int) -> None:
             f"output {position} of the step must be like its initial value, {initial.dtype} of {initial.ndim} axes, "
             f"got {value.dtype} of {value.ndim}"
         )
-    if any(same_length(a, b) is False for a, b in zip(value.node.shape, initial.node.shape, strict=True)):
+    pairs = zip(value.node.shape, initial.node.shape, strict=True)
+    if any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs):
         raise ValueError(
             f"output {position} of the step must have the shape of its initial value: {initial.shape}, "
             f"got {value.shape}"

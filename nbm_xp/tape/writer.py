@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any
 
 from nbm_xp.namespace import concrete_int, dtype_of
 
+from .branches import Block, common_block
 from .dtypes import DType
 from .lengths import Length
 from .node import IDENTITY_TAG, IFELSE_NAME, LEAVES, LOOP_TAG, OUTPUT, Node, nodes_in
@@ -26,9 +27,6 @@ from .traversal import Result, reachable
 __all__ = ["PlanWriter"]
 
 _DEEPEST_EXPRESSION = 12
-
-Block: TypeAlias = tuple[tuple[Node, int], ...]
-"""The path of (ifelse call, branch) from the outermost block."""
 
 
 class PlanWriter:
@@ -95,7 +93,7 @@ class PlanWriter:
             for branch, values in enumerate(branches):
                 for index, value in enumerate(values):
                     if index in self.needed[node] and isinstance(value, Node):
-                        yield self._resolve(value), (*block, (node, branch))
+                        yield self._resolve(value), (*block, (self._resolve(condition), branch))
             return
         for other in node.inputs:
             yield self._resolve(other), block
@@ -106,7 +104,7 @@ class PlanWriter:
 
         def need(node: Node, block: Block) -> None:
             before = pending.get(node)
-            pending[node] = block if before is None else _common_prefix(before, block)
+            pending[node] = block if before is None else common_block(before, block)
 
         for result in self.outputs:
             for node in nodes_in(result):
@@ -160,10 +158,12 @@ class PlanWriter:
         """The whole function as text."""
         for index, node in enumerate(self.inputs):
             self.names[node] = f"a{index}"
-        self.members: dict[Block, list[Node]] = defaultdict(list)
+        self.results: dict[Node, dict[int, Node]] = defaultdict(dict)
         for node in self.order:
-            self.members[self.block[node]].append(node)
-        lines = self._block_lines(())
+            if node.op is OUTPUT:
+                self.results[self._resolve(node.args[0])][node.args[1]] = node
+        self.place = {node: place for place, node in enumerate(self.order)}
+        lines = self._lines(node for node in self.order if not self.block[node])
         results = [self._result_source(result) for result in self.outputs]
         lines = _with_deletions(lines, results, {f"a{index}" for index in range(len(self.inputs))})
         parameters = ", ".join(f"a{index}" for index in range(len(self.inputs)))
@@ -177,15 +177,16 @@ class PlanWriter:
             return self._value_source(result)
         return self.names[self._resolve(result)]
 
-    def _block_lines(self, block: Block) -> list[str]:
+    def _lines(self, nodes: Iterable[Node]) -> list[str]:
+        """Statements that compute these values, all of one block, as far as they are not computed yet."""
         lines: list[str] = []
-        for node in self.members[block]:
+        for node in nodes:
             if node in self.inlined or self._resolve(node) in self.names or node.op is OUTPUT:
                 continue
             if node.op in LEAVES:
                 raise AssertionError(f"{node!r} is neither an input nor captured")
             if node.op.name == IFELSE_NAME and not self.lazy:
-                lines += self._ifelse_lines(node, block)
+                lines += self._ifelse_lines(node)
             elif self._is_call(node):
                 lines.append(f"({self._targets(node)}) = {self._call_source(node)}")
             else:
@@ -195,30 +196,40 @@ class PlanWriter:
 
     def _targets(self, call: Node) -> str:
         """Names for the results of a call that are used, `_` for the others."""
-        by_index = {
-            node.args[1]: node for node in self.order if node.op is OUTPUT and self._resolve(node.args[0]) is call
-        }
-        count = max(by_index, default=-1) + 1
+        by_index = self.results[call]
         names = []
-        for index in range(count):
+        for index in range(max(by_index, default=-1) + 1):
             if index in by_index:
                 self.names[by_index[index]] = f"t{len(self.names)}"
             names.append(self.names.get(by_index.get(index, call), "_"))
         return "".join(f"{name}, " for name in [*names, "*_"])
 
-    def _ifelse_lines(self, node: Node, block: Block) -> list[str]:
+    def _ifelse_lines(self, node: Node) -> list[str]:
         condition, *branches = node.args
-        targets = {n.args[1]: n for n in self.order if n.op is OUTPUT and self._resolve(n.args[0]) is node}
+        targets = self.results[node]
         for target in targets.values():
             self.names[target] = f"t{len(self.names)}"
         lines = []
         for branch, (head, values) in enumerate(
             zip((f"if {self._arg_source(condition)}:", "else:"), branches, strict=True)
         ):
-            inner = self._block_lines((*block, (node, branch)))
+            block = (*self.block[node], (self._resolve(condition), branch))
+            inner = self._lines(self._inside(block, [values[index] for index in targets]))
             inner += [f"{self.names[target]} = {self._arg_source(values[index])}" for index, target in targets.items()]
             lines += [head, *(f"    {line}" for line in inner or ["pass"])]
         return lines
+
+    def _inside(self, block: Block, values: Sequence[Any]) -> list[Node]:
+        """The values of a block that these need, inputs first; another choice may have computed some of them."""
+        found: set[Node] = set()
+        stack = [self._resolve(value) for value in values if isinstance(value, Node)]
+        while stack:
+            node = stack.pop()
+            if node in found or node in self.names or self.block[node][: len(block)] != block:
+                continue
+            found.add(node)
+            stack += map(self._resolve, node.inputs)
+        return sorted((node for node in found if self.block[node] == block), key=self.place.__getitem__)
 
     def _call_source(self, node: Node) -> str:
         op = node.op
@@ -305,15 +316,6 @@ class _BoundRun:
 
 
 _PYTHON_WORDS = frozenset({"slice", "abs", "all", "any", "sum", "pow", "round", "bool", "int", "float"})
-
-
-def _common_prefix(a: Block, b: Block) -> Block:
-    length = 0
-    for left, right in zip(a, b, strict=False):
-        if left != right:
-            break
-        length += 1
-    return a[:length]
 
 
 def _with_deletions(lines: list[str], results: list[str], parameters: set[str]) -> list[str]:

@@ -93,7 +93,7 @@ def test_energies_far_apart_do_not_overflow(scale: float) -> None:
 @pytest.mark.parametrize("wrt", [0, 1, 2])
 def test_the_gradient_of_the_free_energy_agrees_with_finite_differences(wrt: int) -> None:
     random, step = np.random.default_rng(3), 1e-6
-    values = [random.normal(size=shape) for shape in ((3, 4), (3,), (4,))]
+    values = [random.normal(size=shape) for shape in ((4, 3), (3,), (4,))]
     direction, rows = random.normal(size=values[wrt].shape), states(4)[::3]
     parameters = Parameters(*(B.variable(value, dtype="float64") for value in values))
     loss = B.mean(free_energy(parameters, rows))
@@ -164,12 +164,12 @@ def test_learning_from_blocks_is_learning_from_the_whole(library: Library) -> No
 @pytest.mark.parametrize("library", libraries("array_api_strict", "torch", "jax", "cupy"))
 def test_learning_stays_in_the_library_of_the_rows(library: Library) -> None:
     rows = (np.random.default_rng(1).random((25, 6)) < 0.4).astype("float32")
-    settings = {"n_components": 4, "n_iter": 2, "batch_size": 8, "random_state": 5, "momentum": 0.5}
+    settings = {"n_components": 4, "n_iter": 1, "batch_size": 8, "random_state": 5, "momentum": 0.5}
     host, rbm = RBM(**settings).fit(rows), RBM(**settings).fit(library.array(rows))
     for name in ("components_", "intercept_hidden_", "intercept_visible_", "h_samples_"):
         np.testing.assert_allclose(library.numpy(getattr(rbm, name)), getattr(host, name), rtol=1e-3, atol=1e-5)
-    estimate = rbm.ais(20, 20, random_state=1)
-    np.testing.assert_allclose(estimate.log_z, host.ais(20, 20, random_state=1).log_z, rtol=1e-3)
+    estimate = rbm.ais(20, 6, random_state=1)
+    np.testing.assert_allclose(estimate.log_z, host.ais(20, 6, random_state=1).log_z, rtol=1e-3)
     np.testing.assert_allclose(rbm.log_partition(), host.log_partition(), rtol=1e-4)
 
 

@@ -34,6 +34,8 @@ def test_numbers_alone_are_arrays_of_floatx_in_the_default_library(name: str) ->
     (lambda: B.exp([0.0]), np.asarray([1.0], dtype="float32")),
     (lambda: B.pow(2, 3), np.asarray(8)),
     (lambda: B.equal(1, 2), np.asarray(False)),
+    (lambda: B.equal([1, 2], [1.0, 3.0]), np.asarray([True, False])),
+    (lambda: B.dot([1, 2], [3, 4]), np.asarray(11)),
     (lambda: B.maximum(1, 2.5), np.asarray(2.5, dtype="float32")),
     (lambda: B.dot(2, 3), np.asarray(6)),
     (lambda: B.cast(3, "float32"), np.asarray(3.0, dtype="float32")),
@@ -43,6 +45,12 @@ def test_numbers_alone_are_arrays_of_floatx_in_the_default_library(name: str) ->
     (lambda: B.one_hot([1], 2), np.asarray([[0.0, 1.0]], dtype="float32")),
     (lambda: B.stack([1, np.ones(())]), np.asarray([1.0, 1.0])),
     (lambda: B.clip(5, 0, 1), np.asarray(1)),
+    (lambda: B.transpose([[1, 2]]), np.asarray([[1], [2]])),
+    (lambda: B.flatten(3), np.asarray([3])),
+    (lambda: B.reshape([1, 2], (2, 1)), np.asarray([[1], [2]])),
+    (lambda: B.tile([1], 2), np.asarray([1, 1])),
+    (lambda: B.diag([[1, 2], [3, 4]]), np.asarray([1, 4])),
+    (lambda: B.arange(np.asarray(3), dtype="int64"), np.asarray([0, 1, 2])),
     (lambda: B.cast_to_floatx([[1, 2.5]]), np.asarray([[1.0, 2.5]], dtype="float32")),
 ])  # fmt: skip
 def test_numbers_and_lists(call: Callable[[], Any], want: np.ndarray) -> None:
@@ -75,6 +83,20 @@ def test_integers_average_to_floatx(library: Library) -> None:
     set_floatx("float64")
     assert dtype_name(B.mean(library.array(np.asarray([1, 2])))) == "float64"
     assert dtype_name(B.one_hot(library.array(np.asarray([1, 2])), 3)) == "float64"
+
+
+FUNCTIONS_OF_ONE_ARRAY = (
+    "abs", "all", "any", "argmax", "argmin", "cos", "cumprod", "cumsum", "diag", "dtype", "exp", "flatten", "log",
+    "logdiffexp", "logsumexp", "max", "mean", "min", "ndim", "ones_like", "prod", "round", "shape", "sigmoid", "sign",
+    "sin", "sqrt", "square", "std", "sum", "svd", "transpose", "var", "zeros_like",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", [None, "text", object()], ids=["None", "text", "object"])
+@pytest.mark.parametrize("name", FUNCTIONS_OF_ONE_ARRAY)
+def test_what_is_no_array_is_refused(name: str, bad: Any) -> None:
+    with pytest.raises(TypeError, match="expected an array"):
+        getattr(B, name)(bad)
 
 
 BAD: list[tuple[str, Callable[[], Any], type[Exception]]] = [

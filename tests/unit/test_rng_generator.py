@@ -125,6 +125,16 @@ def test_dtypes_that_are_not_for_real_numbers() -> None:
         Generator(1).random(3, "beerfloat")
 
 
+def test_jax_without_its_64_bit_types_draws_the_same_bits_and_refuses_float64() -> None:
+    jax = pytest.importorskip("jax", reason="jax is not installed")
+    with jax.enable_x64(False):
+        for dtype in ("float16", "float32"):
+            got = Generator(1, "jax").random((3, 4), dtype)
+            np.testing.assert_array_equal(to_numpy(got), Generator(1).random((3, 4), dtype), strict=True)
+        with pytest.raises(TypeError, match="JAX has no float64"):
+            Generator(1, "jax").random(3, "float64")
+
+
 @pytest.mark.parametrize("nstreams", [0, -2])
 def test_nstreams_is_positive(nstreams: int) -> None:
     with pytest.raises(ValueError, match="nstreams must be 1 or more"):

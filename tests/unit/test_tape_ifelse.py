@@ -76,6 +76,37 @@ class TestLaziness:
         assert calls(run, np.ones(2), True) == {"then": 1}
         assert calls(run, np.ones(2), False) == {"else": 1}
 
+    def test_of_a_value_and_its_gradients_together(self) -> None:
+        x, w = placeholder((None,), dtype="float64"), Variable(np.ones(2))
+        taken = xp.sqrt(counted(x * w, label="then")) * counted(w, label="then too")
+        loss = xp.sum(ifelse(x[0] > 0, taken, xp.exp(counted(x * w, label="else")))) + xp.sum(w)
+        run = function([x], [loss, *gradients(loss, [x, w])])
+        assert calls(run, np.ones(2)) == {"then": 1, "then too": 1}
+        assert calls(run, -np.ones(2)) == {"else": 1}  # and no warning from the root
+        by_x, by_w = run(np.full(2, 4.0))[1:]
+        np.testing.assert_allclose(by_x, [0.25, 0.25])
+        np.testing.assert_allclose(by_w, [4.0, 4.0])
+
+    def test_of_choices_by_one_condition(self) -> None:
+        x = placeholder((), dtype="float64")
+        above = x > 0
+        root = xp.sqrt(counted(x, label="then"))
+        first = ifelse(above, root, x)
+        second = ifelse(above, first * root + counted(x, label="later"), counted(x, label="else"))
+        run = function([x], [second, gradients(second, x)])
+        assert calls(run, 4.0) == {"then": 1, "later": 1}
+        assert calls(run, -4.0) == {"else": 1}
+        assert [float(v) for v in run(4.0)] == [8.0, 2.0]
+
+    def test_a_chain_of_choices_is_walked_once(self) -> None:
+        x = Variable(np.asarray([1.0, 2.0]))
+        y: Tensor = x
+        for _ in range(40):
+            y = ifelse(y[0] > 0, xp.sin(y) + 1.5, y * y)
+        value, gradient = evaluate([xp.sum(y), gradients(xp.sum(y), x)])
+        assert np.all(np.isfinite(gradient))
+        assert value > 0
+
 
 class TestForms:
     def test_lists(self) -> None:

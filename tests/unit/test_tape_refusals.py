@@ -11,8 +11,7 @@ import pytest
 from nbm_xp.tape import Variable, placeholder
 from nbm_xp.tape import namespace as xp
 
-A = Variable(np.ones((2, 3)))
-B = Variable(np.ones((4, 5)))
+A, B = placeholder((2, 3), dtype="float64"), placeholder((4, 5), dtype="float64")
 V = Variable(np.ones(4))
 INTEGERS = Variable(np.asarray([0, 1]), dtype="int64")
 TRUTH = A > 0
@@ -31,6 +30,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "reshape by floats": (lambda: xp.reshape(A, (2.0, 3)), TypeError, "integers"),
     "reshape by an array": (lambda: xp.reshape(A, (V,)), TypeError, "without axes"),
     "matmul": (lambda: A @ B, ValueError, r"\(2, 3\) and \(4, 5\)"),
+    "matmul of variables": (lambda: Variable(np.ones((2, 3))) @ V, ValueError, r"\(2, 3\) and \(4\)"),
     "matmul of a scalar": (lambda: xp.matmul(A, 2.0), ValueError, "one axis"),
     "tensordot": (lambda: xp.tensordot(A, B, axes=1), ValueError, r"\(2, 3\) and \(4, 5\)"),
     "tensordot of unequal axes": (lambda: xp.tensordot(A, B, axes=((0, 1), (0,))), ValueError, "as many"),

@@ -12,7 +12,7 @@ from nbm_xp.tape.tensor import Tensor, as_tensor, record, record_several
 
 from .elementwise import cast, floating, together
 from .manipulation import expand_dims, matrix_transpose, moveaxis, permute_dims, reshape
-from .shapes import axes_of, axis_of, broadcast
+from .shapes import axes_of, axis_of, broadcast, written
 from .statistical import sum as sum_
 
 __all__ = [
@@ -33,7 +33,7 @@ def _infer_matmul(x: Node, y: Node) -> Any:
     left = x.shape if len(x.shape) > 1 else (1, *x.shape)
     right = y.shape if len(y.shape) > 1 else (*y.shape, 1)
     if same_length(left[-1], right[-2]) is False:
-        raise ValueError(f"matmul needs equal inner lengths, got shapes {x.shape} and {y.shape}")
+        raise ValueError(f"matmul needs equal inner lengths, got shapes {written(x.shape)} and {written(y.shape)}")
     batch = broadcast(left[:-2], right[:-2])
     rows = (left[-2],) if len(x.shape) > 1 else ()
     columns = (right[-1],) if len(y.shape) > 1 else ()
@@ -121,14 +121,15 @@ def outer(x1: Any, x2: Any, /) -> Tensor:
 
 def _square(x: Node, name: str) -> None:
     if len(x.shape) < 2 or same_length(x.shape[-1], x.shape[-2]) is False:
-        raise ValueError(f"{name} needs square matrices, got shape {x.shape}")
+        raise ValueError(f"{name} needs square matrices, got shape {written(x.shape)}")
 
 
 def _infer_solve(a: Node, b: Node) -> Any:
     _square(a, "solve")
     rows = b.shape[0] if len(b.shape) == 1 else b.shape[-2]
     if same_length(a.shape[-1], rows) is False:
-        raise ValueError(f"solve needs as many rows in both arrays, got shapes {a.shape} and {b.shape}")
+        shapes = f"{written(a.shape)} and {written(b.shape)}"
+        raise ValueError(f"solve needs as many rows in both arrays, got shapes {shapes}")
     batch = a.shape[:-2] if len(b.shape) == 1 else broadcast(a.shape[:-2], b.shape[:-2])
     return (*batch, *(b.shape if len(b.shape) == 1 else b.shape[-2:])), b.dtype
 
@@ -195,7 +196,7 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Tensor:
 
 def _infer_svd(x: Node, *, full_matrices: bool) -> Any:
     if len(x.shape) < 2:
-        raise ValueError(f"svd needs matrices, got shape {x.shape}")
+        raise ValueError(f"svd needs matrices, got shape {written(x.shape)}")
     *batch, rows, columns = x.shape
     rank = minimum_length((rows, columns))
     left, right = (rows, columns) if full_matrices else (rank, rank)

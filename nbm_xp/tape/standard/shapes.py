@@ -17,7 +17,9 @@ from nbm_xp.tape.lengths import (
 )
 from nbm_xp.tape.node import Shape
 
-__all__ = ["axes_of", "axis_of", "broadcast", "kept_shape", "reduced_shape", "sizes_of", "slice_length", "total"]
+__all__ = [
+    "axes_of", "axis_of", "broadcast", "kept_shape", "reduced_shape", "sizes_of", "slice_length", "total", "written",
+]  # fmt: skip
 
 
 def broadcast(*shapes: Shape) -> Shape:
@@ -53,7 +55,7 @@ def _agree(a: Size, b: Size, shapes: Sequence[Shape]) -> Size:
     if known_b == 1:
         return a
     if same is False and isinstance(a, int) and isinstance(b, int):  # the length of a variable may change yet
-        raise ValueError(f"shapes {' and '.join(map(_written, shapes))} do not broadcast together")
+        raise ValueError(f"shapes {' and '.join(map(written, shapes))} do not broadcast together")
     # an unknown length against a known one must be 1 or that one; of two unknown ones either may be 1
     if known_a is not None:
         return a
@@ -62,7 +64,8 @@ def _agree(a: Size, b: Size, shapes: Sequence[Shape]) -> Size:
     return broadcast_length((a, b))
 
 
-def _written(shape: Shape) -> str:
+def written(shape: Shape) -> str:
+    """A shape for a message: its known lengths, and a question mark for the others."""
     return f"({', '.join(str(n) if (n := known(length)) is not None else '?' for length in shape)})"
 
 

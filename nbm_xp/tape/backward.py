@@ -1,0 +1,234 @@
+"""The reverse pass over a graph: each value hands its cotangent on to what it was computed from, once.
+
+The rules stand with the operations. Here is what no rule has to know: which nodes matter, how contributions add up, how
+an argument that was broadcast gets its gradient summed back, that a gradient has the dtype of its input, and that what
+flows out of a branch of an `ifelse` counts only where that branch is taken.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+from .branches import Block, blocks_of
+from .lengths import same_length
+from .node import ELEMENTWISE_TAG, IFELSE_NAME, OUTPUT, Joint, Node, Shape
+from .operators import FUNCTIONS
+from .tensor import Tensor, as_tensor, output
+from .traversal import reachable
+
+__all__ = ["differentiable", "vjp"]
+
+
+def differentiable(node: Node) -> bool:
+    """Whether a value has a gradient at all."""
+    return node.dtype[0] in "fc" or node.dtype == "void"
+
+
+def _lets_through(node: Node) -> bool:
+    """Whether a gradient may flow through a node; one without a rule does, and is an error if it must."""
+    rule = node.op.gradient
+    return not isinstance(rule, tuple) or any(one is not None for one in rule)
+
+
+def vjp(
+    outputs: Sequence[Node],
+    cotangents: Sequence[Tensor | None],
+    targets: Sequence[Node],
+    *,
+    keep_dtype: builtins.bool = True,
+    as_leaves: builtins.bool = False,
+) -> list[Tensor | None]:
+    """Gradients in `targets` of the sum of `outputs` times `cotangents`; None where nothing flows.
+
+    With `as_leaves`, no target is seen as computed from another.
+    """
+    target_set = frozenset(targets)
+    order = reachable(outputs, target_set if as_leaves else ())
+    active: set[Node] = set()
+    for node in order:
+        reached = node in target_set or (_lets_through(node) and any(parent in active for parent in node.inputs))
+        if reached and differentiable(node):
+            active.add(node)
+    backward = _Backward(active, blocks_of(order, outputs), keep_dtype)
+    for node, seed in zip(outputs, cotangents, strict=True):
+        if seed is not None and node in active:
+            backward.receive(node, seed, ())
+    finished: dict[Node, Tensor] = {}
+    for node in reversed(order):
+        cotangent = backward.take(node)
+        if cotangent is None:
+            continue
+        if node in target_set or node.op is OUTPUT:
+            cotangent = _full(cotangent, node)
+        if node in target_set:
+            finished[node] = backward.outside(node, cotangent)
+        if as_leaves and node in target_set:
+            continue
+        if node.op is OUTPUT:
+            backward.receive_output(node, cotangent)
+        elif node.op.name == IFELSE_NAME:
+            backward.into_branches(node, cotangent)
+        elif node.args and any(parent in active for parent in node.array_args()):
+            backward.through_rule(node, cotangent)
+    return [finished.get(target) for target in targets]
+
+
+class _Backward:
+    """The cotangents that have arrived so far, and how one node passes its own on."""
+
+    def __init__(self, active: set[Node], blocks: dict[Node, Block], keep_dtype: builtins.bool) -> None:
+        self.active = active
+        self.blocks = blocks
+        self.keep_dtype = keep_dtype
+        self.pending: dict[Node, Any] = {}
+        self.by_condition: dict[Node, dict[Node, list[Tensor | None]]] = {}
+
+    def receive(self, node: Node, gradient: Tensor, block: Block) -> None:
+        """Add a contribution from a block, in the dtype of its value and a shape that broadcasts to that of its value.
+
+        What comes out of branches is kept by its condition, until all has arrived.
+        """
+        if not _broadcasts(gradient.node.shape, node.shape):
+            gradient = FUNCTIONS["sum_to"](gradient, node.shape)
+        if self.keep_dtype and gradient.dtype != node.dtype:
+            gradient = FUNCTIONS["astype"](gradient, node.dtype)
+        left = block[len(self.blocks.get(node, ())) :]
+        if not left:
+            before = self.pending.get(node)
+            self.pending[node] = gradient if before is None else before + gradient
+            return
+        (condition, branch), *inner = left
+        gradient = _only_in(tuple(inner), _full(gradient, node))
+        sides = self.by_condition.setdefault(node, {}).setdefault(condition, [None, None])
+        kept = sides[branch]
+        sides[branch] = gradient if kept is None else kept + gradient
+
+    def take(self, node: Node) -> Any:
+        """All that has arrived at a node; None for nothing."""
+        total = self.pending.pop(node, None)
+        for condition, (taken, otherwise) in self.by_condition.pop(node, {}).items():
+            chosen = _chosen(condition, taken, otherwise)
+            total = chosen if total is None else total + chosen
+        return total
+
+    def outside(self, node: Node, cotangent: Tensor) -> Tensor:
+        """The gradient in a value, as it counts outside the branches that the value is in."""
+        return _only_in(self.blocks.get(node, ()), cotangent)
+
+    def receive_output(self, result: Node, gradient: Tensor) -> None:
+        """Add the cotangent of one result of a call that has several."""
+        call, index = result.args
+        received = self.pending.setdefault(call, {})
+        received[index] = received[index] + gradient if index in received else gradient
+
+    def into_branches(self, call: Node, cotangents: dict[int, Tensor]) -> None:
+        """Hand the cotangents of an `ifelse` to the values of each branch."""
+        condition, *branches = call.args
+        for branch, values in enumerate(branches):
+            block = (*self.blocks[call], (condition, branch))
+            for index, cotangent in cotangents.items():
+                if values[index] in self.active:
+                    self.receive(values[index], cotangent, block)
+
+    def through_rule(self, node: Node, cotangent: Any) -> None:
+        """Apply the gradient rule of a node's operation."""
+        rule = node.op.gradient
+        if rule is None:
+            raise NotImplementedError(
+                f"{node.op.name} has no gradient rule; give it one with register_gradient({node.op.name!r}, …) "
+                "or cut the path with stop_gradient"
+            )
+        if isinstance(cotangent, Tensor) and ELEMENTWISE_TAG not in node.op.tags:
+            cotangent = _full(cotangent, node)
+        args = [_wrapped(arg) for arg in node.args]
+        attributes = dict(node.attributes) if node.payload is None else {**node.attributes, "payload": node.payload}
+        out: Any = _Outputs(node) if node.dtype == "void" else Tensor(node)
+        block = self.blocks.get(node, ())
+        if isinstance(rule, Joint):
+            for arg, part in zip(node.args, rule.rule(cotangent, out, *args, **attributes), strict=True):
+                self.distribute(arg, part, block)
+            return
+        for position, arg in enumerate(node.args):
+            one = rule[position] if position < len(rule) else None
+            if one is not None and isinstance(arg, Node) and arg in self.active:
+                self.distribute(arg, self.contribution(one, cotangent, node, arg, (out, *args), attributes), block)
+
+    def contribution(
+        self, rule: Any, cotangent: Any, node: Node, arg: Node, values: tuple[Any, ...], attributes: dict[str, Any]
+    ) -> Any:
+        """What one argument gets; of an element-wise operation, worked out on the cotangent as narrow as it came."""
+        result = rule(cotangent, *values, **attributes)
+        if result is None or ELEMENTWISE_TAG not in node.op.tags or _same_shape(arg.shape, node.shape):
+            return result
+        return _full(as_tensor(result), node)
+
+    def distribute(self, arg: Any, contribution: Any, block: Block) -> None:
+        """Hand a contribution to an argument, or one each to a sequence of arguments."""
+        if contribution is None:
+            return
+        if isinstance(arg, tuple):
+            for item, part in zip(arg, contribution, strict=True):
+                self.distribute(item, part, block)
+        elif isinstance(arg, Node) and arg in self.active:
+            self.receive(arg, as_tensor(contribution), block)
+
+
+def _same_shape(a: Shape, b: Shape) -> bool:
+    return len(a) == len(b) and all(same_length(m, n) is True for m, n in zip(a, b, strict=True))
+
+
+def _broadcasts(narrow: Shape, shape: Shape) -> bool:
+    """Whether a cotangent may stay as narrow as it is: a scalar, or with 1 in the place of some lengths."""
+    if not narrow:
+        return True
+    return len(narrow) == len(shape) and all(
+        (type(a) is int and a == 1) or same_length(a, b) is True for a, b in zip(narrow, shape, strict=True)
+    )
+
+
+def _full(cotangent: Tensor, node: Node) -> Tensor:
+    """A cotangent in the whole shape of its value."""
+    return (
+        cotangent if _same_shape(cotangent.node.shape, node.shape) else FUNCTIONS["broadcast_to"](cotangent, node.shape)
+    )
+
+
+def _chosen(condition: Node, taken: Tensor | None, otherwise: Tensor | None) -> Tensor:
+    """One of two contributions, zeros in the place of a missing one."""
+    one = taken if otherwise is None else otherwise
+    assert one is not None
+    zero = FUNCTIONS["zeros_like"](one)
+    return FUNCTIONS["ifelse"](
+        Tensor(condition), zero if taken is None else taken, zero if otherwise is None else otherwise
+    )
+
+
+def _only_in(block: Block, gradient: Tensor) -> Tensor:
+    """A gradient where all branches of a block are taken, else zeros."""
+    for condition, branch in reversed(block):
+        sides = (gradient, None) if branch == 0 else (None, gradient)
+        gradient = _chosen(condition, *sides)
+    return gradient
+
+
+class _Outputs:
+    """The results of a call, for its gradient rule."""
+
+    def __init__(self, call: Node) -> None:
+        self.call = call
+
+    def __getitem__(self, index: int) -> Tensor:
+        spec = self.call.op.infer(*self.call.args, **self._attributes())
+        return Tensor(output(self.call, index, *spec[index]))
+
+    def _attributes(self) -> dict[str, Any]:
+        call = self.call
+        return call.attributes if call.payload is None else {**call.attributes, "payload": call.payload}
+
+
+def _wrapped(arg: Any) -> Any:
+    if isinstance(arg, Node):
+        return Tensor(arg)
+    return tuple(map(_wrapped, arg)) if isinstance(arg, tuple) else arg
