@@ -37,9 +37,15 @@ Axis: TypeAlias = "int | Sequence[int] | None"
 Shape: TypeAlias = Any
 """A length, a sequence of lengths, or an integer vector; unknown lengths of Tensors are lengths."""
 
-# the namespace, by type of array and by dtype object, of arrays that need nothing done to them
-_floating: dict[type, dict[Any, Any]] = {}
-_numeric: dict[type, dict[Any, Any]] = {}
+floating: dict[type, dict[Any, Any]] = {}
+"""The namespace, by type of array and by dtype object, of floating-point arrays: what `floats` has nothing to do for.
+
+Functions of one array look here themselves, since another call would cost as much as all else they do.
+"""
+
+numeric: dict[type, dict[Any, Any]] = {}
+"""The same for arrays of any numbers: what `numbers` has nothing to do for."""
+
 _arrays: set[type] = set()
 _REAL = frozenset((int, float))
 
@@ -57,7 +63,7 @@ def is_truth(x: object) -> bool:
 def of_floats(x: Array) -> Any:
     """The namespace of an array that is floating point already, else None: then `floats` makes it so."""
     try:
-        return _floating[type(x)][x.dtype]
+        return floating[type(x)][x.dtype]
     except KeyError:
         return None
 
@@ -70,14 +76,14 @@ def floats(x: Array) -> tuple[Any, Array]:
     """
     x = to_floating(as_array(x, floatx()))
     xp = array_namespace(x)
-    _floating.setdefault(type(x), {})[x.dtype] = xp
+    floating.setdefault(type(x), {})[x.dtype] = xp
     return xp, x
 
 
 def of_numbers(x: Array) -> Any:
     """The namespace of an array of numbers, else None: then `numbers` makes it so."""
     try:
-        return _numeric[type(x)][x.dtype]
+        return numeric[type(x)][x.dtype]
     except KeyError:
         return None
 
@@ -91,7 +97,7 @@ def numbers(x: Array) -> tuple[Any, Array]:
     xp = array_namespace(x)
     if is_bool(x):
         x = xp.astype(x, xp.int64)
-    _numeric.setdefault(type(x), {})[x.dtype] = xp
+    numeric.setdefault(type(x), {})[x.dtype] = xp
     return xp, x
 
 
@@ -101,7 +107,7 @@ def pair(x: Array, y: Array) -> tuple[Any, Array, Array]:
         xp = of_floats(x)
         if xp is not None:
             return xp, x, y
-    elif type(x) is type(y) and type(x) in _numeric and x.dtype is y.dtype:
+    elif type(x) is type(y) and type(x) in numeric and x.dtype is y.dtype:
         xp = of_numbers(x)
         if xp is not None:
             return xp, x, y
@@ -128,7 +134,10 @@ def as_array(x: Any, dtype: str | None = None) -> Array:
         items = promote(*(as_array(item, dtype) for item in x))
         return array_namespace(*items).stack(items)
     if not isinstance(x, (bool, int, float, complex, list, tuple, Length)):
-        raise TypeError(f"expected an array, a Tensor, a number or a nested list of numbers, got {type(x).__name__}")
+        # from None: the callers come here from a look-up that failed, which is nobody's concern
+        raise TypeError(
+            f"expected an array, a Tensor, a number or a nested list of numbers, got {type(x).__name__}"
+        ) from None
     xp = recorded if isinstance(x, Length) else default_namespace()
     return xp.asarray(x, dtype=dtype_of(xp, dtype or _dtype_of_numbers(x)))
 

@@ -12,7 +12,7 @@ from nbm_xp.namespace import array_namespace, promote
 from nbm_xp.tape import composite, same_as_first
 from nbm_xp.tape import namespace as recorded
 
-from ._arguments import Array, as_array, floats, is_truth, is_value, numbers, of_floats, of_numbers, pair
+from ._arguments import Array, as_array, floating, floats, is_truth, is_value, numbers, numeric, of_floats, pair
 
 __all__ = ["abs", "clip", "cos", "exp", "log", "pow", "round", "sign", "sin", "sqrt", "square"]
 
@@ -36,8 +36,9 @@ def abs(x: Array) -> Array:
     >>> abs(np.asarray([-1.5, 2.0]))
     array([1.5, 2. ])
     """
-    xp = of_numbers(x)
-    if xp is None:
+    try:
+        xp = numeric[type(x)][x.dtype]
+    except KeyError:
         if is_truth(x):
             return x
         xp, x = numbers(x)
@@ -63,8 +64,9 @@ def exp(x: Array) -> Array:
     >>> exp(np.asarray([0, 1])).dtype
     dtype('float64')
     """
-    xp = of_floats(x)
-    if xp is None:
+    try:
+        xp = floating[type(x)][x.dtype]
+    except KeyError:
         xp, x = floats(x)
     return xp.exp(x)
 
@@ -88,8 +90,9 @@ def log(x: Array) -> Array:
     >>> log(np.asarray([1.0, np.e]))
     array([0., 1.])
     """
-    xp = of_floats(x)
-    if xp is None:
+    try:
+        xp = floating[type(x)][x.dtype]
+    except KeyError:
         xp, x = floats(x)
     return xp.log(x)
 
@@ -112,8 +115,9 @@ def sin(x: Array) -> Array:
     >>> sin(np.asarray([0.0, np.pi / 2]))
     array([0., 1.])
     """
-    xp = of_floats(x)
-    if xp is None:
+    try:
+        xp = floating[type(x)][x.dtype]
+    except KeyError:
         xp, x = floats(x)
     return xp.sin(x)
 
@@ -136,8 +140,9 @@ def cos(x: Array) -> Array:
     >>> cos(np.asarray([0.0, np.pi]))
     array([ 1., -1.])
     """
-    xp = of_floats(x)
-    if xp is None:
+    try:
+        xp = floating[type(x)][x.dtype]
+    except KeyError:
         xp, x = floats(x)
     return xp.cos(x)
 
@@ -162,8 +167,9 @@ def sqrt(x: Array) -> Array:
     >>> sqrt(np.asarray([4.0, 0.0, -1.0]))
     array([2., 0., 0.])
     """
-    xp = of_floats(x)
-    if xp is None:
+    try:
+        xp = floating[type(x)][x.dtype]
+    except KeyError:
         xp, x = floats(x)
     return _root(x) if xp is recorded else xp.sqrt(xp.maximum(x, 0.0))
 
@@ -198,8 +204,9 @@ def square(x: Array) -> Array:
     >>> square(np.asarray([3, -4]))
     array([ 9, 16])
     """
-    xp = of_numbers(x)
-    if xp is None:
+    try:
+        xp = numeric[type(x)][x.dtype]
+    except KeyError:
         if is_truth(x):
             return x
         xp, x = numbers(x)
@@ -225,8 +232,9 @@ def sign(x: Array) -> Array:
     >>> sign(np.asarray([-2.5, 0.0, 7.0]))
     array([-1.,  0.,  1.])
     """
-    xp = of_numbers(x)
-    if xp is None:
+    try:
+        xp = numeric[type(x)][x.dtype]
+    except KeyError:
         if is_truth(x):
             return x
         xp, x = numbers(x)
@@ -252,8 +260,9 @@ def round(x: Array) -> Array:
     >>> round(np.asarray([0.5, 1.5, 2.5]))
     array([0., 2., 2.])
     """
-    xp = of_numbers(x)
-    if xp is None:
+    try:
+        xp = numeric[type(x)][x.dtype]
+    except KeyError:
         if is_truth(x):
             return x
         xp, x = numbers(x)

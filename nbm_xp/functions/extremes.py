@@ -15,7 +15,7 @@ from nbm_xp.namespace import array_namespace
 from nbm_xp.tape import composite
 from nbm_xp.tape import namespace as recorded
 
-from ._arguments import Array, Axis, as_array, axes, is_truth, numbers, of_numbers, spread
+from ._arguments import Array, Axis, as_array, axes, is_truth, numbers, numeric, spread
 
 __all__ = ["Ties", "all", "any", "argmax", "argmin", "max", "min"]
 
@@ -47,8 +47,9 @@ def max(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "sh
     >>> max(np.asarray([[1, 5], [7, 2]]), axis=1)
     array([5, 7])
     """
-    xp = of_numbers(x)
-    if xp is None:
+    try:
+        xp = numeric[type(x)][x.dtype]
+    except KeyError:
         truth = is_truth(x)
         xp, x = numbers(x)
         if truth:
@@ -87,8 +88,9 @@ def min(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "sh
     >>> min(np.asarray([[1, 5], [7, 2]]), axis=1)
     array([1, 2])
     """
-    xp = of_numbers(x)
-    if xp is None:
+    try:
+        xp = numeric[type(x)][x.dtype]
+    except KeyError:
         truth = is_truth(x)
         xp, x = numbers(x)
         if truth:
@@ -199,8 +201,9 @@ def argmax(x: Array, axis: Axis = -1) -> Array:
     >>> argmax(np.asarray([[1, 5], [7, 2]]))
     array([1, 0])
     """
-    xp = of_numbers(x)
-    if xp is None:
+    try:
+        xp = numeric[type(x)][x.dtype]
+    except KeyError:
         xp, x = numbers(x)
     if axis is not None and type(axis) is not int:
         x, axis = _flattened_last(x, axis)
@@ -227,8 +230,9 @@ def argmin(x: Array, axis: Axis = -1) -> Array:
     >>> argmin(np.asarray([[1, 5], [7, 2]]))
     array([0, 1])
     """
-    xp = of_numbers(x)
-    if xp is None:
+    try:
+        xp = numeric[type(x)][x.dtype]
+    except KeyError:
         xp, x = numbers(x)
     if axis is not None and type(axis) is not int:
         x, axis = _flattened_last(x, axis)

@@ -14,7 +14,7 @@ from typing import Any
 from nbm_xp.namespace import dtype_name, dtype_of, floatx
 from nbm_xp.tape import namespace as recorded
 
-from ._arguments import Array, Axis, axes, floats, numbers, of_floats, of_numbers
+from ._arguments import Array, Axis, axes, floating, floats, numbers, numeric
 
 __all__ = ["cumprod", "cumsum", "mean", "prod", "std", "sum", "var"]
 
@@ -42,8 +42,9 @@ def sum(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> sum(np.asarray([[1, 2], [3, 4]]), axis=0)
     array([4, 6])
     """
-    xp = of_numbers(x)
-    if xp is None:
+    try:
+        xp = numeric[type(x)][x.dtype]
+    except KeyError:
         xp, x = numbers(x)
     if type(axis) is list:
         axis = axes(axis)
@@ -76,8 +77,9 @@ def prod(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     array([[ 2],
            [12]])
     """
-    xp = of_numbers(x)
-    if xp is None:
+    try:
+        xp = numeric[type(x)][x.dtype]
+    except KeyError:
         xp, x = numbers(x)
     if type(axis) is list:
         axis = axes(axis)
@@ -109,8 +111,9 @@ def mean(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> mean(np.asarray([1, 2, 4, 5])), mean(np.ones((0, 2)), axis=0)
     (np.float32(3.0), array([nan, nan]))
     """
-    xp = of_floats(x)
-    if xp is None:
+    try:
+        xp = floating[type(x)][x.dtype]
+    except KeyError:
         xp, y = floats(x)
         x = y if y is x else xp.astype(y, dtype_of(xp, floatx()))
     return xp.mean(x, axis=axes(axis), keepdims=keepdims) if xp is recorded else _average(xp, x, axes(axis), keepdims)
@@ -152,8 +155,9 @@ def var(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> var(np.asarray([1.0, 3.0]))
     np.float64(1.0)
     """
-    xp = of_floats(x)
-    if xp is None:
+    try:
+        xp = floating[type(x)][x.dtype]
+    except KeyError:
         xp, x = _floats_or_float64(x)
     if xp is recorded:
         return xp.var(x, axis=axes(axis), keepdims=keepdims)
@@ -185,8 +189,9 @@ def std(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> std(np.asarray([1.0, 5.0]))
     np.float64(2.0)
     """
-    xp = of_floats(x)
-    if xp is None:
+    try:
+        xp = floating[type(x)][x.dtype]
+    except KeyError:
         xp, x = _floats_or_float64(x)
     return xp.std(x, axis=axes(axis), keepdims=keepdims) if xp is recorded else xp.sqrt(var(x, axis, keepdims))
 
@@ -218,8 +223,9 @@ def cumsum(x: Array, axis: int | None = 0) -> Array:
     array([[1, 2],
            [4, 6]])
     """
-    xp = of_numbers(x)
-    if xp is None:
+    try:
+        xp = numeric[type(x)][x.dtype]
+    except KeyError:
         xp, x = numbers(x)
     if axis is None:
         x, axis = xp.reshape(x, (-1,)), 0
@@ -247,8 +253,9 @@ def cumprod(x: Array, axis: int | None = 0) -> Array:
     >>> cumprod(np.asarray([1, 2, 3, 4]))
     array([ 1,  2,  6, 24])
     """
-    xp = of_numbers(x)
-    if xp is None:
+    try:
+        xp = numeric[type(x)][x.dtype]
+    except KeyError:
         xp, x = numbers(x)
     if axis is None:
         x, axis = xp.reshape(x, (-1,)), 0

@@ -13,7 +13,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from nbm_xp.namespace import dtype_name, floatx
+from nbm_xp.namespace import dtype_name, floatx, promote_types
 from nbm_xp.tape import Tensor
 from nbm_xp.tape import namespace as recorded
 
@@ -168,7 +168,8 @@ class RandomStreams(StreamStates):
         avg, std : number, array or Tensor
             Mean and standard deviation.
         dtype : str, optional
-            By default ``floatx``, or more where `avg` or `std` is an array or Tensor of more.
+            By default ``floatx``, or more where `avg` or `std` is an array or Tensor of more. Of less than ``floatx``,
+            it is the precision of the draw, and the result has ``floatx``, as in Theano.
         nstreams : int, optional
             How many streams to take, by default 15360.
 
@@ -189,7 +190,8 @@ class RandomStreams(StreamStates):
         state = self.take_streams(size, nstreams)
         z, new = draws.normal(state, size=shape, dtype=name)
         self.pretty_return(state, new, z, size=size, nstreams=nstreams)
-        drawn: Tensor = stretched(recorded, z, avg, std, name)
+        wide = promote_types(name, floatx())
+        drawn: Tensor = stretched(recorded, recorded.astype(z, wide), avg, std, wide)
         return drawn
 
     def multinomial(

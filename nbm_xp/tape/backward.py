@@ -160,9 +160,11 @@ class _Backward:
     ) -> Any:
         """What one argument gets; of an element-wise operation, worked out on the cotangent as narrow as it came."""
         result = rule(cotangent, *values, **attributes)
-        if result is None or ELEMENTWISE_TAG not in node.op.tags or _same_shape(arg.shape, node.shape):
+        if result is None or ELEMENTWISE_TAG not in node.op.tags:
             return result
-        return _full(as_tensor(result), node)
+        result = as_tensor(result)
+        narrow = _same_shape(arg.shape, node.shape) and _broadcasts(result.node.shape, node.shape)
+        return result if narrow else _full(result, node)
 
     def distribute(self, arg: Any, contribution: Any, block: Block) -> None:
         """Hand a contribution to an argument, or one each to a sequence of arguments."""

@@ -54,6 +54,18 @@ class TestBroadcasting:
         np.testing.assert_allclose(again, np.full(left, 8.0 / a.size), strict=True)
         assert function([x, y], (x * y).shape[-1])(a, b) == shape[-1]
 
+    def test_of_a_cotangent_narrower_than_its_value(self) -> None:
+        x, y = placeholder(ndim=2, dtype="float64"), placeholder(ndim=2, dtype="float64")
+        first = gradients(xp.sum((x + y) * xp.tanh(y)), [x, y])
+        second = gradients(xp.sum(first[0] * first[0]) + xp.sum(first[1] ** 2), [x, y])
+        a, b = np.asarray([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]), np.asarray([[0.7], [-0.8]])
+        found = function([x, y], [*first, *second])(a, b)
+        assert [g.shape for g in found] == [(2, 3), (2, 1)] * 2
+        check_gradient(lambda x, y: xp.sum((x + y) * xp.tanh(y)), a, b)
+        step = 1e-6 * np.asarray([[1.0], [0.5]])
+        norms = [sum(np.sum(g * g) for g in function([x, y], first)(a, moved)) for moved in (b + step, b - step)]
+        np.testing.assert_allclose(np.sum(found[3] * step), (norms[0] - norms[1]) / 2, rtol=1e-5)
+
 
 class TestDtypes:
     def test_a_gradient_has_that_of_its_variable(self) -> None:
