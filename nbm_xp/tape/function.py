@@ -127,7 +127,11 @@ class Function:
         return asarray(value, host_namespace(), dtype=str(node.dtype))
 
     def _make_route(self, arrays: list[Any]) -> _Route:
-        xp = running_namespace(arrays, self._default)
+        states = [array for position, array in enumerate(arrays) if self._is_state(position)]
+        movable = [array for position, array in enumerate(arrays) if not self._is_state(position)]
+        xp = running_namespace(movable, self._default)
+        if xp is host_namespace():  # generators on another library draw there
+            xp = running_namespace(states, xp)
         for variable in self._targets:
             if not variable.is_state and variable.library is not xp:
                 raise TypeError(
