@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.tape import Tensor, as_tensor, evaluate, function, gradients, placeholder
+from nbm_xp.tape import Tensor, function, gradients, placeholder
 from nbm_xp.tape import namespace as xp
 
 __all__ = ["check_gradient", "flat_list", "inner_product"]
@@ -84,9 +84,3 @@ def _compare(
         scale = max(1.0, abs(exact), abs(ahead))
         close = abs(exact - estimate) <= rtol * scale
         assert close, f"argument {place}: {exact} by the rule, {estimate} by differences"
-
-
-def gradient_at(fn: Callable[..., Any], *arrays: Any) -> list[Any]:
-    """The gradients of the sum of a function's result, in all arguments."""
-    inputs = [as_tensor(array) for array in arrays]
-    return [np.asarray(g) for g in evaluate(gradients(xp.sum(fn(*inputs)), inputs, disconnected="zero"))]

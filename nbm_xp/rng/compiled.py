@@ -7,7 +7,7 @@ NumPy draws are made, because numba takes a moment to import.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from .mrg31k3p import STREAM_STEPS, State, transition
 __all__ = ["advance", "bernoulli", "draw", "runs", "substreams"]
 
 _SAMPLES = frozenset(("bool", "int8", "int32", "int64", "float32", "float64"))
+_SCALES = {name: np.asarray([scale]) for name, scale in loops.SCALES.items()}
+_BOUNDS = frozenset(np.dtype(name) for name in loops.SCALES)
+_LAYOUT: Final = ("C", "A", "W")
 
 
 @lru_cache(maxsize=1)
@@ -96,13 +99,13 @@ def bernoulli(states: Any, p: Any, sample: str, dtype: str) -> tuple[Any, Any] |
     -----
     None in place of both says that this function is not made for these dtypes.
     """
-    if dtype not in loops.SCALES or p.dtype.name not in loops.SCALES or sample not in _SAMPLES:
+    if dtype not in _SCALES or p.dtype not in _BOUNDS or sample not in _SAMPLES:
         return None
     numbers = _numbers(states, p.size)
     after = np.empty_like(numbers)
     out = np.empty(p.shape, sample)
-    bounds = np.require(p, requirements=("C", "A", "W")).reshape(-1)
-    loops.bernoulli(numbers, np.asarray([loops.SCALES[dtype]]), bounds, out.reshape(-1), after)
+    bounds = p if p.flags.carray else np.require(p, requirements=_LAYOUT)
+    loops.bernoulli(numbers, _SCALES[dtype], bounds.reshape(-1), out.reshape(-1), after)
     return out, _completed(after, states)
 
 
@@ -139,7 +142,10 @@ def _numbers(states: Any, count: int) -> Any:
     written in turn, and no copy is made here unless states come from elsewhere. Read-only arrays are copied because
     numba takes them for another type and would compile anew.
     """
-    return np.require(states[:count].T, np.int32, ("C", "A", "W")).view(np.uint32)
+    taken = states[:count].T
+    if not (taken.flags.carray and taken.dtype == np.int32):
+        taken = np.require(taken, np.int32, _LAYOUT)
+    return taken.view(np.uint32)
 
 
 def _completed(after: Any, states: Any) -> Any:
