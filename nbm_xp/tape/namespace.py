@@ -31,6 +31,7 @@ from .dtypes import (
 )
 from .operators import FUNCTIONS
 from .standard import linalg
+from .standard.broadcasting import broadcast_arrays, broadcast_to
 from .standard.creation import (
     arange,
     asarray,
@@ -120,8 +121,6 @@ from .standard.indexing import take, take_along_axis
 from .standard.linalg import matmul, tensordot, vecdot
 from .standard.manipulation import (
     astype,
-    broadcast_arrays,
-    broadcast_to,
     concat,
     expand_dims,
     flip,

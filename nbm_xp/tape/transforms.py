@@ -11,6 +11,7 @@ from .dtypes import as_dtype
 from .function import Function, function
 from .gradients import gradients
 from .node import PLACEHOLDER, VARIABLE, Node, leaf
+from .plan import keep
 from .signature import signature
 from .tensor import Tensor, as_tensor
 
@@ -106,10 +107,8 @@ def _compiled(loss: Tensor, inputs: list[Tensor], targets: list[Tensor]) -> tupl
     key = (structure, tuple(nodes.index(target.node) for target in targets), floatx(), default_namespace())
     compiled = _functions.get(key)
     if compiled is None:
-        while len(_functions) >= _CACHE_SIZE:
-            _functions.pop(next(iter(_functions)), None)
         outputs = [loss, *gradients(loss, targets, disconnected="zero")]
-        compiled = _functions[key] = function([Tensor(leaf) for leaf in leaves], outputs)
+        compiled = keep(_functions, key, function([Tensor(leaf) for leaf in leaves], outputs), _CACHE_SIZE)
     return compiled, leaves
 
 

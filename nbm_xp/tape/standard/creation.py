@@ -219,11 +219,6 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
     return as_tensor(x if is_array(x) else default_namespace().from_dlpack(x))
 
 
-FUNCTIONS.update(
-    asarray=asarray, zeros=zeros, ones=ones, zeros_like=zeros_like, ones_like=ones_like, full=full, eye=eye
-)
-
-
 def _as_number(length: Length) -> Tensor:
     return asarray(length, dtype=floatx())
 

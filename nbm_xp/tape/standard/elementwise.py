@@ -321,8 +321,6 @@ def _exponent_of_log1p_exp(node: Node) -> Node | None:
     return None
 
 
-FUNCTIONS.update(log=log, negative=negative)
-
 _WHERE = declare(
     Operation(
         "where",
@@ -341,9 +339,6 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Tensor:
     condition = cast(as_tensor(condition), boolean)
     x1, x2 = _both_tensors(*together(x1, x2))
     return record(_WHERE, condition, x1, x2)
-
-
-FUNCTIONS["where"] = where
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
@@ -378,7 +373,6 @@ _CLIP = declare(
         run=_run_clip,
     )
 )
-FUNCTIONS["clip"] = clip
 
 
 def _clipped_by(out: Tensor, x: Tensor, bound: Any, other: Any) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,11 +13,11 @@ from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .elementwise import cast
-from .shapes import axes_of, axis_of, broadcast, sizes_of
+from .shapes import axes_of, axis_of, sizes_of
 
 __all__ = [
-    "astype", "broadcast_arrays", "broadcast_to", "concat", "expand_dims", "flip", "matrix_transpose", "moveaxis",
-    "permute_dims", "repeat", "reshape", "roll", "squeeze", "stack", "sum_to", "tile", "unstack",
+    "astype", "concat", "expand_dims", "flip", "matrix_transpose", "moveaxis",
+    "permute_dims", "repeat", "reshape", "roll", "squeeze", "stack", "tile", "unstack",
 ]  # fmt: skip
 
 _ASTYPE = declare(
@@ -169,75 +168,6 @@ _SQUEEZE = declare(
         (lambda g, out, x, *, axis: expand_dims(g, axis),),
     )
 )
-
-
-_BROADCAST = declare(Operation("broadcast_to", _infer_reshape, (lambda g, out, x, shape: sum_to(g, x.node.shape),)))
-
-
-def broadcast_to(x: Any, /, shape: Any) -> Tensor:
-    """The array repeated along new axes and axes of length 1, without a copy where the library can."""
-    tensor = as_tensor(x)
-    sizes = sizes_of(shape)
-    if len(broadcast(tensor.node.shape, sizes)) != len(sizes):
-        raise ValueError(
-            f"shape must have at least {tensor.ndim} axes for an array of shape {tensor.shape}, got {shape}"
-        )
-    if len(sizes) == tensor.ndim and all(same_length(a, b) for a, b in zip(sizes, tensor.node.shape, strict=True)):
-        return tensor
-    return record(_BROADCAST, tensor, sizes)
-
-
-def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
-    """Arrays broadcast against one another."""
-    tensors = [as_tensor(array) for array in arrays]
-    shape = broadcast(*(t.node.shape for t in tensors))
-    return tuple(broadcast_to(t, shape) for t in tensors)
-
-
-def _run_sum_to(xp: Any, x: Any, shape: tuple[int, ...]) -> Any:
-    if x.shape == shape:
-        return x
-    extra = x.ndim - len(shape)
-    axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and x.shape[i + extra] != 1)
-    if axes:
-        x = xp.sum(x, axis=axes, dtype=x.dtype, keepdims=True)
-    return xp.reshape(x, tuple(shape)) if extra else x
-
-
-_SUM_TO = declare(
-    Operation("sum_to", _infer_reshape, (lambda g, out, x, shape: broadcast_to(g, x.node.shape),), run=_run_sum_to)
-)
-
-
-_REPEATED: Operation = declare(
-    Operation(
-        "sum_of_broadcast",  # back to where it came from: each element as often as it was repeated
-        lambda x, shape: (x.shape, x.dtype),
-        (lambda g, out, x, shape: record(_REPEATED, g, shape),),
-        run=lambda xp, x, shape: x if x.shape == shape else x * (math.prod(shape) / max(1, math.prod(x.shape))),
-    )
-)
-
-
-def sum_to(x: Any, shape: Any) -> Tensor:
-    """The sum over whatever was broadcast to reach `x` from `shape`: the one place where un-broadcasting happens."""
-    x = as_tensor(x)
-    sizes = sizes_of(shape)
-    if x.node.op is _BROADCAST and x.node.args[0].shape == sizes:
-        return record(_REPEATED, Tensor(x.node.args[0]), x.node.args[1])
-    extra = x.ndim - len(sizes)
-    if extra < 0:
-        return broadcast_to(x, sizes)
-    sames = [same_length(a, b) for a, b in zip(x.node.shape[extra:], sizes, strict=True)]
-    if all(same or known(n) == 1 for same, n in zip(sames, sizes, strict=True)):
-        axes = tuple(range(extra)) + tuple(i + extra for i, same in enumerate(sames) if not same)
-        if axes:
-            x = FUNCTIONS["sum"](x, axis=axes, dtype=x.dtype, keepdims=len(axes) > extra)
-        return reshape(x, sizes) if extra and len(axes) > extra else x
-    if any(known(a) == 1 and known(b) != 1 for a, b in zip(x.node.shape[extra:], sizes, strict=True)):
-        # the cotangent itself was left un-broadcast
-        return sum_to(FUNCTIONS["broadcast_to"](x, (*x.node.shape[:extra], *sizes)), sizes)
-    return record(_SUM_TO, x, sizes)
 
 
 def _joined(arrays: tuple[Node, ...]) -> DType:
@@ -398,10 +328,3 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
         raise TypeError(f"repeats must be an int when recorded, got {repeats!r}: the length would depend on data")
     (count,) = sizes_of(repeats, "repeats")
     return record(_REPEAT, x, count, axis=axis_of(axis, x.ndim))
-
-
-FUNCTIONS.update(
-    astype=astype, reshape=reshape, permute_dims=permute_dims, matrix_transpose=matrix_transpose,
-    expand_dims=expand_dims,
-    broadcast_to=broadcast_to, sum_to=sum_to, concat=concat, stack=stack, flip=flip, squeeze=squeeze,
-)  # fmt: skip

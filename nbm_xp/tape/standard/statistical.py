@@ -307,6 +307,3 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
     for _ in range(n):
         tensor = tensor[(*head, slice(1, None))] - tensor[(*head, slice(None, -1))]
     return tensor
-
-
-FUNCTIONS.update(sum=sum)
