@@ -17,7 +17,11 @@ from hypothesis import HealthCheck, settings
 from tests.libraries import LIBRARIES, Library, guard
 
 settings.register_profile(
-    "default", deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    "default",
+    deadline=None,
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    derandomize="CI" in os.environ,  # there a failure must be the change's; elsewhere every run looks at other examples
 )
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

@@ -354,3 +354,17 @@ def test_function(library: Library, case: Case, request: pytest.FixtureRequest) 
             np.testing.assert_allclose(got, wanted, rtol=1e-5 if narrow else 1e-10, atol=1e-6 if narrow else 1e-12)
         else:
             np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_dask_extrema_of_no_elements(name: str) -> None:
+    da = pytest.importorskip("dask.array")
+    xp = get_namespace("dask")
+    original = getattr(da, name)(da.zeros((3, 0, 2), chunks=1), axis=0)
+    assert original.compute().shape != original.shape  # what is mended
+    for shape in ((3, 0, 2), (1, 0, 0)):
+        result = getattr(xp, name)(da.zeros(shape, chunks=1, dtype="float32"), axis=0)
+        assert result.compute().shape == result.shape == shape[1:]
+        assert result.dtype == "float32"
+    with pytest.raises(ValueError, match="no elements"):
+        getattr(xp, name)(da.zeros((3, 0, 2), chunks=1), axis=1)

@@ -4,7 +4,7 @@ Everything stays lazy: nothing here computes an array. Missing: `broadcast_shape
 `linalg.cross det eig eigh eigvals eigvalsh matrix_power pinv slogdet`. Wrong: `asarray` of a list of Dask arrays
 (computes), `eye` with more columns or fewer than rows, `matmul` and `tensordot` of integers (widened),
 `linalg.cholesky` (the upper factor), `linalg.inv` (float32 becomes float64), `linalg.matrix_rank`, `linalg.svdvals`.
-Only for some chunkings or shapes: `reshape`, `repeat`, `linalg.qr solve svd`, the functions of `fft`.
+Only for some chunkings or shapes: `max`, `min`, `reshape`, `repeat`, `linalg.qr solve svd`, the functions of `fft`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from . import dask_indexing, dask_shaping
+from . import dask_indexing, dask_reductions, dask_shaping
 from .dask_linalg import LINALG, matmul, tensordot
 from .dask_names import original
 from .overlay import Namespace, overlay
@@ -57,6 +57,8 @@ def build() -> Any:
         "fft": Namespace(original.fft, fft, "dask", "fft"),
         "from_dlpack": dask_shaping.from_dlpack,
         "matmul": matmul,
+        "max": dask_reductions.max,
+        "min": dask_reductions.min,
         "repeat": dask_shaping.repeat,
         "reshape": dask_shaping.reshape,
         "take_along_axis": dask_indexing.take_along_axis,

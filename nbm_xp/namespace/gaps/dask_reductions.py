@@ -1,0 +1,37 @@
+"""Dask: `max` and `min` of arrays without elements, whose blocks come out in other shapes than was promised.
+
+Reduced over an axis that has a length, they are an array without elements again; over an axis without, an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import dask.array as da
+
+from .dask_names import original
+
+__all__ = ["max", "min"]
+
+
+def _extremum(name: str) -> Callable[..., Any]:
+    function = getattr(original, name)
+
+    def mended(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        if 0 not in x.shape:
+            return function(x, axis=axis, keepdims=keepdims)
+        reduced = (
+            range(x.ndim) if axis is None else [a % x.ndim for a in (axis if isinstance(axis, tuple) else (axis,))]
+        )
+        if 0 in [x.shape[a] for a in reduced]:
+            raise ValueError(f"{name} of no elements is not defined: x has shape {x.shape}, axis is {axis}")
+        shape = tuple(1 if i in reduced else n for i, n in enumerate(x.shape) if keepdims or i not in reduced)
+        return da.zeros(shape, dtype=x.dtype, chunks=-1)
+
+    mended.__name__ = mended.__qualname__ = name
+    return mended
+
+
+max = _extremum("max")
+min = _extremum("min")
