@@ -9,7 +9,7 @@ import array_api_compat.numpy as reference
 import numpy as np
 import pytest
 
-from nbm_xp.namespace import dtype_name
+from nbm_xp.namespace import dtype_name, get_namespace
 from tests.libraries import Library
 
 RNG = np.random.default_rng(12345)

@@ -13,9 +13,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from . import dask_indexing, dask_reductions, dask_shaping
+from . import dask_indexing, dask_shaping
 from .dask_linalg import LINALG, matmul, tensordot
 from .dask_names import original
+from .dask_reductions import EXTREMA
 from .overlay import Namespace, overlay
 
 __all__ = ["build"]
@@ -57,11 +58,9 @@ def build() -> Any:
         "fft": Namespace(original.fft, fft, "dask", "fft"),
         "from_dlpack": dask_shaping.from_dlpack,
         "matmul": matmul,
-        "max": dask_reductions.max,
-        "min": dask_reductions.min,
         "repeat": dask_shaping.repeat,
         "reshape": dask_shaping.reshape,
         "take_along_axis": dask_indexing.take_along_axis,
         "tensordot": tensordot,
     }
-    return overlay(original, "dask", mends, linalg=LINALG)
+    return overlay(original, "dask", mends | EXTREMA, linalg=LINALG)

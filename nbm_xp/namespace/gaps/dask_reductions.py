@@ -12,7 +12,7 @@ import dask.array as da
 
 from .dask_names import original
 
-__all__ = ["max", "min"]
+__all__ = ["EXTREMA"]
 
 
 def _extremum(name: str) -> Callable[..., Any]:
@@ -21,9 +21,8 @@ def _extremum(name: str) -> Callable[..., Any]:
     def mended(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         if 0 not in x.shape:
             return function(x, axis=axis, keepdims=keepdims)
-        reduced = (
-            range(x.ndim) if axis is None else [a % x.ndim for a in (axis if isinstance(axis, tuple) else (axis,))]
-        )
+        axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        reduced = [a % x.ndim for a in axes]
         if 0 in [x.shape[a] for a in reduced]:
             raise ValueError(f"{name} of no elements is not defined: x has shape {x.shape}, axis is {axis}")
         shape = tuple(1 if i in reduced else n for i, n in enumerate(x.shape) if keepdims or i not in reduced)
@@ -33,5 +32,5 @@ def _extremum(name: str) -> Callable[..., Any]:
     return mended
 
 
-max = _extremum("max")
-min = _extremum("min")
+EXTREMA = {name: _extremum(name) for name in ("max", "min")}
+"""By name."""
