@@ -17,6 +17,7 @@ from nbm_xp.namespace import (
     from_blocks,
     get_namespace,
     to_numpy,
+    use_backend,
 )
 
 from . import partition, sampling
@@ -200,7 +201,8 @@ class Machine(Model):
         >>> rbm.log_partition(), float(np.log(3 + np.e))
         (1.743668..., 1.743668...)
         """
-        return partition.exact_log_partition(self._fitted()._parameters)
+        with use_backend(self._fitted()._home):
+            return partition.exact_log_partition(self._parameters)
 
     def ais(
         self,
@@ -256,7 +258,8 @@ class Machine(Model):
         rate = to_numpy(self.base_rate_)
         base = variable(B.log(rate) - B.log(1 - rate))
         rng = self._rng if random_state is None else stream(entropy_of(random_state))
-        anneal = partition.compile_ais(self._parameters, base, ladder, rows, rng)
+        with use_backend(self._home):
+            anneal = partition.compile_ais(self._parameters, base, ladder, rows, rng)
         log_weights = to_numpy(anneal(self._base_rows(rows, library, chunks)))
         base_log_z = partition.base_log_partition(base.value, self._parameters.hidden.shape[0])
         return partition.estimate(log_weights, base_log_z, len(ladder))

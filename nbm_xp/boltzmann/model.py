@@ -12,7 +12,16 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Self
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import array_namespace, asarray, dtype_name, get_namespace, host_namespace, library_name, to_numpy
+from nbm_xp.namespace import (
+    array_namespace,
+    asarray,
+    dtype_name,
+    get_namespace,
+    host_namespace,
+    library_name,
+    to_numpy,
+    use_backend,
+)
 from nbm_xp.namespace.files import load_arrays, save_arrays
 
 from .energy import Parameters
@@ -94,6 +103,7 @@ class Model(Estimator):
     def _install(self, arrays: Mapping[str, Any], entropy: int, *, n_iter: int = 0, n_samples: int = 0) -> None:
         """Begin, or go on, with these arrays, all of one library and dtype."""
         weights = _transposed(arrays["components"])
+        self._home = library_name(weights)
         biases = [variable(arrays[name], name) for name in _ARRAYS[1:3]]
         self._parameters = Parameters(variable(weights, "weights"), *biases)
         self.base_rate_ = arrays["base_rate"]
@@ -129,7 +139,8 @@ class Model(Estimator):
         try:
             return self._compiled[key]
         except KeyError:
-            return self._compiled.setdefault(key, build())
+            with use_backend(self._home):
+                return self._compiled.setdefault(key, build())
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = {"params": self.get_params()}
@@ -274,8 +285,9 @@ def _transposed(matrix: Any) -> Any:
 
 
 def variable(value: Any, name: str | None = None) -> Any:
-    """A Variable with the dtype of its array, where natural_bm would make it ``floatx``."""
-    return B.variable(value, dtype=dtype_name(value), name=name)
+    """A Variable with the dtype and of the library of its array, where natural_bm would follow the configuration."""
+    with use_backend(library_name(value)):
+        return B.variable(value, dtype=dtype_name(value), name=name)
 
 
 def _is_plain(value: Any) -> bool:

@@ -13,7 +13,16 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import array_namespace, asarray, dtype_name, floatx, to_numpy
+from nbm_xp.namespace import (
+    array_namespace,
+    asarray,
+    dtype_name,
+    floatx,
+    host_namespace,
+    library_name,
+    to_numpy,
+    use_backend,
+)
 
 from .energy import Parameters
 from .machine import Machine
@@ -227,7 +236,8 @@ class RBM(Machine):
         rate = (count * to_numpy(B.mean(X, axis=0)) + 1.0) / (count + 2.0)
         entropy = entropy_of(self.random_state)
         shape = (self.n_components, n_visible)
-        weights = B.eval(B.random_normal(shape, 0.0, 0.01, dtype=dtype, rng=stream(entropy, "weights")))
+        with use_backend(library_name(host_namespace())):
+            weights = B.eval(B.random_normal(shape, 0.0, 0.01, dtype=dtype, rng=stream(entropy, "weights")))
         arrays = {
             "components": to_numpy(weights),
             "intercept_hidden": [0.0] * self.n_components,

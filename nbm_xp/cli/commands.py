@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pathlib
 import time
 from typing import Annotated, Any
@@ -39,6 +40,15 @@ Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same num
 Threshold = Annotated[float | None, typer.Option(help="Make values from this one upwards 1, those below 0.")]
 
 
+@app.callback()
+def checked_configuration() -> None:
+    """Say at once what the environment or the configuration file has wrong."""
+    try:
+        nbm_xp.configuration()
+    except (ValueError, TypeError, ImportError) as error:
+        raise InputError(str(error)) from error
+
+
 def _console() -> Console:
     """Where results are written; made anew, so that it follows redirections."""
     return Console(highlight=False, soft_wrap=True)
@@ -70,10 +80,10 @@ def train(
     hidden: Annotated[int, typer.Option(min=1, help="Hidden units.")] = 256,
     epochs: Annotated[int, typer.Option(min=0, help="Passes over the data.")] = 100,
     batch: Annotated[int, typer.Option(min=1, help="Rows in a minibatch.")] = 20,
-    rate: Annotated[float, typer.Option(min=1e-9, help="Learning rate at the start; it falls to 0.")] = 0.1,
+    rate: Annotated[float, typer.Option(min=1e-9, max=1e3, help="Learning rate at the start; it falls to 0.")] = 0.1,
     gibbs: Annotated[int, typer.Option(min=1, help="Sweeps of the chains in each step.")] = 1,
     momentum: Annotated[float, typer.Option(min=0.0, max=0.9999, help="How much of the last step is repeated.")] = 0.0,
-    decay: Annotated[float, typer.Option(min=0.0, help="Weight decay.")] = 0.0,
+    decay: Annotated[float, typer.Option(min=0.0, max=1e3, help="Weight decay.")] = 0.0,
     persistent: Annotated[bool, typer.Option("--pcd/--cd", help="Persistent chains, or chains from the data.")] = True,
     threshold: Threshold = None,
     library: Library = None,
@@ -82,6 +92,8 @@ def train(
     """Train an RBM on your data, and save it."""
     reading.checked_out(out, ".npz")
     rows = reading.on_library(reading.read_data(data, threshold), library)
+    if not math.isfinite(rate) or not math.isfinite(decay):
+        raise InputError(f"--rate and --decay must be finite numbers, got {rate} and {decay}")
     model = RBM(
         hidden,
         learning_rate=rate,

@@ -37,9 +37,11 @@ class Group(TyperGroup):
         except InputError as error:
             _end(str(error), 2)
         except _UsageError as error:
-            _end(error.format_message(), 2)
+            _end(error.format_message(), 2)  # empty where the help was asked for by saying nothing
         except (typer.Abort, KeyboardInterrupt):
             code = 130
+        except MemoryError as error:
+            _end(f"not enough memory: {error}", 1)
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             _end(f"{where}{error.strerror or error}", 1)
@@ -49,5 +51,6 @@ class Group(TyperGroup):
 
 
 def _end(message: str, code: int) -> None:
-    sys.stderr.write(f"nbm-xp: {' '.join(message.split())}\n")
+    if message:
+        sys.stderr.write(f"nbm-xp: {' '.join(message.split())}\n")
     sys.exit(code)

@@ -66,6 +66,8 @@ def read_data(source: str, threshold: float | None = None) -> Any:
     InputError
         If there is no such file, or what is in it is not that.
     """
+    if threshold is not None and math.isnan(threshold):
+        raise InputError("--threshold must be a number, got nan")
     if source in DATA_NAMES:
         return digits()[0]
     rows = _numbers(_read_array(source), source)

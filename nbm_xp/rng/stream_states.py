@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.namespace import asarray, default_namespace, dtype_name, host_namespace, is_lazy
+from nbm_xp.namespace import asarray, default_namespace, dtype_name, host_namespace, is_lazy, library_name, use_backend
 from nbm_xp.tape import Tensor, Variable, function
 
 from .mrg31k3p import DRAW_STEPS, State, check_seed, jump
@@ -109,7 +109,8 @@ class StreamStates:
         self.set_rstate(self.default_instance_seed if seed is None else seed)
         for state, _, size, nstreams in self.state_updates:
             streams = self.n_streams(size) if nstreams is None else nstreams
-            state.set_value(self.get_substream_rstates(streams, "float32"))
+            with use_backend(library_name(state.value)):  # where the state is, whatever the configuration is by now
+                state.set_value(self.get_substream_rstates(streams, "float32"))
 
     def inc_rstate(self) -> None:
         """Move the state on by 2**134 steps, to the streams of the next draw.

@@ -48,8 +48,10 @@ def register_gradient(name: str, *rules: Rule, joint: Callable[..., Sequence[Any
 
     Raises
     ------
+    TypeError
+        If a rule is neither callable nor None.
     ValueError
-        If there is no such operation, or both or neither of `rules` and `joint` are given.
+        If there is no such operation, too few rules are given, or both or neither of `rules` and `joint`.
 
     Examples
     --------
@@ -64,6 +66,12 @@ def register_gradient(name: str, *rules: Rule, joint: Callable[..., Sequence[Any
         raise ValueError(f"name must be a declared operation, got {name!r}")
     if builtins.bool(rules) == (joint is not None):
         raise ValueError("register_gradient takes either rules or joint=")
+    for rule in rules if joint is None else (joint,):
+        if rule is not None and not callable(rule):
+            raise TypeError(f"rules must be callable or None, got {rule!r}")
+    before = OPERATIONS[name].gradient
+    if rules and isinstance(before, tuple) and len(rules) < len(before):
+        raise ValueError(f"rules of {name} must be one for each of its {len(before)} array arguments, got {len(rules)}")
     OPERATIONS[name].gradient = rules if joint is None else Joint(joint)
 
 
