@@ -87,10 +87,12 @@ def _tapped(sequence: Any, go_backwards: bool) -> list[Tensor]:
     unknown = set(sequence) - {"input", "taps"}
     if unknown or "input" not in sequence:
         raise ValueError(f"a sequence may be given as a dict with input and taps, got keys {sorted(sequence)}")
-    (x,) = _tapped(sequence["input"], go_backwards)
-    taps = list(sequence.get("taps") or [0])
-    span = max(taps) - min(taps)
-    return [x[tap - min(taps) : tap - max(taps) if tap != max(taps) else None] if span else x for tap in taps]
+    x = as_tensor(sequence["input"])
+    given = sequence.get("taps")
+    taps = [given] if isinstance(given, int) else list(given or [0])
+    first, last = min(0, *taps), max(0, *taps)
+    parts = [x[tap - first : tap - last if tap != last else None] for tap in taps]
+    return [FUNCTIONS["flip"](part, axis=0) for part in parts] if go_backwards else parts
 
 
 def _recurrence(info: Any) -> _Recurrence | None:
