@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from nbm_xp.namespace.mrg31k3p.integers import M1, M2, MAX_STREAMS, jump
+
 from .draws import after, bernoulli, draw
 from .generator import Generator
-from .mrg31k3p import M1, M2, MAX_STREAMS, check_seed, fresh_seed, jump
 from .random_streams import RandomStreams
+from .seeds import check_seed, fresh_seed
 from .uniforms import stream_count, substreams
 
 __all__ = [

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp.namespace import asarray, dtype_of, from_blocks, get_namespace, host_namespace, is_array, library_name
+from nbm_xp.namespace.mrg31k3p.integers import State
 
-from .mrg31k3p import State
 from .transforms import box_muller, two_draws
 from .uniforms import HOST, advance, elements
 

@@ -18,9 +18,9 @@ from nbm_xp.namespace import (
     library_name,
     promote,
 )
+from nbm_xp.namespace.mrg31k3p import kernel
 
 from .blocks import Normals, Uniforms, later_states, lazily, library_of_blocks
-from .kernels import kernel
 from .transforms import paired
 from .uniforms import advance, numbers
 

@@ -24,11 +24,12 @@ from nbm_xp.namespace import (
     is_lazy,
     library_name,
 )
+from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, MAX_STREAMS, State, jump
 
 from .blocks import Normals, Uniforms, Wide, lazily, library_of_blocks
 from .draws import bernoulli, less
-from .mrg31k3p import DRAW_STEPS, MAX_STREAMS, State, check_seed, fresh_seed, jump
 from .parameters import Size, between, checked, chunks_of, real_dtype, shape_of, streams_of, stretched
+from .seeds import check_seed, fresh_seed
 from .transforms import paired, two_draws
 from .uniforms import DTYPES, numbers, substreams
 

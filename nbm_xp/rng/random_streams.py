@@ -14,11 +14,11 @@ import operator
 from typing import Any
 
 from nbm_xp.namespace import dtype_name, floatx, promote_types
+from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS
 from nbm_xp.tape import Tensor
 from nbm_xp.tape import namespace as recorded
 
 from . import recorded_draws as draws
-from .mrg31k3p import MAX_STREAMS
 from .parameters import between, real_dtype, stretched
 from .recorded_sizes import as_parameter, as_wide_as, count_of, elements_of, recorded_shape
 from .stream_states import StreamStates

@@ -15,8 +15,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from nbm_xp.namespace import asarray, dtype_of, host_namespace
-
-from .mrg31k3p import M1, M2, MAX_STREAMS, STREAM_STEPS, State, Transition, centred, transition
+from nbm_xp.namespace.mrg31k3p.integers import M1, M2, MAX_STREAMS, STREAM_STEPS, State, Transition, centred, transition
 
 __all__ = ["Six", "advance", "integers", "integers_at", "orbit", "rows_at", "starts_at", "substreams"]
 

@@ -17,10 +17,11 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.namespace import asarray, default_namespace, dtype_name, host_namespace, is_lazy, library_name, use_backend
+from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, State, jump
 from nbm_xp.tape import Tensor, Variable, function
 
-from .mrg31k3p import DRAW_STEPS, State, check_seed, jump
 from .parameters import streams_of
+from .seeds import check_seed
 from .uniforms import stream_count, substreams
 
 __all__ = ["StreamStates"]

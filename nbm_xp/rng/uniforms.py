@@ -25,10 +25,10 @@ from nbm_xp.namespace import (
     library_name,
     wide_dtypes,
 )
+from nbm_xp.namespace.mrg31k3p import kernel
+from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, State
 
 from . import recurrence
-from .kernels import kernel
-from .mrg31k3p import MAX_STREAMS, State
 
 __all__ = ["DTYPES", "advance", "elements", "numbers", "stream_count", "substreams"]
 

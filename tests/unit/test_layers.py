@@ -14,11 +14,6 @@ FLOORS = [["namespace"], ["tape"], ["rng"], ["functions"], ["natural_bm"], ["bol
 LEVEL = {name: level for level, names in enumerate(FLOORS) for name in names}
 LIBRARIES = {"numpy", "cupy", "dask", "torch", "jax", "array_api_strict", "array_api_compat"}
 KNOW_NONE = {"tape", "rng", "functions", "natural_bm", "boltzmann"}  # the command reads files and names what it prints
-KERNELS = {  # loops compiled for one library's arrays, and the table that says for whose
-    "rng/compiled.py",
-    "rng/compiled_loops.py",
-    "rng/kernels.py",
-}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -56,7 +51,7 @@ def test_imports_run_one_way(path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in FILES if part(path) in KNOW_NONE and str(path.relative_to(PACKAGE)) not in KERNELS],
+    [path for path in FILES if part(path) in KNOW_NONE],
     ids=lambda path: str(path.relative_to(PACKAGE)),
 )
 def test_no_library_is_named_above_the_namespace(path: pathlib.Path) -> None:

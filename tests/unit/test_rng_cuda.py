@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
-from nbm_xp.rng import bernoulli, cuda, draw, substreams
+from nbm_xp.namespace.mrg31k3p import cuda
+from nbm_xp.rng import bernoulli, draw, substreams
 from tests.libraries import Library, libraries
 
 NP = get_namespace("numpy")

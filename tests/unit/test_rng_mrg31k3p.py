@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, ONE_STEP, STREAM_STEPS, centred, transition
 from nbm_xp.rng import M1, M2, Generator, RandomStreams, check_seed, fresh_seed, jump, stream_count, substreams
-from nbm_xp.rng.mrg31k3p import DRAW_STEPS, ONE_STEP, STREAM_STEPS, centred, transition
 from tests.streams import starts, step
 
 # what Theano 1.0.5 gives for the seed 12345 and for [12345, 1, 2, 3, 4, 5]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import get_namespace, is_lazy, library_name, set_floatx, use_backend
+from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS
 from nbm_xp.rng import Generator, RandomStreams, draw, jump, substreams
-from nbm_xp.rng.mrg31k3p import DRAW_STEPS
 from nbm_xp.tape import Variable, evaluate, function, gradients, placeholder, scan
 from nbm_xp.tape import namespace as xp
 from tests.libraries import LIBRARIES, Library, libraries

@@ -14,9 +14,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
-from nbm_xp.namespace import array_namespace, asarray, dtype_name, dtype_of, host_namespace
+from nbm_xp.namespace.conversion import asarray
+from nbm_xp.namespace.dispatch import array_namespace
+from nbm_xp.namespace.dtypes import dtype_name, dtype_of
+from nbm_xp.namespace.running import host_namespace
 
-from .mrg31k3p import transition
+from .integers import transition
 
 __all__ = ["SOURCE", "bernoulli", "draw", "launch", "source"]
 
@@ -177,7 +180,7 @@ def _run(text: str, states: Any, n: int, p: Any, out: Any) -> Any:
 
 
 def draw(states: Any, n: int, dtype: str) -> tuple[Any, Any]:
-    """Draw the next `n` uniforms of the streams: see `nbm_xp.rng.compiled.draw`."""
+    """Draw the next `n` uniforms of the streams: see `draw` of the compiled loops."""
     xp = array_namespace(states)
     out = xp.empty((n,), dtype=dtype_of(xp, dtype))
     text = source(_UNIFORMS[dtype], _C_TYPES.get(dtype, "unsigned short"))
@@ -185,7 +188,7 @@ def draw(states: Any, n: int, dtype: str) -> tuple[Any, Any]:
 
 
 def bernoulli(states: Any, p: Any, sample: str, dtype: str) -> tuple[Any, Any] | None:
-    """Compare the next uniforms of the streams with probabilities: see `nbm_xp.rng.compiled.bernoulli`."""
+    """Compare the next uniforms of the streams with probabilities: see `bernoulli` of the compiled loops."""
     probability = dtype_name(p)
     if dtype == "float16" or probability not in ("float32", "float64") or sample not in _C_TYPES:
         return None

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from . import compiled_loops as loops
-from .mrg31k3p import STREAM_STEPS, State, transition
+from .integers import STREAM_STEPS, State, transition
 
 __all__ = ["advance", "bernoulli", "draw", "runs", "substreams"]
 

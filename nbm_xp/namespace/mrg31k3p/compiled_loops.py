@@ -21,7 +21,7 @@ import numba
 import numpy as np
 from numba import int32, uint32, uint64
 
-from .mrg31k3p import M1, M2
+from .integers import M1, M2
 
 __all__ = ["FLOAT16", "SCALES", "advance", "bernoulli", "draw", "draw_float16", "runs", "substreams"]
 

@@ -1,4 +1,4 @@
-"""MRG31k3p in exact integers: its constants, its jumps, its seeds.
+"""MRG31k3p in exact integers: its constants and its jumps.
 
 What this chapter must satisfy: every number here is a Python integer, so nothing can overflow, no array library is
 needed, and the jumps of 2**72 and 2**134 steps are exact. The generator is two linear recurrences of order three,
@@ -14,16 +14,18 @@ References
 ----------
 .. [1] P. L'Ecuyer and R. Touzin, "Fast combined multiple recursive generators with multipliers of the form
    a = ±2^q ± 2^r", Proceedings of the 2000 Winter Simulation Conference, 683-689.
-.. [2] Theano documentation, ``theano.sandbox.rng_mrg``, for the layout of the streams and the checks of a seed.
+.. [2] Theano documentation, ``theano.sandbox.rng_mrg``, for the layout of the streams.
 """
 
 from __future__ import annotations
 
-import operator
-import secrets
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final, TypeAlias
+
+__all__ = [
+    "DRAW_STEPS", "M1", "M2", "MAX_STREAMS", "ONE_STEP", "STREAM_STEPS", "Matrix", "State", "Transition", "centred",
+    "jump", "transition",
+]  # fmt: skip
 
 M1: Final = 2**31 - 1
 M2: Final = 2**31 - 21069
@@ -156,80 +158,3 @@ def jump(state: State, steps: int) -> State:
     a, b, c = ((p * x1 + q * x2 + r * x3) % M1 for p, q, r in first)
     d, e, f = ((p * y1 + q * y2 + r * y3) % M2 for p, q, r in second)
     return a, b, c, d, e, f
-
-
-def check_seed(seed: object) -> State:
-    """Make the six integers of a state from a seed, or say what is wrong with it.
-
-    Parameters
-    ----------
-    seed : int or six ints
-        One integer from 1 to ``M2 - 1``, which is repeated six times; or six integers, the first three below ``M1``
-        and not all zero, the last three below ``M2`` and not all zero. Anything that counts as an integer serves,
-        NumPy's integers and arrays of six included.
-
-    Returns
-    -------
-    tuple of six ints
-
-    Raises
-    ------
-    TypeError
-        If `seed` is neither one integer nor six.
-    ValueError
-        If a number is outside its range.
-
-    Examples
-    --------
-    >>> check_seed(234)
-    (234, 234, 234, 234, 234, 234)
-    >>> check_seed([12345, 1, 2, 3, 4, 5])
-    (12345, 1, 2, 3, 4, 5)
-    >>> check_seed(0)
-    Traceback (most recent call last):
-        ...
-    ValueError: seed must be from 1 to 2147462578, got 0
-    """
-    try:
-        number = operator.index(seed)  # type: ignore[arg-type]
-    except TypeError:
-        return _check_six(seed)
-    if not 0 < number < M2:
-        raise ValueError(f"seed must be from 1 to {M2 - 1}, got {number}")
-    return (number,) * 6
-
-
-def _check_six(seed: object) -> State:
-    """Check the six integers of a seed."""
-    expected = "seed must be one integer or six integers"
-    if isinstance(seed, (str, bytes)) or not isinstance(seed, Iterable):
-        raise TypeError(f"{expected}, got {seed!r}")
-    try:
-        values = [operator.index(value) for value in seed]
-    except TypeError:
-        raise TypeError(f"{expected}, got {seed!r}") from None
-    if len(values) != 6:
-        raise TypeError(f"{expected}, got {len(values)}: {seed!r}")
-    for which, three, modulus in (("first", values[:3], M1), ("last", values[3:], M2)):
-        if not all(0 <= value < modulus for value in three):
-            raise ValueError(f"the {which} three integers of seed must be from 0 to {modulus - 1}, got {values}")
-        if not any(three):
-            raise ValueError(f"the {which} three integers of seed must not all be 0, got {values}")
-    a, b, c, d, e, f = values
-    return a, b, c, d, e, f
-
-
-def fresh_seed() -> int:
-    """Take a seed from the operating system's entropy.
-
-    Returns
-    -------
-    int
-        From 1 to ``M2 - 1``.
-
-    Examples
-    --------
-    >>> 0 < fresh_seed() < M2
-    True
-    """
-    return 1 + secrets.randbelow(M2 - 1)

@@ -1,0 +1,16 @@
+"""MRG31k3p for single libraries: what every form of it shares, and which libraries have a kernel of their own, where.
+
+What this chapter must satisfy: nothing is imported before a library's arrays are drawn; without a kernel the portable
+form of `nbm_xp.rng` serves, and gives the same bits.
+"""
+
+from __future__ import annotations
+
+from nbm_xp.namespace.kernels import kernel, register_kernel
+
+__all__ = ["kernel"]
+
+for name in ("advance", "bernoulli", "draw", "runs", "substreams"):
+    register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled:{name}", requires="numba")
+for name in ("bernoulli", "draw"):
+    register_kernel(f"rng.{name}", "cupy", f"{__name__}.cuda:{name}")

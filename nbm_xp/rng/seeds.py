@@ -1,0 +1,92 @@
+"""Seeds of MRG31k3p: what may be one, and one from the operating system.
+
+What this chapter must satisfy: the checks of Theano's ``theano.sandbox.rng_mrg``; an error says what was wrong before
+anything is drawn.
+"""
+
+from __future__ import annotations
+
+import operator
+import secrets
+from collections.abc import Iterable
+
+from nbm_xp.namespace.mrg31k3p.integers import M1, M2, State
+
+__all__ = ["check_seed", "fresh_seed"]
+
+
+def check_seed(seed: object) -> State:
+    """Make the six integers of a state from a seed, or say what is wrong with it.
+
+    Parameters
+    ----------
+    seed : int or six ints
+        One integer from 1 to ``M2 - 1``, which is repeated six times; or six integers, the first three below ``M1``
+        and not all zero, the last three below ``M2`` and not all zero. Anything that counts as an integer serves,
+        NumPy's integers and arrays of six included.
+
+    Returns
+    -------
+    tuple of six ints
+
+    Raises
+    ------
+    TypeError
+        If `seed` is neither one integer nor six.
+    ValueError
+        If a number is outside its range.
+
+    Examples
+    --------
+    >>> check_seed(234)
+    (234, 234, 234, 234, 234, 234)
+    >>> check_seed([12345, 1, 2, 3, 4, 5])
+    (12345, 1, 2, 3, 4, 5)
+    >>> check_seed(0)
+    Traceback (most recent call last):
+        ...
+    ValueError: seed must be from 1 to 2147462578, got 0
+    """
+    try:
+        number = operator.index(seed)  # type: ignore[arg-type]
+    except TypeError:
+        return _check_six(seed)
+    if not 0 < number < M2:
+        raise ValueError(f"seed must be from 1 to {M2 - 1}, got {number}")
+    return (number,) * 6
+
+
+def _check_six(seed: object) -> State:
+    """Check the six integers of a seed."""
+    expected = "seed must be one integer or six integers"
+    if isinstance(seed, (str, bytes)) or not isinstance(seed, Iterable):
+        raise TypeError(f"{expected}, got {seed!r}")
+    try:
+        values = [operator.index(value) for value in seed]
+    except TypeError:
+        raise TypeError(f"{expected}, got {seed!r}") from None
+    if len(values) != 6:
+        raise TypeError(f"{expected}, got {len(values)}: {seed!r}")
+    for which, three, modulus in (("first", values[:3], M1), ("last", values[3:], M2)):
+        if not all(0 <= value < modulus for value in three):
+            raise ValueError(f"the {which} three integers of seed must be from 0 to {modulus - 1}, got {values}")
+        if not any(three):
+            raise ValueError(f"the {which} three integers of seed must not all be 0, got {values}")
+    a, b, c, d, e, f = values
+    return a, b, c, d, e, f
+
+
+def fresh_seed() -> int:
+    """Take a seed from the operating system's entropy.
+
+    Returns
+    -------
+    int
+        From 1 to ``M2 - 1``.
+
+    Examples
+    --------
+    >>> 0 < fresh_seed() < M2
+    True
+    """
+    return 1 + secrets.randbelow(M2 - 1)
