@@ -20,7 +20,7 @@ from nbm_xp.namespace import (
     library_name,
     to_numpy,
 )
-from nbm_xp.tape import Length, Tensor, as_tensor, integer_length, is_tensor
+from nbm_xp.tape import KnownLength, Length, Tensor, as_tensor, integer_length, is_tensor
 
 from .parameters import is_number
 
@@ -42,7 +42,7 @@ def recorded_shape(size: Any, ndim: int | None) -> tuple[Any, Lengths]:
     Returns
     -------
     size
-        The shape where it is known, else the size as it was given.
+        The shape where it is known for good, else the size as it was given.
     shape : tuple of ints and Lengths
         The shape.
 
@@ -80,9 +80,7 @@ def _axes(size: Tensor, ndim: int | None) -> int:
 
 def _length(size: Any, length: Any) -> Any:
     """One length, as an int or a Length."""
-    if isinstance(length, Length):
-        return length
-    if is_tensor(length):
+    if isinstance(length, (Length, KnownLength)) or is_tensor(length):
         return integer_length(length)
     try:
         return operator.index(length)

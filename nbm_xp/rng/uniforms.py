@@ -27,6 +27,7 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, State
+from nbm_xp.tape import KnownLength
 
 from . import recurrence
 
@@ -51,17 +52,21 @@ def stream_count(size: object) -> int:
     -------
     int
         The number of elements, or its sixth rounded down where it is over 6, but never more than 15360; 15360 where
-        the size is not known.
+        the size is not known, or is that of a variable, which may change.
 
     Examples
     --------
     >>> stream_count((5,)), stream_count((3, 4)), stream_count((1000, 1000)), stream_count(None)
     (5, 2, 15360, 15360)
     """
-    if not isinstance(size, (tuple, list)) or not all(isinstance(length, int) for length in size):
+    if not isinstance(size, (tuple, list)) or not all(map(_is_fixed, size)):
         return MAX_STREAMS
     elements = math.prod(size)
     return min(elements // 6 if elements > 6 else elements, MAX_STREAMS)
+
+
+def _is_fixed(length: object) -> bool:
+    return isinstance(length, int) and not isinstance(length, KnownLength)
 
 
 def substreams(state: State, count: int) -> Any:

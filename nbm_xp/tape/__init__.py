@@ -13,7 +13,7 @@ from .composite import composite, operation, same_as_first
 from .control import ifelse
 from .function import Function, evaluate, function, integer_length
 from .gradients import gradients, register_gradient, stop_gradient
-from .lengths import Length
+from .lengths import KnownLength, Length
 from .node import Joint
 from .scan import Until, scan, until
 from .stable import sigmoid, softplus
@@ -23,7 +23,7 @@ from .transforms import value_and_grad
 register_array_type(Tensor, namespace, absorbing=True)
 
 __all__ = [
-    "Function", "Joint", "Length", "Tensor", "Until", "Variable", "as_tensor", "composite", "evaluate", "function",
-    "gradients", "ifelse", "integer_length", "is_tensor", "namespace", "operation", "placeholder", "register_gradient",
-    "same_as_first", "scan", "sigmoid", "softplus", "stop_gradient", "until", "value_and_grad",
+    "Function", "Joint", "KnownLength", "Length", "Tensor", "Until", "Variable", "as_tensor", "composite", "evaluate",
+    "function", "gradients", "ifelse", "integer_length", "is_tensor", "namespace", "operation", "placeholder",
+    "register_gradient", "same_as_first", "scan", "sigmoid", "softplus", "stop_gradient", "until", "value_and_grad",
 ]  # fmt: skip

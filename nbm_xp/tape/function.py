@@ -24,7 +24,7 @@ from nbm_xp.namespace import (
     running_namespace,
 )
 
-from .lengths import Length, Size, value_length
+from .lengths import Length, Size, as_length, value_length
 from .loop import automatic_updates
 from .node import CONSTANT, PLACEHOLDER, VARIABLE, Node
 from .operators import FUNCTIONS
@@ -350,7 +350,7 @@ FUNCTIONS["evaluate"] = evaluate
 def integer_length(value: Any) -> Any:
     """A length from an int, a Length or an integer Tensor without axes."""
     if not isinstance(value, Tensor):
-        return value
+        return as_length(value)
     if value.ndim or value.dtype[0] not in "iu":
         raise TypeError(f"a length must be an integer Tensor without axes, got {value!r}")
     return _recorded_length(value.node)

@@ -25,7 +25,7 @@ from nbm_xp.namespace import (
 )
 
 from .dtypes import DType, as_dtype
-from .lengths import Length, Size, known, product
+from .lengths import KnownLength, Length, Size, known, product, public_length
 from .node import CONSTANT, OUTPUT, PLACEHOLDER, VARIABLE, Node, Operation, leaf
 from .operators import FUNCTIONS, Operators
 
@@ -295,7 +295,7 @@ def is_tensor(value: object) -> bool:
 
 def public_shape(node: Node) -> tuple[Size, ...]:
     """The shape of a node with integers wherever they are known."""
-    return tuple(length if (value := known(length)) is None else value for length in node.shape)
+    return tuple(map(public_length, node.shape))
 
 
 def as_tensor(value: Any) -> Tensor:
@@ -312,6 +312,8 @@ def as_argument(value: Any) -> Any:
     """An argument as a node keeps it: nodes for Tensors and arrays, tuples for sequences, the rest as it is."""
     if isinstance(value, Tensor):
         return value.node
+    if type(value) is KnownLength:
+        return value.length
     if isinstance(value, (bool, int, float, complex, Length, Node, str, slice)) or value is None or value is Ellipsis:
         return value
     if isinstance(value, (tuple, list)):
