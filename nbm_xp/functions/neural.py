@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from nbm_xp import tape
-from nbm_xp.namespace import array_namespace
-from nbm_xp.tape import composite
+from nbm_xp.namespace import array_namespace, dtype_name
+from nbm_xp.tape import composite, is_tensor
+from nbm_xp.tape.stable import sigmoid_for
 
 from ._arguments import Array, Axis, axes, floats, of_floats, spread
 
@@ -45,7 +47,17 @@ def sigmoid(x: Array) -> Array:
     >>> sigmoid(np.asarray([-np.inf, 0.0, 1e4]))
     array([0. , 0.5, 1. ])
     """
-    return tape.sigmoid(x if of_floats(x) else floats(x)[1])
+    try:
+        of = _sigmoids[type(x)][x.dtype]
+    except KeyError:
+        xp, x = floats(x)
+        of = tape.sigmoid if is_tensor(x) else sigmoid_for(xp, dtype_name(x))
+        _sigmoids.setdefault(type(x), {})[x.dtype] = of
+    return of(x)
+
+
+_sigmoids: dict[type, dict[Any, Callable[[Array], Array]]] = {}
+"""By type of array and dtype object: another call to find the namespace would cost as much as the sigmoid does."""
 
 
 def softplus(x: Array) -> Array:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, dtype_name
@@ -13,7 +14,7 @@ from nbm_xp.namespace import array_namespace, dtype_name
 from .composite import composite, same_as_first
 from .operators import FUNCTIONS
 
-__all__ = ["sigmoid", "softplus"]
+__all__ = ["sigmoid", "sigmoid_for", "softplus"]
 
 # where exp(x) is finite and exp(x) / (1 + exp(x)) rounds to 1: from 8.4 to 11 in float16, from 37.5 to 88 in the others
 _SATURATED = {"float16": 10.0}
@@ -27,9 +28,18 @@ def sigmoid(x: Any) -> Any:
     One exponential, no overflow, no branch. Half of ``1 + tanh(x / 2)`` is faster, but all of its digits cancel below
     -17 in float32, and with them the logarithm of the result and the gradient.
     """
-    xp = array_namespace(x)
-    e = xp.exp(xp.minimum(x, _SATURATED.get(dtype_name(x), _SATURATED_ELSE)))
-    return e / (1.0 + e)
+    return sigmoid_for(array_namespace(x), dtype_name(x))(x)
+
+
+def sigmoid_for(xp: Any, dtype: str) -> Callable[[Any], Any]:
+    """The sigmoid of arrays of one library and dtype, which has nothing left to look up."""
+    exp, minimum, saturated = xp.exp, xp.minimum, _SATURATED.get(dtype, _SATURATED_ELSE)
+
+    def of(x: Any) -> Any:
+        e = exp(minimum(x, saturated))
+        return e / (1.0 + e)
+
+    return of
 
 
 @composite(gradient=lambda g, out, x: g * sigmoid(x), infer=same_as_first)
