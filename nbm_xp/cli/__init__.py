@@ -33,4 +33,6 @@ def main() -> None:
         command = __getattr__("app")
     except ImportError as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit(130)
     command(prog_name="nbm-xp")

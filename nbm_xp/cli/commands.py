@@ -15,7 +15,7 @@ from rich.console import Console
 import nbm_xp
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import RBM
-from nbm_xp.namespace import library_name, to_numpy
+from nbm_xp.namespace import is_lazy, library_name, to_numpy
 from nbm_xp.namespace.files import replacing, save_arrays
 
 from . import reading
@@ -40,8 +40,18 @@ Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same num
 Threshold = Annotated[float | None, typer.Option(help="Make values from this one upwards 1, those below 0.")]
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        _console().print(f"nbm-xp {nbm_xp.__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def checked_configuration() -> None:
+def checked_configuration(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
     """Say at once what the environment or the configuration file has wrong."""
     try:
         nbm_xp.configuration()
@@ -119,7 +129,8 @@ def train(
         seconds = time.perf_counter() - began
     model.save(out)
     say = _console().print
-    say(f"{rows.shape[0]:,} rows of {rows.shape[1]} on {library_name(rows)}, {epochs} passes in {seconds:.1f} s")
+    passes = "1 pass" if epochs == 1 else f"{epochs:,} passes"
+    say(f"{rows.shape[0]:,} rows of {rows.shape[1]} on {library_name(rows)}, {passes} in {seconds:.1f} s")
     say(f"mean pseudo-likelihood {_score(model, watched):.2f}")
     say(f"wrote {out}")
 
@@ -150,6 +161,8 @@ def sample(
 ) -> None:
     """Sample a saved model, from its base rate or, with --data, from the first rows of your data."""
     reading.checked_out(out, ".npy", ".npz", ".png")
+    if chunks is not None and not is_lazy(reading.library(library or nbm_xp.backend())):
+        raise InputError("--chunks needs a library that computes in blocks: --library dask")
     machine = reading.read_model(model, library)
     pixels = reading.side(machine.n_features_in_)
     if out.suffix == ".png" and pixels is None:

@@ -137,18 +137,12 @@ def _learning_curve(axes: Axes, findings: Findings) -> None:
         ha="right",
         color="#666b74",
     )
-    for name, values, colour, shift in (("train", train, BLUE, 5), ("test", test, ORANGE, -9)):
-        axes.plot(passes, values, "o-", color=colour, markersize=5, clip_on=False)
-        axes.annotate(
-            f"{name} {_signed(values[-1])}",
-            (passes[-1], values[-1]),
-            (8, shift),
-            textcoords="offset points",
-            color=colour,
-            weight="bold",
-        )
+    for name, values, colour in (("train", train, BLUE), ("test", test, ORANGE)):
+        label = f"{name}, at the end {_signed(values[-1])}"
+        axes.plot(passes, values, "o-", color=colour, markersize=5, label=label, clip_on=False)
+    axes.legend(loc="upper left")
     axes.set_xscale("log")
-    axes.set_xlim(0.9, passes[-1] ** 1.42)
+    axes.set_xlim(0.9, passes[-1] * 1.12)
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_xlabel("passes over the training scans")
     axes.set_ylabel("mean log-likelihood (nats)")

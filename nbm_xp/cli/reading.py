@@ -84,8 +84,10 @@ def _numbers(rows: Any, source: str) -> Any:
     """Two axes of finite real numbers, or bad input."""
     if rows.dtype.kind not in "biuf":
         raise InputError(f"{source}: expected real numbers, got {rows.dtype}")
-    if rows.ndim != 2 or 0 in rows.shape:
+    if rows.ndim != 2:
         raise InputError(f"{source}: expected an array of shape (rows, features), got shape {rows.shape}")
+    if 0 in rows.shape:
+        raise InputError(f"{source}: expected at least one row and one feature, got shape {rows.shape}")
     if rows.dtype.kind == "f":
         bad = rows.size - int(np.count_nonzero(np.isfinite(rows)))
         if bad:
@@ -98,7 +100,8 @@ def _read_array(source: str) -> Any:
     path, key = _path_and_key(source)
     if not path.is_file():
         names = " or ".join(DATA_NAMES)
-        raise InputError(f"{source}: no such file (--data takes a .npy or .npz file, or the name {names})")
+        fault = "is a folder" if path.is_dir() else "no such file"
+        raise InputError(f"{source}: {fault} (--data takes a .npy or .npz file, or the name {names})")
     with open(path, "rb") as file:
         try:
             loaded = np.load(file, allow_pickle=False)
@@ -123,8 +126,11 @@ def _from_npz(loaded: Any, key: str | None, source: str) -> Any:
     if key is None:
         usual = [name for name in _USUAL_KEYS if name in loaded.files]
         key = loaded.files[0] if len(loaded.files) == 1 else usual[0] if usual else None
-    if key is None or key not in loaded.files:
-        raise InputError(f"{source}: choose one of its arrays with :key; it has {', '.join(loaded.files) or 'none'}")
+    names = ", ".join(loaded.files) or "none"
+    if key is None:
+        raise InputError(f"{source}: choose one of its arrays with :key; it has {names}")
+    if key not in loaded.files:
+        raise InputError(f"{source}: has no array {key!r}; it has {names}")
     try:
         return loaded[key]
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:

@@ -144,7 +144,7 @@ BAD_DATA = {
     "words.npy": "expected real numbers",
     "objects.npy": "not a .npy or .npz file of numbers",
     "several.npz": "choose one of its arrays with :key; it has a, b",
-    "several.npz:c": "choose one of its arrays with :key; it has a, b",
+    "several.npz:c": "has no array 'c'; it has a, b",
     "flat.npy:a": "no such file",
     "text.npy": "not a .npy or .npz file of numbers",
     "void.npy": "not a .npy or .npz file of numbers",
@@ -320,3 +320,25 @@ def test_the_demo_does_all_it_should() -> None:
     test = reading.read_data("digits")[:100]
     log_z = model.ais(100, 300, random_state=0)
     assert model.log_likelihood(test, log_z).mean() > -25.0  # independent pixels reach -25.2
+
+
+def test_the_version_is_the_packages() -> None:
+    for command in (["-m", "nbm_xp"], ["-c", "from nbm_xp.cli import main; main()"]):
+        told = subprocess.run([sys.executable, *command, "--version"], capture_output=True, text=True, check=True)
+        assert told.stdout == f"nbm-xp {nbm_xp.__version__}\n"
+
+
+def test_one_pass_is_no_passes(scans: Any) -> None:
+    np.save("scans.npy", scans)
+    assert ", 1 pass in" in run("train", "--data", "scans.npy", "--epochs", "1").stdout
+
+
+def test_chunks_without_a_library_that_computes_in_blocks_are_refused(model: RBM) -> None:
+    assert "--chunks needs a library that computes in blocks: --library dask" in refused("sample", "--chunks", "5")
+
+
+def test_what_is_wrong_with_a_source_is_said(scans: Any) -> None:
+    os.mkdir("folder")
+    np.save("empty.npy", scans[:0])
+    assert "folder: is a folder" in refused("train", "--data", "folder")
+    assert "at least one row" in refused("train", "--data", "empty.npy")
