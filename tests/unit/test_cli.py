@@ -150,7 +150,7 @@ BAD_DATA = {
     "void.npy": "not a .npy or .npz file of numbers",
     "text.npz": "not a .npy or .npz file of numbers",
     "cut.npz": "not a .npy or .npz file of numbers",
-    ".": "no such file",
+    ".": "is a folder",
 }
 
 
