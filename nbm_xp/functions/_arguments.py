@@ -21,7 +21,7 @@ from nbm_xp.namespace import (
     promote,
     to_floating,
 )
-from nbm_xp.tape import Length, is_tensor
+from nbm_xp.tape import KnownLength, Length, is_tensor
 from nbm_xp.tape import namespace as recorded
 
 __all__ = [
@@ -181,7 +181,7 @@ def sizes(shape: Shape) -> tuple[Any, ...]:
 
 
 def _size(item: Any) -> Any:
-    if isinstance(item, Length) or is_tensor(item):
+    if isinstance(item, (Length, KnownLength)) or is_tensor(item):
         return item
     if is_array(item):
         return concrete_int(item)

@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
+from nbm_xp import natural_bm as B
 from nbm_xp.rng import RandomStreams
 from nbm_xp.tape import KnownLength, Variable, evaluate, placeholder
 from nbm_xp.tape import namespace as xp
@@ -62,3 +63,10 @@ def test_a_draw_of_a_variables_shape_takes_the_streams_of_an_unknown_size(x: Var
         rng.uniform(size)
         assert rng.state_updates[-1][0].shape == (15360, 6)
     assert rng.n_streams((4, 3)) == 2
+
+
+def test_the_documented_draws_take_them_too(x: Variable) -> None:
+    rng = RandomStreams(123)
+    B.random_binomial(x.shape, p=x, rng=rng)
+    B.random_uniform((4, 3), rng=rng)
+    assert [update[0].shape[0] for update in rng.state_updates] == [15360, 2]
