@@ -7,25 +7,32 @@ https://data-apis.org/array-api/2024.12/API_specification/elementwise_functions.
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
+from nbm_xp.tape import namespace as recorded
+
 from ._arguments import Array, as_array, floats, pair
 
 __all__ = [
-    "allclose", "equal", "greater", "greater_equal", "less", "less_equal", "maximum", "minimum", "not_equal",
+    "Ties", "allclose", "equal", "greater", "greater_equal", "less", "less_equal", "maximum", "minimum", "not_equal",
 ]  # fmt: skip
 
+Ties: TypeAlias = Literal["share", "first"]
 
-def maximum(x: Array, y: Array) -> Array:
+
+def maximum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
     """The larger of two, element by element; nan where either is nan.
 
     Parameters
     ----------
     x, y : array or number
         What to compare.
+    ties : {"share", "first"}
+        The gradient where both are equal: half to each, or, as in TensorFlow, the whole of it to the first.
 
     Returns
     -------
     array
-        Where both are equal, each gets half of the gradient.
 
     Examples
     --------
@@ -34,21 +41,24 @@ def maximum(x: Array, y: Array) -> Array:
     array([0., 2.])
     """
     xp, x, y = pair(x, y)
+    if ties == "first" and xp is recorded:
+        return xp.where((x >= y) | (x != x), x, y)
     return xp.maximum(x, y)
 
 
-def minimum(x: Array, y: Array) -> Array:
+def minimum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
     """The smaller of two, element by element; nan where either is nan.
 
     Parameters
     ----------
     x, y : array or number
         What to compare.
+    ties : {"share", "first"}
+        The gradient where both are equal: half to each, or, as in TensorFlow, the whole of it to the first.
 
     Returns
     -------
     array
-        Where both are equal, each gets half of the gradient.
 
     Examples
     --------
@@ -57,6 +67,8 @@ def minimum(x: Array, y: Array) -> Array:
     array([-1.,  0.])
     """
     xp, x, y = pair(x, y)
+    if ties == "first" and xp is recorded:
+        return xp.where((x <= y) | (x != x), x, y)
     return xp.minimum(x, y)
 
 

@@ -7,12 +7,13 @@ https://data-apis.org/array-api/2024.12/API_specification/manipulation_functions
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from nbm_xp.namespace import array_namespace, dtype_of, floatx, is_integer, promote
 
 from ._arguments import Array, as_array, sizes
 
-__all__ = ["concatenate", "one_hot", "repeat", "repeat_elements", "stack", "tile"]
+__all__ = ["concatenate", "gather", "one_hot", "repeat", "repeat_elements", "stack", "tile"]
 
 
 def concatenate(tensors: Sequence[Array], axis: int = -1) -> Array:
@@ -167,7 +168,48 @@ def tile(x: Array, n: int | Sequence[int]) -> Array:
     return array_namespace(x).tile(x, sizes(n))
 
 
-def one_hot(indices: Array, num_classes: int) -> Array:
+def gather(reference: Array, indices: Array) -> Array:
+    """Elements along the first axis, picked by number.
+
+    Parameters
+    ----------
+    reference : array
+        What to pick from.
+    indices : array of int
+        Which elements, in any shape.
+
+    Returns
+    -------
+    array
+        Of shape ``indices.shape + reference.shape[1:]``. The gradient adds up where an element is picked repeatedly.
+
+    Raises
+    ------
+    TypeError
+        If `indices` are not integers.
+    ValueError
+        If `reference` has no axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> gather(np.asarray([10, 20, 30]), np.asarray([[2, 0], [1, 1]]))
+    array([[30, 10],
+           [20, 20]])
+    """
+    reference, indices = as_array(reference), as_array(indices)
+    if not is_integer(indices):
+        raise TypeError(f"indices must be integers, got {indices.dtype}")
+    if not reference.ndim:
+        raise ValueError("reference must have an axis to pick along, got an array without axes")
+    xp = array_namespace(reference, indices)
+    if indices.ndim == 1:
+        return xp.take(reference, indices, axis=0)
+    picked = xp.take(reference, xp.reshape(indices, (-1,)), axis=0)
+    return xp.reshape(picked, (*indices.shape, *reference.shape[1:]))
+
+
+def one_hot(indices: Array, num_classes: int, *, out_of_range: Literal["raise", "zeros"] = "raise") -> Array:
     """Rows of zeros with a one where the index says.
 
     Parameters
@@ -176,6 +218,9 @@ def one_hot(indices: Array, num_classes: int) -> Array:
         Which element is to be 1; negative ones count from the last.
     num_classes : int
         How long the rows are.
+    out_of_range : {"raise", "zeros"}
+        What becomes of an index that is none of the classes: an error, where the library finds out, or a row of zeros,
+        which negative ones give too.
 
     Returns
     -------
@@ -201,6 +246,9 @@ def one_hot(indices: Array, num_classes: int) -> Array:
         raise TypeError(f"indices must be integers, got {indices.dtype}")
     xp = array_namespace(indices)
     classes = xp.arange(num_classes, dtype=xp.int64)
+    if out_of_range == "zeros":
+        labels = xp.expand_dims(xp.astype(indices, xp.int64, copy=False), axis=-1)
+        return xp.astype(labels == classes, dtype_of(xp, floatx()))
     places = xp.reshape(xp.astype(indices, xp.int64, copy=False), (-1,))
     labels = xp.reshape(xp.take(classes, places, axis=0), (*indices.shape, 1))
     return xp.astype(labels == classes, dtype_of(xp, floatx()))

@@ -12,7 +12,7 @@ from nbm_xp.namespace import array_namespace, promote
 
 from ._arguments import Array, as_array, floats, is_value, pair
 
-__all__ = ["diag", "dot", "fill_diagonal", "solve", "svd"]
+__all__ = ["batch_dot", "diag", "dot", "fill_diagonal", "solve", "svd"]
 
 
 def dot(x: Array, y: Array) -> Array:
@@ -199,3 +199,67 @@ def svd(x: Array) -> tuple[Array, Array, Array]:
         raise ValueError(f"x must be a matrix, got an array of {x.ndim} axes")
     u, s, vt = xp.linalg.svd(x, full_matrices=True)
     return u, s, vt
+
+
+def batch_dot(x: Array, y: Array, axes: Any = None) -> Array:
+    """Sum of products over one axis of each of two batches, sample by sample.
+
+    Parameters
+    ----------
+    x, y : array
+        Batches along the first axis, with another axis or more.
+    axes : int or pair of int, optional
+        Which axis of `x` and which of `y` to sum over. By default the last of `x`, and of `y` the last but one, or the
+        last where it is the only one beside the batch's.
+
+    Returns
+    -------
+    array
+        With the axes of `x` and then those of `y`, less what was summed over and the batch's second occurrence; of
+        shape (batch, 1) where that leaves one axis.
+
+    Raises
+    ------
+    ValueError
+        If an array has fewer than two axes, or `axes` names the batch's or none that is there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> batch_dot(np.asarray([[1, 2], [3, 4]]), np.asarray([[5, 6], [7, 8]]), axes=1)
+    array([[17],
+           [53]])
+    """
+    xp, x, y = pair(as_array(x), as_array(y))
+    if x.ndim < 2 or y.ndim < 2:
+        raise ValueError(f"x and y must have two axes or more, got shapes {tuple(x.shape)} and {tuple(y.shape)}")
+    if axes is None:
+        axes = (x.ndim - 1, max(1, y.ndim - 2))
+    pairs = tuple(axes) if isinstance(axes, (tuple, list)) else (axes, axes)
+    if len(pairs) != 2:
+        raise ValueError(f"axes must be an int or a pair of them, got {axes!r}")
+    places = [place + array.ndim if place < 0 else place for place, array in zip(pairs, (x, y), strict=True)]
+    if not (0 < places[0] < x.ndim and 0 < places[1] < y.ndim):
+        raise ValueError(
+            f"axes must name an axis after the first of each array, got {axes!r} for {x.ndim} and {y.ndim}"
+        )
+    left = [length for axis, length in enumerate(x.shape) if axis not in (0, places[0])]
+    right = [length for axis, length in enumerate(y.shape) if axis not in (0, places[1])]
+    rows = _as_matrices(xp, x, places[0], len(left), contracted=-1)
+    columns = _as_matrices(xp, y, places[1], len(right), contracted=-2)
+    product = xp.matmul(rows, columns)
+    if len(left) == 1 and len(right) == 1:
+        return product
+    shape = (product.shape[0], *left, *right)
+    return xp.reshape(product, shape if len(shape) > 1 else (product.shape[0], 1))
+
+
+def _as_matrices(xp: Any, x: Array, axis: int, others: int, *, contracted: int) -> Array:
+    """A batch of matrices: the contracted axis last or last but one, all others as one axis."""
+    x = xp.moveaxis(x, axis, -1 if contracted == -1 else 1)
+    if others == 1:
+        return x
+    if not others:
+        return xp.expand_dims(x, axis=1 if contracted == -1 else 2)
+    length = x.shape[contracted] if contracted == -1 else x.shape[1]
+    return xp.reshape(x, (x.shape[0], -1, length) if contracted == -1 else (x.shape[0], length, -1))

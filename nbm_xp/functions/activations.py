@@ -1,0 +1,293 @@
+"""Activations of layers, element by element or along one axis.
+
+Each has a defined answer at any finite element and at both infinities, and one gradient rule where its parts would be
+differentiated into something unstable, slow or halved at a kink. Integers become floating point, but for `relu`.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+
+from nbm_xp.namespace import array_namespace
+from nbm_xp.tape import composite, same_as_first
+
+from ._arguments import Array, floating, floats, numbers
+
+__all__ = ["elu", "hard_sigmoid", "log_softmax", "relu", "softmax", "softsign", "tanh"]
+
+
+def relu(x: Array, alpha: float = 0.0, max_value: float | None = None, *, slope_at_zero: float = 0.0) -> Array:
+    """Rectified linear unit: `x` where it is positive, `alpha` times `x` where it is negative.
+
+    Parameters
+    ----------
+    x : array
+        Any numbers; integers stay integers where `alpha` is 0 and `max_value` no float.
+    alpha : float
+        The slope of the negative part.
+    max_value : float, optional
+        Where the positive part saturates.
+    slope_at_zero : float
+        The gradient at 0: 0 in TensorFlow, half of both slopes in Theano.
+
+    Returns
+    -------
+    array
+
+    Raises
+    ------
+    ValueError
+        If `max_value` is negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> relu(np.asarray([-2.0, 0.0, 3.0, 9.0]), alpha=0.5, max_value=6)
+    array([-1.,  0.,  3.,  6.])
+    """
+    if max_value is not None and max_value < 0:
+        raise ValueError(f"max_value must be 0 or more, got {max_value}")
+    _, x = numbers(x)
+    if alpha or isinstance(max_value, float):
+        _, x = floats(x)
+    return _relu(x, alpha=alpha, max_value=max_value, slope_at_zero=slope_at_zero)
+
+
+def _relu_rule(g: Array, out: Array, x: Array, *, alpha: float, max_value: float | None, slope_at_zero: float) -> Array:
+    xp = array_namespace(g)
+    rises = x > 0 if max_value is None else (x > 0) & (x <= max_value)
+    flow = xp.where(rises, g, 0.0)
+    if alpha:
+        flow = xp.where(x < 0, g * alpha, flow)
+    return xp.where(x == 0, g * slope_at_zero, flow) if slope_at_zero else flow
+
+
+@composite(gradient=_relu_rule, infer=same_as_first, name="relu")
+def _relu(x: Array, *, alpha: float, max_value: float | None, slope_at_zero: float) -> Array:
+    xp = array_namespace(x)
+    rising = xp.maximum(x, 0)
+    if max_value is not None:
+        rising = xp.minimum(rising, max_value)
+    return rising + alpha * xp.minimum(x, 0) if alpha else rising
+
+
+def elu(x: Array, alpha: float = 1.0) -> Array:
+    """Exponential linear unit: `x` where it is positive, ``alpha * (exp(x) - 1)`` elsewhere.
+
+    Parameters
+    ----------
+    x : array
+        Integers become floating point.
+    alpha : float
+        What the negative part falls to, negated.
+
+    Returns
+    -------
+    array
+
+    References
+    ----------
+    Clevert, Unterthiner, Hochreiter (2016), "Fast and accurate deep network learning by exponential linear units".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> elu(np.asarray([-np.inf, 0.0, 2.0]), alpha=0.5)
+    array([-0.5,  0. ,  2. ])
+    """
+    return _elu(floats(x)[1], alpha=alpha)
+
+
+def _elu_rule(g: Array, out: Array, x: Array, *, alpha: float) -> Array:
+    return g * array_namespace(g).where(x > 0, 1.0, out + alpha)
+
+
+@composite(gradient=_elu_rule, infer=same_as_first, name="elu")
+def _elu(x: Array, *, alpha: float) -> Array:
+    xp = array_namespace(x)
+    return xp.maximum(x, 0.0) + alpha * xp.expm1(xp.minimum(x, 0.0))
+
+
+def softmax(x: Array, axis: int = -1) -> Array:
+    """Exponentials divided by their sum, without computing exponentials that overflow.
+
+    Parameters
+    ----------
+    x : array
+        Logits; integers become floating point.
+    axis : int
+        The axis along which the result sums to 1.
+
+    Returns
+    -------
+    array
+
+    Raises
+    ------
+    ValueError
+        If `x` has no such axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> softmax(np.asarray([[1000.0, 1000.0], [0.0, -np.inf]]))
+    array([[0.5, 0.5],
+           [1. , 0. ]])
+    """
+    _, x = floats(x)
+    return _softmax(x, axis=_one_axis(x, axis))
+
+
+def _softmax_rule(g: Array, out: Array, x: Array, *, axis: int) -> Array:
+    weighted = g * out
+    return weighted - out * array_namespace(g).sum(weighted, axis=axis, keepdims=True)
+
+
+@composite(gradient=_softmax_rule, infer=same_as_first, name="softmax")
+def _softmax(x: Array, *, axis: int) -> Array:
+    xp = array_namespace(x)
+    if 0 in x.shape:
+        return x
+    weights = xp.exp(x - xp.max(x, axis=axis, keepdims=True))
+    return weights / xp.sum(weights, axis=axis, keepdims=True)
+
+
+def log_softmax(x: Array, axis: int = -1) -> Array:
+    """Logarithm of the softmax, exact where the softmax itself would vanish.
+
+    Parameters
+    ----------
+    x : array
+        Logits; integers become floating point.
+    axis : int
+        The axis along which the exponentials of the result sum to 1.
+
+    Returns
+    -------
+    array
+
+    Raises
+    ------
+    ValueError
+        If `x` has no such axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> log_softmax(np.asarray([1000.0, 0.0])).tolist()
+    [0.0, -1000.0]
+    """
+    _, x = floats(x)
+    return _log_softmax(x, axis=_one_axis(x, axis))
+
+
+def _log_softmax_rule(g: Array, out: Array, x: Array, *, axis: int) -> Array:
+    xp = array_namespace(g)
+    return g - xp.exp(out) * xp.sum(g, axis=axis, keepdims=True)
+
+
+@composite(gradient=_log_softmax_rule, infer=same_as_first, name="log_softmax")
+def _log_softmax(x: Array, *, axis: int) -> Array:
+    xp = array_namespace(x)
+    if 0 in x.shape:
+        return x
+    below = x - xp.max(x, axis=axis, keepdims=True)
+    return below - xp.log(xp.sum(xp.exp(below), axis=axis, keepdims=True))
+
+
+def _one_axis(x: Array, axis: int) -> int:
+    place = operator.index(axis)
+    if not -x.ndim <= place < x.ndim:
+        raise ValueError(f"axis must be from {-x.ndim} to {x.ndim - 1} for an array of {x.ndim} axes, got {axis}")
+    return place
+
+
+def softsign(x: Array) -> Array:
+    """``x / (1 + |x|)``.
+
+    Parameters
+    ----------
+    x : array
+        Integers become floating point.
+
+    Returns
+    -------
+    array
+        Between -1 and 1, which it is at the infinities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> softsign(np.asarray([-1.0, 0.0, np.inf]))
+    array([-0.5,  0. ,  1. ])
+    """
+    return _softsign(floats(x)[1])
+
+
+@composite(
+    gradient=lambda g, out, x: g / array_namespace(g).square(1.0 + array_namespace(g).abs(x)),
+    infer=same_as_first,
+    name="softsign",
+)
+def _softsign(x: Array) -> Array:
+    xp = array_namespace(x)
+    size = xp.abs(x)
+    return xp.where(size < math.inf, x, 0.0) / (1.0 + size) + xp.where(size < math.inf, 0.0, xp.sign(x))
+
+
+def hard_sigmoid(x: Array) -> Array:
+    """The sigmoid's stand-in of three straight lines: ``0.2 x + 0.5``, but from 0 to 1.
+
+    Parameters
+    ----------
+    x : array
+        Integers become floating point.
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hard_sigmoid(np.asarray([-3.0, 0.0, 1.0, 3.0]))
+    array([0. , 0.5, 0.7, 1. ])
+    """
+    return _hard_sigmoid(floats(x)[1])
+
+
+def _hard_sigmoid_rule(g: Array, out: Array, x: Array) -> Array:
+    line = 0.2 * x + 0.5
+    return array_namespace(g).where((line >= 0.0) & (line <= 1.0), 0.2 * g, 0.0)
+
+
+@composite(gradient=_hard_sigmoid_rule, infer=same_as_first, name="hard_sigmoid")
+def _hard_sigmoid(x: Array) -> Array:
+    xp = array_namespace(x)
+    return xp.minimum(xp.maximum(0.2 * x + 0.5, 0.0), 1.0)
+
+
+def tanh(x: Array) -> Array:
+    """Hyperbolic tangent.
+
+    Parameters
+    ----------
+    x : array
+        Integers become floating point.
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tanh(np.asarray([-np.inf, 0.0]))
+    array([-1.,  0.])
+    """
+    try:
+        xp = floating[type(x)][x.dtype]
+    except KeyError:
+        xp, x = floats(x)
+    return xp.tanh(x)

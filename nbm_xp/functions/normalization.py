@@ -1,0 +1,183 @@
+"""Vectors of length 1, batches of mean 0 and variance 1, and the offsets that layers add.
+
+Source: the Keras 2.0 backend document; Ioffe and Szegedy (2015), "Batch normalization", for the batches.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+from nbm_xp.namespace import array_namespace, promote
+
+from ._arguments import Array, as_array, floats
+
+__all__ = ["batch_normalization", "bias_add", "l2_normalize", "normalize_batch_in_training"]
+
+_SHORTEST_SQUARE = 1e-12
+
+
+def l2_normalize(x: Array, axis: Any) -> Array:
+    """Vectors along axes, divided by their length.
+
+    Parameters
+    ----------
+    x : array
+        Integers become floating point.
+    axis : int or sequence of int
+        The axes along which vectors lie.
+
+    Returns
+    -------
+    array
+        Of a vector shorter than 1e-6, a million times the vector.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> l2_normalize(np.asarray([[3.0, 4.0], [0.0, 0.0]]), axis=1)
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    xp, x = floats(x)
+    axes = tuple(axis) if isinstance(axis, (tuple, list)) else axis
+    square = xp.sum(xp.square(x), axis=axes, keepdims=True)
+    return x / xp.sqrt(xp.maximum(square, _SHORTEST_SQUARE))
+
+
+def normalize_batch_in_training(
+    x: Array, gamma: Array | None, beta: Array | None, reduction_axes: Iterable[int], epsilon: float = 0.001
+) -> tuple[Array, Array, Array]:
+    """Normalise a batch by its own mean and variance.
+
+    Parameters
+    ----------
+    x : array
+        The batch.
+    gamma, beta : array or None
+        Scale and offset afterwards, one for each element along the axes that are not reduced; None for 1 and 0.
+    reduction_axes : iterable of int
+        The axes over which mean and variance are taken.
+    epsilon : float
+        What is added to the variance.
+
+    Returns
+    -------
+    normalized : array
+        Of the shape of `x`.
+    mean, variance : array
+        Without the reduced axes; the variance divides by the number of elements.
+
+    Raises
+    ------
+    ValueError
+        If `x` has no such axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> normed, mean, variance = normalize_batch_in_training(np.asarray([[1.0], [3.0]]), None, None, [0], epsilon=0.0)
+    >>> normed.tolist(), mean.tolist(), variance.tolist()
+    ([[-1.0], [1.0]], [2.0], [1.0])
+    """
+    _, x = floats(x)
+    x, gamma, beta = _promoted(x, gamma, beta)
+    xp = array_namespace(x, gamma, beta)
+    places = [operator.index(axis) for axis in reduction_axes]
+    if not all(-x.ndim <= place < x.ndim for place in places):
+        raise ValueError(f"reduction_axes must be from {-x.ndim} to {x.ndim - 1}, got {places}")
+    axes = tuple(sorted({place % x.ndim for place in places}))
+    centre = xp.mean(x, axis=axes, keepdims=True)
+    deviation = x - centre
+    variance = xp.mean(xp.square(deviation), axis=axes, keepdims=True)
+    kept = tuple(1 if axis in axes else length for axis, length in enumerate(x.shape))
+    scale = 1.0 / xp.sqrt(variance + epsilon)
+    normalized = deviation * (scale if gamma is None else scale * xp.reshape(gamma, kept))
+    if beta is not None:
+        normalized = normalized + xp.reshape(beta, kept)
+    return normalized, xp.squeeze(centre, axis=axes), xp.squeeze(variance, axis=axes)
+
+
+def batch_normalization(
+    x: Array, mean: Array, var: Array, beta: Array | None, gamma: Array | None, epsilon: float = 0.001
+) -> Array:
+    """Normalise by a mean and a variance that are given.
+
+    Parameters
+    ----------
+    x : array
+        The batch.
+    mean, var : array
+        What to normalise by; they broadcast against `x`.
+    beta, gamma : array or None
+        Offset and scale afterwards; None for 0 and 1.
+    epsilon : float
+        What is added to the variance, under the root.
+
+    Returns
+    -------
+    array
+        ``(x - mean) / sqrt(var + epsilon) * gamma + beta``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> batch_normalization(np.asarray([1.0, 5.0]), 3.0, 4.0, 10.0, None, epsilon=0.0)
+    array([ 9., 11.])
+    """
+    _, x = floats(x)
+    x, mean, var, beta, gamma = _promoted(x, mean, var, beta, gamma)
+    xp = array_namespace(x, mean, var, beta, gamma)
+    scale = 1.0 / xp.sqrt(xp.asarray(var) + epsilon) if isinstance(var, (int, float)) else 1.0 / xp.sqrt(var + epsilon)
+    normalized = (x - mean) * (scale if gamma is None else scale * gamma)
+    return normalized if beta is None else normalized + beta
+
+
+def _promoted(*values: Array | None) -> list[Any]:
+    """Arguments in one dtype, with None where there is none."""
+    there = iter(promote(*(value for value in values if value is not None)))
+    return [None if value is None else next(there) for value in values]
+
+
+def bias_add(x: Array, bias: Array, data_format: str = "channels_last") -> Array:
+    """Add an offset to each channel, or to each element of a sample.
+
+    Parameters
+    ----------
+    x : array
+        Samples along the first axis.
+    bias : array
+        A vector with one number for each channel; or, with one axis less than `x`, one for each element of a sample,
+        with the length of the channels last. Where the channels of `x` come first, it is reshaped to that, as Keras
+        does, not transposed.
+    data_format : {"channels_last", "channels_first"}
+        Which axis of `x` has the channels: the last, or that after the samples.
+
+    Returns
+    -------
+    array
+
+    Raises
+    ------
+    ValueError
+        If there is no such format, or `bias` has another number of axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bias_add(np.zeros((1, 2, 3)), np.asarray([1.0, 2.0]), data_format="channels_first")[0, :, 0]
+    array([1., 2.])
+    """
+    if data_format not in ("channels_last", "channels_first"):
+        raise ValueError(f"data_format must be 'channels_last' or 'channels_first', got {data_format!r}")
+    x, bias = promote(as_array(x), as_array(bias))
+    if bias.ndim not in (1, x.ndim - 1):
+        raise ValueError(
+            f"bias must have 1 or {x.ndim - 1} axes for an array of {x.ndim}, got shape {tuple(bias.shape)}"
+        )
+    xp = array_namespace(x, bias)
+    if data_format == "channels_first" and x.ndim > 2:
+        spatial = bias.shape[:-1] or (1,) * (x.ndim - 2)
+        bias = xp.reshape(bias, (bias.shape[-1], *spatial))
+    return x + bias

@@ -1,0 +1,295 @@
+"""Functions applied along an axis, one element after the other: recurrent layers, maps and folds.
+
+Each records its step once, as one loop with a reverse of its own. Given arrays alone, it is computed at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from nbm_xp import tape
+from nbm_xp.namespace import dtype_of
+from nbm_xp.tape import namespace as recorded
+from nbm_xp.tape.node import PLACEHOLDER, VARIABLE
+from nbm_xp.tape.traversal import reachable
+
+from ._arguments import Array, as_array
+
+__all__ = ["foldl", "foldr", "map_fn", "rnn"]
+
+
+def rnn(
+    step_function: Callable[[Any, list[Any]], tuple[Any, Sequence[Any]]],
+    inputs: Array,
+    initial_states: Sequence[Array],
+    go_backwards: bool = False,
+    mask: Array | None = None,
+    constants: Sequence[Array] | None = None,
+    unroll: bool = False,
+    input_length: int | None = None,
+) -> tuple[Any, Any, list[Any]]:
+    """Call a step for each moment in time, with what the step before made of the states.
+
+    Parameters
+    ----------
+    step_function : callable
+        ``step_function(x, states)`` gets one moment, of shape (samples, ...), and the list of states with the
+        constants behind them; it returns the output and the list of new states. Where there is a `mask`, the first
+        state must be of the output's shape.
+    inputs : array
+        Of shape (samples, time, ...).
+    initial_states : sequence of array
+        The states before the first step; empty for a step without memory.
+    go_backwards : bool
+        Whether the last moment comes first. The outputs are in the order in which they were made.
+    mask : array, optional
+        Of shape (samples, time) or (samples, time, 1): where it is 0, the states stay and the output is the one
+        before; at first that is the first state, or zeros if `unroll` is true.
+    constants : sequence of array, optional
+        Handed to every step, behind the states.
+    unroll : bool
+        Whether to record every step by itself.
+    input_length : int, optional
+        The number of moments, where `unroll` is true and `inputs` does not tell.
+
+    Returns
+    -------
+    last_output : array
+        Of shape (samples, ...).
+    outputs : array
+        Of shape (samples, time, ...).
+    new_states : list of array
+        The states after the last step.
+
+    Raises
+    ------
+    ValueError
+        If `inputs` has fewer than three axes; if there is a `mask` but no state; if `unroll` is true and the number
+        of moments is not known; if the step returns another number of states.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.asarray([[[1.0], [2.0], [3.0]]])
+    >>> last, outputs, states = rnn(lambda x, states: (x + states[0], [x + states[0]]), x, [np.zeros((1, 1))])
+    >>> last.tolist(), outputs[0, :, 0].tolist()
+    ([[6.0]], [1.0, 3.0, 6.0])
+    """
+    given = [as_array(inputs), *map(as_array, initial_states), *map(as_array, constants or ())]
+    x, states = tape.as_tensor(given[0]), [tape.as_tensor(state) for state in given[1 : 1 + len(initial_states)]]
+    fixed = given[1 + len(initial_states) :]
+    if x.ndim < 3:
+        raise ValueError(f"inputs must have three axes or more, (samples, time, ...), got shape {x.shape}")
+    if mask is not None and not states:
+        raise ValueError("mask needs an initial state: a step that is masked repeats the state before")
+    moments = recorded.moveaxis(x, 1, 0)
+    seen = None if mask is None else _moments_of_mask(as_array(mask))
+
+    def step(now: Any, before: list[Any], shown: Any = None, previous: Any = None) -> tuple[Any, list[Any]]:
+        output, after = step_function(now, [*before, *fixed])
+        if len(after) != len(before):
+            raise ValueError(f"step_function must return {len(before)} states, as many as it gets, got {len(after)}")
+        if shown is None:
+            return output, list(after)
+        stay = before[0] if previous is None else previous
+        kept = [_where(shown, new, old) for new, old in zip(after, before, strict=True)]
+        return _where(shown, output, stay), kept
+
+    if unroll:
+        length = x.shape[1] if isinstance(x.shape[1], int) else input_length
+        if length is None:
+            raise ValueError("unroll needs the number of moments: give inputs a known second length, or input_length")
+        outputs, finals = _unrolled(step, moments, states, seen, length, go_backwards)
+    else:
+        outputs, finals = _looped(step, moments, states, seen, go_backwards)
+    results = [outputs[-1], recorded.moveaxis(outputs, 0, 1), *finals]
+    last, every, *new = _at_once(results, [*given, mask])
+    return last, every, new
+
+
+def _moments_of_mask(mask: Array) -> tape.Tensor:
+    """A mask of truth values, of shape (time, samples)."""
+    mask = tape.as_tensor(mask)
+    if mask.ndim not in (2, 3):
+        raise ValueError(f"mask must have shape (samples, time) or (samples, time, 1), got {mask.shape}")
+    mask = mask[:, :, 0] if mask.ndim == 3 else mask
+    return recorded.moveaxis(mask if mask.dtype == "bool" else mask != 0, 1, 0)
+
+
+def _where(shown: Any, new: Any, old: Any) -> Any:
+    """`new` in the samples that are shown, `old` in the others."""
+    new = tape.as_tensor(new)
+    return recorded.where(recorded.reshape(shown, (shown.shape[0], *(1,) * (new.ndim - 1))), new, tape.as_tensor(old))
+
+
+def _looped(
+    step: Callable[..., Any], moments: Any, states: list[Any], seen: Any, go_backwards: bool
+) -> tuple[Any, list[Any]]:
+    sequences = [moments] if seen is None else [moments, seen]
+
+    def body(*arguments: Any) -> list[Any]:
+        current, before = arguments[: len(sequences)], list(arguments[len(sequences) :])
+        output, after = step(current[0], before, *current[1:])
+        return [output, *after]
+
+    made, _ = tape.scan(body, sequences=sequences, outputs_info=[None, *states], go_backwards=go_backwards)
+    made = made if isinstance(made, list) else [made]
+    return made[0], [history[-1] for history in made[1:]]
+
+
+def _unrolled(
+    step: Callable[..., Any], moments: Any, states: list[Any], seen: Any, length: int, go_backwards: bool
+) -> tuple[Any, list[Any]]:
+    outputs: list[Any] = []
+    for moment in range(length - 1, -1, -1) if go_backwards else range(length):
+        shown = () if seen is None else (seen[moment, ...],)
+        if seen is not None:
+            previous = outputs[-1] if outputs else recorded.zeros_like(step(moments[moment, ...], states)[0])
+            shown = (*shown, previous)
+        output, states = step(moments[moment, ...], states, *shown)
+        outputs.append(tape.as_tensor(output))
+    return recorded.stack(outputs, axis=0), list(states)
+
+
+def map_fn(fn: Callable[[Any], Any], elems: Any, name: str | None = None, dtype: Any = None) -> Any:
+    """What a function makes of each element along the first axis.
+
+    Parameters
+    ----------
+    fn : callable
+        Called with an element; with a tuple of them where `elems` is a sequence.
+    elems : array, or list or tuple of arrays
+        The elements, along the first axis.
+    name : str, optional
+        A name for error messages.
+    dtype : str, optional
+        The dtype of the result; by default what `fn` gives.
+
+    Returns
+    -------
+    array
+        The results, along a new first axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> map_fn(lambda row: row / 2, np.asarray([[2.0, 4.0], [6.0, 8.0]]))
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    several = isinstance(elems, (list, tuple))
+    given = [as_array(item) for item in (elems if several else [elems])]
+
+    def body(*items: Any) -> Any:
+        made = tape.as_tensor(fn(tuple(items) if several else items[0]))
+        return made if dtype is None else recorded.astype(made, dtype_of(recorded, dtype))
+
+    result, _ = tape.scan(body, sequences=[tape.as_tensor(item) for item in given], name=name or "map_fn")
+    return _at_once([result], given)[0]
+
+
+def foldl(
+    fn: Callable[[Any, Any], Any], elems: Array, initializer: Array | None = None, name: str | None = None
+) -> Any:
+    """Combine the elements along the first axis, from the first to the last.
+
+    Parameters
+    ----------
+    fn : callable
+        ``fn(accumulator, element)`` gives the new accumulator.
+    elems : array
+        The elements, along the first axis.
+    initializer : array, optional
+        The first accumulator; by default the first element, which is then not combined with itself.
+    name : str, optional
+        A name for error messages.
+
+    Returns
+    -------
+    array
+        The last accumulator.
+
+    Raises
+    ------
+    ValueError
+        If there is neither an element nor an `initializer`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> foldl(lambda total, x: total * 10 + x, np.asarray([1, 2, 3])).tolist()
+    123
+    """
+    return _folded(fn, elems, initializer, name or "foldl", backwards=False)
+
+
+def foldr(
+    fn: Callable[[Any, Any], Any], elems: Array, initializer: Array | None = None, name: str | None = None
+) -> Any:
+    """Combine the elements along the first axis, from the last to the first.
+
+    Parameters
+    ----------
+    fn : callable
+        ``fn(accumulator, element)`` gives the new accumulator.
+    elems : array
+        The elements, along the first axis.
+    initializer : array, optional
+        The first accumulator; by default the last element, which is then not combined with itself.
+    name : str, optional
+        A name for error messages.
+
+    Returns
+    -------
+    array
+        The last accumulator.
+
+    Raises
+    ------
+    ValueError
+        If there is neither an element nor an `initializer`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> foldr(lambda total, x: total * 10 + x, np.asarray([1, 2, 3])).tolist()
+    321
+    """
+    return _folded(fn, elems, initializer, name or "foldr", backwards=True)
+
+
+def _folded(
+    fn: Callable[[Any, Any], Any], elems: Array, initializer: Array | None, name: str, *, backwards: bool
+) -> Any:
+    given = [as_array(elems), *([] if initializer is None else [as_array(initializer)])]
+    sequence = tape.as_tensor(given[0])
+    if not sequence.ndim:
+        raise ValueError(f"elems of {name} must have an axis to go along, got an array without axes")
+    if initializer is None:
+        if sequence.shape[0] == 0:
+            raise ValueError(f"{name} needs an initializer where elems has no elements")
+        start = sequence[-1 if backwards else 0, ...]
+        sequence = sequence[:-1, ...] if backwards else sequence[1:, ...]
+    else:
+        start = tape.as_tensor(given[1])
+    if sequence.shape[0] == 0:
+        return _at_once([start], given)[0]
+    made, _ = tape.scan(
+        lambda element, total: fn(total, element),
+        sequences=[sequence],
+        outputs_info=[start],
+        go_backwards=backwards,
+        name=name,
+    )
+    return _at_once([made[-1]], given)[0]
+
+
+def _at_once(results: list[Any], given: Sequence[Any]) -> list[Any]:
+    """Results as arrays, where only arrays were given and nothing recorded has crept in; else as they are."""
+    if any(tape.is_tensor(value) for value in given):
+        return results
+    nodes = [result.node for result in results]
+    if any(node.op in (VARIABLE, PLACEHOLDER) for node in reachable(nodes)):
+        return results
+    return list(tape.evaluate(results))
