@@ -5,6 +5,7 @@ Without arrays to tell the library, it is the default one (`nbm_xp.set_backend`)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from nbm_xp.namespace import array_namespace, concrete_int, default_namespace, d
 
 from ._arguments import Array, Shape, as_array, sizes
 
-__all__ = ["arange", "eye", "ones", "ones_like", "placeholder", "variable", "zeros", "zeros_like"]
+__all__ = ["arange", "constant", "eye", "ones", "ones_like", "placeholder", "variable", "zeros", "zeros_like"]
 
 
 def variable(value: Any, dtype: Any = None, name: str | None = None) -> tape.Variable:
@@ -46,6 +47,46 @@ def variable(value: Any, dtype: Any = None, name: str | None = None) -> tape.Var
     array([[1. , 2.5]], dtype=float32)
     """
     return tape.Variable(value, dtype=floatx() if dtype is None else dtype, name=name)
+
+
+def constant(value: Any, dtype: Any = None, shape: Shape | None = None, name: str | None = None) -> tape.Tensor:
+    """A Tensor that always has one value.
+
+    Parameters
+    ----------
+    value : array, number or nested list
+        The value; an array stays in its library.
+    dtype : str, optional
+        Its dtype, ``floatx`` by default.
+    shape : sequence of int, optional
+        Its shape: one number is repeated, several are laid out in it.
+    name : str, optional
+        A name for people.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ValueError
+        If the elements do not fill the shape.
+
+    Examples
+    --------
+    >>> constant(2.5, shape=(1, 2)).eval()
+    array([[2.5, 2.5]], dtype=float32)
+    """
+    array = value if is_array(value) else as_array(value)
+    xp = array_namespace(array)
+    array = xp.astype(array, dtype_of(xp, floatx() if dtype is None else dtype))
+    if shape is not None:
+        lengths = sizes(shape)
+        single = math.prod(array.shape) == 1
+        array = xp.broadcast_to(xp.reshape(array, ()), lengths) if single else xp.reshape(array, lengths)
+    made = tape.as_tensor(array)
+    made.name = name
+    return made
 
 
 def placeholder(

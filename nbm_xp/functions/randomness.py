@@ -8,12 +8,16 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from nbm_xp.namespace import floatx
-from nbm_xp.rng import RandomStreams
+from nbm_xp import tape
+from nbm_xp.namespace import dtype_name, dtype_of, floatx
+from nbm_xp.rng import M2, RandomStreams, quantiles
+from nbm_xp.tape import namespace as recorded
 
-from ._arguments import Array, Shape, sizes
+from ._arguments import Array, Shape, floats, sizes
 
-__all__ = ["make_rng", "random_binomial", "random_normal", "random_uniform"]
+__all__ = [
+    "dropout", "make_rng", "random_binomial", "random_normal", "random_uniform", "rng_from", "truncated_normal",
+]  # fmt: skip
 
 
 def make_rng(seed: Any = None) -> RandomStreams:
@@ -43,6 +47,26 @@ def make_rng(seed: Any = None) -> RandomStreams:
     return RandomStreams(seed=random.randint(1, 10**7) if seed is None else seed)
 
 
+def rng_from(seed: int | None) -> RandomStreams:
+    """A generator from any integer.
+
+    Parameters
+    ----------
+    seed : int or None
+        Where it starts: 0 and negative numbers too. None for a number from Python's ``random`` module.
+
+    Returns
+    -------
+    RandomStreams
+
+    Examples
+    --------
+    >>> int(rng_from(0).rstate[0]), int(rng_from(-1).rstate[0])
+    (1, 2147462578)
+    """
+    return make_rng(None if seed is None else 1 + int(seed) % (M2 - 1))
+
+
 def random_uniform(
     shape: Shape, minval: Array = 0.0, maxval: Array = 1.0, dtype: Any = None, rng: RandomStreams | None = None
 ) -> Any:
@@ -53,9 +77,9 @@ def random_uniform(
     shape : sequence of int
         How many.
     minval, maxval : number or array
-        The interval, bounds excluded.
+        The interval, bounds excluded; of integers, `minval` is included.
     dtype : str, optional
-        Their dtype, ``floatx`` by default.
+        Their dtype, ``floatx`` by default. Integers are the floating numbers rounded down.
     rng : RandomStreams, optional
         Where from, by default a new generator with a seed of its own.
 
@@ -68,7 +92,11 @@ def random_uniform(
     >>> random_uniform((3,), rng=make_rng(1)).shape
     (3,)
     """
-    return _rng(rng).uniform(sizes(shape), low=minval, high=maxval, dtype=dtype or floatx())
+    name = dtype_name(dtype or floatx())
+    if name[0] == "f":
+        return _rng(rng).uniform(sizes(shape), low=minval, high=maxval, dtype=name)
+    drawn = _rng(rng).uniform(sizes(shape), low=minval, high=maxval, dtype="float64")
+    return recorded.astype(recorded.floor(drawn), dtype_of(recorded, name))
 
 
 def random_normal(
@@ -123,6 +151,80 @@ def random_binomial(shape: Shape, p: Array = 0.0, dtype: Any = None, rng: Random
     (3,)
     """
     return _rng(rng).binomial(sizes(shape), p=p, dtype=dtype or floatx())
+
+
+def truncated_normal(
+    shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, rng: RandomStreams | None = None
+) -> Any:
+    """Numbers drawn from a normal distribution, less what lies beyond two standard deviations.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        How many.
+    mean, stddev : float
+        The mean and standard deviation of the normal distribution.
+    dtype : str, optional
+        Their dtype, ``floatx`` by default.
+    rng : RandomStreams, optional
+        Where from, by default a new generator with a seed of its own.
+
+    Returns
+    -------
+    Tensor
+        Each number is made of one uniform by the inverse of the distribution, so nothing is drawn twice.
+
+    Examples
+    --------
+    >>> drawn = truncated_normal((1000,), rng=make_rng(1)).eval()
+    >>> bool((abs(drawn) <= 2).all())
+    True
+    """
+    drawn = quantiles.truncated_normal(_rng(rng).uniform(sizes(shape), dtype=dtype or floatx()))
+    return drawn * stddev + mean
+
+
+def dropout(x: Array, level: float, noise_shape: Any = None, rng: RandomStreams | None = None) -> Any:
+    """Zeros in random places, with what is left scaled up so that the expectation stays.
+
+    Parameters
+    ----------
+    x : array
+        Integers become floating point.
+    level : float
+        The share of zeros, from 0 to less than 1.
+    noise_shape : sequence of int or None, optional
+        The shape in which zeros are drawn, which broadcasts to that of `x`; None for a length as in `x`.
+    rng : RandomStreams, optional
+        Where from, by default a new generator with a seed of its own.
+
+    Returns
+    -------
+    Tensor
+        Drawn anew whenever it is computed.
+
+    Raises
+    ------
+    ValueError
+        If `level` is not in that range, or `noise_shape` has another number of axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sorted(set(dropout(np.ones(100), 0.75, rng=make_rng(1)).eval().tolist()))
+    [0.0, 4.0]
+    """
+    if not 0 <= level < 1:
+        raise ValueError(f"level must be from 0 to less than 1, got {level}")
+    x = tape.as_tensor(floats(x)[1])
+    lengths = x.shape if noise_shape is None else tuple(noise_shape)
+    if len(lengths) != x.ndim:
+        raise ValueError(f"noise_shape must have {x.ndim} lengths, as x has, got {noise_shape}")
+    if not level:
+        return x
+    shape = tuple(own if length is None else length for length, own in zip(lengths, x.shape, strict=True))
+    kept = _rng(rng).uniform(sizes(shape), dtype="float32") >= level
+    return recorded.where(kept, x / (1.0 - level), 0.0)
 
 
 def _rng(rng: RandomStreams | None) -> RandomStreams:

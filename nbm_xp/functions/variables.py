@@ -5,17 +5,18 @@ Values of variables come out as NumPy arrays, copied; everything else stays in t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
 from nbm_xp import tape
-from nbm_xp.namespace import dtype_name
+from nbm_xp.namespace import dtype_name, dtype_of
 
 from ._arguments import Array, as_array
 
 __all__ = [
-    "batch_get_value", "batch_set_value", "dtype", "eval", "get_value", "get_variable_shape", "ndim", "set_value",
-    "shape",
+    "batch_get_value", "batch_set_value", "count_params", "dtype", "eval", "get_value", "get_variable_shape",
+    "ndim", "set_value", "shape",
 ]  # fmt: skip
 
 
@@ -43,7 +44,7 @@ def get_value(x: tape.Variable) -> Any:
     >>> get_value(variable([1, 2]))
     array([1., 2.], dtype=float32)
     """
-    return _variable(x, "get_value").get_value()
+    return as_variable(x, "get_value").get_value()
 
 
 def batch_get_value(xs: Iterable[tape.Variable]) -> list[Any]:
@@ -91,7 +92,7 @@ def set_value(x: tape.Variable, value: Any) -> None:
     >>> get_value(x)
     array([3., 4., 5.], dtype=float32)
     """
-    _variable(x, "set_value").set_value(value)
+    as_variable(x, "set_value").set_value(value)
 
 
 def batch_set_value(tuples: Iterable[tuple[tape.Variable, Any]]) -> None:
@@ -119,7 +120,8 @@ def batch_set_value(tuples: Iterable[tuple[tape.Variable, Any]]) -> None:
         set_value(x, value)
 
 
-def _variable(x: Any, name: str) -> tape.Variable:
+def as_variable(x: Any, name: str) -> tape.Variable:
+    """The variable that `x` is, or an error in the name of a function."""
     if not isinstance(x, tape.Variable):
         what = "a Tensor that is computed: eval gives its value" if tape.is_tensor(x) else f"{type(x).__name__}"
         raise TypeError(f"{name} takes a variable, got {what}")
@@ -148,18 +150,49 @@ def get_variable_shape(x: Array) -> tuple[int | None, ...]:
     return tuple(length if isinstance(length, int) else None for length in x.shape)
 
 
-def shape(x: Array) -> Any:
+def count_params(x: Array) -> int:
+    """The number of elements.
+
+    Parameters
+    ----------
+    x : Variable or array
+        Of what.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        If a length of a Tensor is not known yet.
+
+    Examples
+    --------
+    >>> from nbm_xp.functions.creation import variable
+    >>> count_params(variable([[1, 2, 3]]))
+    3
+    """
+    lengths = get_variable_shape(x)
+    if None in lengths:
+        raise ValueError(f"x must have a known shape to count its elements, got {lengths}")
+    return math.prod(int(length) for length in lengths if length is not None)
+
+
+def shape(x: Array, *, dtype: str = "int64") -> Any:
     """The shape, to be used as one.
 
     Parameters
     ----------
     x : array
         Of what.
+    dtype : str
+        The dtype of the vector that is made for a Tensor.
 
     Returns
     -------
     tuple of int, or Tensor
-        Of an array, its lengths. Of a Tensor, an int64 vector, which follows what the Tensor becomes; `reshape` and
+        Of an array, its lengths. Of a Tensor, an integer vector, which follows what the Tensor becomes; `reshape` and
         its like take it.
 
     Examples
@@ -171,8 +204,9 @@ def shape(x: Array) -> Any:
     if not tape.is_tensor(x):
         return tuple(as_array(x).shape)
     xp = tape.namespace
-    lengths = [xp.asarray(length, dtype=xp.int64) for length in x.node.shape]
-    return xp.stack(lengths) if lengths else xp.zeros((0,), dtype=xp.int64)
+    kind = dtype_of(xp, dtype)
+    lengths = [xp.asarray(length, dtype=kind) for length in x.node.shape]
+    return xp.stack(lengths) if lengths else xp.zeros((0,), dtype=kind)
 
 
 def ndim(x: Array) -> int:

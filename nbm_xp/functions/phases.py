@@ -1,0 +1,215 @@
+"""Training or testing: a phase that is set, or an input of the graph; and branches by it.
+
+The phase and the counters of names are what Keras calls a session: one of it for the process, shared by the surfaces
+that have it. Reading and setting are safe from several threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from nbm_xp import tape
+
+from ._arguments import Array
+from .control import ifelse
+
+__all__ = [
+    "clear_session", "get_uid", "in_test_phase", "in_train_phase", "learning_phase", "reset_uids",
+    "set_learning_phase", "switch",
+]  # fmt: skip
+
+
+class _Session:
+    """The state that `clear_session` makes anew."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.clear()
+
+    def clear(self) -> None:
+        self.phase: int | tape.Tensor = tape.placeholder((), dtype="bool", name="learning_phase")
+        self.uids: Counter[str] = Counter()
+
+
+_session = _Session()
+
+
+def learning_phase() -> int | tape.Tensor:
+    """The phase: 1 for training and 0 for testing where it was set, else a placeholder to be given as an input.
+
+    Returns
+    -------
+    int or Tensor
+        The Tensor is of dtype bool, without axes; the same one until `clear_session`.
+
+    Examples
+    --------
+    >>> clear_session()
+    >>> learning_phase().dtype == "bool"
+    True
+    """
+    return _session.phase
+
+
+def set_learning_phase(value: int) -> None:
+    """Fix the phase, for all graphs that are recorded from now on.
+
+    Parameters
+    ----------
+    value : {0, 1}
+        0 for testing, 1 for training.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+
+    Examples
+    --------
+    >>> set_learning_phase(1)
+    >>> learning_phase()
+    1
+    >>> clear_session()
+    """
+    if value not in (0, 1):
+        raise ValueError(f"value must be 0 (testing) or 1 (training), got {value!r}")
+    with _session.lock:
+        _session.phase = int(value)
+
+
+def get_uid(prefix: str = "") -> int:
+    """Count how often a prefix was asked for.
+
+    Parameters
+    ----------
+    prefix : str
+        What is counted; each prefix by itself.
+
+    Returns
+    -------
+    int
+        1 at first.
+
+    Examples
+    --------
+    >>> reset_uids()
+    >>> get_uid("dense"), get_uid("dense"), get_uid("conv")
+    (1, 2, 1)
+    """
+    with _session.lock:
+        _session.uids[prefix] += 1
+        return _session.uids[prefix]
+
+
+def reset_uids() -> None:
+    """Let all counts of `get_uid` start again.
+
+    Examples
+    --------
+    >>> reset_uids()
+    >>> get_uid()
+    1
+    """
+    with _session.lock:
+        _session.uids.clear()
+
+
+def clear_session() -> None:
+    """Forget the phase that was set and all counts of names. Variables and graphs stay what they are.
+
+    Examples
+    --------
+    >>> clear_session()
+    """
+    with _session.lock:
+        _session.clear()
+
+
+def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
+    """One of two values, as a condition says.
+
+    Parameters
+    ----------
+    condition : array, Tensor or number
+        Without axes; anything but 0 is true.
+    then_expression, else_expression : array, Tensor or callable
+        The values, of one shape; a callable is called to get one.
+
+    Returns
+    -------
+    array
+        Recorded if anything is a Tensor: then only the side taken is computed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> switch(np.asarray(0), np.asarray([1.0]), lambda: np.asarray([2.0]))
+    array([2.])
+    """
+    return ifelse(condition, _value(then_expression), _value(else_expression))
+
+
+def _value(expression: Any) -> Any:
+    return expression() if callable(expression) and not tape.is_tensor(expression) else expression
+
+
+def in_train_phase(x: Array | Callable[[], Array], alt: Array | Callable[[], Array], training: Any = None) -> Any:
+    """One value in training, another in testing.
+
+    Parameters
+    ----------
+    x : array, Tensor or callable
+        The value in training; a callable is called to get it.
+    alt : array, Tensor or callable
+        The value in testing, of the same shape.
+    training : Tensor, bool or int, optional
+        The phase, by default `learning_phase`.
+
+    Returns
+    -------
+    array
+        One of the two, where the phase is known while recording; else a Tensor, which tells by
+        ``_uses_learning_phase`` that it needs that of `learning_phase`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> in_train_phase(np.asarray(1.0), np.asarray(0.0), training=True)
+    array(1.)
+    """
+    phase = learning_phase() if training is None else training
+    if isinstance(phase, int):
+        return _value(x if phase else alt)
+    chosen = switch(phase, x, alt)
+    if training is None:
+        chosen._uses_learning_phase = True
+    return chosen
+
+
+def in_test_phase(x: Array | Callable[[], Array], alt: Array | Callable[[], Array], training: Any = None) -> Any:
+    """One value in testing, another in training.
+
+    Parameters
+    ----------
+    x : array, Tensor or callable
+        The value in testing; a callable is called to get it.
+    alt : array, Tensor or callable
+        The value in training, of the same shape.
+    training : Tensor, bool or int, optional
+        The phase, by default `learning_phase`.
+
+    Returns
+    -------
+    array
+        See `in_train_phase`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> in_test_phase(np.asarray(1.0), np.asarray(0.0), training=True)
+    array(0.)
+    """
+    return in_train_phase(alt, x, training=training)
