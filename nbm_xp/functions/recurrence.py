@@ -16,7 +16,7 @@ from nbm_xp.tape.traversal import reachable
 
 from ._arguments import Array, as_array
 
-__all__ = ["foldl", "foldr", "map_fn", "rnn"]
+__all__ = ["at_once", "foldl", "foldr", "map_fn", "rnn"]
 
 
 def rnn(
@@ -104,7 +104,7 @@ def rnn(
     else:
         outputs, finals = _looped(step, moments, states, seen, go_backwards)
     results = [outputs[-1], recorded.moveaxis(outputs, 0, 1), *finals]
-    last, every, *new = _at_once(results, [*given, mask])
+    last, every, *new = at_once(results, [*given, mask])
     return last, every, new
 
 
@@ -186,7 +186,7 @@ def map_fn(fn: Callable[[Any], Any], elems: Any, name: str | None = None, dtype:
         return made if dtype is None else recorded.astype(made, dtype_of(recorded, dtype))
 
     result, _ = tape.scan(body, sequences=[tape.as_tensor(item) for item in given], name=name or "map_fn")
-    return _at_once([result], given)[0]
+    return at_once([result], given)[0]
 
 
 def foldl(
@@ -274,7 +274,7 @@ def _folded(
     else:
         start = tape.as_tensor(given[1])
     if sequence.shape[0] == 0:
-        return _at_once([start], given)[0]
+        return at_once([start], given)[0]
     made, _ = tape.scan(
         lambda element, total: fn(total, element),
         sequences=[sequence],
@@ -282,10 +282,10 @@ def _folded(
         go_backwards=backwards,
         name=name,
     )
-    return _at_once([made[-1]], given)[0]
+    return at_once([made[-1]], given)[0]
 
 
-def _at_once(results: list[Any], given: Sequence[Any]) -> list[Any]:
+def at_once(results: list[Any], given: Sequence[Any]) -> list[Any]:
     """Results as arrays, where only arrays were given and nothing recorded has crept in; else as they are."""
     if any(tape.is_tensor(value) for value in given):
         return results
