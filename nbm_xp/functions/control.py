@@ -16,7 +16,7 @@ from nbm_xp.tape.traversal import reachable
 
 from ._arguments import Array, as_array
 
-__all__ = ["ifelse", "scan", "stop_gradient", "until"]
+__all__ = ["ifelse", "print_tensor", "scan", "stop_gradient", "until"]
 
 _OF_THE_LOOP = ("sequences", "non_sequences", "go_backwards", "truncate_gradient")
 _WITHOUT_EFFECT = ("allow_gc", "mode", "profile", "strict")
@@ -182,3 +182,41 @@ def stop_gradient(variables: Array | Sequence[Array]) -> Any:
     if isinstance(variables, (list, tuple)):
         return [stop_gradient(variable) for variable in variables]
     return tape.stop_gradient(variables) if tape.is_tensor(variables) else variables
+
+
+def print_tensor(x: Array, message: str = "") -> Array:
+    """The same values, printed whenever they are computed.
+
+    Parameters
+    ----------
+    x : array or Tensor
+        What to print.
+    message : str
+        What to print before it.
+
+    Returns
+    -------
+    array
+        `x`. A plain array is printed at once; a lazy one as what it is, since its values are not known.
+
+    Examples
+    --------
+    >>> from nbm_xp.functions.creation import variable
+    >>> doubled = print_tensor(variable([1.0, 2.0]), message="x =") * 2
+    >>> doubled.eval()
+    x = [1. 2.]
+    array([2., 4.], dtype=float32)
+    """
+    if tape.is_tensor(x):
+        return _printed(x, message=message)
+    print(*([message] if message else []), x)
+    return x
+
+
+def _print(xp: Any, x: Array, *, message: str) -> Array:
+    return print_tensor(x, message)
+
+
+_printed = tape.operation(
+    "print_tensor", infer=lambda x, *, message: (x.shape, x.dtype), run=_print, gradient=lambda g, out, x, *, message: g
+)

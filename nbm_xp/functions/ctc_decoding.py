@@ -14,8 +14,9 @@ import operator
 from typing import Any
 
 from nbm_xp import tape
-from nbm_xp.namespace import array_namespace, concrete_int, is_lazy
+from nbm_xp.namespace import concrete_int, is_lazy
 from nbm_xp.tape import namespace as recorded
+from nbm_xp.tape.lengths import value_length
 
 from ._arguments import Array, as_array, floats
 from .activations import log_softmax
@@ -50,8 +51,8 @@ def ctc_decode(
     -------
     paths : list of array of int64
         One array if `greedy`, else `top_paths` of them, of shape (samples, most labels), with -1 behind the labels.
-        Labels that repeat without a blank between them count once. Where the result is recorded or lazy, it has as
-        many columns as there are frames.
+        Labels that repeat without a blank between them count once. On a lazy library there are as many columns as
+        there are frames.
     log_probability : array
         Of a greedy path, of shape (samples, 1), minus the sum of the logarithms of its classes' probabilities; of
         prefixes, of shape (samples, top_paths), the logarithms of their probabilities.
@@ -81,8 +82,8 @@ def ctc_decode(
     lengths = recorded.reshape(recorded.astype(n_frames, recorded.int64), (-1,))
     logits = frame_logits(frames)
     paths, scores = _greedy(logits, lengths) if greedy else _beam(logits, lengths, width, count)
-    *paths, scores = at_once([*paths, scores], given)
-    return [_trimmed(path) for path in paths], scores
+    *paths, scores = at_once([*map(_trimmed, paths), scores], given)
+    return paths, scores
 
 
 def _greedy(logits: Any, lengths: Any) -> tuple[list[Any], Any]:
@@ -103,16 +104,17 @@ def _compact(labels: Any, kept: Any) -> Any:
 
 
 def _trimmed(path: Any) -> Any:
-    """A path without the columns in which no sample has a label, where that can be seen."""
-    if tape.is_tensor(path) or not _visible(path):
-        return path
-    xp = tape.as_tensor(path)
-    longest = concrete_int(tape.evaluate(recorded.max(recorded.sum(recorded.astype(xp >= 0, recorded.int64), axis=1))))
-    return path[:, :longest]
+    """A path without the columns in which no sample has a label."""
+    longest = recorded.max(recorded.sum(recorded.astype(path >= 0, recorded.int64), axis=1))
+    return _first_columns(path, longest)
 
 
-def _visible(array: Any) -> bool:
-    return 0 not in array.shape and not is_lazy(array_namespace(array))
+_first_columns = tape.operation(
+    "first_columns",
+    infer=lambda x, count: ((x.shape[0], value_length(count)), x.dtype),
+    # how many there are is data, which a lazy library does not look at
+    run=lambda xp, x, count: x if is_lazy(xp) else x[:, : concrete_int(count)],
+)
 
 
 def _add(a: Any, b: Any) -> Any:

@@ -9,8 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp import tape
+from nbm_xp.namespace import to_numpy
+from nbm_xp.tape.traversal import reachable
 
-__all__ = ["function", "gradients"]
+from .sparse import SparseTensor
+
+__all__ = ["NumpyFunction", "function", "gradients", "gradients_or_none"]
 
 _HARMLESS = ("accept_inplace", "allow_input_downcast", "mode", "profile", "rebuild_strict")
 
@@ -104,3 +108,82 @@ def gradients(loss: tape.Tensor, variables: Any, *, keep_dtype: bool = True) -> 
     array(6., dtype=float32)
     """
     return tape.gradients(loss, variables, keep_dtype=keep_dtype)
+
+
+def gradients_or_none(loss: tape.Tensor, variables: Any) -> list[Any]:
+    """The gradients of a recorded value, or of the sum of its elements, with None where it depends on nothing.
+
+    Parameters
+    ----------
+    loss : Tensor
+        With any number of axes.
+    variables : Tensor, or sequence of Tensors
+        Variables, placeholders, or anything recorded on the way.
+
+    Returns
+    -------
+    list of Tensor or None
+        None for a variable that the loss does not depend on.
+
+    Examples
+    --------
+    >>> from nbm_xp.functions.creation import variable
+    >>> x, y = variable([1.0, 2.0]), variable(3.0)
+    >>> [None if g is None else g.eval().tolist() for g in gradients_or_none(x * x, [x, y])]
+    [[2.0, 4.0], None]
+    """
+    wanted: list[tape.Tensor] = list(variables) if isinstance(variables, (list, tuple)) else [variables]
+    total = tape.namespace.sum(loss) if loss.ndim else loss
+    used = set(reachable([total.node]))
+    found = iter(tape.gradients(total, [x for x in wanted if x.node in used], disconnected="zero"))
+    return [next(found) if x.node in used else None for x in wanted]
+
+
+class NumpyFunction:
+    """A compiled function that takes its arguments in one list and gives a list of NumPy arrays.
+
+    Parameters
+    ----------
+    inputs : list of Tensor or SparseTensor
+        Placeholders.
+    outputs : list of Tensor
+        What it returns.
+    updates : sequence of pairs, optional
+        Variables and their new values; of several for one variable, the last one counts.
+    name : str
+        A name for error messages.
+
+    Raises
+    ------
+    TypeError
+        If `inputs` or `outputs` is no list or tuple, or an update is no pair.
+
+    Examples
+    --------
+    >>> from nbm_xp.functions.creation import placeholder
+    >>> x = placeholder((None,))
+    >>> NumpyFunction([x], [x * 2])([[1.0, 2.0]])
+    [array([2., 4.], dtype=float32)]
+    """
+
+    def __init__(self, inputs: Any, outputs: Any, updates: Any = None, name: str = "function") -> None:
+        for label, value in (("inputs", inputs), ("outputs", outputs)):
+            if not isinstance(value, (list, tuple)):
+                raise TypeError(f"{label} must be a list or tuple of Tensors, got {type(value).__name__}")
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+        leaves = [leaf for x in self.inputs for leaf in (x.inputs if isinstance(x, SparseTensor) else [x])]
+        dense = [value.to_dense() if isinstance(value, SparseTensor) else value for value in self.outputs]
+        self._run = tape.function(leaves, dense, updates=dict(updates or ()), name=name)
+
+    def __call__(self, inputs: Sequence[Any]) -> list[Any]:
+        """Run on arrays, one for each input."""
+        if not isinstance(inputs, (list, tuple)):
+            raise TypeError(f"inputs must be a list or tuple of arrays, got {type(inputs).__name__}")
+        if len(inputs) != len(self.inputs):
+            raise TypeError(f"{self._run.name} takes {len(self.inputs)} inputs, got {len(inputs)}")
+        arrays: list[Any] = []
+        for x, value in zip(self.inputs, inputs, strict=True):
+            value = tape.evaluate(value) if tape.is_tensor(value) else value
+            arrays += x.feed(value) if isinstance(x, SparseTensor) else [value]
+        return [to_numpy(value) for value in self._run(*arrays)]

@@ -7,14 +7,25 @@ https://data-apis.org/array-api/2024.12/API_specification/manipulation_functions
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+from nbm_xp import tape
 from nbm_xp.namespace import array_namespace
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, Shape, as_array, sizes
 
-__all__ = ["flatten", "permute_dimensions", "reshape", "reverse", "squeeze", "transpose"]
+__all__ = [
+    "batch_flatten",
+    "expand_dims",
+    "flatten",
+    "permute_dimensions",
+    "reshape",
+    "reverse",
+    "squeeze",
+    "transpose",
+]
 
 
 def reshape(x: Array, shape: Shape) -> Array:
@@ -68,6 +79,68 @@ def flatten(x: Array) -> Array:
     """
     x = as_array(x)
     return x if x.ndim == 1 else array_namespace(x).reshape(x, (-1,))
+
+
+def batch_flatten(x: Array) -> Array:
+    """All elements of each sample along one axis, in row-major order.
+
+    Parameters
+    ----------
+    x : array
+        Samples along the first axis.
+
+    Returns
+    -------
+    array
+        Of shape (samples, elements).
+
+    Raises
+    ------
+    ValueError
+        If `x` has no axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> batch_flatten(np.ones((2, 3, 4))).shape
+    (2, 12)
+    """
+    x = as_array(x)
+    if not x.ndim:
+        raise ValueError("x must have an axis of samples, got an array without axes")
+    if x.ndim == 2:
+        return x
+    lengths = x.node.shape[1:] if tape.is_tensor(x) else x.shape[1:]
+    return array_namespace(x).reshape(x, (x.shape[0], math.prod(lengths)))
+
+
+def expand_dims(x: Array, axis: int = -1) -> Array:
+    """A new axis of length 1.
+
+    Parameters
+    ----------
+    x : array
+        The array.
+    axis : int
+        Where the new axis is to be.
+
+    Returns
+    -------
+    array
+
+    Raises
+    ------
+    IndexError
+        If there can be no axis there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> expand_dims(np.ones(3)).shape
+    (3, 1)
+    """
+    x = as_array(x)
+    return array_namespace(x).expand_dims(x, axis=axis)
 
 
 def squeeze(x: Array, axis: int | tuple[int, ...]) -> Array:

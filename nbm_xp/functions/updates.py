@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp import tape
+from nbm_xp.namespace import asarray, host_namespace
 
 from .variables import as_variable
 
@@ -93,7 +94,9 @@ def update_sub(x: tape.Variable, decrement: Any) -> tuple[tape.Variable, Any]:
     return as_variable(x, "update_sub"), x - decrement
 
 
-def moving_average_update(x: tape.Variable, value: Any, momentum: float) -> tuple[tape.Variable, Any]:
+def moving_average_update(
+    x: tape.Variable, value: Any, momentum: float, *, precision: str = "float64"
+) -> tuple[tape.Variable, Any]:
     """An update that moves a variable some way towards a value; see `update`.
 
     Parameters
@@ -104,11 +107,13 @@ def moving_average_update(x: tape.Variable, value: Any, momentum: float) -> tupl
         What is averaged.
     momentum : float
         How much of the old average is kept.
+    precision : str
+        The dtype that ``1 - momentum`` is rounded to.
 
     Returns
     -------
     tuple
-        The variable and its new value, ``x * momentum + value * (1 - momentum)``.
+        The variable and its new value, ``x + (value - x) * (1 - momentum)``.
 
     Examples
     --------
@@ -116,4 +121,5 @@ def moving_average_update(x: tape.Variable, value: Any, momentum: float) -> tupl
     >>> moving_average_update(variable(1.0), 2.0, momentum=0.75)[1].eval()
     array(1.25, dtype=float32)
     """
-    return as_variable(x, "moving_average_update"), x * momentum + value * (1.0 - momentum)
+    share = float(asarray(1.0 - momentum, host_namespace(), precision))
+    return as_variable(x, "moving_average_update"), x + (value - x) * share

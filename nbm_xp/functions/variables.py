@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from nbm_xp import tape
-from nbm_xp.namespace import dtype_name, dtype_of
+from nbm_xp.namespace import array_namespace, dtype_name, dtype_of
 
 from ._arguments import Array, as_array
 
 __all__ = [
     "batch_get_value", "batch_set_value", "count_params", "dtype", "eval", "get_value", "get_variable_shape",
-    "ndim", "set_value", "shape",
+    "ndim", "set_value", "shape", "shape_vector",
 ]  # fmt: skip
 
 
@@ -179,20 +179,18 @@ def count_params(x: Array) -> int:
     return math.prod(int(length) for length in lengths if length is not None)
 
 
-def shape(x: Array, *, dtype: str = "int64") -> Any:
+def shape(x: Array) -> Any:
     """The shape, to be used as one.
 
     Parameters
     ----------
     x : array
         Of what.
-    dtype : str
-        The dtype of the vector that is made for a Tensor.
 
     Returns
     -------
     tuple of int, or Tensor
-        Of an array, its lengths. Of a Tensor, an integer vector, which follows what the Tensor becomes; `reshape` and
+        Of an array, its lengths. Of a Tensor, an int64 vector, which follows what the Tensor becomes; `reshape` and
         its like take it.
 
     Examples
@@ -201,10 +199,35 @@ def shape(x: Array, *, dtype: str = "int64") -> Any:
     >>> shape(np.ones((2, 3)))
     (2, 3)
     """
-    if not tape.is_tensor(x):
-        return tuple(as_array(x).shape)
-    xp = tape.namespace
+    return shape_vector(x, "int64") if tape.is_tensor(x) else tuple(as_array(x).shape)
+
+
+def shape_vector(x: Array, dtype: str) -> Array:
+    """The shape as a vector.
+
+    Parameters
+    ----------
+    x : array or Tensor
+        Of what.
+    dtype : str
+        The dtype of the vector.
+
+    Returns
+    -------
+    array or Tensor
+        With one axis; of a Tensor, it follows what the Tensor becomes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shape_vector(np.ones((2, 3)), "int64")
+    array([2, 3])
+    """
+    x = as_array(x)
+    xp = array_namespace(x)
     kind = dtype_of(xp, dtype)
+    if not tape.is_tensor(x):
+        return xp.asarray(tuple(x.shape), dtype=kind)
     lengths = [xp.asarray(length, dtype=kind) for length in x.node.shape]
     return xp.stack(lengths) if lengths else xp.zeros((0,), dtype=kind)
 

@@ -1,0 +1,214 @@
+"""Random numbers as Keras 2.0 asks for them: by a seed, in functions of their own and in variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbm_xp import tape
+from nbm_xp.functions import randomness
+from nbm_xp.functions._arguments import Array, Shape
+
+from .graphs import variable
+
+__all__ = [
+    "dropout", "random_binomial", "random_normal", "random_normal_variable", "random_uniform",
+    "random_uniform_variable", "truncated_normal",
+]  # fmt: skip
+
+
+def random_normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
+    """Numbers drawn from a normal distribution.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        How many.
+    mean, stddev : float
+        The distribution's mean and standard deviation.
+    dtype : str, optional
+        Their dtype, ``floatx`` by default.
+    seed : int, optional
+        The same seed gives the same numbers; by default one from Python's ``random`` module.
+
+    Returns
+    -------
+    Tensor
+        Drawn anew whenever it is computed.
+
+    Examples
+    --------
+    >>> random_normal((2, 3), seed=1).eval().shape
+    (2, 3)
+    """
+    return randomness.random_normal(shape, mean, stddev, dtype, randomness.rng_from(seed))
+
+
+def random_uniform(shape: Shape, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
+    """Numbers drawn evenly from an interval.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        How many.
+    minval, maxval : float
+        The interval; of integers, `minval` is included and `maxval` is not.
+    dtype : str, optional
+        Their dtype, ``floatx`` by default.
+    seed : int, optional
+        The same seed gives the same numbers; by default one from Python's ``random`` module.
+
+    Returns
+    -------
+    Tensor
+        Drawn anew whenever it is computed.
+
+    Examples
+    --------
+    >>> random_uniform((2,), 0, 10, dtype="int32", seed=3).eval().dtype
+    dtype('int32')
+    """
+    return randomness.random_uniform(shape, minval, maxval, dtype, randomness.rng_from(seed))
+
+
+def random_binomial(shape: Shape, p: float = 0.0, dtype: Any = None, seed: Any = None) -> Any:
+    """Ones with a probability, else zeros.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        How many.
+    p : float
+        The probability of a one.
+    dtype : str, optional
+        Their dtype, ``floatx`` by default.
+    seed : int, optional
+        The same seed gives the same numbers; by default one from Python's ``random`` module.
+
+    Returns
+    -------
+    Tensor
+        Drawn anew whenever it is computed.
+
+    Examples
+    --------
+    >>> random_binomial((2,), p=1.0).eval()
+    array([1., 1.], dtype=float32)
+    """
+    return randomness.random_binomial(shape, p, dtype, randomness.rng_from(seed))
+
+
+def truncated_normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
+    """Numbers drawn from a normal distribution, less what lies beyond two standard deviations.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        How many.
+    mean, stddev : float
+        Mean and standard deviation of the normal distribution.
+    dtype : str, optional
+        Their dtype, ``floatx`` by default.
+    seed : int, optional
+        The same seed gives the same numbers; by default one from Python's ``random`` module.
+
+    Returns
+    -------
+    Tensor
+        Drawn anew whenever it is computed.
+
+    Examples
+    --------
+    >>> bool((abs(truncated_normal((100,), seed=1).eval()) <= 2.0).all())
+    True
+    """
+    return randomness.truncated_normal(shape, mean, stddev, dtype, randomness.rng_from(seed))
+
+
+def random_uniform_variable(
+    shape: Shape, low: float, high: float, dtype: Any = None, name: str | None = None, seed: Any = None
+) -> tape.Variable:
+    """A variable whose first value is drawn evenly from an interval.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Its shape.
+    low, high : float
+        The interval.
+    dtype : str, optional
+        Its dtype, ``floatx`` by default.
+    name : str, optional
+        Its name.
+    seed : int, optional
+        The same seed gives the same numbers.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
+    >>> random_uniform_variable((2, 3), 0, 1).shape
+    (2, 3)
+    """
+    made: tape.Variable = variable(random_uniform(shape, low, high, dtype, seed), dtype, name)
+    return made
+
+
+def random_normal_variable(
+    shape: Shape, mean: float, scale: float, dtype: Any = None, name: str | None = None, seed: Any = None
+) -> tape.Variable:
+    """A variable whose first value is drawn from a normal distribution.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Its shape.
+    mean, scale : float
+        The distribution's mean and standard deviation.
+    dtype : str, optional
+        Its dtype, ``floatx`` by default.
+    name : str, optional
+        Its name.
+    seed : int, optional
+        The same seed gives the same numbers.
+
+    Returns
+    -------
+    Variable
+
+    Examples
+    --------
+    >>> random_normal_variable((2, 3), 0, 1).shape
+    (2, 3)
+    """
+    made: tape.Variable = variable(random_normal(shape, mean, scale, dtype, seed), dtype, name)
+    return made
+
+
+def dropout(x: Array, level: float, noise_shape: Any = None, seed: Any = None) -> Any:
+    """Zeros in random places, with what is left scaled up so that the expectation stays.
+
+    Parameters
+    ----------
+    x : array or Tensor
+        The values.
+    level : float
+        The share of zeros, from 0 to less than 1.
+    noise_shape : tuple of int or None, optional
+        The shape in which zeros are drawn, which broadcasts to that of `x`; None for a length as in `x`.
+    seed : int, optional
+        The same seed gives the same zeros; by default one from Python's ``random`` module.
+
+    Returns
+    -------
+    Tensor
+        Drawn anew whenever it is computed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dropout(np.ones((2, 3)), 0.5).shape
+    (2, 3)
+    """
+    return randomness.dropout(x, level, noise_shape, randomness.rng_from(seed))

@@ -1,0 +1,412 @@
+"""Variables, placeholders, sparse matrices and compiled functions as Keras 2.0 means them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nbm_xp import tape
+from nbm_xp.functions import creation, graphs, joining, linear_algebra, sparse, updates, variables
+from nbm_xp.functions._arguments import Array
+from nbm_xp.functions.sparse import SparseTensor
+from nbm_xp.namespace import is_array, to_numpy
+
+__all__ = [
+    "batch_get_value", "concatenate", "dot", "eval", "function", "gradients", "identity", "int_shape",
+    "is_keras_tensor", "is_sparse", "moving_average_update", "placeholder", "shape", "to_dense", "variable",
+]  # fmt: skip
+
+
+def variable(value: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """A Tensor that holds an array, which can be read, set and updated.
+
+    Parameters
+    ----------
+    value : array, Tensor, number, nested list or sparse matrix
+        Its first value.
+    dtype : str, optional
+        Its dtype, ``floatx`` by default, whatever `value` has.
+    name : str, optional
+        A name, for people and for saved weights.
+
+    Returns
+    -------
+    Variable, or SparseTensor
+        A sparse matrix stays sparse, and cannot be set.
+
+    Examples
+    --------
+    >>> eval(variable([[1, 2]]))
+    array([[1., 2.]], dtype=float32)
+    """
+    if sparse.coordinates(value) is not None:
+        return sparse.sparse_variable(value, dtype, name)
+    made = creation.variable(value, dtype, name)
+    return _marked(made, tuple(map(int, made.shape)))
+
+
+def placeholder(
+    shape: Sequence[int | None] | None = None,
+    ndim: int | None = None,
+    dtype: Any = None,
+    sparse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """An input of a recorded computation, to be given an array when it runs.
+
+    Parameters
+    ----------
+    shape : sequence of int or None, optional
+        Its lengths, None for unknown ones; the others are promises that arrays are held to.
+    ndim : int, optional
+        The number of its axes, where no `shape` is given.
+    dtype : str, optional
+        Its dtype, ``floatx`` by default.
+    sparse : bool
+        Whether it is to be given a sparse matrix, SciPy's or one of the package sparse.
+    name : str, optional
+        A name for people.
+
+    Returns
+    -------
+    Tensor, or SparseTensor
+
+    Raises
+    ------
+    ValueError
+        If neither `shape` nor `ndim` is given.
+
+    Examples
+    --------
+    >>> int_shape(placeholder(shape=(None, 4, 5)))
+    (None, 4, 5)
+    """
+    if sparse:
+        return _sparse_placeholder(shape, ndim, dtype, name)
+    made = creation.placeholder(shape, ndim, dtype, name=name, checked=True)
+    return _marked(made, variables.get_variable_shape(made))
+
+
+_sparse_placeholder = sparse.sparse_placeholder
+
+
+def _marked(tensor: Any, shape: tuple[int | None, ...]) -> Any:
+    """A Tensor with what Keras's layers look for."""
+    tensor._keras_shape = shape
+    tensor._uses_learning_phase = False
+    return tensor
+
+
+def is_keras_tensor(x: Any) -> bool:
+    """Whether a Tensor comes from Keras: from `variable`, `placeholder` or a layer.
+
+    Parameters
+    ----------
+    x : Tensor
+        What to look at.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    ValueError
+        If `x` is no Tensor.
+
+    Examples
+    --------
+    >>> is_keras_tensor(variable(1.0)), is_keras_tensor(variable(1.0) + 1.0)
+    (True, False)
+    """
+    if not tape.is_tensor(x) and not is_sparse(x):
+        raise ValueError(f"x must be a Tensor, got {type(x).__name__}")
+    return is_sparse(x) or hasattr(x, "_keras_shape") or hasattr(x, "_keras_history")
+
+
+def is_sparse(tensor: Any) -> bool:
+    """Whether a matrix is recorded as a sparse one.
+
+    Parameters
+    ----------
+    tensor : Tensor or SparseTensor
+        What to look at.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_sparse(placeholder((2, 2), sparse=True)), is_sparse(placeholder((2, 2)))
+    (True, False)
+    """
+    return isinstance(tensor, SparseTensor)
+
+
+def to_dense(tensor: Any) -> Any:
+    """A sparse matrix as a dense one; anything else as it is.
+
+    Parameters
+    ----------
+    tensor : SparseTensor, Tensor or array
+        The matrix.
+
+    Returns
+    -------
+    Tensor or array
+
+    Examples
+    --------
+    >>> is_sparse(to_dense(placeholder((2, 2), sparse=True)))
+    False
+    """
+    return tensor.to_dense() if is_sparse(tensor) else tensor
+
+
+def shape(x: Any) -> Any:
+    """The shape as a vector that can be computed with.
+
+    Parameters
+    ----------
+    x : array or Tensor
+        Of what.
+
+    Returns
+    -------
+    array of int32, or Tensor
+        Recorded where `x` is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shape(np.ones((2, 3)))
+    array([2, 3], dtype=int32)
+    """
+    return variables.shape_vector(x, "int32")
+
+
+def int_shape(x: Any) -> tuple[int | None, ...]:
+    """The shape as plain numbers.
+
+    Parameters
+    ----------
+    x : Tensor or array
+        Of what.
+
+    Returns
+    -------
+    tuple of int
+        With None for lengths that are not known before the graph runs.
+
+    Examples
+    --------
+    >>> int_shape(placeholder((2, None)))
+    (2, None)
+    """
+    told = getattr(x, "_keras_shape", None)
+    return variables.get_variable_shape(x) if told is None else told
+
+
+def identity(x: Any) -> Any:
+    """A Tensor with the same content; of an array, itself.
+
+    Parameters
+    ----------
+    x : Tensor or array
+        The content.
+
+    Returns
+    -------
+    Tensor or array
+
+    Examples
+    --------
+    >>> x = variable(1.0)
+    >>> identity(x) is x
+    False
+    """
+    return tape.Tensor(x.node) if tape.is_tensor(x) else x
+
+
+def eval(x: Any) -> Any:
+    """The value of what was recorded.
+
+    Parameters
+    ----------
+    x : Tensor, SparseTensor or array
+        What to compute.
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    ValueError
+        If a placeholder is needed.
+
+    Examples
+    --------
+    >>> eval(variable([1, 2]) * 2)
+    array([2., 4.], dtype=float32)
+    """
+    value = variables.eval(to_dense(x))
+    return to_numpy(value) if is_array(value) else value
+
+
+def batch_get_value(ops: Sequence[tape.Variable]) -> list[Any]:
+    """The values of several variables.
+
+    Parameters
+    ----------
+    ops : list of Variable
+        The variables.
+
+    Returns
+    -------
+    list of numpy.ndarray
+        Copies.
+
+    Examples
+    --------
+    >>> batch_get_value([variable(1), variable(2)])
+    [array(1., dtype=float32), array(2., dtype=float32)]
+    """
+    return variables.batch_get_value(ops)
+
+
+def moving_average_update(x: tape.Variable, value: Any, momentum: float) -> tuple[tape.Variable, Any]:
+    """An update that moves a variable some way towards a value.
+
+    Parameters
+    ----------
+    x : Variable
+        The average.
+    value : Tensor, array or number
+        What is averaged.
+    momentum : float
+        How much of the old average is kept; what is not is rounded to float32, as in TensorFlow.
+
+    Returns
+    -------
+    tuple
+        The variable and its new value, to be given to `function`.
+
+    Examples
+    --------
+    >>> eval(moving_average_update(variable(1.0), 2.0, momentum=0.75)[1])
+    array(1.25, dtype=float32)
+    """
+    return updates.moving_average_update(x, value, momentum, precision="float32")
+
+
+def function(inputs: Any, outputs: Any, updates: Any = None, **kwargs: Any) -> graphs.NumpyFunction:
+    """Compile a recorded computation into a function of a list of arrays.
+
+    Parameters
+    ----------
+    inputs : list of Tensor
+        Placeholders.
+    outputs : list of Tensor
+        What it returns.
+    updates : list of pairs, optional
+        Variables and their new values (`update` and its like make such pairs). All are computed from the old values
+        and set together, after the outputs; of several for one variable, the last one counts.
+    **kwargs
+        None are taken.
+
+    Returns
+    -------
+    callable
+        ``f(list of arrays)`` gives a list of NumPy arrays.
+
+    Raises
+    ------
+    TypeError
+        If `inputs` or `outputs` is no list.
+    ValueError
+        For any further keyword.
+
+    Examples
+    --------
+    >>> x = placeholder((None,))
+    >>> function([x], [x + 1.0])([[1.0, 2.0]])
+    [array([2., 3.], dtype=float32)]
+    """
+    if kwargs:
+        raise ValueError(f"function takes no further keywords, got {next(iter(kwargs))!r}")
+    return graphs.NumpyFunction(inputs, outputs, updates)
+
+
+def gradients(loss: Any, variables: Any) -> list[Any]:
+    """Differentiate a recorded value, or the sum of its elements.
+
+    Parameters
+    ----------
+    loss : Tensor
+        What to differentiate.
+    variables : list of Tensor
+        In what.
+
+    Returns
+    -------
+    list of Tensor
+        None in place of a gradient where `loss` does not depend on the variable.
+
+    Examples
+    --------
+    >>> x = variable(3.0)
+    >>> eval(gradients(x * x, [x])[0])
+    array(6., dtype=float32)
+    """
+    return graphs.gradients_or_none(loss, variables)
+
+
+def dot(x: Any, y: Any) -> Any:
+    """Sum of products over the last axis of one array and the last but one of another.
+
+    Parameters
+    ----------
+    x : array, Tensor or SparseTensor
+        The left factor.
+    y : array or Tensor
+        The right factor; of a vector, its only axis is summed over.
+
+    Returns
+    -------
+    array or Tensor
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dot(np.ones((2, 3)), np.ones((4, 3, 5))).shape
+    (2, 4, 5)
+    """
+    return sparse.sparse_dot(x, to_dense(y)) if is_sparse(x) else linear_algebra.dot(x, to_dense(y))
+
+
+def concatenate(tensors: Sequence[Array], axis: int = -1) -> Any:
+    """Join arrays along an axis.
+
+    Parameters
+    ----------
+    tensors : list of array, Tensor or SparseTensor
+        What to join.
+    axis : int
+        The axis along which.
+
+    Returns
+    -------
+    array, Tensor or SparseTensor
+        Sparse where all are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> concatenate([np.zeros((1, 2)), np.ones((1, 1))])
+    array([[0., 0., 1.]])
+    """
+    if any(map(is_sparse, tensors)):
+        return sparse.sparse_concatenate(tensors, axis)
+    return joining.concatenate(tensors, axis)
