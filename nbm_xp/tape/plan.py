@@ -7,20 +7,21 @@ import linecache
 import threading
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from types import ModuleType
-from typing import Any, TypeVar
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, TypeAlias, TypeVar
 
 from .node import Node
 from .traversal import Result
 from .writer import PlanWriter
 
-__all__ = ["compile_plan", "keep"]
+__all__ = ["compile_plan", "keep", "link_plan"]
 
 T = TypeVar("T")
 
 _CACHE_SIZE = 512
 _keeping = threading.Lock()
-_compiled: dict[Hashable, Callable[..., tuple[Any, ...]]] = {}
+_Linked: TypeAlias = tuple[CodeType, dict[str, Any]]
+_compiled: dict[Hashable, _Linked] = {}
 _numbers = itertools.count()
 
 
@@ -48,14 +49,22 @@ def compile_plan(
         Whether values of this library cannot be looked at while the plan runs; both branches of an `ifelse` are
         computed then and one is selected.
     """
-    writer = PlanWriter(inputs, outputs, xp, dict(givens or {}), lazy)
-    source = writer.source()
+    return link_plan(PlanWriter(inputs, outputs, xp, dict(givens or {}), lazy))
+
+
+def link_plan(writer: PlanWriter) -> Callable[..., tuple[Any, ...]]:
+    """Make a function of what a writer writes."""
+    source, xp = writer.source(), writer.xp
     key = (source, xp, tuple(writer.bound.values()))
     try:
         found = _compiled.get(key)
     except TypeError:  # a bound object that cannot be hashed makes the plan unique
-        return _link(source, writer.bound)
-    return keep(_compiled, key, _link(source, writer.bound), _CACHE_SIZE) if found is None else found
+        found = _link(source, writer.bound)
+    if found is None:
+        found = keep(_compiled, key, _link(source, writer.bound), _CACHE_SIZE)
+    plan = FunctionType(*found, "plan")
+    plan.__kwdefaults__ = {"lines": writer.lines}  # equal plans may have been recorded at different lines
+    return plan
 
 
 def keep(cache: dict[Hashable, T], key: Hashable, value: T, size: int) -> T:
@@ -66,11 +75,12 @@ def keep(cache: dict[Hashable, T], key: Hashable, value: T, size: int) -> T:
         return cache.setdefault(key, value)
 
 
-def _link(source: str, bound: dict[str, Any]) -> Callable[..., tuple[Any, ...]]:
+def _link(source: str, bound: dict[str, Any]) -> _Linked:
+    """The code of a plan, whose source tracebacks show as long as it lives, and the names it uses."""
     filename = f"<plan {next(_numbers)}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     scope = dict(bound)
     exec(compile(source, filename, "exec"), scope)
-    plan: Callable[..., tuple[Any, ...]] = scope["plan"]
-    weakref.finalize(plan, linecache.cache.pop, filename, None)
-    return plan
+    code = scope.pop("plan").__code__
+    weakref.finalize(code, linecache.cache.pop, filename, None)
+    return code, scope

@@ -8,46 +8,15 @@ from typing import Any
 
 from .function import integer_length
 from .lengths import Length, Size, minimum_length, same_length
-from .loop import LoopBody, automatic_updates, inner_placeholder, loop
+from .loop import LoopBody, automatic_updates, inner_placeholder, loop, results_of
+from .loop_segments import loop_in_segments, steps_in_segment
 from .node import Node
 from .operators import FUNCTIONS
-from .tensor import Tensor, Variable, as_tensor, output
+from .stopping import Until, until
+from .tensor import Tensor, Variable, as_tensor
 from .traversal import reachable
 
 __all__ = ["Until", "scan", "until"]
-
-
-class Until:
-    """A condition that ends a scan; made by `until`."""
-
-    __slots__ = ("condition",)
-
-    def __init__(self, condition: Any) -> None:
-        self.condition = as_tensor(condition)
-        if self.condition.ndim:
-            raise TypeError(f"condition must be a scalar, got shape {self.condition.shape}")
-
-
-def until(condition: Any) -> Until:
-    """End a scan after the step in which a condition holds.
-
-    Parameters
-    ----------
-    condition : Tensor
-        A scalar, returned by the step beside its outputs.
-
-    Returns
-    -------
-    Until
-
-    Examples
-    --------
-    >>> from nbm_xp.tape import Variable, scan, until
-    >>> doubled, _ = scan(lambda x: (2 * x, until(2 * x > 50.0)), outputs_info=Variable(1.0), n_steps=30)
-    >>> float(doubled[-1])
-    64.0
-    """
-    return Until(condition)
 
 
 class _Recurrence:
@@ -142,6 +111,8 @@ def scan(
     truncate_gradient: int = -1,
     go_backwards: bool = False,
     name: str | None = None,
+    *,
+    checkpoint: bool | int = False,
 ) -> tuple[Any, OrderedDict[Variable, Tensor]]:
     """Apply a step again and again.
 
@@ -160,13 +131,18 @@ def scan(
     non_sequences : Tensor or list of Tensor, optional
         Further arguments, the same for each step.
     n_steps : int, Length or integer Tensor, optional
-        How many steps; by default as many as the shortest sequence has entries.
+        How many steps; by default as many as the shortest sequence has entries. None at all give outputs without
+        entries. An int below 0 is a number of steps backwards, or, with `go_backwards`, forwards again.
     truncate_gradient : int
         How many steps a gradient goes back; -1 for all.
     go_backwards : bool
         Whether sequences are read from their end; outputs stay in the order of the steps.
     name : str, optional
         A name for error messages.
+    checkpoint : bool or int
+        Whether a gradient keeps what it needs of each step (False, the fastest), or only the carried values after
+        every so many steps, and computes the steps between them again; True for about the square root of the number
+        of steps (32 where that is not known). To compute each step again by itself, give ``checkpoint(function)``.
 
     Returns
     -------
@@ -180,6 +156,8 @@ def scan(
     ValueError
         If the number of steps is told by nothing, or an output changes its shape or dtype from step to step.
     """
+    if isinstance(n_steps, int) and n_steps < 0:
+        n_steps, go_backwards = -n_steps, not go_backwards
     feeds = [tapped for sequence in _entries(sequences) for tapped in _tapped(sequence, go_backwards)]
     for feed in feeds:
         if not feed.ndim:
@@ -197,12 +175,14 @@ def scan(
     initials: list[Tensor] = []
     following: list[Node] = []
     fed_back: dict[int, int] = {}
+    shifts: dict[int, int] = {}
     for position, (recurrence, value) in enumerate(zip(recurrences, outputs, strict=False)):
         if recurrence is None:
             continue
         fed_back[position] = len(carries)
         _check_same_kind(value, recurrence.initials[0], position)
         carries += recurrence.inner
+        shifts |= {p + 1: p for p in range(len(carries) - recurrence.depth, len(carries) - 1)}
         initials += recurrence.initials
         following += [value.node, *recurrence.inner[:-1]]
     updates = _state_updates([*outputs, *given.values(), *([] if condition is None else [condition.condition])], given)
@@ -217,16 +197,20 @@ def scan(
         outputs=[value.node for value in outputs],
         stop=None if condition is None else condition.condition.node,
         fed_back=fed_back,
+        shifts=shifts,
         truncate=None if truncate_gradient in (-1, None) else int(truncate_gradient),
         name=name,
     )
-    call = loop(body, count, feeds, initials)
-    stacked = [Tensor(output(call, len(carries) + i, *body.specs[len(carries) + i])) for i in range(len(outputs))]
-    first_state = len(carries) - len(updates)
-    finals: OrderedDict[Variable, Tensor] = OrderedDict()
-    for position, variable in enumerate(updates, first_state):
-        finals[variable] = Tensor(output(call, position, *body.specs[position]))
-    return (stacked[0] if len(stacked) == 1 else stacked), finals
+    if checkpoint is False:
+        finals, stacked = results_of(loop(body, count, feeds, initials))
+    else:
+        if condition is not None or body.truncate is not None:
+            raise ValueError(
+                "checkpoint cannot be combined with until or truncate_gradient: checkpoint the step instead"
+            )
+        finals, stacked = loop_in_segments(body, count, feeds, initials, steps_in_segment(checkpoint, count))
+    states = OrderedDict(zip(updates, finals[len(carries) - len(updates) :], strict=True))
+    return (stacked[0] if len(stacked) == 1 else stacked), states
 
 
 def _step_count(n_steps: Any, feeds: Sequence[Tensor], name: str | None) -> Size:
@@ -240,8 +224,8 @@ def _step_count(n_steps: Any, feeds: Sequence[Tensor], name: str | None) -> Size
         if isinstance(count, Length):
             return count
         steps = int(count)
-        if steps != count or steps < 1:
-            raise ValueError(f"n_steps of {name or 'scan'} must be an integer of 1 or more, got {n_steps!r}")
+        if steps != count or steps < 0:
+            raise ValueError(f"n_steps of {name or 'scan'} must be an integer, got {n_steps!r}")
         for length in lengths:
             if isinstance(length, int) and length < steps:
                 raise ValueError(f"n_steps of {name or 'scan'} is {steps}, but a sequence has only {length} entries")

@@ -1,8 +1,9 @@
 """JAX: its namespace is ``jax.numpy``.
 
 Wrong there: without 64-bit types, a request for one is narrowed with no more than a warning; products along an axis
-keep narrow integers; the places that `searchsorted` gives are int32. The first is refused here, since numbers would
-differ from every other library's; the others are cast.
+keep narrow integers; the places that `searchsorted` gives are int32; `linalg.matrix_rank` compares singular values with
+`rtol` itself, not with its multiple of the largest. The first is refused here, since numbers would differ from every
+other library's; the others are cast or computed anew.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 from ..dtypes import dtype_name
 from .overlay import overlay
 
-__all__ = ["build", "scatter_add", "wide"]
+__all__ = ["build", "put", "replaced", "scatter_add", "wide"]
 
 _WIDE = frozenset({"int64", "uint64", "float64", "complex128"})
 _WITH_DTYPE = (
@@ -67,6 +68,28 @@ def scatter_add(x: Any, index: Any, values: Any) -> Any:
     return x.at[index].add(values)
 
 
+def replaced(x: Any, index: tuple[Any, ...], values: Any) -> Any:
+    """See `nbm_xp.namespace.assignment.replaced`; arrays of JAX are immutable."""
+    return x.at[index].set(values)
+
+
+def put(x: Any, places: Any, values: Any, axis: int) -> Any:
+    """See `nbm_xp.namespace.assignment.put`."""
+    return x.at[(slice(None),) * axis + (places,)].set(values)
+
+
+def _matrix_rank(jnp: Any) -> Callable[..., Any]:
+    def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
+        """The standard's `matrix_rank`; JAX's own takes `rtol` for an absolute tolerance, and no empty matrices."""
+        values = jnp.linalg.svdvals(x)
+        if rtol is None:
+            rtol = max(x.shape[-2:]) * jnp.finfo(values.dtype).eps
+        tolerance = jnp.max(values, axis=-1, keepdims=True, initial=0) * jnp.asarray(rtol)[..., None]
+        return jnp.sum(values > tolerance, axis=-1)
+
+    return matrix_rank
+
+
 def build() -> Any:
     """The namespace for JAX arrays."""
     jnp: Any = importlib.import_module("jax.numpy")
@@ -85,4 +108,4 @@ def build() -> Any:
         mends[name] = _refuse_narrowing(mends.get(name, getattr(jnp, name)))
     mends["astype"] = _refuse_narrowing(jnp.astype, position=1)
     mends["full"] = _refuse_narrowing(jnp.full, position=2)
-    return overlay(jnp, "jax", mends)
+    return overlay(jnp, "jax", mends, linalg={"matrix_rank": _matrix_rank(jnp)})

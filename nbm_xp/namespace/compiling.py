@@ -1,0 +1,125 @@
+"""Compilers of array libraries: whole functions, loops and branches, for a library that has them.
+
+Where a library can compile what is written over its arrays, a plan runs compiled, a loop becomes the library's own and
+a choice by a value that is not known while compiling takes one of two functions. The others run plans as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from . import conversion, dispatch, libraries
+from .kernels import kernel, register_kernel
+
+__all__ = ["at_home", "compiled", "is_traced", "library_barrier", "library_branch", "library_loop"]
+
+for _name in ("compiled", "loop", "branch", "barrier", "is_traced"):
+    register_kernel(f"compiling.{_name}", "jax", f"nbm_xp.namespace.gaps.jax_compiling:{_name}")
+
+
+def _own(name: str, xp: Any) -> Callable[..., Any] | None:
+    library = libraries.name_of_namespace(xp)
+    return None if library is None else kernel(f"compiling.{name}", library)
+
+
+def compiled(plan: Callable[..., tuple[Any, ...]], xp: Any) -> Callable[..., tuple[Any, ...]]:
+    """A function of arrays of a library, compiled by the library where it can; else as it is.
+
+    Parameters
+    ----------
+    plan : callable
+        Called with arrays, returns a tuple of arrays, ints and None.
+    xp : namespace
+        The library's.
+
+    Notes
+    -----
+    Compiling takes long, so a call is compiled when its shapes and dtypes come for the second time. What cannot be
+    compiled, because it looks at values, runs as it is from then on, and so does everything under the library's own
+    switch (``jax.disable_jit()``).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nbm_xp.namespace import host_namespace
+    >>> compiled(lambda x: (x + 1.0,), host_namespace())(np.ones(2))
+    (array([2., 2.]),)
+    """
+    own = _own("compiled", xp)
+    found: Callable[..., tuple[Any, ...]] = plan if own is None else own(plan)
+    return found
+
+
+def library_loop(xp: Any) -> Callable[..., Any] | None:
+    """The library's own loop, or None.
+
+    It is called as ``loop(step, count, sequences, carries, captured, reverse, stops, cache)`` and returns final carried
+    values, stacked results and the number of steps; or None where the steps are better taken one by one. `step` maps
+    entries of the sequences, carried values and captured ones to new carried values, results and, if the loop `stops`,
+    a condition. `cache` is a dict in which the loop may keep what it compiled.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import host_namespace
+    >>> library_loop(host_namespace()) is None
+    True
+    """
+    return _own("loop", xp)
+
+
+def library_branch(xp: Any) -> Callable[..., Any] | None:
+    """The library's own choice between two functions, ``branch(condition, taken, otherwise)``, or None.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import host_namespace
+    >>> library_branch(host_namespace()) is None
+    True
+    """
+    return _own("branch", xp)
+
+
+def library_barrier(xp: Any) -> Callable[[Any], Any] | None:
+    """What hands values on so that the library's compiler takes none of them for what it has already; or None.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import host_namespace
+    >>> library_barrier(host_namespace()) is None
+    True
+    """
+    return _own("barrier", xp)
+
+
+def is_traced(values: Iterable[Any]) -> bool:
+    """Whether one of these stands for an array while a library compiles a function, and has no value of its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> is_traced([np.ones(2), None])
+    False
+    """
+    for value in values:
+        library = dispatch.library_of(value)
+        own = None if library is None else kernel("compiling.is_traced", library)
+        if own is not None and own(value):
+            return True
+    return False
+
+
+def at_home(x: Any, xp: Any) -> Any:
+    """An array that a compiled function gave, in the library that the array it took the place of was of.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nbm_xp.namespace import host_namespace
+    >>> at_home(np.ones(2), host_namespace())
+    array([1., 1.])
+    """
+    here, home = dispatch.library_name(x), dispatch.library_name(xp)
+    if here == home or kernel("compiling.compiled", here) is None:
+        return x
+    return conversion.convert(conversion.to_numpy(x), xp)

@@ -1,0 +1,176 @@
+"""JAX: plans under ``jax.jit``, loops as ``lax.scan`` or ``lax.while_loop``, choices as ``lax.cond``."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+__all__ = ["barrier", "branch", "compiled", "is_traced", "loop"]
+
+jax: Any = importlib.import_module("jax")
+
+_MANY_STEPS = 32
+"""From how many steps on a loop is compiled even the first time."""
+_MANY_SHAPES = 256
+_LARGE_PLAN = 200_000
+"""The bytecode of a plan, in bytes, from which on compiling takes longer than is bearable: some 5,000 operations."""
+_Tracer: type = jax.core.Tracer
+
+
+class _UncompilableError(TypeError):
+    """Raised for what JAX has no compiled form for."""
+
+
+_NEEDS_VALUES = (
+    _UncompilableError,
+    jax.errors.ConcretizationTypeError,
+    jax.errors.NonConcreteBooleanIndexError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerBoolConversionError,
+    jax.errors.TracerIntegerConversionError,
+)
+"""What JAX raises where a function that it compiles asks for a value."""
+
+
+def is_traced(array: Any) -> bool:
+    """See `nbm_xp.namespace.compiling.is_traced`."""
+    return isinstance(array, _Tracer)
+
+
+def _traced(arrays: Sequence[Any]) -> bool:
+    return any(isinstance(array, _Tracer) for array in arrays)
+
+
+class _Compiled:
+    """A plan that is compiled when shapes come for the second time, unless it needs values."""
+
+    def __init__(self, plan: Callable[..., tuple[Any, ...]]) -> None:
+        self.plan = plan
+        self.jitted: Any = None
+        self.met: set[Any] = set()
+        self.integers: list[int] = []
+        self.works = len(plan.__code__.co_code) < _LARGE_PLAN
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Compiled, (self.plan,)
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        if not self.works or _traced(arrays):
+            return self.plan(*arrays)
+        shapes = tuple([(array.shape, array.dtype) for array in arrays])
+        if shapes not in self.met:
+            results = self.plan(*arrays)
+            if len(self.met) >= _MANY_SHAPES:
+                self.met.clear()
+            self.met.add(shapes)
+            self.integers = [position for position, value in enumerate(results) if type(value) is int]
+            return results
+        if self.jitted is None:
+            self.jitted = jax.jit(self.plan)
+        try:
+            results = self.jitted(*arrays)
+        except _NEEDS_VALUES:
+            self.works = False
+            return self.plan(*arrays)
+        if self.integers:
+            results = tuple(int(v) if position in self.integers else v for position, v in enumerate(results))
+        return results
+
+
+def compiled(plan: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
+    """See `nbm_xp.namespace.compiling.compiled`."""
+    return _Compiled(plan)
+
+
+def barrier(values: Any) -> Any:
+    """See `nbm_xp.namespace.compiling.library_barrier`."""
+    return jax.lax.optimization_barrier(values)
+
+
+def branch(condition: Any, taken: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+    """See `nbm_xp.namespace.compiling.library_branch`."""
+    if not isinstance(condition, _Tracer):
+        return taken() if condition else otherwise()
+    try:
+        return jax.lax.cond(condition, taken, otherwise)
+    except TypeError as error:
+        if isinstance(error, _NEEDS_VALUES):
+            raise
+        raise _UncompilableError(f"the branches differ in shape: {error}") from error
+
+
+def loop(
+    step: Callable[..., tuple[Any, ...]],
+    count: int,
+    sequences: Sequence[Any],
+    carries: tuple[Any, ...],
+    captured: tuple[Any, ...],
+    reverse: bool,
+    stops: bool,
+    cache: dict[Any, Any],
+) -> Any:
+    """See `nbm_xp.namespace.compiling.library_loop`."""
+    traced = _traced((*carries, *captured)) or any(_traced(s if isinstance(s, list) else (s,)) for s in sequences)
+    if not traced and (count < _MANY_STEPS or cache.get("uncompilable")):
+        return None
+    sequences = tuple(jax.numpy.stack(s[:count]) if isinstance(s, list) else s[:count] for s in sequences)
+    if traced:
+        return _loop(step, count, sequences, carries, captured, reverse, stops)
+    run = cache.get("run")
+    if run is None:
+        whole = jax.jit(_loop, static_argnums=(0, 1, 5, 6))
+        run = cache.setdefault("run", whole)
+    try:
+        finals, stacks, taken = run(step, count, sequences, carries, captured, reverse, stops)
+    except _NEEDS_VALUES:
+        cache["uncompilable"] = True
+        return None
+    return finals, stacks, int(taken) if stops else count
+
+
+def _loop(
+    step: Callable[..., tuple[Any, ...]],
+    count: int,
+    sequences: tuple[Any, ...],
+    carries: tuple[Any, ...],
+    captured: tuple[Any, ...],
+    reverse: bool,
+    stops: bool,
+) -> Any:
+    n = len(carries)
+    carries = tuple(map(jax.numpy.asarray, carries))
+
+    def one(state: tuple[Any, ...], entries: tuple[Any, ...]) -> Any:
+        results = step(*entries, *state, *captured)
+        return results[:n], results[n:]
+
+    try:
+        if stops:
+            return _until(one, count, sequences, carries)
+        finals, stacks = jax.lax.scan(one, carries, sequences, length=count, reverse=reverse)
+    except TypeError as error:
+        if isinstance(error, _NEEDS_VALUES):
+            raise
+        raise _UncompilableError(f"a carried value changes from step to step: {error}") from error
+    return finals, list(stacks), count
+
+
+def _until(
+    one: Callable[[Any, Any], Any], count: int, sequences: tuple[Any, ...], carries: tuple[Any, ...]
+) -> tuple[Any, list[Any], Any]:
+    """Steps until a condition holds; what is stacked over them would have a length that depends on data."""
+
+    def goes_on(state: Any) -> Any:
+        return jax.numpy.logical_and(state[0] < count, jax.numpy.logical_not(state[1]))
+
+    def step(state: Any) -> Any:
+        t, _, values = state
+        entries = tuple(jax.lax.dynamic_index_in_dim(s, t, keepdims=False) for s in sequences)
+        values, (*stacked, stop) = one(values, entries)
+        if stacked:
+            raise _UncompilableError("how many results there are depends on data")
+        return t + 1, stop, values
+
+    taken, _, finals = jax.lax.while_loop(goes_on, step, (0, False, carries))
+    return finals, [], taken
