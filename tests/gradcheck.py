@@ -1,7 +1,9 @@
 """The gradient checker: random inner products of a gradient against central finite differences, of any order.
 
 A function of arrays becomes a scalar by an inner product with random weights; its gradient in one argument, in a random
-direction, is held to the difference of two values. The next order does the same to the gradients themselves.
+direction, is held to the difference of two values. The next order does the same to the gradients themselves. A complex
+result counts with its real and its imaginary part, a complex argument moves in a complex direction d: the loss then
+changes by the real part of the sum of the gradient times d, which is the convention of the rules.
 """
 
 from __future__ import annotations
@@ -14,9 +16,10 @@ import numpy as np
 from nbm_xp.tape import Tensor, function, gradients, placeholder
 from nbm_xp.tape import namespace as xp
 
-__all__ = ["check_gradient", "flat_list", "inner_product"]
+__all__ = ["DOUBLES", "check_gradient", "flat_list", "inner_product", "real_parts"]
 
 STEP = 6e-6  # about the cube root of the rounding error, where truncation and rounding weigh the same
+DOUBLES = ("float64", "complex128")  # the dtypes in which finite differences are precise enough
 
 
 def flat_list(result: Any) -> list[Any]:
@@ -24,14 +27,24 @@ def flat_list(result: Any) -> list[Any]:
     return [part for item in result for part in flat_list(item)] if isinstance(result, (tuple, list)) else [result]
 
 
+def real_parts(result: Any) -> list[Any]:
+    """The floating results, complex ones as their real and their imaginary parts."""
+    parts: list[Any] = []
+    for part in flat_list(result):
+        if part.dtype[0] == "c":
+            parts += [xp.real(part), xp.imag(part)]
+        elif part.dtype[0] == "f":
+            parts.append(part)
+    return parts
+
+
 def inner_product(result: Any, seed: int) -> Any:
     """The sum of all floating results, weighted by random numbers that depend only on their shapes."""
     total: Any = xp.asarray(0.0, dtype="float64")
-    for position, part in enumerate(flat_list(result)):
-        if part.dtype[0] == "f":
-            shape = tuple(int(length) for length in part.shape)
-            weights = np.random.default_rng([seed, position]).normal(size=shape)
-            total = total + xp.sum(xp.astype(part, xp.float64) * weights)
+    for position, part in enumerate(real_parts(result)):
+        shape = tuple(int(length) for length in part.shape)
+        weights = np.random.default_rng([seed, position]).normal(size=shape)
+        total = total + xp.sum(xp.astype(part, xp.float64) * weights)
     return total
 
 
@@ -54,7 +67,7 @@ def check_gradient(
         The error that is allowed, against the size of the derivative and of the values it was taken from.
     """
     arrays = tuple(np.asarray(array) for array in arrays)
-    places = [i for i, a in enumerate(arrays) if a.dtype == np.float64] if wrt is None else list(wrt)
+    places = [i for i, a in enumerate(arrays) if str(a.dtype) in DOUBLES] if wrt is None else list(wrt)
     inputs = [placeholder(a.shape, dtype=str(a.dtype), name=f"argument {i}") for i, a in enumerate(arrays)]
     loss = inner_product(fn(*inputs), seed=order)
     found = gradients(loss, [inputs[place] for place in places], disconnected="zero")
@@ -76,11 +89,18 @@ def _compare(
         array = arrays[place]
         assert gradient.shape == array.shape, f"argument {place}: shape {gradient.shape}, not {array.shape}"
         assert gradient.dtype == array.dtype, f"argument {place}: dtype {gradient.dtype}, not {array.dtype}"
-        direction = np.random.default_rng(place).normal(size=array.shape)
+        direction = _direction(place, array)
         ahead, behind = (
             float(value(*arrays[:place], array + sign * STEP * direction, *arrays[place + 1 :])) for sign in (1, -1)
         )
-        exact, estimate = float(np.sum(gradient * direction)), (ahead - behind) / (2 * STEP)
+        exact, estimate = float(np.real(np.sum(gradient * direction))), (ahead - behind) / (2 * STEP)
         scale = max(1.0, abs(exact), abs(ahead))
         close = abs(exact - estimate) <= rtol * scale
         assert close, f"argument {place}: {exact} by the rule, {estimate} by differences"
+
+
+def _direction(seed: int, array: Any) -> Any:
+    """A random direction in which an array may move."""
+    generator = np.random.default_rng(seed)
+    direction = generator.normal(size=array.shape)
+    return direction + 1j * generator.normal(size=array.shape) if array.dtype.kind == "c" else direction

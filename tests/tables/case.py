@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Case", "attribute", "case", "plain", "values", "whole"]
+__all__ = ["Case", "attribute", "case", "complex_values", "plain", "values", "whole"]
 
 Array = NDArray[Any]
 
@@ -60,8 +60,8 @@ class Case:
     @property
     def differentiable(self) -> bool:
         """Whether all floating arguments are in double precision, as finite differences need, and there are any."""
-        kinds = {str(a.dtype) for a in self.arrays if a.dtype.kind == "f"}
-        return kinds == {"float64"}
+        kinds = {str(a.dtype) for a in self.arrays if a.dtype.kind in "fc"}
+        return bool(kinds) and kinds <= {"float64", "complex128"}
 
 
 def attribute(xp: Any, dotted: str) -> Any:
@@ -91,6 +91,12 @@ def values(*shape: int, low: float = -2.0, high: float = 2.3, dtype: str = "floa
     count = int(np.prod(shape))
     order = np.random.default_rng(zlib.crc32(repr((shape, low, high)).encode())).permutation(count)
     return np.linspace(low, high, count)[order].reshape(shape).astype(dtype)
+
+
+def complex_values(*shape: int, low: float = -2.0, high: float = 2.3, dtype: str = "complex128") -> Array:
+    """Complex numbers of which both parts are distinct, in no order."""
+    real, imaginary = values(*shape, low=low, high=high), values(*shape, low=low - 0.1, high=high - 0.2)
+    return (real + 1j * imaginary).astype(dtype)
 
 
 def whole(*shape: int, low: int = -3, high: int = 5, dtype: str = "int32") -> Array:

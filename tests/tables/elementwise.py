@@ -127,6 +127,30 @@ def _scalars() -> list[Case]:
     return cases
 
 
+def _constants() -> list[Case]:
+    """Two constants without axes: what is made of numbers alone stays an array."""
+    cases = []
+    for name, op in (ARITHMETIC | COMPARISONS | WHOLE).items():
+        cases.append(
+            case(
+                name,
+                lambda xp, op=op: op(xp.asarray(7.5, dtype=xp.float64), xp.asarray(2.0, dtype=xp.float64)),
+                label="two constants",
+                unknown=False,
+            )
+        )
+    for name in ("add", "equal", "maximum"):
+        cases.append(
+            case(
+                name,
+                lambda xp, name=name: attribute(xp, name)(xp.asarray(3), xp.asarray(4)),
+                label="two integers",
+                unknown=False,
+            )
+        )
+    return cases
+
+
 def _choices() -> list[Case]:
     condition = np.asarray([[True, False, True], [False, False, True]])
     x, y = values(2, 3), values(3, low=0.31, high=1.7)
@@ -146,4 +170,4 @@ def _choices() -> list[Case]:
     ]
 
 
-CASES: list[Case] = [*_one_array(), *_two_arrays(), *_scalars(), *_choices()]
+CASES: list[Case] = [*_one_array(), *_two_arrays(), *_scalars(), *_constants(), *_choices()]

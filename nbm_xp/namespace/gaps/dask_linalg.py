@@ -20,7 +20,7 @@ from array_api_compat.dask.array.linalg import EighResult, QRResult, SlogdetResu
 from .dask_names import da, original
 from .dask_shaping import block_limit
 
-__all__ = ["LINALG", "matmul", "tensordot"]
+__all__ = ["LINALG", "matmul", "tensordot", "tril", "triu"]
 
 
 class EigResult(NamedTuple):
@@ -51,11 +51,23 @@ def _per_matrix(
     cores, results = (re.findall(r"\(([^)]*)\)", side) for side in signature.split("->"))
     arrays = tuple(_whole(array, _count(core)) for array, core in zip(arrays, cores, strict=True))
     batch = max(array.ndim - _count(core) for array, core in zip(arrays, cores, strict=True))
+    if len(arrays) > 1:
+        arrays = _same_blocks(arrays, [_count(core) for core in cores])
     metas = tuple(_meta(arrays[0], batch + _count(core), dtype) for core, dtype in zip(results, dtypes, strict=True))
     return da.apply_gufunc(
         partial(_run, name, **options), signature, *arrays, meta=metas if len(metas) > 1 else metas[0],
         output_sizes=sizes,
     )  # fmt: skip
+
+
+def _same_blocks(arrays: tuple[Any, ...], counts: list[int]) -> tuple[Any, ...]:
+    """The arrays with the same blocks along the axes of a stack, which a generalised function needs."""
+    pairs: list[Any] = []
+    for position, (array, count) in enumerate(zip(arrays, counts, strict=True)):
+        stack = array.ndim - count
+        core = [f"core {position} {axis}" for axis in range(count)]
+        pairs += [array, (*(axis - stack for axis in range(stack)), *core)]
+    return tuple(da.core.unify_chunks(*pairs)[1])
 
 
 def _whole(x: Any, count: int) -> Any:
@@ -179,8 +191,12 @@ def svdvals(x: Any, /) -> Any:
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Any:
     """The standard's `matrix_rank`."""
     _matrices(x)
+    if 0 in x.shape[-2:]:
+        return da.zeros(x.shape[:-2], dtype=np.int64, chunks=x.chunks[:-2])
     s = svdvals(x)
     tolerance = max(x.shape[-2:]) * np.finfo(s.dtype).eps if rtol is None else rtol
+    if getattr(tolerance, "ndim", 0):
+        tolerance = tolerance[..., None]
     return (s > s.max(axis=-1, keepdims=True) * tolerance).sum(axis=-1)
 
 
@@ -241,8 +257,7 @@ def matrix_power(x: Any, n: int, /) -> Any:
     if n < 0:
         return matrix_power(inv(x), -n)
     if n == 0:
-        one = da.eye(x.shape[-1], dtype=x.dtype, chunks=-1).rechunk(x.chunks[-2:])
-        return da.broadcast_to(one, x.shape, chunks=x.chunks)
+        return tril(triu(da.ones_like(x)))
     result = None
     while n:
         if n % 2:
@@ -274,15 +289,52 @@ def matmul(x1: Any, x2: Any, /) -> Any:
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    """The standard's `tensordot`; Dask's own widens integers where it sums over blocks."""
+    """The standard's `tensordot`; Dask's own widens integers where it sums over blocks, and takes -1 for no axis."""
+    if not isinstance(axes, int):
+        axes = tuple([axis % x.ndim for axis in named] for x, named in zip((x1, x2), axes, strict=True))
     return _keep_dtype(original.tensordot(x1, x2, axes=axes), x1, x2)
+
+
+def _triangle_of_block(block: Any, triangle: str, k: int, block_info: Any = None) -> Any:
+    """The function of the block's own library, on the diagonal as it lies from the block's corner."""
+    from nbm_xp.namespace import array_namespace
+
+    (top, _), (left, _) = block_info[0]["array-location"][-2:]
+    return getattr(array_namespace(block), triangle)(block, k=k + top - left)
+
+
+def tril(x: Any, /, *, k: int = 0) -> Any:
+    """The standard's `tril`; Dask's own loses the imaginary parts on its way."""
+    _matrices(x)
+    return da.map_blocks(partial(_triangle_of_block, triangle="tril", k=k), x, dtype=x.dtype, meta=x._meta)
+
+
+def triu(x: Any, /, *, k: int = 0) -> Any:
+    """The standard's `triu`; Dask's own loses the imaginary parts on its way."""
+    _matrices(x)
+    return da.map_blocks(partial(_triangle_of_block, triangle="triu", k=k), x, dtype=x.dtype, meta=x._meta)
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The standard's `vecdot`; Dask's own widens integers where it sums over blocks."""
+    return _keep_dtype(original.vecdot(x1, x2, axis=axis), x1, x2)
+
+
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """The standard's `matrix_norm`; Dask's own has those of singular values for one matrix in certain blocks alone."""
+    _matrices(x)
+    if ord not in ("nuc", 2, -2):
+        return original.linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
+    values = svdvals(x)
+    result = values.sum(axis=-1) if ord == "nuc" else values.max(axis=-1) if ord == 2 else values.min(axis=-1)
+    return result[..., None, None] if keepdims else result
 
 
 LINALG: dict[str, Any] = {
     function.__name__: function
     for function in (
-        cholesky, cross, det, eig, eigh, eigvals, eigvalsh, inv, matmul, matrix_power, matrix_rank, pinv, qr, slogdet,
-        solve, svd, svdvals, tensordot,
+        cholesky, cross, det, eig, eigh, eigvals, eigvalsh, inv, matmul, matrix_norm, matrix_power, matrix_rank, pinv,
+        qr, slogdet, solve, svd, svdvals, tensordot, vecdot,
     )
 }  # fmt: skip
 """What stands over Dask's linear algebra, by name."""

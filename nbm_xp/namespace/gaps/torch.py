@@ -4,6 +4,9 @@ PyTorch cannot compute with uint16, uint32 and uint64: sums and products into th
 same bits, and cast. Not to be mended from a namespace: other arithmetic of these dtypes; sums of unsigned integers
 are int64 unless a dtype is asked for (the standard says uint64), since uint64 would be of no use afterwards; and
 slices with negative steps are refused (use `flip`).
+
+Missing in array-api-compat: `std` with a correction that is no whole number, and `unique_all`, since
+PyTorch does not tell where an element is first. It is found by a stable sort.
 """
 
 from __future__ import annotations
@@ -11,10 +14,11 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..dtypes import dtype_name
 from .overlay import overlay
+from .torch_fft import transforms
 
 __all__ = ["add_along", "build"]
 
@@ -33,11 +37,51 @@ def _through_int64(function: Callable[..., Any], xp: Any) -> Callable[..., Any]:
     return mended
 
 
+def _any_correction(xp: Any) -> Callable[..., Any]:
+    @functools.wraps(xp.std)
+    def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+        if correction == int(correction):
+            return xp.std(x, axis=axis, correction=int(correction), keepdims=keepdims)
+        return xp.sqrt(xp.var(x, axis=axis, correction=correction, keepdims=keepdims))
+
+    return std
+
+
+class UniqueAll(NamedTuple):
+    """What is known of the distinct elements of an array."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+def _unique_all(xp: Any) -> Callable[..., UniqueAll]:
+    def unique_all(x: Any, /) -> UniqueAll:
+        flat = xp.reshape(x, (-1,))
+        order = xp.argsort(flat, stable=True)
+        ordered = flat[order]
+        starts = xp.ones_like(flat, dtype=xp.bool)
+        starts[1:] = ordered[1:] != ordered[:-1]
+        (first,) = xp.nonzero(starts)
+        group = xp.cumulative_sum(starts, axis=0) - 1
+        inverse = xp.empty_like(order)
+        inverse[order] = group
+        ends = xp.concat([first[1:], xp.asarray([flat.shape[0]], device=first.device)])
+        counts = ends[: first.shape[0]] - first
+        return UniqueAll(ordered[first], order[first], xp.reshape(inverse, x.shape), counts)
+
+    return unique_all
+
+
 def build() -> Any:
     """The namespace for PyTorch tensors."""
     original: Any = importlib.import_module("array_api_compat.torch")
     names = ("cumulative_prod", "cumulative_sum", "prod", "sum")
-    return overlay(original, "torch", {name: _through_int64(getattr(original, name), original) for name in names})
+    mends: dict[str, Any] = {name: _through_int64(getattr(original, name), original) for name in names}
+    mends["std"] = _any_correction(original)
+    mends["unique_all"] = _unique_all(original)
+    return overlay(original, "torch", mends, fft=transforms(original))
 
 
 def add_along(x: Any, axis: int, index: Any, values: Any) -> Any:

@@ -1,25 +1,33 @@
 """Element-wise functions: the result has the broadcast shape, and a rule is one line of calculus.
 
-Arguments of different dtypes are cast openly to what NumPy's promotion gives, so that every library, the strict one
-included, computes the same. Python scalars are weak.
+A rule multiplies by the derivative as it stands, not by its conjugate: for a real loss u of z = x + iy the gradient is
+du/dx - i du/dy. The functions of complex numbers here are holomorphic, but for `abs` and `sign`; `real`, `imag` and
+`conj` are a chapter of their own. Square roots in rules are taken factor by factor where that decides on the branch.
 """
 
 from __future__ import annotations
 
+import cmath
 import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
-from nbm_xp.namespace import floatx
-from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
 from nbm_xp.tape.dtypes import bool as boolean
+from nbm_xp.tape.dtypes import common_dtype
 from nbm_xp.tape.gradients import OPERATIONS, declare
 from nbm_xp.tape.lengths import Length
 from nbm_xp.tape.node import ELEMENTWISE_TAG, Node, Operation, Rule
 from nbm_xp.tape.operators import FUNCTIONS, is_number
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
+from .choices import clip as clip
+from .choices import where as where
+from .promotion import both_tensors as both_tensors
+from .promotion import cast as cast
+from .promotion import divisible, is_complex, plain_number, real_of, refuse_complex
+from .promotion import floating as floating
+from .promotion import together as together
 from .shapes import broadcast
 
 _ELEMENTWISE = frozenset({ELEMENTWISE_TAG})
@@ -29,6 +37,10 @@ _FOLDABLE: dict[str, Callable[[Any, Any], Any]] = {
     "multiply": operator.mul,
     "divide": operator.truediv,
 }
+_REAL_ONLY = frozenset({
+    "atan2", "ceil", "copysign", "floor", "floor_divide", "greater", "greater_equal", "hypot", "less", "less_equal",
+    "logaddexp", "maximum", "minimum", "nextafter", "remainder", "signbit", "trunc",
+})  # fmt: skip
 _LN2 = math.log(2.0)
 _LN10 = math.log(10.0)
 
@@ -39,59 +51,8 @@ def _function(name: str) -> Callable[..., Tensor]:
 
 
 log_, sin_, cos_, sqrt_, where_, sign_ = map(_function, ("log", "sin", "cos", "sqrt", "where", "sign"))
-sinh_, cosh_, sigmoid_, zeros_like_, astype_ = map(_function, ("sinh", "cosh", "sigmoid", "zeros_like", "astype"))
-
-
-def cast(x: Tensor, dtype: DType) -> Tensor:
-    """The Tensor with another dtype; itself where it has it."""
-    return x if x.node.dtype == dtype else astype_(x, dtype)
-
-
-def together(*values: Any) -> tuple[Any, ...]:
-    """Arguments cast to their common dtype, Python scalars left weak; at least one becomes a Tensor."""
-    if all(map(is_number, values)):
-        return tuple(map(as_tensor, values))
-    tensors = [value if is_number(value) else as_tensor(value) for value in values]
-    dtype = common_dtype(*(t.node.dtype for t in tensors if isinstance(t, Tensor)))
-    for value in tensors:
-        if isinstance(value, Tensor):
-            continue
-        if isinstance(value, complex) and dtype[0] != "c":
-            dtype = common_dtype(dtype, as_dtype("complex64"))
-        elif isinstance(value, float) and dtype[0] in "biu":
-            dtype = common_dtype(dtype, as_dtype("float32"))
-        elif isinstance(value, (int, Length)) and not isinstance(value, bool) and dtype == "bool":
-            dtype = as_dtype("int64")
-    several = len([t for t in tensors if isinstance(t, Tensor)]) > 1
-    return tuple(_cast_or_number(t, dtype, several) if isinstance(t, Tensor) else t for t in tensors)
-
-
-def _cast_or_number(x: Tensor, dtype: DType, several: bool) -> Any:
-    """An argument cast; beside another array, a recorded scalar of that dtype is as good as its number."""
-    number = plain_number(x) if several and x.dtype == dtype else None
-    return cast(x, dtype) if number is None else number
-
-
-def floating(x: Any) -> Tensor:
-    """A Tensor of a floating dtype: integers of 8 and 16 bits and bool become float32, wider ones float64."""
-    tensor = as_tensor(x)
-    if tensor.dtype[0] in "fc":
-        return tensor
-    return cast(tensor, common_dtype(tensor.dtype, as_dtype("float32")))
-
-
-def _divisible(x: Tensor) -> Tensor:
-    """Integers as ``floatx``, which is what their quotient is of."""
-    return x if x.node.dtype[0] in "fc" else cast(x, as_dtype(floatx()))
-
-
-def plain_number(value: Any) -> float | None:
-    """The number that a value is, or that a floating scalar was recorded as; None for anything else."""
-    if isinstance(value, Tensor):
-        node = value.node
-        held = node.args[0] if node.op.name == "scalar" and node.dtype[0] == "f" else None
-        return held if isinstance(held, (int, float)) else None
-    return value if isinstance(value, (int, float)) else None
+sinh_, cosh_, sigmoid_, zeros_like_ = map(_function, ("sinh", "cosh", "sigmoid", "zeros_like"))
+conj_, abs_ = map(_function, ("conj", "abs"))
 
 
 def _folded(operate: Callable[[Any, Any], Any], x1: Any, x2: Any) -> Tensor | None:
@@ -113,6 +74,10 @@ def _unary_to_bool(x: Node) -> Any:
     return x.shape, boolean
 
 
+def _unary_to_real(x: Node) -> Any:
+    return x.shape, real_of(x.dtype)
+
+
 def _pair_spec(x: Any, y: Any) -> Any:
     if not isinstance(x, Node):
         return y.shape, y.dtype
@@ -124,13 +89,22 @@ def _pair_to_bool(x: Any, y: Any) -> Any:
 
 
 def unary(
-    name: str, rule: Rule, *, to_float: bool = False, to_bool: bool = False, emit: Any = None
+    name: str,
+    rule: Rule,
+    *,
+    to_float: bool = False,
+    infer: Callable[[Node], Any] = _unary_infer,
+    emit: Any = None,
 ) -> Callable[[Any], Tensor]:
     """Declare a function of one array."""
-    op = declare(Operation(name, _unary_to_bool if to_bool else _unary_infer, (rule,), emit=emit, tags=_ELEMENTWISE))
+    op = declare(Operation(name, infer, (rule,), emit=emit, tags=_ELEMENTWISE))
+    real_only = name in _REAL_ONLY
 
     def function(x: Any, /) -> Tensor:
-        return record(op, floating(x) if to_float else as_tensor(x))
+        tensor = floating(x) if to_float else as_tensor(x)
+        if real_only and tensor.dtype[0] == "c":
+            refuse_complex(name, x=tensor)
+        return record(op, tensor)
 
     return _published(name, function, f"``{name}(x)`` of the array API standard, recorded.")
 
@@ -142,6 +116,7 @@ def binary(
     emit = None if symbol is None else lambda x, y: f"({x} {symbol} {y})"
     op = declare(Operation(name, _pair_to_bool if to_bool else _pair_spec, rules, emit=emit, tags=_ELEMENTWISE))
     fold = _FOLDABLE.get(name)
+    real_only = name in _REAL_ONLY
 
     def function(x1: Any, x2: Any, /) -> Tensor:
         if fold is not None:
@@ -149,18 +124,15 @@ def binary(
             if folded is not None:
                 return folded
         x1, x2 = together(x1, x2)
+        if real_only and (x1 if isinstance(x1, Tensor) else x2).dtype[0] == "c":
+            refuse_complex(name, x1=x1, x2=x2)
         if to_float:
-            x1, x2 = (_divisible(x) if isinstance(x, Tensor) else x for x in (x1, x2))
+            x1, x2 = (divisible(x) if isinstance(x, Tensor) else x for x in (x1, x2))
         if symbol is None:  # libraries take operators of Python scalars, but not always functions of them
-            x1, x2 = _both_tensors(x1, x2)
+            x1, x2 = both_tensors(x1, x2)
         return record(op, x1, x2)
 
     return _published(name, function, f"``{name}(x1, x2)`` of the array API standard, recorded.")
-
-
-def _both_tensors(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
-    dtype = (x1 if isinstance(x1, Tensor) else x2).dtype
-    return tuple(x if isinstance(x, Tensor) else FUNCTIONS["asarray"](x, dtype=dtype) for x in (x1, x2))  # type: ignore[return-value]
 
 
 def _published(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
@@ -187,15 +159,26 @@ def _pow_base(g: Tensor, out: Tensor, x: Any, y: Any) -> Tensor:
 
 def _pow_exponent(g: Tensor, out: Tensor, x: Any, y: Any) -> Tensor:
     # x**y is constant in y where x is 0 and y > 0, and has no slope where x is negative: no logarithm there
+    if is_number(x) and (isinstance(x, complex) or is_complex(y)):
+        return g * out * cmath.log(x) if x else zeros_like_(g)
     if is_number(x):
         return g * out * math.log(x) if x > 0 else g * where_(y > 0, 0.0, math.nan)
+    if is_complex(x):
+        return g * where_(x == 0, 0.0, out * log_(where_(x == 0, 1.0, x)))
     slope: Tensor = where_(x < 0, math.nan, out * log_(where_(x > 0, x, 1.0)))
     return g * slope
 
 
-abs = unary("abs", lambda g, out, x: g * sign_(x))
+def _sign_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
+    """Of ``x / |x|`` of a complex number, which turns with it and does not grow; at 0 nothing flows back."""
+    none = x == 0
+    size = where_(none, 1.0, abs_(x))
+    return where_(none, 0.0, (g - conj_(g * out * out)) / (2.0 * size))
+
+
+abs = unary("abs", lambda g, out, x: g * conj_(sign_(x)), infer=_unary_to_real)
 acos = unary("acos", lambda g, out, x: -g / sqrt_(1 - x * x), to_float=True)
-acosh = unary("acosh", lambda g, out, x: g / sqrt_(x * x - 1), to_float=True)
+acosh = unary("acosh", lambda g, out, x: g / (sqrt_(x - 1) * sqrt_(x + 1)), to_float=True)
 asin = unary("asin", lambda g, out, x: g / sqrt_(1 - x * x), to_float=True)
 asinh = unary("asinh", lambda g, out, x: g / sqrt_(x * x + 1), to_float=True)
 atan = unary("atan", lambda g, out, x: g / (1 + x * x), to_float=True)
@@ -206,19 +189,19 @@ cosh = unary("cosh", lambda g, out, x: g * sinh_(x), to_float=True)
 exp = unary("exp", lambda g, out, x: g * out, to_float=True)
 expm1 = unary("expm1", lambda g, out, x: g * (out + 1), to_float=True)
 floor = unary("floor", None)
-isfinite = unary("isfinite", None, to_bool=True)
-isinf = unary("isinf", None, to_bool=True)
-isnan = unary("isnan", None, to_bool=True)
+isfinite = unary("isfinite", None, infer=_unary_to_bool)
+isinf = unary("isinf", None, infer=_unary_to_bool)
+isnan = unary("isnan", None, infer=_unary_to_bool)
 log1p = unary("log1p", lambda g, out, x: g / (1 + x), to_float=True)
 log2 = unary("log2", lambda g, out, x: g / (x * _LN2), to_float=True)
 log10 = unary("log10", lambda g, out, x: g / (x * _LN10), to_float=True)
-logical_not = unary("logical_not", None, to_bool=True)
+logical_not = unary("logical_not", None, infer=_unary_to_bool)
 _negative = unary("negative", lambda g, out, x: -g, emit=lambda x: f"(-{x})")
 positive = unary("positive", lambda g, out, x: g)
 reciprocal = unary("reciprocal", lambda g, out, x: -g * out * out, to_float=True)
 round = unary("round", None)
-sign = unary("sign", None)
-signbit = unary("signbit", None, to_bool=True)
+sign = unary("sign", lambda g, out, x: _sign_rule(g, out, x) if is_complex(x) else None)
+signbit = unary("signbit", None, infer=_unary_to_bool)
 sin = unary("sin", lambda g, out, x: g * cos_(x), to_float=True)
 sinh = unary("sinh", lambda g, out, x: g * cosh_(x), to_float=True)
 sqrt = unary("sqrt", lambda g, out, x: g * 0.5 / out, to_float=True)
@@ -237,10 +220,10 @@ remainder = binary("remainder", (lambda g, out, x, y: g, lambda g, out, x, y: -g
 pow = binary("pow", (_pow_base, _pow_exponent), symbol="**")
 atan2 = binary(
     "atan2",
-    (lambda g, out, x, y: g * y / (x * x + y * y), lambda g, out, x, y: -g * x / (x * x + y * y)),
+    (lambda g, out, x, y: g * _per(y, x * x + y * y), lambda g, out, x, y: -g * _per(x, x * x + y * y)),
     to_float=True,
 )
-hypot = binary("hypot", (lambda g, out, x, y: g * x / out, lambda g, out, x, y: g * y / out), to_float=True)
+hypot = binary("hypot", (lambda g, out, x, y: g * _per(x, out), lambda g, out, x, y: g * _per(y, out)), to_float=True)
 copysign = binary("copysign", (lambda g, out, x, y: g * sign_(x) * sign_(out), None), to_float=True)
 nextafter = binary("nextafter", (lambda g, out, x, y: g, None))
 logaddexp = binary(
@@ -278,19 +261,16 @@ bitwise_left_shift = binary("bitwise_left_shift", (None, None), symbol="<<")
 bitwise_right_shift = binary("bitwise_right_shift", (None, None), symbol=">>")
 
 
+def _per(x: Tensor, size: Tensor) -> Tensor:
+    """A coordinate by the size of the point; 0 at the origin, which has no direction."""
+    none = size == 0
+    return where_(none, 0.0, x / where_(none, 1.0, size))
+
+
 def _weight(x: Tensor, other: Tensor) -> Tensor:
     """The share of ``exp(x)`` in a sum of two exponentials; one half each where both are the same infinity."""
     same = (x == other) & isinf(x)
     return sigmoid_(where_(same, 0.0, x) - where_(same, 0.0, other))
-
-
-def _clip_infer(x: Node, lower: Any, upper: Any) -> Any:
-    shapes = [bound.shape for bound in (x, lower, upper) if isinstance(bound, Node)]
-    return broadcast(*shapes), x.dtype
-
-
-def _inside(out: Tensor, x: Any) -> Tensor:
-    return cast(as_tensor(out == x), out.dtype)
 
 
 def negative(x: Any, /) -> Tensor:
@@ -311,7 +291,7 @@ def log(x: Any, /) -> Tensor:
 
 def _exponent_of_log1p_exp(node: Node) -> Node | None:
     """The x of ``1 + exp(x)``."""
-    if node.op is not OPERATIONS["add"]:
+    if node.op is not OPERATIONS["add"] or node.dtype[0] == "c":
         return None
     left, right = node.args
     one, term = (left, right) if is_number(left) else (right, left)
@@ -319,61 +299,3 @@ def _exponent_of_log1p_exp(node: Node) -> Node | None:
         inner: Node = term.args[0]
         return inner
     return None
-
-
-_WHERE = declare(
-    Operation(
-        "where",
-        lambda condition, x, y: (broadcast(condition.shape, x.shape, y.shape), x.dtype),
-        (
-            None,
-            lambda g, out, condition, x, y: where_(condition, g, zeros_like_(g)),
-            lambda g, out, condition, x, y: where_(condition, zeros_like_(g), g),
-        ),
-    )
-)
-
-
-def where(condition: Any, x1: Any, x2: Any, /) -> Tensor:
-    """``where(condition, x1, x2)`` of the array API standard, recorded."""
-    condition = cast(as_tensor(condition), boolean)
-    x1, x2 = _both_tensors(*together(x1, x2))
-    return record(_WHERE, condition, x1, x2)
-
-
-def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
-    """``clip(x, min, max)`` of the array API standard, recorded; the gradient passes at the bounds."""
-    x = as_tensor(x)
-    if min is None and max is None:
-        return positive(x)
-    return record(_CLIP, x, _bound(min, x), _bound(max, x))
-
-
-def _bound(bound: Any, x: Tensor) -> Any:
-    return bound if bound is None or is_number(bound) else cast(as_tensor(bound), x.dtype)
-
-
-def _run_clip(xp: Any, x: Any, lower: Any, upper: Any) -> Any:
-    if lower is not None:
-        x = xp.maximum(x, xp.asarray(lower, dtype=x.dtype) if is_number(lower) else lower)
-    if upper is not None:
-        x = xp.minimum(x, xp.asarray(upper, dtype=x.dtype) if is_number(upper) else upper)
-    return x
-
-
-_CLIP = declare(
-    Operation(
-        "clip",
-        _clip_infer,
-        (
-            lambda g, out, x, lower, upper: g * _inside(out, x),
-            lambda g, out, x, lower, upper: g * _clipped_by(out, x, lower, upper),
-            lambda g, out, x, lower, upper: g * _clipped_by(out, x, upper, lower),
-        ),
-        run=_run_clip,
-    )
-)
-
-
-def _clipped_by(out: Tensor, x: Tensor, bound: Any, other: Any) -> Tensor:
-    return (1 - _inside(out, x)) * _inside(out, bound)

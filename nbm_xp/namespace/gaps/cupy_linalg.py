@@ -1,0 +1,53 @@
+"""CuPy: linear equations for stacks that broadcast, empty ones included; names for what `eig` gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+__all__ = ["EigResult", "named_eig", "stacked_solve"]
+
+
+class EigResult(NamedTuple):
+    """What `eig` gives."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+def named_eig(eig: Callable[..., Any]) -> Callable[..., EigResult]:
+    """`eig` with names for its two results."""
+    return lambda x, /: EigResult(*eig(x))
+
+
+def stacked_solve(xp: Any, solve: Callable[..., Any]) -> Callable[..., Any]:
+    """`solve` of `xp`, which wants stacks of one shape, for all that broadcast; one axis on the right is a vector."""
+
+    def mended(x1: Any, x2: Any, /) -> Any:
+        if x1.ndim == 2 and x2.ndim <= 2 and x1.size and x2.size:
+            return solve(x1, x2)
+        vector = x2.ndim == 1
+        right = x2[:, None] if vector else x2
+        batch = _broadcast(x1.shape[:-2], right.shape[:-2])
+        shape = (*batch, *right.shape[-2:])
+        if math.prod(shape) == 0:
+            result = xp.zeros(shape, dtype=xp.result_type(x1, x2))
+        else:
+            left = xp.broadcast_to(x1, (*batch, *x1.shape[-2:]))
+            result = solve(left, xp.broadcast_to(right, shape))
+        return result[..., 0] if vector else result
+
+    return mended
+
+
+def _broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of two stacks together."""
+    count = max(len(one), len(other))
+    pairs = zip((1,) * (count - len(one)) + tuple(one), (1,) * (count - len(other)) + tuple(other), strict=True)
+    result = []
+    for a, b in pairs:
+        if a != b and 1 not in (a, b):
+            raise ValueError(f"stacks of shapes {one} and {other} do not broadcast together")
+        result.append(b if a == 1 else a)
+    return tuple(result)

@@ -1,0 +1,48 @@
+"""Real part, imaginary part, conjugate: what tells a complex number from a pair of real ones.
+
+Of real numbers, `real` and `conj` are the number itself and `imag` is zero, so that code and gradient rules need not
+ask which they have.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbm_xp.tape.gradients import declare
+from nbm_xp.tape.node import ELEMENTWISE_TAG, Node, Operation
+from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.tensor import Tensor, as_tensor, record
+
+from .promotion import real_of
+
+__all__ = ["conj", "imag", "real"]
+
+_ELEMENTWISE = frozenset({ELEMENTWISE_TAG})
+
+
+def _to_real(x: Node) -> Any:
+    return x.shape, real_of(x.dtype)
+
+
+# The gradient of a real loss u of x + iy is du/dx - i du/dy: hence the sign of the imaginary part's.
+_REAL = declare(Operation("real", _to_real, (lambda g, out, x: g,), tags=_ELEMENTWISE))
+_IMAG = declare(Operation("imag", _to_real, (lambda g, out, x: g * -1j,), tags=_ELEMENTWISE))
+_CONJ = declare(Operation("conj", lambda x: (x.shape, x.dtype), (lambda g, out, x: conj(g),), tags=_ELEMENTWISE))
+
+
+def real(x: Any, /) -> Tensor:
+    """The real part."""
+    x = as_tensor(x)
+    return record(_REAL, x) if x.dtype[0] == "c" else x
+
+
+def imag(x: Any, /) -> Tensor:
+    """The imaginary part."""
+    x = as_tensor(x)
+    return record(_IMAG, x) if x.dtype[0] == "c" else FUNCTIONS["zeros_like"](x)
+
+
+def conj(x: Any, /) -> Tensor:
+    """The complex conjugate."""
+    x = as_tensor(x)
+    return record(_CONJ, x) if x.dtype[0] == "c" else x

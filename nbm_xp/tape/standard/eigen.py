@@ -1,0 +1,140 @@
+"""Eigenvalues and eigenvectors.
+
+Giles (2008), "An extended collection of matrix derivative results for forward and reverse mode algorithmic
+differentiation". The eigenvectors are unique only up to signs, or phases: so should be what is differentiated. Where
+eigenvalues are equal, vectors turn into each other at no cost, and that turning is left out: right for functions of the
+eigenvalues alone and of the spaces that belong to equal ones; other functions of the vectors have no derivative there.
+Only Hermitian matrices are asked for by `eigh` and `eigvalsh`, so that their gradients are Hermitian.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from nbm_xp.tape.gradients import declare
+from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.tensor import Tensor, record, record_several
+
+from .complex_numbers import conj, real
+from .diagonals import diagonal
+from .manipulation import expand_dims, matrix_transpose
+from .matrices import adjoint, by_columns, check_square, diagonal_matrix, rounding, safe_inverse
+from .products import matmul
+from .promotion import complex_of, floating, real_of
+from .solving import solve
+
+__all__ = ["EigResult", "EighResult", "eig", "eigh", "eigvals", "eigvalsh"]
+
+
+class EighResult(NamedTuple):
+    """The eigenvalues of Hermitian matrices, ascending, and the eigenvectors in columns."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+class EigResult(NamedTuple):
+    """The eigenvalues of square matrices, in no order, and the eigenvectors in columns."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+def _infer_hermitian(x: Node, name: str) -> Any:
+    check_square(x, name)
+    return [(x.shape[:-1], real_of(x.dtype)), (x.shape, x.dtype)]
+
+
+def _infer_general(x: Node, name: str) -> Any:
+    check_square(x, name)
+    return [(x.shape[:-1], complex_of(x.dtype)), (x.shape, complex_of(x.dtype))]
+
+
+def _gaps(values: Tensor) -> Tensor:
+    """One over the differences of eigenvalues, a column's less a row's; 0 where they are equal."""
+    gaps = expand_dims(values, -2) - expand_dims(values, -1)
+    return safe_inverse(gaps, expand_dims(rounding(values), -1))
+
+
+def _eigh_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor:
+    values, vectors = out[0], out[1]
+    inner = diagonal_matrix(g[0]) if 0 in g else None
+    if 1 in g:
+        turning = matmul(adjoint(vectors), conj(g[1])) * _gaps(values)
+        turning = (turning + adjoint(turning)) * 0.5
+        inner = turning if inner is None else inner + turning
+    return conj(matmul(matmul(vectors, inner), adjoint(vectors)))
+
+
+_EIGH = declare(Operation("linalg.eigh", lambda x: _infer_hermitian(x, "eigh"), (_eigh_rule,)))
+
+
+def eigh(x: Any, /) -> EighResult:
+    """The eigenvalues and eigenvectors of Hermitian matrices."""
+    return EighResult(*record_several(_EIGH, floating(x)))
+
+
+def _eigvalsh_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
+    vectors = eigh(x).eigenvectors
+    return conj(matmul(by_columns(vectors, g), adjoint(vectors)))
+
+
+_EIGVALSH = declare(
+    Operation("linalg.eigvalsh", lambda x: _infer_hermitian(x, "eigvalsh")[0], (_eigvalsh_rule,)),
+)
+
+
+def eigvalsh(x: Any, /) -> Tensor:
+    """The eigenvalues of Hermitian matrices, ascending."""
+    return record(_EIGVALSH, floating(x))
+
+
+def _run_general(xp: Any, x: Any, *, name: str, dtype: Any) -> Any:
+    """The library's function, its results complex also where all of them are real."""
+    result = getattr(xp.linalg, name)(x)
+    if name == "eig":
+        return tuple(xp.astype(part, dtype) for part in result)
+    return xp.astype(result, dtype)
+
+
+def _eig_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, name: str, dtype: Any) -> Tensor:
+    """The vectors have length 1, and may turn in the complex plane as they like."""
+    values, vectors = out[0], out[1]
+    inner = diagonal_matrix(g[0]) if 0 in g else None
+    if 1 in g:
+        pull = matmul(matrix_transpose(vectors), g[1])
+        growing = by_columns(conj(matmul(adjoint(vectors), vectors)), real(diagonal(pull)))
+        turning = (pull - growing) * _gaps(values)
+        inner = turning if inner is None else inner + turning
+    back = matrix_transpose(vectors)
+    return solve(back, matmul(inner, back))
+
+
+_EIG = declare(
+    Operation("linalg.eig", lambda x, *, name, dtype: _infer_general(x, name), (_eig_rule,), run=_run_general)
+)
+
+
+def eig(x: Any, /) -> EigResult:
+    """The eigenvalues and eigenvectors of square matrices, complex always."""
+    x = floating(x)
+    return EigResult(*record_several(_EIG, x, name="eig", dtype=complex_of(x.dtype)))
+
+
+def _eigvals_rule(g: Tensor, out: Tensor, x: Tensor, *, name: str, dtype: Any) -> Tensor:
+    vectors = eig(x).eigenvectors
+    back = matrix_transpose(vectors)
+    return solve(back, expand_dims(g, -1) * back)
+
+
+_EIGVALS = declare(
+    Operation(
+        "linalg.eigvals", lambda x, *, name, dtype: _infer_general(x, name)[0], (_eigvals_rule,), run=_run_general
+    )
+)
+
+
+def eigvals(x: Any, /) -> Tensor:
+    """The eigenvalues of square matrices, complex always."""
+    x = floating(x)
+    return record(_EIGVALS, x, name="eigvals", dtype=complex_of(x.dtype))

@@ -1,0 +1,93 @@
+"""What the chapters of linear algebra share: checks of shapes, adjoints, matrices made of a diagonal.
+
+Papers on derivatives of matrix functions pair a cotangent with its conjugate: a loss changes by the real part of
+``tr(adjoint(G) @ dX)``. Here the rules of gradients pair it as it stands (see `elementwise`), so that rules which
+follow such a paper conjugate the cotangent when it comes and the gradient when it goes: `conj`, which does nothing to
+real numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbm_xp.tape.lengths import Size, same_length
+from nbm_xp.tape.node import Node
+from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.tensor import Tensor
+
+from .complex_numbers import conj
+from .manipulation import expand_dims, matrix_transpose
+from .promotion import real_of
+from .shapes import written
+
+__all__ = [
+    "adjoint", "by_columns", "by_rows", "check_matrices", "check_square", "diagonal_matrix", "diagonal_mask",
+    "rounding", "safe_inverse", "skew", "square_infer",
+]  # fmt: skip
+
+_SPACING = {"float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
+
+
+def check_matrices(x: Node, name: str) -> None:
+    """Raise for what is no matrix and no stack of matrices."""
+    if len(x.shape) < 2:
+        raise ValueError(f"{name} needs matrices, got shape {written(x.shape)}")
+
+
+def check_square(x: Node, name: str) -> None:
+    """Raise for what is not square."""
+    if len(x.shape) < 2 or same_length(x.shape[-1], x.shape[-2]) is False:
+        raise ValueError(f"{name} needs square matrices, got shape {written(x.shape)}")
+
+
+def square_infer(name: str) -> Any:
+    """The shape and dtype rule of a function of square matrices that gives matrices of the same shape."""
+
+    def infer(x: Node, **attributes: Any) -> Any:
+        check_square(x, name)
+        return x.shape, x.dtype
+
+    return infer
+
+
+def adjoint(x: Tensor) -> Tensor:
+    """The conjugate transpose."""
+    return conj(matrix_transpose(x))
+
+
+def skew(x: Tensor) -> Tensor:
+    """The matrix less its adjoint."""
+    return x - adjoint(x)
+
+
+def by_columns(x: Tensor, factors: Tensor) -> Tensor:
+    """Each column of `x` times its factor."""
+    return x * expand_dims(factors, -2)
+
+
+def by_rows(factors: Tensor, x: Tensor) -> Tensor:
+    """Each row of `x` times its factor."""
+    return expand_dims(factors, -1) * x
+
+
+def diagonal_mask(n: Size) -> Tensor:
+    """Where a matrix of n rows has its diagonal."""
+    places = FUNCTIONS["arange"](n)
+    return expand_dims(places, 1) == expand_dims(places, 0)
+
+
+def diagonal_matrix(values: Tensor) -> Tensor:
+    """Matrices with these values on the diagonal, and zeros."""
+    return FUNCTIONS["where"](diagonal_mask(values.node.shape[-1]), expand_dims(values, -1), 0.0)
+
+
+def rounding(values: Tensor) -> Tensor:
+    """The difference below which two of these singular or eigenvalues count as equal: several units in their sum."""
+    total = FUNCTIONS["sum"](FUNCTIONS["abs"](values), axis=-1, keepdims=True)
+    return total * (8 * _SPACING[real_of(values.dtype).name])
+
+
+def safe_inverse(x: Tensor, tolerance: Tensor) -> Tensor:
+    """The reciprocal, and zero in the place of that of what is no larger than the tolerance."""
+    none = FUNCTIONS["abs"](x) <= tolerance
+    return FUNCTIONS["where"](none, 0.0, 1.0 / FUNCTIONS["where"](none, 1.0, x))

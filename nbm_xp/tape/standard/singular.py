@@ -1,0 +1,136 @@
+"""Singular values, and the factors that come with them.
+
+Seeger, Hetzel, Dai, Meissner, Lawrence (2017), "Auto-differentiating linear algebra", and Wan and Zhang (2019),
+"Automatic differentiation for complex valued SVD", here with the term of two singular values split in two: what the
+factors turn together, over the difference of the values, and what they turn apart, over the sum. Where values are
+equal the first is left out. That is right for what depends on singular values alone, on the spaces that belong to
+equal values, or on the product of the factors; other functions of the factors have no derivative there. The factors
+are unique only up to signs, or phases: so should be what is differentiated. A matrix of deficient rank has finite
+gradients too.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from nbm_xp.tape.dtypes import as_dtype
+from nbm_xp.tape.gradients import declare
+from nbm_xp.tape.lengths import minimum_length, same_length
+from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.tensor import Tensor, record, record_several
+
+from .complex_numbers import conj
+from .manipulation import expand_dims, matrix_transpose
+from .matrices import adjoint, by_columns, by_rows, check_matrices, diagonal_matrix, rounding, safe_inverse, skew
+from .products import matmul
+from .promotion import floating, real_of
+from .solving import tolerance_argument
+
+__all__ = ["SVDResult", "matrix_rank", "svd", "svdvals"]
+
+
+class SVDResult(NamedTuple):
+    """The factors of a singular value decomposition, ``U @ diag(S) @ Vh``."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
+def _infer_svd(x: Node, *, full_matrices: bool) -> Any:
+    check_matrices(x, "svd")
+    *batch, rows, columns = x.shape
+    rank = minimum_length((rows, columns))
+    left, right = (rows, columns) if full_matrices else (rank, rank)
+    real = real_of(x.dtype)
+    return [((*batch, rows, left), x.dtype), ((*batch, rank), real), ((*batch, right, columns), x.dtype)]
+
+
+def _svd_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, full_matrices: bool) -> Tensor:
+    s = out[1]
+    tolerance = rounding(s)
+    u, g_u = out[0], conj(g[0]) if 0 in g else None
+    v, g_v = adjoint(out[2]), matrix_transpose(g[2]) if 2 in g else None
+    rank = s.node.shape[-1]
+    own_u, own_v = (f[..., :rank] if full_matrices else f for f in (u, v))
+    inner = diagonal_matrix(g[1]) if 1 in g else None
+    if g_u is not None or g_v is not None:
+        turns = _turns(s, tolerance, _turning(own_u, g_u, rank), _turning(own_v, g_v, rank))
+        inner = turns if inner is None else inner + turns
+    result = matmul(matmul(own_u, inner), adjoint(own_v))
+    inverse = safe_inverse(s, tolerance)
+    rows, columns = x.node.shape[-2:]
+    if g_u is not None and same_length(rows, rank) is not True:
+        outside = _outside(u, own_u, g_u, rank, full_matrices)
+        result = result + matmul(by_columns(outside, inverse), adjoint(own_v))
+    if g_v is not None and same_length(columns, rank) is not True:
+        outside = _outside(v, own_v, g_v, rank, full_matrices)
+        result = result + matmul(own_u, by_rows(inverse, adjoint(outside)))
+    return conj(result)
+
+
+def _turning(factor: Tensor, g: Tensor | None, rank: Any) -> Tensor | None:
+    """How the cotangent of a factor turns its columns into each other."""
+    return None if g is None else skew(matmul(adjoint(factor), g[..., :rank]))
+
+
+def _turns(s: Tensor, tolerance: Tensor, of_u: Tensor | None, of_v: Tensor | None) -> Tensor:
+    here, there = expand_dims(s, -1), expand_dims(s, -2)
+    wide = expand_dims(tolerance, -1)
+    apart, close = safe_inverse(there - here, wide) * 0.5, safe_inverse(there + here, wide) * 0.5
+    if of_u is None or of_v is None:
+        return of_u * (apart + close) if of_u is not None else of_v * (apart - close)
+    return (of_u + of_v) * apart + (of_u - of_v) * close
+
+
+def _outside(factor: Tensor, own: Tensor, g: Tensor, rank: Any, full_matrices: bool) -> Tensor:
+    """The part of a cotangent that leads out of the space of the columns that belong to singular values."""
+    mine = g[..., :rank] if full_matrices else g
+    result = mine - matmul(own, matmul(adjoint(own), mine))
+    if full_matrices:  # as the space grows into the others, they turn back
+        others, g_others = factor[..., rank:], g[..., rank:]
+        result = result - matmul(others, matmul(adjoint(g_others), own))
+    return result
+
+
+_SVD = declare(Operation("linalg.svd", _infer_svd, (_svd_rule,)))
+
+
+def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
+    """The singular value decomposition."""
+    return SVDResult(*record_several(_SVD, floating(x), full_matrices=full_matrices))
+
+
+def _svdvals_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
+    factors = svd(x, full_matrices=False)
+    return conj(matmul(by_columns(factors.U, g), factors.Vh))
+
+
+_SVDVALS = declare(
+    Operation("linalg.svdvals", lambda x: _infer_svd(x, full_matrices=False)[1], (_svdvals_rule,)),
+)
+
+
+def svdvals(x: Any, /) -> Tensor:
+    """The singular values, the largest first."""
+    return record(_SVDVALS, floating(x))
+
+
+def _infer_rank(x: Node, rtol: Any) -> Any:
+    check_matrices(x, "matrix_rank")
+    return x.shape[:-2], as_dtype("int64")
+
+
+def _run_rank(xp: Any, x: Any, rtol: Any) -> Any:
+    if 0 in x.shape[-2:]:
+        return xp.zeros(x.shape[:-2], dtype=xp.int64)
+    rank = xp.linalg.matrix_rank(x) if rtol is None else xp.linalg.matrix_rank(x, rtol=rtol)
+    return xp.astype(rank, xp.int64)
+
+
+_RANK = declare(Operation("linalg.matrix_rank", _infer_rank, (None, None), run=_run_rank))
+
+
+def matrix_rank(x: Any, /, *, rtol: Any = None) -> Tensor:
+    """How many singular values are larger than `rtol` times the largest."""
+    return record(_RANK, floating(x), tolerance_argument(rtol, "matrix_rank"))
