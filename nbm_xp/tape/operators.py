@@ -7,17 +7,45 @@ from typing import TYPE_CHECKING, Any, cast
 
 from nbm_xp.namespace import is_array
 
-from .lengths import Length
+from .lengths import Length, same_length
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-__all__ = ["FUNCTIONS", "Operators", "is_number"]
+__all__ = ["FUNCTIONS", "Operators", "is_number", "look_up_by_identity", "looked_up_by_identity"]
 
 _NUMBERS = frozenset({bool, int, float, complex})
 
 FUNCTIONS: dict[str, Callable[..., Tensor]] = {}
 """The functions of the tape's namespace by name: what operators and gradient rules call."""
+
+_listed = {"by identity": False}
+
+
+def look_up_by_identity(yes: bool = True) -> None:
+    """Say what ``x in tensors`` means where no number decides whether two Tensors are equal.
+
+    Parameters
+    ----------
+    yes : bool
+        True: the Tensor itself must be among them, as in libraries whose Tensors are compared as Python objects. False,
+        as at first: to ask is an error.
+
+    Examples
+    --------
+    >>> from nbm_xp.tape import placeholder
+    >>> x, y = placeholder((None, 2)), placeholder((None, 3))
+    >>> look_up_by_identity()
+    >>> y in [x], y in [x, y]
+    (False, True)
+    >>> look_up_by_identity(False)
+    """
+    _listed["by identity"] = bool(yes)
+
+
+def looked_up_by_identity() -> bool:
+    """Whether `look_up_by_identity` was asked for."""
+    return _listed["by identity"]
 
 
 def is_number(value: object) -> bool:
@@ -30,6 +58,22 @@ def _apply(name: str, left: Any, right: Any, other: Any) -> Tensor:
     if isinstance(other, Operators) or is_number(other) or is_array(other):
         return FUNCTIONS[name](left, right)
     return cast("Tensor", NotImplemented)
+
+
+def _in_place(name: str, left: Any, other: Any) -> Tensor:
+    """Call a function for ``left op= other``, which gives its name to another Tensor and leaves this one as it was.
+
+    So the standard has it for arrays that are not changed in place; and models written for symbolic tensors go on to
+    use what they added to. Neither dtype nor shape may change, but for variables, which stand for any value.
+    """
+    result = _apply(name, left, other, other)
+    if result is not NotImplemented and left.keeps_kind:
+        before, after = left.node.shape, result.node.shape
+        if result.dtype != left.dtype:
+            raise TypeError(f"{name} in place must keep the dtype {left.dtype}, the result would be {result.dtype}")
+        if len(before) != len(after) or any(same_length(a, b) is False for a, b in zip(before, after, strict=True)):
+            raise ValueError(f"{name} in place must keep the shape {left.shape}, the result has {result.shape}")
+    return result
 
 
 def _apply_one(name: str, operand: Any) -> Tensor:
@@ -121,7 +165,12 @@ class Operators:
         return _apply("bitwise_right_shift", other, self, other)
 
     def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
-        return _apply("equal", self, other, other)
+        try:
+            return _apply("equal", self, other, other)
+        except ValueError:
+            if not _listed["by identity"]:
+                raise
+            return cast("Tensor", NotImplemented)
 
     def __ne__(self, other: object) -> Tensor:  # type: ignore[override]
         return _apply("not_equal", self, other, other)
@@ -137,6 +186,45 @@ class Operators:
 
     def __ge__(self, other: Any) -> Tensor:
         return _apply("greater_equal", self, other, other)
+
+    def __iadd__(self, other: Any) -> Tensor:
+        return _in_place("add", self, other)
+
+    def __isub__(self, other: Any) -> Tensor:
+        return _in_place("subtract", self, other)
+
+    def __imul__(self, other: Any) -> Tensor:
+        return _in_place("multiply", self, other)
+
+    def __itruediv__(self, other: Any) -> Tensor:
+        return _in_place("divide", self, other)
+
+    def __ifloordiv__(self, other: Any) -> Tensor:
+        return _in_place("floor_divide", self, other)
+
+    def __imod__(self, other: Any) -> Tensor:
+        return _in_place("remainder", self, other)
+
+    def __ipow__(self, other: Any) -> Tensor:
+        return _in_place("pow", self, other)
+
+    def __imatmul__(self, other: Any) -> Tensor:
+        return _in_place("matmul", self, other)
+
+    def __iand__(self, other: Any) -> Tensor:
+        return _in_place("bitwise_and", self, other)
+
+    def __ior__(self, other: Any) -> Tensor:
+        return _in_place("bitwise_or", self, other)
+
+    def __ixor__(self, other: Any) -> Tensor:
+        return _in_place("bitwise_xor", self, other)
+
+    def __ilshift__(self, other: Any) -> Tensor:
+        return _in_place("bitwise_left_shift", self, other)
+
+    def __irshift__(self, other: Any) -> Tensor:
+        return _in_place("bitwise_right_shift", self, other)
 
     def __neg__(self) -> Tensor:
         return _apply_one("negative", self)

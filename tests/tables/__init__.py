@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
-from tests.tables import creation, elementwise, indexing, linalg, manipulation, searching, statistical
+from tests.tables import (
+    assignment,
+    complex_numbers,
+    creation,
+    decompositions,
+    elementwise,
+    fft,
+    indexing,
+    linalg,
+    manipulation,
+    searching,
+    sets,
+    statistical,
+)
 from tests.tables.case import Case
 
 __all__ = ["CASES", "Case"]
 
 CASES: list[Case] = [
+    *assignment.CASES,
+    *complex_numbers.CASES,
     *creation.CASES,
+    *decompositions.CASES,
     *elementwise.CASES,
+    *fft.CASES,
     *indexing.CASES,
     *linalg.CASES,
     *manipulation.CASES,
     *searching.CASES,
+    *sets.CASES,
     *statistical.CASES,
 ]

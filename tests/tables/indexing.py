@@ -72,4 +72,51 @@ def _by_arrays() -> list[Case]:
     ]
 
 
-CASES: list[Case] = [*_basic(), *_by_arrays()]
+MASK = CUBE > 0.4
+
+
+def _by_masks() -> list[Case]:
+    """Masks are held by the call: a mask that is an input has no length to give."""
+    masks = {
+        "whole": MASK, "leading": MASK[..., 0], "one axis": MASK[:, 0, 0], "none": MASK & False, "all": MASK | True,
+        "(:,mask)": (slice(None), MASK[0, :, 0]), "(…,mask)": (DOTS, MASK[0, 0]), "(mask,0)": (MASK[:, :, 0], 0),
+        "(mask,:,array)": (MASK[:, 0, 0], slice(None), np.asarray([1])), "(None,mask)": (NEW, MASK),
+    }  # fmt: skip
+    cases = [case("getitem", lambda xp, x, k=key: x[on(xp, k)], CUBE, label=label) for label, key in masks.items()]
+    for truth in (True, False):
+        mask = np.asarray(truth)
+        cases.append(case("getitem", lambda xp, x, m=mask: x[xp.asarray(m)], values(), label=f"{truth} of no axes"))
+    return cases
+
+
+def on(xp: Any, key: Any) -> Any:
+    """The index with its arrays in the namespace."""
+    if isinstance(key, tuple):
+        return tuple(on(xp, item) for item in key)
+    return xp.asarray(key) if isinstance(key, np.ndarray) else key
+
+
+def _edges() -> list[Case]:
+    single, none = values(1, 3), values(0, 3)
+    rows = np.asarray([[1], [0]])
+    return [
+        case("getitem", lambda xp, x: x[0, -1], single, label="of length 1"),
+        case("getitem", lambda xp, x: x[:, None, 1:], none, label="of no elements"),
+        case("getitem", lambda xp, x: x[()], values(), label="of no axes"),
+        case("getitem", lambda xp, x: x[...], values(), label="… of no axes"),
+        case("getitem", lambda xp, x: x[None, ...], values(), label="(None,…) of no axes"),
+        case("take", lambda xp, x, i: xp.take(x, i, axis=0), values(4, 2), np.asarray([], dtype="int64"), label="none"),
+        case("take", lambda xp, x, i: xp.take(x, i, axis=-2), values(4, 2), np.asarray([3, -1]), label="from the end"),
+        case("take_along_axis", lambda xp, x, i: xp.take_along_axis(x, i, axis=1), values(1, 3), rows, label="spread"),
+        case("take_along_axis", lambda xp, x, i: xp.take_along_axis(x, i), values(2, 3), rows - 1, label="negative"),
+        case(
+            "take_along_axis",
+            lambda xp, x, i: xp.take_along_axis(x, i, axis=0),
+            values(3, 2, 1),
+            np.asarray([[[1, 0, 1]]]),
+            label="spread both ways",
+        ),
+    ]
+
+
+CASES: list[Case] = [*_basic(), *_by_arrays(), *_by_masks(), *_edges()]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tests.tables.case import Case, case, plain, values, whole
 
 __all__ = ["CASES"]
@@ -21,7 +23,21 @@ def _shapes() -> list[Case]:
         plain("expand_dims", MATRIX, axis=0),
         plain("expand_dims", MATRIX, axis=-1),
         plain("expand_dims", MATRIX, axis=1),
+        plain("expand_dims", MATRIX, axis=(0, 2)),
+        plain("expand_dims", MATRIX, axis=(-1, 1)),
+        plain("expand_dims", MATRIX, axis=-3),
+        plain("expand_dims", values(), axis=0, label="no axes"),
         plain("squeeze", values(1, 3, 1), axis=0),
+        plain("squeeze", values(1, 1), axis=(-2, -1)),
+        plain("squeeze", values(1, 3), axis=()),
+        case("reshape", lambda xp, x: xp.reshape(x, (3, 0)), values(0, 2), label="of no elements"),
+        case("reshape", lambda xp, x: xp.reshape(x, (1, 1)), values(), label="from no axes"),
+        case("reshape", lambda xp, x: xp.reshape(x, (3, 2), copy=True), MATRIX, label="a copy"),
+        case("permute_dims", lambda xp, x: xp.permute_dims(x, (1, 0)), values(0, 2), label="of no elements"),
+        case("permute_dims", lambda xp, x: xp.permute_dims(x, ()), values(), label="of no axes"),
+        case("moveaxis", lambda xp, x: xp.moveaxis(x, -1, -2), CUBE, label="from the end"),
+        plain("broadcast_arrays", values(0, 1), values(1, 3)),
+        plain("matrix_transpose", values(0, 2)),
         plain("squeeze", values(1, 3, 1), axis=(0, -1)),
         case("permute_dims", lambda xp, x: xp.permute_dims(x, (2, 0, 1)), CUBE),
         case("permute_dims", lambda xp, x: xp.permute_dims(x, (-1, 1, 0)), CUBE, label="negative"),
@@ -52,6 +68,12 @@ def _joins() -> list[Case]:
         case("stack", lambda xp, x, y: xp.stack([x, y], axis=1), a, c, label="middle"),
         plain("unstack", a, fields={"unknown": False}),
         plain("unstack", a, axis=-1, fields={"unknown": False}),
+        plain("unstack", values(1, 2), fields={"unknown": False}),
+        case("concat", lambda xp, x, y: xp.concat([x, y], axis=1), values(2, 0), a, label="with nothing"),
+        case("concat", lambda xp, x, y: xp.concat([x, y], axis=None), values(), a, label="flat, of no axes"),
+        case("stack", lambda xp, x: xp.stack([x, x]), values(), label="of no axes"),
+        plain("flip", values(), label="no axes"),
+        plain("flip", values(0, 2)),
         plain("flip", CUBE),
         plain("flip", CUBE, axis=1),
         plain("flip", CUBE, axis=(0, -1)),
@@ -64,7 +86,13 @@ def _joins() -> list[Case]:
         cases.append(
             case("roll", lambda xp, x, s=shift, a=axis: xp.roll(x, s, axis=a), CUBE, label=f"{shift},axis={axis}")
         )
-    for counts in ((2,), (2, 1), (2, 3), (2, 1, 2), (1, 1)):
+    cases += [
+        case("roll", lambda xp, x: xp.roll(x, (1, 1), axis=0), CUBE, label="(1, 1),axis=0"),
+        case("roll", lambda xp, x: xp.roll(x, -1, axis=(0, 2)), CUBE, label="-1,axis=(0, 2)"),
+        case("roll", lambda xp, x: xp.roll(x, 2, axis=0), values(1, 3), label="of length 1"),
+        case("roll", lambda xp, x: xp.roll(x, 2), values(0, 3), label="of no elements"),
+    ]
+    for counts in ((2,), (2, 1), (2, 3), (2, 1, 2), (1, 1), (0, 1), ()):
         cases.append(case("tile", lambda xp, x, c=counts: xp.tile(x, c), MATRIX, label=str(counts)))
     for repeats, axis in ((2, None), (3, 0), (2, -1)):
         cases.append(
@@ -75,6 +103,27 @@ def _joins() -> list[Case]:
                 label=f"{repeats},axis={axis}",
             )
         )
+    cases += [
+        case(
+            "repeat",
+            lambda xp, x, c=tuple(counts), a=axis: xp.repeat(x, xp.asarray(np.asarray(c)), axis=a),
+            x,
+            label=f"{counts},axis={axis}",
+        )
+        for x, counts, axis in (
+            (MATRIX, [2, 0], 0),
+            (MATRIX, [1, 0, 3], -1),
+            (VECTOR, [0, 1, 2, 1], None),
+            (MATRIX, [0, 0], 0),
+            (MATRIX, [2], 1),
+            (values(1, 2), [3], 0),
+        )
+    ]
+    cases += [
+        case("repeat", lambda xp, x: xp.repeat(x, 0, axis=1), MATRIX, label="0,axis=1"),
+        case("repeat", lambda xp, x: xp.repeat(x, 2, axis=0), values(0, 2), label="of no elements"),
+        case("repeat", lambda xp, x: xp.repeat(x, 2), values(), label="of no axes"),
+    ]
     return cases
 
 

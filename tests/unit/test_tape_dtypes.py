@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -25,6 +28,30 @@ def test_a_dtype_is_its_name(name: str) -> None:
     assert as_dtype(np.dtype(name)) is as_dtype(name) is dtype
     assert repr(dtype) == f"nbm_xp.tape.{name}"
     assert placeholder((2,), dtype=name).dtype is dtype
+    assert not isinstance(dtype, str)
+    assert name == dtype
+    assert dtype in ("beer", name)
+    assert {name: 1}[dtype] == {dtype: 1}[name] == 1
+    assert f"{dtype}" == f"{dtype:s}" == name
+    assert f"{dtype:>12}" == f"{name:>12}"
+    assert dtype != "beer"
+    assert dtype != 3
+    assert dtype.kind == dtype[0] == name[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_dtype_is_one_object(name: str) -> None:
+    dtype = getattr(xp, name)
+    assert pickle.loads(pickle.dumps(dtype)) is copy.deepcopy(dtype) is DType(name) is DType(dtype) is dtype
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_dtype_is_an_argument_of_numpy(name: str) -> None:
+    dtype, host = getattr(xp, name), np.dtype(name)
+    assert np.dtype(dtype) == np.zeros(3, dtype=dtype).dtype == np.ones(2).astype(dtype).dtype == host
+    assert dtype == host
+    assert host == dtype
+    assert np.result_type(dtype, np.bool_) == host
 
 
 @pytest.mark.parametrize("left", NAMES)
@@ -79,7 +106,7 @@ def test_info() -> None:
     assert set(info.dtypes()) == set(NAMES)
     assert set(info.dtypes(kind="signed integer")) == {"int8", "int16", "int32", "int64"}
     assert info.default_dtypes()["real floating"] == "float32"
-    assert info.devices() == [info.default_device()]
+    assert info.devices() == (info.default_device(),)
     assert set(info.capabilities()) == {"boolean indexing", "data-dependent shapes", "max dimensions"}
 
 

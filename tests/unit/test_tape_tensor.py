@@ -160,9 +160,9 @@ class TestAttributes:
 
     def test_what_it_prints(self) -> None:
         x = placeholder((None, 3), name="x")
-        assert repr(x) == "<Tensor 'x' placeholder float32[?, 3]>"
-        assert repr(xp.exp(x)) == "<Tensor exp float32[?, 3]>"
-        assert repr(Variable(1.0, name="w")) == "<Variable 'w' variable float32[]>"
+        assert repr(x) == "<Tensor 'x' placeholder: float32[?, 3]>"
+        assert repr(xp.exp(x)) == "<Tensor = exp(x): float32[?, 3]>"
+        assert repr(Variable(1.0, name="w")) == "<Variable 'w' = 1.0: float32[] in numpy>"
 
     def test_a_tensor_is_a_key(self) -> None:
         x, y = placeholder((2,)), placeholder((2,))

@@ -1,8 +1,9 @@
-"""CuPy: some versions lose infinities in `max`, `min`, `argmax` and `argmin`.
+"""CuPy: some versions lose infinities in `max`, `min`, `argmax` and `argmin`; `linalg` has gaps of its own.
 
 Where all elements are infinite, CUB's reductions give the largest finite number, and a place outside the array
 (cupy issues 7424 and 8180). Whether the installed version does so is tried when the namespace is made, on a
-handful of elements, and only then are the functions replaced.
+handful of elements, and only then are the functions replaced. `linalg.solve` does not broadcast stacks, and the pair
+that `linalg.eig` gives has no names.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from .cupy_linalg import named_eig, stacked_solve
 from .overlay import overlay
 
 __all__ = ["build", "infinite_extremum", "infinite_place", "scatter_add"]
@@ -54,7 +56,10 @@ def build() -> Any:
                 mends[name] = infinite_extremum(xp, extremum, lowest)
             if any(int(xp.reshape(place(probe, axis=axis), (-1,))[0]) != 0 for axis in (None, 0, 1)):
                 mends[f"arg{name}"] = infinite_place(xp, place, lowest)
-    return overlay(xp, "cupy", mends)
+    linalg = {"solve": stacked_solve(xp, xp.linalg.solve)}
+    if hasattr(xp.linalg, "eig"):  # CuPy has it from version 14 on
+        linalg["eig"] = named_eig(xp.linalg.eig)
+    return overlay(xp, "cupy", mends, linalg=linalg)
 
 
 def scatter_add(x: Any, index: Any, values: Any) -> Any:

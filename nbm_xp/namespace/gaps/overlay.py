@@ -49,10 +49,16 @@ def _find(library: str, part: str) -> Any:
 
 
 def overlay(
-    original: Any, library: str, mends: Mapping[str, Any], *, linalg: Mapping[str, Any] | None = None
+    original: Any,
+    library: str,
+    mends: Mapping[str, Any],
+    *,
+    linalg: Mapping[str, Any] | None = None,
+    fft: Mapping[str, Any] | None = None,
 ) -> Namespace:
-    """A namespace with `mends` over `original`, and `linalg` over its linear algebra."""
+    """A namespace with `mends` over `original`, and `linalg` and `fft` over its extensions of these names."""
     parts: dict[str, Any] = dict(mends)
-    if linalg is not None:
-        parts["linalg"] = Namespace(original.linalg, linalg, library, "linalg")
+    for name, extension in (("linalg", linalg), ("fft", fft)):
+        if extension is not None:
+            parts[name] = Namespace(getattr(original, name), extension, library, name)
     return Namespace(original, parts, library)

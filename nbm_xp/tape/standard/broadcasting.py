@@ -14,7 +14,7 @@ from nbm_xp.tape.tensor import Tensor, as_tensor, record
 from .manipulation import reshape
 from .shapes import broadcast, sizes_of
 
-__all__ = ["broadcast_arrays", "broadcast_to", "sum_to"]
+__all__ = ["broadcast_arrays", "broadcast_shapes", "broadcast_to", "sum_to"]
 
 
 def _infer_shape(x: Node, shape: Shape) -> Any:
@@ -35,6 +35,11 @@ def broadcast_to(x: Any, /, shape: Any) -> Tensor:
     if len(sizes) == tensor.ndim and all(same_length(a, b) for a, b in zip(sizes, tensor.node.shape, strict=True)):
         return tensor
     return record(_BROADCAST, tensor, sizes)
+
+
+def broadcast_shapes(*shapes: Any) -> Shape:
+    """The shape that arrays of these shapes broadcast to; no axes for none."""
+    return broadcast(*map(sizes_of, shapes))
 
 
 def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
+from nbm_xp.namespace import array_namespace, default_namespace, dtype_of, floatx, host_namespace, is_array
 from nbm_xp.namespace import asarray as library_asarray
-from nbm_xp.namespace import default_namespace, floatx, is_array
 from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
 from nbm_xp.tape.gradients import declare
-from nbm_xp.tape.lengths import Length, Size, maximum_length
-from nbm_xp.tape.node import Node, Operation, Shape
+from nbm_xp.tape.lengths import Length, Size, maximum_length, product
+from nbm_xp.tape.node import CONSTANT, IDENTITY_TAG, Node, Operation, Shape
 from nbm_xp.tape.operators import FUNCTIONS, is_number
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
+from .data_types import iinfo
 from .elementwise import cast
+from .inspection import check_device as _check_device
 from .shapes import sizes_of
 
 __all__ = [
@@ -24,11 +28,6 @@ __all__ = [
 
 def _dtype_or(dtype: Any, default: Any) -> DType:
     return as_dtype(default if dtype is None else dtype)
-
-
-def _check_device(device: Any) -> None:
-    if device not in (None, "recorded"):
-        raise ValueError(f"device must be None or 'recorded' for a Tensor, got {device!r}")
 
 
 def _shaped(shape: Shape, *, dtype: DType) -> Any:
@@ -50,17 +49,89 @@ _SCALAR = declare(
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A Tensor of an array, a number, a length, or a nested sequence of these."""
+    """A Tensor of an array, a number, a length, or a nested sequence of these.
+
+    An array is shared unless ``copy=True``; a Tensor is given back as it is, or as another one that assignment to a
+    part of the first does not change.
+
+    Raises
+    ------
+    ValueError
+        If ``copy=False`` and a copy is needed.
+    OverflowError
+        If the dtype cannot hold an integer.
+    """
     _check_device(device)
+    wanted = None if dtype is None else as_dtype(dtype)
     if isinstance(obj, Tensor) or is_array(obj):
-        x = as_tensor(obj)
-        return x if dtype is None else cast(x, as_dtype(dtype))
+        return _of_array(obj, wanted, copy)
+    if copy is False:
+        raise ValueError(f"copy=False is not possible for {type(obj).__name__}, which is no array")
     if is_number(obj):
-        return record(_SCALAR, obj, dtype=_dtype_or(dtype, _scalar_dtype(obj)))
+        kind = _dtype_or(wanted, _scalar_dtype(obj))
+        _check_holds(kind, obj)
+        return record(_SCALAR, obj, dtype=kind)
     if isinstance(obj, (list, tuple)) and any(_holds_recorded(item) for item in obj):
-        stacked: Tensor = FUNCTIONS["stack"]([asarray(item, dtype=dtype) for item in obj])
+        stacked: Tensor = FUNCTIONS["stack"]([asarray(item, dtype=wanted) for item in obj])
         return stacked
-    return as_tensor(library_asarray(obj, default_namespace(), dtype=None if dtype is None else str(as_dtype(dtype))))
+    host, library = host_namespace(), default_namespace()
+    if hasattr(obj, "__dlpack__"):
+        return _of_array(library.from_dlpack(obj), wanted, copy)
+    buffer = None if isinstance(obj, (list, tuple)) else _buffer(obj)
+    if buffer is not None:
+        return _of_array(library_asarray(host.asarray(buffer), library), wanted, copy)
+    if wanted is None:
+        wanted = as_dtype(_scalar_dtype(_strongest(obj)))
+    return as_tensor(library_asarray(host.asarray(obj, dtype=dtype_of(host, wanted)), library))
+
+
+def _of_array(obj: Any, dtype: DType | None, copy: bool | None) -> Tensor:
+    x = as_tensor(obj)
+    if dtype is not None and x.dtype != dtype:
+        if copy is False:
+            raise ValueError(f"copy=False is not possible from {x.dtype} to {dtype}")
+        return cast(x, dtype)
+    if not copy:
+        return x
+    if x.node.op is CONSTANT:
+        held = x.node.payload
+        return as_tensor(array_namespace(held).asarray(held, copy=True))
+    return record(_COPY, x)
+
+
+_COPY = declare(Operation("copy", lambda x: (x.shape, x.dtype), (lambda g, out, x: g,), tags=frozenset({IDENTITY_TAG})))
+
+
+def _check_holds(dtype: DType, value: Any) -> None:
+    if dtype[0] in "iu" and type(value) is int:
+        limits = iinfo(dtype)
+        if not limits.min <= value <= limits.max:
+            raise OverflowError(f"{dtype} holds {limits.min} to {limits.max}, not {value}")
+
+
+def _buffer(obj: Any) -> memoryview | None:
+    """The memory that an object shows; None for a sequence that shows none."""
+    try:
+        return memoryview(obj)
+    except TypeError:
+        if isinstance(obj, Sequence) and not isinstance(obj, str):
+            return None
+    raise TypeError(f"obj must be an array, a buffer, a number or a nested sequence of these, got {type(obj).__name__}")
+
+
+def _strongest(obj: Any) -> Any:
+    """One number of the highest kind among those of a nested sequence; a float for none."""
+    if not isinstance(obj, Sequence) or isinstance(obj, str):
+        return obj
+    found = [_strongest(item) for item in obj if not isinstance(item, Sequence) or len(item)]
+    return max(found, key=lambda number: (bool, int, float, complex).index(_python_type(number)), default=0.0)
+
+
+def _python_type(number: Any) -> type:
+    for kind in (bool, int, float, complex):
+        if isinstance(number, kind):
+            return kind
+    raise TypeError(f"obj must be an array, a number or a nested sequence of these, got {type(number).__name__}")
 
 
 def _holds_recorded(value: Any) -> bool:
@@ -137,8 +208,9 @@ def _infer_arange(start: Any, stop: Any, step: Any, *, dtype: DType) -> Any:
     span, stride = stop - start, step
     if isinstance(span, Length) or isinstance(stride, Length):
         return (maximum_length((-(-span // stride), 0)),), dtype
-    count = -(-span // stride)
-    return (max(0, int(count)),), dtype
+    whole = isinstance(span, int) and isinstance(stride, int)
+    count = -(-span // stride) if whole else math.ceil(span / stride)
+    return (max(0, count),), dtype
 
 
 _ARANGE = declare(Operation("arange", _infer_arange, ()))
@@ -163,7 +235,8 @@ def linspace(
     """`num` evenly spaced numbers."""
     _check_device(device)
     (num,) = sizes_of(num, "num")  # type: ignore[assignment]
-    return record(_LINSPACE, start, stop, num, dtype=_dtype_or(dtype, floatx()), endpoint=endpoint)
+    default = _scalar_dtype(1j) if isinstance(start, complex) or isinstance(stop, complex) else floatx()
+    return record(_LINSPACE, start, stop, num, dtype=_dtype_or(dtype, default), endpoint=endpoint)
 
 
 _EYE = declare(Operation("eye", lambda rows, columns, *, k, dtype: ((rows, columns), dtype), ()))
@@ -186,12 +259,19 @@ _TRIU = declare(Operation("triu", _infer_same, (lambda g, out, x, *, k: triu(g, 
 
 def tril(x: Any, /, *, k: int = 0) -> Tensor:
     """The lower triangle; zeros elsewhere."""
-    return record(_TRIL, as_tensor(x), k=k)
+    return record(_TRIL, _matrices(x, "tril"), k=k)
 
 
 def triu(x: Any, /, *, k: int = 0) -> Tensor:
     """The upper triangle; zeros elsewhere."""
-    return record(_TRIU, as_tensor(x), k=k)
+    return record(_TRIU, _matrices(x, "triu"), k=k)
+
+
+def _matrices(x: Any, function: str) -> Tensor:
+    tensor = as_tensor(x)
+    if tensor.ndim < 2:
+        raise ValueError(f"x must have two axes or more for {function}, got shape {tensor.shape}")
+    return tensor
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
@@ -203,7 +283,10 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     if indexing == "xy" and len(order) > 1:
         order[0], order[1] = 1, 0
     dtype = common_dtype(*(t.dtype for t in tensors)) if tensors else as_dtype(floatx())
-    lengths: list[Size] = [tensors[position].node.shape[0] for position in order]
+    for tensor in tensors:
+        if tensor.ndim > 1:
+            raise ValueError(f"meshgrid needs vectors, got an array of shape {tensor.shape}")
+    lengths: list[Size] = [product(tensors[position].node.shape) for position in order]
     grids = []
     for position, tensor in enumerate(tensors):
         place = order.index(position)
@@ -216,7 +299,8 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A Tensor of anything that speaks DLPack."""
     _check_device(device)
-    return as_tensor(x if is_array(x) else default_namespace().from_dlpack(x))
+    array = x if is_array(x) or isinstance(x, Tensor) else default_namespace().from_dlpack(x)
+    return _of_array(array, None, copy)
 
 
 def _as_number(length: Length) -> Tensor:

@@ -1,19 +1,22 @@
-"""Indexing functions: integers, slices, new axes and integer arrays, and `take`; a rule scatters the gradient back.
+"""Indexing functions: integers, slices, new axes, integer arrays and masks, and `take`; rules scatter gradients back.
 
 An index is applied in two steps that every library has: first integers, slices and new axes, then integer arrays.
-Slices with a negative step become a flip, which not every library can index.
+Slices with a negative step become a flip, which not every library can index. A mask is looked at while recording and
+becomes the places where it is true, in the axes that it covers taken together.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.namespace import scatter_add
+from nbm_xp.namespace import array_namespace, is_array, scatter_add
+from nbm_xp.tape.concrete import concrete
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.function import integer_length
 from nbm_xp.tape.gradients import declare
-from nbm_xp.tape.lengths import Length, Size, known, maximum_length, product
-from nbm_xp.tape.node import OUTPUT, Node, Operation
+from nbm_xp.tape.lengths import Length, Size, known, maximum_length, product, same_length
+from nbm_xp.tape.loop import last_entry
+from nbm_xp.tape.node import Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -21,7 +24,7 @@ from .elementwise import cast
 from .manipulation import flip, moveaxis, reshape
 from .shapes import axis_of, broadcast, slice_length
 
-__all__ = ["getitem", "index_add", "take", "take_along_axis"]
+__all__ = ["expanded", "getitem", "index_add", "is_mask", "take", "take_along_axis", "without_masks"]
 
 
 def _infer_getitem(x: Node, index: tuple[Any, ...]) -> Any:
@@ -67,10 +70,13 @@ def index_add(values: Any, index: Any, shape: Any) -> Tensor:
     return record(_INDEX_ADD, as_tensor(values), index, shape)
 
 
-def _expanded(key: Any, ndim: int) -> list[Any]:
-    """The index with an entry for every axis."""
-    items = list(key) if isinstance(key, tuple) else [key]
-    named = len([item for item in items if item is not None and item is not Ellipsis])
+def expanded(key: Any, ndim: int) -> list[Any]:
+    """The index in normal form, with an entry for every axis but those that a mask covers with others.
+
+    Entries are None, ints or Lengths, slices of these, integer Tensors, and masks.
+    """
+    items = [_normal(item) for item in (key if isinstance(key, tuple) else (key,))]
+    named = sum(_axes_named(item) for item in items)
     if named > ndim:
         raise IndexError(f"index {key} names {named} axes of an array that has {ndim}")
     dots = [i for i, item in enumerate(items) if item is Ellipsis]
@@ -80,24 +86,52 @@ def _expanded(key: Any, ndim: int) -> list[Any]:
     return items[: dots[0]] + missing + items[dots[0] + 1 :] if dots else items + missing
 
 
+def _axes_named(item: Any) -> int:
+    if item is None or item is Ellipsis:
+        return 0
+    return item.ndim if is_mask(item) else 1
+
+
+def is_mask(item: Any) -> bool:
+    """Whether an entry of an index in normal form is a mask."""
+    return isinstance(item, Tensor) and item.dtype == "bool"
+
+
 def _normal(item: Any) -> Any:
-    """One entry of an index: None, an int or Length, a slice of such, or an integer Tensor."""
-    if item is None or (isinstance(item, (int, Length)) and not isinstance(item, bool)):
+    """One entry of an index in normal form."""
+    if item is None or item is Ellipsis or (isinstance(item, (int, Length)) and not isinstance(item, bool)):
         return item
     if isinstance(item, slice):
         return slice(*(None if b is None else _bound(b) for b in (item.start, item.stop, item.step)))
-    if isinstance(item, (float, str, bool)):
+    if isinstance(item, str) or (isinstance(item, (float, bool)) and not is_array(item)):
         raise IndexError(f"an index must hold integers, slices, None, … or integer arrays, got {item!r}")
     if not isinstance(item, Tensor) and hasattr(item, "__index__") and not getattr(item, "ndim", 0):
         return item.__index__()
     tensor = as_tensor(item)
-    if tensor.dtype == "bool":
-        raise IndexError(
-            "a recorded Tensor cannot be indexed with a mask: the length of the result depends on data; use where"
-        )
-    if tensor.dtype[0] not in "iu":
-        raise IndexError(f"an array in an index must be of integers, got {tensor.dtype}")
+    if tensor.dtype[0] not in "iub":
+        raise IndexError(f"an array in an index must be of integers or a mask, got {tensor.dtype}")
     return tensor
+
+
+def without_masks(x: Tensor, items: list[Any]) -> tuple[Tensor, list[Any]]:
+    """The array with the axes that each mask covers made one, and the places where it is true in the mask's stead."""
+    plain: list[Any] = []
+    axis = 0
+    for item in items:
+        if is_mask(item):
+            shape, end = x.node.shape, axis + item.ndim
+            for place, (length, own) in enumerate(zip(shape[axis:end], item.node.shape, strict=True)):
+                if same_length(length, own) is False and known(own) != 0:
+                    raise IndexError(
+                        f"a mask must be as long as the axes it is for, got {own} for axis {axis + place} of {length}"
+                    )
+            x = reshape(x, (*shape[:axis], product(shape[axis:end]), *shape[end:]))
+            mask = concrete(item, "indexing by a mask")
+            xp = array_namespace(mask)
+            item = as_tensor(xp.nonzero(xp.reshape(mask, (-1,)))[0])
+        plain.append(item)
+        axis += item is not None
+    return x, plain
 
 
 def _bound(bound: Any) -> Any:
@@ -151,12 +185,14 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     Raises
     ------
     IndexError
-        If the index names too many axes, an integer is out of bounds, or a mask is given.
+        If the index names too many axes, an integer is out of bounds, or a mask has another shape.
+    ValueError
+        If a mask is not known while recording.
     """
     last = _last_of_loop(x, key)
     if last is not None:
         return last
-    items = [_normal(item) for item in _expanded(key, x.ndim)]
+    x, items = without_masks(x, expanded(key, x.ndim))
     arrays = [item for item in items if isinstance(item, Tensor)]
     result = _basic(x, items)
     if not arrays:
@@ -202,10 +238,9 @@ def _wrapped(array: Tensor, length: Size) -> Tensor:
 def _last_of_loop(x: Tensor, key: Any) -> Tensor | None:
     """``outputs[-1]`` of a scan as the final state, so that the steps before need not be kept."""
     first = key[0] if isinstance(key, tuple) and key else key
-    if not (isinstance(first, int) and first == -1) or isinstance(first, bool) or x.node.op is not OUTPUT:
+    if not (isinstance(first, int) and first == -1) or isinstance(first, bool):
         return None
-    call, index = x.node.args
-    final = call.payload.final_of(call, index) if call.op.name == "loop" else None
+    final = last_entry(x.node)
     if final is None:
         return None
     rest = key[1:] if isinstance(key, tuple) else ()
@@ -215,6 +250,8 @@ def _last_of_loop(x: Tensor, key: Any) -> Tensor | None:
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Tensor:
     """The elements at integer positions along an axis."""
     x, indices = as_tensor(x), as_tensor(indices)
+    if indices.dtype[0] not in "iu":
+        raise IndexError(f"indices must be integers, got {indices.dtype}")
     if axis is None:
         if x.ndim != 1:
             raise ValueError(f"axis must be given to take for an array of {x.ndim} axes")
@@ -243,9 +280,18 @@ _TAKE_ALONG = declare(Operation("take_along_axis", _infer_take_along, (_take_alo
 
 
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Tensor:
-    """The elements at positions that differ from row to row."""
+    """The elements at positions that differ from row to row; the other axes broadcast against one another."""
     x, indices = as_tensor(x), as_tensor(indices)
-    return record(_TAKE_ALONG, x, indices, axis=axis_of(axis, x.ndim))
+    if indices.ndim != x.ndim:
+        raise ValueError(f"indices must have {x.ndim} axes as x has, got {indices.ndim}")
+    if indices.dtype[0] not in "iu":
+        raise TypeError(f"indices must be integers, got {indices.dtype}")
+    place = axis_of(axis, x.ndim)
+    common = broadcast(*((*t.node.shape[:place], 1, *t.node.shape[place + 1 :]) for t in (x, indices)))
+    x, indices = (
+        FUNCTIONS["broadcast_to"](t, (*common[:place], t.node.shape[place], *common[place + 1 :])) for t in (x, indices)
+    )
+    return record(_TAKE_ALONG, x, indices, axis=place)
 
 
 FUNCTIONS.update(getitem=getitem)

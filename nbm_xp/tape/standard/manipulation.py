@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from nbm_xp.namespace import array_namespace, device_argument
+from nbm_xp.tape.concrete import concrete, what_is_unknown
 from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import Length, Size, known, product, same_length
@@ -13,6 +15,7 @@ from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .elementwise import cast
+from .inspection import check_device
 from .shapes import axes_of, axis_of, sizes_of
 
 __all__ = [
@@ -31,9 +34,18 @@ _ASTYPE = declare(
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Tensor:
-    """The same values in another dtype; through an integer dtype no gradient flows."""
-    x = as_tensor(x)
-    return record(_ASTYPE, x, as_dtype(dtype))
+    """The same values in another dtype; through an integer dtype no gradient flows.
+
+    Raises
+    ------
+    TypeError
+        If complex numbers were to become real ones: take `real`, `imag` or `abs`.
+    """
+    check_device(device)
+    x, wanted = as_tensor(x), as_dtype(dtype)
+    if x.dtype[0] == "c" != wanted[0]:
+        raise TypeError(f"an array of {x.dtype} does not become one of {wanted}: take its real, imag or abs")
+    return x if not copy and x.dtype == wanted else record(_ASTYPE, x, wanted)
 
 
 def _infer_reshape(x: Node, shape: Shape) -> Any:
@@ -134,7 +146,7 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Tensor:
     return permute_dims(x, order)
 
 
-def expand_dims(x: Any, /, axis: Any = 0) -> Tensor:
+def expand_dims(x: Any, /, axis: Any) -> Tensor:
     """One or more new axes of length 1."""
     x = as_tensor(x)
     ndim = x.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
@@ -278,9 +290,20 @@ _ROLL = declare(
 def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Tensor:
     """The elements moved round along axes."""
     x = as_tensor(x)
-    if axis is not None:
-        axis = tuple(axis_of(a, x.ndim) for a in axis) if isinstance(axis, (tuple, list)) else axis_of(axis, x.ndim)
-    return record(_ROLL, x, tuple(shift) if isinstance(shift, list) else shift, axis=axis)
+    several = isinstance(axis, (tuple, list))
+    if axis is None:
+        if isinstance(shift, (tuple, list)):
+            raise ValueError(f"axis must be given to roll for shifts along several axes, got shift={shift}")
+        return record(_ROLL, x, shift, axis=None)
+    axes = tuple(axis_of(a, x.ndim) for a in (axis if several else (axis,)))
+    shifts = tuple(shift) if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
+    if not several and len(shifts) != 1:
+        axes = axes * len(shifts)
+    if len(shifts) != len(axes):
+        raise ValueError(f"shift and axis must be as many, got {shift} and {axis}")
+    if not several and len(shifts) == 1:
+        return record(_ROLL, x, shifts[0], axis=axes[0])
+    return record(_ROLL, x, shifts, axis=axes)
 
 
 def _tiled(x: Node, repetitions: tuple[Size, ...]) -> Any:
@@ -320,11 +343,39 @@ _REPEAT = declare(Operation("repeat", _infer_repeat, (_unrepeat,)))
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
-    """Each element repeated in place; the count is one number."""
+    """Each element repeated in place, all as often, or each as often as an array says; which is looked at now.
+
+    Raises
+    ------
+    ValueError
+        If an array of counts is not known while recording, or is not as long as the axis.
+    """
     x = as_tensor(x)
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
+    place = axis_of(axis, x.ndim)
     if not isinstance(repeats, (int, Length)):
-        raise TypeError(f"repeats must be an int when recorded, got {repeats!r}: the length would depend on data")
+        repeats = as_tensor(repeats)
+        if repeats.dtype[0] not in "iu":
+            raise TypeError(f"repeats must be integers, got {repeats.dtype}")
+        if repeats.ndim > 1:
+            raise ValueError(f"repeats must have one axis at most, got shape {repeats.shape}")
+        if repeats.ndim and same_length(repeats.node.shape[0], 1) is not True:
+            return _repeated_each(x, repeats, place)
+        repeats = reshape(repeats, ())
+        if what_is_unknown(repeats) is None:
+            repeats = int(concrete(repeats, "repeat"))
     (count,) = sizes_of(repeats, "repeats")
-    return record(_REPEAT, x, count, axis=axis_of(axis, x.ndim))
+    return record(_REPEAT, x, count, axis=place)
+
+
+def _repeated_each(x: Tensor, repeats: Tensor, axis: int) -> Tensor:
+    length = x.node.shape[axis]
+    if same_length(length, repeats.node.shape[0]) is False:
+        raise ValueError(f"repeats must be one count for each of {x.shape[axis]} elements, got {repeats.shape[0]}")
+    counts = concrete(repeats, "repeat with an array of counts")
+    xp = array_namespace(counts)
+    if bool(xp.any(counts < 0)):
+        raise ValueError("repeats must be 0 or more")
+    places = xp.repeat(xp.arange(counts.shape[0], device=device_argument(counts)), counts)
+    return FUNCTIONS["take"](x, as_tensor(places), axis=axis)

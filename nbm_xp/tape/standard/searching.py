@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nbm_xp.namespace import array_namespace
+from nbm_xp.tape.concrete import concrete
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.node import Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
-from .indexing import take_along_axis
+from .elementwise import cast, together
+from .indexing import take, take_along_axis
 from .manipulation import reshape
 from .shapes import axis_of, reduced_shape
 from .statistical import any_zero
 
-__all__ = ["argmax", "argmin", "argsort", "searchsorted", "sort"]
+__all__ = ["argmax", "argmin", "argsort", "nonzero", "searchsorted", "sort"]
 
 _INT64 = as_dtype("int64")
 
@@ -82,10 +85,22 @@ _SEARCHSORTED = declare(Operation("searchsorted", lambda x1, x2, *, side: (x2.sh
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Tensor:
-    """Where values would go into a sorted array."""
-    x1, x2 = as_tensor(x1), as_tensor(x2)
+    """Where values would go into a sorted array, or into one that `sorter` sorts."""
+    x1, x2 = together(as_tensor(x1), x2)
+    x1, x2 = as_tensor(x1), x2 if isinstance(x2, Tensor) else FUNCTIONS["asarray"](x2, dtype=x1.dtype)
     if side not in ("left", "right"):
         raise ValueError(f"side must be 'left' or 'right', got {side!r}")
+    if x1.ndim != 1:
+        raise ValueError(f"x1 must have one axis for searchsorted, got shape {x1.shape}")
     if sorter is not None:
-        x1 = FUNCTIONS["getitem"](x1, as_tensor(sorter))
+        x1 = take(x1, sorter)
     return record(_SEARCHSORTED, x1, x2, side=side)
+
+
+def nonzero(x: Any, /) -> tuple[Tensor, ...]:
+    """The places of the elements that are not zero, one array for each axis; looked at while recording."""
+    x = as_tensor(x)
+    if not x.ndim:
+        raise ValueError("x must have one axis or more for nonzero, got an array without axes")
+    array = concrete(x, "nonzero")
+    return tuple(cast(as_tensor(places), _INT64) for places in array_namespace(array).nonzero(array))

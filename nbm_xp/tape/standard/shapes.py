@@ -18,7 +18,8 @@ from nbm_xp.tape.lengths import (
 from nbm_xp.tape.node import Shape
 
 __all__ = [
-    "axes_of", "axis_of", "broadcast", "kept_shape", "reduced_shape", "sizes_of", "slice_length", "total", "written",
+    "AxisError", "axes_of", "axis_of", "broadcast", "kept_shape", "reduced_shape", "sizes_of", "slice_length", "total",
+    "written",
 ]  # fmt: skip
 
 
@@ -69,17 +70,25 @@ def written(shape: Shape) -> str:
     return f"({', '.join(str(n) if (n := known(length)) is not None else '?' for length in shape)})"
 
 
+class AxisError(ValueError, IndexError):
+    """There is no such axis."""
+
+
 def axis_of(axis: int, ndim: int, name: str = "axis") -> int:
     """An axis counted from the front.
 
     Raises
     ------
-    ValueError
+    AxisError
         If there is no such axis.
+    TypeError
+        If it is no integer.
     """
+    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+        raise TypeError(f"{name} must be an integer, got {axis!r}")
     axis = axis.__index__()
     if not -ndim <= axis < ndim:
-        raise ValueError(f"{name} must be from {-ndim} to {ndim - 1} for an array of {ndim} axes, got {axis}")
+        raise AxisError(f"{name} must be from {-ndim} to {ndim - 1} for an array of {ndim} axes, got {axis}")
     return axis % ndim
 
 

@@ -45,7 +45,7 @@ def _accumulator(x: Tensor, dtype: Any) -> DType:
 
 def _summable(x: Tensor, dtype: DType) -> Tensor:
     """What is cast before it is added up: floating results are exact only so, and bool is no number."""
-    return cast(x, dtype) if dtype[0] == "f" or x.dtype == boolean else x
+    return cast(x, dtype) if dtype[0] in "fc" or x.dtype == boolean else x
 
 
 def _sum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
@@ -144,14 +144,22 @@ _STD = declare(Operation("std", _reduced, (_std_rule,), run=_of_nothing_nan("std
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
-    """The variance over axes."""
+    """The variance over axes; of complex numbers, that of their real and imaginary parts together."""
     x = floating(x)
+    if x.dtype[0] == "c":
+        parts = FUNCTIONS["real"](x), FUNCTIONS["imag"](x)
+        one, other = (var(part, axis=axis, correction=correction, keepdims=keepdims) for part in parts)
+        return one + other
     return record(_VAR, x, axis=axes_of(axis, x.ndim), correction=correction, keepdims=keepdims)
 
 
 def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
     """The standard deviation over axes."""
     x = floating(x)
+    if x.dtype[0] == "c":
+        squared = var(x, axis=axis, correction=correction, keepdims=keepdims)
+        none = squared == 0
+        return where(none, 0.0, FUNCTIONS["sqrt"](where(none, 1.0, squared)))
     return record(_STD, x, axis=axes_of(axis, x.ndim), correction=correction, keepdims=keepdims)
 
 
@@ -249,7 +257,7 @@ def _run_recurrence(xp: Any, a: Any, b: Any, *, axis: int) -> Any:
     """Sums s of ``s[i] = a[i] * s[i - 1] + b[i]``: after each round every element has taken in twice as many."""
     done = 1
     while done < a.shape[axis]:
-        head, late, early = (_along_axis(axis, slice(*ends)) for ends in ((done,), (done, None), (None, -done)))
+        head, late, early = ((*_along_axis(axis, slice(*ends)), ...) for ends in ((done,), (done, None), (None, -done)))
         rest = b[late] + a[late] * b[early]
         b = xp.concat([b[head], rest], axis=axis)
         a = xp.concat([a[head], a[late] * a[early]], axis=axis)
@@ -300,10 +308,14 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
     """The n-th differences along an axis."""
     tensor = as_tensor(x)
     place = axis_of(axis, tensor.ndim)
+    if n < 0:
+        raise ValueError(f"n must be 0 or more for diff, got {n}")
     parts = [part for part in (prepend, tensor, append) if part is not None]
     if len(parts) > 1:
         tensor = FUNCTIONS["concat"](parts, axis=place)
     head = (slice(None),) * place
     for _ in range(n):
+        if known(tensor.node.shape[place]) == 0:
+            break
         tensor = tensor[(*head, slice(1, None))] - tensor[(*head, slice(None, -1))]
     return tensor

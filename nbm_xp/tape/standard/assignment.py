@@ -1,0 +1,158 @@
+"""Assignment to a part of an array, recorded as a new array: what is replaced passes no gradient, what replaces does.
+
+Integers and slices are replaced as they stand. An integer array names places along an axis; any other index becomes
+the places in the flattened array that it names, found by indexing their numbers. A mask that chooses between the array
+and a number is a `where`, and needs not be known while recording.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbm_xp.namespace import put as library_put
+from nbm_xp.namespace import replaced as library_replaced
+from nbm_xp.tape.gradients import declare
+from nbm_xp.tape.lengths import Length, Size, known, product, same_length
+from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.operators import FUNCTIONS, is_number
+from nbm_xp.tape.tensor import Tensor, as_tensor, record
+
+from .broadcasting import broadcast_to
+from .creation import arange, full
+from .elementwise import cast, where
+from .indexing import expanded, getitem, is_mask, without_masks
+from .manipulation import reshape
+from .shapes import broadcast, written
+
+__all__ = ["setitem"]
+
+_FULL = slice(None)
+
+
+def _same(x: Node, *args: Any, **attributes: Any) -> Any:
+    return x.shape, x.dtype
+
+
+_REPLACE: Operation = declare(
+    Operation(
+        "setitem",
+        _same,
+        (
+            lambda g, out, x, values, index: record(_REPLACE, g, 0.0, index),
+            lambda g, out, x, values, index: getitem(g, index),
+        ),
+        run=lambda xp, x, values, index: library_replaced(x, index, values),
+    )
+)
+_PUT: Operation = declare(
+    Operation(
+        "put",
+        _same,
+        (
+            lambda g, out, x, places, values, *, axis: record(_PUT, g, places, 0.0, axis=axis),
+            None,
+            lambda g, out, x, places, values, *, axis: _from_places(g, places, axis),
+        ),
+        run=lambda xp, x, places, values, *, axis: library_put(x, places, values, axis),
+    )
+)
+
+
+def _from_places(g: Tensor, places: Tensor, axis: int) -> Tensor:
+    """The gradient in the values: of several for one place, only the one that was taken has any."""
+    count = places.node.shape[0]
+    numbers = arange(count)
+    chosen = record(_PUT, full((g.node.shape[axis],), -1, dtype="int64"), places, numbers, axis=0)
+    taken = reshape(getitem(chosen, places) == numbers, (count, *(1,) * (g.ndim - axis - 1)))
+    return where(taken, getitem(g, (_FULL,) * axis + (places,)), 0.0)
+
+
+def setitem(x: Tensor, key: Any, value: Any) -> Tensor:
+    """What ``x[key] = value`` makes of `x`, recorded.
+
+    Raises
+    ------
+    IndexError
+        If the index does not fit.
+    TypeError
+        If the value is of a higher kind than the array, which cannot hold it: floating in integers, complex in real.
+    ValueError
+        If the value does not broadcast to what the index names, or a mask must be known and is not.
+    """
+    value = _of_dtype(value, x)
+    items = expanded(key, x.ndim)
+    if _only_a_mask(items) and not getattr(value, "ndim", 0):
+        return _where_masked(x, items, value)
+    merged, plain = without_masks(x, items)
+    part = getitem(merged, tuple(plain))
+    _check_fits(value, part)
+    arrays = [place for place, item in enumerate(plain) if isinstance(item, Tensor)]
+    if not arrays and all(_is_plain(item) for item in plain):
+        return record(_REPLACE, x, value, tuple(plain))
+    if isinstance(value, Tensor):
+        value = broadcast_to(value, part.node.shape)
+    if len(arrays) == 1 and all(item == _FULL for place, item in enumerate(plain) if place != arrays[0]):
+        return reshape(_at_places(merged, plain[arrays[0]], value, arrays[0]), x.node.shape)
+    size = product(x.node.shape)
+    numbers = reshape(arange(size), merged.node.shape)
+    flat = _at_places(reshape(x, (size,)), getitem(numbers, tuple(plain)), value, 0)
+    return reshape(flat, x.node.shape)
+
+
+def _only_a_mask(items: list[Any]) -> bool:
+    masks = [item for item in items if is_mask(item)]
+    return len(masks) == 1 and all(item is masks[0] or (isinstance(item, slice) and item == _FULL) for item in items)
+
+
+def _where_masked(x: Tensor, items: list[Any], value: Any) -> Tensor:
+    place = next(place for place, item in enumerate(items) if is_mask(item))
+    mask = items[place]
+    if 0 in map(known, mask.node.shape):
+        return x
+    for length, own in zip(x.node.shape[place:], mask.node.shape, strict=False):
+        if same_length(length, own) is False:
+            raise IndexError(f"a mask must fit the array, got shapes {written(mask.node.shape)} and {x.shape}")
+    spread: tuple[Size, ...] = (*mask.node.shape, *(1,) * (x.ndim - place - mask.ndim))
+    return where(reshape(mask, spread), value, x)
+
+
+def _is_plain(item: Any) -> bool:
+    """Whether the libraries take an entry in an assignment: an integer, or a slice with a positive step."""
+    if isinstance(item, slice):
+        return item.step is None or (isinstance(item.step, int) and item.step > 0)
+    return isinstance(item, (int, Length))
+
+
+def _at_places(x: Tensor, places: Tensor, value: Any, axis: int) -> Tensor:
+    shape = x.node.shape
+    count = product(places.node.shape)
+    if isinstance(value, Tensor):
+        value = reshape(value, (*shape[:axis], count, *shape[axis + 1 :]))
+    return record(_PUT, x, places if places.ndim == 1 else reshape(places, (count,)), value, axis=axis)
+
+
+_PYTHON = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+_RANK = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+
+
+def _of_dtype(value: Any, x: Tensor) -> Any:
+    """The value as the array holds it."""
+    number = is_number(value) and not isinstance(value, Length)
+    given = value if number else as_tensor(value)
+    kind = next(k for k in "bifc" if isinstance(given, _PYTHON[k])) if number else given.dtype[0]
+    if _RANK[kind] > _RANK[x.dtype[0]]:
+        what = repr(value) if number else given.dtype
+        raise TypeError(f"value must be what an array of {x.dtype} can hold, got {what}: cast it openly with astype")
+    return _PYTHON[x.dtype[0]](given) if number else cast(given, x.dtype)
+
+
+def _check_fits(value: Any, part: Tensor) -> None:
+    if not isinstance(value, Tensor):
+        return
+    wanted = part.node.shape
+    whole = broadcast(value.node.shape, wanted)
+    if len(whole) != len(wanted) or any(same_length(a, b) is False for a, b in zip(whole, wanted, strict=True)):
+        raise ValueError(f"value must broadcast to shape {part.shape}, which the index names, got {value.shape}")
+
+
+FUNCTIONS.update(setitem=setitem)

@@ -1,0 +1,127 @@
+"""Data type functions: promotion, kinds and limits of dtypes."""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import dataclass
+from typing import Any
+
+from nbm_xp.namespace import dtype_name, host_namespace, is_array, promote_types
+from nbm_xp.tape.dtypes import DType, as_dtype, weak_dtype
+from nbm_xp.tape.tensor import Tensor
+
+__all__ = ["FloatLimits", "IntegerLimits", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
+
+_SCALARS = (builtins.bool, int, float, complex)
+
+
+def result_type(*arrays_and_dtypes: Any) -> DType:
+    """The dtype that a computation on these arrays, dtypes and Python scalars has; scalars are weak.
+
+    Raises
+    ------
+    ValueError
+        If there are nothing but scalars.
+    """
+    scalars = [item for item in arrays_and_dtypes if isinstance(item, _SCALARS) and not is_array(item)]
+    strong = [item for item in arrays_and_dtypes if is_array(item) or not isinstance(item, _SCALARS)]
+    if not strong:
+        raise ValueError("result_type needs at least one array or dtype")
+    return weak_dtype(as_dtype(promote_types(*map(dtype_name, strong))), *map(type, scalars))
+
+
+def can_cast(from_: Any, to: Any, /) -> builtins.bool:
+    """Whether a dtype casts to another by promotion."""
+    return promote_types(dtype_name(from_), dtype_name(to)) == dtype_name(to)
+
+
+_KINDS = {
+    "bool": "b",
+    "signed integer": "i",
+    "unsigned integer": "u",
+    "integral": "iu",
+    "real floating": "f",
+    "complex floating": "c",
+    "numeric": "iufc",
+}
+
+
+def isdtype(dtype: Any, kind: Any) -> builtins.bool:
+    """Whether a dtype is one, or of a kind, that is named."""
+    name = as_dtype(dtype)
+    for item in kind if isinstance(kind, tuple) else (kind,):
+        if isinstance(item, tuple):
+            raise TypeError(f"kind must be a dtype, a str or a tuple of these, got {kind!r}")
+        if isinstance(item, str):
+            if item not in _KINDS:
+                raise ValueError(f"kind must be a dtype or one of {sorted(_KINDS)}, got {item!r}")
+            if name.kind in _KINDS[item]:
+                return True
+        elif as_dtype(item) == name:
+            return True
+    return False
+
+
+@dataclass(frozen=True, eq=False)
+class FloatLimits:
+    """The limits of a floating dtype; of a complex one, those of its parts."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: DType
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerLimits:
+    """The limits of an integer dtype."""
+
+    bits: int
+    max: int
+    min: int
+    dtype: DType
+
+
+_PARTS = {"complex64": "float32", "complex128": "float64"}
+
+
+def _only_dtypes(type: Any, function: str) -> DType:
+    if isinstance(type, _SCALARS) and not is_array(type):
+        raise TypeError(f"type must be a dtype or an array for {function}, got {type!r}")
+    return type.dtype if isinstance(type, Tensor) else as_dtype(type)
+
+
+def finfo(type: Any, /) -> FloatLimits:
+    """The limits of a floating dtype, or of that of an array.
+
+    Raises
+    ------
+    TypeError
+        If `type` is no floating dtype, nor an array of one.
+    """
+    dtype = _only_dtypes(type, "finfo")
+    name = _PARTS.get(dtype.name, dtype.name)
+    if name[0] != "f":
+        raise TypeError(f"type must be floating for finfo, got {dtype}")
+    host = host_namespace()
+    found = host.finfo(getattr(host, str(name)))
+    numbers = {key: float(getattr(found, key)) for key in ("eps", "max", "min", "smallest_normal")}
+    return FloatLimits(bits=int(found.bits), dtype=as_dtype(name), **numbers)
+
+
+def iinfo(type: Any, /) -> IntegerLimits:
+    """The limits of an integer dtype, or of that of an array.
+
+    Raises
+    ------
+    TypeError
+        If `type` is no integer dtype, nor an array of one.
+    """
+    dtype = _only_dtypes(type, "iinfo")
+    if dtype[0] not in "iu":
+        raise TypeError(f"type must be integer for iinfo, got {dtype}")
+    bits = int(dtype.name.partition("int")[2])
+    lowest = -(2 ** (bits - 1)) if dtype[0] == "i" else 0
+    return IntegerLimits(bits, lowest + 2**bits - 1, lowest, dtype)

@@ -1,0 +1,162 @@
+"""Assignment to parts of Tensors and operations in place: what changes, what stays, what is refused."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import array_api_extra as xpx
+import numpy as np
+import pytest
+
+from nbm_xp.tape import Variable, evaluate, function, gradients, placeholder
+from nbm_xp.tape import namespace as xp
+
+A = np.arange(6.0).reshape(2, 3)
+
+
+class TestAssignment:
+    def test_what_was_computed_before_stays(self) -> None:
+        x = xp.asarray(A)
+        before, doubled = x[0, :], x * 2.0
+        x[0, 1] = 9.0
+        np.testing.assert_array_equal(evaluate(before), A[0])
+        np.testing.assert_array_equal(evaluate(doubled), A * 2)
+        np.testing.assert_array_equal(evaluate(x), [[0.0, 9.0, 2.0], [3.0, 4.0, 5.0]])
+        np.testing.assert_array_equal(A, np.arange(6.0).reshape(2, 3))
+
+    def test_a_copy_is_another(self) -> None:
+        for source in (xp.asarray(A), Variable(A), xp.asarray(A) * 1.0):
+            copy = xp.asarray(source, copy=True)
+            copy[...] = 0.0
+            np.testing.assert_array_equal(evaluate(source), A)
+            np.testing.assert_array_equal(evaluate(copy), np.zeros((2, 3)))
+
+    def test_a_copy_of_an_array_is_the_tensors_own(self) -> None:
+        array = A.copy()
+        own, shared = xp.asarray(array, copy=True), xp.asarray(array)
+        array[0, 0] = 7.0
+        assert (float(own[0, 0]), float(shared[0, 0])) == (0.0, 7.0)
+
+    def test_gradients_pass_what_is_left_and_what_is_put(self) -> None:
+        x, v = Variable(A), Variable(np.asarray([1.0, 2.0]))
+        y = x * x
+        y[:, 1] = v * 10.0
+        by_x, by_v = gradients(xp.sum(y), [x, v])
+        np.testing.assert_array_equal(evaluate(by_x), 2 * A * [1, 0, 1])
+        np.testing.assert_array_equal(evaluate(by_v), [10.0, 10.0])
+
+    def test_of_an_unknown_length(self) -> None:
+        x, rows = placeholder((None, None), dtype="float64"), placeholder((None,), dtype="int64")
+        y = xp.asarray(x, copy=True)
+        y[rows, ...] = y[0, :] + 1.0
+        y[y > 4.0] = -1.0
+        run = function([x, rows], [y, gradients(xp.sum(y), x)])
+        value, gradient = run(A, np.asarray([1]))
+        np.testing.assert_array_equal(value, [[0, 1, 2], [1, 2, 3]])
+        np.testing.assert_array_equal(gradient, [[2, 2, 2], [0, 0, 0]])
+
+    @pytest.mark.parametrize("make", [lambda: Variable(A, name="w"), lambda: placeholder((2, 3), name="w")])
+    def test_of_what_is_set_as_a_whole(self, make: Callable[[], Any]) -> None:
+        x = make()
+        with pytest.raises(TypeError, match=r"'w'.*copy"):
+            x[0, 0] = 1.0
+
+    @pytest.mark.parametrize(
+        ("key", "value", "error", "message"),
+        [
+            (0, [1.0, 2.0], ValueError, "broadcast"),
+            (0, np.ones((1, 1, 3)), ValueError, "broadcast"),
+            (5, 1.0, IndexError, "out of bounds"),
+            ((0, 0, 0), 1.0, IndexError, "3 axes"),
+            (0, 1j, TypeError, "1j"),
+            (0, np.ones(3) + 1j, TypeError, "complex128"),
+            (np.asarray([True]), 1.0, IndexError, "mask"),
+            (np.asarray([True]), np.ones(3), IndexError, "mask"),
+            (1.5, 1.0, IndexError, "integers"),
+        ],
+    )
+    def test_what_does_not_fit_is_refused(self, key: Any, value: Any, error: type[Exception], message: str) -> None:
+        x = xp.asarray(A)
+        with pytest.raises(error, match=message):
+            x[key] = value
+        np.testing.assert_array_equal(evaluate(x), A)
+
+    def test_integers_take_no_floats(self) -> None:
+        x = xp.asarray(np.asarray([1, 2]))
+        for value in (2.5, xp.asarray(2.5)):
+            with pytest.raises(TypeError, match="int64"):
+                x[0] = value
+        x[0] = True
+        assert x.dtype == "int64"
+
+    def test_an_unknown_mask_takes_numbers_only(self) -> None:
+        x = placeholder((3,), dtype="float64")
+        y = xp.asarray(x, copy=True)
+        y[x > 0] = 2.0
+        with pytest.raises(ValueError, match=r"mask.*depends on data"):
+            y[x > 0] = xp.ones(2, dtype="float64")
+
+    def test_by_array_api_extra(self) -> None:
+        x = Variable(A)
+        y = xpx.at(x)[:, 0].set(7.0, copy=True)
+        y = xpx.at(y)[1, :].add(1.0)
+        np.testing.assert_array_equal(evaluate(y), [[7.0, 1.0, 2.0], [8.0, 5.0, 6.0]])
+        np.testing.assert_array_equal(x.get_value(), A)
+
+
+IN_PLACE: list[tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = [
+    (operator.iadd, operator.add), (operator.isub, operator.sub), (operator.imul, operator.mul),
+    (operator.itruediv, operator.truediv), (operator.ifloordiv, operator.floordiv), (operator.imod, operator.mod),
+    (operator.ipow, operator.pow),
+]  # fmt: skip
+ON_BITS: list[tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = [
+    (operator.iand, operator.and_), (operator.ior, operator.or_), (operator.ixor, operator.xor),
+    (operator.ilshift, operator.lshift), (operator.irshift, operator.rshift),
+]  # fmt: skip
+
+
+class TestInPlace:
+    @pytest.mark.parametrize(("in_place", "op"), IN_PLACE, ids=lambda op: op.__name__)
+    @pytest.mark.parametrize("other", [2.0, np.asarray([1.0, 2.0, 4.0])], ids=["number", "array"])
+    def test_arithmetic(self, in_place: Any, op: Any, other: Any) -> None:
+        x = kept = xp.asarray(A)
+        x = in_place(x, other)
+        np.testing.assert_allclose(evaluate(x), op(A, other))
+        np.testing.assert_array_equal(evaluate(kept), A)
+
+    @pytest.mark.parametrize(("in_place", "op"), ON_BITS, ids=lambda op: op.__name__)
+    def test_on_bits(self, in_place: Any, op: Any) -> None:
+        a = np.asarray([6, 5, 3])
+        np.testing.assert_array_equal(evaluate(in_place(xp.asarray(a), 2)), op(a, 2))
+
+    def test_matrix_product(self) -> None:
+        x = xp.asarray(A)
+        x @= np.eye(3) * 2
+        np.testing.assert_array_equal(evaluate(x), A * 2)
+
+    def test_of_a_part(self) -> None:
+        x = xp.asarray(A)
+        x[0, :] += 1.0
+        x[..., 1] *= 10.0
+        np.testing.assert_array_equal(evaluate(x), [[1, 20, 3], [3, 40, 5]])
+
+    def test_neither_dtype_nor_shape_may_change(self) -> None:
+        x = xp.asarray(np.asarray([1, 2], dtype="int32"))
+        with pytest.raises(TypeError, match=r"int32.*float"):
+            x /= 2
+        with pytest.raises(TypeError, match=r"int32.*int64"):
+            x += np.asarray([1, 2])
+        with pytest.raises(ValueError, match=r"\(2,\).*\(3, 2\)"):
+            x += np.ones((3, 2), dtype="int32")
+        with pytest.raises(TypeError):
+            x += "text"
+
+    def test_a_layers_inputs_stay(self) -> None:
+        """Layers written for symbolic tensors add to the first of their inputs, and others use that input, too."""
+        inputs = [xp.asarray(A), xp.asarray(A)]
+        output = inputs[0]
+        for other in inputs[1:]:
+            output += other
+        np.testing.assert_array_equal(evaluate([inputs[0], output]), [A, 2 * A])
