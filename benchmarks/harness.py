@@ -60,6 +60,23 @@ class Timing:
     samples: list[float] = field(default_factory=list, repr=False)
 
 
+@dataclass(frozen=True)
+class Peak:
+    """The most memory that one contender held at once, in bytes, and whether that is within its bar."""
+
+    benchmark: str
+    row: str
+    contender: str
+    size: int | None = None
+    at_most: float | None = None
+    missing: str = ""
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether it is within the bar; None without one."""
+        return None if self.at_most is None or self.size is None else self.size <= self.at_most
+
+
 def quartiles(samples: Sequence[float]) -> tuple[float, float]:
     """Median and interquartile range."""
     low, middle, high = statistics.quantiles(samples, n=4, method="inclusive")
@@ -139,8 +156,15 @@ def duration(seconds: float) -> str:
 HEADER = ("", "median", "spread", "each", "ours / peer", "ours - peer", "bar", "")
 
 
-def line(timing: Timing) -> tuple[str, ...]:
-    """A timing as the cells of the table."""
+VERDICT = {True: "holds", False: "falls short", None: ""}
+
+
+def line(timing: Timing | Peak) -> tuple[str, ...]:
+    """A timing, or a peak of memory, as the cells of the table."""
+    if isinstance(timing, Peak):
+        size = "-" if timing.size is None else f"{timing.size / 1e6:.1f} MB"
+        bar = "" if timing.at_most is None else f"at most {timing.at_most / 1e6:.0f} MB"
+        return (f"  {timing.contender}", size, "", "", "", "", bar, VERDICT[timing.holds] or timing.missing)
     if timing.seconds is None or timing.spread is None:
         return (f"  {timing.contender}", "-", "", "", "", "", "", timing.missing)
     return (
@@ -151,11 +175,11 @@ def line(timing: Timing) -> tuple[str, ...]:
         f"{timing.ratio:.3f}" if timing.ratio is not None else "",
         f"{'+' if timing.more >= 0 else ''}{duration(timing.more)}" if timing.more is not None else "",
         timing.bar,
-        {True: "holds", False: "falls short", None: ""}[timing.holds],
+        VERDICT[timing.holds],
     )
 
 
-def table(timings: Sequence[Timing]) -> str:
+def table(timings: Sequence[Timing | Peak]) -> str:
     """All timings, grouped by row, in columns."""
     cells: list[tuple[str, ...]] = [HEADER]
     before = None
@@ -179,7 +203,7 @@ def machine(threads: int) -> str:
         with open("/proc/cpuinfo", encoding="utf-8") as lines:
             cpu = next((text.split(":", 1)[1].strip() for text in lines if text.startswith("model name")), cpu)
     releases = []
-    for name in ("nbm_xp", "numpy", "numba", "scikit-learn", "autograd", "torch", "jax", "cupy-cuda12x"):
+    for name in ("nbm_xp", "numpy", "dask", "numba", "scikit-learn", "autograd", "torch", "jax", "cupy-cuda12x"):
         try:
             releases.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:
@@ -188,6 +212,6 @@ def machine(threads: int) -> str:
     return f"{cpu}, {counted}; Python {platform.python_version()}, {', '.join(releases)}"
 
 
-def record(timings: Sequence[Timing], about: str) -> dict[str, Any]:
+def record(timings: Sequence[Timing | Peak], about: str) -> dict[str, Any]:
     """Everything as plain values, for a file."""
     return {"machine": about, "timings": [asdict(timing) for timing in timings]}

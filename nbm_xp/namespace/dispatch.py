@@ -131,8 +131,9 @@ def register_array_type(cls: type, namespace: Any, *, absorbing: bool = False) -
     _REGISTERED[cls] = namespace
     if absorbing and namespace not in _ABSORBING:
         _ABSORBING.append(namespace)
-    for known in [known for known in _BY_TYPE if issubclass(known, cls)]:
-        del _BY_TYPE[known]
+    for known in list(_BY_TYPE):
+        if issubclass(known, cls):
+            _BY_TYPE.pop(known, None)
     _LIBRARY_BY_TYPE.clear()
     _BY_TYPE[cls] = namespace
 

@@ -75,9 +75,13 @@ def kernel(name: str, library: Any) -> Callable[..., Any] | None:
     """
     key = (name, library if isinstance(library, str) else libraries.name_of_namespace(library) or "")
     found = _KERNELS.get(key)
-    if found is None and key in _WAITING:
-        place, packages = _WAITING.pop(key)
+    if found is None:
+        waiting = _WAITING.get(key)
+        if waiting is None:
+            return _KERNELS.get(key)  # another thread may have found it just now
+        place, packages = waiting
         if all(importlib.util.find_spec(package) for package in packages):
             module, _, attribute = place.partition(":")
             found = _KERNELS[key] = getattr(importlib.import_module(module), attribute)
+        _WAITING.pop(key, None)  # only now: another thread that asks meanwhile must find it here
     return found

@@ -14,6 +14,7 @@ References
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from nbm_xp.namespace import asarray, default_namespace, dtype_name, host_namespace, is_lazy, library_name, use_backend
@@ -25,6 +26,9 @@ from .seeds import check_seed
 from .uniforms import stream_count, substreams
 
 __all__ = ["StreamStates"]
+
+_advancing = threading.RLock()
+"""Held while a state moves on, so that no two draws, in whatever threads, take the same streams."""
 
 
 class _Look:
@@ -124,7 +128,8 @@ class StreamStates:
         >>> rng.rstate.tolist()
         [913990747, 1895992010, 2074523148, 720872428, 1989554718, 1863565340]
         """
-        self._state = jump(self._state, DRAW_STEPS)
+        with _advancing:
+            self._state = jump(self._state, DRAW_STEPS)
 
     def n_streams(self, size: Any) -> int:
         """Say how many streams a draw takes where `nstreams` is not given.
@@ -172,9 +177,12 @@ class StreamStates:
         [704833060, 506023153, 12815654]
         """
         dtype_name(dtype)
-        states = substreams(self._state, streams_of(n_streams, ()))
-        if inc_rstate:
-            self.inc_rstate()
+        count = streams_of(n_streams, ())
+        with _advancing:
+            state = self._state
+            if inc_rstate:
+                self.inc_rstate()
+        states = substreams(state, count)
         xp = default_namespace()
         return states if is_lazy(xp) else asarray(states, xp)
 

@@ -15,6 +15,7 @@ from .branches import Block, blocks_of
 from .lengths import same_length
 from .node import ELEMENTWISE_TAG, IFELSE_NAME, OUTPUT, Joint, Node, Shape
 from .operators import FUNCTIONS
+from .places import described_place, gradient_place, recording
 from .tensor import Tensor, as_tensor, output
 from .traversal import reachable
 
@@ -56,22 +57,27 @@ def vjp(
         if seed is not None and node in active:
             backward.receive(node, seed, ())
     finished: dict[Node, Tensor] = {}
-    for node in reversed(order):
-        cotangent = backward.take(node)
-        if cotangent is None:
-            continue
-        if node in target_set or node.op is OUTPUT:
-            cotangent = _full(cotangent, node)
-        if node in target_set:
-            finished[node] = backward.outside(node, cotangent)
-        if as_leaves and node in target_set:
-            continue
-        if node.op is OUTPUT:
-            backward.receive_output(node, cotangent)
-        elif node.op.name == IFELSE_NAME:
-            backward.into_branches(node, cotangent)
-        elif node.args and any(parent in active for parent in node.array_args()):
-            backward.through_rule(node, cotangent)
+    outer = recording.place
+    try:
+        for node in reversed(order):
+            cotangent = backward.take(node)
+            if cotangent is None:
+                continue
+            recording.place = gradient_place(node.op.name, node.place)
+            if node in target_set or node.op is OUTPUT:
+                cotangent = _full(cotangent, node)
+            if node in target_set:
+                finished[node] = backward.outside(node, cotangent)
+            if as_leaves and node in target_set:
+                continue
+            if node.op is OUTPUT:
+                backward.receive_output(node, cotangent)
+            elif node.op.name == IFELSE_NAME:
+                backward.into_branches(node, cotangent)
+            elif node.args and any(parent in active for parent in node.array_args()):
+                backward.through_rule(node, cotangent)
+    finally:
+        recording.place = outer
     return [finished.get(target) for target in targets]
 
 
@@ -92,8 +98,11 @@ class _Backward:
         """
         if not _broadcasts(gradient.node.shape, node.shape):
             gradient = FUNCTIONS["sum_to"](gradient, node.shape)
-        if self.keep_dtype and gradient.dtype != node.dtype:
-            gradient = FUNCTIONS["astype"](gradient, node.dtype)
+        if gradient.dtype != node.dtype:
+            if gradient.dtype[0] == "c" and node.dtype[0] != "c":
+                gradient = FUNCTIONS["real"](gradient)  # a real value moves along the real line alone
+            if self.keep_dtype and gradient.dtype != node.dtype:
+                gradient = FUNCTIONS["astype"](gradient, node.dtype)
         left = block[len(self.blocks.get(node, ())) :]
         if not left:
             before = self.pending.get(node)
@@ -136,9 +145,10 @@ class _Backward:
         """Apply the gradient rule of a node's operation."""
         rule = node.op.gradient
         if rule is None:
+            at = "" if node.place is None else f" ({node.op.name} was recorded at {described_place(node.place)})"
             raise NotImplementedError(
                 f"{node.op.name} has no gradient rule; give it one with register_gradient({node.op.name!r}, …) "
-                "or cut the path with stop_gradient"
+                f"or cut the path with stop_gradient{at}"
             )
         if isinstance(cotangent, Tensor) and ELEMENTWISE_TAG not in node.op.tags:
             cotangent = _full(cotangent, node)
@@ -178,12 +188,12 @@ class _Backward:
 
 
 def _same_shape(a: Shape, b: Shape) -> bool:
-    return len(a) == len(b) and all(same_length(m, n) is True for m, n in zip(a, b, strict=True))
+    return a == b or (len(a) == len(b) and all(same_length(m, n) is True for m, n in zip(a, b, strict=True)))
 
 
 def _broadcasts(narrow: Shape, shape: Shape) -> bool:
     """Whether a cotangent may stay as narrow as it is: a scalar, or with 1 in the place of some lengths."""
-    if not narrow:
+    if not narrow or narrow == shape:
         return True
     return len(narrow) == len(shape) and all(
         (type(a) is int and a == 1) or same_length(a, b) is True for a, b in zip(narrow, shape, strict=True)

@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from .gradients import declare
-from .node import ELEMENTWISE_TAG, Joint, Node, Operation, Rule, Spec
+from .node import COMPOSITE_TAG, ELEMENTWISE_TAG, Joint, Node, Operation, Rule, Spec
 from .tensor import Tensor, record, record_several
 
 __all__ = ["composite", "operation", "same_as_first"]
@@ -73,7 +73,7 @@ def composite(
                 infer or traced,
                 rules,
                 run=lambda xp, *args, **attributes: body(*args, **attributes),
-                tags=frozenset({ELEMENTWISE_TAG} if infer is same_as_first else ()),
+                tags=frozenset({COMPOSITE_TAG, ELEMENTWISE_TAG} if infer is same_as_first else {COMPOSITE_TAG}),
             )
         )
 

@@ -6,6 +6,7 @@ Gradients are Tensors, recorded by a pass over the graph in reverse, so gradient
 from __future__ import annotations
 
 import builtins
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, cast, overload
 
@@ -17,10 +18,13 @@ from .operators import FUNCTIONS
 from .tensor import Tensor, as_tensor, is_tensor, record
 from .traversal import reachable
 
-__all__ = ["OPERATIONS", "declare", "gradients", "register_gradient", "stop_gradient", "vjp"]
+__all__ = ["OPERATIONS", "declare", "gradients", "register_gradient", "rules_version", "stop_gradient", "vjp"]
 
 OPERATIONS: dict[str, Operation] = {}
 """Every declared operation by name."""
+
+_changes = itertools.count()
+_version = next(_changes)
 
 Disconnected = Literal["raise", "zero", "none"]
 
@@ -73,6 +77,13 @@ def register_gradient(name: str, *rules: Rule, joint: Callable[..., Sequence[Any
     if rules and isinstance(before, tuple) and len(rules) < len(before):
         raise ValueError(f"rules of {name} must be one for each of its {len(before)} array arguments, got {len(rules)}")
     OPERATIONS[name].gradient = rules if joint is None else Joint(joint)
+    global _version
+    _version = next(_changes)
+
+
+def rules_version() -> int:
+    """A number that changes whenever a rule does: what was compiled with another is out of date."""
+    return _version
 
 
 @overload
@@ -112,11 +123,18 @@ def gradients(
     Raises
     ------
     TypeError
-        If `loss` is no Tensor without axes.
+        If `loss` is no Tensor without axes, or is complex.
     ValueError
         If the loss does not depend on a variable, and `disconnected` is ``"raise"``.
     NotImplementedError
         If an operation on the way has no gradient rule; the message names it.
+
+    Notes
+    -----
+    The gradient of a real loss u in a complex variable z = x + iy is du/dx - i du/dy, which is the convention of JAX:
+    a small step dz changes the loss by the real part of the gradient times dz, and a rule multiplies by the derivative
+    of a holomorphic function without conjugating it. The direction of steepest descent is minus its conjugate. What
+    reaches a real variable by way of complex values is the real part.
 
     Examples
     --------
@@ -127,6 +145,10 @@ def gradients(
     """
     if not is_tensor(loss) or loss.ndim:
         raise TypeError(f"loss must be a Tensor without axes, got {loss!r}")
+    if loss.dtype[0] == "c":
+        raise TypeError(
+            f"loss must be real, got {loss.dtype}: differentiate its real part, its imaginary part or its size"
+        )
     single = isinstance(variables, Tensor)
     targets = [variables] if isinstance(variables, Tensor) else list(variables)
     for target in targets:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KnownLength", "Length", "Size", "as_length", "axis_length", "broadcast_length", "known", "maximum_length",
-    "minimum_length", "product", "public_length", "same_length", "value_length",
+    "minimum_length", "product", "public_length", "same_length", "substituted", "value_length",
 ]  # fmt: skip
 
 Size: TypeAlias = "int | Length"
@@ -34,14 +34,23 @@ class Length:
     integers and with each other, and stand wherever the tape's namespace takes an integer length.
     """
 
-    __slots__ = ("_hash", "terms")
+    __slots__ = ("_hash", "terms", "weight")
     terms: dict[Monomial, int]
+    weight: int
+    """How long its source is: how many axes, values and operations it is written with."""
     recorder: ClassVar[Callable[[Length], Any]]
     """Makes a floating scalar Tensor of a length, for arithmetic that leaves the integers."""
 
     def __init__(self, terms: dict[Monomial, int]) -> None:
         self.terms = terms
         self._hash = hash(frozenset(terms.items()))
+        self.weight = sum(_weight(atom) * power for monomial in terms for atom, power in monomial)
+
+    def __getstate__(self) -> dict[Monomial, int]:
+        return self.terms
+
+    def __setstate__(self, terms: dict[Monomial, int]) -> None:
+        self.__init__(terms)  # type: ignore[misc]  # nodes hash differently in another process
 
     @property
     def hint(self) -> int | None:
@@ -315,6 +324,38 @@ def same_length(a: Size, b: Size) -> bool | None:
     return None if known_a is None or known_b is None else known_a == known_b
 
 
+def substituted(size: Size, replace: Callable[[Atom], Size]) -> Size:
+    """A length with every axis and every value in it replaced by the length that `replace` gives for its atom."""
+
+    def renewed(atom: Atom) -> Size:
+        kind = atom[0]
+        if kind in ("axis", "value"):
+            return replace(atom)
+        operands = [substituted(operand, replace) for operand in _operands(atom)]
+        if kind in ("//", "%"):
+            return _divide(*operands) if kind == "//" else _remainder(*operands)
+        joined = {"min": minimum_length, "max": maximum_length, "broadcast": broadcast_length}[kind]
+        return joined(operands)
+
+    if not isinstance(size, Length):
+        return size
+    total: Size = 0
+    for monomial, coefficient in size.terms.items():
+        term: Size = coefficient
+        for atom, power in monomial:
+            factor = renewed(atom)
+            for _ in range(power):
+                term = term * factor
+        total = total + term
+    return total
+
+
+def _weight(atom: Atom) -> int:
+    if atom[0] in ("axis", "value"):
+        return 1
+    return 1 + sum(size.weight for size in _operands(atom) if isinstance(size, Length))
+
+
 def _operands(atom: Atom) -> Iterable[Size]:
     """The lengths that an atom which is no leaf is made of."""
     return cast("Iterable[Size]", atom[1] if isinstance(atom[1], frozenset) else atom[1:])
@@ -433,9 +474,13 @@ def _exact_quotient(a: Size, b: Size) -> Size | None:
 
 
 def _divide(a: Size, b: Size) -> Size:
+    if isinstance(a, int) and isinstance(b, int) and b:
+        return a // b
     quotient = _exact_quotient(a, b)
     return _atom_length(("//", a, b)) if quotient is None else quotient
 
 
 def _remainder(a: Size, b: Size) -> Size:
+    if isinstance(a, int) and isinstance(b, int) and b:
+        return a % b
     return _atom_length(("%", a, b)) if _exact_quotient(a, b) is None else 0

@@ -15,10 +15,12 @@ from typing import Any, TypeAlias
 
 from .dtypes import DType
 from .lengths import Length, Size, axis_length
+from .places import Place, current_place
+from .shape_arithmetic import Hidden
 
 __all__ = [
-    "CONSTANT", "ELEMENTWISE_TAG", "FLAT", "IDENTITY_TAG", "IFELSE_NAME", "LEAVES", "LOOP_TAG", "OUTPUT", "PLACEHOLDER",
-    "VARIABLE", "Joint", "Node", "Operation", "Rule", "Shape", "Spec", "leaf", "nodes_in",
+    "COMPOSITE_TAG", "CONSTANT", "ELEMENTWISE_TAG", "FLAT", "IDENTITY_TAG", "IFELSE_NAME", "LEAVES", "LOOP_TAG",
+    "OUTPUT", "PLACEHOLDER", "VARIABLE", "Joint", "Node", "Operation", "Rule", "Shape", "Spec", "leaf", "nodes_in",
 ]  # fmt: skip
 
 Shape: TypeAlias = tuple[Size, ...]
@@ -72,7 +74,12 @@ class Operation:
 
 
 class Node:
-    """One recorded value; for a call with several results, all of them together."""
+    """One recorded value; for a call with several results, all of them together.
+
+    `place` is where in the user's code it was recorded. `looks` counts how often its value was asked for, `evaluator`
+    is how that value is found, once it has been compiled, and `kept` holds the value itself, where it cannot change.
+    `hidden` is what its shape was computed from, where that takes too long to write.
+    """
 
     __slots__ = (
         "__weakref__",
@@ -80,10 +87,14 @@ class Node:
         "attributes",
         "dtype",
         "evaluator",
+        "hidden",
         "inputs",
+        "kept",
+        "looks",
         "name",
         "op",
         "payload",
+        "place",
         "serial",
         "shape",
     )
@@ -107,14 +118,23 @@ class Node:
         self.name = name
         self.payload = payload
         self.serial = next(_serials)
+        self.place: Place | None = None if op is OUTPUT else current_place()
         self.evaluator: Callable[[], Any] | None = None
-        self.inputs: tuple[Node, ...] = tuple(dict.fromkeys(nodes_in((args, attributes)))) if args or attributes else ()
+        self.looks = 0
+        self.kept: Any = None
+        self.hidden: Hidden | None = None
+        self.inputs: tuple[Node, ...] = _inputs(args, attributes)
 
-    def current_shape(self) -> tuple[int, ...] | None:
-        """The shape now, for a leaf that holds an array."""
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        left = ("__weakref__", "evaluator", "kept", "looks", "place")  # what belongs to this process
+        state = {name: getattr(self, name) for name in Node.__slots__ if name not in left}
+        return None, {**state, "evaluator": None, "kept": None, "looks": 0, "place": None}
+
+    def current_shape(self) -> tuple[int | None, ...] | None:
+        """The shape now, as far as variables decide it."""
         if self.op is VARIABLE:
             return tuple(self.payload.value.shape)
-        return None
+        return None if self.hidden is None else self.hidden.values()
 
     def array_args(self) -> Iterator[Node]:
         """The nodes among the arguments themselves, without those that only decide a length."""
@@ -126,6 +146,23 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<node {self.name or self.op.name} {self.dtype}{list(self.shape)}>"
+
+
+def _inputs(args: tuple[Any, ...], attributes: dict[str, Any]) -> tuple[Node, ...]:
+    """What a call is computed from, each node once."""
+    found: dict[Node, None] = {}
+    for arg in args:
+        if type(arg) is Node:
+            found[arg] = None
+        elif type(arg) not in _PLAIN:
+            found.update(dict.fromkeys(nodes_in(arg)))
+    for value in attributes.values():
+        if type(value) not in _PLAIN:
+            found.update(dict.fromkeys(nodes_in(value)))
+    return tuple(found)
+
+
+_PLAIN = frozenset({bool, int, float, complex, str, DType, type(None)})
 
 
 def nodes_in(value: Any) -> Iterator[Node]:
@@ -157,6 +194,7 @@ LEAVES = frozenset((PLACEHOLDER, VARIABLE, CONSTANT))
 IFELSE_NAME = "ifelse"
 LOOP_TAG = "wants-needed-outputs"
 IDENTITY_TAG = "identity"
+COMPOSITE_TAG = "made-of-parts"
 ELEMENTWISE_TAG = "elementwise"
 
 

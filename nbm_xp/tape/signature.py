@@ -16,32 +16,55 @@ class _UnrepeatableError(Exception):
     """Raised for a graph that no other recording can equal."""
 
 
-def signature(root: Node, inputs: Sequence[Node]) -> tuple[Hashable, list[Node]] | None:
+def signature(roots: Sequence[Node], inputs: Sequence[Node]) -> tuple[Hashable, list[Node]] | None:
     """A key equal for graphs that compute the same from their leaves, and those leaves in the key's order.
 
-    None where a graph holds what belongs to one recording only: a loop, or the state of a random generator.
+    None where a graph holds what belongs to one recording only: the state of a random generator.
     """
-    order = reachable([root], inputs)
     place: dict[Node, int] = {node: index for index, node in enumerate(inputs)}
     leaves = list(inputs)
-    entries: list[Hashable] = [(node.dtype, tuple(map(known, node.shape))) for node in inputs]
+    entries: list[Hashable] = [_leaf_entry(node) for node in inputs]
     try:
-        for node in order:
-            if node in place:
-                continue
-            place[node] = len(place)
-            if node.op in LEAVES:
-                if node.op is VARIABLE and node.payload.default_update is not None:
-                    return None
-                leaves.append(node)
-                entries.append((node.op, node.dtype, tuple(map(known, node.shape))))
-            elif node.payload is not None:
-                return None
-            else:
-                entries.append((node.op, _frozen(node.args, place), _frozen(node.attributes, place)))
+        _enter(reachable(roots, inputs), place, entries, leaves)
     except _UnrepeatableError:
         return None
-    return tuple(entries), leaves
+    return (tuple(entries), tuple(place[root] for root in roots)), leaves
+
+
+def _enter(order: Sequence[Node], place: dict[Node, int], entries: list[Hashable], leaves: list[Node]) -> None:
+    """Give each node its place, and add what it is."""
+    for node in order:
+        if node in place:
+            continue
+        if node.op in LEAVES:
+            if node.op is VARIABLE and node.payload.default_update is not None:
+                raise _UnrepeatableError
+            leaves.append(node)
+            entries.append((node.op, *_leaf_entry(node)))
+        elif node.payload is not None:
+            entries.append((node.op, _frozen(node.args, place), _inside(node.payload, place)))
+        else:
+            entries.append((node.op, _frozen(node.args, place), _frozen(node.attributes, place)))
+        place[node] = len(place)
+
+
+def _leaf_entry(node: Node) -> tuple[Hashable, ...]:
+    return node.dtype, tuple(map(known, node.shape))
+
+
+def _inside(payload: Any, place: Mapping[Node, int]) -> Hashable:
+    """The structure of a graph within a call: the step of a loop, or what a checkpointed function computes."""
+    if not hasattr(payload, "within"):
+        raise _UnrepeatableError
+    inner, captured, results, settings = payload.within()
+    if any(node.op is VARIABLE for node in inner):
+        raise _UnrepeatableError
+    local = dict(place)
+    for node in inner:
+        local[node] = len(local)
+    entries: list[Hashable] = [_leaf_entry(node) for node in inner]
+    _enter(reachable(results, [*inner, *captured]), local, entries, [])
+    return settings, len(inner), tuple(entries), tuple(local[node] for node in results)
 
 
 def _frozen(value: Any, place: Mapping[Node, int]) -> Hashable:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from types import ModuleType
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from nbm_xp.namespace import array_namespace as library_of
 from nbm_xp.namespace import (
@@ -27,9 +27,18 @@ from nbm_xp.namespace import (
 from .dtypes import DType, as_dtype
 from .lengths import KnownLength, Length, Size, known, product, public_length
 from .node import CONSTANT, OUTPUT, PLACEHOLDER, VARIABLE, Node, Operation, leaf
-from .operators import FUNCTIONS, Operators
+from .operators import FUNCTIONS, Operators, looked_up_by_identity
+from .printing import described
+from .shape_arithmetic import shapes_changed, with_short_lengths
+from .traversal import reachable
 
-__all__ = ["Tensor", "Variable", "as_tensor", "is_tensor", "placeholder", "public_shape", "record", "record_several"]
+__all__ = [
+    "API_VERSIONS", "Tensor", "Variable", "as_tensor", "is_tensor", "placeholder", "public_shape", "record",
+    "record_several",
+]  # fmt: skip
+
+API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+"""The versions of the standard that Tensors serve, the last being their own."""
 
 
 class Tensor(Operators):
@@ -45,9 +54,11 @@ class Tensor(Operators):
     True
     """
 
-    __slots__ = ("__weakref__", "node")
+    __slots__ = ("__dict__", "__weakref__", "node")  # a user may set attributes of his own
     __array_priority__ = 1000
     __array_ufunc__ = None
+    keeps_kind: ClassVar[bool] = True
+    """Whether operations in place must keep shape and dtype."""
     node: Node
 
     def __init__(self, node: Node) -> None:
@@ -112,29 +123,60 @@ class Tensor(Operators):
 
     def to_device(self, device: str, /, *, stream: Any = None) -> Tensor:
         """Return self: a Tensor is on no device."""
-        if device != self.device or stream is not None:
+        if device != self.device:
             raise ValueError(f"device must be {self.device!r} for a Tensor, got {device!r}")
+        if stream is not None:
+            raise ValueError(f"stream must be None for a Tensor, got {stream!r}")
         return self
 
-    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
+        if api_version not in (None, *API_VERSIONS):
+            raise ValueError(f"api_version must be one of {', '.join(API_VERSIONS)}, got {api_version!r}")
         return cast("ModuleType", library_of(self))
 
+    def __dlpack__(
+        self,
+        /,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[Any, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        asked = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        return self._exported().__dlpack__(**{key: value for key, value in asked.items() if value is not None})
+
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        return cast("tuple[Any, int]", self._exported().__dlpack_device__())
+
+    def _exported(self) -> Any:
+        FUNCTIONS["uncut"](self)
+        array = self.eval()
+        if not hasattr(array, "__dlpack__"):
+            raise BufferError(f"{type(array).__module__} has no DLPack; compute the Tensor first")
+        return array
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        FUNCTIONS["uncut"](self)
         return to_numpy(self.eval()).__array__(*(() if dtype is None else (dtype,)))
 
     def __bool__(self) -> bool:
         node = self.node
-        if node.op.name == "equal" and node.args[0] is node.args[1]:
+        if node.shape and node.op.name == "equal" and node.args[0] is node.args[1]:
             return True
+        if node.op.name == "equal" and looked_up_by_identity() and (node.shape or _is_open(node)):
+            return node.args[0] is node.args[1]
         return bool(self._number("bool"))
 
     def __float__(self) -> float:
+        FUNCTIONS["uncut"](self)
         return float(self._number("float"))
 
     def __int__(self) -> int:
         return int(self._number("int"))
 
     def __complex__(self) -> complex:
+        FUNCTIONS["uncut"](self)
         return complex(self._number("complex"))
 
     def __index__(self) -> int:
@@ -145,7 +187,7 @@ class Tensor(Operators):
     def _number(self, kind: str) -> Any:
         if self.ndim:
             raise TypeError(f"only a Tensor without axes converts to {kind}, this one has shape {self.shape}")
-        return to_numpy(self.eval()).item()
+        return to_numpy(FUNCTIONS["look"](self)).item()
 
     def __len__(self) -> int:
         if not self.ndim:
@@ -155,13 +197,22 @@ class Tensor(Operators):
     def __iter__(self) -> Iterator[Tensor]:
         return (self[index] for index in range(len(self)))
 
-    def __getitem__(self, key: Any) -> Tensor:
+    def __getitem__(self, key: Any, /) -> Tensor:
         return FUNCTIONS["getitem"](self, key)
 
+    def __setitem__(self, key: Any, value: Any, /) -> None:
+        if isinstance(self, Variable) or self.node.op is PLACEHOLDER:
+            raise TypeError(
+                f"{self!r} is assigned to as a whole: a part of it is set in a copy, asarray(x, copy=True), and what "
+                "comes of that is a variable's new value by set_value or an update"
+            )
+        self.node = FUNCTIONS["setitem"](self, key, value).node
+
     def __repr__(self) -> str:
-        label = f" {self.name!r}" if self.name else ""
-        lengths = ", ".join(str(length) if isinstance(length, int) else "?" for length in self.shape)
-        return f"<{type(self).__name__}{label} {self.node.op.name} {self.dtype}[{lengths}]>"
+        return described(self.node, type(self).__name__)
+
+    def __format__(self, form: str) -> str:
+        return format(self._number("a formatted number"), form) if form else str(self)
 
 
 class Variable(Tensor):
@@ -188,6 +239,7 @@ class Variable(Tensor):
     """
 
     __slots__ = ("_value", "default_update", "is_state")
+    keeps_kind: ClassVar[bool] = False
 
     def __init__(self, value: Any, dtype: Any = None, name: str | None = None, *, is_state: bool = False) -> None:
         if isinstance(value, Tensor):
@@ -231,11 +283,13 @@ class Variable(Tensor):
         array = _own_array(value, self.library, str(self.dtype))
         if array.ndim != self.ndim:
             raise TypeError(f"value must have {self.ndim} axes as {self!r} has, got shape {tuple(array.shape)}")
-        self._value = array
+        self.replace_value(array)
 
     def replace_value(self, array: Any) -> None:
         """Take over an array of the right library, dtype and number of axes, unchecked and uncopied."""
-        self._value = array
+        before, self._value = self._value, array
+        if array.shape != before.shape:
+            shapes_changed()
 
     def __bool__(self) -> bool:
         # code written for shared variables asks `if data:` to see whether there is one
@@ -288,6 +342,11 @@ def placeholder(
     return Tensor(leaf(PLACEHOLDER, lengths if checked else None, count, kind, name))
 
 
+def _is_open(node: Node) -> bool:
+    """Whether a value needs a placeholder."""
+    return any(needed.op is PLACEHOLDER for needed in reachable([node]))
+
+
 def is_tensor(value: object) -> bool:
     """Whether a value is recorded rather than an array."""
     return isinstance(value, Tensor)
@@ -304,8 +363,11 @@ def as_tensor(value: Any) -> Tensor:
         return value
     if is_array(value):
         shape = tuple(None if isinstance(n, float) and math.isnan(n) else n for n in value.shape)
-        return Tensor(leaf(CONSTANT, shape, len(shape), as_dtype(value.dtype), None, payload=value))
+        return Tensor(leaf(CONSTANT, shape, len(shape), as_dtype(value), None, payload=value))
     return FUNCTIONS["asarray"](value)
+
+
+_AS_IT_IS = (bool, int, float, complex, Length, Node, str, DType, slice)
 
 
 def as_argument(value: Any) -> Any:
@@ -314,7 +376,7 @@ def as_argument(value: Any) -> Any:
         return value.node
     if type(value) is KnownLength:
         return value.length
-    if isinstance(value, (bool, int, float, complex, Length, Node, str, slice)) or value is None or value is Ellipsis:
+    if value is None or value is Ellipsis or isinstance(value, _AS_IT_IS):
         return value
     if isinstance(value, (tuple, list)):
         return tuple(as_argument(item) for item in value)
@@ -324,7 +386,7 @@ def as_argument(value: Any) -> Any:
 def record(op: Operation, *args: Any, **attributes: Any) -> Tensor:
     """Add a call to the graph that has one result."""
     nodes = tuple(map(as_argument, args))
-    return Tensor(Node(op, nodes, attributes, *op.infer(*nodes, **attributes)))
+    return Tensor(with_short_lengths(Node(op, nodes, attributes, *op.infer(*nodes, **attributes))))
 
 
 def record_several(op: Operation, *args: Any, **attributes: Any) -> tuple[Tensor, ...]:
@@ -337,4 +399,4 @@ def record_several(op: Operation, *args: Any, **attributes: Any) -> tuple[Tensor
 
 def output(call: Node, index: int, shape: tuple[Size, ...], dtype: DType) -> Node:
     """One result of a call that has several."""
-    return Node(OUTPUT, (call, index), {}, shape, dtype)
+    return with_short_lengths(Node(OUTPUT, (call, index), {}, shape, dtype))

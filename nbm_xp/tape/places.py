@@ -1,0 +1,116 @@
+"""Where in the user's code a value was recorded, and how an error that it meets when it runs says so.
+
+A place is found while recording, so it must cost next to nothing: a code object and the position in its bytecode, from
+the first frame outside this package. The line, the function and the text are looked up only when they are shown.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import os
+import sys
+import threading
+from collections.abc import Iterable, Sequence
+from types import CodeType
+from typing import Any, TypeAlias
+
+__all__ = ["Place", "add_note", "current_place", "described_place", "gradient_place", "met", "recorded_as", "recording"]
+
+Place: TypeAlias = tuple[CodeType, int, str | None]
+"""Code, position in it, and, of what a gradient rule recorded, whose gradient it is."""
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_ours: set[str] = set()
+_theirs: set[str] = set()
+_MOST_FILES = 10_000
+_LONGEST = 160
+
+
+class _Recording(threading.local):
+    """What the thread records just now; `place` stands in for the frame while a gradient rule runs."""
+
+    place: Place | None = None
+
+
+recording = _Recording()
+
+
+def current_place() -> Place | None:
+    """The place of the user's call that records just now; None if there is no code but this package's."""
+    place = recording.place
+    if place is not None:
+        return place
+    frame = sys._getframe(2)
+    while True:
+        code = frame.f_code
+        name = code.co_filename
+        if name in _theirs:
+            return code, frame.f_lasti, None
+        if name in _ours:
+            outer = frame.f_back
+            if outer is None:
+                return None
+            frame = outer
+        else:
+            _learn(name)
+
+
+def _learn(filename: str) -> None:
+    """Remember whose file this is; a notebook, whose every cell is a file, must not fill the memory."""
+    if len(_theirs) > _MOST_FILES:
+        _theirs.clear()
+    (_ours if filename.startswith(_ROOT) else _theirs).add(filename)
+
+
+def gradient_place(name: str, place: Place | None) -> Place | None:
+    """The place for what the gradient rule of an operation records: that of the operation."""
+    return None if place is None else (place[0], place[1], f"the gradient of {name}")
+
+
+def described_place(place: Place) -> str:
+    """A place in words: ``model.py:12 in energy: y = xp.matmul(x, w)``."""
+    code, position, _ = place
+    line = next(itertools.islice(code.co_positions(), position // 2, None), (None,))[0] or code.co_firstlineno
+    text = linecache.getline(code.co_filename, line).strip()
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]}…"
+    where = f"{_short(code.co_filename)}:{line}"
+    if code.co_name != "<module>":
+        where += f" in {code.co_qualname.rpartition('<locals>.')[2]}"
+    return f"{where}: {text}" if text else where
+
+
+def _short(filename: str) -> str:
+    """A file's name from the current folder, where it lies in it."""
+    here = os.getcwd() + os.sep
+    return filename[len(here) :] if filename.startswith(here) else filename
+
+
+def recorded_as(name: str, operands: Sequence[str], place: Place | None) -> str:
+    """What an error note says of a call: ``matmul of float64[3, 4] and float64[5, 6], recorded at …``."""
+    listed = " and ".join(operands) if len(operands) < 3 else f"{', '.join(operands[:-1])} and {operands[-1]}"
+    note = f"{name} of {listed}" if operands else name
+    if place is None:
+        return note
+    if place[2] is not None:
+        note += f", in {place[2]}"
+    return f"{note}, recorded at {described_place(place)}"
+
+
+def met(values: Iterable[Any]) -> list[str]:
+    """The dtypes and shapes of the arrays among the arguments of a call."""
+    found: list[str] = []
+    for value in values:
+        if hasattr(value, "shape") and hasattr(value, "dtype"):
+            dtype = str(value.dtype).rpartition(".")[2]
+            found.append(f"{dtype}[{', '.join(map(str, value.shape))}]")
+        elif isinstance(value, (tuple, list)):
+            found += met(value)
+    return found
+
+
+def add_note(error: BaseException, note: str) -> None:
+    """Attach a note to an error, once."""
+    if note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
