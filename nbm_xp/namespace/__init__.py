@@ -5,6 +5,7 @@ Everything above this floor is written over ``xp = array_namespace(...)`` and kn
 
 from __future__ import annotations
 
+from .assignment import put, replaced
 from .blocks import from_blocks
 from .config import (
     backend,
@@ -86,8 +87,10 @@ __all__ = [
     "library_name",
     "promote",
     "promote_types",
+    "put",
     "register_array_type",
     "register_kernel",
+    "replaced",
     "reset_configuration",
     "running_namespace",
     "save_configuration",

@@ -12,7 +12,7 @@ from nbm_xp.tape import operation
 from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.node import FLAT, Node, Shape, Spec
 
-from . import draws, transforms
+from . import blockwise_draws, draws, transforms  # noqa: F401  (draws in blocks: it enters their rules)
 
 __all__ = ["binomial", "choice", "multinomial", "normal", "uniform"]
 

@@ -10,7 +10,7 @@ import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from nbm_xp.namespace import array_namespace as library_of
 from nbm_xp.namespace import (
@@ -23,7 +23,9 @@ from nbm_xp.namespace import (
     is_lazy,
     running_namespace,
 )
+from nbm_xp.namespace.compiling import at_home, compiled, is_traced
 
+from .exclusive import Exclusive
 from .lengths import Length, Size, as_length, value_length
 from .loop import automatic_updates
 from .node import CONSTANT, PLACEHOLDER, VARIABLE, Node
@@ -31,8 +33,12 @@ from .operators import FUNCTIONS
 from .plan import compile_plan
 from .tensor import Tensor, Variable, as_tensor
 from .traversal import Result, reachable
+from .writer import PlanWriter
 
-__all__ = ["Function", "evaluate", "function"]
+if TYPE_CHECKING:
+    from .blockwise import Blockwise
+
+__all__ = ["VIEWS", "Function", "function", "to_be_copied"]
 
 Updates = "Mapping[Variable, Any] | Iterable[tuple[Variable, Any]]"
 
@@ -57,6 +63,7 @@ class Function:
         updates: Sequence[tuple[Variable, Tensor]],
         givens: Mapping[Node, Node],
         name: str | None,
+        axes: Sequence[int | None] | None = None,
     ) -> None:
         self.name = name
         self.inputs = [tensor.node for tensor in inputs]
@@ -70,6 +77,7 @@ class Function:
         automatic = automatic_updates(reachable(roots, self.inputs, givens))
         updates = [*updates, *((v, t) for v, t in automatic.items() if v not in explicit)]
         self._targets = [variable for variable, _ in updates]
+        self._exclusive = Exclusive(variable.node for variable in self._targets)
         self._results = [*self._outputs, *(value.node for _, value in updates)]
         leaves = reachable(self._results, self.inputs, givens)
         self._variables = [n for n in leaves if n.op is VARIABLE and n not in set(self.inputs)]
@@ -82,10 +90,25 @@ class Function:
         self._default = default_namespace()
         self._routes: dict[tuple[builtins.type, ...], _Route] = {}
         self._scalar = [isinstance(r, Node) and not r.shape for r in self._results]
-        self._copied = _to_be_copied(self._results, len(self._outputs), self.inputs, givens)
+        self._copied = to_be_copied(self._results, len(self._outputs), self.inputs, givens)
+        self._blockwise = self._in_blocks(axes)
+
+    def _in_blocks(self, axes: Sequence[int | None] | None) -> Blockwise | None:
+        """The plan that runs block by block; None where no axis is the batch."""
+        if axes is None:
+            return None
+        from .blockwise import Blockwise
+
+        return Blockwise(self.inputs, axes, self._leaves, self._results, self._givens)
 
     def __call__(self, *args: Any) -> Any:
         """Run on arrays, one for each input."""
+        if not self._targets:
+            return self._run(args)
+        with self._exclusive:
+            return self._run(args)
+
+    def _run(self, args: Sequence[Any]) -> Any:
         if len(args) != len(self.inputs):
             raise TypeError(f"{self.name or 'function'} takes {len(self.inputs)} arguments, got {len(args)}")
         arrays = [
@@ -104,20 +127,46 @@ class Function:
         for position, dtype in enumerate(route.dtypes):
             if arrays[position].dtype != dtype:
                 arrays[position] = route.xp.astype(arrays[position], dtype)
-        values = route.plan(*arrays)
-        return self._finish(values, route.xp)
+        if self._blockwise is not None and self._blockwise.applies(route.xp, arrays):
+            states = [False] * len(self._outputs) + [variable.is_state for variable in self._targets]
+            return self._finish(self._blockwise.run(route.xp, arrays, states), route.xp)
+        return self._finish(route.plan(*arrays), route.xp)
 
-    def _finish(self, values: tuple[Any, ...], xp: ModuleType) -> Any:
+    def _finish(self, values: Sequence[Any], xp: ModuleType) -> Any:
         count = len(self._outputs)
+        if self._targets and is_traced(values):
+            raise TypeError(
+                f"{self.name or 'function'} updates {', '.join(map(repr, self._targets))}, which it cannot inside "
+                "another function that is being compiled: give it no updates there, and draw no random numbers"
+            )
         results = [xp.asarray(v) if scalar else v for v, scalar in zip(values, self._scalar, strict=True)]
         for position in self._copied:
             results[position] = xp.asarray(results[position], copy=True)
         for variable, value in zip(self._targets, results[count:], strict=True):
-            variable.replace_value(value)
+            variable.replace_value(at_home(value, variable.library) if variable.is_state else value)
         outputs = results[:count]
         if self._nothing:
             return []
         return outputs[0] if self._single else outputs
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no array decides which library it runs on, but the configuration alone."""
+        return not self._leaves
+
+    def source(self) -> str:
+        """The Python source of what runs, with the functions of the library that variables and constants are of.
+
+        Examples
+        --------
+        >>> from nbm_xp.tape import function, placeholder
+        >>> x = placeholder((None,))
+        >>> "a0 * a0" in function([x], x * x).source()
+        True
+        """
+        held = [n.payload.value for n in self._variables if not n.payload.is_state]
+        xp = running_namespace([*held, *(n.payload for n in self._constants)], self._default)
+        return PlanWriter(self._leaves, self._results, xp, dict(self._givens), is_lazy(xp)).source()
 
     def _from_python(self, value: Any, node: Node) -> Any:
         if isinstance(value, Tensor):
@@ -138,7 +187,7 @@ class Function:
                     f"{variable!r} is updated, but the function runs on another library than the variable's: "
                     f"make the variable of an array of {xp.__name__}"
                 )
-        plan = compile_plan(self._leaves, self._results, xp, givens=self._givens, lazy=is_lazy(xp))
+        plan = compiled(compile_plan(self._leaves, self._results, xp, givens=self._givens, lazy=is_lazy(xp)), xp)
         positions = [i for i, array in enumerate(arrays) if not self._is_state(i) and library_of(array) is not xp]
         dtypes = [dtype_of(xp, node.dtype) for node in self.inputs]
         return _Route(xp, plan, dtypes, positions)
@@ -151,14 +200,14 @@ class Function:
         return f"<Function {self.name or ''} of {len(self.inputs)} inputs and {len(self._outputs)} outputs>"
 
 
-_VIEWS = frozenset({
-    "astype", "broadcast_to", "flip", "getitem", "matrix_transpose", "permute_dims", "reshape", "squeeze",
-    "stop_gradient", "sum_to", "transpose",
+VIEWS = frozenset({
+    "argument", "astype", "broadcast_to", "copy", "flip", "getitem", "matrix_transpose", "permute_dims", "reshape",
+    "squeeze", "stop_gradient", "sum_to", "transpose",
 })  # fmt: skip
 """Operations whose result may be a view of their first argument, or that argument itself."""
 
 
-def _to_be_copied(
+def to_be_copied(
     results: Sequence[Result], count: int, inputs: Sequence[Node], givens: Mapping[Node, Node]
 ) -> list[int]:
     """Which of the results, `count` outputs and then the updates, share memory that is not theirs to share.
@@ -168,7 +217,7 @@ def _to_be_copied(
     viewed: list[tuple[Node | None, bool]] = []
     for result in results:
         node, spread = givens.get(result, result) if isinstance(result, Node) else None, False
-        while node is not None and node.op.name in _VIEWS and node not in inputs:
+        while node is not None and node.op.name in VIEWS and node not in inputs:
             spread = spread or node.op.name == "broadcast_to"
             node = givens.get(node.args[0], node.args[0])
         viewed.append((node, spread))
@@ -180,6 +229,7 @@ def _to_be_copied(
         and (
             spread
             or node.op is CONSTANT
+            or node.op.name == "argument"  # the caller's array
             or ((node.op is VARIABLE or node in kept) if position < count else node in inputs)
         )
     ]
@@ -216,6 +266,8 @@ def function(
     givens: Any = None,
     name: str | None = None,
     on_unused_input: str = "ignore",
+    *,
+    batch_axis: int | Sequence[int | None] | None = None,
 ) -> Function:
     """Compile a graph into a function of arrays.
 
@@ -233,6 +285,10 @@ def function(
         A name for error messages.
     on_unused_input : {"ignore", "warn", "raise"}
         What to do about an input that nothing depends on.
+    batch_axis : int, or sequence of int or None, optional
+        The axis of the inputs along which examples lie that do not depend on each other, for lazy arrays (Dask): then
+        the whole graph runs as one task for each block of examples. An int is meant for every input whose length there
+        is unknown; a sequence has an axis for each input, or None for one that every block gets whole.
 
     Returns
     -------
@@ -244,11 +300,21 @@ def function(
     TypeError
         If an input is no placeholder, or an update is none of a variable or has another number of axes.
     ValueError
-        If a placeholder is missing, or a variable is updated twice.
+        If a placeholder is missing, or a variable is updated twice; if an operation needs other examples than those of
+        its block: one that sorts, accumulates or indexes along the batch, say. The message names it.
 
     Notes
     -----
+    With `batch_axis`, results that have the batch are made block by block, in the blocks of the inputs, which are
+    changed to agree and to be whole along other axes. Sums over the batch (means, products such as ``x.T @ h``,
+    gradients) are added up from what the blocks give; extrema, variances and what is computed from them (a softmax
+    over the batch) take further rounds. Random draws are those of the undivided batch. Arrays that are not lazy run
+    as without `batch_axis`.
+
     Random draws draw anew at every call: the state variable of each draw in the graph is updated by itself.
+
+    A library that compiles (JAX) compiles the whole function when shapes and dtypes come for the second time; a
+    function that needs a value on the way, for a length that depends on data, runs as it is.
 
     Examples
     --------
@@ -259,6 +325,16 @@ def function(
     >>> _ = add(np.ones(3)), add(np.ones(3))
     >>> float(total)
     2.0
+
+    A mean over a batch in three blocks, one task for each:
+
+    >>> from nbm_xp.namespace import compute, convert, get_namespace
+    >>> from nbm_xp.tape import namespace as xp
+    >>> rows = placeholder((None, 2))
+    >>> mean = function([rows], xp.mean(rows, axis=0), batch_axis=0)
+    >>> lazy = convert(np.ones((6, 2), dtype="float32"), get_namespace("dask")).rechunk((2, 2))
+    >>> compute(mean(lazy)).tolist()
+    [1.0, 1.0]
     """
     if on_unused_input not in ("ignore", "warn", "raise"):
         raise ValueError(f"on_unused_input must be 'ignore', 'warn' or 'raise', got {on_unused_input!r}")
@@ -267,7 +343,12 @@ def function(
             raise TypeError(f"inputs must hold Tensors, got {type(tensor).__name__}")
     replaced = {key.node: _replacement(key, value).node for key, value in _pairs(givens, "givens")}
     _check_givens(replaced)
-    compiled = Function(inputs, outputs, _checked_updates(updates), replaced, name)
+    axes = None
+    if batch_axis is not None:
+        from .blockwise import batch_axes
+
+        axes = batch_axes([tensor.node for tensor in inputs], batch_axis)
+    compiled = Function(inputs, outputs, _checked_updates(updates), replaced, name, axes)
     if on_unused_input != "ignore":
         used = set(reachable(compiled._results, (), replaced))
         _report_unused([n for n in compiled.inputs if n not in used], on_unused_input)
@@ -316,35 +397,6 @@ def _checked_updates(updates: Any) -> list[tuple[Variable, Tensor]]:
             raise TypeError(f"update of {variable!r} must have {variable.ndim} axes, got {value.ndim}")
         checked[variable] = value if value.dtype == variable.dtype else FUNCTIONS["astype"](value, variable.dtype)
     return list(checked.items())
-
-
-def evaluate(value: Any, inputs: Mapping[Tensor, Any] | None = None) -> Any:
-    """Compute Tensors now.
-
-    Parameters
-    ----------
-    value : Tensor, or list or tuple of Tensors
-        What to compute.
-    inputs : mapping of Tensor to array, optional
-        Values for placeholders, or for any other Tensors.
-
-    Returns
-    -------
-    array, or list of arrays
-        In the library that the computation ran on.
-    """
-    if inputs:
-        keys = list(inputs)
-        return function(keys, list(value) if isinstance(value, tuple) else value)(*(inputs[key] for key in keys))
-    if isinstance(value, (list, tuple)):
-        return function([], list(value))()
-    tensor = as_tensor(value)
-    if tensor.node.evaluator is None:
-        tensor.node.evaluator = function([], tensor)
-    return tensor.node.evaluator()
-
-
-FUNCTIONS["evaluate"] = evaluate
 
 
 def integer_length(value: Any) -> Any:

@@ -46,6 +46,8 @@ def stacked(xp: Any) -> bool:
     return same(xp.asarray([xp.ones(2), xp.zeros(2)]), np.asarray([[1.0, 1.0], [0.0, 0.0]]))
 
 
+COUNTS = np.asarray([2, 0, 1])
+NANS = np.asarray([1.0, np.nan, 0.0, np.nan, 1.0])
 INTS = np.arange(12).reshape(3, 4).astype("int32")
 FLOAT32 = SQUARE.astype("float32")
 TENSOR = np.arange(60.0).reshape(3, 5, 4)
@@ -71,6 +73,39 @@ NEEDED: dict[tuple[str, str], Probe] = {
     ("dask", "repeat without an axis"): lambda xp: same(xp.repeat(dask_of(xp, INTS, 2), 2), np.repeat(INTS, 2)),
     ("dask", "repeat by counts"): lambda xp: same(
         xp.repeat(dask_of(xp, INTS, 2), [2, 0, 1], axis=0), np.repeat(INTS, [2, 0, 1], axis=0)
+    ),
+    ("dask", "repeat by a Dask array's counts"): lambda xp: same(
+        xp.repeat(dask_of(xp, INTS, 2), dask_of(xp, np.asarray([2, 0, 1]), 2), axis=0),
+        np.repeat(INTS, [2, 0, 1], axis=0),
+    ),
+    ("dask", "diff after something"): lambda xp: same(
+        xp.diff(dask_of(xp, INTS, 2), axis=0, prepend=dask_of(xp, INTS[:1])), np.diff(INTS, axis=0, prepend=INTS[:1])
+    ),
+    ("dask", "roll of one axis by several shifts"): lambda xp: same(
+        xp.roll(dask_of(xp, INTS, 2), (1, 1), axis=0), np.roll(INTS, (1, 1), axis=0)
+    ),
+    ("dask", "roll of no elements"): lambda xp: same(xp.roll(dask_of(xp, INTS[:0], 2), 1), INTS[:0]),
+    ("dask", "repeat of no elements"): lambda xp: same(xp.repeat(dask_of(xp, INTS[:0], 2), 2, axis=0), INTS[:0]),
+    ("dask", "searchsorted of one number"): lambda xp: same(
+        xp.searchsorted(dask_of(xp, INTS[0], 2), xp.asarray(np.int32(2))), np.searchsorted(INTS[0], 2)
+    ),
+    ("dask", "take at a table of places"): lambda xp: same(
+        xp.take(dask_of(xp, INTS, 2), dask_of(xp, INTS[:, :2] % 3, 2), axis=0), np.take(INTS, INTS[:, :2] % 3, axis=0)
+    ),
+    ("dask", "nonzero of no elements"): lambda xp: same(
+        xp.nonzero(dask_of(xp, INTS[:0], 3))[1], np.zeros(0, dtype=int)
+    ),
+    ("dask", "unique_values of NaNs"): lambda xp: same(
+        xp.isnan(xp.unique_values(dask_of(xp, NANS, 2))), np.asarray([False, False, True, True])
+    ),
+    ("dask", "unique_counts of NaNs"): lambda xp: same(
+        xp.unique_counts(dask_of(xp, NANS, 2)).counts, np.unique_counts(NANS).counts
+    ),
+    ("dask", "unique_inverse of NaNs"): lambda xp: same(
+        xp.unique_inverse(dask_of(xp, NANS, 2)).inverse_indices, np.unique_inverse(NANS).inverse_indices
+    ),
+    ("dask", "unique_all of no elements"): lambda xp: same(
+        xp.unique_all(dask_of(xp, INTS[:0], 3)).inverse_indices, np.zeros((0, 4), dtype=int)
     ),
     ("dask", "fft along chunks"): lambda xp: same(xp.fft.fft(dask_of(xp, SQUARE + 0j, 2)), np.fft.fft(SQUARE + 0j)),
     ("dask", "fftn along chunks"): lambda xp: same(xp.fft.fftn(dask_of(xp, SQUARE + 0j, 2)), np.fft.fftn(SQUARE + 0j)),
@@ -113,6 +148,13 @@ NEEDED: dict[tuple[str, str], Probe] = {
     ("torch", "cumulative_prod into uint64"): lambda xp: same(
         xp.cumulative_prod(xp.asarray([3, 2]), dtype=xp.uint64), np.asarray([3, 6], dtype="uint64")
     ),
+    ("torch", "std with half a correction"): lambda xp: same(
+        xp.std(xp.asarray(SQUARE), axis=(0, 1), correction=0.5), np.std(SQUARE, correction=0.5)
+    ),
+    ("torch", "unique_all"): lambda xp: all(
+        same(part, wanted)
+        for part, wanted in zip(xp.unique_all(xp.asarray(INTS % 5)), np.unique_all(INTS % 5), strict=True)
+    ),
     ("jax", "cumulative_prod of int32"): lambda xp: same(
         xp.cumulative_prod(xp.asarray([3, 2], dtype=xp.int32)), np.asarray([3, 6])
     ),
@@ -150,6 +192,21 @@ def test_nothing_is_lost(name: str) -> None:
         there, here = (getattr(xp, part) if part else xp for xp in (original, mended))
         missing = [n for n in vars(there) if not n.startswith("__") and not hasattr(here, n)]
         assert missing == []
+
+
+@pytest.mark.parametrize("library", libraries(without=("numpy-readonly", "dask-halves", "dask-ragged", "dask-singles")))
+def test_every_name_of_the_standard_is_there(library: Library) -> None:
+    standard = importlib.import_module("array_api_strict")
+    for part in ("", "linalg", "fft"):
+        there, here = (getattr(xp, part) if part else xp for xp in (standard, library.xp))
+        names = [name for name in there.__all__ if name not in NOT_OF_THE_STANDARD]
+        assert [name for name in names if not hasattr(here, name)] == []
+
+
+NOT_OF_THE_STANDARD = {
+    "ArrayAPIStrictFlags", "Device", "__version__", "get_array_api_strict_flags", "reset_array_api_strict_flags",
+    "set_array_api_strict_flags",
+}  # fmt: skip
 
 
 def test_only_dask_is_lazy(library: Library) -> None:
@@ -215,13 +272,45 @@ def test_dask_reshape_refuses_what_does_not_fit(shape: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("library", DASK)
-def test_dask_repeat_by_unknown_counts_is_refused(library: Library) -> None:
-    x = library.array(INTS)
+def test_dask_repeats_by_counts_that_are_not_known_yet(library: Library) -> None:
+    x, xp = library.array(INTS), library.xp
     with guard():
-        with pytest.raises(TypeError, match="not known before they are computed"):
-            library.xp.repeat(x, library.array([1, 2, 3]), axis=0)
+        for axis, counts in ((0, [1, 0, 3]), (1, [2, 0, 1, 1]), (-1, [0, 0, 0, 0]), (0, 2), (0, [2])):
+            result = xp.repeat(x, library.array(counts), axis=axis)
+            np.testing.assert_array_equal(library.numpy(result), np.repeat(INTS, counts, axis=axis))
+        flat = xp.repeat(x, library.array(np.arange(12)))
+        np.testing.assert_array_equal(library.numpy(flat), np.repeat(INTS, np.arange(12)))
         with pytest.raises(TypeError, match="must be integers"):
-            library.xp.repeat(x, 1.5, axis=0)
+            xp.repeat(x, 1.5, axis=0)
+        with pytest.raises(TypeError, match="must be integers"):
+            xp.repeat(x, library.array([0.5, 1.0, 2.0]), axis=0)
+        with pytest.raises(ValueError, match="must have 3 entries"):
+            xp.repeat(x, library.array([1, 2]), axis=0)
+
+
+SETS = [
+    np.asarray([[3, 1], [1, 3], [0, 3]]),
+    np.asarray([1.0, np.nan, -0.0, np.nan, 0.0, -np.inf, 1.0]),
+    np.asarray([2, 1, 2], dtype="uint8"),
+    np.asarray([True, False, True]),
+    np.asarray([1j, 1.0, 1j]),
+    np.zeros((0, 2)),
+]
+
+
+@pytest.mark.parametrize("value", SETS, ids=lambda value: f"{value.dtype}{list(value.shape)}")
+@pytest.mark.parametrize("library", DASK)
+def test_dask_sets_are_numpys(library: Library, value: Any) -> None:
+    x, xp = library.array(value), library.xp
+    with guard():
+        for name in ("unique_values", "unique_counts", "unique_inverse", "unique_all"):
+            found, wanted = getattr(xp, name)(x), getattr(np, name)(value)
+            if name == "unique_values":  # in an order of the library's own
+                np.testing.assert_array_equal(np.sort(library.numpy(found)), np.sort(wanted), strict=True)
+                continue
+            assert found._fields == wanted._fields
+            for got, want in zip(found, wanted, strict=True):
+                np.testing.assert_array_equal(library.numpy(got), want, strict=True)
 
 
 @pytest.mark.parametrize("library", DASK)

@@ -8,9 +8,10 @@ import numpy as np
 from dask.base import tokenize
 
 from .dask_blocks import BlockPlaces
-from .dask_names import blockwise, da, graph_from
+from .dask_names import blockwise, da, graph_from, original
+from .dask_shaping import reshape
 
-__all__ = ["add_along", "take_along_axis"]
+__all__ = ["add_along", "take", "take_along_axis"]
 
 
 def _take_block(x: Any, indices: Any, axis: int) -> Any:
@@ -34,6 +35,17 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
         _take_block, labels, x.rechunk({axis: -1}), own, indices, labels, axis=axis, dtype=x.dtype,
         meta=x._meta, concatenate=True,
     )  # fmt: skip
+
+
+def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+    """The standard's `take`, whose indices may have any number of axes; Dask's own takes one."""
+    if axis is None and x.ndim != 1:
+        raise ValueError(f"axis must be given to take for an array of {x.ndim} axes")
+    place = (axis or 0) % x.ndim
+    if getattr(indices, "ndim", 1) == 1:
+        return original.take(x, indices, axis=place)
+    flat = original.take(x, reshape(indices, (-1,)), axis=place)
+    return reshape(flat, (*x.shape[:place], *indices.shape, *x.shape[place + 1 :]))
 
 
 def _add_block(axis: int, length: int, place: Any, x: Any, indices: Any, values: Any) -> Any:

@@ -13,7 +13,7 @@ from dask.utils import parse_bytes
 from .dask_blocks import from_blocks
 from .dask_names import da, original
 
-__all__ = ["asarray", "block_limit", "broadcast_shapes", "eye", "from_dlpack", "repeat", "reshape"]
+__all__ = ["asarray", "block_limit", "broadcast_shapes", "eye", "from_dlpack", "repeat", "reshape", "roll"]
 
 broadcast_shapes = np.broadcast_shapes
 
@@ -117,16 +117,39 @@ def _reshape_block(block: Any, tail: tuple[int, ...]) -> Any:
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
     """The standard's `repeat`; Dask's own needs an axis, and takes no counts for the single elements."""
-    if isinstance(repeats, da.Array):
-        raise TypeError(
-            "counts held by a Dask array are not known before they are computed, nor is the length they give: "
-            "pass an int, a list or a NumPy array"
-        )
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
+    if isinstance(repeats, da.Array):
+        from .dask_sets import repeat_by_counts
+
+        return repeat_by_counts(x, repeats, axis % x.ndim)
     counts = np.asarray(repeats)
     if counts.dtype.kind not in "iu":
         raise TypeError(f"repeats must be integers, got {counts.dtype}")
     if counts.size == 1 and counts.ndim < 2:
-        return da.repeat(x, int(counts.reshape(())), axis=axis)
+        count = int(counts.reshape(()))
+        if 0 in x.shape or count == 0:
+            return da.zeros_like(x, shape=tuple(n * count if i == axis % x.ndim else n for i, n in enumerate(x.shape)))
+        return da.repeat(x, count, axis=axis)
     return da.take(x, np.repeat(np.arange(x.shape[axis]), counts), axis=axis)
+
+
+def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+    """The standard's `diff`; Dask's own computes what is put before or after."""
+    parts = [part for part in (prepend, x, append) if part is not None]
+    x = da.concatenate(parts, axis=axis) if len(parts) > 1 else x
+    head = (slice(None),) * (axis % x.ndim)
+    for _ in range(n):
+        late, early = x[(*head, slice(1, None))], x[(*head, slice(None, -1))]
+        x = late != early if x.dtype == bool else late - early
+    return x
+
+
+def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
+    """The standard's `roll`; Dask's own needs as many shifts as axes, and fails without elements."""
+    if axis is None:
+        return reshape(original.roll(reshape(x, (-1,)), shift), x.shape)
+    shifts, axes = np.broadcast_arrays(shift, axis)
+    for one, along in zip(shifts.reshape(-1).tolist(), axes.reshape(-1).tolist(), strict=True):
+        x = original.roll(x, one, axis=along) if x.size else x
+    return x

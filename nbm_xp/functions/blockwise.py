@@ -1,0 +1,74 @@
+"""How the functions that are calls of their own work block by block along the batch (see `nbm_xp.tape.function`).
+
+Examples lie along the first axis of images and windows. A kernel is the same for all of them, and its gradient a sum
+over them.
+"""
+
+from __future__ import annotations
+
+from nbm_xp.tape.blockwise_translation import PARTIAL, SPLIT, WHOLE, Translator, Value, batch_rule
+from nbm_xp.tape.node import Node
+
+__all__: list[str] = []
+
+_OF_EXAMPLES = (
+    "gather_windows", "pick_maxima", "place_maxima", "scatter_windows", "spread_window_means", "spread_window_sums",
+    "window_maxima", "window_means", "window_sums",
+)  # fmt: skip
+
+
+def _values(t: Translator, node: Node) -> list[Value]:
+    """The array arguments; those that are split must be so along the first axis."""
+    values = [t.settled(t.value(arg)) for arg in node.array_args()]
+    if any(value.kind == SPLIT and value.axis != 0 for value in values):
+        t.refuse(node, "takes the batch for another axis than the first")
+    return values
+
+
+@batch_rule(*_OF_EXAMPLES)
+def _of_examples(t: Translator, node: Node) -> Value:
+    values = _values(t, node)
+    kinds = {value.kind for value in values}
+    if len(kinds) > 1:
+        t.refuse(node, "joins what is split along the batch with what is not")
+    return t.emit(node.op, values, t.renewed(node.attributes, t.total), kind=kinds.pop(), axis=0)
+
+
+@batch_rule("correlate", "correlate_back")
+def _with_kernel(t: Translator, node: Node) -> Value:
+    images, kernel = _values(t, node)
+    if kernel.kind != WHOLE:
+        t.refuse(node, "has a kernel that is split along the batch")
+    return t.emit(node.op, (images, kernel), t.renewed(node.attributes, t.total), kind=images.kind, axis=0)
+
+
+@batch_rule("correlate_outer")
+def _outer(t: Translator, node: Node) -> Value:
+    images, results = _values(t, node)
+    if images.kind != results.kind:
+        t.refuse(node, "joins what is split along the batch with what is not")
+    kind = PARTIAL if images.kind == SPLIT else WHOLE
+    return t.emit(node.op, (images, results), t.renewed(node.attributes, t.total), kind=kind)
+
+
+@batch_rule("sums_at")
+def _sums_at(t: Translator, node: Node) -> Value:
+    values, places = _values(t, node)
+    if values.kind != places.kind or t.frame.holds_batch(t.local(node.attributes["length"])):
+        t.refuse(node, "adds at places that differ from block to block")
+    kind = PARTIAL if values.kind == SPLIT else WHOLE
+    return t.emit(node.op, (values, places), t.renewed(node.attributes, t.total), kind=kind)
+
+
+@batch_rule("ctc_cost")
+def _ctc_cost(t: Translator, node: Node) -> Value:
+    """The costs, which have been computed; the other arguments are for the gradient."""
+    cost, *others = t.arguments(node)
+    return t.emit(node.op, (cost, *others), t.renewed(node.attributes), kind=cost.kind, axis=cost.axis)
+
+
+@batch_rule("print_tensor")
+def _printed(t: Translator, node: Node) -> Value:
+    """Each block prints its own."""
+    x = t.settled(t.value(node.args[0]))
+    return t.emit(node.op, (x,), t.renewed(node.attributes), kind=x.kind, axis=x.axis)

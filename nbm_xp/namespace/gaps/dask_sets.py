@@ -1,0 +1,154 @@
+"""Dask: sets, and what else has a length that data decide: lazily, with chunks of unknown length.
+
+Dask's own `unique` takes all NaNs for one, where the standard keeps them apart, and fails on arrays without elements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from dask.base import tokenize
+
+from .dask_names import da, graph_from, original
+from .dask_shaping import reshape
+
+__all__ = ["nonzero", "repeat_by_counts", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
+
+
+class UniqueAll(NamedTuple):
+    """What is known of the distinct elements of an array."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCounts(NamedTuple):
+    """Distinct elements and how often each occurs."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueInverse(NamedTuple):
+    """Distinct elements, and which of them each element is."""
+
+    values: Any
+    inverse_indices: Any
+
+
+def _results(
+    x: Any, task: Callable[..., tuple[Any, ...]], blocks: Any, specs: list[tuple[tuple[Any, ...], Any]], *args: Any
+) -> list[Any]:
+    """Arrays of one block each, all made by one task from the blocks of a flat array."""
+    name = f"{task.__name__.strip('_')}-{tokenize(x, args)}"
+    keys = [(blocks.name, place) for place in range(blocks.numblocks[0])]
+    graph = graph_from(name, {(name, 0): (task, keys, *args)}, dependencies=[blocks])
+    whole = da.Array(graph, name, chunks=((math.nan,),), meta=np.empty(0, dtype=object), dtype=object)
+    found = []
+    for place, (shape, dtype) in enumerate(specs):
+        own = f"{name}-{place}"
+        layer = {(own, *(0,) * len(shape)): (_picked, (name, 0), place)}
+        part = graph_from(own, layer, dependencies=[whole])
+        meta = _namespace(x._meta).zeros((0,) * len(shape), dtype=dtype)
+        found.append(da.Array(part, own, chunks=tuple((length,) for length in shape), meta=meta, dtype=dtype))
+    return found
+
+
+def _picked(values: tuple[Any, ...], place: int) -> Any:
+    return values[place]
+
+
+def _namespace(block: Any) -> Any:
+    from nbm_xp.namespace import array_namespace
+
+    return array_namespace(block)
+
+
+def _distinct(block: Any) -> Any:
+    return _namespace(block).unique_counts(block).values  # in order, which NumPy's unique_values is not
+
+
+def _merged_values(blocks: list[Any]) -> tuple[Any]:
+    xp = _namespace(blocks[0])
+    return (_distinct(xp.concat(blocks)),)
+
+
+def _merged_counts(blocks: list[Any]) -> tuple[Any, Any]:
+    """The counts of the blocks' distinct elements, added up."""
+    from nbm_xp.namespace import scatter_add
+
+    xp = _namespace(blocks[0])
+    found = [xp.unique_counts(block) for block in blocks]
+    values, places = xp.unique_inverse(xp.concat([one.values for one in found]))
+    counts = xp.concat([one.counts for one in found])
+    return values, scatter_add(xp.zeros(values.shape, dtype=counts.dtype), places, counts)
+
+
+def _all_at_once(blocks: list[Any], shape: tuple[int, ...]) -> tuple[Any, ...]:
+    xp = _namespace(blocks[0])
+    values, indices, inverse, counts = xp.unique_all(xp.concat(blocks))
+    return values, indices, xp.reshape(inverse, shape), counts
+
+
+_UNKNOWN = (math.nan,)
+
+
+def unique_values(x: Any, /) -> Any:
+    """The standard's `unique_values`: of each block, then of what these give."""
+    flat = reshape(x, (-1,))
+    blocks = flat.map_blocks(_distinct, chunks=((math.nan,) * flat.numblocks[0],), dtype=x.dtype, meta=flat._meta)
+    return _results(x, _merged_values, blocks, [(_UNKNOWN, x.dtype)])[0]
+
+
+def unique_counts(x: Any, /) -> UniqueCounts:
+    """The standard's `unique_counts`: of each block, then added up."""
+    specs = [(_UNKNOWN, x.dtype), (_UNKNOWN, np.dtype(np.int64))]
+    return UniqueCounts(*_results(x, _merged_counts, reshape(x, (-1,)), specs))
+
+
+def unique_all(x: Any, /) -> UniqueAll:
+    """The standard's `unique_all`; all elements are looked at in one task."""
+    index = np.dtype(np.int64)
+    specs = [(_UNKNOWN, x.dtype), (_UNKNOWN, index), (x.shape, index), (_UNKNOWN, index)]
+    return UniqueAll(*_results(x, _all_at_once, reshape(x, (-1,)), specs, x.shape))
+
+
+def unique_inverse(x: Any, /) -> UniqueInverse:
+    """The standard's `unique_inverse`; all elements are looked at in one task."""
+    found = unique_all(x)
+    return UniqueInverse(found.values, found.inverse_indices)
+
+
+def nonzero(x: Any, /) -> tuple[Any, ...]:
+    """The standard's `nonzero`; Dask's own fails on arrays without elements."""
+    if x.size == 0:
+        return tuple(da.zeros((0,), dtype=np.int64) for _ in range(x.ndim))
+    found: tuple[Any, ...] = original.nonzero(x)
+    return found
+
+
+def repeat_by_counts(x: Any, counts: Any, axis: int) -> Any:
+    """Each element as often as a Dask array says, block by block; the length is known once it is computed."""
+    if counts.dtype.kind not in "iu":
+        raise TypeError(f"repeats must be integers, got {counts.dtype}")
+    if counts.ndim > 1:
+        raise ValueError(f"repeats must have one axis, got {counts.ndim}")
+    if counts.size == 1:
+        counts = da.broadcast_to(reshape(counts, (1,)), (x.shape[axis],))
+    if counts.shape[0] != x.shape[axis]:
+        raise ValueError(f"repeats must have {x.shape[axis]} entries, one for each along the axis, got {counts.size}")
+    counts = counts.rechunk((x.chunks[axis],))
+    labels = tuple(range(x.ndim))
+    return da.blockwise(
+        _repeat_block, labels, x, labels, counts, (axis,), axis=axis, dtype=x.dtype, meta=x._meta,
+        adjust_chunks={axis: lambda length: math.nan}, align_arrays=False,
+    )  # fmt: skip
+
+
+def _repeat_block(x: Any, counts: Any, axis: int) -> Any:
+    return _namespace(x).repeat(x, counts, axis=axis)

@@ -1,0 +1,135 @@
+"""Recorded draws in plans that run block by block: each block makes its own elements of the undivided draw.
+
+What this chapter must satisfy: the numbers are those of the whole batch, whatever the blocks; and the state of the
+streams moves on by the whole draw, once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from nbm_xp.namespace import dtype_of, library_name
+from nbm_xp.tape.blockwise_matrices import several
+from nbm_xp.tape.blockwise_translation import SPLIT, WHOLE, Translator, Value, batch_rule
+from nbm_xp.tape.dtypes import as_dtype
+from nbm_xp.tape.gradients import OPERATIONS, declare
+from nbm_xp.tape.lengths import Size, value_length
+from nbm_xp.tape.node import Node, Operation, Shape, Spec
+
+from . import draws
+from .blocks import Normals, Uniforms
+
+__all__: list[str] = []
+
+_TASKS = {"uniform": Uniforms, "normal": Normals}
+
+
+def _run_block(
+    xp: Any, states: Any, *, kind: str, size: Shape, whole: Shape, axis: int, offset: Any, dtype: str, trial: int = 0
+) -> Any:
+    """The elements of one block."""
+    begins = tuple(int(offset) if i == axis else 0 for i in range(len(size)))
+    task = _TASKS[kind](None, states.shape[0], tuple(map(int, whole)), dtype, library_name(xp), trial)
+    return task(begins, tuple(map(int, size)), states)
+
+
+def _block_spec(states: Node, *, size: Shape, dtype: str, **attributes: Any) -> Spec:
+    return size, as_dtype(dtype)
+
+
+def _run_block_of_counts(xp: Any, states: Any, p: Any, *, n: int, dtype: str, precision: str, **where: Any) -> Any:
+    """The successes of `n` trials for the elements of one block."""
+    kind = "int64" if dtype == "bool" and n > 1 else dtype
+    total = None
+    for trial in range(n):
+        u = _run_block(xp, states, kind="uniform", dtype=precision, trial=trial, **where)
+        sample = draws.less(xp, u, p, kind)
+        total = sample if total is None else total + sample
+    return total if kind == dtype else xp.astype(total, dtype_of(xp, dtype))
+
+
+def _run_after(xp: Any, states: Any, *, size: Shape, kind: str, times: int) -> Any:
+    """The states after draws of a size, without drawing."""
+    count = math.prod(map(int, size))
+    for _ in range(times):
+        states = draws.after(states, count + count % 2 if kind == "normal" else count)
+    return states
+
+
+_BLOCK = declare(Operation("random_block", _block_spec, run=_run_block))
+_BLOCK_OF_COUNTS = declare(
+    Operation(
+        "random_block_of_counts",
+        lambda states, p, **where: _block_spec(states, **where),
+        run=_run_block_of_counts,
+    )
+)
+_AFTER = declare(Operation("random_states_after", lambda states, **draw: (states.shape, states.dtype), run=_run_after))
+
+
+def _where(t: Translator, node: Node) -> dict[str, Any] | None:
+    """Which block of which whole a draw is; None where it does not have the batch."""
+    size = t.shape(node.attributes["size"])
+    axis = t.batch_axis_of(node, size)
+    if axis is None:
+        return None
+    multiple = t.frame.multiple(size[axis])
+    assert multiple is not None
+    offset: Size = value_length(t.frame.offset) * multiple
+    whole = tuple(map(t.total, node.attributes["size"]))
+    return {"size": size, "whole": whole, "axis": axis, "offset": offset}
+
+
+def _after(t: Translator, states: Value, where: dict[str, Any], kind: str, times: int) -> Value:
+    return t.emit(_AFTER, (states,), {"size": where["whole"], "kind": kind, "times": times}, kind=WHOLE)
+
+
+@batch_rule("random_uniform", "random_normal")
+def _drawn(t: Translator, node: Node) -> Sequence[Value]:
+    (states,) = t.arguments(node)
+    where, kind = _where(t, node), node.op.name.removeprefix("random_")
+    if where is None:
+        return several(t, node, (states,), t.renewed(node.attributes, t.total), WHOLE, 0)
+    attributes = {**where, "kind": kind, "dtype": node.attributes["dtype"]}
+    return [
+        t.emit(_BLOCK, (states,), attributes, kind=SPLIT, axis=where["axis"]),
+        _after(t, states, where, kind, 1),
+    ]
+
+
+@batch_rule("random_binomial")
+def _counted(t: Translator, node: Node) -> Sequence[Value]:
+    states, p = t.arguments(node)
+    where, rest = _where(t, node), {name: node.attributes[name] for name in ("n", "dtype", "precision")}
+    if where is None:
+        if isinstance(p, Value) and p.kind == SPLIT:
+            t.refuse(node, "draws without the batch by probabilities that have it")
+        return several(t, node, (states, p), t.renewed(node.attributes, t.total), WHOLE, 0)
+    ndim = len(where["size"])
+    if isinstance(p, Value) and t.aligned(node, [p, _like(t, where)], ndim) != where["axis"]:
+        t.refuse(node, "draws by probabilities whose batch is another axis")
+    return [
+        t.emit(_BLOCK_OF_COUNTS, (states, p), {**where, **rest}, kind=SPLIT, axis=where["axis"]),
+        _after(t, states, where, "uniform", rest["n"]),
+    ]
+
+
+def _like(t: Translator, where: dict[str, Any]) -> Value:
+    """A value of the shape of a draw."""
+    spread = OPERATIONS["zeros"]
+    return t.emit(spread, (where["size"],), {"dtype": as_dtype("int64")}, kind=SPLIT, axis=where["axis"])
+
+
+@batch_rule("random_multinomial", "random_choice")
+def _of_rows(t: Translator, node: Node) -> Value:
+    """One uniform for each row; of several, those for one row do not lie together."""
+    p, u = t.arguments(node)
+    count = node.attributes["n" if node.op.name == "random_multinomial" else "size"]
+    attributes = t.renewed(node.attributes, t.total)
+    if p.kind == u.kind == WHOLE:
+        return t.emit(node.op, (p, u), attributes, kind=WHOLE)
+    if p.kind != SPLIT or u.kind != SPLIT or p.axis != 0 or p.ndim == 1 or count != 1:
+        t.refuse(node, "takes more than one uniform for each example, which lie in other blocks")
+    return t.emit(node.op, (p, u), attributes, kind=SPLIT, axis=0)
