@@ -68,6 +68,14 @@ def coverage(session: nox.Session) -> None:
 
 
 @nox.session
+def docs(session: nox.Session) -> None:
+    """docs/functions.md, the table of what works where, from the tests' own results."""
+    install(session, "test", extras="app,jax", packages=(TORCH,))
+    results = ["tests/property/test_tape_values.py", "tests/property/test_tape_gradients.py"]
+    session.run("pytest", "-q", "--function-table", "docs/functions.md", *results, *PARALLEL, env=ONE_THREAD)
+
+
+@nox.session
 def demo(session: nox.Session) -> None:
     """The main job: train an RBM on handwritten digits, sample it, weigh it, draw it; results in demo/."""
     session.install("-e", ".[app]")

@@ -9,7 +9,7 @@ import os
 import pathlib
 import sys
 
-NAMES = ("dispatch", "gradient", "gibbs", "epoch", "uniforms")
+NAMES = ("dispatch", "gradient", "gibbs", "epoch", "uniforms", "scan", "batches", "memory", "convolution")
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -50,9 +50,13 @@ def main(arguments: list[str]) -> int:
         return 2
     about = harness.machine(options.threads) + library.device
     print(about, flush=True)
-    timings: list[harness.Timing] = []
+    timings: list[harness.Timing | harness.Peak] = []
     for name in options.only or NAMES:
-        for row in importlib.import_module(f"benchmarks.{name}").rows(library):
+        benchmark = importlib.import_module(f"benchmarks.{name}")
+        if hasattr(benchmark, "peaks"):
+            timings += benchmark.peaks(library)
+            continue
+        for row in benchmark.rows(library):
             timings += harness.measure(name, row, options.rounds, library.wait)
     print(harness.table(timings))
     if options.json:

@@ -10,11 +10,15 @@ from collections.abc import Iterator
 from typing import Any
 
 os.environ["JAX_ENABLE_X64"] = "1"
+os.environ["SCIPY_ARRAY_API"] = "1"  # read by SciPy when it is imported: its functions then take arrays of any library
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.function_table import pytest_addoption, pytest_collection_modifyitems, pytest_configure
 from tests.libraries import LIBRARIES, Library, guard
+
+__all__ = ["pytest_addoption", "pytest_collection_modifyitems", "pytest_configure"]  # those of docs/functions.md
 
 settings.register_profile(
     "default",

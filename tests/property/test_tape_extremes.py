@@ -114,6 +114,14 @@ def test_logaddexp(library: Library) -> None:
 
 
 @pytest.mark.parametrize("library", EVERY, indirect=True)
+def test_the_origin_has_no_direction(library: Library) -> None:
+    for fn in (xp.hypot, xp.atan2):
+        value, by_left, by_right = value_and_gradients(library, fn, [0.0, 3.0], [0.0, 4.0])
+        assert value[0] == by_left[0] == by_right[0] == 0
+        assert np.all(np.isfinite([by_left, by_right]))
+
+
+@pytest.mark.parametrize("library", EVERY, indirect=True)
 def test_larger_and_smaller(library: Library) -> None:
     left, right = [-INF, INF, INF, 1e4, 1.0], [-INF, INF, 0.0, -1e4, 2.0]
     for fn, wins in ((xp.maximum, [0.5, 0.5, 1, 1, 0]), (xp.minimum, [0.5, 0.5, 0, 0, 1])):

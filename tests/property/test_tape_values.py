@@ -89,10 +89,11 @@ def run_with(shapes: Sequence[Sequence[int | None]], case: Case, library: Librar
 
 def test_every_public_function_has_a_case() -> None:
     public = {name for name in dir(tape) if callable(getattr(tape, name)) and not name.startswith("_")}
-    public |= {f"linalg.{name}" for name in tape.linalg.__all__}
+    public |= {f"linalg.{name}" for name in tape.linalg.__all__} | {f"fft.{name}" for name in tape.fft.__all__}
     kinds = {name for name in public if isinstance(getattr(tape, name, None), (str, type))}
     elsewhere = {
         "can_cast", "finfo", "iinfo", "isdtype", "result_type",  # of dtypes: tests/unit/test_tape_dtypes.py
+        "broadcast_shapes",  # of shapes: tests/unit/test_tape_standard.py
         "from_dlpack", "dtype_name", "promote_types", "floatx", "as_dtype", "host_namespace",
     }  # fmt: skip
     missing = public - kinds - elsewhere - {case.function for case in CASES}

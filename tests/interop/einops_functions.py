@@ -1,0 +1,30 @@
+"""Cases of einops, through `einops.array_api`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import einops.array_api as einops
+
+from tests.interop.case import Foreign, foreign
+from tests.tables.case import values
+
+__all__ = ["CASES"]
+
+X = values(2, 4, 6)
+
+
+def _packed(x: Any, y: Any) -> Any:
+    packed, shapes = einops.pack([x, y], "b *")
+    first, second = einops.unpack(packed * 2.0, shapes, "b *")
+    return first, second
+
+
+CASES: list[Foreign] = [
+    foreign("rearrange", lambda x: einops.rearrange(x, "b (h p) w -> b w p h", p=2), X),
+    foreign("reduce-mean", lambda x: einops.reduce(x, "b (h 2) (w 3) -> b h w", "mean"), X),
+    foreign("reduce-max", lambda x: einops.reduce(x, "b h w -> b w", "max"), X),
+    foreign("reduce-prod", lambda x: einops.reduce(x, "b h w -> w", "prod"), X),
+    foreign("repeat", lambda x: einops.repeat(x, "b h w -> b (h r) w", r=3), X),
+    foreign("pack-unpack", _packed, X, values(2, 5)),
+]

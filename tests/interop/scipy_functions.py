@@ -1,0 +1,104 @@
+"""Cases of SciPy, whose functions written for the array API standard are found under ``SCIPY_ARRAY_API=1``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace
+from scipy import cluster, fft, integrate, signal, special, stats
+
+from tests.interop.case import Foreign, foreign
+from tests.tables.case import values
+
+__all__ = ["CASES"]
+
+X = values(4, 5)
+Y = values(4, 5, low=-1.0)
+POSITIVE = values(4, 5, low=0.2, high=3.0)
+V = values(12)
+P = values(12, low=0.1, high=1.0)
+
+
+def _derivative(x: Any) -> Any:
+    xp = array_namespace(x)
+    from scipy.differentiate import derivative
+
+    return derivative(xp.sin, x, maxiter=2).df
+
+
+def _rotation(q: Any, v: Any) -> Any:
+    from scipy.spatial.transform import Rotation
+
+    return Rotation.from_quat(q).apply(v)
+
+
+def _rotation_vector(q: Any) -> Any:
+    from scipy.spatial.transform import Rotation
+
+    return Rotation.from_quat(q).as_rotvec()
+
+
+CASES: list[Foreign] = [
+    foreign("special.logsumexp", lambda x: special.logsumexp(x, axis=1), X),
+    foreign("special.logsumexp-weighted", lambda x, b: special.logsumexp(x, axis=0, b=b), X, POSITIVE),
+    foreign("special.softmax", lambda x: special.softmax(x, axis=1), X),
+    foreign("special.log_softmax", lambda x: special.log_softmax(x, axis=1), X),
+    foreign("special.xlogy", lambda x, y: special.xlogy(x, y), X, POSITIVE),
+    foreign("special.rel_entr", lambda x, y: special.rel_entr(x, y), POSITIVE, POSITIVE[::-1].copy()),
+    foreign("special.entr", lambda x: special.entr(x), POSITIVE, smooth=False, refused=True),
+    foreign("special.expit", lambda x: special.expit(x), X, smooth=False, refused=True),
+    foreign("special.logit", lambda x: special.logit(x), P, smooth=False, refused=True),
+    foreign("special.ndtr", lambda x: special.ndtr(x), X, smooth=False, refused=True),
+    foreign("special.gammaln", lambda x: special.gammaln(x), POSITIVE, smooth=False, refused=True),
+    foreign("stats.zscore", lambda x: stats.zscore(x, axis=1), X),
+    foreign("stats.zmap", lambda x, y: stats.zmap(x, y, axis=1), X, Y),
+    foreign("stats.skew", lambda x: stats.skew(x, axis=1), X),
+    foreign("stats.kurtosis", lambda x: stats.kurtosis(x, axis=0, bias=False), X),
+    foreign("stats.moment", lambda x: stats.moment(x, order=3, axis=1), X),
+    foreign("stats.variation", lambda x: stats.variation(x, axis=1), POSITIVE),
+    foreign("stats.sem", lambda x: stats.sem(x, axis=1), X),
+    foreign("stats.gmean", lambda x: stats.gmean(x, axis=1), POSITIVE),
+    foreign("stats.hmean", lambda x: stats.hmean(x, axis=1), POSITIVE),
+    foreign("stats.pmean", lambda x: stats.pmean(x, 3, axis=1), POSITIVE),
+    foreign("stats.gzscore", lambda x: stats.gzscore(x, axis=1), POSITIVE),
+    foreign("stats.gstd", lambda x: stats.gstd(x, axis=1), POSITIVE),
+    foreign("stats.tmean", lambda x: stats.tmean(x, axis=1), X),
+    foreign("stats.tvar", lambda x: stats.tvar(x, axis=1), X),
+    foreign("stats.entropy", lambda x, y: stats.entropy(x, y, axis=1), POSITIVE, POSITIVE[::-1].copy()),
+    foreign("stats.differential_entropy", lambda x: stats.differential_entropy(x, method="vasicek"), V),
+    foreign("stats.pearsonr", lambda x, y: stats.pearsonr(x, y, axis=1).statistic, X, Y, smooth=False, refused=True),
+    foreign("stats.ttest_1samp", lambda x: stats.ttest_1samp(x, 0.3, axis=1).statistic, X, smooth=False, refused=True),
+    foreign("stats.ttest_ind", lambda x, y: stats.ttest_ind(x, y, axis=1).statistic, X, Y, smooth=False, refused=True),
+    foreign(
+        "stats.ttest_rel", lambda x, y: stats.ttest_rel(x, y, axis=1).statistic, X, POSITIVE, smooth=False, refused=True
+    ),
+    foreign("stats.jarque_bera", lambda x: stats.jarque_bera(x, axis=0).statistic, X, smooth=False, refused=True),
+    foreign(
+        "stats.power_divergence",
+        lambda x: stats.power_divergence(x, axis=1).statistic,
+        POSITIVE,
+        smooth=False,
+        refused=True,
+    ),
+    foreign("stats.circmean", lambda x: stats.circmean(x, axis=1), X),
+    foreign("stats.circvar", lambda x: stats.circvar(x, axis=1), X),
+    foreign("stats.directional_stats", lambda x: stats.directional_stats(x).mean_direction, X),
+    foreign("stats.boxcox_llf", lambda x: stats.boxcox_llf(0.5, x), P),
+    foreign("stats.lmoment", lambda x: stats.lmoment(x, axis=1), X),
+    foreign("stats.rankdata", lambda x: stats.rankdata(x, axis=1), X, smooth=False),
+    foreign("stats.quantile", lambda x: stats.quantile(x, 0.4, axis=1), X),
+    foreign("signal.detrend", lambda x: signal.detrend(x, type="constant"), X, smooth=False, refused=True),
+    foreign("signal.fftconvolve", lambda x, y: signal.fftconvolve(x, y, mode="same"), X, Y),
+    foreign("signal.hilbert", lambda x: signal.hilbert(x, axis=1), X),
+    foreign("fft.rfft", lambda x: fft.rfft(x, axis=1), X),
+    foreign("fft.irfft", lambda x: fft.irfft(fft.rfft(x, axis=1) * 2.0, n=5, axis=1), X),
+    foreign("fft.fftn", lambda x: fft.fftn(x), X),
+    foreign("integrate.trapezoid", lambda x, y: integrate.trapezoid(x, y, axis=1), X, np.sort(Y, axis=1)),
+    foreign("integrate.simpson", lambda x: integrate.simpson(x, dx=0.5, axis=1), X, smooth=False, refused=True),
+    foreign("integrate.cumulative_trapezoid", lambda x: integrate.cumulative_trapezoid(x, axis=1), X),
+    foreign("cluster.vq.whiten", lambda x: cluster.vq.whiten(x), X),
+    foreign("differentiate.derivative", _derivative, V, rtol=1e-6),
+    foreign("spatial.transform.Rotation.apply", _rotation, values(2, 4), values(2, 3)),
+    foreign("spatial.transform.Rotation.as_rotvec", _rotation_vector, values(2, 4)),
+]

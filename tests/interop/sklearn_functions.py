@@ -1,0 +1,126 @@
+"""Cases of scikit-learn, which takes arrays of any library under ``array_api_dispatch=True``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+from sklearn import (
+    config_context,
+    decomposition,
+    discriminant_analysis,
+    linear_model,
+    metrics,
+    naive_bayes,
+    preprocessing,
+)
+from sklearn.metrics import pairwise
+
+from tests.interop.case import Foreign, foreign
+from tests.tables.case import values, whole
+
+__all__ = ["CASES"]
+
+X = values(8, 4)
+Y = values(6, 4, low=-1.0)
+TARGETS = values(8)
+CLASSES = np.asarray([0, 1, 2, 0, 1, 2, 1, 0])
+PREDICTED = np.asarray([0, 2, 2, 0, 1, 1, 1, 0])
+POSITIVE = values(8, low=0.2, high=3.0)
+
+
+def dispatched(call: Callable[..., Any]) -> Callable[..., Any]:
+    """The call, dispatched by scikit-learn to the library of the arrays."""
+
+    @wraps(call)
+    def with_dispatch(*arrays: Any) -> Any:
+        with config_context(array_api_dispatch=True):
+            return call(*arrays)
+
+    return with_dispatch
+
+
+def case(name: str, call: Callable[..., Any], *arrays: Any, **fields: Any) -> Foreign:
+    return foreign(name, dispatched(call), *arrays, **fields)
+
+
+def transformed(make: Callable[[], Any]) -> Callable[..., Any]:
+    return lambda x: make().fit(x).transform(x)
+
+
+def _lda(x: Any, y: Any) -> Any:
+    model = discriminant_analysis.LinearDiscriminantAnalysis(n_components=2).fit(x, y)
+    return model.decision_function(x)
+
+
+def _bayes(x: Any, y: Any) -> Any:
+    return naive_bayes.GaussianNB().fit(x, y).predict_log_proba(x)
+
+
+CASES: list[Foreign] = [
+    case(
+        "metrics.mean_squared_error",
+        metrics.mean_squared_error,
+        TARGETS,
+        values(8, low=-1.0),
+        smooth=False,
+        refused=True,
+    ),
+    case(
+        "metrics.mean_absolute_error",
+        metrics.mean_absolute_error,
+        TARGETS,
+        values(8, low=-1.0),
+        smooth=False,
+        refused=True,
+    ),
+    case("metrics.r2_score", metrics.r2_score, TARGETS, values(8, low=-1.0), smooth=False, refused=True),
+    case(
+        "metrics.mean_tweedie_deviance",
+        lambda a, b: metrics.mean_tweedie_deviance(a, b, power=1.5),
+        POSITIVE,
+        POSITIVE[::-1].copy(),
+        smooth=False,
+        refused=True,
+    ),
+    case(
+        "metrics.mean_pinball_loss", metrics.mean_pinball_loss, TARGETS, values(8, low=-1.0), smooth=False, refused=True
+    ),
+    case(
+        "metrics.explained_variance_score",
+        metrics.explained_variance_score,
+        TARGETS,
+        values(8, low=-1.0),
+        smooth=False,
+        refused=True,
+    ),
+    case("metrics.accuracy_score", metrics.accuracy_score, CLASSES, PREDICTED, smooth=False),
+    case("metrics.zero_one_loss", metrics.zero_one_loss, CLASSES, PREDICTED, smooth=False),
+    case("metrics.f1_score", lambda a, b: metrics.f1_score(a, b, average="macro"), CLASSES, PREDICTED, smooth=False),
+    case("metrics.confusion_matrix", metrics.confusion_matrix, CLASSES, PREDICTED, smooth=False),
+    case("pairwise.euclidean_distances", lambda x, y: pairwise.euclidean_distances(x, y, squared=True), X, Y),
+    case("pairwise.cosine_similarity", pairwise.cosine_similarity, X, Y),
+    case("pairwise.rbf_kernel", pairwise.rbf_kernel, X, Y),
+    case("pairwise.polynomial_kernel", pairwise.polynomial_kernel, X, Y),
+    case("pairwise.sigmoid_kernel", pairwise.sigmoid_kernel, X, Y),
+    case(
+        "preprocessing.StandardScaler",
+        transformed(preprocessing.StandardScaler),
+        X,
+        rough="scikit-learn divides 0 by 0 and selects the quotient away, but not its derivative",
+    ),
+    case("preprocessing.MinMaxScaler", transformed(preprocessing.MinMaxScaler), X),
+    case("preprocessing.MaxAbsScaler", transformed(preprocessing.MaxAbsScaler), X),
+    case("preprocessing.Normalizer", transformed(preprocessing.Normalizer), X),
+    case("preprocessing.PolynomialFeatures", transformed(preprocessing.PolynomialFeatures), X),
+    case("preprocessing.KernelCenterer", transformed(preprocessing.KernelCenterer), values(4, 4)),
+    case("preprocessing.LabelEncoder", lambda y: preprocessing.LabelEncoder().fit_transform(y), whole(8), smooth=False),
+    case("decomposition.PCA", lambda x: decomposition.PCA(2, svd_solver="full").fit(x).transform(x) ** 2, X, rtol=1e-6),
+    case(
+        "linear_model.Ridge", lambda x, y: linear_model.Ridge(solver="svd").fit(x, y).predict(x), X, TARGETS, rtol=1e-8
+    ),
+    case("discriminant_analysis.LinearDiscriminantAnalysis", _lda, values(8, 3), CLASSES, rtol=1e-6),
+    case("naive_bayes.GaussianNB", _bayes, X, CLASSES),
+]

@@ -1,0 +1,59 @@
+"""What the pages in docs/ show is true: the code of the tape's page runs, the table of functions names them all."""
+
+from __future__ import annotations
+
+import importlib.util
+import pathlib
+import re
+
+from tests.function_table import public_functions
+
+DOCS = pathlib.Path(__file__).parents[2] / "docs"
+TAPE = (DOCS / "tape.md").read_text(encoding="utf-8")
+FUNCTIONS = (DOCS / "functions.md").read_text(encoding="utf-8")
+
+
+def is_for_here(block: str) -> bool:
+    """Whether all libraries that a block imports are installed."""
+    return all(importlib.util.find_spec(name) for name in re.findall(r"^import (\w+)", block, re.MULTILINE))
+
+
+def test_the_page_of_the_tape_runs() -> None:
+    """Its blocks in turn; a line ``expression  # → value`` must give that value, as Python prints it."""
+    blocks = re.findall(r"^```python\n(.*?)^```", TAPE, flags=re.MULTILINE | re.DOTALL)
+    names: dict[str, object] = {"print": lambda text: None}
+    shown = 0
+    for block in filter(is_for_here, blocks):
+        exec(compile(block, "docs/tape.md", "exec"), names)
+        for line in block.splitlines():
+            expression, mark, value = line.partition("  # → ")
+            if mark:
+                shown += 1
+                assert repr(eval(expression, names)) == value, line
+    assert shown > 20
+
+
+def test_the_source_shown_is_the_source() -> None:
+    from nbm_xp.tape import Variable, function, placeholder
+    from nbm_xp.tape import namespace as xp
+
+    a, x = placeholder((None, 3), dtype="float64"), Variable([1.0, 2.0, 3.0], dtype="float64")
+    scores = xp.tanh(a @ x)
+    shown = re.findall(
+        r"^# ?(.*)\n", TAPE[TAPE.index("print(score.source())") : TAPE.index("Here `a0` is")], re.MULTILINE
+    )
+    assert "\n".join(shown).strip() == function([a], [scores, xp.max(scores)]).source().strip()
+
+
+def test_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[\w-]*)?\)", TAPE + FUNCTIONS)
+    assert links
+    assert [link for link in links if not (DOCS / link).exists()] == []
+
+
+def test_the_table_names_every_function() -> None:
+    rows = set(re.findall(r"^\| `([\w.]+)` \|", FUNCTIONS, re.MULTILINE))
+    beside = set(re.findall(r"`([\w.]+)`", FUNCTIONS[FUNCTIONS.index("## Without arrays") :]))
+    assert public_functions() <= rows | beside, "nox -s docs writes the table anew"
+    assert rows - public_functions() <= {"getitem", "setitem"}
+    assert "the test fails" not in FUNCTIONS
