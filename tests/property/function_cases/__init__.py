@@ -6,9 +6,9 @@ differences; see test_functions_values.py and test_functions_gradients.py.
 
 from __future__ import annotations
 
-from . import elementwise, layers, reductions, shaping
+from . import elementwise, layers, reductions, shaping, windows
 from .case import FunctionCase
 
 __all__ = ["CASES", "FunctionCase"]
 
-CASES: list[FunctionCase] = [*elementwise.cases(), *reductions.cases(), *shaping.cases(), *layers.cases()]
+CASES: list[FunctionCase] = [*elementwise.cases(), *reductions.cases(), *shaping.cases(), *layers.cases(), *windows.cases()]

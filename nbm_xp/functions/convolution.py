@@ -1,0 +1,398 @@
+"""Convolutions: a kernel slides over one, two or three spatial axes; and their transposes.
+
+What systems call a convolution is mostly a correlation: the kernel is not flipped, unless `flip` asks for it. Arrays
+are (images, positions…, channels), or (images, channels, positions…) for ``data_format="channels_first"``; kernels are
+(sizes…, channels, filters) in both formats. Sources: the API documentation of TensorFlow 1.14,
+https://www.tensorflow.org/versions/r1.15/api_docs/python/tf/nn/convolution, and of Theano 1.0,
+https://theano-pymc.readthedocs.io/en/latest/library/tensor/nnet/conv.html.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbm_xp.namespace import array_namespace, promote
+from nbm_xp.tape import integer_length
+from nbm_xp.tape.lengths import as_length, same_length
+
+from ._arguments import Array, as_array, sizes
+from .convolution_family import correlate, correlate_back, correlate_outer
+from .convolution_windows import DataFormat, Padding, Windows, channels_first, counts, moved, restored, spatial, windows
+
+__all__ = [
+    "conv",
+    "conv1d",
+    "conv2d",
+    "conv2d_transpose",
+    "conv3d",
+    "conv3d_transpose",
+    "conv_kernel",
+    "conv_transpose",
+]
+
+
+def conv(
+    x: Array,
+    kernel: Array,
+    strides: Any = 1,
+    padding: Padding = "valid",
+    data_format: DataFormat = None,
+    dilation_rate: Any = 1,
+    *,
+    flip: bool = False,
+) -> Array:
+    """Convolution over all axes but those of images and channels.
+
+    Parameters
+    ----------
+    x : array
+        With as many spatial axes as the kernel.
+    kernel : array
+        Of shape (sizes…, channels, filters).
+    strides : int or sequence of int
+        From window to window; for all axes or for each.
+    padding : str, int, or sequence of int or pairs of int
+        ``"valid"``: windows lie inside the array. ``"same"``: a window for each stride, zeros added at both ends, one
+        more at the last if their number is odd. ``"half"``: the same with half a window before, as Theano has it.
+        ``"full"``: all windows that touch the array. ``"causal"`` (one axis only): each window ends at its position. Or
+        the number of zeros on each side, for all axes or for each, or a pair for each.
+    data_format : {"channels_last", "channels_first"}, optional
+        By default as configured.
+    dilation_rate : int or sequence of int
+        From place to place in a window.
+    flip : bool
+        Whether the kernel is turned round along its spatial axes: a convolution in the sense of mathematics.
+
+    Returns
+    -------
+    array
+        In the same data format, with the filters for channels.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, the numbers of axes or channels differ, or windows do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x, kernel = np.arange(5.0).reshape(1, 5, 1), np.asarray([1.0, 10.0]).reshape(2, 1, 1)
+    >>> conv(x, kernel, padding="same").reshape(-1)
+    array([10., 21., 32., 43.,  4.])
+    >>> conv(x, kernel, strides=2, flip=True).reshape(-1)
+    array([ 1., 23.])
+    """
+    first = channels_first(data_format)
+    x, kernel = _pair(x, kernel)
+    _same_axes(x, kernel, "x")
+    x = moved(x, first)
+    _same_channels(x, kernel, "x", -2)
+    where = windows(spatial(x), kernel.shape[:-2], strides, padding, dilation_rate)
+    result = correlate(x, _grouped(kernel, flip), **where._asdict())
+    return restored(result, first)
+
+
+def conv1d(
+    x: Array,
+    kernel: Array,
+    strides: Any = 1,
+    padding: Padding = "valid",
+    data_format: DataFormat = None,
+    dilation_rate: Any = 1,
+    *,
+    flip: bool = False,
+) -> Array:
+    """Convolution over one spatial axis; see `conv`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x, kernel = np.arange(4.0).reshape(1, 4, 1), np.asarray([1.0, 10.0]).reshape(2, 1, 1)
+    >>> conv1d(x, kernel, padding="causal").reshape(-1)
+    array([ 0., 10., 21., 32.])
+    """
+    return _of_axes(1, x, kernel, strides, padding, data_format, dilation_rate, flip)
+
+
+def conv2d(
+    x: Array,
+    kernel: Array,
+    strides: Any = (1, 1),
+    padding: Padding = "valid",
+    data_format: DataFormat = None,
+    dilation_rate: Any = (1, 1),
+    *,
+    flip: bool = False,
+) -> Array:
+    """Convolution over two spatial axes; see `conv`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> conv2d(np.ones((1, 4, 5, 3)), np.ones((3, 3, 3, 8)), padding="same", strides=(2, 2)).shape
+    (1, 2, 3, 8)
+    """
+    return _of_axes(2, x, kernel, strides, padding, data_format, dilation_rate, flip)
+
+
+def conv3d(
+    x: Array,
+    kernel: Array,
+    strides: Any = (1, 1, 1),
+    padding: Padding = "valid",
+    data_format: DataFormat = None,
+    dilation_rate: Any = (1, 1, 1),
+    *,
+    flip: bool = False,
+) -> Array:
+    """Convolution over three spatial axes; see `conv`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> conv3d(np.ones((1, 4, 4, 4, 2)), np.ones((2, 2, 2, 2, 5))).shape
+    (1, 3, 3, 3, 5)
+    """
+    return _of_axes(3, x, kernel, strides, padding, data_format, dilation_rate, flip)
+
+
+def _of_axes(
+    axes: int, x: Array, kernel: Array, strides: Any, padding: Padding, data_format: Any, dilation: Any, flip: bool
+) -> Array:
+    x, kernel = as_array(x), as_array(kernel)
+    if kernel.ndim != axes + 2:
+        raise ValueError(f"kernel must have {axes + 2} axes, (*sizes, channels, filters), got shape {kernel.shape}")
+    return conv(x, kernel, strides, padding, data_format, dilation, flip=flip)
+
+
+def conv_transpose(
+    y: Array,
+    kernel: Array,
+    lengths: Any,
+    strides: Any = 1,
+    padding: Padding = "valid",
+    data_format: DataFormat = None,
+    dilation_rate: Any = 1,
+    *,
+    flip: bool = False,
+) -> Array:
+    """Transposed convolution: the gradient of `conv` in its array, given one in its result.
+
+    Parameters
+    ----------
+    y : array
+        With the shape of a result of `conv` for an array of spatial `lengths`.
+    kernel : array
+        Of shape (sizes…, channels of the result, channels of `y`).
+    lengths : int or sequence of int
+        The spatial lengths of the result. Several may lead to the same number of windows.
+    strides, padding, data_format, dilation_rate, flip
+        As `conv` takes them.
+
+    Returns
+    -------
+    array
+        In the same data format.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, or the windows of `lengths` are not as many as there are positions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y, kernel = np.asarray([1.0, 2.0]).reshape(1, 2, 1), np.asarray([1.0, 10.0]).reshape(2, 1, 1)
+    >>> conv_transpose(y, kernel, 5, strides=2).reshape(-1)
+    array([ 1., 10.,  2., 20.,  0.])
+    """
+    first = channels_first(data_format)
+    y, kernel = _pair(y, kernel)
+    _same_axes(y, kernel, "y")
+    y = moved(y, first)
+    _same_channels(y, kernel, "y", -1)
+    wanted = tuple(as_length(integer_length(length)) for length in sizes(lengths))
+    wanted = wanted * (kernel.ndim - 2) if len(wanted) == 1 else wanted
+    if len(wanted) != kernel.ndim - 2:
+        raise ValueError(f"lengths must be {kernel.ndim - 2}, one for each spatial axis, got {lengths!r}")
+    where = windows(wanted, kernel.shape[:-2], strides, padding, dilation_rate)
+    for axis, (got, expected) in enumerate(zip(spatial(y), where.lengths, strict=True)):
+        if same_length(got, expected) is False:
+            raise ValueError(
+                f"lengths must give as many windows as there are positions: {wanted[axis]} gives {expected}, "
+                f"and y has {got} along spatial axis {axis}"
+            )
+    result = correlate_back(y, _grouped(kernel, flip), **where._replace(lengths=wanted)._asdict())
+    return restored(result, first)
+
+
+def conv2d_transpose(
+    x: Array,
+    kernel: Array,
+    output_shape: Any,
+    strides: Any = (1, 1),
+    padding: Padding = "valid",
+    data_format: DataFormat = None,
+    *,
+    dilation_rate: Any = (1, 1),
+    flip: bool = False,
+) -> Array:
+    """Transposed convolution over two spatial axes, to a given shape.
+
+    Parameters
+    ----------
+    x : array
+        The images.
+    kernel : array
+        Of shape (rows, columns, channels of the result, channels of `x`).
+    output_shape : sequence of int, or integer vector
+        The whole shape of the result, in its data format; lengths that are None are those of `x` for the images.
+    strides, padding, data_format, dilation_rate, flip
+        As `conv` takes them.
+
+    Returns
+    -------
+    array
+
+    Raises
+    ------
+    ValueError
+        If an argument is not as described, or no convolution leads from `output_shape` to the shape of `x`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> conv2d_transpose(np.ones((1, 2, 2, 3)), np.ones((3, 3, 4, 3)), (1, 5, 5, 4), strides=(2, 2)).shape
+    (1, 5, 5, 4)
+    """
+    return _to_shape(2, x, kernel, output_shape, strides, padding, data_format, dilation_rate, flip)
+
+
+def conv3d_transpose(
+    x: Array,
+    kernel: Array,
+    output_shape: Any,
+    strides: Any = (1, 1, 1),
+    padding: Padding = "valid",
+    data_format: DataFormat = None,
+    *,
+    dilation_rate: Any = (1, 1, 1),
+    flip: bool = False,
+) -> Array:
+    """Transposed convolution over three spatial axes, to a given shape: see `conv2d_transpose`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> conv3d_transpose(np.ones((1, 2, 2, 2, 3)), np.ones((3, 3, 3, 4, 3)), (None, 4, 4, 4, 4)).shape
+    (1, 4, 4, 4, 4)
+    """
+    return _to_shape(3, x, kernel, output_shape, strides, padding, data_format, dilation_rate, flip)
+
+
+def _to_shape(
+    axes: int,
+    x: Array,
+    kernel: Array,
+    output_shape: Any,
+    strides: Any,
+    padding: Padding,
+    data_format: DataFormat,
+    dilation: Any,
+    flip: bool,
+) -> Array:
+    x, kernel = as_array(x), as_array(kernel)
+    if kernel.ndim != axes + 2:
+        raise ValueError(f"kernel must have {axes + 2} axes, (*sizes, channels, filters), got shape {kernel.shape}")
+    first = channels_first(data_format)
+    open_images = isinstance(output_shape, (tuple, list)) and output_shape[:1] in ((None,), [None])
+    images, *shape = (None, *sizes(output_shape[1:])) if open_images else sizes(output_shape)
+    if len(shape) != axes + 1:
+        raise ValueError(f"output_shape must have {axes + 2} lengths, got {output_shape!r}")
+    channels = shape.pop(0 if first else -1)
+    for what, got, expected in (("images", images, x.shape[0]), ("channels", channels, kernel.shape[-2])):
+        if _differ(got, expected):
+            raise ValueError(f"output_shape must have {expected} {what}, got {got}: {output_shape!r}")
+    lengths = tuple(shape)
+    return conv_transpose(x, kernel, lengths, strides, padding, data_format, dilation, flip=flip)
+
+
+def conv_kernel(
+    x: Array,
+    y: Array,
+    kernel_size: Any,
+    strides: Any = 1,
+    padding: Padding = "valid",
+    data_format: DataFormat = None,
+    dilation_rate: Any = 1,
+    *,
+    flip: bool = False,
+) -> Array:
+    """The gradient of `conv` in its kernel, given one in its result.
+
+    Parameters
+    ----------
+    x : array
+        What was convolved.
+    y : array
+        With the shape of the result.
+    kernel_size : int or sequence of int
+        The spatial lengths of the kernel.
+    strides, padding, data_format, dilation_rate, flip
+        As `conv` takes them.
+
+    Returns
+    -------
+    array
+        Of shape (sizes…, channels of `x`, channels of `y`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x, y = np.arange(3.0).reshape(1, 3, 1), np.asarray([1.0, 10.0]).reshape(1, 2, 1)
+    >>> conv_kernel(x, y, 2).reshape(-1)
+    array([10., 21.])
+    """
+    first = channels_first(data_format)
+    x, y = _pair(x, y)
+    _same_axes(x, y, "x", "y")
+    x, y = moved(x, first), moved(y, first)
+    extents = counts(kernel_size, "kernel_size", x.ndim - 2)
+    where: Windows = windows(spatial(x), extents, strides, padding, dilation_rate, size_name="kernel_size")
+    for axis, (got, expected) in enumerate(zip(spatial(y), where.lengths, strict=True)):
+        if same_length(got, expected) is False:
+            raise ValueError(f"y must have a position for each of {expected} windows of axis {axis}, got {got}")
+    xp = array_namespace(x, y)
+    kernel = correlate_outer(x, y, groups=1, **where._replace(lengths=extents)._asdict())
+    kernel = xp.squeeze(kernel, axis=kernel.ndim - 3)
+    return xp.flip(kernel, axis=tuple(range(len(extents)))) if flip else kernel
+
+
+def _pair(x: Array, kernel: Array) -> tuple[Array, Array]:
+    found: tuple[Array, Array] = promote(as_array(x), as_array(kernel))
+    return found
+
+
+def _grouped(kernel: Array, flip: bool) -> Array:
+    """A kernel with the axis of groups."""
+    xp = array_namespace(kernel)
+    if flip:
+        kernel = xp.flip(kernel, axis=tuple(range(kernel.ndim - 2)))
+    return xp.expand_dims(kernel, axis=kernel.ndim - 2)
+
+
+def _same_axes(x: Array, kernel: Array, name: str, other: str = "kernel") -> None:
+    if x.ndim != kernel.ndim or x.ndim < 3:
+        raise ValueError(
+            f"{name} must have as many axes as {other}, three or more, got shapes {x.shape} and {kernel.shape}"
+        )
+
+
+def _same_channels(x: Array, kernel: Array, name: str, axis: int) -> None:
+    if _differ(x.shape[-1], kernel.shape[axis]):
+        raise ValueError(f"{name} must have the {kernel.shape[axis]} channels of kernel, got {x.shape[-1]}")
+
+
+def _differ(a: Any, b: Any) -> bool:
+    """Whether two lengths are certain to be different."""
+    return isinstance(a, int) and isinstance(b, int) and int(a) != int(b)

@@ -1,0 +1,169 @@
+"""Where windows lie: what `strides`, `padding`, `dilation_rate` and `data_format` say, as starts and counts of windows.
+
+Everything here is arithmetic on lengths, which may be unknown while recording.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from nbm_xp.namespace import array_namespace, image_data_format
+from nbm_xp.tape.lengths import as_length, known, maximum_length
+
+from ._arguments import Array
+
+__all__ = ["DataFormat", "Padding", "Windows", "channels_first", "counts", "moved", "restored", "spatial", "windows"]
+
+Padding: TypeAlias = "str | int | Sequence[int | tuple[int, int]]"
+
+DataFormat: TypeAlias = "Literal['channels_last', 'channels_first'] | None"
+
+_NAMED = ("valid", "same", "half", "leading", "full", "causal")
+
+
+class Windows(NamedTuple):
+    """Along each spatial axis: where the first window starts, how many there are, and the steps."""
+
+    starts: tuple[Any, ...]
+    lengths: tuple[Any, ...]
+    strides: tuple[int, ...]
+    dilation: tuple[int, ...]
+
+
+def channels_first(data_format: DataFormat) -> bool:
+    """Whether channels come before the positions; by default as configured.
+
+    Raises
+    ------
+    ValueError
+        If `data_format` is no format.
+    """
+    chosen = image_data_format() if data_format is None else data_format
+    if chosen not in ("channels_last", "channels_first"):
+        raise ValueError(f"data_format must be 'channels_last', 'channels_first' or None, got {data_format!r}")
+    return chosen == "channels_first"
+
+
+def counts(value: Any, name: str, axes: int) -> tuple[int, ...]:
+    """A positive integer for each axis, from one for all or from a sequence."""
+    several = isinstance(value, (tuple, list))
+    items = tuple(value) if several else (value,) * axes
+    if len(items) != axes:
+        raise ValueError(f"{name} must be an integer or {axes} integers, one for each spatial axis, got {value!r}")
+    try:
+        found = tuple(operator.index(item) for item in items)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer or {axes} integers, got {value!r}") from None
+    if min(found, default=1) < 1:
+        raise ValueError(f"{name} must be 1 or more, got {value!r}")
+    return found
+
+
+def moved(x: Array, first: bool) -> Array:
+    """The array with its channels last."""
+    return array_namespace(x).permute_dims(x, (0, *range(2, x.ndim), 1)) if first else x
+
+
+def restored(x: Array, first: bool) -> Array:
+    """The array with its channels where they were."""
+    return array_namespace(x).permute_dims(x, (0, x.ndim - 1, *range(1, x.ndim - 1))) if first else x
+
+
+def spatial(x: Array) -> tuple[Any, ...]:
+    """The lengths of an array's spatial axes, channels being last; symbols where they may change."""
+    return tuple(map(as_length, x.shape[1:-1]))
+
+
+def windows(
+    lengths: Sequence[Any],
+    sizes: Sequence[Any],
+    strides: Any,
+    padding: Padding,
+    dilation: Any = 1,
+    *,
+    size_name: str = "kernel",
+) -> Windows:
+    """The windows of a padding.
+
+    Parameters
+    ----------
+    lengths, sizes
+        Of the array and of a window, along each spatial axis.
+    strides, dilation
+        An integer, or one for each axis.
+    padding
+        ``"valid"``: windows lie inside the array. ``"same"``: as many windows as there are strides in the array, what
+        they need beyond it shared by both ends, the last one taking the odd element. ``"half"``: as many, half of a
+        window before the array. ``"leading"``: as many, a window less its last element (less two, if it is odd) before
+        the array. ``"full"``: every window that touches the array. ``"causal"``: windows end at their own position.
+        Or how much is added: a number, or one or a pair of numbers for each axis.
+
+    Raises
+    ------
+    ValueError
+        If `padding` is none of these, or the windows are larger than the array and its padding.
+    """
+    axes = len(lengths)
+    steps, spread = counts(strides, "strides", axes), counts(dilation, "dilation_rate", axes)
+    pairs = _explicit(padding, axes)
+    starts, found = [], []
+    for axis, (length, size, stride, step) in enumerate(zip(lengths, sizes, steps, spread, strict=True)):
+        length, size = as_length(length), as_length(size)
+        extent = (size - 1) * step + 1
+        if pairs is not None:
+            before, after = pairs[axis]
+        else:
+            before, after = _named(padding, length, size, extent, stride)
+        starts.append(-before)
+        free = length + before + after - extent + stride
+        enough = known(free)
+        if enough is not None and enough < 0:
+            raise ValueError(
+                f"{size_name} must not be larger than the array: a window of {known(extent)} does not fit into "
+                f"{known(length)} elements with padding {padding!r}"
+            )
+        found.append(free // stride)
+    return Windows(tuple(starts), tuple(found), steps, spread)
+
+
+def _named(padding: Any, length: Any, size: Any, extent: Any, stride: int) -> tuple[Any, Any]:
+    """How much is added before and after the elements of an axis; what is left over of it no window reaches."""
+    if padding == "valid":
+        return 0, 0
+    if padding == "full":
+        return extent - 1, extent - 1
+    if padding == "causal":
+        return extent - 1, 0
+    windows_wanted = (length + stride - 1) // stride
+    reached = (windows_wanted - 1) * stride + extent
+    if padding == "same":
+        added = maximum_length((reached - length, 0))
+        before = added // 2
+    elif padding == "half":
+        before = size // 2
+    else:
+        before = maximum_length((size - 1 - size % 2, 0))
+    return before, reached - length - before
+
+
+def _explicit(padding: Padding, axes: int) -> list[tuple[int, int]] | None:
+    """The padding as pairs of numbers; None for one that has a name."""
+    if isinstance(padding, str):
+        allowed = _NAMED if axes == 1 else _NAMED[:-1]
+        if padding not in allowed:
+            raise ValueError(f"padding must be one of {', '.join(map(repr, allowed))}, or numbers, got {padding!r}")
+        return None
+    items = [padding] * axes if not isinstance(padding, (tuple, list)) else list(padding)
+    if len(items) != axes:
+        raise ValueError(f"padding must be a number or pair for each of {axes} spatial axes, got {padding!r}")
+    pairs = []
+    for item in items:
+        pair = tuple(item) if isinstance(item, (tuple, list)) else (item, item)
+        if len(pair) != 2 or not all(isinstance(side, int) and not isinstance(side, bool) for side in pair):
+            raise ValueError(f"padding must hold integers or pairs of integers, got {padding!r}")
+        if min(pair) < 0:
+            raise ValueError(f"padding must be 0 or more, got {padding!r}")
+        pairs.append((int(pair[0]), int(pair[1])))
+    return pairs

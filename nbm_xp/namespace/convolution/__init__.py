@@ -1,0 +1,40 @@
+"""Sums over sliding windows: convolution and pooling of arrays, the libraries' own kernels behind one door.
+
+What this chapter must satisfy: one definition that every kernel keeps to, in any number of spatial axes. Arrays are
+(images, positions…, channels); a window starts at ``starts + position * strides`` and steps by `dilation`; what lies
+outside the array is zero and never wins a maximum. Nothing here chooses a padding: that is arithmetic on `starts` and
+`lengths`. Each function but the maximum is linear in each of its arrays, and the adjoint of another one. So is
+``correlate(x, k)[n, o] = sum over i of x[n, starts + o * strides + i * dilation] @ k[i]``: its adjoints in `x` and in
+`k` are `correlate_back` and `correlate_outer`.
+"""
+
+from __future__ import annotations
+
+from nbm_xp.namespace.kernels import register_kernel
+
+from .patches import gather_windows, scatter_windows
+from .pooling import maxima, mean_windows, pick_maxima, place_maxima, spread_means, spread_windows, sum_windows
+from .portable import correlate, correlate_back, correlate_outer
+
+__all__ = [
+    "correlate",
+    "correlate_back",
+    "correlate_outer",
+    "gather_windows",
+    "maxima",
+    "mean_windows",
+    "pick_maxima",
+    "place_maxima",
+    "scatter_windows",
+    "spread_means",
+    "spread_windows",
+    "sum_windows",
+]
+
+for _library in ("numpy", "torch", "jax"):
+    for _name in ("correlate", "correlate_outer"):
+        register_kernel(_name, _library, f"{__name__}.{_library}_kernels:{_name}")
+register_kernel("place_maxima", "numpy", f"{__name__}.numpy_pooling:place_maxima")
+register_kernel("correlate_back", "jax", f"{__name__}.jax_kernels:correlate_back")
+for _name in __all__:
+    register_kernel(_name, "dask", f"{__name__}.dask_kernels:{_name}")

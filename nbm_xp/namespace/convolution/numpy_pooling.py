@@ -1,0 +1,69 @@
+"""The gradient of maxima on NumPy, added in place, some images at a time so that they stay in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .geometry import Lengths, taps
+
+__all__ = ["place_maxima"]
+
+_BLOCK = 2**20  # bytes of images
+
+
+def place_maxima(
+    g: Any, x: Any, out: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths, ties: str
+) -> Any:
+    """See `nbm_xp.namespace.convolution.place_maxima`."""
+    result = np.zeros(x.shape, dtype=g.dtype)
+    if result.size == 0 or out.size == 0:
+        return result
+    places = list(_places(x.shape[1:-1], sizes, starts, strides, lengths))
+    step = max(1, _BLOCK // max(1, result[:1].nbytes))
+    for first in range(0, x.shape[0], step):
+        part = slice(first, first + step)
+        _place(result[part], g[part], x[part], out[part], places, ties)
+    return result
+
+
+def _places(
+    shape: Lengths, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths
+) -> Iterator[tuple[Any, Any]]:
+    """For each place in a window, the index of the elements there, and of the windows that have one there."""
+    for tap in taps(sizes):
+        inner: list[slice] = [slice(None)]
+        outer: list[slice] = [slice(None)]
+        for n, i, start, stride, length in zip(shape, tap, starts, strides, lengths, strict=True):
+            first = max(0, -((start + i) // stride))
+            last = min(length - 1, (n - 1 - start - i) // stride)
+            begin = start + i + first * stride
+            inner.append(slice(begin, begin + max(0, (last - first) * stride + 1), stride))
+            outer.append(slice(first, max(first, last + 1)))
+        yield tuple(inner), tuple(outer)
+
+
+def _place(result: Any, g: Any, x: Any, out: Any, places: Sequence[tuple[Any, Any]], ties: str) -> None:
+    if ties == "share":
+        count = np.zeros(out.shape, dtype=g.dtype)
+        for inner, outer in places:
+            count[outer] += _largest(x[inner], out[outer])
+        g = g / np.maximum(count, 1)
+    left = np.ones(out.shape, dtype=bool) if ties == "first" else None
+    bits = np.ascontiguousarray(g).view(f"i{g.itemsize}")
+    for inner, outer in places:
+        chosen = _largest(x[inner], out[outer])
+        if left is not None:
+            chosen &= left[outer]
+            left[outer] ^= chosen
+        # A tenth of the time of choosing by a condition, and unlike a product with 0 it leaves no nan where g is infinite.
+        kept = bits[outer] & np.negative(chosen.view(np.int8))
+        result[inner] += kept.view(g.dtype)
+
+
+def _largest(x: Any, out: Any) -> Any:
+    """Whether elements are as large as their windows' largest; where one is nan, all are."""
+    less = np.less(x, out)
+    return np.logical_not(less, out=less)

@@ -1,0 +1,145 @@
+"""Correlation with 3 × 3 kernels in sixteen products for each four results, where nine each would be thirty-six.
+
+Winograd's F(2 × 2, 3 × 3): a tile of 4 × 4 elements becomes 16 sums of its elements, a kernel 16 sums of its weights;
+their products over the channels are 16 matrix products, and sums of these are the tile's 2 × 2 results. All the sums
+but the kernel's have coefficients 1 and -1, so that rounding errors are no larger than those of the plain way.
+Infinities, nan, and numbers whose sums might overflow, which would spread over a tile, are left to the plain way.
+Source: S. Winograd, Arithmetic Complexity of Computations, 1980, and for the tiles A. Lavin and S. Gray, Fast
+Algorithms for Convolutional Neural Networks, https://arxiv.org/abs/1509.09308.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .geometry import Lengths
+
+__all__ = ["correlate", "correlate_outer", "suits"]
+
+_KERNEL = np.asarray([[1.0, 0.0, 0.0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0.0, 0.0, 1.0]])
+_WORTH = 5e7  # multiplications, below which sums and products cost the same
+_CHANNELS = 16  # fewer, and the sums cost more than they save
+_BLOCK = 2**21  # bytes of sums
+
+
+def suits(x: Any, filters: int, sizes: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths) -> bool:
+    """Whether this way is open, and the shorter one."""
+    return (
+        sizes == (3, 3)
+        and {*strides, *dilation} == {1}
+        and x.dtype.name in ("float32", "float64")
+        and min(x.shape[-1], filters) >= _CHANNELS
+        and x.shape[0] * lengths[0] * lengths[1] * x.shape[-1] * filters * 9 >= _WORTH
+    )
+
+
+def correlate(x: Any, kernel: Any, starts: Lengths, lengths: Lengths) -> Any:
+    """See `nbm_xp.namespace.convolution.correlate`; None where numbers are too large for sums."""
+    from .winograd_loops import join
+
+    channels, filters = kernel.shape[2:]
+    limit = _limit(x, channels)
+    if not _moderate(kernel, limit):
+        return None
+    sums = np.einsum("ai,bj,ijco->abco", _KERNEL, _KERNEL, kernel).astype(x.dtype).reshape(16, channels, filters)
+    out = np.empty((x.shape[0], *lengths, filters), dtype=x.dtype)
+    across = -(-lengths[1] // 2)
+    products = space = None
+    parts = np.empty((8, across * filters), dtype=x.dtype)
+    for image, rows, tiles in _tiles(x, starts, lengths, max(channels, filters), limit):
+        if tiles is None:
+            return None
+        if space is None or products is None or products.shape[1] != tiles.shape[1] * across:
+            space = np.empty(16 * tiles.shape[1] * across * filters, dtype=x.dtype) if space is None else space
+            products = space[: 16 * tiles.shape[1] * across * filters].reshape(16, -1, filters)
+        np.matmul(tiles.reshape(16, -1, channels), sums, out=products)
+        join(products.reshape(16, tiles.shape[1], -1), parts, out[image, rows])
+    return out
+
+
+def correlate_outer(x: Any, y: Any, starts: Lengths) -> Any:
+    """See `nbm_xp.namespace.convolution.correlate_outer`; without the axis of groups. None as for `correlate`."""
+    from .winograd_loops import split_results
+
+    channels, filters, lengths = x.shape[-1], y.shape[-1], y.shape[1:-1]
+    total = np.zeros((16, channels, filters), dtype=x.dtype)
+    across = -(-lengths[1] // 2)
+    limit = _limit(x, x.shape[0] * lengths[0] * lengths[1])
+    part = np.empty_like(total)
+    room: Any = None
+    for image, rows, tiles in _tiles(x, starts, lengths, max(channels, filters), limit):
+        if tiles is None:
+            return None
+        high = tiles.shape[1]
+        if room is None or room.shape[0] != 2 * high:
+            room = np.zeros((2 * high, 2, across, filters), dtype=x.dtype)
+            parts = np.empty((4, 2 * across * filters), dtype=x.dtype)
+            results = np.empty((16, high, across * filters), dtype=x.dtype)
+        given = y[image, rows]
+        room[: given.shape[0], 0, :] = given[:, 0::2]
+        room[given.shape[0] :] = 0
+        room[: given.shape[0], 1, : lengths[1] // 2] = given[:, 1::2]
+        if not _moderate(room, limit):
+            return None
+        split_results(room.reshape(2 * high, -1), parts, results)
+        total += np.matmul(
+            np.swapaxes(tiles.reshape(16, -1, channels), 1, 2), results.reshape(16, -1, filters), out=part
+        )
+    return np.einsum("ai,bj,abco->ijco", _KERNEL, _KERNEL, total.reshape(4, 4, channels, filters)).astype(x.dtype)
+
+
+def _limit(x: Any, terms: int) -> float:
+    """How large the numbers of two arrays may be, so that a sum of `terms` products of their sums stays finite."""
+    return float(np.sqrt(np.finfo(x.dtype).max / (64.0 * terms)))
+
+
+def _moderate(x: Any, limit: float) -> bool:
+    """Whether all numbers are finite and no larger."""
+    return bool(np.max(x) < limit and np.min(x) > -limit)
+
+
+def _tiles(x: Any, starts: Lengths, lengths: Lengths, width: int, limit: float) -> Iterator[tuple[int, slice, Any]]:
+    """The sums of all tiles in blocks of rows: of shape (16, rows of tiles, tiles in a row * channels).
+
+    None in their place, where an image has larger numbers than allowed.
+    """
+    from .winograd_loops import split_tiles
+
+    channels = x.shape[-1]
+    down, across = -(-lengths[0] // 2), -(-lengths[1] // 2)
+    high = min(down, max(1, _BLOCK // (16 * across * width * x.itemsize)))
+    room = np.zeros((2 * down + 2, 2, across + 1, channels), dtype=x.dtype)
+    parts = np.empty((4, 2 * (across + 1) * channels), dtype=x.dtype)
+    space = np.empty(16 * high * across * channels, dtype=x.dtype)
+    flat = room.reshape(2 * down + 2, -1)
+    from_row, to_row = _shared(starts[0], 2 * down + 2, x.shape[1])
+    columns = [_every_other(starts[1], parity, across + 1, x.shape[2]) for parity in (0, 1)]
+    for image in range(x.shape[0]):
+        for parity, (from_column, to_column) in enumerate(columns):
+            room[to_row, parity, to_column] = x[image, from_row, from_column]
+        if not _moderate(room, limit):
+            yield image, slice(0), None
+        for first in range(0, down, high):
+            count = min(high, down - first)
+            tiles = space[: 16 * count * across * channels].reshape(16, count, -1)
+            split_tiles(flat[2 * first : 2 * (first + count) + 2], parts, tiles, channels)
+            yield image, slice(2 * first, min(2 * (first + count), lengths[0])), tiles
+
+
+def _shared(start: int, extent: int, length: int) -> tuple[slice, slice]:
+    """What a range that starts at `start` has in common with an axis: in the axis, and in the range."""
+    first = min(max(start, 0), length)
+    last = max(first, min(start + extent, length))
+    return slice(first, last), slice(first - start, last - start) if last > first else slice(0, 0)
+
+
+def _every_other(start: int, parity: int, count: int, length: int) -> tuple[slice, slice]:
+    """The same for each second element of a range, from its first or its second on, `count` of them."""
+    begin = start + parity
+    skipped = max(0, -(begin // 2) if begin < 0 else 0)
+    first = begin + 2 * skipped
+    shared = max(0, min(count - skipped, -(-(length - first) // 2)))
+    return slice(first, first + 2 * shared, 2) if shared else slice(0, 0), slice(skipped, skipped + shared)
