@@ -3,7 +3,7 @@
 The module stands in for ``keras.backend`` of Keras 2.0 on TensorFlow. Given arrays, a function computes at once, in the
 arrays' library; given Tensors (`variable`, `placeholder`, `constant`), it records. `function` and `eval` return NumPy
 arrays, as documented. The functions are those of `nbm_xp.functions`; here stands only what the original means
-differently: see the module's chapters `settings`, `graphs`, `draws` and `layers`.
+differently: see the module's chapters `settings`, `graphs`, `draws`, `layers` and `convolutions`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from nbm_xp.functions.activations import elu, hard_sigmoid, softmax, softsign, t
 from nbm_xp.functions.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from nbm_xp.functions.control import print_tensor, stop_gradient
 from nbm_xp.functions.conversion import cast, cast_to_floatx
+from nbm_xp.functions.convolution_local import local_conv1d, local_conv2d
 from nbm_xp.functions.creation import arange, constant, eye, ones, ones_like, zeros, zeros_like
 from nbm_xp.functions.ctc import ctc_batch_cost, ctc_label_dense_to_sparse
 from nbm_xp.functions.ctc_decoding import ctc_decode
@@ -22,6 +23,7 @@ from nbm_xp.functions.linear_algebra import batch_dot
 from nbm_xp.functions.losses import in_top_k
 from nbm_xp.functions.neural import logsumexp, sigmoid, softplus
 from nbm_xp.functions.normalization import batch_normalization, l2_normalize, normalize_batch_in_training
+from nbm_xp.functions.padding import spatial_2d_padding, spatial_3d_padding, temporal_padding
 from nbm_xp.functions.phases import (
     clear_session,
     get_uid,
@@ -63,6 +65,18 @@ from nbm_xp.namespace import (
     set_image_data_format,
 )
 
+from .client import conv3d_transpose, depthwise_conv2d, install_as, name_scope, pattern_broadcast
+from .convolutions import (
+    conv1d,
+    conv2d,
+    conv2d_transpose,
+    conv3d,
+    pool2d,
+    pool3d,
+    resize_images,
+    resize_volumes,
+    separable_conv2d,
+)
 from .draws import (
     dropout,
     random_binomial,
@@ -104,19 +118,22 @@ from .settings import epsilon, image_dim_ordering, manual_variable_initializatio
 __all__ = [
     "abs", "all", "any", "arange", "argmax", "argmin", "backend", "batch_dot", "batch_flatten", "batch_get_value",
     "batch_normalization", "batch_set_value", "bias_add", "binary_crossentropy", "cast", "cast_to_floatx",
-    "categorical_crossentropy", "clear_session", "clip", "concatenate", "constant", "cos", "count_params",
-    "ctc_batch_cost", "ctc_decode", "ctc_label_dense_to_sparse", "cumprod", "cumsum", "dot", "dropout", "dtype",
-    "elu", "epsilon", "equal", "eval", "exp", "expand_dims", "eye", "flatten", "floatx", "foldl", "foldr", "function",
-    "gather", "get_uid", "get_value", "get_variable_shape", "gradients", "greater", "greater_equal", "hard_sigmoid",
-    "identity", "image_data_format", "image_dim_ordering", "in_test_phase", "in_top_k", "in_train_phase", "int_shape",
-    "is_keras_tensor", "is_sparse", "l2_normalize", "learning_phase", "less", "less_equal", "log", "logsumexp",
+    "categorical_crossentropy", "clear_session", "clip", "concatenate", "constant", "conv1d", "conv2d",
+    "conv2d_transpose", "conv3d", "cos", "count_params", "ctc_batch_cost", "ctc_decode", "ctc_label_dense_to_sparse",
+    "cumprod", "cumsum", "dot", "dropout", "dtype", "elu", "epsilon", "equal", "eval", "exp", "expand_dims", "eye",
+    "flatten", "floatx", "foldl", "foldr", "function", "gather", "get_uid", "get_value", "get_variable_shape",
+    "gradients", "greater", "greater_equal", "hard_sigmoid", "identity", "image_data_format", "image_dim_ordering",
+    "in_test_phase", "in_top_k", "in_train_phase", "int_shape", "is_keras_tensor", "is_sparse", "l2_normalize",
+    "learning_phase", "less", "less_equal", "local_conv1d", "local_conv2d", "log", "logsumexp",
     "manual_variable_initialization", "map_fn", "max", "maximum", "mean", "min", "minimum", "moving_average_update",
     "ndim", "normalize_batch_in_training", "not_equal", "one_hot", "ones", "ones_like", "permute_dimensions",
-    "placeholder", "pow", "print_tensor", "prod", "random_binomial", "random_normal", "random_normal_variable",
-    "random_uniform", "random_uniform_variable", "relu", "repeat", "repeat_elements", "reset_uids", "reshape",
-    "reverse", "rnn", "round", "set_epsilon", "set_floatx", "set_image_data_format", "set_image_dim_ordering",
-    "set_learning_phase", "set_value", "shape", "sigmoid", "sign", "sin", "softmax", "softplus", "softsign",
-    "sparse_categorical_crossentropy", "sqrt", "square", "squeeze", "stack", "std", "stop_gradient", "sum", "switch",
-    "tanh", "tile", "to_dense", "transpose", "truncated_normal", "update", "update_add", "update_sub", "var",
-    "variable", "zeros", "zeros_like",
+    "placeholder", "pool2d", "pool3d", "pow", "print_tensor", "prod", "random_binomial", "random_normal",
+    "random_normal_variable", "random_uniform", "random_uniform_variable", "relu", "repeat", "repeat_elements",
+    "reset_uids", "reshape", "resize_images", "resize_volumes", "reverse", "rnn", "round", "separable_conv2d",
+    "set_epsilon", "set_floatx", "set_image_data_format", "set_image_dim_ordering", "set_learning_phase", "set_value",
+    "shape", "sigmoid", "sign", "sin", "softmax", "softplus", "softsign", "sparse_categorical_crossentropy",
+    "spatial_2d_padding", "spatial_3d_padding", "sqrt", "square", "squeeze", "stack", "std", "stop_gradient", "sum",
+    "switch", "tanh", "temporal_padding", "tile", "to_dense", "transpose", "truncated_normal", "update", "update_add",
+    "update_sub", "var", "variable", "zeros", "zeros_like",
+    "conv3d_transpose", "depthwise_conv2d", "install_as", "name_scope", "pattern_broadcast",
 ]  # fmt: skip

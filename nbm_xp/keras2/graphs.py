@@ -11,6 +11,8 @@ from nbm_xp.functions._arguments import Array
 from nbm_xp.functions.sparse import SparseTensor
 from nbm_xp.namespace import is_array, to_numpy
 
+from .client import scoped
+
 __all__ = [
     "batch_get_value", "concatenate", "dot", "eval", "function", "gradients", "identity", "int_shape",
     "is_keras_tensor", "is_sparse", "moving_average_update", "placeholder", "shape", "to_dense", "variable",
@@ -40,8 +42,8 @@ def variable(value: Any, dtype: Any = None, name: str | None = None) -> Any:
     array([[1., 2.]], dtype=float32)
     """
     if sparse.coordinates(value) is not None:
-        return sparse.sparse_variable(value, dtype, name)
-    made = creation.variable(value, dtype, name)
+        return sparse.sparse_variable(value, dtype, scoped(name))
+    made = creation.variable(value, dtype, scoped(name))
     return _marked(made, tuple(map(int, made.shape)))
 
 
@@ -314,7 +316,7 @@ def function(inputs: Any, outputs: Any, updates: Any = None, **kwargs: Any) -> g
         Variables and their new values (`update` and its like make such pairs). All are computed from the old values
         and set together, after the outputs; of several for one variable, the last one counts.
     **kwargs
-        None are taken.
+        ``name``, a name for error messages.
 
     Returns
     -------
@@ -326,7 +328,7 @@ def function(inputs: Any, outputs: Any, updates: Any = None, **kwargs: Any) -> g
     TypeError
         If `inputs` or `outputs` is no list.
     ValueError
-        For any further keyword.
+        For any other keyword.
 
     Examples
     --------
@@ -334,9 +336,10 @@ def function(inputs: Any, outputs: Any, updates: Any = None, **kwargs: Any) -> g
     >>> function([x], [x + 1.0])([[1.0, 2.0]])
     [array([2., 3.], dtype=float32)]
     """
+    name = kwargs.pop("name", "function")
     if kwargs:
-        raise ValueError(f"function takes no further keywords, got {next(iter(kwargs))!r}")
-    return graphs.NumpyFunction(inputs, outputs, updates)
+        raise ValueError(f"function takes name and no further keywords, got {next(iter(kwargs))!r}")
+    return graphs.NumpyFunction(inputs, outputs, updates, name)
 
 
 def gradients(loss: Any, variables: Any) -> list[Any]:

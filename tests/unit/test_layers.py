@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import pytest
 
 PACKAGE = pathlib.Path(__file__).parents[2] / "nbm_xp"
-FLOORS = [["namespace"], ["tape"], ["rng"], ["functions"], ["natural_bm"], ["boltzmann"], ["cli", "__main__"]]
+FLOORS = [["namespace"], ["tape"], ["rng"], ["functions"], ["natural_bm", "keras2"], ["boltzmann"], ["cli", "__main__"]]
 LEVEL = {name: level for level, names in enumerate(FLOORS) for name in names}
 LIBRARIES = {"numpy", "cupy", "dask", "torch", "jax", "array_api_strict", "array_api_compat"}
-KNOW_NONE = {"tape", "rng", "functions", "natural_bm", "boltzmann"}  # the command reads files and names what it prints
+KNOW_NONE = {"tape", "rng", "functions", "natural_bm", "keras2", "boltzmann"}  # the command reads files and names what it prints
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
