@@ -147,7 +147,7 @@ def get_variable_shape(x: Array) -> tuple[int | None, ...]:
     >>> get_variable_shape(variable([[1, 2, 3]]))
     (1, 3)
     """
-    return tuple(length if isinstance(length, int) else None for length in x.shape)
+    return tuple(int(length) if isinstance(length, int) else None for length in x.shape)
 
 
 def count_params(x: Array) -> int:

@@ -12,9 +12,9 @@ from typing import Any
 from . import conversion, dispatch, libraries
 from .kernels import kernel, register_kernel
 
-__all__ = ["at_home", "compiled", "is_traced", "library_barrier", "library_branch", "library_loop"]
+__all__ = ["as_rounded", "at_home", "compiled", "is_traced", "library_barrier", "library_branch", "library_loop"]
 
-for _name in ("compiled", "loop", "branch", "barrier", "is_traced"):
+for _name in ("as_rounded", "compiled", "loop", "branch", "barrier", "is_traced"):
     register_kernel(f"compiling.{_name}", "jax", f"nbm_xp.namespace.gaps.jax_compiling:{_name}")
 
 
@@ -90,6 +90,20 @@ def library_barrier(xp: Any) -> Callable[[Any], Any] | None:
     True
     """
     return _own("barrier", xp)
+
+
+def as_rounded(x: Any, xp: Any) -> Any:
+    """Finite numbers whose last bit stays as it is, where a compiler would round a product and a sum but once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nbm_xp.namespace import host_namespace
+    >>> as_rounded(np.asarray([0.1]), host_namespace())
+    array([0.1])
+    """
+    own = _own("as_rounded", xp)
+    return x if own is None else own(x)
 
 
 def is_traced(values: Iterable[Any]) -> bool:

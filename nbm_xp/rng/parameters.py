@@ -107,20 +107,20 @@ def chunks_of(chunks: Any, shape: tuple[int, ...], *parameters: Any) -> Any:
     return chunks
 
 
-def between(xp: Any, u: Any, low: Any, high: Any, dtype: str) -> Any:
-    """Give ``u * (high - low) + low``."""
+def between(xp: Any, u: Any, low: Any, high: Any, dtype: str, times: Any = operator.mul) -> Any:
+    """Give ``u * (high - low) + low``; `times` multiplies."""
     low, high = rounded(xp, low, dtype), rounded(xp, high, dtype)
     if isinstance(low, float) and isinstance(high, float):
         host = host_namespace()
-        return stretched(xp, u, low, float(asarray(high, host, dtype) - asarray(low, host, dtype)), dtype)
-    return stretched(xp, u, low, high - low, dtype)
+        return stretched(xp, u, low, float(asarray(high, host, dtype) - asarray(low, host, dtype)), dtype, times)
+    return stretched(xp, u, low, high - low, dtype, times)
 
 
-def stretched(xp: Any, x: Any, loc: Any, scale: Any, dtype: str) -> Any:
-    """Give ``x * scale + loc``."""
+def stretched(xp: Any, x: Any, loc: Any, scale: Any, dtype: str, times: Any = operator.mul) -> Any:
+    """Give ``x * scale + loc``; `times` multiplies."""
     loc, scale = rounded(xp, loc, dtype), rounded(xp, scale, dtype)
     if not isinstance(scale, float) or scale != 1:
-        x = x * scale
+        x = times(x, scale)
     return x if isinstance(loc, float) and loc == 0 else x + loc
 
 

@@ -103,7 +103,7 @@ class RandomStreams(StreamStates):
         state = self.take_streams(size, nstreams)
         u, new = draws.uniform(state, size=shape, dtype=name)
         self.pretty_return(state, new, u, size=size, nstreams=nstreams)
-        drawn: Tensor = between(recorded, u, low, high, name)
+        drawn: Tensor = between(recorded, u, low, high, name, draws.rounded_product)
         return drawn
 
     def binomial(
@@ -191,7 +191,7 @@ class RandomStreams(StreamStates):
         z, new = draws.normal(state, size=shape, dtype=name)
         self.pretty_return(state, new, z, size=size, nstreams=nstreams)
         wide = promote_types(name, floatx())
-        drawn: Tensor = stretched(recorded, recorded.astype(z, wide), avg, std, wide)
+        drawn: Tensor = stretched(recorded, recorded.astype(z, wide), avg, std, wide, draws.rounded_product)
         return drawn
 
     def multinomial(

@@ -8,23 +8,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.tape import operation
+from nbm_xp.namespace import array_namespace
+from nbm_xp.namespace.compiling import as_rounded
+from nbm_xp.tape import composite, operation, same_as_first
 from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.node import FLAT, Node, Shape, Spec
 
 from . import blockwise_draws, draws, transforms  # noqa: F401  (draws in blocks: it enters their rules)
 
-__all__ = ["binomial", "choice", "multinomial", "normal", "uniform"]
+__all__ = ["binomial", "choice", "multinomial", "normal", "rounded_product", "uniform"]
 
 
 def _numbers_and_state(state: Node, size: Shape, dtype: str) -> list[Spec]:
     return [(size, as_dtype(dtype)), (state.shape, DType("int32"))]
 
 
+def _as_drawn(xp: Any, drawn: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Numbers whose bits do not depend on what is computed with them, and the state after them."""
+    return as_rounded(drawn[0], xp), drawn[1]
+
+
 uniform = operation(
     "random_uniform",
     infer=lambda state, size, dtype: _numbers_and_state(state, size, dtype),
-    run=lambda xp, states, size, dtype: draws.draw(xp, states, size, dtype),
+    run=lambda xp, states, size, dtype: _as_drawn(xp, draws.draw(xp, states, size, dtype)),
     gradient=FLAT,
     several=True,
 )
@@ -32,7 +39,7 @@ uniform = operation(
 normal = operation(
     "random_normal",
     infer=lambda state, size, dtype: _numbers_and_state(state, size, dtype),
-    run=lambda xp, states, size, dtype: draws.normal(xp, states, size, dtype),
+    run=lambda xp, states, size, dtype: _as_drawn(xp, draws.normal(xp, states, size, dtype)),
     gradient=FLAT,
     several=True,
 )
@@ -68,3 +75,13 @@ choice = operation(
     run=lambda xp, p, u, size, dtype: transforms.without_replacement(xp, p, u, size, dtype),
     gradient=FLAT,
 )
+
+
+@composite(gradient=lambda g, out, x: g, infer=same_as_first, name="as_rounded")
+def _settled(x: Any) -> Any:
+    return as_rounded(x, array_namespace(x))
+
+
+def rounded_product(x: Any, y: Any) -> Any:
+    """A product that is rounded before anything is added to it."""
+    return _settled(x * y)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.namespace import get_namespace, is_lazy, library_name, set_floatx, use_backend
+from nbm_xp.namespace import get_namespace, is_lazy, library_name, set_floatx, to_numpy, use_backend
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS
 from nbm_xp.rng import Generator, RandomStreams, draw, jump, substreams
 from nbm_xp.tape import Variable, evaluate, function, gradients, placeholder, scan
@@ -200,6 +200,17 @@ def test_a_scan_draws_anew_in_each_step(library: Library) -> None:
         a, b, c, d, e, f = sequence((5,) * 6, 4, 4, 6)
         np.testing.assert_array_equal(library.numpy(run()), [a, a + b, a + b + c])
         np.testing.assert_array_equal(library.numpy(run()), [d, d + e, d + e + f])
+
+
+@pytest.mark.parametrize("library", libraries(without=("numpy-readonly", "dask")))
+def test_bounds_keep_the_bits_however_often_a_plan_runs(library: Library) -> None:
+    def draws(name: str) -> list[np.ndarray]:
+        with use_backend(name):
+            run = function([], RandomStreams(7).uniform((3000,), 0.1, 0.77, dtype="float32"))
+            return [to_numpy(run()) for _ in range(4)]  # some libraries compile after the first run
+
+    for got, want in zip(draws(library.name), draws("numpy"), strict=True):
+        np.testing.assert_array_equal(got, want)
 
 
 @pytest.mark.parametrize("library", libraries(without=("numpy-readonly",)))

@@ -70,3 +70,7 @@ def test_the_documented_draws_take_them_too(x: Variable) -> None:
     B.random_binomial(x.shape, p=x, rng=rng)
     B.random_uniform((4, 3), rng=rng)
     assert [update[0].shape[0] for update in rng.state_updates] == [15360, 2]
+
+
+def test_a_variables_plain_shape_is_plain(x: Variable) -> None:
+    assert [type(length) for length in B.get_variable_shape(x)] == [int, int]

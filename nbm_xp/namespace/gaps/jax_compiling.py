@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["barrier", "branch", "compiled", "is_traced", "loop"]
+__all__ = ["as_rounded", "barrier", "branch", "compiled", "is_traced", "loop"]
 
 jax: Any = importlib.import_module("jax")
 
@@ -81,6 +81,15 @@ class _Compiled:
 def compiled(plan: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
     """See `nbm_xp.namespace.compiling.compiled`."""
     return _Compiled(plan)
+
+
+def as_rounded(x: Any) -> Any:
+    """See `nbm_xp.namespace.compiling.as_rounded`: XLA fuses a product with a sum, but not through a bound.
+
+    A barrier does not keep it from that, nor does a rounding to the precision that is there already.
+    """
+    largest = jax.numpy.finfo(x.dtype).max
+    return jax.lax.clamp(-largest, x, largest) if isinstance(x, _Tracer) else x
 
 
 def barrier(values: Any) -> Any:
