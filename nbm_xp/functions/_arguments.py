@@ -21,11 +21,11 @@ from nbm_xp.namespace import (
     promote,
     to_floating,
 )
-from nbm_xp.tape import KnownLength, Length, is_tensor
+from nbm_xp.tape import KnownLength, Length, as_tensor, is_tensor
 from nbm_xp.tape import namespace as recorded
 
 __all__ = [
-    "Array", "Axis", "Shape", "as_array", "axes", "floats", "is_truth", "is_value", "numbers", "of_floats",
+    "Array", "Axis", "Shape", "alike", "as_array", "axes", "floats", "is_truth", "is_value", "numbers", "of_floats",
     "of_numbers", "pair", "sizes", "spread",
 ]  # fmt: skip
 
@@ -116,8 +116,16 @@ def pair(x: Array, y: Array) -> tuple[Any, Array, Array]:
         x, y = as_array(x, dtype), as_array(y, dtype)
     x = as_array(x) if isinstance(x, (list, tuple, Length)) else x
     y = as_array(y) if isinstance(y, (list, tuple, Length)) else y
-    x, y = promote(x, y)
+    x, y = alike(x, y)
     return array_namespace(x, y), x, y
+
+
+def alike(x: Array, y: Array) -> tuple[Array, Array]:
+    """Two arguments in one dtype, both recorded if one is: not every library leaves an operator to a Tensor."""
+    x, y = promote(x, y)
+    if is_tensor(x) is not is_tensor(y):
+        x, y = (as_tensor(value) if is_array(value) else value for value in (x, y))
+    return x, y
 
 
 def as_array(x: Any, dtype: str | None = None) -> Array:

@@ -6,7 +6,7 @@ over them.
 
 from __future__ import annotations
 
-from nbm_xp.tape.blockwise_translation import PARTIAL, SPLIT, WHOLE, Translator, Value, batch_rule
+from nbm_xp.tape.blockwise.translation import PARTIAL, SPLIT, WHOLE, Translator, Value, batch_rule
 from nbm_xp.tape.node import Node
 
 __all__: list[str] = []

@@ -7,18 +7,29 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from nbm_xp.namespace import array_namespace, image_data_format
 from nbm_xp.tape.lengths import as_length, known, maximum_length
 
 from ._arguments import Array
 
-__all__ = ["DataFormat", "Padding", "Windows", "channels_first", "counts", "moved", "restored", "spatial", "windows"]
+__all__ = [
+    "DataFormat",
+    "Padding",
+    "Windows",
+    "channels_first",
+    "counts",
+    "moved",
+    "restored",
+    "spatial",
+    "windows",
+]
 
 Padding: TypeAlias = "str | int | Sequence[int | tuple[int, int]]"
 
-DataFormat: TypeAlias = "Literal['channels_last', 'channels_first'] | None"
+DataFormat: TypeAlias = "str | None"
+"""``"channels_last"``, ``"channels_first"``, or None for the configured one."""
 
 _NAMED = ("valid", "same", "half", "leading", "full", "causal")
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp import tape
-from nbm_xp.namespace import array_namespace, concrete_int, default_namespace, dtype_of, floatx, is_array
+from nbm_xp.namespace import array_namespace, concrete_int, default_namespace, dtype_name, dtype_of, floatx, is_array
 
 from ._arguments import Array, Shape, as_array, sizes
 
@@ -77,9 +77,10 @@ def constant(value: Any, dtype: Any = None, shape: Shape | None = None, name: st
     >>> constant(2.5, shape=(1, 2)).eval()
     array([[2.5, 2.5]], dtype=float32)
     """
-    array = value if is_array(value) else as_array(value)
+    kind = dtype_name(floatx() if dtype is None else dtype)
+    array = value if is_array(value) else as_array(value, kind if kind[0] == "f" else None)
     xp = array_namespace(array)
-    array = xp.astype(array, dtype_of(xp, floatx() if dtype is None else dtype))
+    array = xp.astype(array, dtype_of(xp, kind))
     if shape is not None:
         lengths = sizes(shape)
         single = math.prod(array.shape) == 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from nbm_xp.namespace import array_namespace
+from nbm_xp.namespace import array_namespace, is_complex
 from nbm_xp.namespace import convolution as sliding
 from nbm_xp.tape import composite
 
@@ -61,6 +61,8 @@ def pool(
     ------
     ValueError
         If an argument is not as described, or windows do not fit.
+    TypeError
+        If `x` is complex.
 
     Examples
     --------
@@ -76,6 +78,8 @@ def pool(
     x = numbers(x)[1]
     if x.ndim < 3:
         raise ValueError(f"x must have three axes or more, (images, *positions, channels), got shape {x.shape}")
+    if is_complex(x.dtype):
+        raise TypeError(f"x must be real, got {x.dtype}: complex numbers have no order")
     x = moved(x, first)
     sizes = counts(pool_size, "pool_size", x.ndim - 2)
     where = windows(spatial(x), sizes, strides, padding, size_name="pool_size")

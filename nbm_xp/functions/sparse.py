@@ -11,7 +11,6 @@ from typing import Any
 
 from nbm_xp import tape
 from nbm_xp.namespace import asarray, default_namespace, floatx, host_namespace, scatter_add
-from nbm_xp.tape import integer_length
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array
@@ -102,7 +101,7 @@ class SparseTensor:
             if isinstance(own, int) and own != length:
                 raise ValueError(f"{self.name or 'a sparse placeholder'} must have shape {self.lengths}, got {shape}")
         host = host_namespace()
-        return [values, rows, columns, *(asarray(length, host, "int64") for length in shape)]
+        return [values, rows, columns, *(host.zeros((length,), dtype=host.bool) for length in shape)]
 
     def __repr__(self) -> str:
         return f"<SparseTensor {self.name or ''} {self.dtype}{list(self.lengths)}>"
@@ -143,10 +142,11 @@ def sparse_placeholder(
         raise ValueError(f"a sparse placeholder must have two axes, got shape {shape} and ndim {ndim}")
     values = tape.placeholder((None,), dtype=dtype or floatx(), name=name)
     rows, columns = (tape.placeholder((None,), dtype="int64") for _ in range(2))
-    sizes = [tape.placeholder((), dtype="int64") for _ in range(2)]
-    shown = [integer_length(size) if length is None else length for size, length in zip(sizes, lengths, strict=True)]
+    # an unknown length is that of an input of its own: a lazy array's length is known where its value is not
+    sides = [tape.placeholder((None,), dtype="bool") for _ in range(2)]
+    shown = [side.shape[0] if length is None else int(length) for side, length in zip(sides, lengths, strict=True)]
     made = SparseTensor(values, rows, columns, shown, name)
-    made.inputs = [values, rows, columns, *sizes]
+    made.inputs = [values, rows, columns, *sides]
     return made
 
 

@@ -8,10 +8,10 @@ differently: see the module's chapters `settings`, `graphs`, `draws`, `layers` a
 
 from __future__ import annotations
 
-from nbm_xp.functions.activations import elu, hard_sigmoid, softmax, softsign, tanh
+from nbm_xp.functions.activations import elu, hard_sigmoid, softsign, tanh
 from nbm_xp.functions.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from nbm_xp.functions.control import print_tensor, stop_gradient
-from nbm_xp.functions.conversion import cast, cast_to_floatx
+from nbm_xp.functions.conversion import cast
 from nbm_xp.functions.convolution_local import local_conv1d, local_conv2d
 from nbm_xp.functions.creation import arange, constant, eye, ones, ones_like, zeros, zeros_like
 from nbm_xp.functions.ctc import ctc_batch_cost, ctc_label_dense_to_sparse
@@ -50,10 +50,8 @@ from nbm_xp.functions.updates import update, update_add, update_sub
 from nbm_xp.functions.variables import (
     batch_set_value,
     count_params,
-    dtype,
     get_value,
     get_variable_shape,
-    ndim,
     set_value,
 )
 from nbm_xp.namespace import (
@@ -90,6 +88,7 @@ from .graphs import (
     batch_get_value,
     concatenate,
     dot,
+    dtype,
     eval,
     function,
     gradients,
@@ -98,6 +97,7 @@ from .graphs import (
     is_keras_tensor,
     is_sparse,
     moving_average_update,
+    ndim,
     placeholder,
     shape,
     to_dense,
@@ -111,9 +111,16 @@ from .layers import (
     minimum,
     one_hot,
     relu,
+    softmax,
     sparse_categorical_crossentropy,
 )
-from .settings import epsilon, image_dim_ordering, manual_variable_initialization, set_image_dim_ordering
+from .settings import (
+    cast_to_floatx,
+    epsilon,
+    image_dim_ordering,
+    manual_variable_initialization,
+    set_image_dim_ordering,
+)
 
 __all__ = [
     "abs", "all", "any", "arange", "argmax", "argmin", "backend", "batch_dot", "batch_flatten", "batch_get_value",

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
+
 from nbm_xp import tape
 from nbm_xp.functions import convolution, convolution_local
 from nbm_xp.functions._arguments import Array

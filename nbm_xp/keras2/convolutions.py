@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.functions import convolution, convolution_local, padding as borders, pooling
+from nbm_xp.functions import convolution, convolution_local, pooling
+from nbm_xp.functions import padding as borders
 from nbm_xp.functions._arguments import Array
 
 __all__ = [

@@ -14,8 +14,8 @@ from nbm_xp.namespace import is_array, to_numpy
 from .client import scoped
 
 __all__ = [
-    "batch_get_value", "concatenate", "dot", "eval", "function", "gradients", "identity", "int_shape",
-    "is_keras_tensor", "is_sparse", "moving_average_update", "placeholder", "shape", "to_dense", "variable",
+    "batch_get_value", "concatenate", "dot", "dtype", "eval", "function", "gradients", "identity", "int_shape",
+    "is_keras_tensor", "is_sparse", "moving_average_update", "ndim", "placeholder", "shape", "to_dense", "variable",
 ]  # fmt: skip
 
 
@@ -42,8 +42,9 @@ def variable(value: Any, dtype: Any = None, name: str | None = None) -> Any:
     array([[1., 2.]], dtype=float32)
     """
     if sparse.coordinates(value) is not None:
-        return sparse.sparse_variable(value, dtype, scoped(name))
-    made = creation.variable(value, dtype, scoped(name))
+        made = sparse.sparse_variable(value, dtype, scoped(name))
+    else:
+        made = creation.variable(value, dtype, scoped(name))
     return _marked(made, tuple(map(int, made.shape)))
 
 
@@ -84,8 +85,9 @@ def placeholder(
     (None, 4, 5)
     """
     if sparse:
-        return _sparse_placeholder(shape, ndim, dtype, name)
-    made = creation.placeholder(shape, ndim, dtype, name=name, checked=True)
+        made = _sparse_placeholder(shape, ndim, dtype, name)
+    else:
+        made = creation.placeholder(shape, ndim, dtype, name=name, checked=True)
     return _marked(made, variables.get_variable_shape(made))
 
 
@@ -171,7 +173,7 @@ def shape(x: Any) -> Any:
 
     Parameters
     ----------
-    x : array or Tensor
+    x : array, Tensor or SparseTensor
         Of what.
 
     Returns
@@ -185,7 +187,48 @@ def shape(x: Any) -> Any:
     >>> shape(np.ones((2, 3)))
     array([2, 3], dtype=int32)
     """
-    return variables.shape_vector(x, "int32")
+    return variables.shape_vector(to_dense(x), "int32")
+
+
+def ndim(x: Any) -> int:
+    """The number of axes.
+
+    Parameters
+    ----------
+    x : array, Tensor or SparseTensor
+        Of what.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> ndim(placeholder((2, None), sparse=True))
+    2
+    """
+    count: int = x.ndim if is_sparse(x) else variables.ndim(x)
+    return count
+
+
+def dtype(x: Any) -> str:
+    """The dtype by name.
+
+    Parameters
+    ----------
+    x : array, Tensor or SparseTensor
+        Of what.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> dtype(placeholder((2, None), sparse=True))
+    'float32'
+    """
+    return variables.dtype(x.values if is_sparse(x) else x)
 
 
 def int_shape(x: Any) -> tuple[int | None, ...]:

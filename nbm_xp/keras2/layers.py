@@ -8,7 +8,7 @@ from nbm_xp.namespace import image_data_format
 
 __all__ = [
     "bias_add", "binary_crossentropy", "categorical_crossentropy", "maximum", "minimum", "one_hot", "relu",
-    "sparse_categorical_crossentropy",
+    "softmax", "sparse_categorical_crossentropy",
 ]  # fmt: skip
 
 
@@ -36,6 +36,27 @@ def relu(x: Array, alpha: float = 0.0, max_value: float | None = None) -> Array:
     array([-1.,  3.])
     """
     return activations.relu(x, alpha, max_value)
+
+
+def softmax(x: Array) -> Array:
+    """Exponentials divided by their sum, along the last axis.
+
+    Parameters
+    ----------
+    x : array or Tensor
+        Logits.
+
+    Returns
+    -------
+    array or Tensor
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> softmax(np.asarray([[1000.0, 1000.0]]))
+    array([[0.5, 0.5]])
+    """
+    return activations.softmax(x)
 
 
 def maximum(x: Array, y: Array) -> Array:

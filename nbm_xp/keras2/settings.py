@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from nbm_xp import namespace
-from nbm_xp.namespace import configuration, image_data_format, set_image_data_format
+from typing import Any
 
-__all__ = ["epsilon", "image_dim_ordering", "manual_variable_initialization", "set_image_dim_ordering"]
+from nbm_xp import namespace, tape
+from nbm_xp.functions import conversion
+from nbm_xp.namespace import (
+    asarray,
+    configuration,
+    floatx,
+    host_namespace,
+    image_data_format,
+    is_array,
+    set_image_data_format,
+)
+
+__all__ = [
+    "cast_to_floatx",
+    "epsilon",
+    "image_dim_ordering",
+    "manual_variable_initialization",
+    "set_image_dim_ordering",
+]
 
 _EPSILON = 1e-7
 _ORDERINGS = {"tf": "channels_last", "th": "channels_first"}
@@ -24,6 +41,29 @@ def epsilon() -> float:
     1e-07
     """
     return _EPSILON if configuration()["epsilon"][1] == "default" else namespace.epsilon()
+
+
+def cast_to_floatx(x: Any) -> Any:
+    """Convert to the default floating dtype, ``floatx``.
+
+    Parameters
+    ----------
+    x : array, number or nested list
+        What to convert.
+
+    Returns
+    -------
+    array
+        In the library of `x`; a NumPy array where `x` is no array.
+
+    Examples
+    --------
+    >>> cast_to_floatx([1, 2.5])
+    array([1. , 2.5], dtype=float32)
+    """
+    if tape.is_tensor(x) or is_array(x):
+        return conversion.cast_to_floatx(x)
+    return asarray(x, host_namespace(), dtype=floatx())
 
 
 def image_dim_ordering() -> str:

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp.namespace import dtype_of, library_name
-from nbm_xp.tape.blockwise_matrices import several
-from nbm_xp.tape.blockwise_translation import SPLIT, WHOLE, Translator, Value, batch_rule
+from nbm_xp.tape.blockwise.matrices import several
+from nbm_xp.tape.blockwise.translation import SPLIT, WHOLE, Translator, Value, batch_rule
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.gradients import OPERATIONS, declare
 from nbm_xp.tape.lengths import Size, value_length

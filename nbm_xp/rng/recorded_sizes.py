@@ -123,8 +123,6 @@ def as_parameter(name: str, value: Any, axes: int = 0) -> Any:
     """
     if not axes and is_number(value):
         return value
-    if not axes and isinstance(value, float):  # a library's own scalar that is a Python number too
-        return float(value)
     if not (is_tensor(value) or is_array(value) or isinstance(value, (list, tuple))):
         raise TypeError(f"{name} must be a number, an array or a Tensor, got {type(value).__name__}")
     tensor = value if is_tensor(value) else as_tensor(_at_home(value))

@@ -11,11 +11,11 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
-from .branches import Block, blocks_of
 from .lengths import same_length
 from .node import ELEMENTWISE_TAG, IFELSE_NAME, OUTPUT, Joint, Node, Shape
 from .operators import FUNCTIONS
-from .places import described_place, gradient_place, recording
+from .plans.branches import Block, blocks_of
+from .plans.places import described_place, gradient_place, recording
 from .tensor import Tensor, as_tensor, output
 from .traversal import reachable
 

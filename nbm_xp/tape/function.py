@@ -25,18 +25,18 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.compiling import at_home, compiled, is_traced
 
-from .exclusive import Exclusive
 from .lengths import Length, Size, as_length, value_length
-from .loop import automatic_updates
+from .loops.node import automatic_updates
 from .node import CONSTANT, PLACEHOLDER, VARIABLE, Node
 from .operators import FUNCTIONS
-from .plan import compile_plan
+from .plans.exclusive import Exclusive
+from .plans.plan import compile_plan
+from .plans.writer import PlanWriter
 from .tensor import Tensor, Variable, as_tensor
 from .traversal import Result, reachable
-from .writer import PlanWriter
 
 if TYPE_CHECKING:
-    from .blockwise import Blockwise
+    from .blockwise.stages import Blockwise
 
 __all__ = ["VIEWS", "Function", "function", "to_be_copied"]
 
@@ -97,7 +97,7 @@ class Function:
         """The plan that runs block by block; None where no axis is the batch."""
         if axes is None:
             return None
-        from .blockwise import Blockwise
+        from .blockwise.stages import Blockwise
 
         return Blockwise(self.inputs, axes, self._leaves, self._results, self._givens)
 
@@ -179,8 +179,9 @@ class Function:
         states = [array for position, array in enumerate(arrays) if self._is_state(position)]
         movable = [array for position, array in enumerate(arrays) if not self._is_state(position)]
         xp = running_namespace(movable, self._default)
-        if xp is host_namespace():  # generators on another library draw there
-            xp = running_namespace(states, xp)
+        if xp is host_namespace():  # generators on another library draw there, variables of one are set there
+            targets = [variable.value for variable in self._targets if not variable.is_state]
+            xp = running_namespace([*targets, *states], xp)
         for variable in self._targets:
             if not variable.is_state and variable.library is not xp:
                 raise TypeError(
@@ -345,7 +346,7 @@ def function(
     _check_givens(replaced)
     axes = None
     if batch_axis is not None:
-        from .blockwise import batch_axes
+        from .blockwise.stages import batch_axes
 
         axes = batch_axes([tensor.node for tensor in inputs], batch_axis)
     compiled = Function(inputs, outputs, _checked_updates(updates), replaced, name, axes)

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from .dtypes import DType
 from .lengths import Length, Size, axis_length
-from .places import Place, current_place
+from .plans.places import Place, current_place
 from .shape_arithmetic import Hidden
 
 __all__ = [

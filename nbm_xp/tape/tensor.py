@@ -300,7 +300,7 @@ def _own_array(value: Any, xp: ModuleType, dtype: str) -> Any:
     if not is_array(value):
         return asarray(value, xp, dtype=dtype)
     if library_of(value) is not xp:
-        value = asarray(value, xp)
+        value = asarray(value, xp, dtype=dtype)
     return xp.astype(value, dtype_of(xp, dtype), copy=True)
 
 

@@ -13,7 +13,8 @@ PACKAGE = pathlib.Path(__file__).parents[2] / "nbm_xp"
 FLOORS = [["namespace"], ["tape"], ["rng"], ["functions"], ["natural_bm", "keras2"], ["boltzmann"], ["cli", "__main__"]]
 LEVEL = {name: level for level, names in enumerate(FLOORS) for name in names}
 LIBRARIES = {"numpy", "cupy", "dask", "torch", "jax", "array_api_strict", "array_api_compat"}
-KNOW_NONE = {"tape", "rng", "functions", "natural_bm", "keras2", "boltzmann"}  # the command reads files and names what it prints
+# the command reads files and names what it prints
+KNOW_NONE = {"tape", "rng", "functions", "natural_bm", "keras2", "boltzmann"}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -58,7 +58,7 @@ def _place(result: Any, g: Any, x: Any, out: Any, places: Sequence[tuple[Any, An
         if left is not None:
             chosen &= left[outer]
             left[outer] ^= chosen
-        # A tenth of the time of choosing by a condition, and unlike a product with 0 it leaves no nan where g is infinite.
+        # ten times faster than a choice by a condition; unlike a product with 0, no nan where g is infinite
         kept = bits[outer] & np.negative(chosen.view(np.int8))
         result[inner] += kept.view(g.dtype)
 

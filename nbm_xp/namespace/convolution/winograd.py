@@ -20,9 +20,9 @@ from .geometry import Lengths
 __all__ = ["correlate", "correlate_outer", "suits"]
 
 _KERNEL = np.asarray([[1.0, 0.0, 0.0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0.0, 0.0, 1.0]])
-_WORTH = 5e7  # multiplications, below which sums and products cost the same
+_WORTH = 1e8  # multiplications: fewer take some milliseconds, which are not worth a compiler
 _CHANNELS = 16  # fewer, and the sums cost more than they save
-_BLOCK = 2**21  # bytes of sums
+_BLOCK = 2**20  # bytes of sums
 
 
 def suits(x: Any, filters: int, sizes: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths) -> bool:
@@ -47,16 +47,15 @@ def correlate(x: Any, kernel: Any, starts: Lengths, lengths: Lengths) -> Any:
     sums = np.einsum("ai,bj,ijco->abco", _KERNEL, _KERNEL, kernel).astype(x.dtype).reshape(16, channels, filters)
     out = np.empty((x.shape[0], *lengths, filters), dtype=x.dtype)
     across = -(-lengths[1] // 2)
-    products = space = None
     parts = np.empty((8, across * filters), dtype=x.dtype)
-    for image, rows, tiles in _tiles(x, starts, lengths, max(channels, filters), limit):
+    space = np.empty(0, dtype=x.dtype)
+    for images, rows, tiles in _tiles(x, starts, lengths, max(channels, filters), limit):
         if tiles is None:
             return None
-        if space is None or products is None or products.shape[1] != tiles.shape[1] * across:
-            space = np.empty(16 * tiles.shape[1] * across * filters, dtype=x.dtype) if space is None else space
-            products = space[: 16 * tiles.shape[1] * across * filters].reshape(16, -1, filters)
+        space = _room(space, 16 * tiles.shape[1] * across * filters)
+        products = space.reshape(16, -1, filters)
         np.matmul(tiles.reshape(16, -1, channels), sums, out=products)
-        join(products.reshape(16, tiles.shape[1], -1), parts, out[image, rows])
+        join(products.reshape(16, tiles.shape[1], -1), parts, out[images, rows])
     return out
 
 
@@ -66,29 +65,36 @@ def correlate_outer(x: Any, y: Any, starts: Lengths) -> Any:
 
     channels, filters, lengths = x.shape[-1], y.shape[-1], y.shape[1:-1]
     total = np.zeros((16, channels, filters), dtype=x.dtype)
+    part = np.empty_like(total)
     across = -(-lengths[1] // 2)
     limit = _limit(x, x.shape[0] * lengths[0] * lengths[1])
-    part = np.empty_like(total)
-    room: Any = None
-    for image, rows, tiles in _tiles(x, starts, lengths, max(channels, filters), limit):
+    parts = np.empty((4, 2 * across * filters), dtype=x.dtype)
+    halves = space = np.empty(0, dtype=x.dtype)
+    for images, rows, tiles in _tiles(x, starts, lengths, max(channels, filters), limit):
         if tiles is None:
             return None
-        high = tiles.shape[1]
-        if room is None or room.shape[0] != 2 * high:
-            room = np.zeros((2 * high, 2, across, filters), dtype=x.dtype)
-            parts = np.empty((4, 2 * across * filters), dtype=x.dtype)
-            results = np.empty((16, high, across * filters), dtype=x.dtype)
-        given = y[image, rows]
-        room[: given.shape[0], 0, :] = given[:, 0::2]
-        room[given.shape[0] :] = 0
-        room[: given.shape[0], 1, : lengths[1] // 2] = given[:, 1::2]
+        given = y[images, rows]
+        count, high = given.shape[:2]
+        halves = _room(halves, 2 * tiles.shape[1] * 2 * across * filters)
+        room = halves.reshape(count, -1, 2, across, filters)
+        room[:, :high, 0] = given[:, :, 0::2]
+        room[:, :high, 1, : lengths[1] // 2] = given[:, :, 1::2]
+        room[:, high:] = 0
+        room[:, :, 1, lengths[1] // 2 :] = 0
         if not _moderate(room, limit):
             return None
-        split_results(room.reshape(2 * high, -1), parts, results)
+        space = _room(space, 16 * tiles.shape[1] * across * filters)
+        results = space.reshape(16, tiles.shape[1], -1)
+        split_results(room.reshape(2 * tiles.shape[1], -1), parts, results)
         total += np.matmul(
             np.swapaxes(tiles.reshape(16, -1, channels), 1, 2), results.reshape(16, -1, filters), out=part
         )
     return np.einsum("ai,bj,abco->ijco", _KERNEL, _KERNEL, total.reshape(4, 4, channels, filters)).astype(x.dtype)
+
+
+def _room(space: Any, size: int) -> Any:
+    """Space for so many numbers: the one there is, if it suffices."""
+    return (space if space.size >= size else np.empty(size, dtype=space.dtype))[:size]
 
 
 def _limit(x: Any, terms: int) -> float:
@@ -101,8 +107,8 @@ def _moderate(x: Any, limit: float) -> bool:
     return bool(np.max(x) < limit and np.min(x) > -limit)
 
 
-def _tiles(x: Any, starts: Lengths, lengths: Lengths, width: int, limit: float) -> Iterator[tuple[int, slice, Any]]:
-    """The sums of all tiles in blocks of rows: of shape (16, rows of tiles, tiles in a row * channels).
+def _tiles(x: Any, starts: Lengths, lengths: Lengths, width: int, limit: float) -> Iterator[tuple[slice, slice, Any]]:
+    """The sums of all tiles, of shape (16, rows of tiles, tiles in a row * channels): of images, or of rows of one.
 
     None in their place, where an image has larger numbers than allowed.
     """
@@ -110,23 +116,27 @@ def _tiles(x: Any, starts: Lengths, lengths: Lengths, width: int, limit: float) 
 
     channels = x.shape[-1]
     down, across = -(-lengths[0] // 2), -(-lengths[1] // 2)
-    high = min(down, max(1, _BLOCK // (16 * across * width * x.itemsize)))
-    room = np.zeros((2 * down + 2, 2, across + 1, channels), dtype=x.dtype)
+    together = max(1, _BLOCK // (16 * across * width * x.itemsize))
+    step, high = min(max(1, together // down), x.shape[0]), min(together, down)
+    room = np.zeros((step, 2 * down + 2, 2, across + 1, channels), dtype=x.dtype)
     parts = np.empty((4, 2 * (across + 1) * channels), dtype=x.dtype)
-    space = np.empty(16 * high * across * channels, dtype=x.dtype)
-    flat = room.reshape(2 * down + 2, -1)
+    space = np.empty(16 * step * high * across * channels, dtype=x.dtype)
     from_row, to_row = _shared(starts[0], 2 * down + 2, x.shape[1])
     columns = [_every_other(starts[1], parity, across + 1, x.shape[2]) for parity in (0, 1)]
-    for image in range(x.shape[0]):
+    for start in range(0, x.shape[0], step):
+        images = slice(start, min(start + step, x.shape[0]))
+        count = images.stop - start
         for parity, (from_column, to_column) in enumerate(columns):
-            room[to_row, parity, to_column] = x[image, from_row, from_column]
-        if not _moderate(room, limit):
-            yield image, slice(0), None
+            room[:count, to_row, parity, to_column] = x[images, from_row, from_column]
+        if not _moderate(room[:count], limit):
+            yield images, slice(0), None
+        flat = room[:count].reshape(count, 2 * down + 2, -1)
         for first in range(0, down, high):
-            count = min(high, down - first)
-            tiles = space[: 16 * count * across * channels].reshape(16, count, -1)
-            split_tiles(flat[2 * first : 2 * (first + count) + 2], parts, tiles, channels)
-            yield image, slice(2 * first, min(2 * (first + count), lengths[0])), tiles
+            rows = slice(first, min(first + high, down))
+            several = rows.stop - first
+            tiles = space[: 16 * count * several * across * channels].reshape(16, count * several, -1)
+            split_tiles(flat[:, 2 * first : 2 * rows.stop + 2], parts, tiles, channels)
+            yield images, slice(2 * first, min(2 * rows.stop, lengths[0])), tiles
 
 
 def _shared(start: int, extent: int, length: int) -> tuple[slice, slice]:

@@ -62,10 +62,11 @@ def _less_two(a: Any, b: Any, c: Any, out: Any) -> None:
 
 @_compiled
 def split_tiles(rows: Any, parts: Any, tiles: Any, channels: int) -> None:
-    """The 16 sums of each tile of 4 × 4 elements, from rows in halves; the tiles overlap by two."""
-    half, width = rows.shape[1] // 2, tiles.shape[2]
-    for i in range(tiles.shape[1]):
-        a, b, c, d = rows[2 * i], rows[2 * i + 1], rows[2 * i + 2], rows[2 * i + 3]
+    """The 16 sums of each tile of 4 × 4 elements, from images of rows in halves; the tiles overlap by two."""
+    half, width, high = rows.shape[2] // 2, tiles.shape[2], rows.shape[1] // 2 - 1
+    for t in range(tiles.shape[1]):
+        image, i = rows[t // high], t % high
+        a, b, c, d = image[2 * i], image[2 * i + 1], image[2 * i + 2], image[2 * i + 3]
         _difference(a, c, parts[0])
         _sum(b, c, parts[1])
         _difference(c, b, parts[2])
@@ -73,10 +74,10 @@ def split_tiles(rows: Any, parts: Any, tiles: Any, channels: int) -> None:
         for p in range(4):
             a, b = parts[p, :width], parts[p, half : half + width]
             c, d = parts[p, channels : channels + width], parts[p, half + channels : half + channels + width]
-            _difference(a, c, tiles[4 * p, i])
-            _sum(b, c, tiles[4 * p + 1, i])
-            _difference(c, b, tiles[4 * p + 2, i])
-            _difference(b, d, tiles[4 * p + 3, i])
+            _difference(a, c, tiles[4 * p, t])
+            _sum(b, c, tiles[4 * p + 1, t])
+            _difference(c, b, tiles[4 * p + 2, t])
+            _difference(b, d, tiles[4 * p + 3, t])
 
 
 @_compiled
@@ -99,13 +100,14 @@ def split_results(rows: Any, parts: Any, results: Any) -> None:
 
 @_compiled
 def join(products: Any, parts: Any, out: Any) -> None:
-    """The 2 × 2 results of each tile from its 16 products; those beyond `out` are left out."""
-    height, width, filters = out.shape
-    down, across = products.shape[1], parts.shape[1] // filters
+    """The 2 × 2 results of each tile from its 16 products; those beyond an image are left out."""
+    images, height, width, filters = out.shape
+    high, across = products.shape[1] // images, parts.shape[1] // filters
     cells = parts.reshape(8, across, filters)
-    for i in range(down):
+    for t in range(products.shape[1]):
+        image, i = out[t // high], t % high
         for p in range(4):
-            a, b, c, d = products[p, i], products[4 + p, i], products[8 + p, i], products[12 + p, i]
+            a, b, c, d = products[p, t], products[4 + p, t], products[8 + p, t], products[12 + p, t]
             _sum_of_three(a, b, c, parts[p])
             _less_two(b, c, d, parts[4 + p])
         for q in range(2):
@@ -113,9 +115,9 @@ def join(products: Any, parts: Any, out: Any) -> None:
                 continue
             for j in range(across):
                 for k in range(filters):
-                    out[2 * i + q, 2 * j, k] = cells[4 * q, j, k] + cells[4 * q + 1, j, k] + cells[4 * q + 2, j, k]
+                    image[2 * i + q, 2 * j, k] = cells[4 * q, j, k] + cells[4 * q + 1, j, k] + cells[4 * q + 2, j, k]
                 if 2 * j + 1 < width:
                     for k in range(filters):
-                        out[2 * i + q, 2 * j + 1, k] = (
+                        image[2 * i + q, 2 * j + 1, k] = (
                             cells[4 * q + 1, j, k] - cells[4 * q + 2, j, k] - cells[4 * q + 3, j, k]
                         )

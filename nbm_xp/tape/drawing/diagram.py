@@ -9,7 +9,7 @@ from typing import Any
 from nbm_xp.tape.dtypes import DType
 from nbm_xp.tape.lengths import Length
 from nbm_xp.tape.node import CONSTANT, LOOP_TAG, OUTPUT, PLACEHOLDER, VARIABLE, Node
-from nbm_xp.tape.places import described_place
+from nbm_xp.tape.plans.places import described_place
 from nbm_xp.tape.printing import INFIX, described_kind, held_values, short, telling_options
 from nbm_xp.tape.traversal import reachable
 

@@ -15,7 +15,7 @@ from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.function import integer_length
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import Length, Size, known, maximum_length, product, same_length
-from nbm_xp.tape.loop import last_entry
+from nbm_xp.tape.loops.node import last_entry
 from nbm_xp.tape.node import Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record

@@ -11,4 +11,10 @@ from .case import FunctionCase
 
 __all__ = ["CASES", "FunctionCase"]
 
-CASES: list[FunctionCase] = [*elementwise.cases(), *reductions.cases(), *shaping.cases(), *layers.cases(), *windows.cases()]
+CASES: list[FunctionCase] = [
+    *elementwise.cases(),
+    *reductions.cases(),
+    *shaping.cases(),
+    *layers.cases(),
+    *windows.cases(),
+]

@@ -1,0 +1,261 @@
+"""A linear map recorded for one vector, recorded again for many at once, along a new first axis.
+
+What a derivative does to a cotangent is made of few operations: element-wise ones, sums, products of matrices, and
+those that move elements about. Each has a rule here, which records it for values that have the new axis (those that
+depend on the vector) beside values that have not. Where one is missing, the answer is None, and a loop does the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..node import ELEMENTWISE_TAG, IDENTITY_TAG, Node
+from ..operators import FUNCTIONS
+from ..tensor import Tensor, record
+from ..traversal import reachable
+
+__all__ = ["batched"]
+
+Many = dict[Node, Tensor]
+"""What has the new axis: for each node its values for all vectors."""
+
+
+def batched(results: Sequence[Node], vector: Node, vectors: Tensor) -> list[Tensor] | None:
+    """The results for many vectors, along a new first axis; None where an operation has no rule for that.
+
+    Parameters
+    ----------
+    results
+        What was recorded from one vector; those that do not depend on it are repeated.
+    vector
+        The leaf that stands for it.
+    vectors
+        The vectors, stacked along the first axis.
+    """
+    many: Many = {vector: vectors}
+    for node in reachable(results, [vector]):
+        if node in many or not any(parent in many for parent in node.inputs):
+            continue
+        made = _again(node, many)
+        if made is None:
+            return None
+        many[node] = made
+    count = vectors.node.shape[0]
+    return [
+        many[node] if node in many else FUNCTIONS["broadcast_to"](Tensor(node), (count, *node.shape))
+        for node in results
+    ]
+
+
+def _again(node: Node, many: Many) -> Tensor | None:
+    if any(parent in many for parent in set(node.inputs) - set(node.array_args())):
+        return None  # a length or an option that depends on the vector
+    if IDENTITY_TAG in node.op.tags:
+        return many[node.args[0]]
+    if ELEMENTWISE_TAG in node.op.tags:
+        return _elementwise(node, many)
+    rule = RULES.get(node.op.name)
+    return None if rule is None else rule(node, many)
+
+
+def _full(arg: Node, many: Many, ndim: int) -> Tensor:
+    """An argument that broadcasts against others of `ndim` axes behind the new one."""
+    tensor = many.get(arg)
+    if tensor is None:
+        return Tensor(arg)
+    missing = ndim - len(arg.shape)
+    if not missing:
+        return tensor
+    shape = tensor.node.shape
+    return FUNCTIONS["reshape"](tensor, (shape[0], *[1] * missing, *shape[1:]))
+
+
+def _elementwise(node: Node, many: Many) -> Tensor:
+    args = [_full(arg, many, len(node.shape)) if isinstance(arg, Node) else arg for arg in node.args]
+    return record(node.op, *args, **node.attributes)
+
+
+def _first(node: Node, many: Many) -> Tensor | None:
+    """The first argument, where it is the only one with the new axis."""
+    others = [parent for parent in node.inputs if parent is not node.args[0]]
+    return None if any(parent in many for parent in others) else many[node.args[0]]
+
+
+def _moved(axis: Any) -> Any:
+    return tuple(a + 1 for a in axis) if isinstance(axis, tuple) else axis + 1
+
+
+Rule = Callable[[Node, Many], "Tensor | None"]
+
+
+def _with(**changes: Callable[[Any], Any]) -> Rule:
+    """A rule for a function of one array: the same call with some options changed."""
+
+    def rule(node: Node, many: Many) -> Tensor | None:
+        x = _first(node, many)
+        if x is None:
+            return None
+        options = {key: changes[key](value) if key in changes else value for key, value in node.attributes.items()}
+        return record(node.op, x, *node.args[1:], **options)
+
+    return rule
+
+
+def _broadcast_to(node: Node, many: Many) -> Tensor:
+    x = _full(node.args[0], many, len(node.shape))
+    return FUNCTIONS["broadcast_to"](x, (x.node.shape[0], *node.shape))
+
+
+def _reshape(node: Node, many: Many) -> Tensor:
+    x = many[node.args[0]]
+    return FUNCTIONS["reshape"](x, (x.node.shape[0], *node.shape))
+
+
+def _sum_to(node: Node, many: Many) -> Tensor:
+    """Sums over what was broadcast; the new axis stays, so the leading axes are added up first."""
+    x = many[node.args[0]]
+    extra = x.ndim - 1 - len(node.shape)
+    if extra > 0:
+        x = FUNCTIONS["sum"](x, axis=tuple(range(1, extra + 1)), dtype=x.dtype)
+    return FUNCTIONS["sum_to"](x, (x.node.shape[0], *node.shape))
+
+
+def _repeated(node: Node, many: Many) -> Tensor:
+    x = many[node.args[0]]
+    return record(node.op, x, (x.node.shape[0], *node.args[1]))
+
+
+def _permute(node: Node, many: Many) -> Tensor:
+    axes = range(len(node.shape))[::-1] if node.op.name == "transpose" else node.args[1]
+    return FUNCTIONS["permute_dims"](many[node.args[0]], (0, *_moved(tuple(axes))))
+
+
+def _joined(node: Node, many: Many) -> Tensor:
+    """Arrays joined along an axis: those without the new one are repeated along it."""
+    count = next(many[item].node.shape[0] for item in node.args[0] if item in many)
+    parts = [
+        many[item] if item in many else FUNCTIONS["broadcast_to"](Tensor(item), (count, *item.shape))
+        for item in node.args[0]
+    ]
+    return record(node.op, parts, axis=node.attributes["axis"] + 1)
+
+
+def _getitem(node: Node, many: Many) -> Tensor | None:
+    x = _first(node, many)
+    return None if x is None else record(node.op, x, (slice(None), *node.args[1]))
+
+
+def _index_add(node: Node, many: Many) -> Tensor | None:
+    values, (index, shape) = _first(node, many), node.args[1:]
+    if values is None or not _same_behind_an_axis(index):
+        return None
+    return record(node.op, values, (slice(None), *index), (values.node.shape[0], *shape))
+
+
+def _same_behind_an_axis(index: tuple[Any, ...]) -> bool:
+    """Whether an index means the same for the axes behind a full slice: not so for arrays that stand apart."""
+    arrays = [place for place, item in enumerate(index) if isinstance(item, Node)]
+    numbers = any(isinstance(item, int) for item in index)
+    return not arrays or (not numbers and arrays == list(range(arrays[0], arrays[-1] + 1)))
+
+
+def _take_along(node: Node, many: Many) -> Tensor | None:
+    x = _first(node, many)
+    if x is None:
+        return None
+    indices: Node = node.args[1]
+    wide = FUNCTIONS["broadcast_to"](Tensor(indices), (x.node.shape[0], *indices.shape))
+    return record(node.op, x, wide, axis=node.attributes["axis"] + 1)
+
+
+def _matmul(node: Node, many: Many) -> Tensor:
+    """Vectors are turned to matrices first, as what stands before the last two axes is broadcast."""
+    a, b = node.args
+    ndim = max(len(a.shape), len(b.shape), 2)
+    column, row = len(b.shape) == 1, len(a.shape) == 1
+    if a not in many and len(a.shape) == 2 and column:  # one matrix, many vectors: one product
+        return FUNCTIONS["matmul"](many[b], FUNCTIONS["matrix_transpose"](Tensor(a)))
+    if b not in many and len(b.shape) == 2 and row:
+        return FUNCTIONS["matmul"](many[a], Tensor(b))
+
+    def as_matrix(arg: Node, axis: int) -> Tensor:
+        tensor = many.get(arg, Tensor(arg))
+        if len(arg.shape) == 1:
+            tensor = FUNCTIONS["expand_dims"](tensor, axis)
+        missing = ndim - max(len(arg.shape), 2)
+        if arg in many and missing:
+            shape = tensor.node.shape
+            tensor = FUNCTIONS["reshape"](tensor, (shape[0], *[1] * missing, *shape[1:]))
+        return tensor
+
+    result = FUNCTIONS["matmul"](as_matrix(a, -2), as_matrix(b, -1))
+    return FUNCTIONS["reshape"](result, (result.node.shape[0], *node.shape))
+
+
+def _solve(node: Node, many: Many) -> Tensor | None:
+    a, b = node.args
+    if a in many:
+        return None
+    x = many[b]
+    if len(b.shape) == 1:
+        return FUNCTIONS["matrix_transpose"](record(node.op, Tensor(a), FUNCTIONS["matrix_transpose"](x)))
+    return record(node.op, Tensor(a), _full(b, many, len(node.shape)))
+
+
+def _roll(node: Node, many: Many) -> Tensor | None:
+    x, axis = _first(node, many), node.attributes["axis"]
+    if x is None or axis is not None:
+        return None if x is None else record(node.op, x, node.args[1], axis=_moved(axis))
+    rows = FUNCTIONS["reshape"](x, (x.node.shape[0], -1))
+    return FUNCTIONS["reshape"](FUNCTIONS["roll"](rows, node.args[1], axis=1), x.node.shape)
+
+
+def _setitem(node: Node, many: Many) -> Tensor | None:
+    """Elements of many arrays set to the same values."""
+    x, (values, index) = _first(node, many), node.args[1:]
+    if x is None or not _same_behind_an_axis(index):
+        return None
+    return record(node.op, x, values, (slice(None), *index))
+
+
+def _recurrence(node: Node, many: Many) -> Tensor | None:
+    a, b = node.args
+    if a in many:
+        return None
+    x = many[b]
+    wide = FUNCTIONS["broadcast_to"](Tensor(a), (x.node.shape[0], *a.shape))
+    return record(node.op, wide, x, axis=node.attributes["axis"] + 1)
+
+
+def _as_is(node: Node, many: Many) -> Tensor | None:
+    x = _first(node, many)
+    return None if x is None else record(node.op, x, *node.args[1:], **node.attributes)
+
+
+_ALONG_AXIS = _with(axis=_moved)
+_ALONG_AXES = _with(axes=_moved)
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(("sum", "mean", "squeeze", "flip", "cumulative_sum", "repeat", "diff"), _ALONG_AXIS),
+    **dict.fromkeys(("astype", "tril", "triu", "matrix_transpose", "linalg.diagonal", "linalg.trace"), _as_is),
+    **dict.fromkeys(("concat", "stack"), _joined),
+    **dict.fromkeys(("permute_dims", "transpose"), _permute),
+    **dict.fromkeys((f"fft.{name}" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")), _ALONG_AXIS),
+    **dict.fromkeys(
+        (f"fft.{name}" for name in ("fftn", "ifftn", "rfftn", "irfftn", "fftshift", "ifftshift")), _ALONG_AXES
+    ),
+    "broadcast_to": _broadcast_to,
+    "getitem": _getitem,
+    "index_add": _index_add,
+    "linalg.solve": _solve,
+    "linear_recurrence": _recurrence,
+    "matmul": _matmul,
+    "reshape": _reshape,
+    "roll": _roll,
+    "setitem": _setitem,
+    "sum_of_broadcast": _repeated,
+    "sum_to": _sum_to,
+    "take_along_axis": _take_along,
+    "where": _elementwise,
+}

@@ -1,0 +1,198 @@
+"""Jacobians and Hessians as arrays: a linear map applied to all unit vectors at once.
+
+The map, from cotangents back to the arguments or from tangents forward to the results, is recorded for one vector and
+then batched. Where it holds an operation that cannot be, a loop node takes the unit vectors one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from ..lengths import Size, known, product
+from ..loops.node import LoopBody, inner_placeholder, loop
+from ..operators import FUNCTIONS
+from ..tensor import Tensor, output
+from .batching import batched
+from .calls import called, computed
+from .linear import is_smooth, pulled, pushed
+from .transforms import argument_numbers
+from .trees import rebuilt
+
+__all__ = ["hessian", "jacobian"]
+
+Mode = Literal["forward", "reverse"]
+Linear = Callable[[Tensor], Sequence[Tensor]]
+
+
+def jacobian(
+    fn: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    *,
+    mode: Mode | None = None,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """A function that gives all derivatives of all results.
+
+    Parameters
+    ----------
+    fn : callable
+        A function of arrays that returns arrays, one or a tuple, list or dict of them.
+    argnums : int or sequence of int
+        Which arguments to differentiate in, each an array or a tuple, list or dict of arrays.
+    mode : {"forward", "reverse"}, optional
+        Whether to go through the elements of the arguments or of the results; by default whichever are fewer.
+    holomorphic : bool
+        Whether `fn` is holomorphic, which complex results of complex arguments must be for such a derivative to exist.
+
+    Returns
+    -------
+    callable
+        For each result an array of the shape of the result followed by that of the argument. Results are built as `fn`
+        returns them; inside, as with `grad`, there is one for an `argnums`, a tuple for several.
+
+    Notes
+    -----
+    All rows (or columns) are computed together, by the same operations with one axis more; memory grows accordingly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> jacobian(lambda x: x * x[0])(np.asarray([2.0, 3.0])).tolist()
+    [[4.0, 0.0], [3.0, 2.0]]
+    """
+    if mode not in (None, "forward", "reverse"):
+        raise ValueError(f"mode must be 'forward', 'reverse' or None, got {mode!r}")
+    single, chosen = argument_numbers(argnums)
+
+    def derivative(*args: Any, **options: Any) -> Any:
+        with called(fn, args, chosen, options) as call:
+            outputs, targets = call.outputs(), call.arguments
+            _check_complex(outputs, targets, holomorphic)
+
+            def build() -> list[Tensor]:
+                return [block for row in _blocks(outputs, targets, mode) for block in row]
+
+            found = build() if call.recorded else computed(("jacobian", mode), outputs, targets, build)
+        count = len(targets)
+        rows = [rebuilt(call.targets, found[start : start + count]) for start in range(0, len(found), count)]
+        return call.filled([row[0] if single else tuple(row) for row in rows])
+
+    return derivative
+
+
+def hessian(fn: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """A function that gives all second derivatives of a function, usually a scalar one.
+
+    Parameters
+    ----------
+    fn : callable
+        A function of arrays.
+    argnums : int or sequence of int
+        Which arguments to differentiate in.
+
+    Returns
+    -------
+    callable
+        For a scalar function an array of the shape of the argument twice; with a sequence of `argnums`, a tuple of
+        tuples of these. It is the Jacobian of the Jacobian.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hessian(lambda x: x[0] * x[0] * x[1])(np.asarray([2.0, 3.0])).tolist()
+    [[6.0, 4.0], [4.0, 0.0]]
+    """
+    return jacobian(jacobian(fn, argnums), argnums)
+
+
+def _check_complex(outputs: Sequence[Tensor], targets: Sequence[Tensor], holomorphic: bool) -> None:
+    complex_in = any(target.dtype[0] == "c" for target in targets)
+    if complex_in and not holomorphic and any(value.dtype[0] == "c" for value in outputs):
+        raise TypeError(
+            "complex results of complex arguments have a Jacobian only where the function is holomorphic: "
+            "say holomorphic=True, or take real and imaginary parts"
+        )
+
+
+def _blocks(outputs: Sequence[Tensor], targets: Sequence[Tensor], mode: Mode | None) -> list[list[Tensor]]:
+    """For each output, its derivative in each target."""
+    rows: list[list[Tensor] | None] = [None] * len(outputs)
+    forward = [i for i, value in enumerate(outputs) if is_smooth(value) and _goes_forward(value, targets, mode)]
+    if forward:
+        columns = [_forward([outputs[i] for i in forward], targets, position) for position in range(len(targets))]
+        for place, i in enumerate(forward):
+            rows[i] = [column[place] for column in columns]
+    for i, value in enumerate(outputs):
+        if rows[i] is None:
+            rows[i] = _reverse(value, targets) if is_smooth(value) else _flat(value, targets)
+    return [row for row in rows if row is not None]
+
+
+def _goes_forward(value: Tensor, targets: Sequence[Tensor], mode: Mode | None) -> bool:
+    """Forward where that takes fewer products, each of which costs about twice as much as a product in reverse."""
+    mixed = value.dtype[0] != "c" and any(target.dtype[0] == "c" for target in targets)
+    if mode is not None or mixed:
+        return mode == "forward" and not mixed
+    sizes = [known(product(tensor.node.shape)) for tensor in (value, *targets)]
+    if None in sizes:
+        return False
+    size, *others = (size or 0 for size in sizes)
+    return size > 2 * sum(others)
+
+
+def _flat(value: Tensor, targets: Sequence[Tensor]) -> list[Tensor]:
+    return [FUNCTIONS["zeros"]((*value.node.shape, *t.node.shape), dtype=t.dtype) for t in targets]
+
+
+def _reverse(value: Tensor, targets: Sequence[Tensor]) -> list[Tensor]:
+    def back(cotangent: Tensor) -> list[Tensor]:
+        return pulled([value], [cotangent], targets)
+
+    found = _applied(back, value)
+    if value.dtype[0] != "c" or all(target.dtype[0] == "c" for target in targets):
+        return found
+    # a real argument gets the real part of cotangent times derivative: -1j brings the imaginary part
+    turned = _applied(lambda cotangent: back(cotangent * -1j), value)
+    return [a if target.dtype[0] == "c" else a + 1j * b for a, b, target in zip(found, turned, targets, strict=True)]
+
+
+def _forward(outputs: Sequence[Tensor], targets: Sequence[Tensor], position: int) -> list[Tensor]:
+    target = targets[position]
+    columns = _applied(lambda tangent: pushed(outputs, [target], [tangent]), target)
+    count = target.ndim
+    return [
+        FUNCTIONS["permute_dims"](column, (*range(count, column.ndim), *range(count))) if count else column
+        for column in columns
+    ]
+
+
+def _applied(linear: Linear, like: Tensor) -> list[Tensor]:
+    """A linear map of all unit vectors of a shape; in front, the results have that shape."""
+    shape = like.node.shape
+    size = product(shape)
+    count = known(size)
+    if count == 1:
+        ones = FUNCTIONS["ones"](shape, dtype=like.dtype)
+        return [FUNCTIONS["reshape"](result, (*shape, *result.node.shape)) for result in linear(ones)]
+    vector = inner_placeholder(shape, like.dtype)
+    results = list(linear(Tensor(vector)))
+    if count == 0:
+        return [FUNCTIONS["zeros"]((*shape, *result.node.shape), dtype=result.dtype) for result in results]
+    units = FUNCTIONS["reshape"](FUNCTIONS["eye"](size, dtype=like.dtype), (size, *shape))
+    found = batched([result.node for result in results], vector, units)
+    if found is None:
+        found = _one_by_one(linear, like, size)
+    return [FUNCTIONS["reshape"](result, (*shape, *result.node.shape[1:])) for result in found]
+
+
+def _one_by_one(linear: Linear, like: Tensor, size: Size) -> list[Tensor]:
+    """The same by a loop, which makes one unit vector in each step."""
+    place = inner_placeholder((), "int64")
+    places = FUNCTIONS["arange"](size)
+    unit = FUNCTIONS["astype"](FUNCTIONS["equal"](places, Tensor(place)), like.dtype)
+    results = linear(FUNCTIONS["reshape"](unit, like.node.shape))
+    body = LoopBody([place], [], [], [result.node for result in results], name="jacobian")
+    call = loop(body, size, [places], [])
+    indices = range(body.first_tap, body.first_tap + len(results))
+    return [Tensor(output(call, index, *body.specs[index])) for index in indices]

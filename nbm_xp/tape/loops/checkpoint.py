@@ -1,0 +1,259 @@
+"""`checkpoint`: values that are computed again for the gradient, not kept for it.
+
+What a function computes is recorded as one call. Its reverse is another call, which starts from the arguments: it
+computes the function again, and then its gradient. So nothing but the arguments lives from one pass to the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from types import ModuleType
+from typing import Any, TypeVar
+
+from nbm_xp.namespace import is_lazy
+from nbm_xp.namespace.compiling import library_barrier
+
+from ..derivatives.trees import leaves, mapped
+from ..dtypes import DType
+from ..gradients import declare, vjp
+from ..node import LEAVES, LOOP_TAG, OUTPUT, Joint, Node, Operation, Spec
+from ..plans.plan import compile_plan
+from ..tensor import Tensor, Variable, output
+from ..traversal import reachable
+from .node import automatic_updates, inner_placeholder
+from .stopping import Until
+
+__all__ = ["Remade", "checkpoint", "remade"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(eq=False)
+class Remade:
+    """A recorded function that is one call.
+
+    Parameters
+    ----------
+    inputs
+        The nodes that stand for its arguments.
+    outputs
+        What it computes.
+    captured
+        What it uses besides.
+    again
+        Whether it computes what has been computed before, and must not be merged with that.
+    updates
+        The variables, states of random draws, that it gives new values, and the positions of these.
+    """
+
+    inputs: list[Node]
+    outputs: list[Node]
+    captured: list[Node]
+    again: bool = False
+    updates: dict[Variable, int] = field(default_factory=dict)
+
+    def within(self) -> tuple[list[Node], list[Node], list[Node], Hashable]:
+        """What stands for the arguments, what is captured, what is computed, and what else makes the call."""
+        return self.inputs, self.captured, self.outputs, (self.again, not self.updates)
+
+    def state_updates(self, call: Node) -> dict[Variable, Tensor]:
+        """How variables move on past the call."""
+        return {variable: Tensor(output(call, i, *self.specs()[i])) for variable, i in self.updates.items()}
+
+    def specs(self) -> list[Spec]:
+        """Shapes and dtypes of the results."""
+        return [(node.shape, node.dtype) for node in self.outputs]
+
+    def runner(self, xp: ModuleType, needed: frozenset[int], unstacked: frozenset[int]) -> _Runner:
+        """The compiled function for a library, of those results that are needed."""
+        wanted = [self.outputs[index] if index in needed else None for index in range(max(needed) + 1)]
+        plan = compile_plan([*self.inputs, *self.captured], wanted, xp, lazy=is_lazy(xp))
+        return _Runner(plan, library_barrier(xp) if self.again else None)
+
+
+class _Runner:
+    """A compiled function, called with arguments and captured values."""
+
+    def __init__(self, plan: Callable[..., tuple[Any, ...]], barrier: Callable[[Any], Any] | None) -> None:
+        self.plan = plan
+        self.barrier = barrier
+
+    def __call__(self, inputs: tuple[Any, ...], captured: tuple[Any, ...]) -> tuple[Any, ...]:
+        if self.barrier is not None:
+            inputs, captured = self.barrier((inputs, captured))
+        return self.plan(*inputs, *captured)
+
+
+def _rule(g: dict[int, Tensor], out: Any, inputs: Any, captured: Any, *, payload: Remade) -> list[Any]:
+    """One call that computes the function again, and goes back through it."""
+    seeds = {index: inner_placeholder(cotangent.node.shape, cotangent.dtype) for index, cotangent in g.items()}
+    targets = [*payload.inputs, *payload.captured]
+    roots = [payload.outputs[index] for index in g]
+    partial = vjp(roots, [Tensor(seed) for seed in seeds.values()], targets, as_leaves=True)
+    found = [gradient.node for gradient in partial if gradient is not None]
+    stops = frozenset(payload.captured)
+    results = iter(
+        remade(
+            [*payload.inputs, *seeds.values()],
+            [*inputs, *g.values()],
+            found,
+            lambda node: node in stops,
+            again=True,
+        )
+    )
+    gradients = [None if gradient is None else next(results) for gradient in partial]
+    return [gradients[: len(inputs)], gradients[len(inputs) :]]
+
+
+_CHECKPOINT = declare(
+    Operation(
+        "checkpoint",
+        lambda *args, payload: payload.specs(),
+        gradient=Joint(_rule),
+        tags=frozenset({LOOP_TAG}),
+    )
+)
+
+
+def remade(
+    inner: Sequence[Node],
+    arguments: Sequence[Tensor],
+    results: Sequence[Node],
+    is_outside: Callable[[Node], bool],
+    *,
+    again: bool = False,
+    updates: Sequence[tuple[Variable, Node]] = (),
+) -> list[Tensor]:
+    """Record what computes `results` from `inner` as one call with `arguments`.
+
+    Parameters
+    ----------
+    inner
+        The nodes that stand for the arguments.
+    arguments
+        The arguments.
+    results
+        What is computed.
+    is_outside
+        Whether a value is not part of the call, but used by it.
+    again
+        Whether this computes what has been computed before.
+    updates
+        New values that the call gives to variables.
+    """
+    outputs = list(dict.fromkeys([*results, *(node for _, node in updates)]))
+    captured = list(dict.fromkeys(_captured(outputs, frozenset(inner), is_outside)))
+    places = {variable: outputs.index(node) for variable, node in updates}
+    payload = Remade(list(inner), outputs, captured, again, places)
+    args = (tuple(tensor.node for tensor in arguments), tuple(captured))
+    call = Node(_CHECKPOINT, args, {}, (), DType("void"), payload=payload)
+    return [Tensor(output(call, outputs.index(node), node.shape, node.dtype)) for node in results]
+
+
+def _captured(results: Sequence[Node], inner: frozenset[Node], is_outside: Callable[[Node], bool]) -> Iterator[Node]:
+    """What is used from outside."""
+    seen: set[Node] = set()
+    stack = list(results)
+    while stack:
+        node = stack.pop()
+        if node in seen or node in inner:
+            continue
+        seen.add(node)
+        if node.op in LEAVES or is_outside(_call_of(node)):
+            yield node
+        else:
+            stack += node.inputs
+
+
+def _call_of(node: Node) -> Node:
+    """The call that a result is of; a node of its own is one."""
+    call: Node = node.args[0] if node.op is OUTPUT else node
+    return call
+
+
+def checkpoint(function: F) -> F:
+    """A function whose inner values are computed again for the gradient, not kept for it.
+
+    Parameters
+    ----------
+    function : callable
+        A function of Tensors that returns Tensors: one, or a tuple, list or dict of them. The step of a `scan` is one,
+        with its updates and `until`. Random draws in it are drawn again from the same states, so they are the same.
+
+    Returns
+    -------
+    callable
+        A function with the same arguments and results. Its gradient keeps nothing but the arguments and what
+        `function` uses from outside, and costs one more forward pass. Called with arrays it is `function`.
+
+    Notes
+    -----
+    A `scan` of a checkpointed step keeps only the carried values of each step; ``scan(…, checkpoint=True)`` keeps them
+    only for about the square root of the number of steps.
+
+    Examples
+    --------
+    >>> from nbm_xp.tape import Variable, checkpoint, gradients
+    >>> from nbm_xp.tape import namespace as xp
+    >>> @checkpoint
+    ... def layer(x):
+    ...     return xp.exp(xp.sin(x) * 2.0)
+    >>> x = Variable(0.0)
+    >>> float(layer(x)), float(gradients(layer(x), x))
+    (1.0, 2.0)
+    """
+
+    @wraps(function)
+    def checkpointed(*args: Any, **keywords: Any) -> Any:
+        given = [leaf for leaf in leaves((args, keywords)) if isinstance(leaf, Tensor)]
+        if not given:
+            return function(*args, **keywords)
+        stand_ins = {
+            tensor.node: inner_placeholder(tensor.node.shape, tensor.dtype, tensor.name)
+            for tensor in given
+            if not isinstance(tensor, Variable)  # which keeps its value, its updates and its name
+        }
+        first = inner_placeholder((), "bool").serial
+
+        def inside(leaf: Any) -> Any:
+            return Tensor(stand_ins[leaf.node]) if isinstance(leaf, Tensor) and leaf.node in stand_ins else leaf
+
+        inner_args, inner_keywords = mapped(inside, (args, keywords))
+        value = function(*inner_args, **inner_keywords)
+        outside = {inner: Tensor(node) for node, inner in stand_ins.items()}
+        return _as_results(value, outside, lambda node: node.serial < first)
+
+    return checkpointed  # type: ignore[return-value]
+
+
+def _as_results(value: Any, arguments: dict[Node, Tensor], is_outside: Callable[[Node], bool]) -> Any:
+    """What a function returned, as the results of one call."""
+    roots = {leaf: node for leaf in leaves(value) if (node := _computed(leaf)) is not None}
+    if not roots:
+        return value
+    inner = frozenset(arguments)
+    nodes = list(roots.values())
+    captured = list(_captured(nodes, inner, is_outside))
+    updates = {
+        variable: new.node
+        for variable, new in automatic_updates(reachable(nodes, [*inner, *captured])).items()
+        if not is_outside(_call_of(new.node))
+    }
+    results = remade(list(arguments), list(arguments.values()), nodes, is_outside, updates=list(updates.items()))
+    found = dict(zip(roots, results, strict=True))
+
+    def outside(leaf: Any) -> Any:
+        if _computed(leaf) is None:
+            return leaf
+        return Until(found[leaf]) if isinstance(leaf, Until) else found[leaf]
+
+    return mapped(outside, value)
+
+
+def _computed(leaf: Any) -> Node | None:
+    """The node of a leaf that the function computed; None for a variable, an array or a number."""
+    if isinstance(leaf, Until):
+        return leaf.condition.node
+    return leaf.node if isinstance(leaf, Tensor) and not isinstance(leaf, Variable) else None

@@ -1,0 +1,74 @@
+"""Which values of its steps a loop keeps for its gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..lengths import known, product
+from ..node import ELEMENTWISE_TAG, OUTPUT, Node
+from ..plans.branches import blocks_of
+from .hoist import varying_in
+
+if TYPE_CHECKING:
+    from .node import LoopBody
+
+__all__ = ["values_to_keep"]
+
+_VIEWS = frozenset({
+    "broadcast_to", "expand_dims", "matrix_transpose", "permute_dims", "reshape", "squeeze", "transpose",
+})  # fmt: skip
+_CHEAP = frozenset({
+    "add", "divide", "equal", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_not",
+    "logical_or", "maximum", "minimum", "multiply", "negative", "not_equal", "square", "subtract", "where",
+})  # fmt: skip
+_LARGE = 2**14
+"""From how many elements on memory is dearer than one pass over it."""
+
+
+def values_to_keep(body: LoopBody, results: Sequence[Node]) -> list[Node]:
+    """The values of a forward step from which the reverse step computes its results; sequences are among them.
+
+    Views, and large values that one pass over kept ones gives, are computed again; so is what belongs to one branch of
+    an `ifelse`, which must not be computed where that branch is not taken. All else is kept as it was computed.
+    """
+    inner = [*body.sequences, *body.carries]
+    order, varying = varying_in(body.results(), inner)
+    blocks = blocks_of(order, body.results())
+    place = {node: index for index, node in enumerate(order) if node in varying}
+    ends = {*inner, *body.captured}
+
+    def keepable(node: Node) -> bool:
+        value = node.args[0] if node.op is OUTPUT else node  # a result of a call that nothing has asked for before
+        kept = value in place and node.dtype != "void" and not blocks.get(node, blocks.get(value))
+        return kept and node.op.name not in _VIEWS  # in place of a view, what it shows is kept
+
+    found: dict[Node, None] = {}
+    seen: set[Node] = set()
+    stack = list(results)
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if (node in ends and node in place) or keepable(node):
+            found[node] = None
+        elif node not in ends:
+            stack += node.inputs
+    sequences, carries = frozenset(body.sequences), frozenset(body.carries)
+    again: set[Node] = set()
+    for node in sorted(found, key=lambda node: place.get(node, len(order))):
+        if node in sequences or node in carries or not _is_cheap(node):
+            continue
+        if all(other in found or other in sequences or other not in varying for other in node.inputs):
+            again.add(node)
+    for node in again:
+        found.update((other, None) for other in node.inputs if other in sequences)
+    return [node for node in found if node not in again]
+
+
+def _is_cheap(node: Node) -> bool:
+    if node.op.name == "getitem":
+        return True
+    size = known(product(node.shape))
+    return node.op.name in _CHEAP and ELEMENTWISE_TAG in node.op.tags and size is not None and size >= _LARGE

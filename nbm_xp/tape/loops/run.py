@@ -1,0 +1,168 @@
+"""How a loop runs on a library: a compiled ``for`` of its step, or the library's own loop where it has one.
+
+A runner holds compiled functions and nothing of the graph, so that it can be sent to another process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from nbm_xp.namespace import concrete_int, dtype_of, is_lazy
+from nbm_xp.namespace.compiling import library_loop
+
+from ..node import Node
+from ..plans.plan import compile_plan, link_plan
+from ..traversal import reachable
+from .source import LoopWriter
+
+if TYPE_CHECKING:
+    from .node import LoopBody
+
+__all__ = ["LoopRunner"]
+
+
+class LoopRunner:
+    """A loop compiled for a library and for those of its results that are used.
+
+    Parameters
+    ----------
+    body
+        The loop.
+    xp
+        The library.
+    needed
+        The results that are used.
+    unstacked
+        Those of them that may stay lists of steps.
+    """
+
+    def __init__(self, body: LoopBody, xp: ModuleType, needed: frozenset[int], unstacked: frozenset[int]) -> None:
+        self.xp = xp
+        self.lazy = is_lazy(xp)
+        self.label = body.name or "scan"
+        self.reverse = body.reverse
+        self.stops = body.stop is not None
+        self.first_tap = body.first_tap
+        self.width = max(needed, default=0) + 1
+        self.kept = sorted(index for index in needed if index >= body.first_tap)
+        self.stacked = [index not in unstacked for index in self.kept]
+        taps = [body.taps[index - body.first_tap] for index in self.kept]
+        finals = [position for position in range(len(body.carries)) if position in needed]
+        self.live, self.read = _alive(body, finals, taps)
+        self.specs = [(tuple(n if type(n) is int else None for n in node.shape), node.dtype) for node in taps]
+        sequences = [body.sequences[position] for position in self.read]
+        carries = [body.carries[position] for position in self.live]
+        following = [body.following[position] for position in self.live]
+        writer = LoopWriter(sequences, carries, body.captured, following, taps, body.stop, xp, self.lazy)
+        self.run = link_plan(writer)
+        results = [*following, *taps, *([] if body.stop is None else [body.stop])]
+        self.step = compile_plan([*sequences, *carries, *body.captured], results, xp, lazy=self.lazy)
+        self.own = library_loop(xp)
+        self.compiled: dict[Any, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "compiled": {}}
+
+    def __call__(
+        self, n_steps: Any, sequences: tuple[Any, ...], initials: tuple[Any, ...], captured: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        """The results that are used, None in the place of the others."""
+        count = concrete_int(n_steps)
+        rows = [sequences[position] for position in self.read]
+        for sequence in sequences:
+            length = len(sequence) if isinstance(sequence, list) else sequence.shape[0]
+            if length < count:
+                raise ValueError(f"n_steps of {self.label} is {count}, but a sequence has only {length} entries")
+        if count < 0:
+            raise ValueError(f"n_steps of {self.label} must be 0 or more, got {count}")
+        carries = tuple(initials[position] for position in self.live)
+        if not count:
+            finals, stacks, taken = carries, self._of_no_steps(rows, carries, captured), 0
+        else:
+            finals, stacks, taken = self._taken(count, rows, carries, captured)
+        found: list[Any] = [None] * max(self.width, self.first_tap)
+        for position, final in zip(self.live, finals, strict=True):
+            found[position] = final
+        found[self.first_tap - 1] = taken
+        for index, stack in zip(self.kept, stacks, strict=True):
+            found[index] = stack
+        return tuple(found)
+
+    def _taken(self, count: int, rows: list[Any], carries: tuple[Any, ...], captured: tuple[Any, ...]) -> Any:
+        if self.lazy and self.stops:
+            return self._lazily_until(count, rows, carries, captured)
+        if self.own is not None:
+            own = self.own(self.step, count, rows, carries, captured, self.reverse, self.stops, self.compiled)
+            if own is not None:
+                return own
+        entries = [self._entries(sequence, count) for sequence in rows]
+        finals, lists, taken = self.run(count, entries, carries, captured)
+        if self.reverse:
+            for items in lists:
+                items.reverse()
+        stacks = zip(lists, self.stacked, strict=True)
+        return finals, [_stacked(self.xp, items, self.lazy) if apart else items for items, apart in stacks], taken
+
+    def _entries(self, sequence: Any, count: int) -> Sequence[Any]:
+        """What the steps read, in their order."""
+        if isinstance(sequence, list):
+            rows = sequence if len(sequence) == count else sequence[:count]
+        elif sequence.ndim > 1 and not self.lazy:
+            rows = self.xp.unstack(sequence if sequence.shape[0] == count else sequence[:count, ...], axis=0)
+        else:  # an entry is an array, where iterating would give a library's scalars
+            rows = [sequence[t, ...] for t in range(count)]
+        return rows[::-1] if self.reverse else rows
+
+    def _of_no_steps(self, rows: list[Any], carries: tuple[Any, ...], captured: tuple[Any, ...]) -> list[Any]:
+        """Stacks of nothing, with the shape that the step's results would have."""
+        shapes = [shape for shape, _ in self.specs]
+        if any(None in shape for shape in shapes):  # told by a step on ones, which nobody sees
+            ones = [self.xp.ones(tuple(sequence.shape[1:]), dtype=sequence.dtype) for sequence in rows]
+            results = self.step(*ones, *carries, *captured)[len(self.live) :]
+            shapes = [tuple(value.shape) for value in results[: len(self.kept)]]
+        return [
+            self.xp.zeros((0, *shape), dtype=dtype_of(self.xp, dtype))
+            for shape, (_, dtype) in zip(shapes, self.specs, strict=True)
+        ]
+
+    def _lazily_until(self, count: int, rows: list[Any], carries: tuple[Any, ...], captured: tuple[Any, ...]) -> Any:
+        """Take every step, but keep the carried values as they were once the condition has held."""
+        if self.kept:
+            raise TypeError(
+                f"{self.label} with until cannot stack its outputs on a lazy library: how many steps there are "
+                "depends on data; use only the last value, outputs[-1]"
+            )
+        xp, stopped = self.xp, None
+        for t in range(count):
+            *new, stop = self.step(*[sequence[t, ...] for sequence in rows], *carries, *captured)
+            if stopped is not None:
+                new = [xp.where(stopped, old, value) for old, value in zip(carries, new, strict=True)]
+                stop = xp.logical_or(stopped, stop)
+            carries, stopped = tuple(new), stop
+        return carries, [], None
+
+
+def _alive(body: LoopBody, finals: Sequence[int], taps: Sequence[Node]) -> tuple[list[int], list[int]]:
+    """The carried values and the sequences that the wanted results depend on, by position."""
+    inner = [*body.sequences, *body.carries]
+    used = set(reachable([*taps, *([] if body.stop is None else [body.stop])], inner))
+    live = set(finals)
+    pending = list(finals)
+    while True:
+        pending += [p for p, node in enumerate(body.carries) if node in used and p not in live and p not in pending]
+        if not pending:
+            break
+        live.update(pending)
+        used.update(reachable([body.following[position] for position in pending], inner))
+        pending = []
+    return sorted(live), [position for position, node in enumerate(body.sequences) if node in used]
+
+
+def _stacked(xp: ModuleType, items: list[Any], lazy: bool) -> Any:
+    """One array of equal ones; joined along an axis they have, which costs libraries much less than along a new one."""
+    shape = items[0].shape
+    if lazy or not shape or any(item.shape != shape for item in items):
+        return xp.stack(items, axis=0)
+    return xp.reshape(xp.concat(items, axis=0), (len(items), *shape))

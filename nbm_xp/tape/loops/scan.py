@@ -1,0 +1,260 @@
+"""`scan`: Theano's loop, with sequences, taps, several outputs, updates and an early end, on top of the loop node."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..function import integer_length
+from ..lengths import Length, Size, minimum_length, same_length
+from ..node import Node
+from ..operators import FUNCTIONS
+from ..tensor import Tensor, Variable, as_tensor
+from ..traversal import reachable
+from .node import LoopBody, automatic_updates, inner_placeholder, loop, results_of
+from .segments import loop_in_segments, steps_in_segment
+from .stopping import Until, until
+
+__all__ = ["Until", "scan", "until"]
+
+
+class _Recurrence:
+    """One output of the step that comes back to it: its initial values, and a carried value for each lag."""
+
+    def __init__(self, initial: Any, taps: Sequence[int]) -> None:
+        self.taps = tuple(taps)
+        if not taps or any(tap >= 0 for tap in taps):
+            raise ValueError(f"taps of outputs_info must be negative, got {list(taps)}")
+        self.depth = -min(taps)
+        initial = as_tensor(initial)
+        if self.taps == (-1,):
+            self.initials = [initial]
+        else:
+            length = initial.node.shape[0] if initial.ndim else 0
+            if same_length(length, self.depth) is False:
+                raise ValueError(f"initial must hold {self.depth} steps for taps {list(taps)}, got {length}")
+            self.initials = [initial[self.depth - lag] for lag in range(1, self.depth + 1)]
+        self.inner = [inner_placeholder(t.node.shape, t.dtype) for t in self.initials]
+
+    def arguments(self) -> list[Tensor]:
+        """What the step is called with, in the order of the taps."""
+        return [Tensor(self.inner[-tap - 1]) for tap in self.taps]
+
+
+def _entries(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _tapped(sequence: Any, go_backwards: bool) -> list[Tensor]:
+    """One sequence for each tap, entry `i` of which is what step `i` reads."""
+    if not isinstance(sequence, dict):
+        x = as_tensor(sequence)
+        return [FUNCTIONS["flip"](x, axis=0) if go_backwards else x]
+    unknown = set(sequence) - {"input", "taps"}
+    if unknown or "input" not in sequence:
+        raise ValueError(f"a sequence may be given as a dict with input and taps, got keys {sorted(sequence)}")
+    x = as_tensor(sequence["input"])
+    given = sequence.get("taps")
+    taps = [given] if isinstance(given, int) else list(given or [0])
+    first, last = min(0, *taps), max(0, *taps)
+    parts = [x[tap - first : tap - last if tap != last else None] for tap in taps]
+    return [FUNCTIONS["flip"](part, axis=0) for part in parts] if go_backwards else parts
+
+
+def _recurrence(info: Any) -> _Recurrence | None:
+    if info is None:
+        return None
+    if isinstance(info, dict):
+        unknown = set(info) - {"initial", "taps"}
+        if unknown:
+            raise ValueError(f"outputs_info may hold dicts with initial and taps, got {sorted(unknown)}")
+        if info.get("initial") is None:
+            return None
+        return _Recurrence(info["initial"], info.get("taps") or [-1])
+    return _Recurrence(info, [-1])
+
+
+def _is_updates(value: Any) -> bool:
+    if isinstance(value, dict):
+        return True
+    return (
+        isinstance(value, (list, tuple))
+        and bool(value)
+        and all(isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], Variable) for item in value)
+    )
+
+
+def _sorted_result(result: Any) -> tuple[list[Tensor], dict[Variable, Tensor], Until | None]:
+    """Outputs, updates and condition from what a step returned, in any of the ways it may."""
+    parts = list(result) if isinstance(result, tuple) else [result]
+    conditions = [part for part in parts if isinstance(part, Until)]
+    updates = [part for part in parts if not isinstance(part, Until) and _is_updates(part)]
+    rest = [part for part in parts if not isinstance(part, Until) and not _is_updates(part)]
+    if len(conditions) > 1 or len(updates) > 1:
+        raise ValueError("a step returns outputs, at most one dict of updates and at most one until")
+    if len(rest) == 1 and isinstance(rest[0], (list, tuple)):
+        rest = list(rest[0])
+    outputs = [as_tensor(item) for item in rest if item is not None]
+    pairs = [] if not updates else updates[0].items() if isinstance(updates[0], dict) else updates[0]
+    return outputs, {variable: as_tensor(value) for variable, value in pairs}, conditions[0] if conditions else None
+
+
+def scan(
+    function: Callable[..., Any],
+    sequences: Any = None,
+    outputs_info: Any = None,
+    non_sequences: Any = None,
+    n_steps: Any = None,
+    truncate_gradient: int = -1,
+    go_backwards: bool = False,
+    name: str | None = None,
+    *,
+    checkpoint: bool | int = False,
+) -> tuple[Any, OrderedDict[Variable, Tensor]]:
+    """Apply a step again and again.
+
+    Parameters
+    ----------
+    function : callable
+        The step. It is called once, with Tensors: a slice of each sequence (one for each of its taps), the values that
+        its outputs had before (one for each tap), and `non_sequences`. It returns one output or several, and beside
+        them, if it likes, a dict of updates of variables and an `until`.
+    sequences : Tensor, dict, or list of these, optional
+        What is read step by step along the first axis; a dict has ``input`` and ``taps``, offsets of the entries that
+        a step reads.
+    outputs_info : Tensor, dict, None, or list of these, optional
+        For each output its initial value, or None where it is not fed back. A dict has ``initial``, which holds as many
+        steps as the deepest tap, and ``taps``, negative offsets.
+    non_sequences : Tensor or list of Tensor, optional
+        Further arguments, the same for each step.
+    n_steps : int, Length or integer Tensor, optional
+        How many steps; by default as many as the shortest sequence has entries. None at all give outputs without
+        entries. An int below 0 is a number of steps backwards, or, with `go_backwards`, forwards again.
+    truncate_gradient : int
+        How many steps a gradient goes back; -1 for all.
+    go_backwards : bool
+        Whether sequences are read from their end; outputs stay in the order of the steps.
+    name : str, optional
+        A name for error messages.
+    checkpoint : bool or int
+        Whether a gradient keeps what it needs of each step (False, the fastest), or only the carried values after
+        every so many steps, and computes the steps between them again; True for about the square root of the number
+        of steps (32 where that is not known). To compute each step again by itself, give ``checkpoint(function)``.
+
+    Returns
+    -------
+    outputs : Tensor or list of Tensor
+        The outputs of all steps, stacked along a new first axis; one output as it is.
+    updates : OrderedDict
+        Variables that the steps updated, the states of random draws among them, and their final values.
+
+    Raises
+    ------
+    ValueError
+        If the number of steps is told by nothing, or an output changes its shape or dtype from step to step.
+    """
+    if isinstance(n_steps, int) and n_steps < 0:
+        n_steps, go_backwards = -n_steps, not go_backwards
+    feeds = [tapped for sequence in _entries(sequences) for tapped in _tapped(sequence, go_backwards)]
+    for feed in feeds:
+        if not feed.ndim:
+            raise ValueError("sequences must have an axis to read along, got a scalar")
+    recurrences = [_recurrence(info) for info in _entries(outputs_info)]
+    count = _step_count(n_steps, feeds, name)
+    inner = [inner_placeholder(feed.node.shape[1:], feed.dtype) for feed in feeds]
+    past = [argument for r in recurrences if r is not None for argument in r.arguments()]
+    result = function(*map(Tensor, inner), *past, *map(as_tensor, _entries(non_sequences)))
+    outputs, given, condition = _sorted_result(result)
+    if recurrences and len(recurrences) != len(outputs):
+        raise ValueError(f"outputs_info describes {len(recurrences)} outputs, the step returned {len(outputs)}")
+
+    carries: list[Node] = []
+    initials: list[Tensor] = []
+    following: list[Node] = []
+    fed_back: dict[int, int] = {}
+    shifts: dict[int, int] = {}
+    for position, (recurrence, value) in enumerate(zip(recurrences, outputs, strict=False)):
+        if recurrence is None:
+            continue
+        fed_back[position] = len(carries)
+        _check_same_kind(value, recurrence.initials[0], position)
+        carries += recurrence.inner
+        shifts |= {p + 1: p for p in range(len(carries) - recurrence.depth, len(carries) - 1)}
+        initials += recurrence.initials
+        following += [value.node, *recurrence.inner[:-1]]
+    updates = _state_updates([*outputs, *given.values(), *([] if condition is None else [condition.condition])], given)
+    for variable, value in updates.items():
+        carries.append(variable.node)
+        initials.append(variable)
+        following.append(_as_kind_of(variable, value).node)
+    body = LoopBody(
+        sequences=inner,
+        carries=carries,
+        following=following,
+        outputs=[value.node for value in outputs],
+        stop=None if condition is None else condition.condition.node,
+        fed_back=fed_back,
+        shifts=shifts,
+        truncate=None if truncate_gradient in (-1, None) else int(truncate_gradient),
+        name=name,
+    )
+    if checkpoint is False:
+        finals, stacked = results_of(loop(body, count, feeds, initials))
+    else:
+        if condition is not None or body.truncate is not None:
+            raise ValueError(
+                "checkpoint cannot be combined with until or truncate_gradient: checkpoint the step instead"
+            )
+        finals, stacked = loop_in_segments(body, count, feeds, initials, steps_in_segment(checkpoint, count))
+    states = OrderedDict(zip(updates, finals[len(carries) - len(updates) :], strict=True))
+    return (stacked[0] if len(stacked) == 1 else stacked), states
+
+
+def _step_count(n_steps: Any, feeds: Sequence[Tensor], name: str | None) -> Size:
+    lengths = [feed.node.shape[0] for feed in feeds]
+    if n_steps is None:
+        if not lengths:
+            raise ValueError(f"n_steps of {name or 'scan'} must be given where there are no sequences")
+        return minimum_length(lengths)
+    if isinstance(n_steps, Variable) or not isinstance(n_steps, Tensor):
+        count = integer_length(n_steps)
+        if isinstance(count, Length):
+            return count
+        steps = int(count)
+        if steps != count or steps < 0:
+            raise ValueError(f"n_steps of {name or 'scan'} must be an integer, got {n_steps!r}")
+        for length in lengths:
+            if isinstance(length, int) and length < steps:
+                raise ValueError(f"n_steps of {name or 'scan'} is {steps}, but a sequence has only {length} entries")
+        return steps
+    steps_taken: Length = integer_length(n_steps)
+    return steps_taken
+
+
+def _check_same_kind(value: Tensor, initial: Tensor, position: int) -> None:
+    if value.dtype != initial.dtype or value.ndim != initial.ndim:
+        raise ValueError(
+            f"output {position} of the step must be like its initial value, {initial.dtype} of {initial.ndim} axes, "
+            f"got {value.dtype} of {value.ndim}"
+        )
+    pairs = zip(value.node.shape, initial.node.shape, strict=True)
+    if any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs):
+        raise ValueError(
+            f"output {position} of the step must have the shape of its initial value: {initial.shape}, "
+            f"got {value.shape}"
+        )
+
+
+def _as_kind_of(variable: Variable, value: Tensor) -> Tensor:
+    if value.ndim != variable.ndim:
+        raise TypeError(f"update of {variable!r} must have {variable.ndim} axes, got {value.ndim}")
+    return value if value.dtype == variable.dtype else FUNCTIONS["astype"](value, variable.dtype)
+
+
+def _state_updates(results: Sequence[Tensor], given: dict[Variable, Tensor]) -> dict[Variable, Tensor]:
+    """Updates that the step returned, and those of the random draws in it."""
+    nodes = reachable([result.node for result in results])
+    return {**automatic_updates(nodes), **given}

@@ -1,0 +1,256 @@
+"""`evaluate`: values asked for one by one, without compiling anything where that would cost more than it saves.
+
+A small graph is computed node by node. One that is asked for again and again is compiled, unless it was computed from
+constants alone: then its value is kept. Graphs that draw random numbers, loop or branch are compiled at once, and so is
+what has many nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
+from types import ModuleType
+from typing import Any, cast
+
+from nbm_xp.namespace import array_namespace as library_of
+from nbm_xp.namespace import concrete_int, convert, default_namespace, dtype_of, running_namespace
+
+from ..dtypes import DType
+from ..function import VIEWS, function, to_be_copied
+from ..lengths import Length, substituted
+from ..node import CONSTANT, IDENTITY_TAG, IFELSE_NAME, LEAVES, LOOP_TAG, OUTPUT, PLACEHOLDER, VARIABLE, Node
+from ..operators import FUNCTIONS
+from ..tensor import Tensor, as_tensor
+from .kept_values import Kept, keep_value
+from .line_table import call_name
+from .places import add_note, met, recorded_as
+
+__all__ = ["evaluate", "look"]
+
+_MOST_NODES = 64
+_LOOKS_BEFORE_COMPILING = 2
+
+
+def evaluate(value: Any, inputs: Mapping[Tensor, Any] | None = None) -> Any:
+    """Compute Tensors now.
+
+    Parameters
+    ----------
+    value : Tensor, or list or tuple of Tensors
+        What to compute.
+    inputs : mapping of Tensor to array, optional
+        Values for placeholders, or for any other Tensors.
+
+    Returns
+    -------
+    array, or list of arrays
+        In the library that the computation ran on; yours to write to.
+
+    Notes
+    -----
+    An array that was recorded is a constant: it must not be written to afterwards, for values computed from constants
+    alone are computed once and kept, as far as they are small.
+
+    Examples
+    --------
+    >>> from nbm_xp.tape import Variable, evaluate, placeholder
+    >>> x, y = Variable(2.0), placeholder(())
+    >>> float(evaluate(x * x)), float(evaluate(x * y, {y: 10.0}))
+    (4.0, 20.0)
+    """
+    if inputs:
+        keys = list(inputs)
+        return function(keys, list(value) if isinstance(value, tuple) else value)(*(inputs[key] for key in keys))
+    if isinstance(value, (list, tuple)):
+        tensors = [as_tensor(item) for item in value]
+        found = _Steps.of([tensor.node for tensor in tensors])
+        if found is None:
+            return function([], tensors)()
+        return found.run([tensor.node for tensor in tensors], own=True)
+    return _value((value if isinstance(value, Tensor) else as_tensor(value)).node, own=True)
+
+
+def look(tensor: Tensor) -> Any:
+    """The value of a Tensor to be read and not to be written to."""
+    return _value(tensor.node, own=False)
+
+
+def _value(node: Node, *, own: bool) -> Any:
+    kept = node.kept
+    if kept is not None and (not kept.free or kept.xp is default_namespace()):
+        return kept.xp.asarray(kept.value, copy=True) if own else kept.value
+    if node.evaluator is None:
+        steps = _Steps.of([node]) if node.looks < _LOOKS_BEFORE_COMPILING else None
+        if steps is not None:
+            node.looks += 1
+            return steps.run([node], own=own)[0]
+        compiled = function([], Tensor(node))
+        if compiled.is_free:  # compiled for the configuration of now
+            return compiled()
+        node.evaluator = compiled
+    return node.evaluator()
+
+
+class _Steps:
+    """The nodes to compute, inputs first, and what they start from."""
+
+    __slots__ = ("order", "started")
+
+    def __init__(self, order: list[Node], started: list[Node]) -> None:
+        self.order = order
+        self.started = started
+
+    @classmethod
+    def of(cls, roots: Sequence[Node]) -> _Steps | None:
+        """What the roots need, as far as it is not kept; None where a plan must be compiled."""
+        order: dict[Node, None] = {}
+        started: list[Node] = []
+        opened: set[Node] = set()
+        stack = list(roots)
+        while stack:
+            node = stack.pop()
+            if node in opened:  # what it needs stands before it
+                order[node] = None
+                continue
+            opened.add(node)
+            op = node.op
+            if node.kept is not None or op is CONSTANT:
+                started.append(node)
+            elif op is VARIABLE:
+                if node.payload.is_state or node.payload.default_update is not None:
+                    return None
+                started.append(node)
+            elif op is PLACEHOLDER or op.name == IFELSE_NAME or LOOP_TAG in op.tags or len(opened) > _MOST_NODES:
+                return None
+            elif node.evaluator is not None and node not in roots:
+                return None  # such as the state of a random generator, which says itself how it is looked at
+            else:
+                stack.append(node)
+                stack += node.inputs
+        return cls([node for node in order if node.kept is None and node.op not in LEAVES], started)
+
+    def run(self, roots: Sequence[Node], *, own: bool) -> list[Any]:
+        """The values of the roots; with `own`, arrays that share no memory with variables, constants or kept values."""
+        values, xp, free = self._start()
+        fixed = {node for node in self.started if node.op is not VARIABLE}
+        left: dict[Node, int] = dict.fromkeys(roots, len(self.order) + 1)
+        for node in self.order:
+            for other in node.inputs:
+                left[other] = left.get(other, 0) + 1
+        for node in self.order:
+            inputs = node.inputs
+            values[node] = _computed(node, values, xp)
+            if all(other in fixed for other in inputs):
+                fixed.add(node)
+                if node.dtype != "void":
+                    value = xp.asarray(values[node], copy=True) if node.op.name in VIEWS else values[node]
+                    keep_value(node, Kept(value, xp, free), asked=node in roots)
+            for other in inputs:
+                left[other] -= 1
+                if not left[other]:
+                    del values[other]
+        results = [values[root] if root.shape else xp.asarray(values[root]) for root in roots]
+        if own:
+            shared = {*to_be_copied(list(roots), len(roots), (), {})}
+            for position, root in enumerate(roots):
+                if position in shared or root.kept is not None:
+                    results[position] = xp.asarray(results[position], copy=True)
+        return results
+
+    def _start(self) -> tuple[dict[Node, Any], ModuleType, bool]:
+        """The arrays to start from, the library to run on, and whether nothing but the configuration decides it."""
+        default = default_namespace()
+        values: dict[Node, Any] = {}
+        free: list[Node] = []
+        for node in self.started:
+            if node.kept is None:
+                values[node] = node.payload.value if node.op is VARIABLE else node.payload
+            elif node.kept.free:
+                free.append(node)
+            else:
+                values[node] = node.kept.value
+        if not values:
+            xp = default
+        elif len(values) == 1:
+            xp = library_of(*values.values())
+        else:
+            xp = running_namespace(values.values(), default)
+        for node, value in values.items():
+            if library_of(value) is not xp:
+                values[node] = convert(value, xp)
+        for node in free:
+            kept = node.kept
+            values[node] = kept.value if kept.xp is xp else convert(kept.value, xp)
+        return values, xp, len(free) == len(self.started)
+
+
+def _computed(node: Node, values: dict[Node, Any], xp: ModuleType) -> Any:
+    op = node.op
+    if op is OUTPUT:
+        return values[node.args[0]][node.args[1]]
+    if IDENTITY_TAG in op.tags:
+        return values[node.args[0]]
+    args = [values[arg] if type(arg) is Node else _plain(arg, values, xp) for arg in node.args]
+    attributes = {key: _plain(value, values, xp) for key, value in node.attributes.items()} if node.attributes else {}
+    try:
+        return _callable(node, xp)(*args, **attributes)
+    except Exception as error:
+        add_note(error, recorded_as(call_name(node), met(args), node.place))
+        raise
+
+
+_callables: dict[Hashable, Callable[..., Any]] = {}
+
+
+def _callable(node: Node, xp: ModuleType) -> Callable[..., Any]:
+    """What computes a node from the values of its arguments."""
+    op = node.op
+    if node.payload is not None:
+        return partial(cast("Callable[..., Any]", op.run), xp, node.payload)
+    key = (op, xp) if op.emit is None else (op, len(node.args), *node.attributes)
+    found: Any = _callables.get(key)
+    if found is None:
+        if op.emit is not None:
+            names = [f"a{position}" for position in range(len(node.args))]
+            source = op.emit(*names, **{name: name for name in node.attributes})
+            found = eval(f"lambda {', '.join([*names, *node.attributes])}: {source}")
+        elif op.run is not None:
+            found = partial(op.run, xp)
+        else:
+            found = xp
+            for step in op.name.split("."):
+                found = getattr(found, step)
+        _callables[key] = found
+    return cast("Callable[..., Any]", found)
+
+
+_SELF_EVIDENT = frozenset({bool, int, float, complex, str, type(None), type(Ellipsis)})
+
+
+def _plain(value: Any, values: dict[Node, Any], xp: ModuleType) -> Any:
+    """An argument as the library takes it."""
+    kind = type(value)
+    if kind in _SELF_EVIDENT:
+        return value
+    if kind is Node:
+        return values[value]
+    if isinstance(value, DType):
+        return dtype_of(xp, value)
+    if isinstance(value, Length):
+        return substituted(value, lambda atom: _atom(atom, values))
+    if isinstance(value, (tuple, list)):
+        return tuple(_plain(item, values, xp) for item in value)
+    if kind is slice:
+        return slice(*(_plain(part, values, xp) for part in (value.start, value.stop, value.step)))
+    if isinstance(value, int):
+        return int(value)
+    return float(value) if isinstance(value, float) else value
+
+
+def _atom(atom: tuple[Any, ...], values: dict[Node, Any]) -> int:
+    value = values[atom[1]]
+    return value.shape[atom[2]] if atom[0] == "axis" else concrete_int(value)
+
+
+FUNCTIONS["evaluate"] = evaluate
+FUNCTIONS["look"] = look

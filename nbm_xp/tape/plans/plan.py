@@ -1,0 +1,86 @@
+"""Plans: graphs compiled to Python functions for one array library, and found again when the same is asked twice."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import threading
+import weakref
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, TypeAlias, TypeVar
+
+from ..node import Node
+from ..traversal import Result
+from .writer import PlanWriter
+
+__all__ = ["compile_plan", "keep", "link_plan"]
+
+T = TypeVar("T")
+
+_CACHE_SIZE = 512
+_keeping = threading.Lock()
+_Linked: TypeAlias = tuple[CodeType, dict[str, Any]]
+_compiled: dict[Hashable, _Linked] = {}
+_numbers = itertools.count()
+
+
+def compile_plan(
+    inputs: Sequence[Node],
+    outputs: Sequence[Result],
+    xp: ModuleType,
+    *,
+    givens: Mapping[Node, Node] | None = None,
+    lazy: bool = False,
+) -> Callable[..., tuple[Any, ...]]:
+    """Make the function that computes `outputs` from arrays of library `xp` for `inputs`.
+
+    Parameters
+    ----------
+    inputs : sequence of Node
+        What the function is called with, leaves or any other nodes.
+    outputs : sequence of Node, Length or None
+        What it returns, in a tuple.
+    xp : module
+        The namespace of the library that the plan runs on.
+    givens : mapping of Node to Node, optional
+        Nodes to be replaced by others wherever they are used.
+    lazy : bool
+        Whether values of this library cannot be looked at while the plan runs; both branches of an `ifelse` are
+        computed then and one is selected.
+    """
+    return link_plan(PlanWriter(inputs, outputs, xp, dict(givens or {}), lazy))
+
+
+def link_plan(writer: PlanWriter) -> Callable[..., tuple[Any, ...]]:
+    """Make a function of what a writer writes."""
+    source, xp = writer.source(), writer.xp
+    key = (source, xp, tuple(writer.bound.values()))
+    try:
+        found = _compiled.get(key)
+    except TypeError:  # a bound object that cannot be hashed makes the plan unique
+        found = _link(source, writer.bound)
+    if found is None:
+        found = keep(_compiled, key, _link(source, writer.bound), _CACHE_SIZE)
+    plan = FunctionType(*found, "plan")
+    plan.__kwdefaults__ = {"lines": writer.lines}  # equal plans may have been recorded at different lines
+    return plan
+
+
+def keep(cache: dict[Hashable, T], key: Hashable, value: T, size: int) -> T:
+    """Enter a value into a cache that threads share, the oldest making room; what is there already stays."""
+    with _keeping:
+        while len(cache) >= size:
+            del cache[next(iter(cache))]
+        return cache.setdefault(key, value)
+
+
+def _link(source: str, bound: dict[str, Any]) -> _Linked:
+    """The code of a plan, whose source tracebacks show as long as it lives, and the names it uses."""
+    filename = f"<plan {next(_numbers)}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    scope = dict(bound)
+    exec(compile(source, filename, "exec"), scope)
+    code = scope.pop("plan").__code__
+    weakref.finalize(code, linecache.cache.pop, filename, None)
+    return code, scope

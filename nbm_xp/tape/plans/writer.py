@@ -1,0 +1,399 @@
+"""From a graph to straight-line Python source.
+
+The source calls the library's own functions, with operators where the library has them, so that a plan costs no more
+than the same lines written by hand: each value is computed once (equal calls are merged), a value used once stands
+inside the expression that uses it, a local is deleted after its last use, and what only one branch of an `ifelse` needs
+is computed inside that branch. Which node each line computes is kept, for error messages.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
+from types import ModuleType
+from typing import Any, TypeAlias
+
+from nbm_xp.namespace import concrete_int, dtype_of
+from nbm_xp.namespace.compiling import library_branch
+
+from ..dtypes import DType
+from ..lengths import Length
+from ..loops.uses import results_fed_only
+from ..node import IDENTITY_TAG, IFELSE_NAME, LEAVES, LOOP_TAG, OUTPUT, Node, nodes_in
+from ..traversal import Result, reachable
+from .branches import Block, common_block
+from .line_table import LineTable
+from .schedule import frugal, inlined
+
+__all__ = ["PlanWriter"]
+
+Line: TypeAlias = "tuple[str, Node | None]"
+
+
+class PlanWriter:
+    """Writes the source of one plan."""
+
+    def __init__(
+        self, inputs: Sequence[Node], outputs: Sequence[Result], xp: ModuleType, givens: dict[Node, Node], lazy: bool
+    ) -> None:
+        self.xp = xp
+        self.lazy = lazy
+        self.branch = library_branch(xp)
+        self._within: dict[Node, str] = {}
+        self.givens = givens
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+        self.names: dict[Node, str] = {}
+        self.bound: dict[str, Any] = {}
+        self._bound_names: dict[Hashable, str] = {}
+        self._called: dict[Hashable, str] = {}
+        self._given = frozenset(inputs)
+        self.same: dict[Node, Node] = {}
+        self.operands: dict[Node, Sequence[Node]] = {}
+        self._merge_equal_calls(reachable(outputs, inputs, givens))
+        roots = [self.resolve(node) for result in outputs for node in nodes_in(result)]
+        self.order = frugal(roots, self.operands)
+        self.needed: dict[Node, set[int]] = defaultdict(set)
+        self.block: dict[Node, Block] = {}
+        self._place_in_blocks(roots)
+        self.order = [node for node in self.order if node in self.block]
+        self.fed_only = results_fed_only(self.order, self.operands, self.resolve, roots)
+        self.inlined = self._choose_inlined(roots)
+        self._step = 0
+        self._last: dict[str, int] = {}
+
+    def resolve(self, node: Node) -> Node:
+        """The node that is computed in the place of another."""
+        node = self.givens.get(node, node)
+        return self.same.get(node, node)
+
+    def _merge_equal_calls(self, order: Sequence[Node]) -> None:
+        """Find the first of equal calls, and what it is computed from."""
+        by_key: dict[Hashable, Node] = {}
+        same, resolve, freeze = self.same, self.resolve, self._freeze
+        for node in order:
+            if node in self._given or node.op in LEAVES:
+                same[node] = node
+                self.operands[node] = ()
+                continue
+            if IDENTITY_TAG in node.op.tags:
+                same[node] = resolve(node.args[0])
+                continue
+            try:
+                args = tuple([resolve(arg) if type(arg) is Node else freeze(arg) for arg in node.args])
+                key = (node.op, args, freeze(node.attributes) if node.attributes else None, id(node.payload))
+                first = by_key.setdefault(key, node)
+            except TypeError:
+                first = node
+            same[node] = first
+            if first is node:
+                self.operands[node] = tuple(dict.fromkeys(map(resolve, node.inputs)))
+
+    def _freeze(self, value: Any) -> Hashable:
+        if isinstance(value, Node):
+            return self.resolve(value)
+        if isinstance(value, (tuple, list)):
+            return tuple(map(self._freeze, value))
+        if isinstance(value, dict):
+            return tuple((key, self._freeze(item)) for key, item in value.items())
+        if isinstance(value, slice):
+            return ("slice", self._freeze((value.start, value.stop, value.step)))
+        return (type(value), repr(value)) if isinstance(value, (bool, int, float, complex)) else value
+
+    def _uses(self, node: Node) -> Iterator[tuple[Node, Block]]:
+        """Each use that a node makes of another, with the block in which it is needed."""
+        block = self.block[node]
+        if node.op.name == IFELSE_NAME and not self.lazy:
+            condition, *branches = node.args
+            yield self.resolve(condition), block
+            for branch, values in enumerate(branches):
+                for index, value in enumerate(values):
+                    if index in self.needed[node] and isinstance(value, Node):
+                        yield self.resolve(value), (*block, (self.resolve(condition), branch))
+            return
+        for other in self.operands[node]:
+            yield other, block
+
+    def _place_in_blocks(self, roots: Sequence[Node]) -> None:
+        """Find the block of each value; one that nothing needs, such as an unused value of a branch, has none."""
+        pending: dict[Node, Block] = dict.fromkeys(roots, ())
+        for node in reversed(self.order):
+            block = pending.get(node)
+            if block is None:
+                continue
+            self.block[node] = block
+            if node.op is OUTPUT and node not in self._given:
+                self.needed[self.resolve(node.args[0])].add(node.args[1])
+            for other, needed in self._uses(node) if node not in self._given else ():
+                before = pending.get(other)
+                pending[other] = needed if before is None or before == needed else common_block(before, needed)
+
+    def _choose_inlined(self, roots: Sequence[Node]) -> set[Node]:
+        """Nodes that are used exactly once, as an argument, in the block where they are computed."""
+        uses: dict[Node, int] = defaultdict(int)
+        fixed: set[Node] = set(roots)
+        silent: set[Node] = set()
+        for node in self.order:
+            if node in self._given or node.op in LEAVES:
+                silent.add(node)
+                continue
+            for value in (*node.args, *node.attributes.values()) if node.attributes else node.args:
+                for item in value if isinstance(value, tuple) else (value,):
+                    if isinstance(item, Node):
+                        uses[self.resolve(item)] += 1
+                    elif isinstance(item, (Length, tuple, slice)):
+                        fixed.update(self.resolve(other) for other in nodes_in(item))
+            if node.op is OUTPUT:
+                silent.add(node)
+            if node.op is OUTPUT or node.op.name == IFELSE_NAME:
+                fixed.update(self.operands[node])
+            elif self.block[node]:
+                fixed.update(other for other in self.operands[node] if self.block[other] != self.block[node])
+        candidates = {
+            node
+            for node in self.order
+            if uses.get(node) == 1 and node not in fixed and node not in silent and not self._is_call(node)
+        }
+        return inlined(self.order, self.operands, self.block, candidates, silent)
+
+    def _is_call(self, node: Node) -> bool:
+        return str(node.dtype) == "void"
+
+    def source(self) -> str:
+        """The whole function as text."""
+        for index, node in enumerate(self.inputs):
+            self.names[node] = f"a{index}"
+        self.results: dict[Node, dict[int, Node]] = defaultdict(dict)
+        for node in self.order:
+            if node.op is OUTPUT:
+                self.results[self.resolve(node.args[0])][node.args[1]] = node
+        self.place = {node: place for place, node in enumerate(self.order)}
+        groups: list[list[Line]] = []
+        for node in self.order:
+            if not self.block[node] and (group := self._lines((node,))):
+                groups.append(group)
+                self._step += 1
+        results = [self._result_source(result) for result in self.outputs]
+        body = self.framed(list(self._with_deletions(groups)), results)
+        parameters = ", ".join([*self.parameters(), "*", "lines"])
+        head: list[Line] = [(f"def plan({parameters}):", None), ("    try:", None)]
+        tail: list[Line] = [(f"    {text}", None) for text in _ON_ERROR]
+        lines = [*head, *((f"        {text}", node) for text, node in body), *tail]
+        text = "".join(f"{text}\n" for text, _ in lines)
+        self.names = self._within | self.names
+        self.lines = LineTable([None, *(node for _, node in lines)], text, self)
+        self.order, self.block, self.place, self._last = [], {}, {}, {}  # the table keeps what writes expressions
+        return text
+
+    def parameters(self) -> list[str]:
+        """The names that the function is called with."""
+        return [f"a{index}" for index in range(len(self.inputs))]
+
+    def framed(self, statements: list[Line], results: list[str]) -> list[Line]:
+        """The body of the function, from the statements that compute its results."""
+        return [*statements, (f"return ({''.join(f'{result}, ' for result in results)})", None)]
+
+    def _with_deletions(self, groups: Sequence[list[Line]]) -> Iterator[Line]:
+        """The statements, each local deleted after the last one that names it."""
+        dead: dict[int, list[str]] = defaultdict(list)
+        for name, step in self._last.items():
+            dead[step].append(name)
+        for step, group in enumerate(groups):
+            yield from group
+            if dead[step] and len(group) > 1:
+                yield f"{' = '.join(dead[step])} = None", None  # some exist in one branch only
+            elif dead[step]:
+                yield f"del {', '.join(dead[step])}", None
+
+    def _result_source(self, result: Result) -> str:
+        if result is None:
+            return "None"
+        if isinstance(result, Length):
+            return self.written(result)
+        return self._name(self.resolve(result))
+
+    def _name(self, node: Node) -> str:
+        """The name of a value that is used here."""
+        name = self.names[node]
+        if name[0] == "t":
+            self._last[name] = self._step
+        return name
+
+    def _new_name(self, node: Node) -> str:
+        name = self.names[node] = f"t{len(self.names)}"
+        self._last[name] = self._step
+        return name
+
+    def _lines(self, nodes: Iterable[Node]) -> list[Line]:
+        """Statements that compute these values, all of one block, as far as they are not computed yet."""
+        lines: list[Line] = []
+        for node in nodes:
+            if node in self.inlined or node in self.names or node.op is OUTPUT:
+                continue
+            if node.op in LEAVES:
+                raise AssertionError(f"{node!r} is neither an input nor captured")
+            if node.op.name == IFELSE_NAME and not self.lazy:
+                lines += self._ifelse_lines(node)
+            elif self._is_call(node):
+                source = self.expression(node)
+                names = self._targets(node)
+                if len(names) < _MOST_BEFORE_STAR:
+                    lines.append((f"({''.join(f'{name}, ' for name in [*names, '*_'])}) = {source}", node))
+                else:
+                    lines.append((f"({', '.join(names)}) = {source}[:{len(names)}]", node))
+            else:
+                source = self.expression(node)
+                lines.append((f"{self._new_name(node)} = {source}", node))
+        return lines
+
+    def _targets(self, call: Node) -> list[str]:
+        """Names for the results of a call that are used, `_` for the others."""
+        by_index = self.results[call]
+        names = []
+        for index in range(max(by_index, default=-1) + 1):
+            names.append(self._new_name(by_index[index]) if index in by_index else "_")
+        return names
+
+    def _branch_lines(self, node: Node) -> list[Line]:
+        """A choice by the library's own function of two functions, which share no names with each other."""
+        condition, *branches = node.args
+        positions = list(self.results[node])
+        lines: list[Line] = []
+        functions: list[str] = []
+        for branch, values in enumerate(branches):
+            outside = dict(self.names)
+            block = (*self.block[node], (self.resolve(condition), branch))
+            inner = self._lines(self._inside(block, [values[index] for index in positions]))
+            results = "".join(f"{self.written(values[index])}, " for index in positions)
+            inner.append((f"return ({results})", node))
+            functions.append(f"branch_{len(outside)}_{branch}")
+            lines += [(f"def {functions[-1]}():", None), *((f"    {text}", inside) for text, inside in inner)]
+            self._within.update(self.names)
+            self.names = outside
+        choose = self._bind("branch", "branch", self.branch)
+        call = f"{choose}({self.written(condition)}, {', '.join(functions)})"
+        targets = "".join(f"{self._new_name(target)}, " for target in self.results[node].values())
+        return [*lines, (f"({targets}) = {call}", node)]
+
+    def _ifelse_lines(self, node: Node) -> list[Line]:
+        if self.branch is not None:
+            return self._branch_lines(node)
+        condition, *branches = node.args
+        targets = self.results[node]
+        for target in targets.values():
+            self._new_name(target)
+        lines: list[Line] = []
+        for branch, (head, values) in enumerate(
+            zip((f"if {self.written(condition)}:", "else:"), branches, strict=True)
+        ):
+            block = (*self.block[node], (self.resolve(condition), branch))
+            inner = self._lines(self._inside(block, [values[index] for index in targets]))
+            inner += [
+                (f"{self._name(target)} = {self.written(values[index])}", node) for index, target in targets.items()
+            ]
+            lines += [(head, node), *((f"    {text}", inside) for text, inside in inner or [("pass", None)])]
+        return lines
+
+    def _inside(self, block: Block, values: Sequence[Any]) -> list[Node]:
+        """The values of a block that these need, inputs first; another choice may have computed some of them."""
+        found: set[Node] = set()
+        stack = [self.resolve(value) for value in values if isinstance(value, Node)]
+        while stack:
+            node = stack.pop()
+            if node in found or node in self.names or self.block[node][: len(block)] != block:
+                continue
+            found.add(node)
+            stack += self.operands[node]
+        return sorted((node for node in found if self.block[node] == block), key=self.place.__getitem__)
+
+    def expression(self, node: Node) -> str:
+        """Source that computes a node from named values."""
+        op = node.op
+        args = [self.written(arg) for arg in node.args]
+        if op.emit is not None:
+            return op.emit(*args, **{key: self.written(value) for key, value in node.attributes.items()})
+        args += [f"{key}={self.written(value)}" for key, value in node.attributes.items()]
+        return f"{self._function_name(node)}({', '.join(args)})"
+
+    def _function_name(self, node: Node) -> str:
+        op = node.op
+        key: Hashable = op if node.payload is None else (op, id(node.payload))
+        name = self._called.get(key)
+        if name is None:
+            label = op.name.replace(".", "_")
+            if LOOP_TAG in op.tags:
+                fed_only = self.fed_only.get(node, frozenset())
+                name = self._bind(label, key, node.payload.runner(self.xp, frozenset(self.needed[node]), fed_only))
+            elif op.run is None:
+                target: Any = self.xp
+                for step in op.name.split("."):
+                    target = getattr(target, step)
+                name = self._bind(label, op, target)
+            elif node.payload is not None:
+                name = self._bind(label, key, partial(op.run, self.xp, node.payload))
+            else:
+                name = self._bind(label, op, _BoundRun(op.run, self.xp))
+            self._called[key] = name
+        return name
+
+    def _bind(self, label: str, key: Hashable, value: Any) -> str:
+        name = self._bound_names.get(key)
+        if name is None:
+            name = label if label not in self.bound and label.isidentifier() else f"{label}_{len(self.bound)}"
+            name = f"{name}_" if name in _OWN_NAMES or name in _PYTHON_WORDS else name
+            self._bound_names[key] = name
+            self.bound[name] = value
+        return name
+
+    def written(self, value: Any) -> str:
+        """Source of an argument: a name, an expression inside another one, or a value itself."""
+        if isinstance(value, Node):
+            node = self.resolve(value)
+            return self.expression(node) if node in self.inlined else self._name(node)
+        if isinstance(value, DType):
+            return self._bind(str(value) + "_", ("dtype", value), dtype_of(self.xp, value))
+        if isinstance(value, Length):
+            return value.source(self._atom_source)
+        if isinstance(value, tuple):
+            return f"({''.join(self.written(item) + ', ' for item in value)})"
+        if isinstance(value, slice):
+            return f"slice({', '.join(map(self.written, (value.start, value.stop, value.step)))})"
+        if isinstance(value, (bool, str)) or value is None or value is Ellipsis:
+            return repr(value)
+        if isinstance(value, int):
+            return repr(int(value)) if value >= 0 else f"({int(value)!r})"
+        if isinstance(value, float) and math.isfinite(value):
+            return f"({float(value)!r})"
+        return self._bind("constant", ("constant", repr(value)), value)
+
+    def _atom_source(self, atom: tuple[Any, ...]) -> str:
+        if atom[0] == "axis":
+            return f"{self.written(atom[1])}.shape[{atom[2]}]"
+        return f"{self._bind('concrete_int', 'concrete_int', concrete_int)}({self.written(atom[1])})"
+
+
+class _BoundRun:
+    """A `run` bound to its library, equal to another of the same, so that equal plans are found again."""
+
+    __slots__ = ("run", "xp")
+
+    def __init__(self, run: Callable[..., Any], xp: ModuleType) -> None:
+        self.run = run
+        self.xp = xp
+
+    def __call__(self, *args: Any, **attributes: Any) -> Any:
+        return self.run(self.xp, *args, **attributes)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _BoundRun) and self.run is other.run and self.xp is other.xp
+
+    def __hash__(self) -> int:
+        return hash((self.run, id(self.xp)))
+
+
+_MOST_BEFORE_STAR = 200  # Python takes 255
+_ON_ERROR = ("except Exception as error:", "    lines.explain(error)", "    raise")
+_OWN_NAMES = frozenset({"plan", "lines", "error", "min", "max", "Exception"})
+_PYTHON_WORDS = frozenset({"slice", "abs", "all", "any", "sum", "pow", "round", "bool", "int", "float"})
