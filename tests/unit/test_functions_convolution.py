@@ -219,6 +219,11 @@ def test_a_root_of_no_squares_has_the_gradient_zero() -> None:
     np.testing.assert_array_equal(slope, np.zeros((1, 4, 1)))
 
 
+def test_complex_numbers_have_no_largest() -> None:
+    with pytest.raises(TypeError, match="x must be real, got complex128"):
+        pool2d(IMAGE.astype("complex128"), 2)
+
+
 def test_empty_arrays() -> None:
     assert conv2d(np.ones((0, 4, 4, 2)), np.ones((3, 3, 2, 5)), padding="same").shape == (0, 4, 4, 5)
     assert conv2d(np.ones((2, 0, 4, 2)), np.ones((3, 3, 2, 5)), padding="same").shape == (2, 0, 4, 5)

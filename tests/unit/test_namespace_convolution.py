@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nbm_xp.namespace import asarray, get_namespace, to_numpy
 from nbm_xp.namespace import convolution as sliding
 from nbm_xp.namespace.convolution import numpy_kernels, winograd
 from nbm_xp.namespace.convolution.portable import correlate_portably, outer_portably
@@ -191,3 +192,18 @@ def test_other_dtypes(library: Library, dtype: str) -> None:
     back = sliding.correlate_back(library.array(want), library.array(kernel), **{**how, "lengths": (5,)})
     want = sliding.correlate_back(want, kernel, **{**how, "lengths": (5,)})
     np.testing.assert_allclose(library.numpy(back), want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("ties", ["share", "first", "whole"])
+def test_maxima_take_gradients_in_place_as_they_do_elsewhere(ties: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nbm_xp.namespace.convolution import numpy_pooling
+
+    monkeypatch.setattr(numpy_pooling, "_BLOCK", 2**9)
+    x, g = np.round(numbers(5, 6, 5, 2)), numbers(5, 4, 3, 2)
+    x[0, 2, 2, 0], g[1, 1, 1, 0], x[2, :, :, 1] = np.nan, np.inf, -np.inf
+    how: dict[str, Any] = {"sizes": (3, 2), "starts": (-1, -1), "strides": (2, 2), "lengths": (4, 3)}
+    strict = get_namespace("array_api_strict")
+    largest = sliding.maxima(x, **how)
+    got = sliding.place_maxima(g, x, largest, ties=ties, **how)
+    want = sliding.place_maxima(*(asarray(some, strict) for some in (g, x, largest)), ties=ties, **how)
+    np.testing.assert_allclose(got, to_numpy(want), atol=1e-15)

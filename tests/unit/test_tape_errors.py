@@ -23,7 +23,7 @@ from nbm_xp.tape import (
     scan,
 )
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape.places import _theirs, current_place, described_place
+from nbm_xp.tape.plans.places import _theirs, current_place, described_place
 
 
 def matrix(name: str | None = None) -> Tensor:

@@ -11,10 +11,11 @@ import pytest
 
 from nbm_xp.namespace import array_namespace, library_name, use_backend
 from nbm_xp.rng import RandomStreams
-from nbm_xp.tape import Tensor, Variable, as_tensor, evaluate, ifelse, kept_values, operation, placeholder, scan
+from nbm_xp.tape import Tensor, Variable, as_tensor, evaluate, ifelse, operation, placeholder, scan
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape.evaluation import look
-from nbm_xp.tape.kept_values import kept_bytes
+from nbm_xp.tape.plans import kept_values
+from nbm_xp.tape.plans.evaluation import look
+from nbm_xp.tape.plans.kept_values import kept_bytes
 from tests.libraries import Library
 
 CALLS: Counter[str] = Counter()

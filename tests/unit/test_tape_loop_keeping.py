@@ -15,7 +15,6 @@ from nbm_xp.namespace import get_namespace
 from nbm_xp.tape import (
     Tensor,
     Variable,
-    calls,
     checkpoint,
     function,
     gradients,
@@ -26,7 +25,8 @@ from nbm_xp.tape import (
     value_and_grad,
 )
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape.loop import LoopBody
+from nbm_xp.tape.derivatives import calls
+from nbm_xp.tape.loops.node import LoopBody
 from nbm_xp.tape.traversal import reachable
 
 CALLS: Counter[str] = Counter()

@@ -14,9 +14,9 @@ import pytest
 from nbm_xp.namespace import kernels, library_name, use_backend
 from nbm_xp.rng import RandomStreams
 from nbm_xp.tape import Variable, as_tensor, function, gradients, placeholder, scan, value_and_grad
-from nbm_xp.tape import calls as derivatives
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape import plan as plans
+from nbm_xp.tape.derivatives import calls as derivatives
+from nbm_xp.tape.plans import plan as plans
 
 THREADS = 8
 

@@ -11,7 +11,6 @@ import pytest
 from nbm_xp.namespace import array_namespace
 from nbm_xp.tape import (
     Variable,
-    calls,
     evaluate,
     function,
     grad,
@@ -25,8 +24,9 @@ from nbm_xp.tape import (
     stop_gradient,
     value_and_grad,
     vjp,
-)  # fmt: skip
+)
 from nbm_xp.tape import namespace as xp
+from nbm_xp.tape.derivatives import calls
 from nbm_xp.tape.gradients import OPERATIONS
 from tests.libraries import Library
 
