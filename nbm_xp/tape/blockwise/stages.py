@@ -23,7 +23,7 @@ from ..lengths import Length, Size, axis_length
 from ..node import ELEMENTWISE_TAG, IDENTITY_TAG, LEAVES, OUTPUT, PLACEHOLDER, Node, leaf
 from ..plans.plan import compile_plan
 from ..traversal import Result, reachable
-from . import matrices as blockwise_matrices  # noqa: F401  (they enter their rules)
+from . import indexing, loops, matrices  # noqa: F401  (they enter their rules)
 from .translation import SPLIT, WHOLE, Frame, Translator, Value
 
 __all__ = ["Blockwise", "batch_axes"]
