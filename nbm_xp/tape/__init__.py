@@ -15,14 +15,16 @@ from .derivatives.jacobians import hessian, jacobian
 from .derivatives.pullback import vjp
 from .derivatives.transforms import grad, hvp, jvp, value_and_grad
 from .drawing import visualize
-from .function import Function, function, integer_length
+from .function import Function, function
 from .gradients import gradients, register_gradient, stop_gradient
-from .lengths import KnownLength, Length
+from .length_arguments import integer_length
+from .lengths import Length
 from .loops.checkpoint import checkpoint
 from .loops.scan import Until, scan, until
 from .node import Joint
 from .operators import look_up_by_identity
 from .plans.evaluation import evaluate
+from .public_lengths import KnownLength
 from .stable import sigmoid, softplus
 from .tensor import Tensor, Variable, as_tensor, is_tensor, placeholder
 

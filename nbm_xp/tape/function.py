@@ -25,12 +25,13 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.compiling import at_home, compiled, is_traced
 
-from .lengths import Length, Size, as_length, value_length
+from .lengths import Length
 from .loops.node import automatic_updates
 from .node import CONSTANT, PLACEHOLDER, VARIABLE, Node
 from .operators import FUNCTIONS
 from .plans.exclusive import Exclusive
 from .plans.plan import compile_plan
+from .plans.views import to_be_copied
 from .plans.writer import PlanWriter
 from .tensor import Tensor, Variable, as_tensor
 from .traversal import Result, reachable
@@ -38,7 +39,7 @@ from .traversal import Result, reachable
 if TYPE_CHECKING:
     from .blockwise.stages import Blockwise
 
-__all__ = ["VIEWS", "Function", "function", "to_be_copied"]
+__all__ = ["Function", "function"]
 
 Updates = "Mapping[Variable, Any] | Iterable[tuple[Variable, Any]]"
 
@@ -199,41 +200,6 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<Function {self.name or ''} of {len(self.inputs)} inputs and {len(self._outputs)} outputs>"
-
-
-VIEWS = frozenset({
-    "argument", "astype", "broadcast_to", "copy", "flip", "getitem", "matrix_transpose", "permute_dims", "reshape",
-    "squeeze", "stop_gradient", "sum_to", "transpose",
-})  # fmt: skip
-"""Operations whose result may be a view of their first argument, or that argument itself."""
-
-
-def to_be_copied(
-    results: Sequence[Result], count: int, inputs: Sequence[Node], givens: Mapping[Node, Node]
-) -> list[int]:
-    """Which of the results, `count` outputs and then the updates, share memory that is not theirs to share.
-
-    An output must not be a view of a variable, old or new, nor be read-only; a variable none of the caller's arrays.
-    """
-    viewed: list[tuple[Node | None, bool]] = []
-    for result in results:
-        node, spread = givens.get(result, result) if isinstance(result, Node) else None, False
-        while node is not None and node.op.name in VIEWS and node not in inputs:
-            spread = spread or node.op.name == "broadcast_to"
-            node = givens.get(node.args[0], node.args[0])
-        viewed.append((node, spread))
-    kept = {node for node, _ in viewed[count:]}
-    return [
-        position
-        for position, (node, spread) in enumerate(viewed)
-        if node is not None
-        and (
-            spread
-            or node.op is CONSTANT
-            or node.op.name == "argument"  # the caller's array
-            or ((node.op is VARIABLE or node in kept) if position < count else node in inputs)
-        )
-    ]
 
 
 def _check_givens(givens: Mapping[Node, Node]) -> None:
@@ -398,21 +364,3 @@ def _checked_updates(updates: Any) -> list[tuple[Variable, Tensor]]:
             raise TypeError(f"update of {variable!r} must have {variable.ndim} axes, got {value.ndim}")
         checked[variable] = value if value.dtype == variable.dtype else FUNCTIONS["astype"](value, variable.dtype)
     return list(checked.items())
-
-
-def integer_length(value: Any) -> Any:
-    """A length from an int, a Length or an integer Tensor without axes."""
-    if not isinstance(value, Tensor):
-        return as_length(value)
-    if value.ndim or value.dtype[0] not in "iu":
-        raise TypeError(f"a length must be an integer Tensor without axes, got {value!r}")
-    return _recorded_length(value.node)
-
-
-def _recorded_length(node: Node) -> Size:
-    """The length that a scalar was made of (``shape(x)[0]``), or the scalar's value."""
-    if node.op.name == "getitem" and node.args[0].op.name == "stack" and type(node.args[1][0]) is int:
-        node = node.args[0].args[0][node.args[1][0]]
-    if node.op.name == "scalar" and isinstance(node.args[0], (int, Length)):
-        return node.args[0]
-    return value_length(node)

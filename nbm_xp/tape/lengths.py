@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from .node import Node
 
 __all__ = [
-    "KnownLength", "Length", "Size", "as_length", "axis_length", "broadcast_length", "known", "maximum_length",
-    "minimum_length", "product", "public_length", "same_length", "substituted", "value_length",
+    "Length", "Size", "axis_length", "broadcast_length", "is_size", "known", "maximum_length", "minimum_length",
+    "product", "same_length", "substituted", "value_length",
 ]  # fmt: skip
 
 Size: TypeAlias = "int | Length"
@@ -134,16 +134,16 @@ class Length:
         return f"Length{self.source(atom_name)}"
 
     def __add__(self, other: Any) -> Any:
-        return _combine(self, other, 1) if _is_size(other) else self._leave(other, operator.add)
+        return _combine(self, other, 1) if is_size(other) else self._leave(other, operator.add)
 
     def __radd__(self, other: Any) -> Any:
         return self + other
 
     def __sub__(self, other: Any) -> Any:
-        return _combine(self, other, -1) if _is_size(other) else self._leave(other, operator.sub)
+        return _combine(self, other, -1) if is_size(other) else self._leave(other, operator.sub)
 
     def __rsub__(self, other: Any) -> Any:
-        if _is_size(other):
+        if is_size(other):
             return _combine(_multiply(self, -1), other, 1)
         return self._leave(other, lambda length, number: number - length)
 
@@ -151,22 +151,22 @@ class Length:
         return _multiply(self, -1)
 
     def __mul__(self, other: Any) -> Any:
-        return _multiply(self, other) if _is_size(other) else self._leave(other, operator.mul)
+        return _multiply(self, other) if is_size(other) else self._leave(other, operator.mul)
 
     def __rmul__(self, other: Any) -> Any:
         return self * other
 
     def __floordiv__(self, other: Any) -> Any:
-        return _divide(self, other) if _is_size(other) else self._leave(other, operator.floordiv)
+        return _divide(self, other) if is_size(other) else self._leave(other, operator.floordiv)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return _divide(other, self) if _is_size(other) else NotImplemented
+        return _divide(other, self) if is_size(other) else NotImplemented
 
     def __mod__(self, other: Any) -> Any:
-        return _remainder(self, other) if _is_size(other) else NotImplemented
+        return _remainder(self, other) if is_size(other) else NotImplemented
 
     def __rmod__(self, other: Any) -> Any:
-        return _remainder(other, self) if _is_size(other) else NotImplemented
+        return _remainder(other, self) if is_size(other) else NotImplemented
 
     def __truediv__(self, other: Any) -> Any:
         return self._leave(other, operator.truediv)
@@ -185,7 +185,7 @@ class Length:
         return operate(Length.recorder(self), number)
 
     def _compare(self, other: Any, compare: Callable[[int, int], bool]) -> bool:
-        if not _is_size(other):
+        if not is_size(other):
             return cast("bool", NotImplemented)
         return compare(self.__index__(), int(other))
 
@@ -200,75 +200,6 @@ class Length:
 
     def __ge__(self, other: object) -> bool:
         return self._compare(other, int.__ge__)
-
-
-class KnownLength(int):
-    """The length of a Variable's axis: an integer now, which remembers that it may change.
-
-    Python's own arithmetic sees an int. What is recorded with it stays right when the variable is set to an array of
-    another shape.
-    """
-
-    length: Length
-
-    def __new__(cls, length: Length) -> KnownLength:
-        """An int of the value that the length has now."""
-        made = super().__new__(cls, length.__index__())
-        made.length = length
-        return made
-
-    def __add__(self, other: Any) -> Any:
-        return _public(self, other, operator.add)
-
-    def __radd__(self, other: Any) -> Any:
-        return _public(other, self, operator.add)
-
-    def __sub__(self, other: Any) -> Any:
-        return _public(self, other, operator.sub)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _public(other, self, operator.sub)
-
-    def __mul__(self, other: Any) -> Any:
-        return _public(self, other, operator.mul)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _public(other, self, operator.mul)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return _public(self, other, operator.floordiv)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _public(other, self, operator.floordiv)
-
-    def __mod__(self, other: Any) -> Any:
-        return _public(self, other, operator.mod)
-
-    def __rmod__(self, other: Any) -> Any:
-        return _public(other, self, operator.mod)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return int, (int(self),)
-
-
-def _public(left: Any, right: Any, operate: Callable[[Any, Any], Any]) -> Any:
-    """Arithmetic on what users see of lengths: exact where both are integers, Python's own otherwise."""
-    plain = operate(*(int(side) if type(side) is KnownLength else side for side in (left, right)))
-    if type(plain) is not int or not (_is_size(left) and _is_size(right)):
-        return plain
-    return public_length(operate(as_length(left), as_length(right)))
-
-
-def as_length(size: Any) -> Any:
-    """What is recorded of a length that a user gives: a symbol for a known one of a variable."""
-    return size.length if type(size) is KnownLength else size
-
-
-def public_length(size: Size) -> Size:
-    """What users see of a length: an int wherever it can be told now."""
-    if isinstance(size, Length) and size.hint is not None:
-        return KnownLength(size)
-    return size
 
 
 def axis_length(node: Node, axis: int) -> Length:
@@ -421,7 +352,8 @@ def _atom_value(atom: Atom) -> int | None:
     return values[0] // values[1] if kind == "//" else values[0] % values[1]
 
 
-def _is_size(value: object) -> bool:
+def is_size(value: object) -> bool:
+    """Whether a value counts axes: an integer or a Length, but no truth value."""
     return isinstance(value, Length) or (isinstance(value, int) and not isinstance(value, bool))
 
 

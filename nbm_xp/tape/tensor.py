@@ -25,10 +25,11 @@ from nbm_xp.namespace import (
 )
 
 from .dtypes import DType, as_dtype
-from .lengths import KnownLength, Length, Size, known, product, public_length
+from .lengths import Length, Size, known, product
 from .node import CONSTANT, OUTPUT, PLACEHOLDER, VARIABLE, Node, Operation, leaf
 from .operators import FUNCTIONS, Operators, looked_up_by_identity
 from .printing import described
+from .public_lengths import KnownLength, public_length
 from .shape_arithmetic import shapes_changed, with_short_lengths
 from .traversal import reachable
 

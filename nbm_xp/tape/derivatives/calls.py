@@ -20,12 +20,13 @@ from nbm_xp.namespace import array_namespace as library_of
 from nbm_xp.namespace import convert, default_namespace, dtype_name, floatx, is_array, is_lazy, running_namespace
 from nbm_xp.namespace.compiling import compiled
 
-from ..function import function, to_be_copied
+from ..function import function
 from ..gradients import STOP, declare, rules_version
 from ..node import ELEMENTWISE_TAG, IDENTITY_TAG, PLACEHOLDER, VARIABLE, Node, Operation
 from ..operators import FUNCTIONS
 from ..plans.plan import compile_plan, keep
 from ..plans.signature import signature
+from ..plans.views import to_be_copied
 from ..tensor import Tensor, as_tensor, is_tensor, record
 from ..traversal import Result, reachable
 from .trees import leaves, mapped

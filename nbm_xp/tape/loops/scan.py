@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..function import integer_length
+from ..length_arguments import integer_length
 from ..lengths import Length, Size, minimum_length, same_length
 from ..node import Node
 from ..operators import FUNCTIONS

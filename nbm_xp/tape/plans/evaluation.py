@@ -16,7 +16,7 @@ from nbm_xp.namespace import array_namespace as library_of
 from nbm_xp.namespace import concrete_int, convert, default_namespace, dtype_of, running_namespace
 
 from ..dtypes import DType
-from ..function import VIEWS, function, to_be_copied
+from ..function import function
 from ..lengths import Length, substituted
 from ..node import CONSTANT, IDENTITY_TAG, IFELSE_NAME, LEAVES, LOOP_TAG, OUTPUT, PLACEHOLDER, VARIABLE, Node
 from ..operators import FUNCTIONS
@@ -24,6 +24,7 @@ from ..tensor import Tensor, as_tensor
 from .kept_values import Kept, keep_value
 from .line_table import call_name
 from .places import add_note, met, recorded_as
+from .views import VIEWS, to_be_copied
 
 __all__ = ["evaluate", "look"]
 

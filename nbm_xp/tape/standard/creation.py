@@ -10,6 +10,7 @@ from nbm_xp.namespace import array_namespace, default_namespace, dtype_of, float
 from nbm_xp.namespace import asarray as library_asarray
 from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
 from nbm_xp.tape.gradients import declare
+from nbm_xp.tape.length_arguments import integer_length
 from nbm_xp.tape.lengths import Length, Size, maximum_length, product
 from nbm_xp.tape.node import CONSTANT, IDENTITY_TAG, Node, Operation, Shape
 from nbm_xp.tape.operators import FUNCTIONS, is_number
@@ -218,8 +219,6 @@ _ARANGE = declare(Operation("arange", _infer_arange, ()))
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Evenly spaced values from `start` to before `stop`; numbers, Lengths and integer Tensors are taken."""
-    from nbm_xp.tape.function import integer_length
-
     _check_device(device)
     start, stop, step = map(integer_length, (0, start, step) if stop is None else (start, stop, step))
     whole = not any(isinstance(value, float) for value in (start, stop, step))

@@ -13,8 +13,8 @@ from typing import Any
 
 from nbm_xp.namespace import floatx
 from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.function import integer_length
 from nbm_xp.tape.gradients import declare
+from nbm_xp.tape.length_arguments import integer_length
 from nbm_xp.tape.lengths import Length, Size, known, maximum_length, minimum_length, same_length
 from nbm_xp.tape.node import Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS

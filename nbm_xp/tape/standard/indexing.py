@@ -12,8 +12,8 @@ from typing import Any
 from nbm_xp.namespace import array_namespace, is_array, scatter_add
 from nbm_xp.tape.concrete import concrete
 from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.function import integer_length
 from nbm_xp.tape.gradients import declare
+from nbm_xp.tape.length_arguments import integer_length
 from nbm_xp.tape.lengths import Length, Size, known, maximum_length, product, same_length
 from nbm_xp.tape.loops.node import last_entry
 from nbm_xp.tape.node import Node, Operation

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from nbm_xp.tape.length_arguments import integer_length
 from nbm_xp.tape.lengths import (
     Length,
     Size,
@@ -116,8 +117,6 @@ def kept_shape(shape: Shape, axes: Sequence[int]) -> Shape:
 
 def sizes_of(shape: Any, name: str = "shape") -> Shape:
     """A shape argument as a tuple of lengths: ints, Lengths and integer Tensors without axes are taken."""
-    from nbm_xp.tape.function import integer_length
-
     items = shape if isinstance(shape, (tuple, list)) else (shape,)
     sizes = []
     for item in items:
