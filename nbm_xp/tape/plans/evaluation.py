@@ -144,13 +144,15 @@ class _Steps:
             if all(other in fixed for other in inputs):
                 fixed.add(node)
                 if node.dtype != "void":
-                    value = xp.asarray(values[node], copy=True) if node.op.name in VIEWS else values[node]
+                    value = values[node]
+                    if node.shape and node.op.name in VIEWS:
+                        value = xp.asarray(value, copy=True)
                     keep_value(node, Kept(value, xp, free), asked=node in roots)
             for other in inputs:
                 left[other] -= 1
                 if not left[other]:
                     del values[other]
-        results = [values[root] if root.shape else xp.asarray(values[root]) for root in roots]
+        results = [values[root] if root.shape or not own else xp.asarray(values[root]) for root in roots]
         if own:
             shared = {*to_be_copied(list(roots), len(roots), (), {})}
             for position, root in enumerate(roots):
