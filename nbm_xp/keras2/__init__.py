@@ -3,7 +3,7 @@
 The module stands in for ``keras.backend`` of Keras 2.0 on TensorFlow. Given arrays, a function computes at once, in the
 arrays' library; given Tensors (`variable`, `placeholder`, `constant`), it records. `function` and `eval` return NumPy
 arrays, as documented. The functions are those of `nbm_xp.functions`; here stands only what the original means
-differently: see the module's chapters `settings`, `graphs`, `draws`, `layers` and `convolutions`.
+differently: see the module's chapters `settings`, `graphs`, `inspection`, `draws`, `layers` and `convolutions`.
 """
 
 from __future__ import annotations
@@ -88,21 +88,15 @@ from .graphs import (
     batch_get_value,
     concatenate,
     dot,
-    dtype,
     eval,
     function,
     gradients,
     identity,
-    int_shape,
-    is_keras_tensor,
-    is_sparse,
     moving_average_update,
-    ndim,
     placeholder,
-    shape,
-    to_dense,
     variable,
 )
+from .inspection import dtype, int_shape, is_keras_tensor, is_sparse, ndim, shape, to_dense
 from .layers import (
     bias_add,
     binary_crossentropy,

@@ -8,14 +8,14 @@ from typing import Any
 from nbm_xp import tape
 from nbm_xp.functions import creation, graphs, joining, linear_algebra, sparse, updates, variables
 from nbm_xp.functions._arguments import Array
-from nbm_xp.functions.sparse import SparseTensor
 from nbm_xp.namespace import is_array, to_numpy
 
 from .client import scoped
+from .inspection import is_sparse, to_dense
 
 __all__ = [
-    "batch_get_value", "concatenate", "dot", "dtype", "eval", "function", "gradients", "identity", "int_shape",
-    "is_keras_tensor", "is_sparse", "moving_average_update", "ndim", "placeholder", "shape", "to_dense", "variable",
+    "batch_get_value", "concatenate", "dot", "eval", "function", "gradients", "identity", "moving_average_update",
+    "placeholder", "variable",
 ]  # fmt: skip
 
 
@@ -41,6 +41,7 @@ def variable(value: Any, dtype: Any = None, name: str | None = None) -> Any:
     >>> eval(variable([[1, 2]]))
     array([[1., 2.]], dtype=float32)
     """
+    made: Any
     if sparse.coordinates(value) is not None:
         made = sparse.sparse_variable(value, dtype, scoped(name))
     else:
@@ -81,9 +82,10 @@ def placeholder(
 
     Examples
     --------
-    >>> int_shape(placeholder(shape=(None, 4, 5)))
+    >>> placeholder(shape=(None, 4, 5))._keras_shape
     (None, 4, 5)
     """
+    made: Any
     if sparse:
         made = _sparse_placeholder(shape, ndim, dtype, name)
     else:
@@ -99,158 +101,6 @@ def _marked(tensor: Any, shape: tuple[int | None, ...]) -> Any:
     tensor._keras_shape = shape
     tensor._uses_learning_phase = False
     return tensor
-
-
-def is_keras_tensor(x: Any) -> bool:
-    """Whether a Tensor comes from Keras: from `variable`, `placeholder` or a layer.
-
-    Parameters
-    ----------
-    x : Tensor
-        What to look at.
-
-    Returns
-    -------
-    bool
-
-    Raises
-    ------
-    ValueError
-        If `x` is no Tensor.
-
-    Examples
-    --------
-    >>> is_keras_tensor(variable(1.0)), is_keras_tensor(variable(1.0) + 1.0)
-    (True, False)
-    """
-    if not tape.is_tensor(x) and not is_sparse(x):
-        raise ValueError(f"x must be a Tensor, got {type(x).__name__}")
-    return is_sparse(x) or hasattr(x, "_keras_shape") or hasattr(x, "_keras_history")
-
-
-def is_sparse(tensor: Any) -> bool:
-    """Whether a matrix is recorded as a sparse one.
-
-    Parameters
-    ----------
-    tensor : Tensor or SparseTensor
-        What to look at.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> is_sparse(placeholder((2, 2), sparse=True)), is_sparse(placeholder((2, 2)))
-    (True, False)
-    """
-    return isinstance(tensor, SparseTensor)
-
-
-def to_dense(tensor: Any) -> Any:
-    """A sparse matrix as a dense one; anything else as it is.
-
-    Parameters
-    ----------
-    tensor : SparseTensor, Tensor or array
-        The matrix.
-
-    Returns
-    -------
-    Tensor or array
-
-    Examples
-    --------
-    >>> is_sparse(to_dense(placeholder((2, 2), sparse=True)))
-    False
-    """
-    return tensor.to_dense() if is_sparse(tensor) else tensor
-
-
-def shape(x: Any) -> Any:
-    """The shape as a vector that can be computed with.
-
-    Parameters
-    ----------
-    x : array, Tensor or SparseTensor
-        Of what.
-
-    Returns
-    -------
-    array of int32, or Tensor
-        Recorded where `x` is.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> shape(np.ones((2, 3)))
-    array([2, 3], dtype=int32)
-    """
-    return variables.shape_vector(to_dense(x), "int32")
-
-
-def ndim(x: Any) -> int:
-    """The number of axes.
-
-    Parameters
-    ----------
-    x : array, Tensor or SparseTensor
-        Of what.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> ndim(placeholder((2, None), sparse=True))
-    2
-    """
-    count: int = x.ndim if is_sparse(x) else variables.ndim(x)
-    return count
-
-
-def dtype(x: Any) -> str:
-    """The dtype by name.
-
-    Parameters
-    ----------
-    x : array, Tensor or SparseTensor
-        Of what.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> dtype(placeholder((2, None), sparse=True))
-    'float32'
-    """
-    return variables.dtype(x.values if is_sparse(x) else x)
-
-
-def int_shape(x: Any) -> tuple[int | None, ...]:
-    """The shape as plain numbers.
-
-    Parameters
-    ----------
-    x : Tensor or array
-        Of what.
-
-    Returns
-    -------
-    tuple of int
-        With None for lengths that are not known before the graph runs.
-
-    Examples
-    --------
-    >>> int_shape(placeholder((2, None)))
-    (2, None)
-    """
-    told = getattr(x, "_keras_shape", None)
-    return variables.get_variable_shape(x) if told is None else told
 
 
 def identity(x: Any) -> Any:

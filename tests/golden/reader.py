@@ -8,7 +8,7 @@ same case differ.
 import functools
 import json
 import pathlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +55,11 @@ class Case:
         """The encodings that the arguments use."""
         return {tag for value in (*self.args, *self.kwargs.values()) for tag in _tags(value)}
 
+    def is_about(self, **kinds: str) -> bool:
+        """Whether an array is handed over in an encoding with a dtype of these kinds, as in ``array="f"``."""
+        values = [*self.args, *self.kwargs.values()]
+        return any(self.arrays[name].dtype.kind in kinds.get(tag, "") for tag, name in _named(values))
+
     def decode(self, value: Any, array: Hand, variable: Hand, names: Mapping[str, Any] | None = None) -> Any:
         """An argument as the Python value it stands for; every array is a fresh copy."""
         if not isinstance(value, dict):
@@ -86,7 +91,7 @@ class Case:
         if "source (" not in self.note:
             return {}
         source = self.note.split("source (", 1)[1].split("\n", 1)[1]
-        names: dict[str, Any] = {"B": surface, "np": np}
+        names: dict[str, Any] = {"B": surface, "K": surface, "np": np}
         exec(compile(source, f"<{self.id}>", "exec"), names)
         return names
 
@@ -101,6 +106,15 @@ def _tags(value: Any) -> Iterator[str]:
         if isinstance(body, list):
             for part in body:
                 yield from _tags(part)
+
+
+def _named(values: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    for value in values:
+        for tag, body in dict_or_empty(value).items():
+            if isinstance(body, list):
+                yield from _named(body)
+            elif tag in ("array", "variable"):
+                yield tag, body
 
 
 @functools.cache

@@ -269,22 +269,26 @@ def test_a_disk_that_fails_is_no_bad_input(monkeypatch: pytest.MonkeyPatch, mode
 
 
 def test_a_real_interruption_leaves_no_file() -> None:
-    code = "from nbm_xp.cli import main; main()"
+    code = "from nbm_xp.cli import commands, main; print('ready', flush=True); main()"
     arguments = ["train", "--epochs", "100000000", "--out", "model.npz"]
     root = str(pathlib.Path(nbm_xp.__file__).parents[1])
     process = subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"PYTHONPATH": root, "PYTHONFAULTHANDLER": "1"},
     )
-    try:
-        time.sleep(6)
-        assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
-    finally:
-        process.kill()
+    with process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(4)
+            assert process.poll() is None
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert said == "nbm-xp: interrupted; nothing half-written is left\n"
     assert os.listdir() == []

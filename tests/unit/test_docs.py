@@ -1,4 +1,4 @@
-"""What the pages in docs/ show is true: the code of the tape's page runs, the table of functions names them all."""
+"""What the pages in docs/ show is true: their code runs, the table of functions names them all."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import importlib.util
 import pathlib
 import re
 
+import pytest
+
 from tests.function_table import public_functions
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
-TAPE = (DOCS / "tape.md").read_text(encoding="utf-8")
+PAGES = {name: (DOCS / name).read_text(encoding="utf-8") for name in ("tape.md", "keras2.md")}
+TAPE = PAGES["tape.md"]
 FUNCTIONS = (DOCS / "functions.md").read_text(encoding="utf-8")
 
 
@@ -18,18 +21,23 @@ def is_for_here(block: str) -> bool:
     return all(importlib.util.find_spec(name) for name in re.findall(r"^import (\w+)", block, re.MULTILINE))
 
 
-def test_the_page_of_the_tape_runs() -> None:
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_runs(page: str) -> None:
     """Its blocks in turn; a line ``expression  # → value`` must give that value, as Python prints it."""
-    blocks = re.findall(r"^```python\n(.*?)^```", TAPE, flags=re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```python\n(.*?)^```", PAGES[page], flags=re.MULTILINE | re.DOTALL)
     names: dict[str, object] = {"print": lambda text: None}
     shown = 0
     for block in filter(is_for_here, blocks):
-        exec(compile(block, "docs/tape.md", "exec"), names)
+        lines: list[str] = []
         for line in block.splitlines():
             expression, mark, value = line.partition("  # → ")
-            if mark:
-                shown += 1
-                assert repr(eval(expression, names)) == value, line
+            if not mark:
+                lines.append(line)
+                continue
+            exec(compile("\n".join(lines), f"docs/{page}", "exec"), names)
+            lines, shown = [], shown + 1
+            assert repr(eval(expression, names)) == value, line
+        exec(compile("\n".join(lines), f"docs/{page}", "exec"), names)
     assert shown > 20
 
 
@@ -46,7 +54,7 @@ def test_the_source_shown_is_the_source() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    links = re.findall(r"\]\(([^)#:]+)(?:#[\w-]*)?\)", TAPE + FUNCTIONS)
+    links = re.findall(r"\]\(([^)#:]+)(?:#[\w-]*)?\)", "".join(PAGES.values()) + FUNCTIONS)
     assert links
     assert [link for link in links if not (DOCS / link).exists()] == []
 

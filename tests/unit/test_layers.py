@@ -4,6 +4,7 @@ Read from the syntax trees, so that an import inside a function counts like one 
 """
 
 import ast
+import importlib
 import pathlib
 from collections.abc import Iterator
 
@@ -15,6 +16,7 @@ LEVEL = {name: level for level, names in enumerate(FLOORS) for name in names}
 LIBRARIES = {"numpy", "cupy", "dask", "torch", "jax", "array_api_strict", "array_api_compat"}
 # the command reads files and names what it prints
 KNOW_NONE = {"tape", "rng", "functions", "natural_bm", "keras2", "boltzmann"}
+OPTIONAL = {"cupy", "torch", "jax", "typer", "rich", "matplotlib", "sklearn", "threadpoolctl"}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -69,3 +71,14 @@ def test_no_library_is_named_above_the_namespace(path: pathlib.Path) -> None:
 def test_every_module_says_what_it_is() -> None:
     silent = [str(path) for path in FILES if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]
     assert not silent
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_every_module_can_be_imported(path: pathlib.Path) -> None:
+    name = ".".join(["nbm_xp", *path.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__")
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name not in OPTIONAL:
+            raise
+        pytest.skip(f"{error.name} is not installed")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.namespace import concrete_int, from_blocks, get_namespace, scatter_add, take_along_axis
+from nbm_xp.namespace import concrete_int, from_blocks, get_namespace, scatter_add, scattered, take_along_axis
 from tests.libraries import DASK, Library, guard, libraries
 
 RNG = np.random.default_rng(5)
@@ -69,6 +69,8 @@ def test_scatter_add(library: Library, index: Any) -> None:
     result = library.numpy(scatter_add(x, on(library, index), library.array(values)))
     np.testing.assert_allclose(result, expected, rtol=1e-12)
     np.testing.assert_array_equal(library.numpy(x), before)
+    alone = library.numpy(scattered(library.xp, X.shape, on(library, index), library.array(values)))
+    np.testing.assert_allclose(alone, expected - X, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("index", [I[ROWS], I[:, ROWS], I[1:, 0]], ids=["rows", "middle", "basic"])

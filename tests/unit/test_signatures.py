@@ -1,7 +1,7 @@
-"""Every documented name of natural_bm is there, with its documented parameters, order and defaults.
+"""Every documented name of a surface is there, with its documented parameters, order and defaults.
 
-The inventory lists what the originals' documents list: natural_bm's backend and its Theano backend. What a function
-takes beyond that must be keyword-only, so that no documented call can mean something else.
+The inventory lists what the originals' documents list: natural_bm's backend, its Theano backend, and Keras 2.0's
+backend. What a function takes beyond that must be keyword-only, so that no documented call can mean something else.
 """
 
 import ast
@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from nbm_xp import natural_bm
+from nbm_xp import keras2, natural_bm
 
 INVENTORY = json.loads((pathlib.Path(__file__).parents[1] / "golden" / "inventory.json").read_text(encoding="utf-8"))
+SURFACES: dict[str, Any] = {"natural_bm": natural_bm, "natural_bm_theano": natural_bm, "keras2": keras2}
 ENTRIES = [
-    pytest.param(entry["name"], entry["signature"], id=f"{system}-{entry['name']}")
+    pytest.param(SURFACES[system], entry["name"], entry["signature"], id=f"{system}-{entry['name']}")
     for system, entries in INVENTORY.items()
     for entry in entries
 ]
@@ -38,9 +39,9 @@ def same_default(written: Any, actual: Any) -> bool:
     return actual in (None, (), []) if written == [] else type(written) is type(actual) and written == actual
 
 
-@pytest.mark.parametrize(("name", "signature"), ENTRIES)
-def test_signature(name: str, signature: str) -> None:
-    target: Any = natural_bm
+@pytest.mark.parametrize(("surface", "name", "signature"), ENTRIES)
+def test_signature(surface: Any, name: str, signature: str) -> None:
+    target: Any = surface
     for part in name.split("."):
         target = getattr(target, part)
     wanted, anything, keywords = documented(signature)
@@ -61,14 +62,16 @@ def test_counts() -> None:
     assert {system: len(entries) for system, entries in INVENTORY.items()} == {
         "natural_bm": 103,
         "natural_bm_theano": 88,
+        "keras2": 146,
     }
 
 
 @pytest.mark.parametrize("system", INVENTORY)
 def test_all_lists_the_documented_names(system: str) -> None:
-    """`from nbm_xp.natural_bm import *` gives every documented name, and documents each."""
+    """``import *`` from a surface gives every documented name, and each is documented."""
+    surface = SURFACES[system]
     names = {entry["name"].split(".")[0] for entry in INVENTORY[system]}
-    assert names <= set(natural_bm.__all__)
-    assert len(set(natural_bm.__all__)) == len(natural_bm.__all__)
-    for name in natural_bm.__all__:
-        assert inspect.getdoc(getattr(natural_bm, name)), f"{name} has no docstring"
+    assert names <= set(surface.__all__)
+    assert len(set(surface.__all__)) == len(surface.__all__)
+    for name in surface.__all__:
+        assert inspect.getdoc(getattr(surface, name)), f"{name} has no docstring"

@@ -6,7 +6,6 @@ import pytest
 from nbm_xp.tape import Tensor, Variable, function, gradients, placeholder, scan
 from nbm_xp.tape import namespace as xp
 
-
 EYE = Variable(np.eye(2))
 
 

@@ -7,7 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.functions import activations, joining, linear_algebra, losses, normalization
+from nbm_xp.functions import (
+    activations,
+    comparison,
+    joining,
+    linear_algebra,
+    losses,
+    neural,
+    normalization,
+    phases,
+    shaping,
+)
 from tests.tables.case import values, whole
 
 from .case import FunctionCase, case, floating
@@ -17,7 +27,7 @@ __all__ = ["cases"]
 
 def cases() -> list[FunctionCase]:
     """All of the chapter."""
-    return [*_activations(), *_losses(), *_normalization(), *_products(), *_picks()]
+    return [*_activations(), *_losses(), *_normalization(), *_products(), *_picks(), *_shaped()]
 
 
 def _softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -197,3 +207,46 @@ def _picks() -> list[FunctionCase]:
             call=of(joining.one_hot, 3, out_of_range="zeros"), label="out of range", flat=True,
         ),
     ]  # fmt: skip
+
+
+def _shaped() -> list[FunctionCase]:
+    x = values(2, 3, 2)
+    made = [
+        case(
+            "expand_dims",
+            lambda x, a=axis: np.expand_dims(x, a),
+            x,
+            call=of(shaping.expand_dims, axis),
+            label=str(axis),
+        )
+        for axis in (0, 1, -1, -2)
+    ]
+    made += [
+        case("batch_flatten", lambda x: x.reshape(len(x), -1), given, call=of(shaping.batch_flatten))
+        for given in (x, values(3, 4), whole(2, 2, 2))
+    ]
+    made += [
+        case("softplus", lambda x: np.logaddexp(0, x), values(3, 4), call=of(neural.softplus)),
+        case("softplus", lambda x: np.logaddexp(0, floating(x)), whole(4), call=of(neural.softplus), rtol=3e-6),
+        case(
+            "maximum", np.maximum, values(3, 4), values(4, low=-1.0), call=of(comparison.maximum, ties="first"),
+            label="first of ties",
+        ),
+        case(
+            "minimum", np.minimum, values(3, 1), values(3, 4, low=-1.0), call=of(comparison.minimum, ties="first"),
+            label="first of ties",
+        ),
+        case(
+            "switch", lambda x, y: x, x, values(2, 3, 2, low=-1.0),
+            call=lambda B, x, y: phases.switch(True, x, lambda: y), label="then",
+        ),
+        case(
+            "switch", lambda x, y: y, x, values(2, 3, 2, low=-1.0),
+            call=lambda B, x, y: phases.switch(0, lambda: x, y), label="else",
+        ),
+        case(
+            "in_train_phase", lambda x: 3 * x, x,
+            call=lambda B, x: phases.in_train_phase(lambda: 3 * x, x, training=1), label="training",
+        ),
+    ]  # fmt: skip
+    return made

@@ -1,0 +1,169 @@
+"""What a surface answers to a recorded case, and whether that is what was recorded; the same for all systems.
+
+The test module of a system says what it knows of it: a `System`, and which cases are run in which ways.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.namespace import to_numpy
+from nbm_xp.tape import is_tensor
+from tests.golden.reader import Case, Hand
+
+__all__ = ["REFUSALS", "System", "check", "each", "plain"]
+
+REMARKS = "ignore:(overflow|divide by zero|invalid value) encountered:RuntimeWarning"
+
+REFUSALS = (TypeError, ValueError, IndexError, ArithmeticError, NotImplementedError)
+"""A refusal is one of these, with a message that says why; never an accident such as AttributeError or NameError."""
+
+
+def each(cases: Iterable[Case], remarked: Collection[str] = ()) -> pytest.MarkDecorator:
+    """One test for each case, under its own id.
+
+    What the cases `remarked` ask for is infinite or not a number, and NumPy remarks on it, as it does when it is called
+    directly.
+    """
+    marks = {name: [pytest.mark.filterwarnings(REMARKS)] for name in remarked}
+    return pytest.mark.parametrize(
+        "case", [pytest.param(case, id=case.id, marks=marks.get(case.id, ())) for case in cases]
+    )
+
+
+def plain(value: np.ndarray) -> np.ndarray:
+    return value
+
+
+def check(got: Any, want: Any, case: Case) -> None:
+    """Structure, shape, dtype and values; a plain Python number has no dtype to hold it to."""
+    if isinstance(want, list | tuple):
+        assert isinstance(got, list | tuple), f"{len(want)} values are recorded, got {got!r}"
+        assert len(got) == len(want)
+        for part, recorded in zip(got, want, strict=True):
+            check(part, recorded, case)
+    elif want is None and case.kind == "gradient":  # nothing depends on the argument: no gradient, or one of zeros
+        assert got is None or not np.any(got)
+    elif want is None or isinstance(want, str | bool):
+        assert got == want
+    else:
+        want = np.asarray(want)
+        if hasattr(got, "dtype"):
+            assert got.dtype == want.dtype
+        assert np.shape(got) == want.shape
+        if case.kind == "bits" or want.dtype.kind in "biu":
+            np.testing.assert_array_equal(got, want)
+        else:
+            np.testing.assert_allclose(got, want, rtol=case.rtol, atol=case.atol)
+
+
+def _unnested(value: Any, leaves: list[Any]) -> Any:
+    """The structure of lists in lists, what they hold appended to `leaves`."""
+    if isinstance(value, list | tuple):
+        return [_unnested(part, leaves) for part in value]
+    leaves.append(value)
+    return None
+
+
+def _nested(structure: Any, leaves: Iterator[Any]) -> Any:
+    return next(leaves) if structure is None else [_nested(part, leaves) for part in structure]
+
+
+@dataclass(frozen=True)
+class System:
+    """A surface, with what is to be known about the cases recorded for it."""
+
+    surface: Any
+    quirks: Mapping[str, Callable[[list[Any], Any], Any]]
+    """Where the original is at fault: the right answer, from the arguments and the recorded answer."""
+
+    checks: Mapping[str, Callable[[list[Any], Any, Any, Case], None]] = field(default_factory=dict)
+    """By function, a check of its own: of the arguments, the answer and what is recorded."""
+
+    listed: bool = False
+    """Whether a compiled function takes its arguments in one list, and gives a list."""
+
+    def variable(self, value: np.ndarray) -> Any:
+        return self.surface.variable(value, dtype=value.dtype.name)
+
+    def concrete(self, value: Any) -> Any:
+        """A result with every tensor evaluated and every array brought to NumPy."""
+        if isinstance(value, list | tuple):
+            return [self.concrete(part) for part in value]
+        if is_tensor(value):
+            value = self.surface.eval(value)
+        return to_numpy(value) if hasattr(value, "shape") else value
+
+    def call(self, case: Case, array: Hand, hand: Hand) -> tuple[Any, list[Any]]:
+        """The result of a case's call, and its arguments; what is differentiated is handed over as variables are."""
+        names = case.callables(self.surface)
+        args = [
+            case.decode(value, hand if place in case.wrt else array, hand, names)
+            for place, value in enumerate(case.args)
+        ]
+        kwargs = {key: case.decode(value, array, hand, names) for key, value in case.kwargs.items()}
+        if case.is_program:
+            return args[0](*args[1:], **kwargs), args
+        out = getattr(self.surface, case.function)(*args, **kwargs)
+        return (out[0] if case.function == "scan" else out), args
+
+    def gradients(self, case: Case, out: Any, args: list[Any]) -> Any:
+        loss = self.surface.sum(out * case.expected(case.cotangent))
+        return self.surface.gradients(loss, [args[position] for position in case.wrt])
+
+    def answer(self, case: Case, array: Hand, hand: Hand) -> Any:
+        """What the case asks for, values or gradients, not yet evaluated."""
+        out, args = self.call(case, array, hand)
+        return self.gradients(case, out, args) if case.kind == "gradient" else out
+
+    def check(self, got: Any, case: Case) -> None:
+        """Hold an answer to what is recorded, or to the right answer where that is at fault."""
+        self.surface.set_floatx(case.floatx)
+        got, want = self.concrete(got), case.expected(case.result)
+        names = dict.fromkeys(case.callables(self.surface))
+        args = [case.decode(value, np.asarray, np.asarray, names) for value in case.args]
+        if case.function in self.checks:
+            self.checks[case.function](args, got, want, case)
+        elif case.id in self.quirks:
+            check(got, self.quirks[case.id](args, want), case)
+        else:
+            check(got, want, case)
+
+    def compiled(self, case: Case, *, arrays: str = "") -> Any:
+        """The answer of a compiled function, given placeholders of unknown lengths for variables.
+
+        And for arrays whose dtypes are of the kinds `arrays`.
+        """
+        placeholders: list[Any] = []
+        values: list[np.ndarray] = []
+
+        def placeholder(value: np.ndarray) -> Any:
+            placeholders.append(self.surface.placeholder(ndim=value.ndim, dtype=value.dtype.name))
+            values.append(value)
+            return placeholders[-1]
+
+        out = self.answer(case, lambda value: placeholder(value) if value.dtype.kind in arrays else value, placeholder)
+        leaves: list[Any] = []
+        nested = _unnested(out, leaves)
+        recorded = [leaf for leaf in leaves if is_tensor(leaf)]  # a dtype or a shape may be known without any values
+        compiled = self.surface.function(placeholders, recorded)
+        found = iter(compiled(values) if self.listed else compiled(*values))
+        leaves = [next(found) if is_tensor(leaf) else leaf for leaf in leaves]
+        return _nested(nested, iter(leaves))
+
+    def refusal(self, run: Callable[[], Any]) -> Exception | None:
+        """The error with which a call is refused; accidents are not caught."""
+        try:
+            self.concrete(run())
+        except REFUSALS as error:
+            return error
+        return None
+
+    def check_refused(self, run: Callable[[], Any], case: Case) -> None:
+        """Refused with a message; or answered, where the original need not have refused."""
+        error = self.refusal(run)
+        assert error is not None or "/limit-" in case.id, f"answered where the original raises {case.result}"
+        assert error is None or str(error), f"{type(error).__name__} without a message"
