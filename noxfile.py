@@ -11,6 +11,7 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests", "lint"]
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
+KERAS = "keras==2.0.6"  # a client of the backend, itself; all that it asks for beyond ours is pyyaml and six
 TORCH = "torch==2.13.0"  # pinned: its results and its wheels change from release to release
 
 # One process for each core, one thread of linear algebra in each: more would only wait for one another.
@@ -37,9 +38,17 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def libraries(session: nox.Session) -> None:
-    """The same suite, on PyTorch and JAX too."""
+    """What the session `tests` leaves out: the same suite on PyTorch and JAX."""
     install(session, "test", extras="app,jax", packages=(TORCH,))
-    pytest(session)
+    pytest(session, "-k", "torch or jax")
+
+
+@nox.session
+def clients(session: nox.Session) -> None:
+    """Keras 2.0.6 itself, unmodified, on this package: its layers, its optimizers, and networks beside PyTorch's."""
+    install(session, "test", packages=(TORCH, "pyyaml", "six"))
+    session.install("--no-deps", KERAS)
+    pytest(session, "tests/clients")
 
 
 @nox.session
