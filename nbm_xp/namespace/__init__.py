@@ -46,7 +46,7 @@ from .dtypes import (
     to_floating,
     wide_dtypes,
 )
-from .indexing import scatter_add, take_along_axis
+from .indexing import scatter_add, scattered, take_along_axis
 from .kernels import kernel, register_kernel
 from .libraries import get_namespace, installed_libraries
 from .report import format_info, info
@@ -95,6 +95,7 @@ __all__ = [
     "running_namespace",
     "save_configuration",
     "scatter_add",
+    "scattered",
     "set_backend",
     "set_epsilon",
     "set_floatx",

@@ -14,12 +14,13 @@ from typing import Any, TypeAlias
 from . import conversion, dispatch, dtypes, libraries
 from .kernels import kernel, register_kernel
 
-__all__ = ["add_along", "scatter_add", "take_along_axis"]
+__all__ = ["add_along", "scatter_add", "scattered", "take_along_axis"]
 
 Entry: TypeAlias = Any
 
 for _library in ("numpy", "cupy", "jax"):
     register_kernel("scatter_add", _library, f"nbm_xp.namespace.gaps.{_library}:scatter_add")
+register_kernel("scattered", "numpy", "nbm_xp.namespace.gaps.numpy:scattered")
 register_kernel("add_along", "torch", "nbm_xp.namespace.gaps.torch:add_along")
 register_kernel("add_along", "dask", "nbm_xp.namespace.gaps.dask_indexing:add_along")
 
@@ -87,6 +88,37 @@ def scatter_add(x: Any, index: Any, values: Any) -> Any:
     if not any(_is_array(entry) for entry in entries):
         return _add_at_slices(xp, x, tuple(entries), news, values)
     return _add_at_arrays(xp, x, entries, news, values)
+
+
+def scattered(xp: Any, shape: tuple[int, ...], index: Any, values: Any) -> Any:
+    """Zeros with `values` added at ``[index]``: `scatter_add` to an array that need not be copied.
+
+    Parameters
+    ----------
+    xp : namespace
+        The library's.
+    shape : tuple of int
+        The shape of the result.
+    index
+        As `scatter_add` takes it.
+    values : array
+        Broadcast to the shape of what `index` names.
+
+    Returns
+    -------
+    array
+        Of the dtype of `values`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scattered(np, (4,), slice(1, 3), np.asarray([1.0, 2.0]))
+    array([0., 1., 2., 0.])
+    """
+    whole = kernel("scattered", xp)
+    if whole is not None:
+        return whole(shape, index, values)
+    return scatter_add(xp.zeros(shape, dtype=values.dtype), index, values)
 
 
 def _is_array(entry: Entry) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from .overlay import overlay
 
-__all__ = ["build", "scatter_add"]
+__all__ = ["build", "scatter_add", "scattered"]
 
 _OWN = (
     "arange asarray ceil cumulative_prod cumulative_sum empty empty_like eye floor full full_like linspace matmul "
@@ -69,13 +69,27 @@ def scatter_add(x: Any, index: Any, values: Any) -> Any:
     out = np.array(x, order="C")
     if _is_basic(index):  # names each place once: ten times faster than add.at
         out[index] = out[index] + values
-        return out
+    else:
+        _add(out, index, values)
+    return out
+
+
+def scattered(shape: tuple[int, ...], index: Any, values: Any) -> Any:
+    """See `nbm_xp.namespace.scattered`."""
+    out = np.zeros(shape, dtype=values.dtype)
+    if _is_basic(index):
+        out[index] = values
+    else:
+        _add(out, index, values)
+    return out
+
+
+def _add(out: Any, index: Any, values: Any) -> None:
     axis = _sole_axis(index) if out.ndim > 1 else None
     if axis is None or axis >= out.ndim:
         np.add.at(out, index, values)
     else:
         _add_at_places(out, axis, index[axis] if isinstance(index, tuple) else index, values)
-    return out
 
 
 def _is_basic(index: Any) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.namespace import array_namespace, is_array, scatter_add
+from nbm_xp.namespace import array_namespace, is_array, scattered
 from nbm_xp.tape.concrete import concrete
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.gradients import declare
@@ -60,7 +60,7 @@ _INDEX_ADD = declare(
         "index_add",
         lambda values, index, shape: (shape, values.dtype),
         (lambda g, out, values, index, shape: getitem(g, index),),
-        run=lambda xp, values, index, shape: scatter_add(xp.zeros(shape, dtype=values.dtype), index, values),
+        run=lambda xp, values, index, shape: scattered(xp, shape, index, values),
     )
 )
 
