@@ -46,6 +46,7 @@ def install_as(name: str = "keras.backend") -> None:
     >>> import a_backend
     >>> a_backend.epsilon()
     1e-07
+    >>> tape.look_up_by_identity(False)  # back to what it was
     """
     module = sys.modules[__package__]
     if sys.modules.setdefault(name, module) is not module:
