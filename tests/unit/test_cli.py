@@ -269,7 +269,11 @@ def test_a_disk_that_fails_is_no_bad_input(monkeypatch: pytest.MonkeyPatch, mode
 
 
 def test_a_real_interruption_leaves_no_file() -> None:
-    code = "from nbm_xp.cli import commands, main; print('ready', flush=True); main()"
+    # a process in the background of a shell is started deaf to interruptions, and so are those that it starts
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from nbm_xp.cli import commands, main; print('ready', flush=True); main()"
+    )
     arguments = ["train", "--epochs", "100000000", "--out", "model.npz"]
     root = str(pathlib.Path(nbm_xp.__file__).parents[1])
     process = subprocess.Popen(

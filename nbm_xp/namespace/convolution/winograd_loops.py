@@ -6,61 +6,50 @@ four stretches of memory. It is imported only when a convolution is wide enough;
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
-import numba
+from nbm_xp.namespace.compiled_loops import compiled_loop
 
 __all__ = ["join", "split_results", "split_tiles"]
 
-_F = TypeVar("_F", bound=Callable[..., Any])
 
-
-def _compiled(function: _F) -> _F:
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-    try:
-        return cast("_F", numba.njit(cache=True, **options)(function))
-    except RuntimeError:  # there is no folder to keep compiled code in
-        return cast("_F", numba.njit(**options)(function))
-
-
-@_compiled
+@compiled_loop
 def _difference(a: Any, b: Any, out: Any) -> None:
     for i in range(out.shape[0]):
         out[i] = a[i] - b[i]
 
 
-@_compiled
+@compiled_loop
 def _sum(a: Any, b: Any, out: Any) -> None:
     for i in range(out.shape[0]):
         out[i] = a[i] + b[i]
 
 
-@_compiled
+@compiled_loop
 def _copy(a: Any, out: Any) -> None:
     for i in range(out.shape[0]):
         out[i] = a[i]
 
 
-@_compiled
+@compiled_loop
 def _negative(a: Any, out: Any) -> None:
     for i in range(out.shape[0]):
         out[i] = -a[i]
 
 
-@_compiled
+@compiled_loop
 def _sum_of_three(a: Any, b: Any, c: Any, out: Any) -> None:
     for i in range(out.shape[0]):
         out[i] = a[i] + b[i] + c[i]
 
 
-@_compiled
+@compiled_loop
 def _less_two(a: Any, b: Any, c: Any, out: Any) -> None:
     for i in range(out.shape[0]):
         out[i] = a[i] - b[i] - c[i]
 
 
-@_compiled
+@compiled_loop
 def split_tiles(rows: Any, parts: Any, tiles: Any, channels: int) -> None:
     """The 16 sums of each tile of 4 × 4 elements, from images of rows in halves; the tiles overlap by two."""
     half, width, high = rows.shape[2] // 2, tiles.shape[2], rows.shape[1] // 2 - 1
@@ -80,7 +69,7 @@ def split_tiles(rows: Any, parts: Any, tiles: Any, channels: int) -> None:
             _difference(b, d, tiles[4 * p + 3, t])
 
 
-@_compiled
+@compiled_loop
 def split_results(rows: Any, parts: Any, results: Any) -> None:
     """The 16 sums of each 2 × 2 results, from rows in halves: the adjoint of `join`."""
     width = results.shape[2]
@@ -98,7 +87,7 @@ def split_results(rows: Any, parts: Any, results: Any) -> None:
             _negative(b, results[4 * p + 3, i])
 
 
-@_compiled
+@compiled_loop
 def join(products: Any, parts: Any, out: Any) -> None:
     """The 2 × 2 results of each tile from its 16 products; those beyond an image are left out."""
     images, height, width, filters = out.shape

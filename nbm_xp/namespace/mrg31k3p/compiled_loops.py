@@ -21,6 +21,8 @@ import numba
 import numpy as np
 from numba import int32, uint32, uint64
 
+from nbm_xp.namespace.compiled_loops import compiled_loop
+
 from .integers import M1, M2
 
 __all__ = ["FLOAT16", "SCALES", "advance", "bernoulli", "draw", "draw_float16", "runs", "substreams"]
@@ -31,14 +33,6 @@ _TILE = 1024  # streams carried along together: six numbers of each fit the firs
 _FOLD = 2**32 - 2 * M2  # 2**32 modulo M2
 FLOAT16 = ((np.arange(2**15) + 1) * 511 * 2.0**-24).astype(np.float16).view(np.uint16)
 SCALES = {"float32": np.float32(4.6566126e-10), "float64": np.float64(2.0**-31)}
-
-
-def _compiled(function: _F) -> _F:
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-    try:
-        return cast("_F", numba.njit(cache=True, **options)(function))
-    except RuntimeError:  # there is no folder to keep compiled code in
-        return cast("_F", numba.njit(**options)(function))
 
 
 def _inlined(function: _F) -> _F:
@@ -127,7 +121,7 @@ def _step(tile: Any, width: int) -> None:
         tile[3 * _TILE + i] = tile[8 * _TILE + i]
 
 
-@_compiled
+@compiled_loop
 def draw(states: Any, scale: Any, out: Any, new: Any) -> None:
     """Fill `out` with uniforms, `new` with the states after it."""
     real = out.dtype.type
@@ -161,7 +155,7 @@ def draw(states: Any, scale: Any, out: Any, new: Any) -> None:
         _store(tile, new, first, width)
 
 
-@_compiled
+@compiled_loop
 def draw_float16(states: Any, table: Any, out: Any, new: Any) -> None:
     """Fill `out`, the bits of float16 numbers, by looking the lowest 15 bits of each integer up."""
     streams = states.shape[1]
@@ -177,7 +171,7 @@ def draw_float16(states: Any, table: Any, out: Any, new: Any) -> None:
         _store(tile, new, first, width)
 
 
-@_compiled
+@compiled_loop
 def bernoulli(states: Any, scales: Any, p: Any, out: Any, new: Any) -> None:
     """Fill `out` with 1 where a uniform lies below `p`, else 0; `new` with the states after it."""
     one, zero = out.dtype.type(1), out.dtype.type(0)
@@ -213,7 +207,7 @@ def _multiply(matrices: Any, states: Any, new: Any, first: int, width: int, shif
                     product[i] = _dot_second(p, q, r, a[i], b[i], c[i])
 
 
-@_compiled
+@compiled_loop
 def substreams(jumps: Any, states: Any) -> None:
     """Complete states from the first: `jumps` holds the matrices of 1, 2, 4, … streams."""
     count = states.shape[1]
@@ -223,14 +217,14 @@ def substreams(jumps: Any, states: Any) -> None:
         length *= 2
 
 
-@_compiled
+@compiled_loop
 def advance(matrices: Any, states: Any, ahead: int, new: Any) -> None:
     """Move the first streams on by the first pair of matrices, the others by the second."""
     _multiply(matrices[0], states, new, 0, ahead, 0)
     _multiply(matrices[1], states, new, ahead, states.shape[1] - ahead, 0)
 
 
-@_compiled
+@compiled_loop
 def runs(begins: Any, lengths: Any, rows: Any, states: Any, scale: Any, out: Any) -> None:
     """Fill `out` with runs of consecutive elements, `rows` being the row of the first element of each."""
     real = out.dtype.type
