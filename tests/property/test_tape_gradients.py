@@ -10,25 +10,11 @@ import pytest
 from nbm_xp.tape import Variable, evaluate, function, gradients, placeholder
 from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.gradients import OPERATIONS
+from nbm_xp.tape.standard.flat import CREATED, FLAT, LOOKED_AT
 from tests.gradcheck import DOUBLES, check_gradient, flat_list, inner_product, real_parts
 from tests.libraries import Library, libraries
 from tests.tables import CASES, Case
 
-# Constant almost everywhere, or not floating: nothing flows back.
-FLAT = {
-    "all", "any", "argmax", "argmin", "argsort", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or",
-    "bitwise_right_shift", "bitwise_xor", "ceil", "count_nonzero", "equal", "floor", "floor_divide", "greater",
-    "greater_equal", "isfinite", "isin", "isinf", "isnan", "less", "less_equal", "linalg.matrix_rank",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "round",
-    "searchsorted", "sign", "signbit", "trunc",
-}  # fmt: skip
-# Made without arrays, or of their shape alone.
-CREATED = {
-    "arange", "empty", "empty_like", "eye", "fft.fftfreq", "fft.rfftfreq", "full", "full_like", "linspace", "ones",
-    "zeros", "zeros_like",
-}  # fmt: skip
-# Looked at while recording, so that no argument can be an input: tests/unit/test_tape_concrete.py.
-LOOKED_AT = {"nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"}
 WITHOUT_RULE: set[str] = set()
 
 SMOOTH = [
@@ -94,6 +80,17 @@ def test_flat_function_gives_zeros(case: Case) -> None:
 def test_every_function_is_smooth_flat_or_created() -> None:
     covered = {case.function for case in SMOOTH} | FLAT | CREATED | LOOKED_AT | WITHOUT_RULE
     assert {case.function for case in CASES} <= covered
+
+
+def test_what_lets_nothing_through_is_in_the_list() -> None:
+    """No operation that a function of the standard records keeps a gradient back, unless the list says so."""
+    standard = {case.function for case in CASES}
+    closed = {
+        name
+        for name, op in OPERATIONS.items()
+        if name in standard and isinstance(op.gradient, tuple) and all(rule is None for rule in op.gradient)
+    }
+    assert closed <= FLAT | CREATED
 
 
 def test_operations_without_a_rule_are_known() -> None:
