@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, overload
 
 import numba
 
@@ -12,7 +12,15 @@ __all__ = ["compiled_loop"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def compiled_loop(function: F | None = None, **options: Any) -> Any:
+@overload
+def compiled_loop(function: F) -> F: ...
+
+
+@overload
+def compiled_loop(*, fastmath: set[str]) -> Callable[[F], F]: ...
+
+
+def compiled_loop(function: Any = None, **options: Any) -> Any:
     """Compile a loop, and keep what was compiled on disk where there is a folder for it.
 
     Parameters

@@ -29,24 +29,20 @@ _LEAST = np.float32(-87.3)
 _SUMS = {"reassoc", "contract", "nsz"}
 
 
-@intrinsic
-def _bits_as_float(typing_context: Any, bits: Any) -> Any:
-    """The float32 with these bits."""
+def _same_bits(given: Any, wanted: Any) -> Any:
+    """A function from one type of 32 bits to another that leaves the bits as they are."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], context.get_value_type(types.float32))
+    def typed(typing_context: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.bitcast(arguments[0], context.get_value_type(wanted))
 
-    return types.float32(types.int32), generate
+        return wanted(given), generate
+
+    return intrinsic(typed)
 
 
-@intrinsic
-def _float_as_bits(typing_context: Any, number: Any) -> Any:
-    """The bits of a float32."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.bitcast(arguments[0], context.get_value_type(types.int32))
-
-    return types.int32(types.float32), generate
+_bits_as_float = _same_bits(types.int32, types.float32)
+_float_as_bits = _same_bits(types.float32, types.int32)
 
 
 @compiled_loop(fastmath={"contract", "nsz"})  # sums must not be regrouped here
