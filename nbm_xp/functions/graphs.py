@@ -133,6 +133,9 @@ def gradients_or_none(loss: tape.Tensor, variables: Any) -> list[Any]:
     [[2.0, 4.0], None]
     """
     wanted: list[tape.Tensor] = list(variables) if isinstance(variables, (list, tuple)) else [variables]
+    for label, value in (("loss", loss), *(("variables", x) for x in wanted)):
+        if not tape.is_tensor(value):
+            raise TypeError(f"{label} must be recorded, a Tensor, got {type(value).__name__}")
     total = tape.namespace.sum(loss) if loss.ndim else loss
     used = set(reachable([total.node]))
     found = iter(tape.gradients(total, [x for x in wanted if x.node in used], disconnected="zero"))

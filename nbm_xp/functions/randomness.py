@@ -14,6 +14,7 @@ from nbm_xp.rng import M2, RandomStreams, quantiles
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, Shape, floats, sizes
+from .conversion import cast
 
 __all__ = [
     "dropout", "make_rng", "random_binomial", "random_normal", "random_uniform", "rng_from", "truncated_normal",
@@ -180,8 +181,11 @@ def truncated_normal(
     >>> bool((abs(drawn) <= 2).all())
     True
     """
-    drawn = quantiles.truncated_normal(_rng(rng).uniform(sizes(shape), dtype=dtype or floatx()))
-    return drawn * stddev + mean
+    u = _rng(rng).uniform(sizes(shape), dtype=dtype or floatx())
+    if u.dtype != "float16":
+        return quantiles.truncated_normal(u) * stddev + mean
+    drawn = quantiles.truncated_normal(cast(u, "float32"))  # whose polynomials overflow at 65504
+    return cast(drawn, "float16") * stddev + mean
 
 
 def dropout(x: Array, level: float, noise_shape: Any = None, rng: RandomStreams | None = None) -> Any:

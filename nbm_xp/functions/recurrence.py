@@ -65,8 +65,8 @@ def rnn(
     Raises
     ------
     ValueError
-        If `inputs` has fewer than three axes; if there is a `mask` but no state; if `unroll` is true and the number
-        of moments is not known; if the step returns another number of states.
+        If `inputs` has fewer than three axes; if there is a `mask` but no state, or it has another number of moments;
+        if `unroll` is true and the number of moments is not known; if the step returns another number of states.
 
     Examples
     --------
@@ -85,6 +85,9 @@ def rnn(
         raise ValueError("mask needs an initial state: a step that is masked repeats the state before")
     moments = recorded.moveaxis(x, 1, 0)
     seen = None if mask is None else _moments_of_mask(as_array(mask))
+    told, given_moments = x.shape[1], x.shape[1] if seen is None else seen.shape[0]
+    if isinstance(told, int) and isinstance(given_moments, int) and told != given_moments:
+        raise ValueError(f"mask must have {told} moments, as inputs has, got {given_moments}")
 
     def step(now: Any, before: list[Any], shown: Any = None, previous: Any = None) -> tuple[Any, list[Any]]:
         output, after = step_function(now, [*before, *fixed])

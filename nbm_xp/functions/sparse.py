@@ -209,11 +209,14 @@ def sparse_dot(x: SparseTensor, y: Array) -> Any:
     Raises
     ------
     ValueError
-        If `y` has another number of axes.
+        If `y` has another number of axes, or does not fit.
     """
     y = tape.as_tensor(y)
     if y.ndim not in (1, 2):
         raise ValueError(f"y must be a matrix or a vector behind a sparse matrix, got shape {y.shape}")
+    inner, length = x.lengths[1], y.shape[0]
+    if isinstance(inner, int) and isinstance(length, int) and inner != length:
+        raise ValueError(f"y must have {inner} elements along its first axis, as x has columns, got shape {y.shape}")
     weights = x.values if y.ndim == 1 else recorded.expand_dims(x.values, axis=1)
     return _sums_at(weights * recorded.take(y, x.columns, axis=0), x.rows, length=x.lengths[0])
 

@@ -122,4 +122,5 @@ def moving_average_update(
     array(1.25, dtype=float32)
     """
     share = float(asarray(1.0 - momentum, host_namespace(), precision))
-    return as_variable(x, "moving_average_update"), x + (value - x) * share
+    average = as_variable(x, "moving_average_update")
+    return average, average - (average - value) * share  # it stands first: some libraries' arrays refuse it behind them

@@ -7,6 +7,8 @@ from typing import Any
 from nbm_xp import tape
 from nbm_xp.functions import randomness
 from nbm_xp.functions._arguments import Array, Shape
+from nbm_xp.functions.conversion import cast
+from nbm_xp.namespace import floatx
 
 from .graphs import variable
 
@@ -40,7 +42,8 @@ def random_normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: A
     >>> random_normal((2, 3), seed=1).eval().shape
     (2, 3)
     """
-    return randomness.random_normal(shape, mean, stddev, dtype, randomness.rng_from(seed))
+    # of a narrower dtype than floatx, Theano's streams give floatx
+    return cast(randomness.random_normal(shape, mean, stddev, dtype, randomness.rng_from(seed)), dtype or floatx())
 
 
 def random_uniform(shape: Shape, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
@@ -121,7 +124,7 @@ def truncated_normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype
     >>> bool((abs(truncated_normal((100,), seed=1).eval()) <= 2.0).all())
     True
     """
-    return randomness.truncated_normal(shape, mean, stddev, dtype, randomness.rng_from(seed))
+    return cast(randomness.truncated_normal(shape, mean, stddev, dtype, randomness.rng_from(seed)), dtype or floatx())
 
 
 def random_uniform_variable(

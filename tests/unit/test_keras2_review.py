@@ -1,0 +1,54 @@
+"""What a user of Keras 2 stumbled over: dtypes of draws, lengths that do not fit, gradients of what is no Tensor."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from nbm_xp import keras2 as K
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("draw", [K.random_normal, K.truncated_normal])
+def test_normal_numbers_have_the_dtype_that_is_asked_for(draw, dtype):
+    for mean in (0.0, K.variable(1.0, dtype="float64")):
+        drawn = draw((3,), mean, dtype=dtype, seed=1)
+        assert K.dtype(drawn) == dtype
+        assert K.eval(drawn).dtype == dtype
+
+
+def test_narrow_truncated_normal_numbers_have_their_distribution():
+    drawn = K.eval(K.truncated_normal((4000,), dtype="float16", seed=1)).astype("float64")
+    assert np.abs(drawn).max() <= 2.0
+    assert abs(drawn.std() - 0.8796) < 0.03
+
+
+def test_a_normal_draw_stays_a_draw():
+    drawn = K.random_normal((4,), dtype="float16", seed=1)
+    step = K.function([], [drawn])
+    assert not np.array_equal(step([])[0], step([])[0])
+
+
+@pytest.mark.parametrize("rows", [2, 4])
+def test_a_sparse_product_needs_equal_inner_lengths(rows):
+    sparse = K.placeholder((None, 3), sparse=True)
+    for left in (sparse, K.variable(scipy.sparse.csr_matrix(np.eye(3)))):
+        with pytest.raises(ValueError, match=rf"y must have 3 elements along its first axis.*\({rows}, 2\)"):
+            K.dot(left, K.variable(np.ones((rows, 2))))
+
+
+@pytest.mark.parametrize("unroll", [False, True])
+@pytest.mark.parametrize("moments", [2, 9])
+def test_a_mask_has_as_many_moments_as_the_inputs(moments, unroll):
+    x = np.ones((2, 4, 3), "float32")
+    with pytest.raises(ValueError, match=f"mask must have 4 moments, as inputs has, got {moments}"):
+        K.rnn(lambda now, states: (now, [now]), x, [x[:, 0]], mask=np.ones((2, moments)), unroll=unroll)
+
+
+def test_gradients_of_what_is_not_recorded_say_so():
+    w = K.variable([1.0, 2.0])
+    with pytest.raises(TypeError, match="loss must be recorded, a Tensor, got ndarray"):
+        K.gradients(np.ones(2), [w])
+    with pytest.raises(TypeError, match="variables must be recorded, a Tensor, got ndarray"):
+        K.gradients(K.sum(w), [np.ones(2)])
