@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from nbm_xp import tape
-from nbm_xp.namespace import array_namespace, dtype_name, dtype_of
+from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, host_namespace, is_lazy
 
 from ._arguments import Array, as_array
 
@@ -225,6 +225,8 @@ def shape_vector(x: Array, dtype: str) -> Array:
     """
     x = as_array(x)
     xp = array_namespace(x)
+    if not tape.is_tensor(x) and is_lazy(xp) and all(length == length for length in x.shape):
+        xp = host_namespace()  # what is known need not be computed
     kind = dtype_of(xp, dtype)
     if not tape.is_tensor(x):
         return xp.asarray(tuple(x.shape), dtype=kind)

@@ -13,7 +13,7 @@ from nbm_xp.functions.comparison import equal, greater, greater_equal, less, les
 from nbm_xp.functions.control import print_tensor, stop_gradient
 from nbm_xp.functions.conversion import cast
 from nbm_xp.functions.convolution_local import local_conv1d, local_conv2d
-from nbm_xp.functions.creation import arange, constant, eye, ones, ones_like, zeros, zeros_like
+from nbm_xp.functions.creation import arange, constant, ones_like, zeros_like
 from nbm_xp.functions.ctc import ctc_batch_cost, ctc_label_dense_to_sparse
 from nbm_xp.functions.ctc_decoding import ctc_decode
 from nbm_xp.functions.elementwise import abs, clip, cos, exp, log, pow, round, sign, sin, sqrt, square
@@ -48,11 +48,9 @@ from nbm_xp.functions.shaping import (
 )
 from nbm_xp.functions.updates import update, update_add, update_sub
 from nbm_xp.functions.variables import (
-    batch_set_value,
     count_params,
     get_value,
     get_variable_shape,
-    set_value,
 )
 from nbm_xp.namespace import (
     backend,
@@ -115,6 +113,7 @@ from .settings import (
     manual_variable_initialization,
     set_image_dim_ordering,
 )
+from .values import batch_set_value, eye, ones, set_value, zeros
 
 __all__ = [
     "abs", "all", "any", "arange", "argmax", "argmin", "backend", "batch_dot", "batch_flatten", "batch_get_value",

@@ -12,6 +12,7 @@ from nbm_xp.namespace import is_array, to_numpy
 
 from .client import scoped
 from .inspection import is_sparse, to_dense
+from .values import marked
 
 __all__ = [
     "batch_get_value", "concatenate", "dot", "eval", "function", "gradients", "identity", "moving_average_update",
@@ -46,7 +47,7 @@ def variable(value: Any, dtype: Any = None, name: str | None = None) -> Any:
         made = sparse.sparse_variable(value, dtype, scoped(name))
     else:
         made = creation.variable(value, dtype, scoped(name))
-    return _marked(made, tuple(map(int, made.shape)))
+    return marked(made, tuple(map(int, made.shape)))
 
 
 def placeholder(
@@ -90,17 +91,10 @@ def placeholder(
         made = _sparse_placeholder(shape, ndim, dtype, name)
     else:
         made = creation.placeholder(shape, ndim, dtype, name=name, checked=True)
-    return _marked(made, variables.get_variable_shape(made))
+    return marked(made, variables.get_variable_shape(made))
 
 
 _sparse_placeholder = sparse.sparse_placeholder
-
-
-def _marked(tensor: Any, shape: tuple[int | None, ...]) -> Any:
-    """A Tensor with what Keras's layers look for."""
-    tensor._keras_shape = shape
-    tensor._uses_learning_phase = False
-    return tensor
 
 
 def identity(x: Any) -> Any:
@@ -264,8 +258,8 @@ def dot(x: Any, y: Any) -> Any:
 
     Parameters
     ----------
-    x : array, Tensor or SparseTensor
-        The left factor.
+    x : array, Tensor, SparseTensor or sparse matrix
+        The left factor; SciPy's sparse matrices, or those of the package sparse, are taken as they are.
     y : array or Tensor
         The right factor; of a vector, its only axis is summed over.
 
@@ -279,6 +273,8 @@ def dot(x: Any, y: Any) -> Any:
     >>> dot(np.ones((2, 3)), np.ones((4, 3, 5))).shape
     (2, 4, 5)
     """
+    if sparse.coordinates(x) is not None:
+        x = sparse.sparse_variable(x, getattr(y, "dtype", None))
     return sparse.sparse_dot(x, to_dense(y)) if is_sparse(x) else linear_algebra.dot(x, to_dense(y))
 
 

@@ -91,7 +91,9 @@ class Function:
         self._default = default_namespace()
         self._routes: dict[tuple[builtins.type, ...], _Route] = {}
         self._scalar = [isinstance(r, Node) and not r.shape for r in self._results]
-        self._copied = to_be_copied(self._results, len(self._outputs), self.inputs, givens)
+        count = len(self._outputs)
+        copied = to_be_copied(self._results, count, self.inputs, givens)
+        self._copied = [p for p in copied if p < count or not self._targets[p - count].is_state]  # which stay at home
         self._blockwise = self._in_blocks(axes)
 
     def _in_blocks(self, axes: Sequence[int | None] | None) -> Blockwise | None:
@@ -115,8 +117,9 @@ class Function:
         arrays = [
             arg if is_array(arg) else self._from_python(arg, node) for arg, node in zip(args, self.inputs, strict=True)
         ]
-        for array, node in zip(arrays, self.inputs, strict=True):
-            _check(array, node)
+        for position, (array, node) in enumerate(zip(arrays, self.inputs, strict=True)):
+            if array.shape != node.shape:
+                _check(array, node, position)
         arrays += [node.payload.value for node in self._variables]
         arrays += [node.payload for node in self._constants]
         types = tuple(map(type, arrays))
@@ -208,14 +211,14 @@ def _check_givens(givens: Mapping[Node, Node]) -> None:
             raise ValueError(f"givens must not define {key.name or key!r} by itself")
 
 
-def _check(array: Any, node: Node) -> None:
+def _check(array: Any, node: Node, position: int) -> None:
+    label = f"argument {node.name or position}"
     if array.ndim != len(node.shape):
-        raise TypeError(
-            f"argument {node.name or ''} must have {len(node.shape)} axes, got an array of shape {tuple(array.shape)}"
-        )
+        raise TypeError(f"{label} must have {len(node.shape)} axes, got an array of shape {tuple(array.shape)}")
     for actual, expected in zip(array.shape, node.shape, strict=True):
         if type(expected) is int and actual != expected and actual == actual:
-            raise ValueError(f"argument {node.name or ''} must have shape {node.shape}, got {tuple(array.shape)}")
+            shape = tuple(length if type(length) is int else None for length in node.shape)
+            raise ValueError(f"{label} must have shape {shape}, got {tuple(array.shape)}")
 
 
 def _as_result(value: Any) -> Result:

@@ -52,3 +52,34 @@ def test_gradients_of_what_is_not_recorded_say_so():
         K.gradients(np.ones(2), [w])
     with pytest.raises(TypeError, match="variables must be recorded, a Tensor, got ndarray"):
         K.gradients(K.sum(w), [np.ones(2)])
+
+
+def test_a_value_of_another_shape_is_refused_and_nothing_is_set():
+    x, y = K.zeros((3,)), K.ones((2,), name="weights")
+    with pytest.raises(ValueError, match=r"value must have shape \(2,\), as weights has, got \(4,\)"):
+        K.batch_set_value([(x, np.ones(3)), (y, np.ones(4))])
+    np.testing.assert_array_equal(K.get_value(x), np.zeros(3))
+    with pytest.raises(TypeError, match="takes a variable"):
+        K.set_value(np.ones(3), np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "made", [lambda: K.zeros((2, 2), name="q"), lambda: K.ones((2, 2), name="q"), lambda: K.eye(2, name="q")]
+)
+def test_filled_variables_are_keras_tensors_with_names_in_scopes(made):
+    with K.name_scope("s"):
+        variable = made()
+    assert K.is_keras_tensor(variable)
+    assert (variable.name, variable._keras_shape) == ("s/q", (2, 2))
+
+
+def test_a_sparse_matrix_is_a_left_factor_as_it_is():
+    left, right = scipy.sparse.random(3, 4, 0.5, random_state=0, format="csr"), np.ones((4, 2), dtype="float32")
+    np.testing.assert_allclose(K.eval(K.dot(left, K.variable(right))), left.toarray() @ right, rtol=1e-6)
+
+
+def test_the_shape_of_a_lazy_array_is_known():
+    da = pytest.importorskip("dask.array")
+    x = da.ones((4, 3), chunks=2)
+    assert K.shape(x).tolist() == [4, 3]
+    assert K.reshape(x, [K.shape(x)[1], -1]).shape == (3, 4)
