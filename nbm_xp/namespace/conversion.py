@@ -86,7 +86,8 @@ def asarray(value: Any, xp: Any, dtype: Any = None) -> Any:
     Raises
     ------
     TypeError
-        If `value` is an array of a third library, or the library lacks the dtype.
+        If `value` is an array of a third library, or the library lacks the dtype; or of complex numbers, and `dtype` is
+        none of theirs.
 
     Examples
     --------
@@ -100,15 +101,25 @@ def asarray(value: Any, xp: Any, dtype: Any = None) -> Any:
         raise _cannot_convert(source, library or xp.__name__)
     wanted = None if dtype is None else dtypes.dtype_of(xp, dtype)
     if source is not None and source == library and not isinstance(value, np.generic):
-        return value if wanted is None or value.dtype == wanted else xp.astype(value, wanted)
+        if wanted is None or value.dtype == wanted:
+            return value
+        _check_real(value, wanted)
+        return xp.astype(value, wanted)
     if source is None and wanted is None and library == "jax":
         return xp.asarray(value)
     host = np.asarray(value)
     if wanted is not None:
+        _check_real(host, wanted)
         host = host.astype(dtypes.dtype_name(wanted), copy=False)
     else:
         dtypes.dtype_name(host)  # refuses text, objects and the like
     return host if library == "numpy" else _numpy_to_library(host, xp, library)
+
+
+def _check_real(value: Any, wanted: Any) -> None:
+    """Refuse what would lose imaginary parts without a word."""
+    if dtypes.dtype_name(wanted)[0] != "c" and dtypes.is_complex(value):
+        raise TypeError(f"complex numbers cannot become {dtypes.dtype_name(wanted)}: take their real part first")
 
 
 def convert(x: Any, xp: Any) -> Any:

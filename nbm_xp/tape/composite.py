@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from .gradients import declare
+from .gradients import OPERATIONS, declare
 from .node import COMPOSITE_TAG, ELEMENTWISE_TAG, Joint, Node, Operation, Rule, Spec
 from .tensor import Tensor, record, record_several
 
@@ -67,9 +67,12 @@ def composite(
             result = body(*(Tensor(n) if isinstance(n, Node) else n for n in nodes), **attributes)
             return result.node.shape, result.node.dtype
 
+        key = name or body.__name__
+        if key in OPERATIONS and COMPOSITE_TAG in OPERATIONS[key].tags:
+            del OPERATIONS[key]  # defined anew, as by a cell that is run again
         op = declare(
             Operation(
-                name or body.__name__,
+                key,
                 infer or traced,
                 rules,
                 run=lambda xp, *args, **attributes: body(*args, **attributes),

@@ -130,7 +130,7 @@ class Function:
             arrays[position] = convert(arrays[position], route.xp)
         for position, dtype in enumerate(route.dtypes):
             if arrays[position].dtype != dtype:
-                arrays[position] = route.xp.astype(arrays[position], dtype)
+                arrays[position] = asarray(arrays[position], route.xp, dtype)
         if self._blockwise is not None and self._blockwise.applies(route.xp, arrays):
             states = [False] * len(self._outputs) + [variable.is_state for variable in self._targets]
             return self._finish(self._blockwise.run(route.xp, arrays, states), route.xp)

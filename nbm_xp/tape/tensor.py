@@ -212,8 +212,20 @@ class Tensor(Operators):
     def __repr__(self) -> str:
         return described(self.node, type(self).__name__)
 
+    def __copy__(self) -> Tensor:
+        return cast("Tensor", _with_attributes(Tensor(self.node), self))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        return self.__copy__()  # nodes never change
+
     def __format__(self, form: str) -> str:
         return format(self._number("a formatted number"), form) if form else str(self)
+
+
+def _with_attributes(made: Tensor, original: Tensor) -> Any:
+    """A copy with what users have set on the original."""
+    vars(made).update(vars(original))
+    return made
 
 
 class Variable(Tensor):
@@ -292,9 +304,26 @@ class Variable(Tensor):
         if array.shape != before.shape:
             shapes_changed()
 
+    def __copy__(self) -> Variable:
+        if self.is_state:
+            raise TypeError("the state of a random draw cannot be copied: copy the generator and draw from that")
+        return cast("Variable", _with_attributes(Variable(self._value, name=self.name), self))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
+        return self.__copy__()
+
+    def __reduce__(self) -> Any:
+        if self.is_state:
+            raise TypeError("the state of a random draw cannot be pickled: pickle the generator")
+        return _restored, (self._value, self.name)
+
     def __bool__(self) -> bool:
         # code written for shared variables asks `if data:` to see whether there is one
         return True if self.ndim else super().__bool__()
+
+
+def _restored(value: Any, name: str | None) -> Variable:
+    return Variable(value, name=name)
 
 
 def _own_array(value: Any, xp: ModuleType, dtype: str) -> Any:

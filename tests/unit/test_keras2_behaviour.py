@@ -1,4 +1,4 @@
-"""What a user of Keras 2 stumbled over: dtypes of draws, lengths that do not fit, gradients of what is no Tensor."""
+"""Dtypes of draws, lengths that do not fit, variables as Keras makes and sets them, gradients of what is no Tensor."""
 
 from __future__ import annotations
 

@@ -1,0 +1,54 @@
+"""Results share no memory with variables, arguments or one another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.tape import Variable, checkpoint, evaluate, function, grad, gradients, ifelse, placeholder, scan
+from nbm_xp.tape import namespace as xp
+
+PASSED_ON: dict[str, Any] = {
+    "real": xp.real,
+    "imag": xp.imag,
+    "diagonal": xp.linalg.diagonal,
+    "diagonal of the transpose": lambda x: xp.linalg.diagonal(x.T),
+    "branch": lambda x: ifelse(xp.asarray(True), x, x * 2),
+    "checkpoint": lambda x: checkpoint(lambda a: (a.T, a * 1))(x)[0],
+    "last step": lambda x: scan(lambda h: h, outputs_info=x, n_steps=2)[0][-1],
+}
+
+
+@pytest.mark.parametrize("name", PASSED_ON)
+def test_results_own_their_memory(name: str) -> None:
+    array = np.asarray([[1.0, 2.0], [3.0, 4.0]], dtype="complex128")
+    v, x = Variable(array), placeholder((2, 2), dtype="complex128")
+    result = PASSED_ON[name](v)
+    for value in (function([], result)(), evaluate(result), evaluate([result])[0]):
+        assert not np.shares_memory(value, v.value)
+        assert value.flags.writeable
+    new = PASSED_ON[name](x)
+    kept = Variable(np.zeros((1,) * new.ndim), dtype=str(new.dtype))
+    function([x], None, updates=[(kept, new)])(array)
+    assert not np.shares_memory(kept.value, array)
+
+
+def test_an_output_written_like_an_update_is_not_the_variable() -> None:
+    v, w = Variable(np.ones(2)), Variable(np.asarray([3.0, 4.0]))
+    out = function([], w * 2, updates=[(v, w * 2)])()
+    out[:] = 0.0
+    assert v.get_value().tolist() == [6.0, 8.0]
+
+
+def test_equal_gradients_are_arrays_of_their_own() -> None:
+    v, w = Variable(np.ones(2)), Variable(np.asarray([3.0, 4.0]))
+    both = gradients(xp.sum((v + w) ** 2), [v, w])
+    for first, second in (
+        function([], both)(),
+        evaluate(both),
+        grad(lambda a, b: xp.sum((a + b) ** 2), argnums=(0, 1))(v.get_value(), w.get_value()),
+    ):
+        first *= 0.0
+        assert second.tolist() == [8.0, 10.0]
