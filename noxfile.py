@@ -78,10 +78,14 @@ def coverage(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """docs/functions.md, the table of what works where, from the tests' own results."""
+    """The tables of what works where, docs/functions.md and docs/keras2_functions.md, from the tests' own results."""
     install(session, "test", extras="app,jax", packages=(TORCH,))
-    results = ["tests/property/test_tape_values.py", "tests/property/test_tape_gradients.py"]
-    session.run("pytest", "-q", "--function-table", "docs/functions.md", *results, *PARALLEL, env=ONE_THREAD)
+    tables = {
+        "docs/functions.md": ["tests/property/test_tape_values.py", "tests/property/test_tape_gradients.py"],
+        "docs/keras2_functions.md": ["tests/golden/test_keras2.py", "--everywhere"],
+    }
+    for table, results in tables.items():
+        session.run("pytest", "-q", "--function-table", table, *results, *PARALLEL, *session.posargs, env=ONE_THREAD)
 
 
 @nox.session

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 from tests.function_table import pytest_addoption, pytest_collection_modifyitems, pytest_configure
 from tests.libraries import LIBRARIES, Library, guard
 
-__all__ = ["pytest_addoption", "pytest_collection_modifyitems", "pytest_configure"]  # those of docs/functions.md
+__all__ = ["pytest_addoption", "pytest_collection_modifyitems", "pytest_configure"]  # those of the tables
 
 settings.register_profile(
     "default",

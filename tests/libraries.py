@@ -8,6 +8,7 @@ hidden computation of Dask. A library that is not installed, or has no device he
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ import pytest
 
 from nbm_xp.namespace import asarray, dtype_name, get_namespace, library_name, to_numpy
 
-__all__ = ["DASK", "EAGER", "LIBRARIES", "Library", "guard", "libraries"]
+__all__ = ["DASK", "EAGER", "LIBRARIES", "Library", "computing", "guard", "libraries"]
 
 
 def one_block(length: int) -> tuple[int, ...]:
@@ -169,4 +170,16 @@ def guard() -> Iterator[None]:
     import dask
 
     with dask.config.set(scheduler=_refuse):
+        yield
+
+
+@contextmanager
+def computing() -> Iterator[None]:
+    """Under the guard, what is asked for: Dask arrays may be computed."""
+    if "dask" not in sys.modules:
+        yield
+        return
+    import dask
+
+    with dask.config.set(scheduler="synchronous"):
         yield
