@@ -11,7 +11,7 @@ A. Graves (2012), "Supervised sequence labelling with recurrent neural networks"
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbm_xp import tape
 from nbm_xp.namespace import concrete_int, is_lazy
@@ -125,86 +125,122 @@ def _add(a: Any, b: Any) -> Any:
     return top + recorded.log1p(recorded.exp(-recorded.abs(a - b)))
 
 
+class _Beam(NamedTuple):
+    """The prefixes that are kept of each sample.
+
+    How probable each is with a blank at its end and with its last label there, as logarithms; that label, -1 for the
+    empty prefix; numbers that identify the prefix and its parent, which is the prefix less its last label; and the
+    label that each frame added, -1 where it added none. All are of shape (samples, width), `added` has frames too.
+    """
+
+    blank_end: Any
+    label_end: Any
+    last: Any
+    own: Any
+    parent: Any
+    added: Any
+
+    @property
+    def total(self) -> Any:
+        """How probable each prefix is, whatever its end."""
+        return _add(self.blank_end, self.label_end)
+
+
+def _empty_prefix(samples: Any, width: int, n_frames: Any, dtype: Any) -> _Beam:
+    """A beam that holds the empty prefix, and nothing else that can be."""
+    none = recorded.zeros((samples, width), dtype=recorded.int64)
+    never = recorded.full((samples, width), _NEVER, dtype=dtype)
+    first = recorded.arange(width, dtype=recorded.int64) == 0
+    added = recorded.full((samples, width, n_frames), -1, dtype=recorded.int64)
+    return _Beam(recorded.where(first, recorded.zeros_like(never), never), never, none - 1, none, none - 1, added)
+
+
+def _rows(x: Any) -> Any:
+    """One number for each prefix, beside those for another prefix or class."""
+    return recorded.expand_dims(x, axis=2)
+
+
+def _columns(x: Any) -> Any:
+    return recorded.expand_dims(x, axis=1)
+
+
+def _candidates(beam: _Beam, chances: Any, classes: Any) -> tuple[Any, Any, Any]:
+    """What the next frame makes of a beam.
+
+    Of the prefixes that stay as they are, the probabilities of both ends; and of each prefix longer by each label, its
+    probability, less those that are in the beam already: they get that share in staying.
+    """
+    total = beam.total
+    made_by = _rows(beam.last) == classes
+    again = recorded.max(recorded.where(made_by, _columns(chances[:, :-1]), _NEVER), axis=2)
+    is_parent = _rows(beam.parent) == _columns(beam.own)
+    is_parent = is_parent & _rows(beam.last >= 0) & _columns(total > _NEVER / 2)
+    # a label that follows itself is another one only behind a blank
+    after_same = recorded.where(_rows(beam.last) == _columns(beam.last), _columns(beam.blank_end), _columns(total))
+    inherited = recorded.max(recorded.where(is_parent, after_same, _NEVER), axis=2)
+    longer = recorded.where(made_by, _rows(beam.blank_end), _rows(total)) + _columns(chances[:, :-1])
+    there = recorded.matmul(
+        recorded.astype(recorded.matrix_transpose(is_parent), chances.dtype), recorded.astype(made_by, chances.dtype)
+    )
+    longer = recorded.where(there > 0.5, _NEVER, longer)
+    return total + chances[:, -1:], again + _add(beam.label_end, inherited), longer
+
+
+def _best_of(beam: _Beam, blank_end: Any, label_end: Any, longer: Any, here: Any) -> _Beam:
+    """The most probable of what stays and what grew, as many as before; `here` is true at the frame."""
+    samples, width, n_labels = longer.node.shape
+    scores = recorded.concat([_add(blank_end, label_end), recorded.reshape(longer, (samples, -1))], axis=1)
+    chosen = recorded.argsort(scores, axis=1, descending=True, stable=True)[:, :width]
+    stays = chosen < width
+    grown = recorded.maximum(chosen - width, 0)
+    origin, label = recorded.where(stays, chosen, grown // n_labels), grown % n_labels
+
+    def of(values: Any) -> Any:
+        return recorded.take_along_axis(values, origin, axis=1)
+
+    own = of(beam.own)
+    added = recorded.take_along_axis(beam.added, _rows(origin), axis=1)
+    return _Beam(
+        blank_end=recorded.where(stays, of(blank_end), _NEVER),
+        label_end=recorded.where(stays, of(label_end), recorded.take_along_axis(scores, chosen, axis=1)),
+        last=recorded.where(stays, of(beam.last), label),
+        own=recorded.where(stays, own, own * _MIXER + label + 1),
+        parent=recorded.where(stays, of(beam.parent), own),
+        added=recorded.where(here, _rows(recorded.where(stays, -1, label)), added),
+    )
+
+
 def _beam(logits: Any, lengths: Any, width: int, count: int) -> tuple[list[Any], Any]:
-    """Prefix search: of each prefix, how probable it is with a blank at the end and with its last label there."""
+    """Prefix search: the prefixes that are the most probable after the last frame, and how probable they are."""
     chances = log_softmax(logits)
     samples, n_frames, n_classes = chances.node.shape
-    kind = chances.dtype
-    none = recorded.zeros((samples, width), dtype=recorded.int64)
-    slot = recorded.arange(width, dtype=recorded.int64)
     classes = recorded.arange(n_classes - 1, dtype=recorded.int64)
-
-    def step(now: Any, t: Any, *beam: Any) -> list[Any]:
-        blank_end, label_end, last, own, parent, path = beam
-        now = recorded.expand_dims(now, axis=1)  # (samples, 1, classes)
-        total = _add(blank_end, label_end)
-        repeat = recorded.take_along_axis(
-            recorded.broadcast_to(now, (samples, width, n_classes)),
-            recorded.expand_dims(recorded.maximum(last, 0), axis=2),
-            axis=2,
-        )[:, :, 0]
-        repeat = recorded.where(last < 0, _NEVER, repeat)
-        # What a prefix's parent in the beam adds to it: its label once more, unless the parent ends in that very label.
-        is_parent = recorded.expand_dims(parent, axis=2) == recorded.expand_dims(own, axis=1)
-        is_parent = (
-            is_parent & recorded.expand_dims(last >= 0, axis=2) & recorded.expand_dims(total > _NEVER / 2, axis=1)
-        )
-        same = recorded.expand_dims(last, axis=2) == recorded.expand_dims(last, axis=1)
-        source = recorded.where(same, recorded.expand_dims(blank_end, axis=1), recorded.expand_dims(total, axis=1))
-        inherited = recorded.max(recorded.where(is_parent, source, _NEVER), axis=2)
-        stay_blank = total + now[:, :, -1]
-        stay_label = repeat + _add(label_end, inherited)
-        # Extensions by one label, less those that are in the beam already and got their share above.
-        grow = recorded.where(
-            recorded.expand_dims(last, axis=2) == classes,
-            recorded.expand_dims(blank_end, axis=2), recorded.expand_dims(total, axis=2),
-        ) + now[:, :, :-1]  # fmt: skip
-        there = recorded.expand_dims(last, axis=2) == classes  # which label each prefix was made by
-        taken = recorded.matmul(
-            recorded.astype(recorded.matrix_transpose(is_parent), kind), recorded.astype(there, kind)
-        )
-        grow = recorded.where(taken > 0.5, _NEVER, grow)
-        scores = recorded.concat([_add(stay_blank, stay_label), recorded.reshape(grow, (samples, -1))], axis=1)
-        chosen = recorded.argsort(scores, axis=1, descending=True, stable=True)[:, :width]
-        stays = chosen < width
-        extension = recorded.maximum(chosen - width, 0)
-        origin = recorded.where(stays, chosen, extension // (n_classes - 1))
-        label = extension % (n_classes - 1)
-
-        def of(value: Any) -> Any:
-            return recorded.take_along_axis(value, origin, axis=1)
-
-        new_last = recorded.where(stays, of(last), label)
-        new_own = recorded.where(stays, of(own), of(own) * _MIXER + label + 1)
-        new_parent = recorded.where(stays, of(parent), of(own))
-        picked = recorded.take_along_axis(scores, chosen, axis=1)
-        new_blank = recorded.where(stays, of(stay_blank), _NEVER)
-        new_label = recorded.where(stays, of(stay_label), picked)
-        steps = recorded.take_along_axis(path, recorded.expand_dims(origin, axis=2), axis=1)
-        here = recorded.arange(n_frames, dtype=recorded.int64) == t
-        grown = recorded.expand_dims(recorded.where(stays, -1, label), axis=2)
-        steps = recorded.where(here, grown, steps)
-        after = [new_blank, new_label, new_last, new_own, new_parent, steps]
-        active = recorded.expand_dims(t < lengths, axis=1)
-        masks = [active] * 5 + [recorded.expand_dims(active, axis=2)]
-        return [recorded.where(mask, new, old) for mask, new, old in zip(masks, after, beam, strict=True)]
-
-    never = recorded.full((samples, width), _NEVER, dtype=kind)
-    start = [
-        recorded.where(slot == 0, recorded.zeros_like(never), never), never, none - 1, none, none - 1,
-        recorded.full((samples, width, n_frames), -1, dtype=recorded.int64),
-    ]  # fmt: skip
     moments = recorded.arange(n_frames, dtype=recorded.int64)
+
+    def step(now: Any, t: Any, *kept: Any) -> list[Any]:
+        before = _Beam(*kept)
+        after = _best_of(before, *_candidates(before, now, classes), here=moments == t)
+        active = recorded.expand_dims(t < lengths, axis=1)
+        return [
+            recorded.where(_rows(active) if old.ndim == 3 else active, new, old)
+            for new, old in zip(after, before, strict=True)
+        ]
+
     history, _ = tape.scan(
-        step, sequences=[recorded.moveaxis(chances, 1, 0), moments], outputs_info=start, name="ctc beam"
+        step,
+        sequences=[recorded.moveaxis(chances, 1, 0), moments],
+        outputs_info=list(_empty_prefix(samples, width, n_frames, chances.dtype)),
+        name="ctc beam",
     )
-    blank_end, label_end, _, _, _, path = (values[-1] for values in history)
-    scores = _add(blank_end, label_end)
-    best = recorded.argsort(scores, axis=1, descending=True, stable=True)[:, :count]
-    paths = []
-    for place in range(count):
-        labels = recorded.take_along_axis(path, recorded.expand_dims(best[:, place : place + 1], axis=2), axis=1)[:, 0]
-        labels = _compact(labels, labels >= 0)
-        before = recorded.concat([labels[:, :1] * 0 - 2, labels[:, :-1]], axis=1)
-        paths.append(_compact(labels, (labels >= 0) & (labels != before)))
-    return paths, recorded.take_along_axis(scores, best, axis=1)
+    last = _Beam(*(values[-1] for values in history))
+    best = recorded.argsort(last.total, axis=1, descending=True, stable=True)[:, :count]
+    found = recorded.take_along_axis(last.added, _rows(best), axis=1)
+    paths = [_merged(found[:, place]) for place in range(count)]
+    return paths, recorded.take_along_axis(last.total, best, axis=1)
+
+
+def _merged(labels: Any) -> Any:
+    """Labels at the front of their rows, those that repeat the one before left out."""
+    labels = _compact(labels, labels >= 0)
+    before = recorded.concat([labels[:, :1] * 0 - 2, labels[:, :-1]], axis=1)
+    return _compact(labels, (labels >= 0) & (labels != before))

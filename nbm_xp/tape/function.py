@@ -118,8 +118,7 @@ class Function:
             arg if is_array(arg) else self._from_python(arg, node) for arg, node in zip(args, self.inputs, strict=True)
         ]
         for position, (array, node) in enumerate(zip(arrays, self.inputs, strict=True)):
-            if array.shape != node.shape:
-                _check(array, node, position)
+            _check(array, node, position)
         arrays += [node.payload.value for node in self._variables]
         arrays += [node.payload for node in self._constants]
         types = tuple(map(type, arrays))
@@ -212,13 +211,15 @@ def _check_givens(givens: Mapping[Node, Node]) -> None:
 
 
 def _check(array: Any, node: Node, position: int) -> None:
-    label = f"argument {node.name or position}"
     if array.ndim != len(node.shape):
-        raise TypeError(f"{label} must have {len(node.shape)} axes, got an array of shape {tuple(array.shape)}")
+        raise TypeError(
+            f"argument {node.name or position} must have {len(node.shape)} axes, "
+            f"got an array of shape {tuple(array.shape)}"
+        )
     for actual, expected in zip(array.shape, node.shape, strict=True):
         if type(expected) is int and actual != expected and actual == actual:
             shape = tuple(length if type(length) is int else None for length in node.shape)
-            raise ValueError(f"{label} must have shape {shape}, got {tuple(array.shape)}")
+            raise ValueError(f"argument {node.name or position} must have shape {shape}, got {tuple(array.shape)}")
 
 
 def _as_result(value: Any) -> Result:
