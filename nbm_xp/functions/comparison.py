@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from nbm_xp.namespace import array_namespace
+from nbm_xp.tape import composite
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, as_array, floats, pair
@@ -17,7 +19,7 @@ __all__ = [
     "Ties", "allclose", "equal", "greater", "greater_equal", "less", "less_equal", "maximum", "minimum", "not_equal",
 ]  # fmt: skip
 
-Ties: TypeAlias = Literal["share", "first"]
+Ties: TypeAlias = Literal["share", "first", "whole"]
 
 
 def maximum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
@@ -27,8 +29,9 @@ def maximum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
     ----------
     x, y : array or number
         What to compare.
-    ties : {"share", "first"}
-        The gradient where both are equal: half to each, or, as in TensorFlow, the whole of it to the first.
+    ties : {"share", "first", "whole"}
+        The gradient where both are equal: half to each; as in TensorFlow, the whole of it to the first; or, as in
+        Theano, the whole of it to each.
 
     Returns
     -------
@@ -41,9 +44,9 @@ def maximum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
     array([0., 2.])
     """
     xp, x, y = pair(x, y)
-    if ties == "first" and xp is recorded:
-        return xp.where((x >= y) | (x != x), x, y)
-    return xp.maximum(x, y)
+    if xp is not recorded or ties == "share":
+        return xp.maximum(x, y)
+    return _maximum_whole(x, y) if ties == "whole" else xp.where((x >= y) | (x != x), x, y)
 
 
 def minimum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
@@ -53,8 +56,9 @@ def minimum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
     ----------
     x, y : array or number
         What to compare.
-    ties : {"share", "first"}
-        The gradient where both are equal: half to each, or, as in TensorFlow, the whole of it to the first.
+    ties : {"share", "first", "whole"}
+        The gradient where both are equal: half to each; as in TensorFlow, the whole of it to the first; or, as in
+        Theano, the whole of it to each.
 
     Returns
     -------
@@ -67,9 +71,25 @@ def minimum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
     array([-1.,  0.])
     """
     xp, x, y = pair(x, y)
-    if ties == "first" and xp is recorded:
-        return xp.where((x <= y) | (x != x), x, y)
-    return xp.minimum(x, y)
+    if xp is not recorded or ties == "share":
+        return xp.minimum(x, y)
+    return _minimum_whole(x, y) if ties == "whole" else xp.where((x <= y) | (x != x), x, y)
+
+
+_TO_EACH_CHOSEN = (
+    lambda g, out, x, y: array_namespace(g).where(x == out, g, 0.0),
+    lambda g, out, x, y: array_namespace(g).where(y == out, g, 0.0),
+)
+
+
+@composite(arrays=2, gradient=_TO_EACH_CHOSEN)
+def _maximum_whole(x: Array, y: Array) -> Array:
+    return array_namespace(x, y).maximum(x, y)
+
+
+@composite(arrays=2, gradient=_TO_EACH_CHOSEN)
+def _minimum_whole(x: Array, y: Array) -> Array:
+    return array_namespace(x, y).minimum(x, y)
 
 
 def equal(x: Array, y: Array) -> Array:

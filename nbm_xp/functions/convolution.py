@@ -41,6 +41,7 @@ def conv(
     dilation_rate: Any = 1,
     *,
     flip: bool = False,
+    filters_first: bool = False,
 ) -> Array:
     """Convolution over all axes but those of images and channels.
 
@@ -63,6 +64,8 @@ def conv(
         From place to place in a window.
     flip : bool
         Whether the kernel is turned round along its spatial axes: a convolution in the sense of mathematics.
+    filters_first : bool
+        Whether the kernel is of shape (filters, channels, sizes…) instead.
 
     Returns
     -------
@@ -86,6 +89,8 @@ def conv(
     first = channels_first(data_format)
     x, kernel = _pair(x, kernel)
     _same_axes(x, kernel, "x")
+    if filters_first:
+        kernel = array_namespace(kernel).permute_dims(kernel, (*range(2, kernel.ndim), 1, 0))
     x = moved(x, first)
     _same_channels(x, kernel, "x", -2)
     where = windows(spatial(x), kernel.shape[:-2], strides, padding, dilation_rate)
@@ -112,7 +117,7 @@ def conv1d(
     >>> conv1d(x, kernel, padding="causal").reshape(-1)
     array([ 0., 10., 21., 32.])
     """
-    return _of_axes(1, x, kernel, strides, padding, data_format, dilation_rate, flip)
+    return _of_axes(1, x, kernel, strides, padding, data_format, dilation_rate, flip=flip)
 
 
 def conv2d(
@@ -124,6 +129,7 @@ def conv2d(
     dilation_rate: Any = (1, 1),
     *,
     flip: bool = False,
+    filters_first: bool = False,
 ) -> Array:
     """Convolution over two spatial axes; see `conv`.
 
@@ -133,7 +139,7 @@ def conv2d(
     >>> conv2d(np.ones((1, 4, 5, 3)), np.ones((3, 3, 3, 8)), padding="same", strides=(2, 2)).shape
     (1, 2, 3, 8)
     """
-    return _of_axes(2, x, kernel, strides, padding, data_format, dilation_rate, flip)
+    return _of_axes(2, x, kernel, strides, padding, data_format, dilation_rate, flip=flip, filters_first=filters_first)
 
 
 def conv3d(
@@ -145,6 +151,7 @@ def conv3d(
     dilation_rate: Any = (1, 1, 1),
     *,
     flip: bool = False,
+    filters_first: bool = False,
 ) -> Array:
     """Convolution over three spatial axes; see `conv`.
 
@@ -154,16 +161,17 @@ def conv3d(
     >>> conv3d(np.ones((1, 4, 4, 4, 2)), np.ones((2, 2, 2, 2, 5))).shape
     (1, 3, 3, 3, 5)
     """
-    return _of_axes(3, x, kernel, strides, padding, data_format, dilation_rate, flip)
+    return _of_axes(3, x, kernel, strides, padding, data_format, dilation_rate, flip=flip, filters_first=filters_first)
 
 
 def _of_axes(
-    axes: int, x: Array, kernel: Array, strides: Any, padding: Padding, data_format: Any, dilation: Any, flip: bool
+    axes: int, x: Array, kernel: Array, strides: Any, padding: Padding, data_format: Any, dilation: Any, **how: bool
 ) -> Array:
     x, kernel = as_array(x), as_array(kernel)
     if kernel.ndim != axes + 2:
-        raise ValueError(f"kernel must have {axes + 2} axes, (*sizes, channels, filters), got shape {kernel.shape}")
-    return conv(x, kernel, strides, padding, data_format, dilation, flip=flip)
+        order = "(filters, channels, *sizes)" if how.get("filters_first") else "(*sizes, channels, filters)"
+        raise ValueError(f"kernel must have {axes + 2} axes, {order}, got shape {kernel.shape}")
+    return conv(x, kernel, strides, padding, data_format, dilation, **how)
 
 
 def conv_transpose(

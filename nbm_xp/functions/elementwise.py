@@ -8,7 +8,9 @@ different dtypes are cast to what NumPy's promotion gives; Python numbers are we
 
 from __future__ import annotations
 
-from nbm_xp.namespace import array_namespace, promote
+from typing import Literal
+
+from nbm_xp.namespace import array_namespace, is_floating, promote
 from nbm_xp.tape import composite, same_as_first
 from nbm_xp.tape import namespace as recorded
 
@@ -220,6 +222,8 @@ def sign(x: Array) -> Array:
     ----------
     x : array
         Elements of any dtype; the result has the same.
+    halves : {"even", "away"}
+        Where halves go: to the even neighbour, or, as in Theano, to the one farther from 0.
 
     Returns
     -------
@@ -241,13 +245,15 @@ def sign(x: Array) -> Array:
     return xp.sign(x)
 
 
-def round(x: Array) -> Array:
-    """The nearest integer, halves to the even one.
+def round(x: Array, *, halves: Literal["even", "away"] = "even") -> Array:
+    """The nearest integer.
 
     Parameters
     ----------
     x : array
         Elements of any dtype; the result has the same.
+    halves : {"even", "away"}
+        Where halves go: to the even neighbour, or, as in Theano, to the one farther from 0.
 
     Returns
     -------
@@ -266,7 +272,11 @@ def round(x: Array) -> Array:
         if is_truth(x):
             return x
         xp, x = numbers(x)
-    return xp.round(x)
+    rounded = xp.round(x)
+    if halves == "even" or not is_floating(x):
+        return rounded
+    toward_zero = xp.trunc(x)  # exact, as its distance to x is
+    return xp.where(xp.abs(x - toward_zero) == 0.5, toward_zero + xp.sign(x), rounded)
 
 
 def pow(x: Array, a: Array) -> Array:

@@ -16,6 +16,7 @@ from nbm_xp.tape import composite
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, Axis, as_array, axes, is_truth, numbers, numeric, spread
+from .conversion import cast
 
 __all__ = ["Ties", "all", "any", "argmax", "argmin", "max", "min"]
 
@@ -119,7 +120,7 @@ def _min_whole(x: Array, *, axis: Axis, keepdims: bool) -> Array:
     return array_namespace(x).min(x, axis=axis, keepdims=keepdims)
 
 
-def any(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+def any(x: Array, axis: Axis = None, keepdims: bool = False, *, dtype: Any = "bool") -> Array:
     """Whether an element is true; of nothing, it is false.
 
     Parameters
@@ -130,10 +131,12 @@ def any(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
         The axes to reduce, by default all.
     keepdims : bool
         Whether reduced axes stay, with length 1.
+    dtype : str
+        That of the result; as numbers, true is 1 and false 0.
 
     Returns
     -------
-    array of bool
+    array of bool, or of `dtype`
 
     Examples
     --------
@@ -145,6 +148,8 @@ def any(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     xp = array_namespace(x)
     if type(axis) is list:
         axis = axes(axis)
+    if dtype != "bool":
+        return cast(xp.any(x, axis=axis, keepdims=keepdims), dtype)
     if keepdims:
         return xp.any(x, axis=axis, keepdims=True)
     return xp.any(x) if axis is None else xp.any(x, axis=axis)

@@ -155,11 +155,13 @@ class NumpyFunction:
         Variables and their new values; of several for one variable, the last one counts.
     name : str
         A name for error messages.
+    **kwargs
+        What `function` takes besides.
 
     Raises
     ------
     TypeError
-        If `inputs` or `outputs` is no list or tuple, or an update is no pair.
+        If `inputs` or `outputs` is no list or tuple, an update is no pair, or there is no such keyword.
 
     Examples
     --------
@@ -169,7 +171,7 @@ class NumpyFunction:
     [array([2., 4.], dtype=float32)]
     """
 
-    def __init__(self, inputs: Any, outputs: Any, updates: Any = None, name: str = "function") -> None:
+    def __init__(self, inputs: Any, outputs: Any, updates: Any = None, name: str = "function", **kwargs: Any) -> None:
         for label, value in (("inputs", inputs), ("outputs", outputs)):
             if not isinstance(value, (list, tuple)):
                 raise TypeError(f"{label} must be a list or tuple of Tensors, got {type(value).__name__}")
@@ -177,7 +179,7 @@ class NumpyFunction:
         self.outputs = list(outputs)
         leaves = [leaf for x in self.inputs for leaf in (x.inputs if isinstance(x, SparseTensor) else [x])]
         dense = [value.to_dense() if isinstance(value, SparseTensor) else value for value in self.outputs]
-        self._run = tape.function(leaves, dense, updates=dict(updates or ()), name=name)
+        self._run = function(leaves, dense, dict(updates or ()), name, **kwargs)
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
         """Run on arrays, one for each input."""

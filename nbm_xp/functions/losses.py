@@ -1,7 +1,9 @@
 """Losses of predicted probabilities or logits, and whether a prediction is among the best.
 
 From logits, nothing is ever exponentiated that overflows, nor a logarithm taken of what has vanished. Probabilities are
-kept `fuzz` away from 0 and 1 first. Source: the Keras 2.0 backend document; the values are TensorFlow's.
+kept `fuzz` away from 0 and 1 first; with ``bounded`` those of logits are as well, as in Keras on Theano, so that no
+loss exceeds ``-log(fuzz)``. Source: the Keras 2.0 backend document; the values are TensorFlow's, and those of Keras
+1.0 Theano's.
 """
 
 from __future__ import annotations
@@ -14,13 +16,16 @@ from nbm_xp.tape import composite
 
 from ._arguments import Array, as_array, floats, pair
 from .activations import log_softmax, softmax
+from .neural import sigmoid
 
 __all__ = ["binary_crossentropy", "categorical_crossentropy", "in_top_k", "sparse_categorical_crossentropy"]
 
 _FUZZ = 1e-7
 
 
-def categorical_crossentropy(output: Array, target: Array, from_logits: bool = False, *, fuzz: float = _FUZZ) -> Array:
+def categorical_crossentropy(
+    output: Array, target: Array, from_logits: bool = False, *, fuzz: float = _FUZZ, bounded: bool = False
+) -> Array:
     """Cross-entropy between predicted and true distributions over classes, along the last axis.
 
     Parameters
@@ -33,6 +38,8 @@ def categorical_crossentropy(output: Array, target: Array, from_logits: bool = F
         Whether `output` holds logits.
     fuzz : float
         How far probabilities are kept from 0 and 1.
+    bounded : bool
+        Whether logits are made probabilities first.
 
     Returns
     -------
@@ -46,9 +53,11 @@ def categorical_crossentropy(output: Array, target: Array, from_logits: bool = F
     array([1.386])
     """
     xp, output, target = pair(floats(output)[1], floats(target)[1])
-    if from_logits:
+    if from_logits and not bounded:
         return _cross_entropy_of_logits(output, target)
-    return -xp.sum(target * xp.log(_inside(output / xp.sum(output, axis=-1, keepdims=True), fuzz)), axis=-1)
+    if from_logits:
+        output = softmax(output)
+    return -xp.sum(target * xp.log(_inside(_shares(output), fuzz)), axis=-1)
 
 
 _ROUNDING = 1e-6
@@ -74,7 +83,7 @@ def _cross_entropy_of_logits(logits: Array, target: Array) -> Array:
 
 
 def sparse_categorical_crossentropy(
-    output: Array, target: Array, from_logits: bool = False, *, fuzz: float = _FUZZ
+    output: Array, target: Array, from_logits: bool = False, *, fuzz: float = _FUZZ, bounded: bool = False
 ) -> Array:
     """Cross-entropy between predicted distributions over classes and the class that is true, along the last axis.
 
@@ -88,6 +97,8 @@ def sparse_categorical_crossentropy(
         Whether `output` holds logits.
     fuzz : float
         How far probabilities are kept from 0 and 1; then they are divided by their sum.
+    bounded : bool
+        Whether logits are made probabilities first, and those are divided by their sum before they are bounded.
 
     Returns
     -------
@@ -103,13 +114,18 @@ def sparse_categorical_crossentropy(
     xp, output = floats(output)
     target = as_array(target)
     xp = array_namespace(output, target)
-    if not from_logits:
-        output = xp.log(_inside(output, fuzz))
+    if bounded:
+        output = softmax(output) if from_logits else _shares(output)
+        logarithms = xp.log(_inside(output, fuzz))
+    else:
+        logarithms = log_softmax(output if from_logits else xp.log(_inside(output, fuzz)))
     classes = xp.astype(xp.reshape(target, (*output.shape[:-1], 1)), xp.int64)
-    return -xp.squeeze(xp.take_along_axis(log_softmax(output), classes, axis=-1), axis=-1)
+    return -xp.squeeze(xp.take_along_axis(logarithms, classes, axis=-1), axis=-1)
 
 
-def binary_crossentropy(output: Array, target: Array, from_logits: bool = False, *, fuzz: float = _FUZZ) -> Array:
+def binary_crossentropy(
+    output: Array, target: Array, from_logits: bool = False, *, fuzz: float = _FUZZ, bounded: bool = False
+) -> Array:
     """Cross-entropy between predicted and true probabilities, element by element.
 
     Parameters
@@ -122,6 +138,8 @@ def binary_crossentropy(output: Array, target: Array, from_logits: bool = False,
         Whether `output` holds logits.
     fuzz : float
         How far probabilities are kept from 0 and 1.
+    bounded : bool
+        Whether logits are made probabilities first.
 
     Returns
     -------
@@ -135,10 +153,19 @@ def binary_crossentropy(output: Array, target: Array, from_logits: bool = False,
     [10000.0, 0.693]
     """
     xp, output, target = pair(floats(output)[1], floats(target)[1])
-    if not from_logits:
+    if bounded and from_logits:
+        output = sigmoid(output)
+    if bounded or not from_logits:
         output = _inside(output, fuzz)
         output = xp.log(output / (1.0 - output))
     return tape.softplus(output) - output * target
+
+
+def _shares(weights: Array) -> Array:
+    """What part each is of the sum along the last axis; of nothing but zeros, none."""
+    xp = array_namespace(weights)
+    total = xp.sum(weights, axis=-1, keepdims=True)
+    return weights / xp.where(total == 0.0, 1.0, total)
 
 
 def _inside(probabilities: Array, fuzz: float) -> Array:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.namespace import array_namespace, device_argument
+from nbm_xp.namespace import array_namespace, device_argument, floatx, is_floating
 from nbm_xp.tape import is_tensor
 
 from ._arguments import Array, as_array
+from .conversion import cast
 from .convolution_windows import DataFormat, channels_first, counts
 
 __all__ = ["resize_images", "resize_volumes", "spatial_2d_padding", "spatial_3d_padding", "temporal_padding"]
 
 
-def temporal_padding(x: Array, padding: Any = (1, 1)) -> Array:
+def temporal_padding(x: Array, padding: Any = (1, 1), *, floating: bool = False) -> Array:
     """Zeros before and after the middle axis of an array of three.
 
     Parameters
@@ -22,6 +23,9 @@ def temporal_padding(x: Array, padding: Any = (1, 1)) -> Array:
         Of shape (batch, steps, channels).
     padding : int or pair of int
         How many before and after.
+
+    floating : bool
+        Whether integers become ``floatx``, as in Keras 1.0 on Theano.
 
     Returns
     -------
@@ -38,10 +42,12 @@ def temporal_padding(x: Array, padding: Any = (1, 1)) -> Array:
     >>> temporal_padding(np.ones((1, 2, 1)), (2, 0)).reshape(-1)
     array([0., 0., 1., 1.])
     """
-    return _padded(x, (padding,), "channels_last", 1)
+    return _padded(x, (padding,), "channels_last", 1, floating)
 
 
-def spatial_2d_padding(x: Array, padding: Any = ((1, 1), (1, 1)), data_format: DataFormat = None) -> Array:
+def spatial_2d_padding(
+    x: Array, padding: Any = ((1, 1), (1, 1)), data_format: DataFormat = None, *, floating: bool = False
+) -> Array:
     """Zeros round the rows and columns of images.
 
     Parameters
@@ -52,6 +58,9 @@ def spatial_2d_padding(x: Array, padding: Any = ((1, 1), (1, 1)), data_format: D
         How many rows before and after, how many columns before and after.
     data_format : {"channels_last", "channels_first"}, optional
         By default as configured.
+
+    floating : bool
+        Whether integers become ``floatx``, as in Keras 1.0 on Theano.
 
     Returns
     -------
@@ -68,10 +77,12 @@ def spatial_2d_padding(x: Array, padding: Any = ((1, 1), (1, 1)), data_format: D
     >>> spatial_2d_padding(np.ones((1, 2, 2, 3)), ((1, 0), (0, 2))).shape
     (1, 3, 4, 3)
     """
-    return _padded(x, padding, data_format, 2)
+    return _padded(x, padding, data_format, 2, floating)
 
 
-def spatial_3d_padding(x: Array, padding: Any = ((1, 1), (1, 1), (1, 1)), data_format: DataFormat = None) -> Array:
+def spatial_3d_padding(
+    x: Array, padding: Any = ((1, 1), (1, 1), (1, 1)), data_format: DataFormat = None, *, floating: bool = False
+) -> Array:
     """Zeros round the depth, rows and columns of volumes.
 
     Parameters
@@ -82,6 +93,9 @@ def spatial_3d_padding(x: Array, padding: Any = ((1, 1), (1, 1), (1, 1)), data_f
         How many before and after, along each axis.
     data_format : {"channels_last", "channels_first"}, optional
         By default as configured.
+
+    floating : bool
+        Whether integers become ``floatx``, as in Keras 1.0 on Theano.
 
     Returns
     -------
@@ -98,10 +112,10 @@ def spatial_3d_padding(x: Array, padding: Any = ((1, 1), (1, 1), (1, 1)), data_f
     >>> spatial_3d_padding(np.ones((1, 2, 2, 2, 3))).shape
     (1, 4, 4, 4, 3)
     """
-    return _padded(x, padding, data_format, 3)
+    return _padded(x, padding, data_format, 3, floating)
 
 
-def _padded(x: Array, padding: Any, data_format: DataFormat, axes: int) -> Array:
+def _padded(x: Array, padding: Any, data_format: DataFormat, axes: int, floating: bool) -> Array:
     first = 2 if channels_first(data_format) else 1
     x = as_array(x)
     if x.ndim != axes + 2:
@@ -113,6 +127,8 @@ def _padded(x: Array, padding: Any, data_format: DataFormat, axes: int) -> Array
         raise ValueError(f"padding must be a pair of integers for each of {axes} axes, got {padding!r}")
     if not all(isinstance(side, int) and side >= 0 for side in sides):
         raise ValueError(f"padding must hold integers of 0 or more, got {padding!r}")
+    if floating and not is_floating(x):
+        x = cast(x, floatx())
     xp = array_namespace(x)
     device = None if is_tensor(x) else device_argument(x)
     for axis, pair in enumerate(pairs, first):

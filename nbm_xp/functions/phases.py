@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from nbm_xp import tape
 
@@ -30,20 +30,26 @@ class _Session:
         self.clear()
 
     def clear(self) -> None:
-        self.phase: int | tape.Tensor = tape.placeholder((), dtype="bool", name="learning_phase")
+        self.phase: int | None = None
+        self.phases = {dtype: tape.placeholder((), dtype=dtype, name="learning_phase") for dtype in ("bool", "uint8")}
         self.uids: Counter[str] = Counter()
 
 
 _session = _Session()
 
 
-def learning_phase() -> int | tape.Tensor:
+def learning_phase(*, dtype: Literal["bool", "uint8"] = "bool") -> int | tape.Tensor:
     """The phase: 1 for training and 0 for testing where it was set, else a placeholder to be given as an input.
+
+    Parameters
+    ----------
+    dtype : {"bool", "uint8"}
+        That of the placeholder: bool as in Keras 2.0, or uint8 as in Keras 1.0.
 
     Returns
     -------
     int or Tensor
-        The Tensor is of dtype bool, without axes; the same one until `clear_session`.
+        The Tensor has no axes, and is the same one until `clear_session`.
 
     Examples
     --------
@@ -51,7 +57,7 @@ def learning_phase() -> int | tape.Tensor:
     >>> learning_phase().dtype == "bool"
     True
     """
-    return _session.phase
+    return _session.phases[dtype] if _session.phase is None else _session.phase
 
 
 def set_learning_phase(value: int) -> None:
@@ -184,7 +190,7 @@ def in_train_phase(x: Array | Callable[[], Array], alt: Array | Callable[[], Arr
     if isinstance(phase, int):
         return _value(x if phase else alt)
     chosen = switch(phase, x, alt)
-    if training is None:
+    if tape.is_tensor(chosen) and any(phase is placeholder for placeholder in _session.phases.values()):
         chosen._uses_learning_phase = True
     return chosen
 

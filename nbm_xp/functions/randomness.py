@@ -6,7 +6,7 @@ The streams are those of `nbm_xp.rng.RandomStreams`.
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import Any, Literal
 
 from nbm_xp import tape
 from nbm_xp.namespace import dtype_name, dtype_of, floatx
@@ -188,7 +188,14 @@ def truncated_normal(
     return cast(drawn, "float16") * stddev + mean
 
 
-def dropout(x: Array, level: float, noise_shape: Any = None, rng: RandomStreams | None = None) -> Any:
+def dropout(
+    x: Array,
+    level: float,
+    noise_shape: Any = None,
+    rng: RandomStreams | None = None,
+    *,
+    kept: Literal["high", "low"] = "high",
+) -> Any:
     """Zeros in random places, with what is left scaled up so that the expectation stays.
 
     Parameters
@@ -201,6 +208,8 @@ def dropout(x: Array, level: float, noise_shape: Any = None, rng: RandomStreams 
         The shape in which zeros are drawn, which broadcasts to that of `x`; None for a length as in `x`.
     rng : RandomStreams, optional
         Where from, by default a new generator with a seed of its own.
+    kept : {"high", "low"}
+        Which draws keep an element: the high ones, as in TensorFlow, or the low ones, as in Theano.
 
     Returns
     -------
@@ -227,8 +236,9 @@ def dropout(x: Array, level: float, noise_shape: Any = None, rng: RandomStreams 
     if not level:
         return x
     shape = tuple(own if length is None else length for length, own in zip(lengths, x.shape, strict=True))
-    kept = _rng(rng).uniform(sizes(shape), dtype="float32") >= level
-    return recorded.where(kept, x / (1.0 - level), 0.0)
+    drawn = _rng(rng).uniform(sizes(shape), dtype="float32")
+    keeps = drawn >= level if kept == "high" else drawn < 1.0 - level
+    return recorded.where(keeps, x / (1.0 - level), 0.0)
 
 
 def _rng(rng: RandomStreams | None) -> RandomStreams:

@@ -6,7 +6,7 @@ Each records its step once, as one loop with a reverse of its own. Given arrays 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from nbm_xp import tape
 from nbm_xp.namespace import dtype_of
@@ -28,6 +28,9 @@ def rnn(
     constants: Sequence[Array] | None = None,
     unroll: bool = False,
     input_length: int | None = None,
+    *,
+    masked_output: Literal["state", "previous"] = "state",
+    shortened: bool = False,
 ) -> tuple[Any, Any, list[Any]]:
     """Call a step for each moment in time, with what the step before made of the states.
 
@@ -35,8 +38,7 @@ def rnn(
     ----------
     step_function : callable
         ``step_function(x, states)`` gets one moment, of shape (samples, ...), and the list of states with the
-        constants behind them; it returns the output and the list of new states. Where there is a `mask`, the first
-        state must be of the output's shape.
+        constants behind them; it returns the output and the list of new states.
     inputs : array
         Of shape (samples, time, ...).
     initial_states : sequence of array
@@ -44,14 +46,19 @@ def rnn(
     go_backwards : bool
         Whether the last moment comes first. The outputs are in the order in which they were made.
     mask : array, optional
-        Of shape (samples, time) or (samples, time, 1): where it is 0, the states stay and the output is the one
-        before; at first that is the first state, or zeros if `unroll` is true.
+        Of shape (samples, time) or (samples, time, 1): where it is 0, the states stay and the output is as
+        `masked_output` says, or if `unroll` is true, the one before, at first zeros.
     constants : sequence of array, optional
         Handed to every step, behind the states.
     unroll : bool
         Whether to record every step by itself.
     input_length : int, optional
         The number of moments, where `unroll` is true and `inputs` does not tell.
+    masked_output : {"state", "previous"}
+        The output where the mask is 0: the first state, which must be of the output's shape, as on TensorFlow; or the
+        output before, at first zeros, as on Theano.
+    shortened : bool
+        Whether `input_length` is the number of steps to unroll even where `inputs` has more moments.
 
     Returns
     -------
@@ -65,8 +72,9 @@ def rnn(
     Raises
     ------
     ValueError
-        If `inputs` has fewer than three axes; if there is a `mask` but no state, or it has another number of moments;
-        if `unroll` is true and the number of moments is not known; if the step returns another number of states.
+        If `inputs` has fewer than three axes; if a masked output is to be a state and there is none; if `mask` has
+        another number of moments; if `unroll` is true and the number of moments is not known; if the step returns
+        another number of states.
 
     Examples
     --------
@@ -81,7 +89,7 @@ def rnn(
     fixed = given[1 + len(initial_states) :]
     if x.ndim < 3:
         raise ValueError(f"inputs must have three axes or more, (samples, time, ...), got shape {x.shape}")
-    if mask is not None and not states:
+    if mask is not None and not states and masked_output == "state":
         raise ValueError("mask needs an initial state: a step that is masked repeats the state before")
     moments = recorded.moveaxis(x, 1, 0)
     seen = None if mask is None else _moments_of_mask(as_array(mask))
@@ -100,15 +108,25 @@ def rnn(
         return _where(shown, output, stay), kept
 
     if unroll:
-        length = x.shape[1] if isinstance(x.shape[1], int) else input_length
-        if length is None:
-            raise ValueError("unroll needs the number of moments: give inputs a known second length, or input_length")
-        outputs, finals = _unrolled(step, moments, states, seen, length, go_backwards)
+        steps = _steps_to_unroll(x.shape[1], input_length, shortened)
+        outputs, finals = _unrolled(step, moments, states, seen, steps, go_backwards)
     else:
-        outputs, finals = _looped(step, moments, states, seen, go_backwards)
+        outputs, finals = _looped(step, moments, states, seen, go_backwards, masked_output)
     results = [outputs[-1], recorded.moveaxis(outputs, 0, 1), *finals]
     last, every, *new = at_once(results, [*given, mask])
     return last, every, new
+
+
+def _steps_to_unroll(moments: Any, input_length: int | None, shortened: bool) -> int:
+    if not isinstance(moments, int):
+        if input_length is None:
+            raise ValueError("unroll needs the number of moments: give inputs a known second length, or input_length")
+        return input_length
+    if input_length is None or not shortened:
+        return moments
+    if not 0 < input_length <= moments:
+        raise ValueError(f"input_length must be from 1 to {moments}, the moments that inputs has, got {input_length}")
+    return input_length
 
 
 def _moments_of_mask(mask: Array) -> tape.Tensor:
@@ -127,16 +145,19 @@ def _where(shown: Any, new: Any, old: Any) -> Any:
 
 
 def _looped(
-    step: Callable[..., Any], moments: Any, states: list[Any], seen: Any, go_backwards: bool
+    step: Callable[..., Any], moments: Any, states: list[Any], seen: Any, go_backwards: bool, masked_output: str
 ) -> tuple[Any, list[Any]]:
     sequences = [moments] if seen is None else [moments, seen]
+    repeats = seen is not None and masked_output == "previous"
+    first = recorded.zeros_like(step(moments[0, ...], states)[0]) if repeats else None
 
     def body(*arguments: Any) -> list[Any]:
         current, before = arguments[: len(sequences)], list(arguments[len(sequences) :])
-        output, after = step(current[0], before, *current[1:])
+        previous = before.pop(0) if repeats else None
+        output, after = step(current[0], before, *(*current[1:], previous) if seen is not None else ())
         return [output, *after]
 
-    made, _ = tape.scan(body, sequences=sequences, outputs_info=[None, *states], go_backwards=go_backwards)
+    made, _ = tape.scan(body, sequences=sequences, outputs_info=[first, *states], go_backwards=go_backwards)
     made = made if isinstance(made, list) else [made]
     return made[0], [history[-1] for history in made[1:]]
 

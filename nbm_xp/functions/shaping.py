@@ -114,7 +114,7 @@ def batch_flatten(x: Array) -> Array:
     return array_namespace(x).reshape(x, (x.shape[0], math.prod(lengths)))
 
 
-def expand_dims(x: Array, axis: int = -1) -> Array:
+def expand_dims(x: Array, axis: int = -1, *, cyclic: bool = False) -> Array:
     """A new axis of length 1.
 
     Parameters
@@ -123,6 +123,9 @@ def expand_dims(x: Array, axis: int = -1) -> Array:
         The array.
     axis : int
         Where the new axis is to be.
+    cyclic : bool
+        Whether a negative `axis` counts round and round the axes of `x`, each time beginning behind the last, as in
+        Keras 1.0 on Theano.
 
     Returns
     -------
@@ -140,6 +143,8 @@ def expand_dims(x: Array, axis: int = -1) -> Array:
     (3, 1)
     """
     x = as_array(x)
+    if cyclic and axis < 0:
+        axis = axis % x.ndim + 1 if x.ndim else 0
     return array_namespace(x).expand_dims(x, axis=axis)
 
 

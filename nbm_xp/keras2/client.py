@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import ModuleType
 from typing import Any
 
 from nbm_xp import tape
@@ -14,7 +15,9 @@ from nbm_xp.functions._arguments import Array
 
 from .convolutions import known_padding
 
-__all__ = ["conv3d_transpose", "depthwise_conv2d", "install_as", "name_scope", "pattern_broadcast", "scoped"]
+__all__ = [
+    "conv3d_transpose", "depthwise_conv2d", "install_as", "name_scope", "pattern_broadcast", "scoped", "stand_in",
+]  # fmt: skip
 
 _SCOPE: ContextVar[str] = ContextVar("name scope", default="")
 
@@ -48,7 +51,11 @@ def install_as(name: str = "keras.backend") -> None:
     1e-07
     >>> tape.look_up_by_identity(False)  # back to what it was
     """
-    module = sys.modules[__package__]
+    stand_in(sys.modules[__package__], name)
+
+
+def stand_in(module: ModuleType, name: str) -> None:
+    """Put a surface in the place of a backend of Keras."""
     if sys.modules.setdefault(name, module) is not module:
         raise ImportError(f"{name} was imported already: call install_as({name!r}) before what imports it")
     tape.look_up_by_identity()

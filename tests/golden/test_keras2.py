@@ -7,20 +7,17 @@ functions, is run with variables too. Values are once more computed at once with
 All that runs on NumPy; with ``--everywhere``, which docs/keras2_functions.md is made with, on every library.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from nbm_xp import keras2 as K
-from nbm_xp import set_backend
-from nbm_xp.namespace import asarray, get_namespace, is_array, library_name
-from tests.golden.known import expect_failure
+from tests.golden.keras import hold_to_record, hold_with_standard, library, on_library, pytest_generate_tests
 from tests.golden.reader import Case, read
 from tests.golden.runner import System, check, each
-from tests.libraries import Library, guard, libraries, why_not
+from tests.libraries import Library, why_not
 
 # The gradients of another product than the documented one, which `test_gradients_of_batches_by_the_first_axis` holds
 # to their own: see BATCHES.
@@ -80,36 +77,12 @@ QUIRKS: dict[str, Callable[[list[Any], Any], Any]] = {
 # What these ask for is infinite or not a number, and NumPy remarks on it.
 REMARKED = {"log/special", "log/special-float64", "pow/negative-base-fraction"}
 
-EVERYWHERE = ("numpy", "dask-halves", "torch", "jax", "array_api_strict", "cupy")
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "library" in metafunc.fixturenames:
-        names = EVERYWHERE if metafunc.config.getoption("everywhere") else ("numpy",)
-        metafunc.parametrize("library", libraries(*names, without=("numpy-readonly",)), indirect=True)
-
-
-def takes_numpy(case: Case) -> bool:
-    """Whether a program makes of its arrays what only NumPy's will do for: a dtype's name, a matrix of SciPy's."""
-    return case.is_program and any(text in case.note for text in ("str(a.dtype)", "csr_matrix(a)"))
-
-
-@pytest.fixture
-def library(request: pytest.FixtureRequest) -> Iterator[Library]:
-    """Each library asked for in turn, under the guard against hidden computations."""
-    with guard():
-        yield request.param
+__all__ = ["library", "pytest_generate_tests"]  # those of all Keras backends
 
 
 @pytest.fixture
 def system(library: Library, case: Case, request: pytest.FixtureRequest) -> System:
-    """The surface on one library: what is made is made there, and arrays are of it."""
-    expect_failure(request, case, library)
-    set_backend(library.name)
-    K.set_floatx(case.floatx)
-    if takes_numpy(case):
-        return SYSTEM
-    return replace(SYSTEM, array=library.array, checks={"ctc_decode": check_padded} if library.lazy else {})
+    return on_library(SYSTEM, library, case, request, ctc_decode=check_padded)
 
 
 SYSTEM = System(K, QUIRKS, listed=True)
@@ -125,13 +98,6 @@ def check_padded(args: list[Any], got: list[Any], want: list[Any], case: Case) -
 def tensor(value: np.ndarray, system: System) -> Any:
     """A variable of what is floating point; indices and flags as they are."""
     return system.variable(value) if value.dtype.kind == "f" else system.array(value)
-
-
-def run_steps(case: Case, system: System) -> None:
-    for step in case.steps:
-        args = [case.decode(value, system.array, system.variable) for value in step.args]
-        kwargs = {key: case.decode(value, system.array, system.variable) for key, value in step.kwargs.items()}
-        check(system.concrete(getattr(K, step.function)(*args, **kwargs)), case.expected(step.result), case)
 
 
 def check_statistic(drawn: np.ndarray, x: Any, case: Case) -> None:
@@ -167,18 +133,11 @@ def statistic(name: str, drawn: np.ndarray) -> float:
 def test_as_recorded(case: Case, system: System, library: Library) -> None:
     if case.function == "backend":
         assert K.backend() == library.name  # a name of its own, as every port has
-    elif case.kind == "raises":
-        system.check_refused(lambda: system.answer(case, system.array, system.variable), case)
-    elif case.steps:
-        run_steps(case, system)
     elif case.kind == "statistic":
         args = [case.expected(value) for value in case.args]
         check_statistic(system.concrete(system.answer(case, system.array, system.variable)), args[0], case)
     else:
-        answer = system.answer(case, system.array, system.variable)
-        if is_array(answer) and "array" in case.tags() and not case.is_program:
-            assert library_name(answer) == library.name
-        system.check(answer, case)
+        hold_to_record(case, system, library)
 
 
 # The place of a variable, and what is known of one, is another matter for placeholders.
@@ -219,11 +178,7 @@ def test_arrays_as_placeholders(case: Case, system: System) -> None:
     REMARKED,
 )
 def test_with_nothing_but_the_standard(case: Case) -> None:
-    """Arrays of the library that has no more than the standard, computed at once; what is made is made there too."""
-    set_backend("array_api_strict")
-    K.set_floatx(case.floatx)
-    strict = get_namespace("array_api_strict")
-    SYSTEM.check(SYSTEM.answer(case, lambda value: asarray(value, strict), SYSTEM.variable), case)
+    hold_with_standard(case, SYSTEM)
 
 
 @pytest.mark.parametrize(("axes", "letters"), BATCHES.items())

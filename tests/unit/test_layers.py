@@ -11,11 +11,19 @@ from collections.abc import Iterator
 import pytest
 
 PACKAGE = pathlib.Path(__file__).parents[2] / "nbm_xp"
-FLOORS = [["namespace"], ["tape"], ["rng"], ["functions"], ["natural_bm", "keras2"], ["boltzmann"], ["cli", "__main__"]]
+FLOORS = [
+    ["namespace"],
+    ["tape"],
+    ["rng"],
+    ["functions"],
+    ["natural_bm", "keras2", "keras1"],
+    ["boltzmann"],
+    ["cli", "__main__"],
+]
 LEVEL = {name: level for level, names in enumerate(FLOORS) for name in names}
 LIBRARIES = {"numpy", "cupy", "dask", "torch", "jax", "array_api_strict", "array_api_compat"}
 # the command reads files and names what it prints
-KNOW_NONE = {"tape", "rng", "functions", "natural_bm", "keras2", "boltzmann"}
+KNOW_NONE = {"tape", "rng", "functions", "natural_bm", "keras2", "keras1", "boltzmann"}
 OPTIONAL = {"cupy", "torch", "jax", "typer", "rich", "matplotlib", "sklearn", "threadpoolctl"}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
@@ -82,3 +90,15 @@ def test_every_module_can_be_imported(path: pathlib.Path) -> None:
         if error.name not in OPTIONAL:
             raise
         pytest.skip(f"{error.name} is not installed")
+
+
+def test_the_keras_surfaces_share_what_they_have_in_common() -> None:
+    """No run of six lines stands in both: what means the same is imported, what differs is a parameter."""
+    runs: dict[str, set[tuple[str, ...]]] = {}
+    for surface in ("keras1", "keras2"):
+        runs[surface] = set()
+        for path in (PACKAGE / surface).glob("*.py"):
+            lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+            runs[surface] |= {tuple(lines[first : first + 6]) for first in range(len(lines) - 5)}
+    assert len(runs["keras1"]) > 500
+    assert runs["keras1"] & runs["keras2"] == set()

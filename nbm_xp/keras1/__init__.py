@@ -1,0 +1,81 @@
+"""The documented names of Keras 1.0's backend: ``from nbm_xp import keras1 as K``.
+
+The module stands in for ``keras.backend`` of Keras 1.0 on Theano. Given arrays, a function computes at once, in the
+arrays' library; given Tensors (`variable`, `placeholder`), it records. `function` and `eval` return NumPy arrays, as
+documented. What both Keras's mean alike is the same function in both; the chapters here hold what 1.0 means
+differently: `graphs`, `elements`, `layers`, `losses` and `images`.
+"""
+
+from __future__ import annotations
+
+from nbm_xp.functions.activations import hard_sigmoid, tanh
+from nbm_xp.functions.comparison import equal, not_equal
+from nbm_xp.functions.conversion import cast
+from nbm_xp.functions.elementwise import abs, clip, cos, exp, log, pow, sign, sin, sqrt, square
+from nbm_xp.functions.extremes import argmax, argmin
+from nbm_xp.functions.joining import concatenate, gather, repeat, repeat_elements
+from nbm_xp.functions.linear_algebra import batch_dot, dot
+from nbm_xp.functions.neural import sigmoid, softplus
+from nbm_xp.functions.normalization import l2_normalize
+from nbm_xp.functions.phases import switch
+from nbm_xp.functions.reductions import mean, prod, std, sum
+from nbm_xp.functions.shaping import batch_flatten, permute_dimensions, reshape, squeeze, transpose
+from nbm_xp.functions.variables import batch_get_value, batch_set_value, count_params, get_value, set_value
+from nbm_xp.keras2 import (
+    cast_to_floatx,
+    dtype,
+    epsilon,
+    eval,
+    get_uid,
+    int_shape,
+    ndim,
+    reset_uids,
+    softmax,
+    softsign,
+)
+from nbm_xp.namespace import backend, floatx, set_epsilon, set_floatx
+
+from .client import (
+    _BACKEND,
+    conv3d,
+    install_as,
+    pool3d,
+    random_binomial,
+    random_normal,
+    random_uniform,
+    resize_volumes,
+    spatial_3d_padding,
+)
+from .elements import any, expand_dims, max, maximum, min, minimum, round
+from .graphs import (
+    eye,
+    function,
+    gradients,
+    in_test_phase,
+    in_train_phase,
+    learning_phase,
+    ones,
+    ones_like,
+    placeholder,
+    rnn,
+    shape,
+    variable,
+    zeros,
+    zeros_like,
+)
+from .images import conv2d, pool2d, resize_images, spatial_2d_padding, temporal_padding
+from .layers import binary_crossentropy, categorical_crossentropy, dropout, relu, sparse_categorical_crossentropy
+
+__all__ = [
+    "abs", "any", "argmax", "argmin", "batch_dot", "batch_flatten", "batch_get_value", "batch_set_value",
+    "binary_crossentropy", "cast", "cast_to_floatx", "categorical_crossentropy", "clip", "concatenate", "conv2d", "cos",
+    "count_params", "dot", "dropout", "dtype", "equal", "eval", "exp", "expand_dims", "eye", "floatx", "function",
+    "gather", "get_value", "gradients", "hard_sigmoid", "in_test_phase", "in_train_phase", "int_shape", "l2_normalize",
+    "learning_phase", "log", "max", "maximum", "mean", "min", "minimum", "ndim", "not_equal", "ones", "ones_like",
+    "permute_dimensions", "placeholder", "pool2d", "pow", "prod", "relu", "repeat", "repeat_elements", "reshape",
+    "resize_images", "rnn", "round", "set_value", "shape", "sigmoid", "sign", "sin", "softmax", "softplus",
+    "sparse_categorical_crossentropy", "spatial_2d_padding", "sqrt", "square", "squeeze", "std", "sum", "switch",
+    "tanh", "temporal_padding", "transpose", "variable", "zeros", "zeros_like",
+    "_BACKEND", "backend", "conv3d", "epsilon", "get_uid", "install_as", "pool3d", "random_binomial", "random_normal",
+    "random_uniform", "reset_uids", "resize_volumes", "set_epsilon", "set_floatx", "softsign", "spatial_3d_padding",
+]  # fmt: skip

@@ -1,0 +1,242 @@
+"""What Keras 1.0 itself asks of its backend beyond the documented names, and what puts this module in its place."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from nbm_xp import keras2
+from nbm_xp.functions import convolution, padding, pooling
+from nbm_xp.functions._arguments import Array, Shape
+from nbm_xp.keras2.client import stand_in
+
+from .images import agreeing, data_format, windows
+
+__all__ = [
+    "_BACKEND", "conv3d", "install_as", "pool3d", "random_binomial", "random_normal", "random_uniform",
+    "resize_volumes", "spatial_3d_padding",
+]  # fmt: skip
+
+_BACKEND = "theano"
+"""By this name Keras takes its branches: what the values and the orderings of kernels here are is Theano's."""
+
+
+def install_as(name: str = "keras.backend") -> None:
+    """Put this module in the place of another: Keras 1.0, if it is imported afterwards, runs on it.
+
+    Parameters
+    ----------
+    name : str
+        What the other is imported as.
+
+    Raises
+    ------
+    ImportError
+        If that was imported already.
+
+    Notes
+    -----
+    See `nbm_xp.keras2.install_as`: of Tensors in lists, Keras expects to find the very same.
+
+    Examples
+    --------
+    >>> from nbm_xp import tape
+    >>> install_as("another_backend")
+    >>> import another_backend
+    >>> another_backend.floatx()
+    'float32'
+    >>> tape.look_up_by_identity(False)  # back to what it was
+    """
+    stand_in(sys.modules[__package__], name)
+
+
+def random_normal(shape: Shape, mean: float = 0.0, std: float = 1.0, dtype: Any = "float32", seed: Any = None) -> Any:
+    """Draw from a normal distribution.
+
+    Parameters
+    ----------
+    shape : tuple of int, or vector of int
+        How many.
+    mean, std : float
+        Its mean and standard deviation.
+    dtype : str
+        The dtype of the result.
+    seed : int, optional
+        Where the draws begin.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> random_normal((2, 3), seed=1).eval().shape
+    (2, 3)
+    """
+    return keras2.random_normal(shape, mean, std, dtype, seed)
+
+
+def random_uniform(shape: Shape, low: float = 0.0, high: float = 1.0, dtype: Any = "float32", seed: Any = None) -> Any:
+    """Draw evenly from an interval.
+
+    Parameters
+    ----------
+    shape, dtype, seed
+        As in `random_normal`.
+    low, high : float
+        The ends of the interval.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> random_uniform((2, 3), seed=1).eval().shape
+    (2, 3)
+    """
+    return keras2.random_uniform(shape, low, high, dtype, seed)
+
+
+def random_binomial(shape: Shape, p: float = 0.0, dtype: Any = "float32", seed: Any = None) -> Any:
+    """Draw ones with a probability, else zeros.
+
+    Parameters
+    ----------
+    shape, dtype, seed
+        As in `random_normal`.
+    p : float
+        The probability of a one.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> random_binomial((2,), p=1.0, seed=1).eval()
+    array([1., 1.], dtype=float32)
+    """
+    return keras2.random_binomial(shape, p, dtype, seed)
+
+
+def conv3d(
+    x: Array,
+    kernel: Array,
+    strides: tuple[int, int, int] = (1, 1, 1),
+    border_mode: str = "valid",
+    dim_ordering: str = "th",
+    volume_shape: Sequence[int | None] | None = None,
+    filter_shape: Sequence[int | None] | None = None,
+) -> Array:
+    """Convolution of volumes, as `conv2d` is of images.
+
+    Parameters
+    ----------
+    x, kernel : array or Tensor
+        With an axis more than for `conv2d`, before the rows.
+    strides, border_mode, dim_ordering, volume_shape, filter_shape
+        As in `conv2d`.
+
+    Returns
+    -------
+    array or Tensor
+        The volumes' filters, ordered as `x`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> conv3d(np.ones((1, 2, 4, 4, 4)), np.ones((5, 2, 3, 3, 3))).shape
+    (1, 5, 2, 2, 2)
+    """
+    layout, starts = data_format(dim_ordering), windows(border_mode)
+    x, kernel = agreeing("volume_shape", volume_shape, x), agreeing("filter_shape", filter_shape, kernel)
+    return convolution.conv3d(x, kernel, strides, starts, layout, flip=True, filters_first=dim_ordering == "th")
+
+
+def pool3d(
+    x: Array,
+    pool_size: tuple[int, int, int],
+    strides: tuple[int, int, int] = (1, 1, 1),
+    border_mode: str = "valid",
+    dim_ordering: str = "th",
+    pool_mode: str = "max",
+) -> Array:
+    """The maxima or means of windows of volumes, as `pool2d` takes them of images.
+
+    Parameters
+    ----------
+    x : array or Tensor
+        With an axis more than for `pool2d`, before the rows.
+    pool_size, strides, border_mode, dim_ordering, pool_mode
+        As in `pool2d`.
+
+    Returns
+    -------
+    array or Tensor
+        With as many channels, ordered as `x`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pool3d(np.ones((1, 2, 4, 4, 4)), (2, 2, 2), strides=(2, 2, 2)).shape
+    (1, 2, 2, 2, 2)
+    """
+    starts = windows(border_mode, pooled=True)
+    return pooling.pool3d(x, pool_size, strides, starts, data_format(dim_ordering), pool_mode, ties="whole")
+
+
+def resize_volumes(X: Array, depth_factor: int, height_factor: int, width_factor: int, dim_ordering: str) -> Array:
+    """Make volumes larger by repeating each element.
+
+    Parameters
+    ----------
+    X : array or Tensor
+        The volumes.
+    depth_factor, height_factor, width_factor : int
+        How often, along each axis.
+    dim_ordering : {"th", "tf"}
+        How volumes are ordered.
+
+    Returns
+    -------
+    array or Tensor
+        The larger volumes, ordered as `X`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> resize_volumes(np.ones((1, 2, 3, 3, 3)), 1, 2, 3, "th").shape
+    (1, 2, 3, 6, 9)
+    """
+    return padding.resize_volumes(X, depth_factor, height_factor, width_factor, data_format(dim_ordering))
+
+
+_spatial_3d_padding = padding.spatial_3d_padding
+
+
+def spatial_3d_padding(x: Array, padding: tuple[int, int, int] = (1, 1, 1), dim_ordering: str = "th") -> Array:
+    """Put zeros round volumes.
+
+    Parameters
+    ----------
+    x : array or Tensor
+        The volumes.
+    padding : three int
+        How many on both sides, along each axis.
+    dim_ordering : {"th", "tf"}
+        How volumes are ordered.
+
+    Returns
+    -------
+    array or Tensor
+        The larger volumes, ordered as `x`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> spatial_3d_padding(np.ones((1, 2, 3, 3, 3)), (0, 1, 2)).shape
+    (1, 2, 3, 5, 7)
+    """
+    return _spatial_3d_padding(x, padding, data_format(dim_ordering), floating=True)

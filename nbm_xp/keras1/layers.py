@@ -1,0 +1,145 @@
+"""What layers and losses are made of, where Keras 1.0 on Theano means something of its own.
+
+Losses of logits are those of the probabilities that the logits stand for, which are kept 1e-7 away from 0 and 1,
+whatever `set_epsilon` says: none exceeds 16.2.
+"""
+
+from __future__ import annotations
+
+from nbm_xp.functions import activations, losses, randomness
+from nbm_xp.functions._arguments import Array
+
+__all__ = ["binary_crossentropy", "categorical_crossentropy", "dropout", "relu", "sparse_categorical_crossentropy"]
+
+
+def relu(x: Array, alpha: float = 0.0, max_value: float | None = None) -> Array:
+    """Rectified linear unit.
+
+    Parameters
+    ----------
+    x : array or Tensor
+        Integers become floating point.
+    alpha : float
+        What negative elements are multiplied by.
+    max_value : float, optional
+        What positive elements are cut off at.
+
+    Returns
+    -------
+    array or Tensor
+        Its gradient at 0 is halfway between those on both sides, ``(1 + alpha) / 2``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> relu(np.asarray([-2.0, 3.0, 9.0]), alpha=0.5, max_value=6.0)
+    array([-1.,  3.,  6.])
+    """
+    return activations.relu(x, alpha, max_value, slope_at_zero=(1.0 + alpha) / 2.0)
+
+
+def dropout(x: Array, level: float, seed: int | None = None) -> Array:
+    """Put zeros in random places, and make up for them by scaling up the rest.
+
+    Parameters
+    ----------
+    x : array or Tensor
+        Integers become floating point.
+    level : float
+        The probability of a zero, from 0 to less than 1.
+    seed : int, optional
+        Where the draws begin, which are then those of Theano's generator; by default somewhere else each time.
+
+    Returns
+    -------
+    Tensor
+        Drawn anew whenever it is computed.
+
+    Raises
+    ------
+    ValueError
+        If `level` is no such probability, or `seed` is out of the generator's range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dropout(np.ones(4), 0.5, seed=42).eval()
+    array([2., 0., 0., 2.])
+    """
+    return randomness.dropout(x, level, rng=randomness.make_rng(seed), kept="low")
+
+
+def categorical_crossentropy(output: Array, target: Array, from_logits: bool = False) -> Array:
+    """Cross-entropy of predicted distributions over classes.
+
+    Parameters
+    ----------
+    output : array or Tensor
+        Of shape (..., classes): probabilities, which are divided by their sum, or logits.
+    target : array or Tensor
+        The distributions that are true, of the same shape.
+    from_logits : bool
+        Whether `output` is logits.
+
+    Returns
+    -------
+    array or Tensor
+        Nats, of shape (...).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> categorical_crossentropy(np.asarray([[1.0, 3.0]]), np.asarray([[1.0, 0.0]])).round(3)
+    array([1.386])
+    """
+    return losses.categorical_crossentropy(output, target, from_logits, bounded=True)
+
+
+def sparse_categorical_crossentropy(output: Array, target: Array, from_logits: bool = False) -> Array:
+    """Cross-entropy of predicted distributions over classes, given the number of the class that is true.
+
+    Parameters
+    ----------
+    output, from_logits
+        As in `categorical_crossentropy`.
+    target : array or Tensor
+        Numbers of classes, of shape (...) or (..., 1).
+
+    Returns
+    -------
+    array or Tensor
+        Nats, of shape (...).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sparse_categorical_crossentropy(np.asarray([[1.0, 3.0]]), np.asarray([0])).round(3)
+    array([1.386])
+    """
+    return losses.sparse_categorical_crossentropy(output, target, from_logits, bounded=True)
+
+
+def binary_crossentropy(output: Array, target: Array, from_logits: bool = False) -> Array:
+    """Cross-entropy of predicted probabilities, each by itself.
+
+    Parameters
+    ----------
+    output : array or Tensor
+        Probabilities, or logits.
+    target : array or Tensor
+        The probabilities that are true.
+    from_logits : bool
+        Whether `output` is logits.
+
+    Returns
+    -------
+    array or Tensor
+        Nats, of the common shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> binary_crossentropy(np.asarray([0.0, 100.0]), np.asarray([1.0, 0.0]), from_logits=True).round(3)
+    array([ 0.693, 16.118])
+    """
+    return losses.binary_crossentropy(output, target, from_logits, bounded=True)
