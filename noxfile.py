@@ -11,7 +11,7 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests", "lint"]
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
-KERAS = "keras==2.0.6"  # a client of the backend, itself; all that it asks for beyond ours is pyyaml and six
+KERAS = ["2.0.6", "1.0.3"]  # clients of the backends, themselves; all they ask for beyond ours is pyyaml and six
 TORCH = "torch==2.13.0"  # pinned: its results and its wheels change from release to release
 
 # One process for each core, one thread of linear algebra in each: more would only wait for one another.
@@ -44,10 +44,11 @@ def libraries(session: nox.Session) -> None:
 
 
 @nox.session
-def clients(session: nox.Session) -> None:
-    """Keras 2.0.6 itself, unmodified, on this package: its layers, its optimizers, and networks beside PyTorch's."""
+@nox.parametrize("keras", KERAS)
+def clients(session: nox.Session, keras: str) -> None:
+    """Keras itself, unmodified, on this package: its layers, its optimizers, networks beside PyTorch's and Theano's."""
     install(session, "test", packages=(TORCH, "pyyaml", "six"))
-    session.install("--no-deps", KERAS)
+    session.install("--no-deps", f"keras=={keras}")
     pytest(session, "tests/clients")
 
 

@@ -8,29 +8,36 @@ from __future__ import annotations
 
 import math
 import operator
+from typing import Any, Literal
 
-from nbm_xp.namespace import array_namespace
+from nbm_xp.namespace import array_namespace, promote
 from nbm_xp.namespace.exponentials import kernel
 from nbm_xp.tape import composite, same_as_first
 
-from ._arguments import Array, floating, floats, numbers
+from ._arguments import Array, floating, floats, is_value, numbers
 
 __all__ = ["elu", "hard_sigmoid", "log_softmax", "relu", "softmax", "softsign", "tanh"]
 
 
-def relu(x: Array, alpha: float = 0.0, max_value: float | None = None, *, slope_at_zero: float = 0.0) -> Array:
+def relu(
+    x: Array,
+    alpha: Array | float = 0.0,
+    max_value: Array | float | None = None,
+    *,
+    slope_at_zero: float | Literal["between"] = 0.0,
+) -> Array:
     """Rectified linear unit: `x` where it is positive, `alpha` times `x` where it is negative.
 
     Parameters
     ----------
     x : array
         Any numbers; integers stay integers where `alpha` is 0 and `max_value` no float.
-    alpha : float
-        The slope of the negative part.
-    max_value : float, optional
+    alpha : float or array
+        The slope of the negative part; of an array, one for each element.
+    max_value : float or array, optional
         Where the positive part saturates.
-    slope_at_zero : float
-        The gradient at 0: 0 in TensorFlow, half of both slopes in Theano.
+    slope_at_zero : float or "between"
+        The gradient at 0: 0 in TensorFlow; in Theano between those on both sides, ``(1 + alpha) / 2``.
 
     Returns
     -------
@@ -39,20 +46,35 @@ def relu(x: Array, alpha: float = 0.0, max_value: float | None = None, *, slope_
     Raises
     ------
     ValueError
-        If `max_value` is negative.
+        If `max_value` is a negative number.
 
     Examples
     --------
     >>> import numpy as np
     >>> relu(np.asarray([-2.0, 0.0, 3.0, 9.0]), alpha=0.5, max_value=6)
     array([-1.,  0.,  3.,  6.])
+    >>> relu(np.asarray([-2.0, -2.0]), alpha=np.asarray([0.5, 1.0]))
+    array([-1., -2.])
     """
+    if is_value(alpha) or is_value(max_value):
+        return _relu_of_arrays(x, alpha, max_value, slope_at_zero)
     if max_value is not None and max_value < 0:
         raise ValueError(f"max_value must be 0 or more, got {max_value}")
     _, x = numbers(x)
     if alpha or isinstance(max_value, float):
         _, x = floats(x)
-    return _relu(x, alpha=alpha, max_value=max_value, slope_at_zero=slope_at_zero)
+    slope = (1.0 + alpha) / 2.0 if slope_at_zero == "between" else slope_at_zero
+    return _relu(x, alpha=alpha, max_value=max_value, slope_at_zero=slope)
+
+
+def _relu_of_arrays(x: Array, alpha: Any, max_value: Any, slope_at_zero: Any) -> Array:
+    limit = math.inf if max_value is None else max_value
+    x, alpha, limit = promote(floats(x)[1], alpha, limit)
+    xp = array_namespace(x, alpha, limit)
+    rectified = xp.maximum(x, 0.0) + alpha * xp.minimum(x, 0.0)  # which share the gradient at 0
+    if slope_at_zero != "between":
+        rectified = xp.where(x == 0.0, slope_at_zero * x, rectified)
+    return rectified if max_value is None else xp.minimum(rectified, limit)
 
 
 def _relu_rule(g: Array, out: Array, x: Array, *, alpha: float, max_value: float | None, slope_at_zero: float) -> Array:

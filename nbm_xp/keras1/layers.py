@@ -12,16 +12,16 @@ from nbm_xp.functions._arguments import Array
 __all__ = ["binary_crossentropy", "categorical_crossentropy", "dropout", "relu", "sparse_categorical_crossentropy"]
 
 
-def relu(x: Array, alpha: float = 0.0, max_value: float | None = None) -> Array:
+def relu(x: Array, alpha: Array | float = 0.0, max_value: Array | float | None = None) -> Array:
     """Rectified linear unit.
 
     Parameters
     ----------
     x : array or Tensor
         Integers become floating point.
-    alpha : float
+    alpha : float or array
         What negative elements are multiplied by.
-    max_value : float, optional
+    max_value : float or array, optional
         What positive elements are cut off at.
 
     Returns
@@ -35,7 +35,7 @@ def relu(x: Array, alpha: float = 0.0, max_value: float | None = None) -> Array:
     >>> relu(np.asarray([-2.0, 3.0, 9.0]), alpha=0.5, max_value=6.0)
     array([-1.,  3.,  6.])
     """
-    return activations.relu(x, alpha, max_value, slope_at_zero=(1.0 + alpha) / 2.0)
+    return activations.relu(x, alpha, max_value, slope_at_zero="between")
 
 
 def dropout(x: Array, level: float, seed: int | None = None) -> Array:

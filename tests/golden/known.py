@@ -15,6 +15,7 @@ _HALF = "the standard has no float16, and array_api_strict no more than the stan
 _PARTED = "the step function that was recorded divides a length in Python, where it must be known"
 _DATA = "the length of the result depends on values, which a placeholder has only when the graph runs"
 _LAZY = "the length of the result depends on values, which a lazy array has only after it is computed"
+_CLAMPED = "JAX takes the nearest index there is for one out of range, and its traced code cannot raise"
 _CHOICE = "a Dask array decides only in a recorded computation: at once, it would have to be computed unasked"
 
 KNOWN: list[tuple[str, str, str, str]] = [
@@ -28,6 +29,8 @@ KNOWN: list[tuple[str, str, str, str]] = [
     ("dask", "as_recorded", "switch/bool-False", _CHOICE),
     ("dask", "as_recorded", "switch/int-*", _CHOICE),
     ("dask", "as_recorded", "switch/float-condition", _CHOICE),
+    ("dask", "variables_as_arrays", "switch/*", _CHOICE),
+    ("jax", "as_recorded", "gather/out-of-range", _CLAMPED),
     ("dask", "as_recorded", "in_t*_phase/training-tensor-*", _CHOICE),
 ]
 """Library, way of running the case (the name of the test), case, reason; the first three may be patterns.
