@@ -9,10 +9,12 @@ import re
 
 import pytest
 
+from nbm_xp import keras1, keras2
 from tests.function_pages import PAGES as TABLES
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
-PAGES = {name: (DOCS / name).read_text(encoding="utf-8") for name in ("tape.md", "keras2.md")}
+INVENTORY = DOCS.parent / "tests" / "golden" / "inventory.json"
+PAGES = {name: (DOCS / name).read_text(encoding="utf-8") for name in ("tape.md", "keras2.md", "keras1.md")}
 TAPE = PAGES["tape.md"]
 TABLE_TEXTS = {name: (DOCS / name).read_text(encoding="utf-8") for name in TABLES}
 
@@ -71,6 +73,14 @@ def test_a_table_names_every_function(name: str) -> None:
 
 
 def test_every_documented_name_of_keras_has_a_row() -> None:
-    documented = json.loads((DOCS.parent / "tests" / "golden" / "inventory.json").read_text(encoding="utf-8"))["keras2"]
+    documented = json.loads(INVENTORY.read_text(encoding="utf-8"))["keras2"]
     rows = re.findall(r"^\| `(\w+)` \|", TABLE_TEXTS["keras2_functions.md"], re.MULTILINE)
     assert sorted(rows) == sorted(entry["name"] for entry in documented)
+
+
+def test_every_difference_between_the_keras_surfaces_is_told() -> None:
+    """Under its name, in bold, each function that is another one in Keras 1.0 than in 2.0."""
+    names = [entry["name"] for entry in json.loads(INVENTORY.read_text(encoding="utf-8"))["keras1"]]
+    differ = {name for name in names if getattr(keras1, name) is not getattr(keras2, name)}
+    assert differ == set(re.findall(r"\*\*`(\w+)`\*\*", PAGES["keras1.md"]))
+    assert f"{len(names) - len(differ)} are one and the same function" in PAGES["keras1.md"]
