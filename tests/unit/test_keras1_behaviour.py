@@ -1,0 +1,110 @@
+"""What `keras1` refuses, what it lets pass, and what it leaves as it was."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp import keras1 as K
+from nbm_xp.tape import look_up_by_identity
+
+IMAGES, FILTERS = np.ones((2, 3, 5, 4)), np.ones((4, 3, 2, 2))
+SEQUENCES = np.ones((2, 4, 3))
+
+REFUSED: list[tuple[Callable[[], Any], str]] = [
+    (lambda: K.conv2d(IMAGES, FILTERS, dim_ordering="channels_last"), "dim_ordering must be 'th' or 'tf', got 'chan"),
+    (lambda: K.conv2d(IMAGES, FILTERS, border_mode="half"), "border_mode must be 'valid' or 'same', got 'half'"),
+    (lambda: K.conv2d(IMAGES, FILTERS[:, :2]), "x must have the 2 channels of kernel, got 3"),
+    (lambda: K.conv2d(IMAGES, FILTERS[0]), r"kernel must have 4 axes, \(filters, channels, \*sizes\), got shape \(3,"),
+    (lambda: K.conv2d(IMAGES, FILTERS, image_shape=(2, 3, 5, 5)), r"image_shape must be .*5, 4\).* \(2, 3, 5, 5\)"),
+    (lambda: K.conv2d(IMAGES, FILTERS, filter_shape=(4, 3, 2)), r"filter_shape must be the shape \(4, 3, 2, 2\)"),
+    (lambda: K.pool2d(IMAGES, (2, 2), border_mode="full"), "border_mode must be 'valid' or 'same', got 'full'"),
+    (lambda: K.pool2d(IMAGES, (2, 2), pool_mode="l2"), "pool_mode must be 'max' or 'avg', got 'l2'"),
+    (lambda: K.pool2d(IMAGES, (8, 2)), "pool_size must not be larger than the array"),
+    (lambda: K.resize_images(IMAGES, 2, 2, "yx"), "dim_ordering must be 'th' or 'tf', got 'yx'"),
+    (lambda: K.resize_images(IMAGES, 0, 2, "th"), "height_factor must be"),
+    (lambda: K.spatial_2d_padding(IMAGES, (1, -1)), r"padding must hold integers of 0 or more, got \(1, -1\)"),
+    (lambda: K.temporal_padding(IMAGES), r"x must have 3 axes, got shape \(2, 3, 5, 4\)"),
+    (lambda: K.dropout(SEQUENCES, 1.0), "level must be from 0 to less than 1, got 1.0"),
+    (lambda: K.expand_dims(SEQUENCES, 5), "5"),
+    (lambda: K.placeholder(), "shape.*ndim|ndim.*shape"),
+    (lambda: K.function([], [], nothing=1), "unexpected keyword argument 'nothing'; it takes givens"),
+    (lambda: K.rnn(lambda x, states: (x, []), np.ones((2, 3)), []), "inputs must have three axes"),
+    (lambda: K.rnn(lambda x, states: (x, []), SEQUENCES, [], unroll=True, input_length=5),
+     "input_length must be from 1 to 4, the moments that inputs has, got 5"),
+    (lambda: K.rnn(lambda x, states: (x, []), K.placeholder((2, None, 3)), [], unroll=True), "input_length"),
+    (lambda: K.gradients(K.variable([1.0, 2.0]), [K.variable(1.0)]), "loss must be a Tensor without axes"),
+    (lambda: K.gather(SEQUENCES, np.asarray([0.5])), "indices must be integers, got float64"),
+    (lambda: K.relu(SEQUENCES, max_value=-1.0), "max_value must be 0 or more, got -1.0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED, ids=[message[:40] for _, message in REFUSED])
+def test_refused(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError, IndexError)) as caught:
+        call()
+    assert re.search(message, str(caught.value))
+
+
+def test_shapes_that_are_told_in_part_pass() -> None:
+    images, filters = K.placeholder((None, 3, 5, 4)), K.variable(FILTERS)
+    made = K.conv2d(images, filters, image_shape=(None, 3, None, 4), filter_shape=(4, 3, 2, 2))
+    assert K.int_shape(made) == (None, 4, 4, 3)
+    K.conv2d(images, filters, image_shape=(7, 3, 5, 4))  # what is not known yet may be so
+
+
+def test_the_phase_is_an_input_of_its_own_and_marks_what_needs_it() -> None:
+    chosen = K.in_test_phase(K.variable(1.0), K.variable(2.0))
+    assert chosen._uses_learning_phase
+    run = K.function([K.learning_phase()], [chosen, K.in_train_phase(lambda: K.variable(3.0), K.variable(4.0))])
+    assert [float(value) for value in run([1])] == [2.0, 3.0]
+    assert [float(value) for value in run([0])] == [1.0, 4.0]
+
+
+def test_updates_are_set_together_and_the_last_of_several_counts() -> None:
+    a, b = K.variable(1.0), K.variable(2.0)
+    step = K.function([], [a + b], updates=[(a, b), (b, a), (b, a * 10.0)])
+    assert float(step([])[0]) == 3.0
+    assert (float(a), float(b)) == (2.0, 10.0)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_unrolling_takes_the_steps_that_are_told(backwards: bool) -> None:
+    x = np.arange(8.0).reshape(1, 4, 2)
+    last, outputs, _ = K.rnn(lambda now, states: (now, []), x, [], backwards, unroll=True, input_length=3)
+    expected = x[:, 2::-1] if backwards else x[:, :3]
+    np.testing.assert_array_equal(outputs, expected)
+    np.testing.assert_array_equal(last, expected[:, -1])
+
+
+def test_slopes_may_be_learned() -> None:
+    """As a layer's with a slope and a bound for each element, at which the gradient of both is that of its side."""
+    x, alpha, bound = K.variable([-2.0, 0.0, 3.0, 9.0]), K.variable([0.5] * 4), K.variable([6.0] * 4)
+    y = K.relu(x, alpha, bound)
+    np.testing.assert_array_equal(K.eval(y), [-1.0, 0.0, 3.0, 6.0])
+    to_x, to_alpha, to_bound = (K.eval(g).tolist() for g in K.gradients(K.sum(y), [x, alpha, bound]))
+    assert (to_x, to_alpha, to_bound) == ([0.5, 0.75, 1.0, 0.0], [-2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0])
+
+
+def test_dropout_without_a_seed_goes_on_drawing() -> None:
+    x = K.variable(np.ones(64))
+    first, second = K.dropout(x, 0.5), K.dropout(x, 0.5)
+    assert not np.array_equal(K.eval(first), K.eval(second))
+    assert not np.array_equal(K.eval(first), K.eval(first))
+
+
+def test_it_stands_in_for_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "some_backend", raising=False)
+    try:
+        K.install_as("some_backend")
+        assert sys.modules["some_backend"] is K
+        with pytest.raises(ImportError, match=r"json was imported already"):
+            K.install_as("json")
+    finally:
+        look_up_by_identity(False)
+        monkeypatch.delitem(sys.modules, "some_backend")
