@@ -26,7 +26,8 @@ from .operators import look_up_by_identity
 from .plans.evaluation import evaluate
 from .public_lengths import KnownLength
 from .stable import sigmoid, softplus
-from .tensor import Tensor, Variable, as_tensor, is_tensor, placeholder
+from .tensor import Tensor, as_tensor, is_tensor, placeholder
+from .variable import Variable
 
 register_array_type(Tensor, namespace, absorbing=True)
 

@@ -33,8 +33,9 @@ from .plans.exclusive import Exclusive
 from .plans.plan import compile_plan
 from .plans.views import to_be_copied
 from .plans.writer import PlanWriter
-from .tensor import Tensor, Variable, as_tensor
+from .tensor import Tensor, as_tensor
 from .traversal import Result, reachable
+from .variable import Variable
 
 if TYPE_CHECKING:
     from .blockwise.stages import Blockwise

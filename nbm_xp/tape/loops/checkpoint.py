@@ -20,8 +20,9 @@ from ..dtypes import DType
 from ..gradients import declare, vjp
 from ..node import LEAVES, LOOP_TAG, OUTPUT, Joint, Node, Operation, Spec
 from ..plans.plan import compile_plan
-from ..tensor import Tensor, Variable, output
+from ..tensor import Tensor, output
 from ..traversal import reachable
+from ..variable import Variable
 from .node import automatic_updates, inner_placeholder
 from .stopping import Until
 

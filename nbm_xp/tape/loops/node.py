@@ -19,8 +19,9 @@ from ..dtypes import DType, as_dtype
 from ..gradients import declare
 from ..lengths import Length, Size, axis_length, value_length
 from ..node import LOOP_TAG, OUTPUT, PLACEHOLDER, VARIABLE, Joint, Node, Operation, Shape, Spec, leaf
-from ..tensor import Tensor, Variable, output
+from ..tensor import Tensor, output
 from ..traversal import reachable
+from ..variable import Variable
 from .hoist import hoisted, varying_in
 from .run import LoopRunner
 

@@ -10,8 +10,9 @@ from ..length_arguments import integer_length
 from ..lengths import Length, Size, minimum_length, same_length
 from ..node import Node
 from ..operators import FUNCTIONS
-from ..tensor import Tensor, Variable, as_tensor
+from ..tensor import Tensor, as_tensor
 from ..traversal import reachable
+from ..variable import Variable
 from .node import LoopBody, automatic_updates, inner_placeholder, loop, results_of
 from .segments import loop_in_segments, steps_in_segment
 from .stopping import Until, until

@@ -1,0 +1,132 @@
+"""Variable: a Tensor that holds an array, which can be read, set and updated."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, ClassVar, cast
+
+from nbm_xp.namespace import array_namespace as library_of
+from nbm_xp.namespace import (
+    asarray,
+    default_namespace,
+    dtype_name,
+    dtype_of,
+    floatx,
+    host_namespace,
+    is_array,
+    to_numpy,
+)
+
+from .dtypes import as_dtype
+from .node import VARIABLE, leaf
+from .shape_arithmetic import shapes_changed
+from .tensor import Tensor, with_attributes
+
+__all__ = ["Variable"]
+
+
+class Variable(Tensor):
+    """A Tensor that holds an array, which can be read, set and updated by a compiled function.
+
+    Parameters
+    ----------
+    value : array, nested sequence or number
+        The first value; copied. A NumPy array goes to the configured library.
+    dtype : str, optional
+        The dtype; by default that of `value` if it is an array, else ``floatx``.
+    name : str, optional
+        A name, for people and for saved weights.
+    is_state : bool
+        Whether the value is the state of a random generator: it stays in its library whatever a plan runs on.
+
+    Examples
+    --------
+    >>> from nbm_xp.tape import Variable
+    >>> w = Variable([[1.0, 2.0]], name="w")
+    >>> w.set_value([[3.0, 4.0]])
+    >>> w.get_value().tolist()
+    [[3.0, 4.0]]
+    """
+
+    __slots__ = ("_value", "default_update", "is_state")
+    keeps_kind: ClassVar[bool] = False
+    holds_array: ClassVar[bool] = True
+
+    def __init__(self, value: Any, dtype: Any = None, name: str | None = None, *, is_state: bool = False) -> None:
+        if isinstance(value, Tensor):
+            value = value.eval()
+        array = is_array(value)
+        xp = library_of(value) if array else default_namespace()
+        if xp is host_namespace() and not is_state:
+            xp = default_namespace()
+        kind = dtype_name(value) if array and dtype is None else dtype_name(floatx() if dtype is None else dtype)
+        self._value = _own_array(value, xp, kind)
+        self.default_update: Tensor | None = None
+        self.is_state = is_state
+        shape = self._value.shape
+        super().__init__(leaf(VARIABLE, None, len(shape), as_dtype(self._value.dtype), name, payload=self))
+
+    @property
+    def value(self) -> Any:
+        """The array itself, of whatever library it is; not a copy."""
+        return self._value
+
+    @property
+    def library(self) -> ModuleType:
+        """The namespace of the library that holds the value."""
+        return cast("ModuleType", library_of(self._value))
+
+    def get_value(self, borrow: bool = False) -> Any:
+        """Return the value as a NumPy array: a copy, unless `borrow` allows a view."""
+        value = to_numpy(self._value)
+        return value if borrow else value.copy()
+
+    def set_value(self, value: Any, borrow: bool = False) -> None:
+        """Replace the value, cast to the variable's dtype; the number of axes must stay.
+
+        Raises
+        ------
+        TypeError
+            If `value` has another number of axes.
+        """
+        if isinstance(value, Tensor):
+            value = value.eval()
+        array = _own_array(value, self.library, str(self.dtype))
+        if array.ndim != self.ndim:
+            raise TypeError(f"value must have {self.ndim} axes as {self!r} has, got shape {tuple(array.shape)}")
+        self.replace_value(array)
+
+    def replace_value(self, array: Any) -> None:
+        """Take over an array of the right library, dtype and number of axes, unchecked and uncopied."""
+        before, self._value = self._value, array
+        if array.shape != before.shape:
+            shapes_changed()
+
+    def __copy__(self) -> Variable:
+        if self.is_state:
+            raise TypeError("the state of a random draw cannot be copied: copy the generator and draw from that")
+        return cast("Variable", with_attributes(Variable(self._value, name=self.name), self))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
+        return self.__copy__()
+
+    def __reduce__(self) -> Any:
+        if self.is_state:
+            raise TypeError("the state of a random draw cannot be pickled: pickle the generator")
+        return _restored, (self._value, self.name)
+
+    def __bool__(self) -> bool:
+        # code written for shared variables asks `if data:` to see whether there is one
+        return True if self.ndim else super().__bool__()
+
+
+def _restored(value: Any, name: str | None) -> Variable:
+    return Variable(value, name=name)
+
+
+def _own_array(value: Any, xp: ModuleType, dtype: str) -> Any:
+    if not is_array(value):
+        return asarray(value, xp, dtype=dtype)
+    if library_of(value) is not xp:
+        value = asarray(value, xp, dtype=dtype)
+    return xp.astype(value, dtype_of(xp, dtype), copy=True)
