@@ -47,7 +47,8 @@ def libraries(session: nox.Session) -> None:
 @nox.parametrize("keras", KERAS)
 def clients(session: nox.Session, keras: str) -> None:
     """Keras itself, unmodified, on this package: its layers, its optimizers, networks beside PyTorch's and Theano's."""
-    install(session, "test", packages=(TORCH, "pyyaml", "six"))
+    beside = (TORCH,) if keras == "2.0.6" else ()  # of the other, Theano's costs are recorded
+    install(session, "test", packages=(*beside, "pyyaml", "six"))
     session.install("--no-deps", f"keras=={keras}")
     pytest(session, "tests/clients")
 
