@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from nbm_xp.namespace.dispatch import device_argument
 
-__all__ = ["Lengths", "extended", "interleaved", "spans", "taps", "window"]
+__all__ = ["Lengths", "extended", "interleaved", "overlap", "spans", "taps", "window"]
 
 Lengths: TypeAlias = tuple[int, ...]
 
@@ -32,6 +32,17 @@ def window(tap: Sequence[int], strides: Sequence[int], dilation: Sequence[int], 
     firsts = [i * step for i, step in zip(tap, dilation, strict=True)]
     steps = zip(firsts, strides, lengths, strict=True)
     return (slice(None), *(slice(first, first + (n - 1) * stride + 1, stride) for first, stride, n in steps), ...)
+
+
+def overlap(shape: Lengths, starts: Lengths, extents: Lengths) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """What the windows touch of an array, and where that lies in the range from the first window to the last."""
+    inside, place = [], []
+    for length, start, extent in zip(shape, starts, extents, strict=True):
+        first, last = min(max(start, 0), length), min(max(start + extent, 0), length)
+        last = max(first, last)
+        inside.append(slice(first, last))
+        place.append(slice(first - start, last - start) if last > first else slice(0, 0))
+    return tuple(inside), tuple(place)
 
 
 def extended(xp: Any, x: Any, starts: Sequence[int], extents: Sequence[int], value: Any = 0) -> Any:
