@@ -304,5 +304,3 @@ def _fits(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
 
 def _kind(value: Any) -> str:
     return type(value).__name__
-
-

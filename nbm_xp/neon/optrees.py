@@ -143,4 +143,3 @@ def _operator(name: str) -> Callable[..., Any]:
 for _name, _value in vars(Operators).items():
     if callable(_value) and _name.startswith("__") and _name != "__hash__":
         setattr(OpTree, _name, _operator(_name))
-
