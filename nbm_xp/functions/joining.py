@@ -7,13 +7,14 @@ https://data-apis.org/array-api/2024.12/API_specification/manipulation_functions
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
-from nbm_xp.namespace import array_namespace, dtype_of, floatx, is_integer, promote
+from nbm_xp.namespace import array_namespace, dtype_of, floatx, is_integer, promote, scattered
+from nbm_xp.tape import composite
 
 from ._arguments import Array, as_array, sizes
 
-__all__ = ["concatenate", "gather", "one_hot", "repeat", "repeat_elements", "stack", "tile"]
+__all__ = ["concatenate", "gather", "one_hot", "repeat", "repeat_elements", "stack", "sums_at", "tile"]
 
 
 def concatenate(tensors: Sequence[Array], axis: int = -1) -> Array:
@@ -207,6 +208,43 @@ def gather(reference: Array, indices: Array) -> Array:
         return xp.take(reference, indices, axis=0)
     picked = xp.take(reference, xp.reshape(indices, (-1,)), axis=0)
     return xp.reshape(picked, (*indices.shape, *reference.shape[1:]))
+
+
+def _picked_again(g: Array, out: Array, values: Array, places: Array, *, length: Any) -> Array:
+    xp = array_namespace(g, places)
+    return xp.take(g, places, axis=0)
+
+
+@composite(
+    arrays=2,
+    infer=lambda values, places, *, length: ((length, *values.shape[1:]), values.dtype),
+    gradient=(_picked_again, None),
+)
+def sums_at(values: Array, places: Array, *, length: Any) -> Array:
+    """Rows added up by number: zeros with ``values[i]`` added at ``[places[i]]``, the gradient of `gather`.
+
+    Parameters
+    ----------
+    values : array
+        Of shape (n, ...).
+    places : array of int
+        Of shape (n,).
+    length : int
+        How many rows there are.
+
+    Returns
+    -------
+    array
+        Of shape (length, ...).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sums_at(np.asarray([1.0, 2.0, 4.0]), np.asarray([2, 0, 2]), length=3)
+    array([2., 0., 5.])
+    """
+    xp = array_namespace(values, places)
+    return scattered(xp, (length, *values.shape[1:]), places, values)
 
 
 def one_hot(indices: Array, num_classes: int, *, out_of_range: Literal["raise", "zeros"] = "raise") -> Array:
