@@ -14,7 +14,7 @@ from nbm_xp.tape import composite
 
 from ._arguments import Array, as_array, sizes
 
-__all__ = ["concatenate", "gather", "one_hot", "repeat", "repeat_elements", "stack", "sums_at", "tile"]
+__all__ = ["concatenate", "gather", "one_hot", "repeat", "repeat_elements", "stack", "sums_at", "take", "tile"]
 
 
 def concatenate(tensors: Sequence[Array], axis: int = -1) -> Array:
@@ -245,6 +245,43 @@ def sums_at(values: Array, places: Array, *, length: Any) -> Array:
     """
     xp = array_namespace(values, places)
     return scattered(xp, (length, *values.shape[1:]), places, values)
+
+
+def take(x: Array, indices: Array, axis: int | None = None) -> Array:
+    """Elements along an axis, picked by number.
+
+    Parameters
+    ----------
+    x : array
+        What to pick from.
+    indices : array of int
+        Which elements; flattened.
+    axis : int or None
+        The axis to pick along; None flattens `x` first.
+
+    Returns
+    -------
+    array
+        With as many elements along the axis as there are indices. The gradient adds up where one is picked repeatedly.
+
+    Raises
+    ------
+    TypeError
+        If `indices` are not integers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> take(np.asarray([[1, 2, 3], [4, 5, 6]]), np.asarray([[2, 0]]), axis=1)
+    array([[3, 1],
+           [6, 4]])
+    """
+    x, indices = as_array(x), as_array(indices)
+    if not is_integer(indices):
+        raise TypeError(f"indices must be integers, got {indices.dtype}")
+    xp = array_namespace(x, indices)
+    places = indices if indices.ndim == 1 else xp.reshape(indices, (-1,))
+    return xp.take(x, places, axis=axis) if axis is not None else xp.take(xp.reshape(x, (-1,)), places, axis=0)
 
 
 def one_hot(indices: Array, num_classes: int, *, out_of_range: Literal["raise", "zeros"] = "raise") -> Array:

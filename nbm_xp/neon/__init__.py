@@ -1,9 +1,14 @@
-"""neon's Backend on today's array libraries: op-trees, buffers and layer operations."""
+"""neon's Backend on today's array libraries: buffers, op-trees of them, and layer operations.
+
+A `Backend` belongs to one array library. Its buffers have two axes or more, features by batch; expressions of them are
+recorded on the tape as op-trees and run as one plan where they are assigned to a buffer.
+"""
 
 from __future__ import annotations
 
 from .backend import Backend
 from .buffers import Buffer
 from .optrees import OpTree
+from .registry import Block
 
-__all__ = ["Backend", "Buffer", "OpTree"]
+__all__ = ["Backend", "Block", "Buffer", "OpTree"]

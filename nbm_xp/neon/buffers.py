@@ -138,11 +138,19 @@ class Buffer(OpTree):
             value = self._storage.converted(value)
             given = tuple(value.shape)
             if given != shape:
-                if len(given) == 1 and given[0] == self.size:
-                    value = self._storage.xp.reshape(value, shape)
-                elif not _fits(given, shape):
-                    raise ValueError(f"value must fit the shape {shape}, got {given}")
+                self.check_fits(given)
+                if len(given) == 1:
+                    value = self._storage.xp.reshape(value, shape if given[0] == self.size else (1, 1))
         self._storage.write(self._steps, shape, value, fresh=fresh)
+
+    def check_fits(self, given: tuple[int, ...]) -> None:
+        """Refuse a shape that cannot be broadcast to this one, or has one axis and not as many elements."""
+        shape = self._shape
+        if given == shape or (len(given) == 1 and given[0] in (1, self.size)):
+            return
+        lengths = (1,) * (len(shape) - len(given)) + given
+        if len(given) == 1 or len(lengths) > len(shape) or not all(map(_stretches, lengths, shape)):
+            raise ValueError(f"value must fit the shape {shape}, got {given}")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -294,12 +302,8 @@ class Buffer(OpTree):
         return f"<Buffer{named} {self._dtype}{list(self._shape)} of {self.backend.library}>"
 
 
-def _fits(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Whether an array can be broadcast to a buffer; one axis alone would be read as a row, and is a column's here."""
-    if len(given) == 1:
-        return given == (1,)
-    lengths = (1,) * (len(shape) - len(given)) + given
-    return len(lengths) == len(shape) and all(a in (1, b) for a, b in zip(lengths, shape, strict=True))
+def _stretches(length: int, wanted: int) -> bool:
+    return length in (1, wanted)
 
 
 def _kind(value: Any) -> str:

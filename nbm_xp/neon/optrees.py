@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from nbm_xp.tape import Tensor, as_tensor, namespace
+from nbm_xp.tape import Tensor, namespace
 from nbm_xp.tape.operators import Operators
 
 from .views import indexed
@@ -66,7 +66,8 @@ class OpTree(Tensor):
             )
         if not isinstance(out, Buffer):
             raise TypeError(f"out must be a Buffer, got {type(out).__name__}")
-        super().__init__(as_tensor(value).node)
+        tree = value.for_shape(out.shape) if isinstance(value, OpTree) else out.backend.operand(value)
+        super().__init__(tree.node)
         self.backend = out.backend
         self.target = out
 
@@ -78,6 +79,10 @@ class OpTree(Tensor):
     def transpose(self, out: Buffer | None = None) -> OpTree:
         """The same as `T`, or that assigned to `out`."""
         return self.T if out is None else self.backend.execute(OpTree({"op": "assign"}, out, self.T))
+
+    def for_shape(self, shape: tuple[int, ...]) -> OpTree:
+        """What is computed when the tree is assigned to a buffer of a shape."""
+        return self
 
     def astensor(self) -> Buffer:
         """Compute the tree into a new buffer of the backend's default dtype."""
