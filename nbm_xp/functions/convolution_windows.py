@@ -24,6 +24,7 @@ __all__ = [
     "moved",
     "restored",
     "spatial",
+    "spread_length",
     "window_count",
     "windows",
 ]
@@ -193,6 +194,25 @@ def window_count(
         return free // stride + 1
     count = -(-free // stride) + 1
     return count - 1 if (count - 1) * stride >= length + padding else count
+
+
+def spread_length(count: int, size: int, padding: int, stride: int, dilation: int = 1) -> int:
+    """How long an axis is that so many windows cover exactly: what a transposed convolution leads to.
+
+    Raises
+    ------
+    ValueError
+        If it would have no element.
+
+    Examples
+    --------
+    >>> spread_length(4, 3, 1, 2), window_count(7, 3, 1, 2)
+    (7, 4)
+    """
+    length = (count - 1) * stride + dilation * (size - 1) + 1 - 2 * padding
+    if length < 1:
+        raise ValueError(f"padding must leave an element: {count} windows of {size} with {padding} at each end do not")
+    return length
 
 
 def _named(padding: Any, length: Any, size: Any, extent: Any, stride: int) -> tuple[Any, Any]:
