@@ -12,6 +12,7 @@ from nbm_xp.tape.dtypes import as_dtype, float32
 from .buffers import Buffer
 from .creation import Creation
 from .elementwise import Elementwise
+from .layer_operations import LayerOperations
 from .randomness import Randomness
 from .reductions import Reductions
 from .registry import Registry, register
@@ -23,7 +24,7 @@ _FLOATING = ("float16", "float32", "float64")
 
 
 @register
-class Backend(Creation, Elementwise, Reductions, Selection, Randomness, Registry):
+class Backend(Creation, Elementwise, Reductions, Selection, Randomness, LayerOperations, Registry):
     """What neon's models compute with: buffers, op-trees of them, and layer operations.
 
     Parameters

@@ -106,7 +106,7 @@ class Buffer(OpTree):
         if self._root is self:
             self.node = leaf(VARIABLE, self._shape, len(self._shape), self._dtype, self.label, payload=self._storage)
         else:  # recorded when it is first used in an expression
-            value: Tensor = self._root
+            value = Tensor(self._root.node)
             for step in self._steps:
                 value = step.read(namespace, value)
             self.node = value.node
