@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from .backend import Backend
 from .buffers import Buffer
+from .client import compute_on
+from .differentiation import gradients
 from .optrees import OpTree
 from .registry import Block
 
-__all__ = ["Backend", "Block", "Buffer", "OpTree"]
+__all__ = ["Backend", "Block", "Buffer", "OpTree", "compute_on", "gradients"]

@@ -9,12 +9,11 @@ from nbm_xp.namespace import backend as default_library
 from nbm_xp.namespace import dtype_name, dtype_of, get_namespace, library_name
 from nbm_xp.tape.dtypes import as_dtype, float32
 
+from .beyond import Beyond
 from .buffers import Buffer
 from .creation import Creation
 from .elementwise import Elementwise
 from .layer_operations import LayerOperations
-from .randomness import Randomness
-from .reductions import Reductions
 from .registry import Registry, register
 from .selection import Selection
 
@@ -24,7 +23,7 @@ _FLOATING = ("float16", "float32", "float64")
 
 
 @register
-class Backend(Creation, Elementwise, Reductions, Selection, Randomness, LayerOperations, Registry):
+class Backend(Creation, Elementwise, Beyond, Selection, LayerOperations, Registry):
     """What neon's models compute with: buffers, op-trees of them, and layer operations.
 
     Parameters

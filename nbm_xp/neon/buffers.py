@@ -58,6 +58,17 @@ class Buffer(OpTree):
     __slots__ = ("_dtype", "_root", "_shape", "_steps", "_storage", "base", "distributed", "label", "parallel",
                  "persist_values")  # fmt: skip
 
+    _shape: tuple[int, ...]
+    _steps: tuple[Step, ...]
+    _dtype: DType
+    _storage: Storage
+    _root: Buffer
+    base: Buffer | None
+    label: str | None
+    persist_values: bool
+    parallel: bool
+    distributed: bool
+
     def __init__(
         self,
         backend: Backend,
@@ -71,11 +82,11 @@ class Buffer(OpTree):
         self.backend = backend
         self.target = None
         self._storage = storage
-        self._steps: tuple[Step, ...] = ()
+        self._steps = ()
         self._shape = storage.shape
         self._dtype = as_dtype(storage.dtype)
-        self._root: Buffer = self
-        self.base: Buffer | None = None
+        self._root = self
+        self.base = None
         self.label = name
         self.persist_values = persist_values
         self.parallel = parallel
@@ -226,7 +237,7 @@ class Buffer(OpTree):
         """The buffer itself."""
         return self
 
-    def fill(self, value: float) -> Buffer:
+    def fill(self, value: Any) -> Buffer:
         """Set every element to a number; returns the buffer."""
         if not isinstance(value, _NUMBERS) and not (is_array(value) and not value.shape):
             raise TypeError(f"value must be a number, got {_kind(value)}")
@@ -285,7 +296,8 @@ class Buffer(OpTree):
         """The elements at some places along an axis (all elements in a row, for None), in a new buffer or in `out`."""
         if out is None:
             return self.backend.array(self.backend.take(self, indices, axis), dtype=self._dtype)
-        return self.backend.take(self, indices, axis, out)
+        self.backend.take(self, indices, axis, out)
+        return out
 
     def __copy__(self) -> Buffer:
         storage = holding(self.array, str(self._dtype), self._storage.xp)

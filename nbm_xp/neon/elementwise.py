@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nbm_xp.functions import activations, arithmetic, base_two, comparison, elementwise
+from nbm_xp.functions import activations, arithmetic, base_two, comparison, elementwise, neural
 from nbm_xp.functions.conversion import cast
-from nbm_xp.tape import sigmoid
 
 from .buffers import Buffer
-from .optrees import OpTree
 from .recording import Recording
 
 __all__ = ["Elementwise"]
@@ -66,7 +64,7 @@ _TWO = """{summary}
 def _one(name: str, function: Callable[[Any], Any], summary: str, given: str, result: str) -> Callable[..., Any]:
     """A method of one operand."""
 
-    def method(self: Recording, a: Any, out: Buffer | None = None) -> OpTree | Buffer:
+    def method(self: Recording, a: Any, out: Buffer | None = None) -> Any:
         return self.record(function, out, a)
 
     return _documented(method, name, _ONE.format(name=name, summary=summary, given=given, result=result))
@@ -75,7 +73,7 @@ def _one(name: str, function: Callable[[Any], Any], summary: str, given: str, re
 def _two(name: str, function: Callable[[Any, Any], Any], summary: str, result: str) -> Callable[..., Any]:
     """A method of two operands."""
 
-    def method(self: Recording, a: Any, b: Any, out: Buffer | None = None) -> OpTree | Buffer:
+    def method(self: Recording, a: Any, b: Any, out: Buffer | None = None) -> Any:
         return self.record(function, out, a, b)
 
     return _documented(method, name, _TWO.format(name=name, summary=summary, result=result))
@@ -84,7 +82,7 @@ def _two(name: str, function: Callable[[Any, Any], Any], summary: str, result: s
 def _tests(name: str, function: Callable[[Any, Any], Any], summary: str, result: str) -> Callable[..., Any]:
     """A method that compares two operands, whose truth values are ones and zeros of the default dtype."""
 
-    def method(self: Recording, a: Any, b: Any, out: Buffer | None = None) -> OpTree | Buffer:
+    def method(self: Recording, a: Any, b: Any, out: Buffer | None = None) -> Any:
         return self.record(lambda x, y: cast(function(x, y), self.dtype), out, a, b)
 
     return _documented(method, name, _TWO.format(name=name, summary=summary, result=result))
@@ -120,7 +118,7 @@ class Elementwise(Recording):
         "safelog", arithmetic.safe_log, "Natural logarithm, at least -50: ``log(max(a, exp(-50)))``.",
         "[1.0, 0.0]", "  0., -50.",
     )  # fmt: skip
-    sig = _one("sig", lambda x: sigmoid(arithmetic.floats(x)[1]), "Sigmoid, ``1 / (1 + exp(-a))``.", "[0.0]", "0.5")
+    sig = _one("sig", neural.sigmoid, "Sigmoid, ``1 / (1 + exp(-a))``.", "[0.0]", "0.5")
     sig2 = _one("sig2", base_two.sigmoid_to_base_two, "Sigmoid to the base 2, ``1 / (1 + 2**-a)``.", "[0.0]", "0.5")
     tanh = _one("tanh", activations.tanh, "Hyperbolic tangent.", "[0.0]", "0.")
     tanh2 = _one(

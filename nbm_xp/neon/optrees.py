@@ -57,7 +57,7 @@ class OpTree(Tensor):
     backend: Backend
     target: Buffer | None
 
-    def __init__(self, op: dict[str, Any], out: Buffer, value: Any) -> None:
+    def __init__(self, op: Any, out: Any, value: Any) -> None:
         from .buffers import Buffer
 
         if not isinstance(op, dict) or op.get("op") != "assign":

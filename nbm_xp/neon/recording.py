@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nbm_xp.namespace import asarray, is_array
+from nbm_xp.functions.conversion import cast
+from nbm_xp.namespace import asarray, is_array, is_floating
 from nbm_xp.tape import Tensor, as_tensor
 from nbm_xp.tape.dtypes import DType
 
@@ -57,6 +58,11 @@ class Recording:
             raise TypeError(f"an operand must be a buffer, a tree, an array or a number, got {type(x).__name__}")
         return as_tensor(asarray(x, self.xp, str(self.dtype)))
 
+    def floating(self, a: Any) -> Any:
+        """An operand whose elements are floating point: integers become the default dtype."""
+        x = self.operand(a)
+        return x if is_floating(x) else cast(x, self.dtype)
+
     def assign_tree(self, out: Buffer, tree: Tensor) -> None:
         """Compute a tree into a buffer.
 
@@ -74,7 +80,7 @@ class Recording:
         """
         if isinstance(tree, OpTree):
             tree = tree.for_shape(out.shape)
-        out.check_fits(tuple(tree.shape))
+        out.check_fits(tuple(map(int, tree.shape)))
         value, fresh = run(tree, self.xp)
         out.write(value, fresh=fresh)
 

@@ -6,11 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from nbm_xp.functions import base_two, extremes, reductions
-from nbm_xp.functions.conversion import cast
-from nbm_xp.namespace import is_floating
 
 from .buffers import Buffer
-from .optrees import OpTree
 from .recording import Recording
 
 __all__ = ["Reductions"]
@@ -99,11 +96,6 @@ class Reductions(Recording):
     mean = _statistic("mean", reductions.mean, "Arithmetic mean.", "2.", "5.")
     std = _statistic("std", reductions.std, "Standard deviation.", "1.", "3.")
 
-    def floating(self, a: Any) -> Any:
-        """An operand whose elements are floating point: integers become the default dtype."""
-        x = self.operand(a)
-        return x if is_floating(x) else cast(x, self.dtype)
-
     def var(
         self,
         a: Any,
@@ -112,7 +104,7 @@ class Reductions(Recording):
         out: Buffer | None = None,
         keepdims: bool = True,
         binary: bool = False,
-    ) -> OpTree | Buffer:
+    ) -> Any:
         """Variance.
 
         Parameters

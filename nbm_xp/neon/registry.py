@@ -37,7 +37,7 @@ class Registry:
     """The class of the backend of each name."""
 
     @staticmethod
-    def allocate_backend(name: str, **kargs: Any) -> Backend:
+    def allocate_backend(name: Any, **kargs: Any) -> Backend:
         """Make a backend by name.
 
         Parameters

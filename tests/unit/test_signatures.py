@@ -1,7 +1,8 @@
 """Every documented name of a surface is there, with its documented parameters, order and defaults.
 
-The inventory lists what the originals' documents list: natural_bm's backend, its Theano backend, and Keras 2.0's
-backend. What a function takes beyond that must be keyword-only, so that no documented call can mean something else.
+The inventory lists what the originals' documents list: natural_bm's backend, its Theano backend, Keras 2.0's backend,
+and the methods of neon's Backend. What a function takes beyond that must be keyword-only, so that no documented call
+can mean something else.
 """
 
 import ast
@@ -13,9 +14,12 @@ from typing import Any
 import pytest
 
 from nbm_xp import keras2, natural_bm
+from nbm_xp.neon import Backend
 
 INVENTORY = json.loads((pathlib.Path(__file__).parents[1] / "golden" / "inventory.json").read_text(encoding="utf-8"))
-SURFACES: dict[str, Any] = {"natural_bm": natural_bm, "natural_bm_theano": natural_bm, "keras2": keras2}
+SURFACES: dict[str, Any] = {
+    "natural_bm": natural_bm, "natural_bm_theano": natural_bm, "keras2": keras2, "neon": Backend,
+}  # fmt: skip
 ENTRIES = [
     pytest.param(SURFACES[system], entry["name"], entry["signature"], id=f"{system}-{entry['name']}")
     for system, entries in INVENTORY.items()
@@ -63,10 +67,11 @@ def test_counts() -> None:
         "natural_bm": 103,
         "natural_bm_theano": 88,
         "keras2": 146,
+        "neon": 86,
     }
 
 
-@pytest.mark.parametrize("system", INVENTORY)
+@pytest.mark.parametrize("system", [system for system in INVENTORY if inspect.ismodule(SURFACES[system])])
 def test_all_lists_the_documented_names(system: str) -> None:
     """``import *`` from a surface gives every documented name, and each is documented."""
     surface = SURFACES[system]
@@ -75,3 +80,8 @@ def test_all_lists_the_documented_names(system: str) -> None:
     assert len(set(surface.__all__)) == len(surface.__all__)
     for name in surface.__all__:
         assert inspect.getdoc(getattr(surface, name)), f"{name} has no docstring"
+
+
+@pytest.mark.parametrize("name", [entry["name"] for entry in INVENTORY["neon"]])
+def test_methods_are_documented(name: str) -> None:
+    assert inspect.getdoc(getattr(Backend, name))
