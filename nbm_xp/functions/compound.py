@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.namespace import array_namespace, dtype_of, is_integer, promote
+from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, is_integer, promote
 from nbm_xp.tape.lengths import same_length
 from nbm_xp.tape.public_lengths import as_length
 
@@ -195,9 +195,11 @@ def sums_by_map(x: Array, maps: int) -> Array:
     """
     x = as_array(x)
     xp = array_namespace(x)
-    total = xp.sum(xp.reshape(x, (maps, -1)), axis=1, keepdims=True)
-    found: Any = xp.astype(total, dtype_of(xp, "float32"), copy=False)
-    return found
+    single = dtype_of(xp, "float32")
+    if dtype_name(x) != "float64":  # half precision would not do for the sum
+        x = xp.astype(x, single, copy=False)
+    total: Any = xp.sum(xp.reshape(x, (maps, -1)), axis=1, keepdims=True)
+    return xp.astype(total, single, copy=False)
 
 
 def lookup_gradient(

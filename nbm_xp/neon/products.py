@@ -10,6 +10,7 @@ from nbm_xp.functions.compound import (
     lookup_gradient,
     sums_by_map,
 )
+from nbm_xp.namespace import is_integer
 
 from .buffers import Buffer
 from .operands import Target, number, value_of, whole
@@ -232,6 +233,8 @@ class Products:
         whole(nin, "nin")
         padding = None if pad_idx is None else whole(pad_idx, "pad_idx", 0)
         found, errors = value_of(self, inputs, "inputs"), value_of(self, error, "error")
+        if not is_integer(found):
+            raise TypeError(f"inputs must hold integers, got {inputs.dtype}")
         units, count = _matrix(errors, "error")
         if tuple(found.shape) != (1, count):
             raise ValueError(f"inputs must have shape (1, {count}), as error has columns, got {tuple(found.shape)}")

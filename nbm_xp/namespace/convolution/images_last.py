@@ -6,6 +6,7 @@ copied in runs of all images, which are long and stay in order, so that no array
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -13,16 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from .geometry import Lengths, overlap, spans
+from .geometry import Lengths, overlap, residues, spans
 
-__all__ = ["correlate", "correlate_outer", "suits"]
+__all__ = ["correlate", "correlate_back", "correlate_outer", "suits"]
 
 _BLOCK = 2**20  # bytes of patches
 
 
 def suits(x: Any) -> bool:
-    """Whether the images of an array lie last in its memory, without gaps."""
-    return not x.flags.c_contiguous and _turned(x).flags.c_contiguous
+    """Whether the images of an array, of which there are several, lie last in its memory, without gaps."""
+    return x.shape[0] > 1 and not x.flags.c_contiguous and _turned(x).flags.c_contiguous
 
 
 def _turned(x: Any) -> Any:
@@ -39,6 +40,25 @@ def correlate(x: Any, kernel: Any, starts: Lengths, strides: Lengths, dilation: 
     flat = out.reshape(filters, -1)
     for rows, patches in _patches(_turned(x), tuple(sizes), starts, strides, dilation, lengths):
         np.matmul(weights, patches, out=flat[:, rows.start * rest : rows.stop * rest])
+    return _turned(out)
+
+
+def correlate_back(y: Any, kernel: Any, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths) -> Any:
+    """See `nbm_xp.namespace.convolution.correlate_back`; the kernel is without the axis of groups.
+
+    Each residue of the positions by the strides is a correlation, put where it belongs.
+    """
+    *sizes, channels, _ = kernel.shape
+    axes = tuple(range(len(sizes)))
+    out = np.zeros((channels, *lengths, y.shape[0]), dtype=y.dtype)
+    plans = residues(sizes, starts, strides, dilation)
+    for offsets in itertools.product(*map(range, strides)):
+        chosen, firsts, apart = zip(*(plan[offset] for plan, offset in zip(plans, offsets, strict=True)), strict=True)
+        part = np.swapaxes(np.flip(kernel[chosen], axis=axes), -1, -2)
+        places = tuple(slice(offset, None, stride) for offset, stride in zip(offsets, strides, strict=True))
+        room = out[(slice(None), *places)]
+        if part.size and room.size:
+            room[...] = _turned(correlate(y, part, firsts, (1,) * len(axes), apart, room.shape[1:-1]))
     return _turned(out)
 
 

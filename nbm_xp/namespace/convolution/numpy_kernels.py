@@ -18,9 +18,9 @@ from nbm_xp.namespace import dispatch
 
 from . import images_last, winograd
 from .geometry import Lengths, overlap, spans
-from .portable import correlate_portably, outer_portably
+from .portable import back_portably, correlate_portably, outer_portably
 
-__all__ = ["correlate", "correlate_outer"]
+__all__ = ["correlate", "correlate_back", "correlate_outer"]
 
 _BLOCK = 2**20  # bytes of patches
 _SHORT_RUN = 8  # elements: copies of fewer at a time cost more than copies with a stride
@@ -51,6 +51,17 @@ def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilatio
     for images, rows, patches in _patches(x, tuple(sizes), starts, strides, dilation, lengths):
         np.matmul(patches, weights, out=out[images, rows].reshape(-1, filters))
     return out
+
+
+def correlate_back(
+    y: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
+) -> Any:
+    """See `nbm_xp.namespace.convolution.correlate_back`."""
+    if {*strides} == {1} or kernel.shape[-3] != 1 or 0 in (*y.shape, *kernel.shape) or not images_last.suits(y):
+        how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
+        return back_portably(dispatch.array_namespace(y), y, kernel, **how)
+    with np.errstate(**_QUIET):
+        return images_last.correlate_back(y, kernel[..., 0, :, :], starts, strides, dilation, lengths)
 
 
 @np.errstate(**_QUIET)

@@ -6,7 +6,7 @@ differences; see test_functions_values.py and test_functions_gradients.py.
 
 from __future__ import annotations
 
-from . import elementwise, layers, reductions, shaping, windows
+from . import elementwise, feature_maps, layers, reductions, shaping, windows
 from .case import FunctionCase
 
 __all__ = ["CASES", "FunctionCase"]
@@ -17,4 +17,5 @@ CASES: list[FunctionCase] = [
     *shaping.cases(),
     *layers.cases(),
     *windows.cases(),
+    *feature_maps.cases(),
 ]
