@@ -14,6 +14,7 @@ from nbm_xp.namespace.compiling import compiled
 from nbm_xp.tape import Tensor, function
 from nbm_xp.tape.dtypes import DType, float64
 from nbm_xp.tape.node import CONSTANT, PLACEHOLDER, VARIABLE, Node, leaf
+from nbm_xp.tape.plans.places import add_note, described_place
 from nbm_xp.tape.plans.plan import compile_plan, keep
 from nbm_xp.tape.plans.views import VIEWS, to_be_copied
 
@@ -65,7 +66,12 @@ def run(tree: Tensor, xp: Any) -> tuple[Any, bool]:
     for position, array in enumerate(arrays):
         if array_namespace(array) is not xp:
             arrays[position] = convert(array, xp)
-    return plan.call(*arrays, *structure.numbers)[0], plan.fresh
+    try:
+        return plan.call(*arrays, *structure.numbers)[0], plan.fresh
+    except Exception as error:
+        if tree.node.place is not None:
+            add_note(error, f"in the op-tree recorded at {described_place(tree.node.place)}")
+        raise
 
 
 class _Structure:
@@ -175,5 +181,5 @@ class _Structure:
         )
         attributes = {name: replaced(value) for name, value in node.attributes.items()}
         copy = Node(node.op, args, attributes, node.shape, node.dtype)
-        copy.place = node.place
+        copy.place = None  # which differs from tree to tree
         return copy

@@ -100,7 +100,7 @@ class OpTree(Tensor):
         return self.asnumpyarray().__array__(*(() if dtype is None else (dtype,)))
 
     def __getitem__(self, key: Any, /) -> OpTree:
-        part: Tensor = self
+        part = Tensor(self.node)
         for step in indexed(tuple(map(int, self.shape)), key)[0]:
             part = step.read(namespace, part)
         return tree_of(part, self.backend)
