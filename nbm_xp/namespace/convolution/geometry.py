@@ -72,8 +72,9 @@ def residues(
     """Which windows reach the positions of an axis, for each residue by the stride.
 
     For each axis a list over the residues: the taps that reach such positions, the window from which the last of these
-    reaches the first position, and how far apart the windows of one tap and of the next are. The element at position q gathers from window o by tap i where ``start + o * stride + i * dilation`` is q. The taps
-    that can, for one residue, are evenly spaced; so are the windows.
+    reaches the first position, and how far apart the windows of one tap and of the next are. The element at position q
+    gathers from window o by tap i where ``start + o * stride + i * dilation`` is q; so the taps that can, for one
+    residue, are evenly spaced, and so are the windows.
     """
     plans: list[list[tuple[slice, int, int]]] = []
     for size, start, stride, step in zip(sizes, starts, strides, dilation, strict=True):

@@ -7,22 +7,26 @@ from typing import Any
 
 import numpy as np
 
+from . import images_last
 from .geometry import Lengths, taps
 
 __all__ = ["place_maxima"]
 
 _BLOCK = 2**20  # bytes of images
+_RUN = 64  # images, where they lie last in memory: shorter runs cost more than the cache saves
 
 
 def place_maxima(
     g: Any, x: Any, out: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths, ties: str
 ) -> Any:
     """See `nbm_xp.namespace.convolution.place_maxima`."""
-    result = np.zeros(x.shape, dtype=g.dtype)
+    result = np.zeros_like(x, dtype=g.dtype, subok=False)  # which lies in memory as x does
     if result.size == 0 or out.size == 0:
         return result
     places = list(_places(x.shape[1:-1], sizes, starts, strides, lengths))
     step = max(1, _BLOCK // max(1, result[:1].nbytes))
+    if images_last.suits(x):
+        step = max(step, _RUN)
     for first in range(0, x.shape[0], step):
         part = slice(first, first + step)
         _place(result[part], g[part], x[part], out[part], places, ties)
@@ -52,7 +56,7 @@ def _place(result: Any, g: Any, x: Any, out: Any, places: Sequence[tuple[Any, An
             count[outer] += _largest(x[inner], out[outer])
         g = g / np.maximum(count, 1)
     left = np.ones(out.shape, dtype=bool) if ties == "first" else None
-    bits = np.ascontiguousarray(g).view(f"i{g.itemsize}")
+    bits = g.view(f"i{g.itemsize}")
     for inner, outer in places:
         chosen = _largest(x[inner], out[outer])
         if left is not None:
