@@ -165,6 +165,7 @@ class Convolutions:
         *,
         beta: float = 0.0,
         bsum: Buffer | None = None,
+        layer_op: Any = None,
     ) -> Buffer | None:
         """Convolve: O becomes ``max(0, alpha · I * F)`` if rectified, plus ``beta · O``; filters are not turned round.
 
@@ -188,6 +189,8 @@ class Convolutions:
             How much of what O held is kept.
         bsum : buffer, optional
             Of shape (K, 1): the sum of each feature map of O is written to it.
+        layer_op : optional
+            The layer that calls, as neon's own hand it over. Not used.
 
         Returns
         -------
@@ -230,6 +233,7 @@ class Convolutions:
         beta: float = 0.0,
         relu: bool = False,
         bsum: Buffer | None = None,
+        layer_op: Any = None,
     ) -> Buffer | None:
         """The gradient of `fprop_conv` in its inputs, and a deconvolution's forward pass.
 
@@ -247,6 +251,8 @@ class Convolutions:
             See `fprop_conv`.
         bsum : buffer, optional
             Of shape (C, 1): the sum of each feature map of `grad_I` is written to it.
+        layer_op : optional
+            See `fprop_conv`.
 
         Returns
         -------
@@ -285,6 +291,7 @@ class Convolutions:
         repeat: int = 1,
         *,
         beta: float = 0.0,
+        layer_op: Any = None,
     ) -> None:
         """The gradient of `fprop_conv` in its filters.
 
@@ -298,7 +305,7 @@ class Convolutions:
             Errors of the outputs, of its ``dimO2``.
         grad_F : buffer
             The gradient, of its ``dimF2``.
-        alpha, repeat, beta
+        alpha, repeat, beta, layer_op
             See `fprop_conv`.
 
         Raises

@@ -211,8 +211,8 @@ class Poolings:
         Notes
         -----
         The layers of neon's own release call ``bprop_pool(layer, E, grad_I, argmax)``, with the places that
-        `fprop_pool` wrote. That is understood where the last argument is a buffer of integers, or None for layers that
-        need none.
+        `fprop_pool` wrote. That is understood where the last argument is None, for layers that need no places, or holds
+        integers where the one before it does not.
 
         Examples
         --------
@@ -226,7 +226,7 @@ class Poolings:
         """
         where = _pooling(layer).windows
         alpha, beta = number(alpha, "alpha"), number(beta, "beta")
-        by_places = grad_I is None or (isinstance(grad_I, Buffer) and is_integer(grad_I))
+        by_places = grad_I is None or (_holds_integers(grad_I) and not _holds_integers(E))
         if by_places:
             errors, target = operand(self, I, "E", layer.dimO2), Target(self, E, "grad_I", layer.dimI2)
             found = self._without_inputs(layer, errors, grad_I, target)
@@ -250,6 +250,10 @@ def _pooling(layer: Any) -> PoolLayer:
     if not isinstance(layer, PoolLayer):
         raise TypeError(f"layer must be what pool_layer returns, got {type(layer).__name__}")
     return layer
+
+
+def _holds_integers(x: Any) -> bool:
+    return isinstance(x, Buffer) and bool(is_integer(x))
 
 
 def _room_for_places(argmax: Buffer, layer: PoolLayer) -> None:

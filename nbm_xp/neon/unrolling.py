@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nbm_xp.functions.compound import recurrent_input
+from nbm_xp.functions.compound import compound_product, recurrent_input
+from nbm_xp.tape import as_tensor
 
 from .buffers import Buffer
 from .operands import Target, operand, whole
@@ -18,7 +19,6 @@ class Unrolling:
     """A Backend's methods for recurrent layers."""
 
     multiply: Callable[..., Any]
-    compound_dot: Callable[..., Any]
 
     def compound_rnn_unroll_fprop(
         self,
@@ -72,13 +72,13 @@ class Unrolling:
         >>> h.get()
         array([[ 0.,  1., 12.]], dtype=float32)
         """
-        _weights(self, W_recur, nout)
-        operand(self, bias, "bias", (nout, 1))
+        weights, offset = _weights(self, W_recur, nout), operand(self, bias, "bias", (nout, 1))
         if not callable(activation):
             raise TypeError(f"activation must be callable, got {activation!r}")
         lists = {"h_prev_s": h_prev_s, "h_ff_s": h_ff_s, "h_s": h_s}
         for previous, forward, h in _steps(self, lists, nout, num_steps, num_used_steps, reverse):
-            h.assign(activation(tree_of(recurrent_input(W_recur, previous, bias, forward), h.backend)))
+            given = recurrent_input(weights, previous.array, offset, forward.array)
+            h.assign(activation(tree_of(as_tensor(given), h.backend)))
 
     def compound_rnn_unroll_bprop(
         self,
@@ -132,20 +132,22 @@ class Unrolling:
         >>> d.get()
         array([[110.,  11.,   1.]], dtype=float32)
         """
-        _weights(self, W_recur, nout)
+        weights = _weights(self, W_recur, nout)
         if not callable(getattr(activation, "bprop", None)):
             raise TypeError(f"activation must have a method bprop, got {activation!r}")
         lists = {"delta_prev_s": delta_prev_s, "delta_s": delta_s, "h_s": h_s}
         for previous, delta, h in _steps(self, lists, nout, num_steps, num_used_steps, reverse):
             self.multiply(activation.bprop(h), delta, out=delta)
-            self.compound_dot(W_recur, delta, previous, beta=1.0)
+            previous.write(compound_product(weights, delta.array, previous.array, beta=1.0))
 
 
-def _weights(backend: Any, W_recur: Buffer, nout: int) -> None:
-    """Raise an error unless a buffer has the shape of recurrent weights."""
+def _weights(backend: Any, W_recur: Buffer, nout: int) -> Any:
+    """The values of recurrent weights."""
     shape = (whole(nout, "nout"),) * 2
-    if operand(backend, W_recur, "W_recur", shape).shape != W_recur.shape:
+    found = operand(backend, W_recur, "W_recur", shape)
+    if tuple(W_recur.shape) != shape:
         raise ValueError(f"W_recur must have shape {shape}, got {W_recur.shape}")
+    return found
 
 
 def _steps(

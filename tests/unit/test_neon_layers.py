@@ -384,3 +384,11 @@ def test_look_ups_out_of_range_are_refused(be: Backend) -> None:
     with pytest.raises(IndexError):
         be.compound_bprop_lut(**arguments)
     np.testing.assert_array_equal(dW.get(), 7.0)
+
+
+def test_gradients_of_integers(be: Backend) -> None:
+    layer = be.pool_layer("int32", "max", 1, 1, W=4, S=2)
+    inputs, errors = be.array([4, 4, 2, 3], dtype="int32"), be.array([1, 10], dtype="int32")
+    grad = be.empty(layer.dimI2, dtype="int32")
+    be.bprop_pool(layer, inputs, errors, grad)
+    np.testing.assert_array_equal(grad.get().reshape(-1), [1, 0, 0, 10])
