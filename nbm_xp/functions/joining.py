@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from nbm_xp.namespace import array_namespace, dtype_of, floatx, is_integer, promote, scattered
+from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, floatx, is_integer, promote, scattered
 from nbm_xp.tape import composite
 
 from ._arguments import Array, as_array, sizes
 
 __all__ = ["concatenate", "gather", "one_hot", "repeat", "repeat_elements", "stack", "sums_at", "take", "tile"]
+
+_IN_INT32 = frozenset({"int8", "int16", "int32", "uint8", "uint16"})
+"""Dtypes of indices for which JAX needs no 64-bit types."""
 
 
 def concatenate(tensors: Sequence[Array], axis: int = -1) -> Array:
@@ -320,10 +323,11 @@ def one_hot(indices: Array, num_classes: int, *, out_of_range: Literal["raise", 
     if not is_integer(indices):
         raise TypeError(f"indices must be integers, got {indices.dtype}")
     xp = array_namespace(indices)
-    classes = xp.arange(num_classes, dtype=xp.int64)
+    wide = dtype_of(xp, "int32" if dtype_name(indices) in _IN_INT32 else "int64")
+    classes = xp.arange(num_classes, dtype=wide)
     if out_of_range == "zeros":
-        labels = xp.expand_dims(xp.astype(indices, xp.int64, copy=False), axis=-1)
+        labels = xp.expand_dims(xp.astype(indices, wide, copy=False), axis=-1)
         return xp.astype(labels == classes, dtype_of(xp, floatx()))
-    places = xp.reshape(xp.astype(indices, xp.int64, copy=False), (-1,))
+    places = xp.reshape(xp.astype(indices, wide, copy=False), (-1,))
     labels = xp.reshape(xp.take(classes, places, axis=0), (*indices.shape, 1))
     return xp.astype(labels == classes, dtype_of(xp, floatx()))

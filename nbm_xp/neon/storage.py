@@ -14,7 +14,6 @@ from nbm_xp.namespace import (
     asarray,
     assign,
     can_be_owned,
-    convert,
     device_argument,
     dtype_name,
     dtype_of,
@@ -102,8 +101,8 @@ class Storage:
         return value if tuple(value.shape) == shape else xp.broadcast_to(value, shape)
 
     def converted(self, value: Any) -> Any:
-        """An array of this library: one of NumPy's is moved, one of a third library refused."""
-        return value if array_namespace(value) is self.xp else convert(value, self.xp)
+        """An array of this library: one of NumPy's is cast and moved, one of a third library refused."""
+        return value if array_namespace(value) is self.xp else asarray(value, self.xp, self.dtype)
 
     def __reduce__(self) -> Any:
         return _restored, (self.value,)
