@@ -21,6 +21,7 @@ NAMES = (
     "convolution",
     "layers",
     "neon_layers",
+    "neon_optrees",
 )
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
