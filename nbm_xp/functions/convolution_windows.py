@@ -22,6 +22,7 @@ __all__ = [
     "channels_first",
     "counts",
     "moved",
+    "pool_count",
     "restored",
     "spatial",
     "spread_length",
@@ -158,7 +159,8 @@ def window_count(
     pooling : bool
         Whether windows are pooled: then each must touch the axis, and `padding` be less than `size`.
     cover : bool
-        Whether pooling's last window may reach beyond the padding, so that every element is in a window, as in Caffe.
+        Whether pooling's last window may reach beyond the padding, so that every element is in a window, as in Caffe;
+        where there is padding, a window that lies in it alone is left out.
 
     Returns
     -------
@@ -193,7 +195,29 @@ def window_count(
     if not (pooling and cover):
         return free // stride + 1
     count = -(-free // stride) + 1
-    return count - 1 if (count - 1) * stride >= length + padding else count
+    return count - 1 if padding and (count - 1) * stride >= length + padding else count
+
+
+def pool_count(length: int, size: int, padding: int, stride: int, *, cover: bool = False) -> int:
+    """How many windows are pooled along an axis, each of which holds an element: see `window_count`.
+
+    Raises
+    ------
+    ValueError
+        If the last window would begin behind the last element, as it can where `cover` is asked of wide strides.
+
+    Examples
+    --------
+    >>> pool_count(7, 3, 1, 2)
+    4
+    """
+    count = window_count(length, size, padding, stride, pooling=True, cover=cover)
+    if (count - 1) * stride >= length + padding:
+        raise ValueError(
+            f"stride must lead to a window that holds an element: the last of {count} windows of {size} would begin "
+            f"behind {length} elements with stride {stride}"
+        )
+    return count
 
 
 def spread_length(count: int, size: int, padding: int, stride: int, dilation: int = 1) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ._arguments import Array, as_array, floats
 from .convolution_local import gather_windows, scatter_windows
-from .convolution_windows import counts, window_count, windows
+from .convolution_windows import counts, pool_count, windows
 from .feature_maps import from_images, paddings, to_images
 from .pooling import pool, pool_gradient
 
@@ -40,7 +40,7 @@ def pool_maps(
     pool_mode : {"max", "avg", "l2"}
         The largest element; the mean; the root of the sum of squares.
     cover : bool
-        Whether the last window may reach beyond the padding, so that every element is in one; see `window_count`.
+        Whether the last window may reach beyond the padding, so that every element is in one; see `pool_count`.
 
     Returns
     -------
@@ -170,7 +170,7 @@ class _Places:
         strides = sizes if strides is None else counts(strides, "strides", axes)
         pads = paddings(padding, axes)
         axis_by_axis = list(zip(self.lengths, sizes, pads, strides, strict=True))
-        self.counts = tuple(window_count(*axis, pooling=True, cover=cover) for axis in axis_by_axis)
+        self.counts = tuple(pool_count(*axis, cover=cover) for axis in axis_by_axis)
         ends = [
             max(pad, (count - 1) * stride + size - length - pad)
             for count, (length, size, pad, stride) in zip(self.counts, axis_by_axis, strict=True)

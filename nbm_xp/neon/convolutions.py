@@ -218,7 +218,7 @@ class Convolutions:
         inputs, filters = operand(self, I, "I", layer.dimI2), operand(self, F, "F", layer.dimF2)
         return self._convolved(
             lambda: conv_maps(inputs, filters, **where),
-            Target(self, O, "O", layer.dimO2), alpha, beta, relu or layer.relu, repeat, layer, layer.K, bsum,
+            Target(self, O, "O", layer.dimO2), layer, layer.K, alpha, beta, relu, repeat, bsum,
         )  # fmt: skip
 
     def bprop_conv(
@@ -278,7 +278,7 @@ class Convolutions:
         filters, errors = operand(self, F, "F", layer.dimF2), operand(self, E, "E", layer.dimO2)
         return self._convolved(
             lambda: conv_maps_inputs(errors, filters, **where),
-            Target(self, grad_I, "grad_I", layer.dimI2), alpha, beta, relu or layer.relu, repeat, layer, layer.C, bsum,
+            Target(self, grad_I, "grad_I", layer.dimI2), layer, layer.C, alpha, beta, relu, repeat, bsum,
         )  # fmt: skip
 
     def update_conv(
@@ -332,8 +332,8 @@ class Convolutions:
             target.write(scaled(found, target.held(beta), alpha, beta), fresh=True)
 
     def _convolved(
-        self, compute: Any, target: Target, alpha: float, beta: float, relu: bool, repeat: int, layer: ConvLayer,
-        maps: int, bsum: Buffer | None,
+        self, compute: Callable[[], Any], target: Target, layer: ConvLayer, maps: int, alpha: float, beta: float,
+        relu: bool, repeat: int, bsum: Buffer | None,
     ) -> Buffer | None:  # fmt: skip
         """Write what `compute` gives, as often as asked for, and the sums of its maps."""
         alpha, beta, repeat = number(alpha, "alpha"), number(beta, "beta"), whole(repeat, "repeat")
@@ -341,7 +341,7 @@ class Convolutions:
             bsum = self.zeros((maps, 1), dtype="float32")
         sums = None if bsum is None else Target(self, bsum, "bsum", (maps, 1))
         for _ in range(repeat):
-            value = scaled(compute(), target.held(beta), alpha, beta, relu=relu)
+            value = scaled(compute(), target.held(beta), alpha, beta, relu=relu or layer.relu)
             if sums is not None:
                 sums.write(sums_by_map(value, maps))
             target.write(value, fresh=True)

@@ -7,10 +7,10 @@ have neon's names: inputs I are (C · D · H · W, N), filters F (C · T · R ·
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from nbm_xp.functions.convolution_windows import spread_length, window_count
+from nbm_xp.functions.convolution_windows import pool_count, spread_length, window_count
 from nbm_xp.namespace import dtype_name
 from nbm_xp.tape.dtypes import as_dtype
 
@@ -87,10 +87,7 @@ class ConvLayer(Layer):
     ) -> None:  # fmt: skip
         lengths = _named("DHW", DHW, 1)
         self._filters(N, C, K, TRS, padding, strides, dilation, relu, bsum)
-        steps = zip("DHW", lengths, self.TRS, self.padding, self.strides, self.dilation, strict=True)
-        counts = tuple(
-            _fitting(axis, length, size, pad, stride, dilation) for axis, length, size, pad, stride, dilation in steps
-        )
+        counts = _along("DHW", _convolved_count, lengths, self.TRS, self.padding, self.strides, self.dilation)
         images, channels, filters = self.NCK
         Layer.__init__(self, dtype, images, channels, filters, lengths, counts, self.padding, self.strides)
         self.dimS = (self.K, 1)
@@ -122,12 +119,19 @@ class ConvLayer(Layer):
         }
 
 
-def _fitting(axis: str, length: int, size: int, padding: int, stride: int, dilation: int) -> int:
-    """The number of windows, or an error that names the axis."""
-    try:
-        return window_count(length, size, padding, stride, dilation=dilation)
-    except ValueError as error:
-        raise ValueError(f"the filter must fit along {axis}: {error}") from None
+def _convolved_count(length: int, size: int, padding: int, stride: int, dilation: int) -> int:
+    return window_count(length, size, padding, stride, dilation=dilation)
+
+
+def _along(axes: str, count: Callable[..., int], *geometry: Sequence[int], **how: Any) -> tuple[int, ...]:
+    """The number of windows along each axis, or an error that names the axis."""
+    found = []
+    for axis, *numbers in zip(axes, *geometry, strict=True):
+        try:
+            found.append(count(*numbers, **how))
+        except ValueError as error:
+            raise ValueError(f"windows must fit along {axis}: {error}") from None
+    return tuple(found)
 
 
 class DeconvLayer(ConvLayer):
@@ -142,8 +146,7 @@ class DeconvLayer(ConvLayer):
     ) -> None:  # fmt: skip
         counts = _named("MPQ", MPQ, 1)
         self._filters(N, C, K, TRS, padding, strides, dilation, relu, bsum)
-        steps = zip(counts, self.TRS, self.padding, self.strides, self.dilation, strict=True)
-        lengths = tuple(spread_length(*step) for step in steps)
+        lengths = _along("MPQ", spread_length, counts, self.TRS, self.padding, self.strides, self.dilation)
         images, channels, filters = self.NCK
         Layer.__init__(self, dtype, images, channels, filters, lengths, counts, self.padding, self.strides)
         self.nOut = self.dimI2[0]
@@ -173,9 +176,8 @@ class PoolLayer(Layer):
         pads = _named(("pad_j", "pad_d", "pad_h", "pad_w"), padding, 0)
         given = [size if stride is None else stride for size, stride in zip(self.JTRS, strides, strict=True)]
         steps = _named(("str_j", "str_d", "str_h", "str_w"), given, 1)
-        axes = zip((maps, *lengths), self.JTRS, pads, steps, strict=True)
         self.cover = cover
-        count, *counts = (window_count(*axis, pooling=True, cover=cover) for axis in axes)
+        count, *counts = _along("CDHW", pool_count, (maps, *lengths), self.JTRS, pads, steps, cover=cover)
         super().__init__(dtype, images, maps, count, lengths, tuple(counts), pads, steps)
 
     @property

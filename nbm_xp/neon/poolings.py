@@ -12,7 +12,7 @@ from nbm_xp.namespace import is_integer
 
 from .buffers import Buffer
 from .layers import PoolLayer
-from .operands import Target, also_by_place, number, operand
+from .operands import Target, also_by_place, number, operand, whole
 
 __all__ = ["Poolings"]
 
@@ -54,7 +54,10 @@ class Poolings:
         >>> be.output_dim(7, 3, 1, 2), be.output_dim(7, 2, 0, 1, dilation=3)
         (4, 4)
         """
-        return window_count(X, S, padding, strides, pooling=pooling, dilation=dilation, cover=self.check_caffe_compat())
+        return window_count(
+            whole(X, "X"), whole(S, "S"), whole(padding, "padding", 0), whole(strides, "strides"), pooling=pooling,
+            dilation=whole(dilation, "dilation"), cover=self.check_caffe_compat(),
+        )  # fmt: skip
 
     def pool_layer(
         self,

@@ -60,6 +60,12 @@ def poolings(draw: st.DrawFn) -> dict[str, Any]:
     return found | {"op": draw(st.sampled_from(["max", "avg", "l2"])), "N": draw(st.integers(1, 3))}
 
 
+def mode(how: dict[str, Any], caffe: bool) -> str | None:
+    """Caffe's, if it is asked for and no stride is wider than its window, which might leave a window empty there."""
+    narrow = all(how[f"str_{axis}"] <= how[size] for axis, size in zip("jdhw", "JTRS", strict=True))
+    return "caffe" if caffe and narrow else None
+
+
 def convolution_results(be: Backend, how: dict[str, int], seed: int, alpha: float, beta: float) -> list[Any]:
     """What the three methods of a convolution write to."""
     layer = be.conv_layer("float64", **how)
@@ -107,7 +113,7 @@ def test_pooling_goes_back_as_the_tape_does(
     how: dict[str, Any], caffe: bool, seed: int, factors: tuple[float, float]
 ) -> None:
     alpha, beta = factors
-    be = Backend(library="numpy", compat_mode="caffe" if caffe else None)
+    be = Backend(library="numpy", compat_mode=mode(how, caffe))
     layer = be.pool_layer("float64", **how)
     got = pooling_results(be, how, seed, alpha, beta)
     shapes = (layer.dimI2, layer.dimO2, layer.dimO2, layer.dimI2)
@@ -128,7 +134,7 @@ def test_pooling_goes_back_as_the_tape_does(
 
 @given(poolings(), st.booleans(), st.integers(0, 2**16))
 def test_the_places_of_maxima_stand_for_the_inputs(how: dict[str, Any], caffe: bool, seed: int) -> None:
-    be = Backend(library="numpy", compat_mode="caffe" if caffe else None)
+    be = Backend(library="numpy", compat_mode=mode(how, caffe))
     layer = be.pool_layer("float64", **how | {"op": "max"})
     inputs, errors = (be.array(numbers(seed, *shape), dtype="float64") for shape in (layer.dimI2, layer.dimO2))
     outputs, argmax = be.empty(layer.dimO2, dtype="float64"), be.empty(layer.dimO2, dtype="uint8")

@@ -55,6 +55,13 @@ def test_caffe_lets_pooling_alone_cover_all(be: Backend) -> None:
     assert be.pool_layer("float32", "avg", 1, 1, H=6, R=3, str_h=2).P == 3
 
 
+def test_no_window_may_lie_behind_all_elements(be: Backend) -> None:
+    be.set_caffe_compat()
+    assert be.output_dim(4, 1, 0, 2, pooling=True) == 3  # as neon counts them, though the third window is empty
+    with pytest.raises(ValueError, match="along W: stride must lead to a window that holds an element"):
+        be.pool_layer("float32", "max", 1, 1, W=4, str_w=2)
+
+
 def test_neons_own_names_for_feature_maps(be: Backend) -> None:
     layer = be.pool_layer("float32", "max", 1, 5, J=3, pad_c=1, str_c=2)
     assert (layer.padding, layer.strides, layer.K) == ((1, 0, 0, 0), (2, 1, 1, 1), 3)
@@ -66,18 +73,26 @@ def test_neons_own_names_for_feature_maps(be: Backend) -> None:
         (lambda be: be.conv_layer("float32", 0, 1, 1), ValueError, "N must be 1 or more"),
         (lambda be: be.conv_layer("float32", 1, 2.0, 1), TypeError, "C must be an integer"),
         (lambda be: be.conv_layer("float32", 1, 1, True), TypeError, "K must be an integer"),
-        (lambda be: be.conv_layer("float32", 1, 1, 1, H=3, R=4), ValueError, "must fit along H"),
+        (lambda be: be.conv_layer("float32", 1, 1, 1, H=3, R=4), ValueError, "must fit along H: size must fit"),
         (lambda be: be.conv_layer("float32", 1, 1, 1, str_w=0), ValueError, "str_w must be 1 or more"),
         (lambda be: be.conv_layer("float32", 1, 1, 1, pad_d=-1), ValueError, "pad_d must be 0 or more"),
         (lambda be: be.conv_layer("nonsense", 1, 1, 1), TypeError, "nonsense"),
-        (lambda be: be.deconv_layer("float32", 1, 1, 1, 1, 1, pad_h=1), ValueError, "padding must leave an element"),
+        (
+            lambda be: be.deconv_layer("float32", 1, 1, 1, 1, 1, pad_h=1),
+            ValueError,
+            "along P: padding must leave an element",
+        ),
         (lambda be: be.pool_layer("float32", "min", 1, 1), ValueError, "op must be one of 'max', 'avg', 'l2'"),
-        (lambda be: be.pool_layer("float32", "max", 1, 1, H=4, R=2, pad_h=2), ValueError, "padding must be less"),
+        (
+            lambda be: be.pool_layer("float32", "max", 1, 1, H=4, R=2, pad_h=2),
+            ValueError,
+            "along H: padding must be less",
+        ),
         (lambda be: be.pool_layer("float32", "max", 1, 1, H=2, R=3), ValueError, "size must fit"),
         (lambda be: be.pool_layer("float32", "max", 1, 4, str_j=0), ValueError, "str_j must be 1 or more"),
         (lambda be: be.output_dim(5, 2, 2, 1, pooling=True), ValueError, "padding must be less"),
         (lambda be: be.output_dim(5, 2, 0.0, 1), TypeError, "padding must be an integer"),
-        (lambda be: be.output_dim(5, 2, 0, 0), ValueError, "stride must be 1 or more"),
+        (lambda be: be.output_dim(5, 2, 0, 0), ValueError, "strides must be 1 or more"),
     ],
 )
 def test_layers_that_cannot_be(be: Backend, make: Callable[..., Any], error: type[Exception], said: str) -> None:
