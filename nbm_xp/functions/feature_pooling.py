@@ -161,29 +161,38 @@ def pool_maps_spread(
 
 
 class _Places:
-    """Where windows over channels and positions are, and as what the functions of pooling take them."""
+    """Where windows are, and as what the functions of pooling take them.
+
+    For these, channels are positions too, unless each is pooled by itself; axes of one element are left out.
+    """
 
     def __init__(self, lengths: Any, sizes: Any, strides: Any, padding: Any, cover: bool) -> None:
-        self.lengths = counts(lengths, "lengths", len(tuple(lengths)))
-        axes = len(self.lengths)
-        sizes = counts(sizes, "sizes", axes)
-        strides = sizes if strides is None else counts(strides, "strides", axes)
-        pads = paddings(padding, axes)
-        axis_by_axis = list(zip(self.lengths, sizes, pads, strides, strict=True))
-        self.counts = tuple(pool_count(*axis, cover=cover) for axis in axis_by_axis)
+        lengths = counts(lengths, "lengths", len(tuple(lengths)))
+        sizes = counts(sizes, "sizes", len(lengths))
+        strides = sizes if strides is None else counts(strides, "strides", len(lengths))
+        axes = list(zip(lengths, sizes, paddings(padding, len(lengths)), strides, strict=True))
+        found = [pool_count(*axis, cover=cover) for axis in axes]
+        first = 1 if len(axes) > 1 and axes[0][1:] == (1, 0, 1) else 0
+        self.channels = lengths[0] if first else 1
+        wide = [axis for axis in range(first, len(axes)) if axes[axis][:3] != (1, 1, 0)] or [len(axes) - 1]
+
+        def of(values: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(values[axis] for axis in wide)
+
         ends = [
             max(pad, (count - 1) * stride + size - length - pad)
-            for count, (length, size, pad, stride) in zip(self.counts, axis_by_axis, strict=True)
+            for count, (length, size, pad, stride) in zip(found, axes, strict=True)
         ]
-        around = tuple(zip(pads, ends, strict=True))
+        around = tuple((axes[axis][2], ends[axis]) for axis in wide)
+        self.lengths, self.counts, sizes, strides = of(lengths), of(found), of(sizes), of(strides)
         self.how = {"pool_size": sizes, "strides": strides, "padding": around, "data_format": "channels_last"}
         where = windows(self.lengths, sizes, strides, around)
         self.windows = {"sizes": sizes, "starts": where.starts, "strides": strides, "dilation": where.dilation}
 
     def elements(self, x: Array) -> Array:
-        """Maps as (images, channels, positions…, 1): for the functions of pooling, channels are positions too."""
-        return to_images(x, "x", self.lengths, channels=1)
+        """Maps as (images, positions…, channels)."""
+        return to_images(x, "x", self.lengths, channels=self.channels)
 
     def results(self, g: Array, name: str = "g") -> Array:
         """Maps with an element for each window, likewise."""
-        return to_images(g, name, self.counts, channels=1)
+        return to_images(g, name, self.counts, channels=self.channels)

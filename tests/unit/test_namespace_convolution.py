@@ -11,6 +11,7 @@ import pytest
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 from nbm_xp.namespace import convolution as sliding
 from nbm_xp.namespace.convolution import images_last, numpy_kernels, winograd
+from nbm_xp.namespace.convolution.pooling import spread_portably
 from nbm_xp.namespace.convolution.portable import back_portably, correlate_portably, outer_portably
 from tests.libraries import Library, libraries
 
@@ -120,6 +121,26 @@ def test_images_that_lie_last_in_memory(
     np.testing.assert_allclose(outer, outer_portably(np, x, y, lengths=sizes, groups=1, **how), atol=1e-11)
     assert images_last.suits(forward)
     assert images_last.suits(back)
+
+
+@pytest.mark.parametrize(("shape", "sizes", "starts", "strides", "dilation", "lengths"), LAST)
+def test_pooling_of_images_that_lie_last_in_memory(
+    shape: Any, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any
+) -> None:
+    x, y = numbers(4, *shape, 3), numbers(4, *lengths, 3)
+    turned, results = (np.swapaxes(np.swapaxes(some, 0, -1).copy(), 0, -1) for some in (x, y))
+    how: dict[str, Any] = {"sizes": sizes, "starts": starts, "strides": strides}
+    largest = sliding.maxima(turned, lengths=lengths, **how)
+    np.testing.assert_array_equal(largest, sliding.maxima(x, lengths=lengths, **how))
+    spread = sliding.spread_windows(results, lengths=shape, **how)
+    np.testing.assert_allclose(spread, spread_portably(np, y, lengths=shape, **how), atol=1e-12)
+    for ties in ("first", "share", "whole"):
+        placed = sliding.place_maxima(results, turned, largest, lengths=lengths, ties=ties, **how)
+        plain = sliding.place_maxima(y, x, np.ascontiguousarray(largest), lengths=lengths, ties=ties, **how)
+        np.testing.assert_allclose(placed, plain, atol=1e-12)
+        assert images_last.suits(placed)
+    assert largest.strides[0] == largest.itemsize
+    assert images_last.suits(spread)
 
 
 @pytest.mark.parametrize("size", [3, 5])

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from nbm_xp.namespace.dispatch import device_argument
+from nbm_xp.namespace.kernels import kernel as own_kernel
 
 __all__ = ["Lengths", "extended", "interleaved", "overlap", "residues", "spans", "taps", "window"]
 
@@ -47,6 +48,9 @@ def overlap(shape: Lengths, starts: Lengths, extents: Lengths) -> tuple[tuple[sl
 
 def extended(xp: Any, x: Any, starts: Sequence[int], extents: Sequence[int], value: Any = 0) -> Any:
     """The part of an array from `starts` on, as long as `extents`; `value` where there is nothing."""
+    own = own_kernel("extended", xp)
+    if own is not None:
+        return own(x, starts, extents, value)
     for axis, (start, extent) in enumerate(zip(starts, extents, strict=True), 1):
         length = x.shape[axis]
         before = min(max(-start, 0), extent)

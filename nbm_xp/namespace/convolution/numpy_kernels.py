@@ -20,7 +20,7 @@ from . import images_last, winograd
 from .geometry import Lengths, overlap, spans
 from .portable import back_portably, correlate_portably, outer_portably
 
-__all__ = ["correlate", "correlate_back", "correlate_outer"]
+__all__ = ["correlate", "correlate_back", "correlate_outer", "extended"]
 
 _BLOCK = 2**20  # bytes of patches
 _SHORT_RUN = 8  # elements: copies of fewer at a time cost more than copies with a stride
@@ -28,6 +28,18 @@ _SHORT_RUN = 8  # elements: copies of fewer at a time cost more than copies with
 
 _QUIET: dict[str, Any] = {"over": "ignore", "invalid": "ignore"}
 """Infinities and what comes of them are answers here, as they are to every other library."""
+
+
+def extended(x: Any, starts: Lengths, extents: Lengths, value: Any = 0) -> Any:
+    """See `nbm_xp.namespace.convolution.geometry.extended`; the result lies in memory as the array does."""
+    after = len(extents) + 1
+    inside, place = overlap(x.shape[1:after], starts, extents)
+    part = x[(slice(None), *inside)]
+    if part.shape[1:after] == tuple(extents):
+        return part
+    whole = np.full_like(x, value, shape=(x.shape[0], *extents, *x.shape[after:]), subok=False)
+    whole[(slice(None), *place)] = part
+    return whole
 
 
 @np.errstate(**_QUIET)
