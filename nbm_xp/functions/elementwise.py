@@ -8,10 +8,10 @@ different dtypes are cast to what NumPy's promotion gives; Python numbers are we
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from nbm_xp.namespace import array_namespace, promote
-from nbm_xp.tape import composite, same_as_first
+from nbm_xp.tape import composite, is_tensor, same_as_first, stop_gradient
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, as_array, floating, floats, is_truth, is_value, numbers, numeric, of_floats, pair
@@ -337,6 +337,11 @@ def clip(x: Array, min_value: Array, max_value: Array, *, crossed: Literal["min"
 _REAL = frozenset((int, float))
 
 
+def _giving_way(xp: Any, crossed: Array, wins: Array, gives_way: Array) -> Array:
+    """A bound that gives way to the other where they are crossed, and leaves it the whole gradient there."""
+    return xp.where(crossed, stop_gradient(wins) if is_tensor(wins) else wins, gives_way)
+
+
 def _clip(x: Array, low: Array, high: Array, crossed: str) -> Array:
     """The same for bounds that are arrays, missing or wider than `x`, and recorded."""
     if low is None or high is None:
@@ -344,11 +349,13 @@ def _clip(x: Array, low: Array, high: Array, crossed: str) -> Array:
     x, low, high = promote(as_array(x), low, high)
     xp = array_namespace(x, low, high)
     if low is not None and high is not None:
-        arrays = is_value(low) or is_value(high)
-        if crossed == "min":
-            high = xp.maximum(low, high) if arrays else low if high < low else high
+        if not (is_value(low) or is_value(high)):
+            if high < low:
+                low = high = low if crossed == "min" else high
+        elif crossed == "min":
+            high = _giving_way(xp, high < low, low, high)
         else:
-            low = xp.minimum(low, high) if arrays else high if high < low else low
+            low = _giving_way(xp, high < low, high, low)
     if xp is recorded:
         return xp.clip(x, low, high)
     if low is not None:

@@ -10,6 +10,8 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from nbm_xp.functions import arithmetic
+from nbm_xp.namespace import array_namespace, host_namespace, is_array
 from nbm_xp.tape import Tensor, namespace
 from nbm_xp.tape.operators import Operators
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from .backend import Backend
     from .buffers import Buffer
 
-__all__ = ["OpTree", "tree_of"]
+__all__ = ["OpTree", "tree_of", "weak"]
 
 _COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})
 
@@ -129,13 +131,28 @@ def tree_of(value: Tensor, backend: Backend) -> OpTree:
     return tree
 
 
+def weak(x: Any) -> Any:
+    """A scalar of NumPy's as Python's number, which does not widen what it is combined with; anything else as it is."""
+    if type(x) in _AS_THEY_ARE or not is_array(x) or x.shape != () or array_namespace(x) is not host_namespace():
+        return x
+    return x.item()
+
+
+_AS_THEY_ARE = frozenset((float, int, bool))
+_QUOTIENTS = {
+    "__truediv__": arithmetic.divide,
+    "__rtruediv__": lambda divisor, dividend: arithmetic.divide(dividend, divisor),
+}
+"""The standard leaves it open what the quotient of two integers is; here it depends on no setting."""
+
+
 def _operator(name: str) -> Callable[..., Any]:
     """One of Python's operators, giving an op-tree; comparisons give numbers, as they would be stored."""
-    record = getattr(Operators, name)
+    record = _QUOTIENTS.get(name) or getattr(Operators, name)
 
-    @functools.wraps(record)
+    @functools.wraps(getattr(Operators, name))
     def operate(self: OpTree, *others: Any) -> Any:
-        result = record(self, *others)
+        result = record(self, *map(weak, others))
         if result is NotImplemented:
             return result
         if name in _COMPARISONS:

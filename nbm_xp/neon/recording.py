@@ -12,7 +12,7 @@ from nbm_xp.tape.dtypes import DType
 
 from .buffers import Buffer
 from .execution import run
-from .optrees import OpTree, tree_of
+from .optrees import OpTree, tree_of, weak
 
 __all__ = ["Recording"]
 
@@ -40,6 +40,9 @@ class Recording:
         """
         if out is not None and not isinstance(out, Buffer):
             raise TypeError(f"out must be a Buffer, got {type(out).__name__}")
+        operands = tuple(
+            self.operand(operand) if isinstance(operand, (list, tuple)) else weak(operand) for operand in operands
+        )
         if not any(isinstance(operand, Tensor) for operand in operands):
             operands = (self.operand(operands[0]), *operands[1:])
         tree = tree_of(function(*operands, **options), self)

@@ -6,7 +6,7 @@ differences; see test_functions_values.py and test_functions_gradients.py.
 
 from __future__ import annotations
 
-from . import elementwise, feature_maps, layers, reductions, shaping, windows
+from . import elementwise, feature_maps, layers, optrees, reductions, shaping, windows
 from .case import FunctionCase
 
 __all__ = ["CASES", "FunctionCase"]
@@ -18,4 +18,5 @@ CASES: list[FunctionCase] = [
     *layers.cases(),
     *windows.cases(),
     *feature_maps.cases(),
+    *optrees.cases(),
 ]
