@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from nbm_xp.namespace import dtype_name, is_complex
@@ -11,9 +12,49 @@ from nbm_xp.tape import Tensor
 from nbm_xp.tape.dtypes import DType, as_dtype
 
 from .buffers import Buffer
+from .documents import documented
 from .storage import Storage, filled, holding
 
 __all__ = ["Creation"]
+
+
+_PARAMETERS = """shape : int or sequence of int
+        Lengths of the axes. Missing ones are appended, so that there are two.
+    dtype : optional
+        By name or as any library has it; without it, the backend's default.
+    name : str, optional
+        A name for people.
+    persist_values, parallel, distributed : bool
+        Kept with the buffer; of no effect on one device."""
+_RETURNS = """Buffer
+
+    Raises
+    ------
+    TypeError
+        If the library has no such dtype, or it is complex.
+    ValueError
+        If a length is negative."""
+
+
+def _maker(name: str, what: str, example: str, result: str) -> Callable[..., Buffer]:
+    """A method that makes a buffer of one value, or none."""
+
+    def method(
+        self: Creation,
+        shape: Any,
+        dtype: Any = None,
+        name: str | None = None,
+        persist_values: bool = True,
+        parallel: bool = False,
+        distributed: bool = False,
+    ) -> Buffer:
+        return self._filled(kind, shape, dtype, name, persist_values, parallel, distributed)
+
+    kind = name
+    shown = f"be.{example}\n    {result}"
+    return documented(
+        method, f"Creation.{kind}", f"Make {what}.", parameters=_PARAMETERS, example=shown, returns=_RETURNS
+    )
 
 
 class Creation:
@@ -23,103 +64,9 @@ class Creation:
     dtype: DType
     bsz: int | None
 
-    def empty(
-        self,
-        shape: Any,
-        dtype: Any = None,
-        name: str | None = None,
-        persist_values: bool = True,
-        parallel: bool = False,
-        distributed: bool = False,
-    ) -> Buffer:
-        """Make a buffer whose values are not set.
-
-        Parameters
-        ----------
-        shape : int or sequence of int
-            Lengths of the axes. Missing ones are appended, so that there are two.
-        dtype : optional
-            By name or as any library has it; without it, the backend's default.
-        name : str, optional
-            A name for people.
-        persist_values, parallel, distributed : bool
-            Kept with the buffer; of no effect on one device.
-
-        Returns
-        -------
-        Buffer
-
-        Raises
-        ------
-        TypeError
-            If the library has no such dtype, or it is complex.
-        ValueError
-            If a length is negative.
-
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> Backend(library="cpu").empty(3).shape
-        (3, 1)
-        """
-        return self._filled("empty", shape, dtype, name, persist_values, parallel, distributed)
-
-    def zeros(
-        self,
-        shape: Any,
-        dtype: Any = None,
-        name: str | None = None,
-        persist_values: bool = True,
-        parallel: bool = False,
-        distributed: bool = False,
-    ) -> Buffer:
-        """Make a buffer of zeros.
-
-        Parameters
-        ----------
-        shape, dtype, name, persist_values, parallel, distributed
-            See `empty`.
-
-        Returns
-        -------
-        Buffer
-
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> Backend(library="cpu").zeros((1, 2)).get()
-        array([[0., 0.]], dtype=float32)
-        """
-        return self._filled("zeros", shape, dtype, name, persist_values, parallel, distributed)
-
-    def ones(
-        self,
-        shape: Any,
-        dtype: Any = None,
-        name: str | None = None,
-        persist_values: bool = True,
-        parallel: bool = False,
-        distributed: bool = False,
-    ) -> Buffer:
-        """Make a buffer of ones.
-
-        Parameters
-        ----------
-        shape, dtype, name, persist_values, parallel, distributed
-            See `empty`.
-
-        Returns
-        -------
-        Buffer
-
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> Backend(library="cpu").ones(2, dtype="int8").get()
-        array([[1],
-               [1]], dtype=int8)
-        """
-        return self._filled("ones", shape, dtype, name, persist_values, parallel, distributed)
+    empty = _maker("empty", "a buffer whose values are not set", "empty(3).shape", "(3, 1)")
+    zeros = _maker("zeros", "a buffer of zeros", "zeros((1, 2)).get()", "array([[0., 0.]], dtype=float32)")
+    ones = _maker("ones", "a buffer of ones", 'ones((1, 2), dtype="int8").get()', "array([[1, 1]], dtype=int8)")
 
     def array(
         self,

@@ -12,53 +12,16 @@ from nbm_xp.functions import activations, arithmetic, base_two, comparison, elem
 from nbm_xp.functions.conversion import cast
 
 from .buffers import Buffer
+from .documents import OUT, documented
 from .recording import Recording
 
 __all__ = ["Elementwise"]
 
-_ONE = """{summary}
-
-    Parameters
-    ----------
-    a : buffer, op-tree, array or number
-        The operand.
-    out : Buffer, optional
-        Where the result goes, cast to its dtype. Without it, the result is recorded.
-
-    Returns
-    -------
-    OpTree or Buffer
-        The tree, or `out`.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.{name}(be.array([{given}])).get()
-    array([[{result}]], dtype=float32)
-    """
-
-_TWO = """{summary}
-
-    Parameters
-    ----------
-    a, b : buffer, op-tree, array or number
-        The operands, of shapes that can be broadcast together.
-    out : Buffer, optional
-        Where the result goes, cast to its dtype. Without it, the result is recorded.
-
-    Returns
-    -------
-    OpTree or Buffer
-        The tree, or `out`.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.{name}(be.array([[1.0, 2.0]]), be.array([[2.0]])).get()
-    array([[{result}]], dtype=float32)
-    """
+_ONE = f"""a : buffer, op-tree, array or number
+        The operand.{OUT}"""
+_TWO = f"""a, b : buffer, op-tree, array or number
+        The operands, of shapes that can be broadcast together.{OUT}"""
+_PAIR = "be.array([[1.0, 2.0]]), be.array([[2.0]])"
 
 
 def _one(name: str, function: Callable[[Any], Any], summary: str, given: str, result: str) -> Callable[..., Any]:
@@ -67,7 +30,8 @@ def _one(name: str, function: Callable[[Any], Any], summary: str, given: str, re
     def method(self: Recording, a: Any, out: Buffer | None = None) -> Any:
         return self.record(function, out, a)
 
-    return _documented(method, name, _ONE.format(name=name, summary=summary, given=given, result=result))
+    example = f"be.{name}(be.array([{given}])).get()\n    array([[{result}]], dtype=float32)"
+    return documented(method, f"Elementwise.{name}", summary, parameters=_ONE, example=example)
 
 
 def _two(name: str, function: Callable[[Any, Any], Any], summary: str, result: str) -> Callable[..., Any]:
@@ -76,7 +40,7 @@ def _two(name: str, function: Callable[[Any, Any], Any], summary: str, result: s
     def method(self: Recording, a: Any, b: Any, out: Buffer | None = None) -> Any:
         return self.record(function, out, a, b)
 
-    return _documented(method, name, _TWO.format(name=name, summary=summary, result=result))
+    return _documented_pair(method, name, summary, result)
 
 
 def _tests(name: str, function: Callable[[Any, Any], Any], summary: str, result: str) -> Callable[..., Any]:
@@ -85,14 +49,12 @@ def _tests(name: str, function: Callable[[Any, Any], Any], summary: str, result:
     def method(self: Recording, a: Any, b: Any, out: Buffer | None = None) -> Any:
         return self.record(lambda x, y: cast(function(x, y), self.dtype), out, a, b)
 
-    return _documented(method, name, _TWO.format(name=name, summary=summary, result=result))
+    return _documented_pair(method, name, summary, result)
 
 
-def _documented(method: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
-    method.__name__ = name
-    method.__qualname__ = f"Elementwise.{name}"
-    method.__doc__ = doc
-    return method
+def _documented_pair(method: Callable[..., Any], name: str, summary: str, result: str) -> Callable[..., Any]:
+    example = f"be.{name}({_PAIR}).get()\n    array([[{result}]], dtype=float32)"
+    return documented(method, f"Elementwise.{name}", summary, parameters=_TWO, example=example)
 
 
 def _root(x: Any) -> Any:

@@ -8,38 +8,14 @@ from typing import Any
 from nbm_xp.functions import base_two, extremes, reductions
 
 from .buffers import Buffer
+from .documents import OUT, documented
 from .recording import Recording
 
 __all__ = ["Reductions"]
 
-_DOC = """{summary}
-
-    Parameters
-    ----------
-    a : buffer, op-tree or array
-        What is reduced.
-    axis : {axes}
-    {unused}out : Buffer, optional
-        Where the result goes, cast to its dtype. Without it, the result is recorded.
-    keepdims : bool
-        Whether reduced axes stay, with length 1.
-
-    Returns
-    -------
-    OpTree or Buffer
-        The tree, or `out`.
-
-    Examples
-    --------
-    >>> from nbm_xp.neon import Backend
-    >>> be = Backend(library="cpu")
-    >>> be.{name}(be.array([[1.0, 3.0], [2.0, 8.0]]), axis=1).get()
-    array([[{first}],
-           [{second}]], dtype=float32)
-    """
 _AXES = "int, sequence of int, or None\n        The axes to reduce; None means all."
 _AXIS = "int or None\n        The axis to look along; None means all elements in a row."
-_UNUSED = "partial : bool, optional\n        Taken and not used.\n    "
+_UNUSED = "\n    partial : bool, optional\n        Taken and not used."
 
 
 def _reduction(name: str, function: Callable[..., Any], summary: str, first: str, second: str) -> Callable[..., Any]:
@@ -79,10 +55,15 @@ def _statistic(name: str, function: Callable[..., Any], summary: str, first: str
 def _documented(
     method: Callable[..., Any], name: str, summary: str, axes: str, unused: str, first: str, second: str
 ) -> Callable[..., Any]:
-    method.__name__ = name
-    method.__qualname__ = f"Reductions.{name}"
-    method.__doc__ = _DOC.format(name=name, summary=summary, axes=axes, unused=unused, first=first, second=second)
-    return method
+    parameters = f"""a : buffer, op-tree or array
+        What is reduced.
+    axis : {axes}{unused}{OUT}
+    keepdims : bool
+        Whether reduced axes stay, with length 1."""
+    example = f"""be.{name}(be.array([[1.0, 3.0], [2.0, 8.0]]), axis=1).get()
+    array([[{first}],
+           [{second}]], dtype=float32)"""
+    return documented(method, f"Reductions.{name}", summary, parameters=parameters, example=example)
 
 
 class Reductions(Recording):
