@@ -49,7 +49,7 @@ from .dtypes import (
 from .indexing import scatter_add, scattered, take_along_axis
 from .kernels import kernel, register_kernel
 from .libraries import get_namespace, installed_libraries
-from .memory import assign, can_be_owned, reshaped_view, writes_in_place
+from .memory import assign, can_be_owned, may_overlap, reshaped_view, writes_in_place
 from .report import format_info, info
 from .running import host_namespace, is_lazy, running_namespace
 
@@ -88,6 +88,7 @@ __all__ = [
     "kernel",
     "kind",
     "library_name",
+    "may_overlap",
     "promote",
     "promote_types",
     "put",

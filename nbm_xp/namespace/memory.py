@@ -11,11 +11,11 @@ from typing import Any
 from . import dispatch, dtypes, libraries
 from .kernels import kernel, register_kernel
 
-__all__ = ["assign", "can_be_owned", "reshaped_view", "writes_in_place"]
+__all__ = ["assign", "can_be_owned", "may_overlap", "reshaped_view", "writes_in_place"]
 
 _IN_PLACE = frozenset({"numpy", "cupy", "torch"})
 
-for _name in ("reshaped_view", "shares_memory", "is_plain"):
+for _name in ("reshaped_view", "may_overlap", "is_plain"):
     for _library in sorted(_IN_PLACE):
         register_kernel(f"memory.{_name}", _library, f"nbm_xp.namespace.gaps.{_library}_memory:{_name}")
 
@@ -56,6 +56,25 @@ def reshaped_view(x: Any, shape: tuple[int, ...]) -> Any:
     return _own("reshaped_view", x)(x, shape)
 
 
+def may_overlap(x: Any, y: Any) -> bool:
+    """Whether two arrays may lie in the same memory, so that writing to one may change the other.
+
+    Parameters
+    ----------
+    x, y : array of the same library
+        Arrays of a library that does not write in place never do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.zeros((2, 3))
+    >>> may_overlap(x, x[1:].T), may_overlap(x, np.zeros((2, 3)))
+    (True, False)
+    """
+    own = _own("may_overlap", x)
+    return own is not None and bool(own(x, y))
+
+
 def assign(target: Any, value: Any) -> None:
     """Write into the memory of an array.
 
@@ -75,7 +94,7 @@ def assign(target: Any, value: Any) -> None:
     >>> x
     array([0., 0., 1., 2.])
     """
-    if dispatch.library_of(value) is not None and _own("shares_memory", target)(target, value):
+    if dispatch.library_of(value) is not None and may_overlap(target, value):
         value = dispatch.array_namespace(value).asarray(value, copy=True)
     target[...] = value
 

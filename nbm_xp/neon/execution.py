@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
-from nbm_xp.namespace import array_namespace, convert, is_lazy
+from nbm_xp.namespace import array_namespace, convert, is_lazy, may_overlap
 from nbm_xp.namespace.compiling import compiled
 from nbm_xp.tape import Tensor, function
 from nbm_xp.tape.dtypes import DType, float64
@@ -24,7 +24,7 @@ _MOST_PLANS = 2048
 
 
 class _Plan(NamedTuple):
-    """A compiled structure, and whether what it gives shares no memory with what it was given."""
+    """A compiled structure, and whether what it gives lies in memory of its own."""
 
     call: Callable[..., tuple[Any, ...]]
     fresh: bool
@@ -59,15 +59,19 @@ def run(tree: Tensor, xp: Any) -> tuple[Any, bool]:
     if not structure.read(tree.node):
         return function([], tree)(), True
     key = (xp, tuple(structure.entries))
-    plan = _plans.get(key)
-    if plan is None:
-        plan = keep(_plans, key, structure.plan(tree.node, xp), _MOST_PLANS)
     arrays = [node.payload.value if node.op is VARIABLE else node.payload for node in structure.leaves]
     for position, array in enumerate(arrays):
         if array_namespace(array) is not xp:
             arrays[position] = convert(array, xp)
+    plan = _plans.get(key)
     try:
-        return plan.call(*arrays, *structure.numbers)[0], plan.fresh
+        if plan is not None:
+            return plan.call(*arrays, *structure.numbers)[0], plan.fresh
+        call, fresh = structure.plan(tree.node, xp)
+        value = call(*arrays, *structure.numbers)[0]
+        fresh = fresh and not any(may_overlap(value, array) for array in arrays)  # where a function does nothing
+        keep(_plans, key, _Plan(call, fresh), _MOST_PLANS)
+        return value, fresh
     except Exception as error:
         if tree.node.place is not None:
             add_note(error, f"in the op-tree recorded at {described_place(tree.node.place)}")

@@ -36,14 +36,15 @@ class TestMemory:
 
     def test_is_not_that_of_what_was_stored(self, library: Library) -> None:
         be = Backend(library=library.name)
-        x, y, z, w = be.ones((2, 2)), be.zeros((2, 2)), be.zeros((2, 2)), be.zeros((2, 2))
+        x, y, z, w, v = be.ones((2, 2)), *(be.zeros((2, 2)) for _ in range(4))
         array = library.array(np.full((2, 2), 3.0, dtype="float32"))
         y[:] = x
         z[:] = be.add(x, 0).T.T
+        v[:] = +x  # for which PyTorch gives x
         w[:] = array
         x[0, 0] = 9
         w[0, 1] = 7
-        assert [shown(b) for b in (y, z)] == [[[1, 1], [1, 1]]] * 2
+        assert [shown(b) for b in (y, z, v)] == [[[1, 1], [1, 1]]] * 3
         with computing():
             np.testing.assert_array_equal(library.numpy(array), 3)
 

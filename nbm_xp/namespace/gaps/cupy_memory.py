@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["is_plain", "reshaped_view", "shares_memory"]
+__all__ = ["is_plain", "may_overlap", "reshaped_view"]
 
 
 def _block(x: Any) -> int:
@@ -18,9 +18,9 @@ def reshaped_view(x: Any, shape: tuple[int, ...]) -> Any:
     return seen if not x.size or _block(seen) == _block(x) else None
 
 
-def shares_memory(target: Any, value: Any) -> bool:
+def may_overlap(x: Any, y: Any) -> bool:
     """Whether two arrays may overlap: they do not, in two allocations."""
-    return _block(target) == _block(value)
+    return _block(x) == _block(y)
 
 
 def is_plain(x: Any) -> bool:

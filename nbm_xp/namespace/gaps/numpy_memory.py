@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["is_plain", "reshaped_view", "shares_memory"]
+__all__ = ["is_plain", "may_overlap", "reshaped_view"]
 
 
 def reshaped_view(x: Any, shape: tuple[int, ...]) -> Any:
@@ -19,9 +19,9 @@ def reshaped_view(x: Any, shape: tuple[int, ...]) -> Any:
         return None
 
 
-def shares_memory(target: Any, value: Any) -> bool:
-    """Never a matter here: NumPy copies by itself what overlaps in an assignment."""
-    return False
+def may_overlap(x: Any, y: Any) -> bool:
+    """Whether the stretches of memory that two arrays span overlap."""
+    return bool(np.may_share_memory(x, y))
 
 
 def is_plain(x: Any) -> bool:

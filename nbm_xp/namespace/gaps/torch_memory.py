@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["is_plain", "reshaped_view", "shares_memory"]
+__all__ = ["is_plain", "may_overlap", "reshaped_view"]
 
 
 def reshaped_view(x: Any, shape: tuple[int, ...]) -> Any:
@@ -15,9 +15,9 @@ def reshaped_view(x: Any, shape: tuple[int, ...]) -> Any:
         return None
 
 
-def shares_memory(target: Any, value: Any) -> bool:
+def may_overlap(x: Any, y: Any) -> bool:
     """Whether two tensors may overlap: they do not, in two storages."""
-    return bool(target.untyped_storage().data_ptr() == value.untyped_storage().data_ptr())
+    return bool(x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr())
 
 
 def is_plain(x: Any) -> bool:
