@@ -92,20 +92,24 @@ class _Structure:
 
     def read(self, root: Node) -> bool:
         """Walk through a tree; False if there is something in it that belongs to this tree alone."""
-        place, stack = self.place, [root]
+        place, entries, stack = self.place, self.entries, [root]
         while stack:
             node = stack[-1]
-            waiting = [other for other in node.inputs if other not in place]
-            if waiting:
-                stack += waiting
+            if node in place:
+                stack.pop()
                 continue
-            stack.pop()
-            if node not in place:
+            ready = True
+            for other in node.inputs:
+                if other not in place:
+                    stack.append(other)
+                    ready = False
+            if ready:
                 entry = self._entry(node)
                 if entry is None:
                     return False
                 place[node] = len(place)
-                self.entries.append(entry)
+                entries.append(entry)
+                stack.pop()
         return True
 
     def _entry(self, node: Node) -> Hashable | None:
@@ -113,8 +117,9 @@ class _Structure:
         if op is VARIABLE or op is CONSTANT:
             if op is VARIABLE and (node.payload.is_state or node.payload.default_update is not None):
                 return None
-            if not all(type(length) is int for length in node.shape):
-                return None
+            for length in node.shape:
+                if type(length) is not int:
+                    return None
             self.leaves.append(node)
             return op, node.dtype, node.shape
         if op is PLACEHOLDER or node.payload is not None:

@@ -40,16 +40,18 @@ class Recording:
         """
         if out is not None and not isinstance(out, Buffer):
             raise TypeError(f"out must be a Buffer, got {type(out).__name__}")
-        operands = tuple(
-            self.operand(operand) if isinstance(operand, (list, tuple)) else weak(operand) for operand in operands
-        )
-        if not any(isinstance(operand, Tensor) for operand in operands):
-            operands = (self.operand(operands[0]), *operands[1:])
-        tree = tree_of(function(*operands, **options), self)
+        given = [x if isinstance(x, Tensor) else self._beside_tensors(x) for x in operands]
+        if not any(isinstance(x, Tensor) for x in given):
+            given[0] = self.operand(given[0])
+        tree = tree_of(function(*given, **options), self)
         if out is None:
             return tree
         self.assign_tree(out, tree)
         return out
+
+    def _beside_tensors(self, x: Any) -> Any:
+        """What is no Tensor, as it may stand beside one: numbers and arrays as they are, lists as arrays."""
+        return weak(x) if isinstance(x, (bool, int, float)) or is_array(x) else self.operand(x)
 
     def operand(self, x: Any) -> Tensor:
         """A Tensor of what is none: an array is handed over, numbers and lists become the default dtype."""
@@ -58,7 +60,7 @@ class Recording:
         if is_array(x):
             return as_tensor(x)
         if not isinstance(x, (bool, int, float, list, tuple)):
-            raise TypeError(f"an operand must be a buffer, a tree, an array or a number, got {type(x).__name__}")
+            raise TypeError(f"an operand must be a buffer, an op-tree, an array or a number, got {x!r}")
         return as_tensor(asarray(x, self.xp, str(self.dtype)))
 
     def floating(self, a: Any) -> Any:
