@@ -9,7 +9,20 @@ import os
 import pathlib
 import sys
 
-NAMES = ("dispatch", "gradient", "gibbs", "epoch", "uniforms", "scan", "batches", "memory", "convolution", "layers")
+NAMES = (
+    "dispatch",
+    "gradient",
+    "gibbs",
+    "epoch",
+    "uniforms",
+    "scan",
+    "batches",
+    "memory",
+    "convolution",
+    "layers",
+    "neon_layers",
+    "neon_optrees",
+)
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",

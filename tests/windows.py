@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["channels_last", "convolved", "pooled", "separated", "transposed", "unshared", "where"]
+__all__ = [
+    "channels_last", "convolved", "from_maps", "pooled", "separated", "to_maps", "transposed", "unshared", "where",
+]  # fmt: skip
 
 Array = np.ndarray
 
@@ -39,6 +41,16 @@ def where(padding: Any, length: int, size: int, stride: int, dilation: int = 1) 
 def channels_last(function: Callable[..., Array], x: Array, *others: Any, **how: Any) -> Array:
     """The function on images with their channels first."""
     return np.moveaxis(function(np.moveaxis(x, 1, -1), *others, **how), -1, 1)
+
+
+def from_maps(maps: Array, lengths: Sequence[int], channels: int = -1) -> Array:
+    """A matrix of (channels · positions, images) as images with their channels last."""
+    return np.moveaxis(maps.reshape(channels, *lengths, maps.shape[1]), (-1, 0), (0, -1))
+
+
+def to_maps(images: Array) -> Array:
+    """Images with their channels last as a matrix of (channels · positions, images)."""
+    return np.moveaxis(images, (0, -1), (-1, 0)).reshape(-1, images.shape[0])
 
 
 def _all(given: Any, axes: int) -> tuple[Any, ...]:

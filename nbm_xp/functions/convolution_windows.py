@@ -22,8 +22,11 @@ __all__ = [
     "channels_first",
     "counts",
     "moved",
+    "pool_count",
     "restored",
     "spatial",
+    "spread_length",
+    "window_count",
     "windows",
 ]
 
@@ -138,6 +141,102 @@ def windows(
             )
         found.append(free // stride)
     return Windows(tuple(starts), tuple(found), steps, spread)
+
+
+def window_count(
+    length: int, size: int, padding: int, stride: int, *, pooling: bool = False, dilation: int = 1, cover: bool = False
+) -> int:
+    """How many windows there are along an axis with as many zeros at either end.
+
+    Parameters
+    ----------
+    length, size : int
+        Of the axis and of a window.
+    padding : int
+        How many zeros there are at either end.
+    stride, dilation : int
+        From window to window, and from place to place in a window.
+    pooling : bool
+        Whether windows are pooled: then each must touch the axis, and `padding` be less than `size`.
+    cover : bool
+        Whether pooling's last window may reach beyond the padding, so that every element is in a window, as in Caffe;
+        where there is padding, a window that lies in it alone is left out.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or no window fits.
+
+    Examples
+    --------
+    >>> window_count(6, 3, 0, 2), window_count(6, 3, 0, 2, pooling=True, cover=True)
+    (2, 3)
+    """
+    for name, value, least in (
+        ("length", length, 1), ("size", size, 1), ("padding", padding, 0), ("stride", stride, 1),
+        ("dilation", dilation, 1),
+    ):  # fmt: skip
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"{name} must be an integer, got {value!r}")
+        if value < least:
+            raise ValueError(f"{name} must be {least} or more, got {value}")
+    if pooling and padding >= size:
+        raise ValueError(f"padding must be less than the window's size of {size}, got {padding}")
+    extent = dilation * (size - 1) + 1
+    free = length + 2 * padding - extent
+    if free < 0:
+        raise ValueError(
+            f"size must fit: a window of {extent} is larger than {length} elements and {padding} zeros a side"
+        )
+    if not (pooling and cover):
+        return free // stride + 1
+    count = -(-free // stride) + 1
+    return count - 1 if padding and (count - 1) * stride >= length + padding else count
+
+
+def pool_count(length: int, size: int, padding: int, stride: int, *, cover: bool = False) -> int:
+    """How many windows are pooled along an axis, each of which holds an element: see `window_count`.
+
+    Raises
+    ------
+    ValueError
+        If the last window would begin behind the last element, as it can where `cover` is asked of wide strides.
+
+    Examples
+    --------
+    >>> pool_count(7, 3, 1, 2)
+    4
+    """
+    count = window_count(length, size, padding, stride, pooling=True, cover=cover)
+    if (count - 1) * stride >= length + padding:
+        raise ValueError(
+            f"stride must lead to a window that holds an element: the last of {count} windows of {size} would begin "
+            f"behind {length} elements with stride {stride}"
+        )
+    return count
+
+
+def spread_length(count: int, size: int, padding: int, stride: int, dilation: int = 1) -> int:
+    """How long an axis is that so many windows cover exactly: what a transposed convolution leads to.
+
+    Raises
+    ------
+    ValueError
+        If it would have no element.
+
+    Examples
+    --------
+    >>> spread_length(4, 3, 1, 2), window_count(7, 3, 1, 2)
+    (7, 4)
+    """
+    length = (count - 1) * stride + dilation * (size - 1) + 1 - 2 * padding
+    if length < 1:
+        raise ValueError(f"padding must leave an element: {count} windows of {size} with {padding} at each end do not")
+    return length
 
 
 def _named(padding: Any, length: Any, size: Any, extent: Any, stride: int) -> tuple[Any, Any]:

@@ -8,10 +8,10 @@ different dtypes are cast to what NumPy's promotion gives; Python numbers are we
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from nbm_xp.namespace import array_namespace, is_floating, promote
-from nbm_xp.tape import composite, same_as_first
+from nbm_xp.tape import composite, is_tensor, same_as_first, stop_gradient
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, as_array, floating, floats, is_truth, is_value, numbers, numeric, of_floats, pair
@@ -149,19 +149,21 @@ def cos(x: Array) -> Array:
     return xp.cos(x)
 
 
-def sqrt(x: Array) -> Array:
-    """Square root of what is not negative; negative elements count as 0.
+def sqrt(x: Array, *, negative: Literal["zero", "nan"] = "zero") -> Array:
+    """Square root.
 
     Parameters
     ----------
     x : array
         Integers become floating point.
+    negative : {"zero", "nan"}
+        What becomes of negative elements: they count as 0, or give nan.
 
     Returns
     -------
     array
-        ``sqrt(max(x, 0))``. Its gradient is 0 wherever `x` is 0 or less, where the slope from the right would be
-        infinite, so that the gradient of a norm is defined at 0.
+        ``sqrt(max(x, 0))``, whose gradient is 0 wherever `x` is 0 or less, where the slope from the right would be
+        infinite, so that the gradient of a norm is defined at 0. With ``negative="nan"`` the standard's root.
 
     Examples
     --------
@@ -173,6 +175,8 @@ def sqrt(x: Array) -> Array:
         xp = floating[type(x)][x.dtype]
     except KeyError:
         xp, x = floats(x)
+    if negative == "nan":
+        return xp.sqrt(x)
     return _root(x) if xp is recorded else xp.sqrt(xp.maximum(x, 0.0))
 
 
@@ -306,7 +310,7 @@ def pow(x: Array, a: Array) -> Array:
     return xp.pow(x, a)
 
 
-def clip(x: Array, min_value: Array, max_value: Array) -> Array:
+def clip(x: Array, min_value: Array, max_value: Array, *, crossed: Literal["min", "max"] = "min") -> Array:
     """Limit elements to an interval.
 
     Parameters
@@ -315,7 +319,9 @@ def clip(x: Array, min_value: Array, max_value: Array) -> Array:
         What to limit.
     min_value, max_value : number or array or None
         The interval, bounds included; None is an infinite bound, and as infinity is no integer, integers then become
-        floating point. Where `max_value` is below `min_value`, the result is `min_value`.
+        floating point.
+    crossed : {"min", "max"}
+        What the result is where `max_value` is below `min_value`.
 
     Returns
     -------
@@ -330,21 +336,34 @@ def clip(x: Array, min_value: Array, max_value: Array) -> Array:
     """
     xp = of_floats(x)
     if xp is None or xp is recorded or type(min_value) not in _REAL or type(max_value) not in _REAL:
-        return _clip(x, min_value, max_value)
-    return xp.minimum(xp.maximum(x, min_value), max_value if min_value <= max_value else min_value)
+        return _clip(x, min_value, max_value, crossed)
+    if min_value > max_value:
+        min_value = max_value = min_value if crossed == "min" else max_value
+    return xp.minimum(xp.maximum(x, min_value), max_value)
 
 
 _REAL = frozenset((int, float))
 
 
-def _clip(x: Array, low: Array, high: Array) -> Array:
+def _giving_way(xp: Any, crossed: Array, wins: Array, gives_way: Array) -> Array:
+    """A bound that gives way to the other where they are crossed, and leaves it the whole gradient there."""
+    return xp.where(crossed, stop_gradient(wins) if is_tensor(wins) else wins, gives_way)
+
+
+def _clip(x: Array, low: Array, high: Array, crossed: str) -> Array:
     """The same for bounds that are arrays, missing or wider than `x`, and recorded."""
     if low is None or high is None:
         x = floats(x)[1]
     x, low, high = promote(as_array(x), low, high)
     xp = array_namespace(x, low, high)
     if low is not None and high is not None:
-        high = xp.maximum(low, high) if is_value(low) or is_value(high) else low if high < low else high
+        if not (is_value(low) or is_value(high)):
+            if high < low:
+                low = high = low if crossed == "min" else high
+        elif crossed == "min":
+            high = _giving_way(xp, high < low, low, high)
+        else:
+            low = _giving_way(xp, high < low, high, low)
     if xp is recorded:
         return xp.clip(x, low, high)
     if low is not None:

@@ -186,7 +186,7 @@ def all(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     return xp.all(x) if axis is None else xp.all(x, axis=axis)
 
 
-def argmax(x: Array, axis: Axis = -1) -> Array:
+def argmax(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
     """Where the largest element is; the first of several.
 
     Parameters
@@ -195,6 +195,8 @@ def argmax(x: Array, axis: Axis = -1) -> Array:
         What to compare; there must be an element.
     axis : int or sequence of int or None
         The axis to look along; of several, or all for None, the index is that into them flattened.
+    keepdims : bool
+        Whether the axis stays, with length 1; of None, every axis. Not of several.
 
     Returns
     -------
@@ -211,11 +213,11 @@ def argmax(x: Array, axis: Axis = -1) -> Array:
     except KeyError:
         xp, x = numbers(x)
     if axis is not None and type(axis) is not int:
-        x, axis = _flattened_last(x, axis)
-    return xp.argmax(x, axis=axis)
+        x, axis = _flattened_last(x, axis, keepdims)
+    return xp.argmax(x, axis=axis, keepdims=True) if keepdims else xp.argmax(x, axis=axis)
 
 
-def argmin(x: Array, axis: Axis = -1) -> Array:
+def argmin(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
     """Where the smallest element is; the first of several.
 
     Parameters
@@ -224,6 +226,8 @@ def argmin(x: Array, axis: Axis = -1) -> Array:
         What to compare; there must be an element.
     axis : int or sequence of int or None
         The axis to look along; of several, or all for None, the index is that into them flattened.
+    keepdims : bool
+        Whether the axis stays, with length 1; of None, every axis. Not of several.
 
     Returns
     -------
@@ -240,14 +244,16 @@ def argmin(x: Array, axis: Axis = -1) -> Array:
     except KeyError:
         xp, x = numbers(x)
     if axis is not None and type(axis) is not int:
-        x, axis = _flattened_last(x, axis)
-    return xp.argmin(x, axis=axis)
+        x, axis = _flattened_last(x, axis, keepdims)
+    return xp.argmin(x, axis=axis, keepdims=True) if keepdims else xp.argmin(x, axis=axis)
 
 
-def _flattened_last(x: Array, axis: Any) -> tuple[Array, int]:
+def _flattened_last(x: Array, axis: Any, keepdims: bool) -> tuple[Array, int]:
     """The array with several axes flattened into one, the last; and that axis."""
     if not isinstance(axis, (list, tuple)):
         return x, operator.index(axis)
+    if keepdims:
+        raise ValueError(f"axis must be one axis or None where axes are kept, got {axis!r}")
     xp = array_namespace(x)
     moved = sorted({operator.index(a) + (x.ndim if a < 0 else 0) for a in axis})
     kept = [a for a in range(x.ndim) if a not in moved]

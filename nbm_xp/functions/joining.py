@@ -7,13 +7,17 @@ https://data-apis.org/array-api/2024.12/API_specification/manipulation_functions
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
-from nbm_xp.namespace import array_namespace, dtype_of, floatx, is_integer, promote
+from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, floatx, is_integer, promote, scattered
+from nbm_xp.tape import composite
 
 from ._arguments import Array, as_array, sizes
 
-__all__ = ["concatenate", "gather", "one_hot", "repeat", "repeat_elements", "stack", "tile"]
+__all__ = ["concatenate", "gather", "one_hot", "repeat", "repeat_elements", "stack", "sums_at", "take", "tile"]
+
+_IN_INT32 = frozenset({"int8", "int16", "int32", "uint8", "uint16"})
+"""Dtypes of indices for which JAX needs no 64-bit types."""
 
 
 def concatenate(tensors: Sequence[Array], axis: int = -1) -> Array:
@@ -209,6 +213,80 @@ def gather(reference: Array, indices: Array) -> Array:
     return xp.reshape(picked, (*indices.shape, *reference.shape[1:]))
 
 
+def _picked_again(g: Array, out: Array, values: Array, places: Array, *, length: Any) -> Array:
+    xp = array_namespace(g, places)
+    return xp.take(g, places, axis=0)
+
+
+@composite(
+    arrays=2,
+    infer=lambda values, places, *, length: ((length, *values.shape[1:]), values.dtype),
+    gradient=(_picked_again, None),
+)
+def sums_at(values: Array, places: Array, *, length: Any) -> Array:
+    """Rows added up by number: zeros with ``values[i]`` added at ``[places[i]]``, the gradient of `gather`.
+
+    Parameters
+    ----------
+    values : array
+        Of shape (n, ...).
+    places : array of int
+        Of shape (n,).
+    length : int
+        How many rows there are.
+
+    Returns
+    -------
+    array
+        Of shape (length, ...).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sums_at(np.asarray([1.0, 2.0, 4.0]), np.asarray([2, 0, 2]), length=3)
+    array([2., 0., 5.])
+    """
+    xp = array_namespace(values, places)
+    return scattered(xp, (length, *values.shape[1:]), places, values)
+
+
+def take(x: Array, indices: Array, axis: int | None = None) -> Array:
+    """Elements along an axis, picked by number.
+
+    Parameters
+    ----------
+    x : array
+        What to pick from.
+    indices : array of int
+        Which elements; flattened.
+    axis : int or None
+        The axis to pick along; None flattens `x` first.
+
+    Returns
+    -------
+    array
+        With as many elements along the axis as there are indices. The gradient adds up where one is picked repeatedly.
+
+    Raises
+    ------
+    TypeError
+        If `indices` are not integers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> take(np.asarray([[1, 2, 3], [4, 5, 6]]), np.asarray([[2, 0]]), axis=1)
+    array([[3, 1],
+           [6, 4]])
+    """
+    x, indices = as_array(x), as_array(indices)
+    if not is_integer(indices):
+        raise TypeError(f"indices must be integers, got {indices.dtype}")
+    xp = array_namespace(x, indices)
+    places = indices if indices.ndim == 1 else xp.reshape(indices, (-1,))
+    return xp.take(x, places, axis=axis) if axis is not None else xp.take(xp.reshape(x, (-1,)), places, axis=0)
+
+
 def one_hot(indices: Array, num_classes: int, *, out_of_range: Literal["raise", "zeros"] = "raise") -> Array:
     """Rows of zeros with a one where the index says.
 
@@ -245,10 +323,11 @@ def one_hot(indices: Array, num_classes: int, *, out_of_range: Literal["raise", 
     if not is_integer(indices):
         raise TypeError(f"indices must be integers, got {indices.dtype}")
     xp = array_namespace(indices)
-    classes = xp.arange(num_classes, dtype=xp.int64)
+    wide = dtype_of(xp, "int32" if dtype_name(indices) in _IN_INT32 else "int64")
+    classes = xp.arange(num_classes, dtype=wide)
     if out_of_range == "zeros":
-        labels = xp.expand_dims(xp.astype(indices, xp.int64, copy=False), axis=-1)
+        labels = xp.expand_dims(xp.astype(indices, wide, copy=False), axis=-1)
         return xp.astype(labels == classes, dtype_of(xp, floatx()))
-    places = xp.reshape(xp.astype(indices, xp.int64, copy=False), (-1,))
+    places = xp.reshape(xp.astype(indices, wide, copy=False), (-1,))
     labels = xp.reshape(xp.take(classes, places, axis=0), (*indices.shape, 1))
     return xp.astype(labels == classes, dtype_of(xp, floatx()))

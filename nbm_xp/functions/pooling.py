@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
-from nbm_xp.namespace import array_namespace, is_complex
+from nbm_xp.namespace import array_namespace, is_complex, promote
 from nbm_xp.namespace import convolution as sliding
 from nbm_xp.tape import composite
+from nbm_xp.tape.lengths import same_length
 
 from ._arguments import Array, as_array, floats, numbers
 from .convolution_windows import DataFormat, Padding, channels_first, counts, moved, restored, spatial, windows
 
-__all__ = ["PoolTies", "pool", "pool2d", "pool3d"]
+__all__ = ["PoolTies", "pool", "pool2d", "pool3d", "pool_gradient"]
 
 PoolTies: TypeAlias = Literal["share", "first", "whole"]
 
@@ -70,12 +71,76 @@ def pool(
     >>> pool(np.asarray([3.0, 1.0, 2.0]).reshape(1, 3, 1), 2, padding="same", pool_mode="avg").reshape(-1)
     array([2. , 1.5, 2. ])
     """
-    if pool_mode not in _MODES:
-        raise ValueError(f"pool_mode must be one of {', '.join(map(repr, _MODES))}, got {pool_mode!r}")
+    x, how, first = _prepared(x, pool_size, strides, padding, data_format, pool_mode, ties)
+    if pool_mode == "max":
+        result = maxima(x, ties=ties, **how)
+    elif pool_mode == "avg":
+        result = means(x, **how)
+    else:
+        result = _root(sums(x * x, **how))
+    return restored(result, first)
+
+
+def pool_gradient(
+    x: Array,
+    g: Array,
+    pool_size: Any,
+    strides: Any = 1,
+    padding: Padding = "valid",
+    data_format: DataFormat = None,
+    pool_mode: str = "max",
+    *,
+    ties: PoolTies = "share",
+) -> Array:
+    """The gradient of `pool` in its array, given one in its result.
+
+    Parameters
+    ----------
+    x : array
+        What was pooled, floating point.
+    g : array
+        With the shape of the result.
+    pool_size, strides, padding, data_format, pool_mode, ties
+        As `pool` takes them.
+
+    Returns
+    -------
+    array
+        Of the shape of `x`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x, g = np.asarray([3.0, 4.0, 0.0]).reshape(1, 3, 1), np.asarray([5.0, 1.0]).reshape(1, 2, 1)
+    >>> pool_gradient(x, g, 2, pool_mode="l2").reshape(-1)
+    array([3., 5., 0.])
+    """
+    x, g = promote(*(floats(some)[1] for some in (x, g)))
+    x, how, first = _prepared(x, pool_size, strides, padding, data_format, pool_mode, ties)
+    g = moved(g, first)
+    wanted = (x.shape[0], *how["lengths"], x.shape[-1])
+    if g.ndim != x.ndim or any(same_length(a, b) is False for a, b in zip(g.shape, wanted, strict=True)):
+        raise ValueError(f"g must have the shape of the result, (images, *{how['lengths']}, channels), got {g.shape}")
+    if pool_mode == "max":
+        result = place_maxima(g, x, maxima(x, ties=ties, **how), ties=ties, **how)
+    elif pool_mode == "avg":
+        result = spread_means(g, **how | {"lengths": spatial(x)})
+    else:
+        root = _root(sums(x * x, **how))
+        result = 2.0 * x * spread_sums(_unroot(g, root, x), **how | {"lengths": spatial(x)})
+    return restored(result, first)
+
+
+def _prepared(
+    x: Array, pool_size: Any, strides: Any, padding: Padding, data_format: DataFormat, mode: str, ties: PoolTies
+) -> tuple[Array, dict[str, Any], bool]:
+    """The array with its channels last, where its windows are, and whether the channels came first."""
+    if mode not in _MODES:
+        raise ValueError(f"pool_mode must be one of {', '.join(map(repr, _MODES))}, got {mode!r}")
     if ties not in ("share", "first", "whole"):
         raise ValueError(f"ties must be 'share', 'first' or 'whole', got {ties!r}")
     first = channels_first(data_format)
-    x = numbers(x)[1]
+    x = numbers(x)[1] if mode == "max" else floats(numbers(x)[1])[1]
     if x.ndim < 3:
         raise ValueError(f"x must have three axes or more, (images, *positions, channels), got shape {x.shape}")
     if is_complex(x.dtype):
@@ -83,15 +148,7 @@ def pool(
     x = moved(x, first)
     sizes = counts(pool_size, "pool_size", x.ndim - 2)
     where = windows(spatial(x), sizes, strides, padding, size_name="pool_size")
-    how = {"sizes": sizes, "starts": where.starts, "strides": where.strides, "lengths": where.lengths}
-    if pool_mode == "max":
-        result = maxima(x, ties=ties, **how)
-    elif pool_mode == "avg":
-        result = means(floats(x)[1], **how)
-    else:
-        x = floats(x)[1]
-        result = _root(sums(x * x, **how))
-    return restored(result, first)
+    return x, {"sizes": sizes, "starts": where.starts, "strides": where.strides, "lengths": where.lengths}, first
 
 
 def pool2d(

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp import tape
-from nbm_xp.namespace import asarray, default_namespace, floatx, host_namespace, scatter_add
+from nbm_xp.namespace import asarray, default_namespace, floatx, host_namespace
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array
+from .joining import sums_at
 
 __all__ = [
     "SparseTensor", "coordinates", "sparse_concatenate", "sparse_dot", "sparse_placeholder", "sparse_variable",
@@ -78,7 +79,7 @@ class SparseTensor:
     def to_dense(self) -> Any:
         """The matrix as a Tensor."""
         height, width = self.lengths
-        cells = _sums_at(self.values, self.rows * width + self.columns, length=height * width)
+        cells = sums_at(self.values, self.rows * width + self.columns, length=height * width)
         return recorded.reshape(cells, (height, width))
 
     def feed(self, matrix: Any) -> list[Any]:
@@ -181,16 +182,6 @@ def sparse_variable(matrix: Any, dtype: Any = None, name: str | None = None) -> 
     return SparseTensor(held, rows, columns, shape, name)
 
 
-_sums_at = tape.operation(
-    "sums_at",
-    infer=lambda values, places, *, length: ((length, *values.shape[1:]), values.dtype),
-    run=lambda xp, values, places, *, length: scatter_add(
-        xp.zeros((length, *values.shape[1:]), dtype=values.dtype), places, values
-    ),
-    gradient=(lambda g, out, values, places, *, length: recorded.take(g, places, axis=0), None),
-)
-
-
 def sparse_dot(x: SparseTensor, y: Array) -> Any:
     """The product of a sparse matrix and a dense one.
 
@@ -218,7 +209,7 @@ def sparse_dot(x: SparseTensor, y: Array) -> Any:
     if isinstance(inner, int) and isinstance(length, int) and inner != length:
         raise ValueError(f"y must have {inner} elements along its first axis, as x has columns, got shape {y.shape}")
     weights = x.values if y.ndim == 1 else recorded.expand_dims(x.values, axis=1)
-    return _sums_at(weights * recorded.take(y, x.columns, axis=0), x.rows, length=x.lengths[0])
+    return sums_at(weights * recorded.take(y, x.columns, axis=0), x.rows, length=x.lengths[0])
 
 
 def sparse_concatenate(tensors: Sequence[Any], axis: int = -1) -> Any:

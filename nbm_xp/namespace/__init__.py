@@ -49,6 +49,7 @@ from .dtypes import (
 from .indexing import scatter_add, scattered, take_along_axis
 from .kernels import kernel, register_kernel
 from .libraries import get_namespace, installed_libraries
+from .memory import assign, can_be_owned, may_overlap, reshaped_view, writes_in_place
 from .report import format_info, info
 from .running import host_namespace, is_lazy, running_namespace
 
@@ -56,7 +57,9 @@ __all__ = [
     "DTYPE_NAMES",
     "array_namespace",
     "asarray",
+    "assign",
     "backend",
+    "can_be_owned",
     "compute",
     "concrete_int",
     "configuration",
@@ -85,6 +88,7 @@ __all__ = [
     "kernel",
     "kind",
     "library_name",
+    "may_overlap",
     "promote",
     "promote_types",
     "put",
@@ -92,6 +96,7 @@ __all__ = [
     "register_kernel",
     "replaced",
     "reset_configuration",
+    "reshaped_view",
     "running_namespace",
     "save_configuration",
     "scatter_add",
@@ -106,4 +111,5 @@ __all__ = [
     "to_numpy",
     "use_backend",
     "wide_dtypes",
+    "writes_in_place",
 ]

@@ -106,7 +106,7 @@ def gradients(
     Parameters
     ----------
     loss : Tensor
-        A Tensor without axes.
+        A Tensor without axes, or with axes of length 1 alone.
     variables : Tensor or sequence of Tensor
         Variables, placeholders or any recorded values.
     disconnected : {"raise", "zero", "none"}
@@ -123,7 +123,7 @@ def gradients(
     Raises
     ------
     TypeError
-        If `loss` is no Tensor without axes, or is complex.
+        If `loss` is no Tensor, has several elements, or is complex.
     ValueError
         If the loss does not depend on a variable, and `disconnected` is ``"raise"``.
     NotImplementedError
@@ -143,8 +143,10 @@ def gradients(
     >>> float(gradients(x * x, x))
     6.0
     """
+    if is_tensor(loss) and loss.ndim and loss.size == 1:
+        loss = FUNCTIONS["reshape"](loss, ())
     if not is_tensor(loss) or loss.ndim:
-        raise TypeError(f"loss must be a Tensor without axes, got {loss!r}")
+        raise TypeError(f"loss must be a Tensor without axes, or of one element, got {loss!r}")
     if loss.dtype[0] == "c":
         raise TypeError(
             f"loss must be real, got {loss.dtype}: differentiate its real part, its imaginary part or its size"

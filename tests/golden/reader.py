@@ -91,7 +91,7 @@ class Case:
         if "source (" not in self.note:
             return {}
         source = self.note.split("source (", 1)[1].split("\n", 1)[1]
-        names: dict[str, Any] = {"B": surface, "K": surface, "np": np}
+        names: dict[str, Any] = {"B": surface, "K": surface, "be": surface, "np": np}
         exec(compile(source, f"<{self.id}>", "exec"), names)
         return names
 
@@ -127,5 +127,6 @@ def read(system: str) -> tuple[Case, ...]:
     for row in json.loads((folder / "cases.json").read_text(encoding="utf-8"))["cases"]:
         steps = tuple(Step(**step) for step in row.pop("steps", ()))
         wrt = tuple(row.pop("wrt", ()))
+        row.setdefault("result")  # of steps, the results stand with them
         cases.append(Case(**row, wrt=wrt, steps=steps, arrays=arrays))
     return tuple(cases)

@@ -130,9 +130,13 @@ class System:
         out, args = self.call(case, array, hand)
         return self.gradients(case, out, args) if case.kind == "gradient" else out
 
+    def prepare(self, case: Case) -> None:
+        """Set what a case's answer is computed under."""
+        self.surface.set_floatx(case.floatx)
+
     def check(self, got: Any, case: Case) -> None:
         """Hold an answer to what is recorded, or to the right answer where that is at fault."""
-        self.surface.set_floatx(case.floatx)
+        self.prepare(case)
         got, want = self.concrete(got), case.expected(case.result)
         names = dict.fromkeys(case.callables(self.surface))
         args = [case.decode(value, np.asarray, np.asarray, names) for value in case.args]

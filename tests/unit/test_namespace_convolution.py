@@ -10,8 +10,9 @@ import pytest
 
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 from nbm_xp.namespace import convolution as sliding
-from nbm_xp.namespace.convolution import numpy_kernels, winograd
-from nbm_xp.namespace.convolution.portable import correlate_portably, outer_portably
+from nbm_xp.namespace.convolution import images_last, numpy_kernels, winograd
+from nbm_xp.namespace.convolution.pooling import spread_portably
+from nbm_xp.namespace.convolution.portable import back_portably, correlate_portably, outer_portably
 from tests.libraries import Library, libraries
 
 ONES = {"strides": (1, 1), "dilation": (1, 1)}
@@ -89,6 +90,57 @@ def test_few_channels_and_many_images_in_blocks(channels: int, monkeypatch: pyte
     y = numbers(5, 5, 11, 3)
     how |= {"lengths": (3, 2), "groups": 1}
     np.testing.assert_allclose(sliding.correlate_outer(x, y, **how), outer_portably(np, x, y, **how), atol=1e-11)
+
+
+LAST = [
+    ((9,), (3,), (-1,), (1,), (1,), (9,)),
+    ((9, 7), (3, 2), (-2, 1), (2, 3), (1, 2), (5, 2)),
+    ((6, 5), (2, 3), (0, 0), (3, 1), (1, 1), (2, 3)),
+    ((6, 5), (1, 1), (0, 0), (1, 1), (1, 1), (6, 5)),
+    ((5, 4), (1, 2), (-7, 0), (1, 1), (1, 1), (3, 3)),
+    ((4, 3, 5), (2, 3, 1), (-1, 0, 2), (2, 1, 2), (3, 1, 1), (3, 1, 2)),
+]
+
+
+@pytest.mark.parametrize(("shape", "sizes", "starts", "strides", "dilation", "lengths"), LAST)
+def test_images_that_lie_last_in_memory(
+    shape: Any, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same numbers by the way of their own, and they lie so again."""
+    monkeypatch.setattr(images_last, "_BLOCK", 2**9)
+    x, kernel, y = numbers(4, *shape, 3), numbers(*sizes, 1, 3, 2), numbers(4, *lengths, 2)
+    turned, results = (np.swapaxes(np.swapaxes(some, 0, -1).copy(), 0, -1) for some in (x, y))
+    assert images_last.suits(turned)
+    assert not images_last.suits(x)
+    how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation}
+    forward = sliding.correlate(turned, kernel, lengths=lengths, **how)
+    np.testing.assert_allclose(forward, correlate_portably(np, x, kernel, lengths=lengths, **how), atol=1e-12)
+    back = sliding.correlate_back(results, kernel, lengths=shape, **how)
+    np.testing.assert_allclose(back, back_portably(np, y, kernel, lengths=shape, **how), atol=1e-12)
+    outer = sliding.correlate_outer(turned, results, lengths=sizes, groups=1, **how)
+    np.testing.assert_allclose(outer, outer_portably(np, x, y, lengths=sizes, groups=1, **how), atol=1e-11)
+    assert images_last.suits(forward)
+    assert images_last.suits(back)
+
+
+@pytest.mark.parametrize(("shape", "sizes", "starts", "strides", "dilation", "lengths"), LAST)
+def test_pooling_of_images_that_lie_last_in_memory(
+    shape: Any, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any
+) -> None:
+    x, y = numbers(4, *shape, 3), numbers(4, *lengths, 3)
+    turned, results = (np.swapaxes(np.swapaxes(some, 0, -1).copy(), 0, -1) for some in (x, y))
+    how: dict[str, Any] = {"sizes": sizes, "starts": starts, "strides": strides}
+    largest = sliding.maxima(turned, lengths=lengths, **how)
+    np.testing.assert_array_equal(largest, sliding.maxima(x, lengths=lengths, **how))
+    spread = sliding.spread_windows(results, lengths=shape, **how)
+    np.testing.assert_allclose(spread, spread_portably(np, y, lengths=shape, **how), atol=1e-12)
+    for ties in ("first", "share", "whole"):
+        placed = sliding.place_maxima(results, turned, largest, lengths=lengths, ties=ties, **how)
+        plain = sliding.place_maxima(y, x, np.ascontiguousarray(largest), lengths=lengths, ties=ties, **how)
+        np.testing.assert_allclose(placed, plain, atol=1e-12)
+        assert images_last.suits(placed)
+    assert largest.strides[0] == largest.itemsize
+    assert images_last.suits(spread)
 
 
 @pytest.mark.parametrize("size", [3, 5])

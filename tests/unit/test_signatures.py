@@ -1,8 +1,8 @@
 """Every documented name of a surface is there, with its documented parameters, order and defaults.
 
-The inventory lists what the originals' documents list: natural_bm's backend, its Theano backend, and the backends of
-Keras 2.0 and 1.0. What a function takes beyond that must be keyword-only, so that no documented call can mean something
-else.
+The inventory lists what the originals' documents list: natural_bm's backend, its Theano backend, the backends of Keras
+2.0 and 1.0, and the methods of neon's Backend. What a function takes beyond that must be keyword-only, so that no
+documented call can mean something else.
 """
 
 import ast
@@ -14,14 +14,12 @@ from typing import Any
 import pytest
 
 from nbm_xp import keras1, keras2, natural_bm
+from nbm_xp.neon import Backend
 
 INVENTORY = json.loads((pathlib.Path(__file__).parents[1] / "golden" / "inventory.json").read_text(encoding="utf-8"))
 SURFACES: dict[str, Any] = {
-    "natural_bm": natural_bm,
-    "natural_bm_theano": natural_bm,
-    "keras2": keras2,
-    "keras1": keras1,
-}
+    "natural_bm": natural_bm, "natural_bm_theano": natural_bm, "keras2": keras2, "keras1": keras1, "neon": Backend,
+}  # fmt: skip
 ENTRIES = [
     pytest.param(SURFACES[system], entry["name"], entry["signature"], id=f"{system}-{entry['name']}")
     for system, entries in INVENTORY.items()
@@ -70,10 +68,11 @@ def test_counts() -> None:
         "natural_bm_theano": 88,
         "keras2": 146,
         "keras1": 79,
+        "neon": 86,
     }
 
 
-@pytest.mark.parametrize("system", INVENTORY)
+@pytest.mark.parametrize("system", [system for system in INVENTORY if inspect.ismodule(SURFACES[system])])
 def test_all_lists_the_documented_names(system: str) -> None:
     """``import *`` from a surface gives every documented name, and each is documented."""
     surface = SURFACES[system]
@@ -84,3 +83,8 @@ def test_all_lists_the_documented_names(system: str) -> None:
         if name == "_BACKEND":  # a constant that Keras 1.0 looks at
             continue
         assert inspect.getdoc(getattr(surface, name)), f"{name} has no docstring"
+
+
+@pytest.mark.parametrize("name", [entry["name"] for entry in INVENTORY["neon"]])
+def test_methods_are_documented(name: str) -> None:
+    assert inspect.getdoc(getattr(Backend, name))

@@ -34,7 +34,10 @@ __all__ = [
 for _library in ("numpy", "torch", "jax"):
     for _name in ("correlate", "correlate_outer"):
         register_kernel(_name, _library, f"{__name__}.{_library}_kernels:{_name}")
-register_kernel("place_maxima", "numpy", f"{__name__}.numpy_pooling:place_maxima")
-register_kernel("correlate_back", "jax", f"{__name__}.jax_kernels:correlate_back")
+register_kernel("extended", "numpy", f"{__name__}.numpy_kernels:extended")
+for _name in ("place_maxima", "spread_windows"):
+    register_kernel(_name, "numpy", f"{__name__}.numpy_pooling:{_name}")
+for _library in ("numpy", "jax"):
+    register_kernel("correlate_back", _library, f"{__name__}.{_library}_kernels:correlate_back")
 for _name in __all__:
     register_kernel(_name, "dask", f"{__name__}.dask_kernels:{_name}")

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from nbm_xp.namespace.dispatch import device_argument
+from nbm_xp.namespace.kernels import kernel as own_kernel
 
-__all__ = ["Lengths", "extended", "interleaved", "spans", "taps", "window"]
+__all__ = ["Lengths", "extended", "interleaved", "overlap", "residues", "spans", "taps", "window"]
 
 Lengths: TypeAlias = tuple[int, ...]
 
@@ -34,8 +35,22 @@ def window(tap: Sequence[int], strides: Sequence[int], dilation: Sequence[int], 
     return (slice(None), *(slice(first, first + (n - 1) * stride + 1, stride) for first, stride, n in steps), ...)
 
 
+def overlap(shape: Lengths, starts: Lengths, extents: Lengths) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """What the windows touch of an array, and where that lies in the range from the first window to the last."""
+    inside, place = [], []
+    for length, start, extent in zip(shape, starts, extents, strict=True):
+        first, last = min(max(start, 0), length), min(max(start + extent, 0), length)
+        last = max(first, last)
+        inside.append(slice(first, last))
+        place.append(slice(first - start, last - start) if last > first else slice(0, 0))
+    return tuple(inside), tuple(place)
+
+
 def extended(xp: Any, x: Any, starts: Sequence[int], extents: Sequence[int], value: Any = 0) -> Any:
     """The part of an array from `starts` on, as long as `extents`; `value` where there is nothing."""
+    own = own_kernel("extended", xp)
+    if own is not None:
+        return own(x, starts, extents, value)
     for axis, (start, extent) in enumerate(zip(starts, extents, strict=True), 1):
         length = x.shape[axis]
         before = min(max(-start, 0), extent)
@@ -55,6 +70,34 @@ def extended(xp: Any, x: Any, starts: Sequence[int], extents: Sequence[int], val
     return x
 
 
+def residues(
+    sizes: Sequence[int], starts: Sequence[int], strides: Sequence[int], dilation: Sequence[int]
+) -> list[list[tuple[slice, int, int]]]:
+    """Which windows reach the positions of an axis, for each residue by the stride.
+
+    For each axis a list over the residues: the taps that reach such positions, the window from which the last of these
+    reaches the first position, and how far apart the windows of one tap and of the next are. The element at position q
+    gathers from window o by tap i where ``start + o * stride + i * dilation`` is q; so the taps that can, for one
+    residue, are evenly spaced, and so are the windows.
+    """
+    plans: list[list[tuple[slice, int, int]]] = []
+    for size, start, stride, step in zip(sizes, starts, strides, dilation, strict=True):
+        apart = stride // math.gcd(stride, step)
+        firsts = {(i * step) % stride: i for i in reversed(range(min(apart, size)))}
+        axis = []
+        for offset in range(stride):
+            ahead, residue = divmod(offset - start, stride)
+            first = firsts.get(residue)
+            if first is None:
+                axis.append((slice(0, 0), 0, 1))
+                continue
+            last = first + (size - 1 - first) // apart * apart
+            chosen = slice(first, last + 1, apart)
+            axis.append((chosen, ahead - (last * step - residue) // stride, step * apart // stride))
+        plans.append(axis)
+    return plans
+
+
 def interleaved(
     xp: Any,
     phase: Callable[..., Any],
@@ -66,9 +109,6 @@ def interleaved(
 ) -> Any:
     """An adjoint, made of one correlation without strides for each residue of the positions by the strides.
 
-    The element at position q of an axis gathers from window o by tap i where ``starts + o * strides + i * dilation`` is
-    q. The taps that can, for one residue, are evenly spaced; so are the windows.
-
     Parameters
     ----------
     phase : callable
@@ -76,21 +116,7 @@ def interleaved(
         pick, the last one first.
     """
     counts = [-(-length // stride) for length, stride in zip(lengths, strides, strict=True)]
-    plans: list[list[tuple[slice, int, int]]] = []
-    for size, start, stride, step in zip(sizes, starts, strides, dilation, strict=True):
-        apart = stride // math.gcd(stride, step)
-        residues = {(i * step) % stride: i for i in reversed(range(min(apart, size)))}
-        axis = []
-        for offset in range(stride):
-            ahead, residue = divmod(offset - start, stride)
-            first = residues.get(residue)
-            if first is None:
-                axis.append((slice(0, 0), 0, 1))
-                continue
-            last = first + (size - 1 - first) // apart * apart
-            chosen = slice(first, last + 1, apart)
-            axis.append((chosen, ahead - (last * step - residue) // stride, step * apart // stride))
-        plans.append(axis)
+    plans = residues(sizes, starts, strides, dilation)
 
     def assembled(chosen: tuple[tuple[slice, int, int], ...]) -> Any:
         axis = len(chosen)

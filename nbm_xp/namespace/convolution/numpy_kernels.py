@@ -1,7 +1,8 @@
 """Convolution of NumPy arrays: windows copied side by side, a block at a time, into one matrix product.
 
 A block of patches is small enough for the second-level cache. It is some images, or some rows of one image; the copy
-runs along the axis that is longest in memory. Wide 3 × 3 kernels go the shorter way of `winograd`.
+runs along the axis that is longest in memory. Wide 3 × 3 kernels go the shorter way of `winograd`, arrays in whose
+memory the images come last that of `images_last`.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from numpy.lib.stride_tricks import as_strided
 
 from nbm_xp.namespace import dispatch
 
-from . import winograd
-from .geometry import Lengths, spans
-from .portable import correlate_portably, outer_portably
+from . import images_last, winograd
+from .geometry import Lengths, overlap, spans
+from .portable import back_portably, correlate_portably, outer_portably
 
-__all__ = ["correlate", "correlate_outer"]
+__all__ = ["correlate", "correlate_back", "correlate_outer", "extended"]
 
 _BLOCK = 2**20  # bytes of patches
 _SHORT_RUN = 8  # elements: copies of fewer at a time cost more than copies with a stride
@@ -29,6 +30,18 @@ _QUIET: dict[str, Any] = {"over": "ignore", "invalid": "ignore"}
 """Infinities and what comes of them are answers here, as they are to every other library."""
 
 
+def extended(x: Any, starts: Lengths, extents: Lengths, value: Any = 0) -> Any:
+    """See `nbm_xp.namespace.convolution.geometry.extended`; the result lies in memory as the array does."""
+    after = len(extents) + 1
+    inside, place = overlap(x.shape[1:after], starts, extents)
+    part = x[(slice(None), *inside)]
+    if part.shape[1:after] == tuple(extents):
+        return part
+    whole = np.full_like(x, value, shape=(x.shape[0], *extents, *x.shape[after:]), subok=False)
+    whole[(slice(None), *place)] = part
+    return whole
+
+
 @np.errstate(**_QUIET)
 def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths) -> Any:
     """See `nbm_xp.namespace.convolution.correlate`."""
@@ -36,6 +49,8 @@ def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilatio
     how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
     if groups != 1 or 0 in (*x.shape, *kernel.shape, *lengths):
         return correlate_portably(dispatch.array_namespace(x), x, kernel, **how, budget=_BLOCK)
+    if images_last.suits(x):
+        return images_last.correlate(x, kernel[..., 0, :, :], starts, strides, dilation, lengths)
     if winograd.suits(x, filters, tuple(sizes), strides, dilation, lengths):
         found = winograd.correlate(x, kernel[:, :, 0], starts, lengths)
         if found is not None:
@@ -50,6 +65,17 @@ def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilatio
     return out
 
 
+def correlate_back(
+    y: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
+) -> Any:
+    """See `nbm_xp.namespace.convolution.correlate_back`."""
+    if {*strides} == {1} or kernel.shape[-3] != 1 or 0 in (*y.shape, *kernel.shape) or not images_last.suits(y):
+        how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
+        return back_portably(dispatch.array_namespace(y), y, kernel, **how)
+    with np.errstate(**_QUIET):
+        return images_last.correlate_back(y, kernel[..., 0, :, :], starts, strides, dilation, lengths)
+
+
 @np.errstate(**_QUIET)
 def correlate_outer(
     x: Any, y: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths, groups: int
@@ -59,6 +85,8 @@ def correlate_outer(
     if groups != 1 or 0 in (*x.shape, *y.shape, *lengths):
         how: Any = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths, "groups": groups}
         return outer_portably(dispatch.array_namespace(x), x, y, **how)
+    if images_last.suits(x):
+        return images_last.correlate_outer(x, y, starts, strides, dilation, lengths)[..., None, :, :]
     if winograd.suits(x, y.shape[-1], lengths, strides, dilation, counts):
         found = winograd.correlate_outer(x, y, starts)
         if found is not None:
@@ -78,7 +106,7 @@ def _patches(
     block = max(1, _BLOCK // x.itemsize)
     step = min(x.shape[0], max(1, block // each))
     high = lengths[0] if each <= block else max(1, lengths[0] * block // each)
-    inside, place = _overlap(x.shape[1:-1], starts, extents)
+    inside, place = overlap(x.shape[1:-1], starts, extents)
     bare = all(part.stop - part.start == extent for part, extent in zip(inside, extents, strict=True))
     room = None if bare else np.zeros((step, *extents, channels), dtype=x.dtype)
     space = np.empty(step * high * (each // lengths[0]), dtype=x.dtype)
@@ -108,14 +136,3 @@ def _patches(
             patches[...] = windows
             width = math.prod(sizes) * channels
             yield images, rows, patches.reshape(width, -1).T if across else patches.reshape(-1, width)
-
-
-def _overlap(shape: Lengths, starts: Lengths, extents: Lengths) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
-    """What the windows touch of an array, and where that lies in the range from the first window to the last."""
-    inside, place = [], []
-    for length, start, extent in zip(shape, starts, extents, strict=True):
-        first, last = min(max(start, 0), length), min(max(start + extent, 0), length)
-        last = max(first, last)
-        inside.append(slice(first, last))
-        place.append(slice(first - start, last - start) if last > first else slice(0, 0))
-    return tuple(inside), tuple(place)

@@ -1,4 +1,7 @@
-"""The gradient of maxima on NumPy, added in place, some images at a time so that they stay in the cache."""
+"""Gradients of pooling on NumPy, added in place.
+
+Those of maxima are added some images at a time, so that they stay in the cache.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +10,47 @@ from typing import Any
 
 import numpy as np
 
+from . import images_last
 from .geometry import Lengths, taps
+from .pooling import spread_portably
 
-__all__ = ["place_maxima"]
+__all__ = ["place_maxima", "spread_windows"]
 
 _BLOCK = 2**20  # bytes of images
+_RUN = 64  # images, where they lie last in memory: shorter runs cost more than the cache saves
 
 
 def place_maxima(
     g: Any, x: Any, out: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths, ties: str
 ) -> Any:
     """See `nbm_xp.namespace.convolution.place_maxima`."""
-    result = np.zeros(x.shape, dtype=g.dtype)
+    result = np.zeros_like(x, dtype=g.dtype, subok=False)  # which lies in memory as x does
     if result.size == 0 or out.size == 0:
         return result
     places = list(_places(x.shape[1:-1], sizes, starts, strides, lengths))
     step = max(1, _BLOCK // max(1, result[:1].nbytes))
+    if images_last.suits(x):
+        step = max(step, _RUN)
     for first in range(0, x.shape[0], step):
         part = slice(first, first + step)
         _place(result[part], g[part], x[part], out[part], places, ties)
     return result
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def spread_windows(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
+    """See `nbm_xp.namespace.convolution.spread_windows`; added in place where that keeps images last in memory."""
+    if not images_last.suits(y):
+        return spread_portably(np, y, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
+    for axis in range(len(sizes)):
+        along = ((lengths[axis],), (sizes[axis],), (starts[axis],), (strides[axis],), (y.shape[axis + 1],))
+        whole = np.zeros_like(y, shape=(*y.shape[: axis + 1], lengths[axis], *y.shape[axis + 2 :]), subok=False)
+        others = (slice(None),) * axis
+        if y.size and whole.size:
+            for (_, inner), (_, outer) in _places(*along):
+                whole[(slice(None), *others, inner)] += y[(slice(None), *others, outer)]
+        y = whole
+    return y
 
 
 def _places(
@@ -47,12 +71,12 @@ def _places(
 
 def _place(result: Any, g: Any, x: Any, out: Any, places: Sequence[tuple[Any, Any]], ties: str) -> None:
     if ties == "share":
-        count = np.zeros(out.shape, dtype=g.dtype)
+        count = np.zeros_like(out, dtype=g.dtype, subok=False)
         for inner, outer in places:
             count[outer] += _largest(x[inner], out[outer])
         g = g / np.maximum(count, 1)
-    left = np.ones(out.shape, dtype=bool) if ties == "first" else None
-    bits = np.ascontiguousarray(g).view(f"i{g.itemsize}")
+    left = np.ones_like(out, dtype=bool, subok=False) if ties == "first" else None
+    bits = g.view(f"i{g.itemsize}")
     for inner, outer in places:
         chosen = _largest(x[inner], out[outer])
         if left is not None:

@@ -17,7 +17,8 @@ from nbm_xp.namespace.kernels import kernel as own_kernel
 from .geometry import Lengths, extended, interleaved, spans, taps, window
 
 __all__ = [
-    "Ties", "maxima", "mean_windows", "pick_maxima", "place_maxima", "spread_means", "spread_windows", "sum_windows",
+    "Ties", "maxima", "mean_windows", "pick_maxima", "place_maxima", "spread_means", "spread_portably",
+    "spread_windows", "sum_windows",
 ]  # fmt: skip
 
 Ties: TypeAlias = Literal["share", "first", "whole"]
@@ -101,6 +102,11 @@ def spread_windows(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths,
     own = own_kernel("spread_windows", xp)
     if own is not None:
         return own(y, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
+    return spread_portably(xp, y, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
+
+
+def spread_portably(xp: Any, y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
+    """See `spread_windows`."""
     for axis in range(len(sizes)):
         y = _spread_along(xp, y, axis, sizes[axis], starts[axis], strides[axis], lengths[axis])
     return y

@@ -58,7 +58,7 @@ class _Compiled:
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         if not self.works or _traced(arrays):
             return self.plan(*arrays)
-        shapes = tuple([(array.shape, array.dtype) for array in arrays])
+        shapes = tuple([float if type(array) is float else (array.shape, array.dtype) for array in arrays])
         if shapes not in self.met:
             results = self.plan(*arrays)
             if len(self.met) >= _MANY_SHAPES:

@@ -20,7 +20,8 @@ __all__ = ["Place", "add_note", "current_place", "described_place", "gradient_pl
 Place: TypeAlias = tuple[CodeType, int, str | None]
 """Code, position in it, and, of what a gradient rule recorded, whose gradient it is."""
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, os.pardir)) + os.sep
+_USERS = tuple(os.path.join(_PACKAGE, part) for part in ("boltzmann", "cli"))  # written as any user's code would be
 _ours: set[str] = set()
 _theirs: set[str] = set()
 _MOST_FILES = 10_000
@@ -60,7 +61,8 @@ def _learn(filename: str) -> None:
     """Remember whose file this is; a notebook, whose every cell is a file, must not fill the memory."""
     if len(_theirs) > _MOST_FILES:
         _theirs.clear()
-    (_ours if filename.startswith(_ROOT) else _theirs).add(filename)
+    own = filename.startswith(_PACKAGE) and not filename.startswith(_USERS)
+    (_ours if own else _theirs).add(filename)
 
 
 def gradient_place(name: str, place: Place | None) -> Place | None:

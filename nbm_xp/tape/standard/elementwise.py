@@ -66,6 +66,23 @@ def _folded(operate: Callable[[Any, Any], Any], x1: Any, x2: Any) -> Tensor | No
     return FUNCTIONS["asarray"](float(operate(a, b)), dtype=common_dtype(*(t.dtype for t in tensors)))
 
 
+_WEAK = frozenset((int, float))
+
+
+def _as_they_are(x1: Any, x2: Any) -> bool:
+    """Whether nothing is to be cast or folded: two Tensors of one floating dtype, or one and a number."""
+    if not isinstance(x1, Tensor):
+        x1, x2 = x2, x1
+        if not isinstance(x1, Tensor):
+            return False
+    node = x1.node
+    if node.dtype[0] != "f" or node.op.name == "scalar":
+        return False
+    if not isinstance(x2, Tensor):
+        return type(x2) in _WEAK
+    return x2.node.dtype is node.dtype and x2.node.op.name != "scalar"
+
+
 def _unary_infer(x: Node) -> Any:
     return x.shape, x.dtype
 
@@ -119,6 +136,8 @@ def binary(
     real_only = name in _REAL_ONLY
 
     def function(x1: Any, x2: Any, /) -> Tensor:
+        if symbol is not None and _as_they_are(x1, x2):
+            return record(op, x1, x2)
         if fold is not None:
             folded = _folded(fold, x1, x2)
             if folded is not None:

@@ -1,0 +1,260 @@
+"""Products that are scaled, rectified and added to what was there, in one call: the compound operations of neon.
+
+Each gives what is to be written, ``max(0, alpha · product) + beta · held`` where rectified. Source: the documentation
+of neon's Backend, https://neon.nervanasys.com/docs/latest/generated/neon.backends.backend.Backend.html.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, is_integer, promote
+from nbm_xp.tape.lengths import same_length
+from nbm_xp.tape.public_lengths import as_length
+
+from ._arguments import Array, as_array, floats
+from .activations import relu as rectified
+from .joining import sums_at
+
+__all__ = ["batched_product", "compound_product", "lookup_gradient", "recurrent_input", "scaled", "sums_by_map"]
+
+
+def scaled(x: Array, held: Array | None = None, alpha: float = 1.0, beta: float = 0.0, *, relu: bool = False) -> Array:
+    """``alpha * x``, rectified if wanted, added to ``beta * held``.
+
+    Parameters
+    ----------
+    x : array
+    held : array, optional
+        Of the same shape; looked at only if `beta` is not 0, so that it may hold anything, nan included.
+    alpha, beta : float
+    relu : bool
+        Whether what is added is 0 where it would be negative.
+
+    Returns
+    -------
+    array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scaled(np.asarray([1.0, -1.0]), np.asarray([10.0, 10.0]), 2.0, 0.5, relu=True)
+    array([7., 5.])
+    """
+    x = as_array(x)
+    if alpha != 1:
+        x = _times(x, alpha)
+    if relu:
+        x = rectified(x)
+    if beta == 0:
+        return x
+    if held is None:
+        raise ValueError(f"held must be given where beta is not 0, got beta {beta}")
+    x, held = promote(x, held if beta == 1 else _times(as_array(held), beta))
+    return x + held
+
+
+def _times(x: Array, factor: float) -> Array:
+    """The product, in floating point where the factor is no integer."""
+    if is_integer(x):
+        if factor == int(factor):
+            return x * int(factor)
+        x = floats(x)[1]
+    return x * factor
+
+
+def compound_product(
+    a: Array, b: Array, held: Array | None = None, alpha: float = 1.0, beta: float = 0.0, *, relu: bool = False
+) -> Array:
+    """``alpha * a @ b``, rectified if wanted, plus ``beta * held``.
+
+    Parameters
+    ----------
+    a, b : array
+        Matrices, of shapes (rows, inner) and (inner, columns).
+    held, alpha, beta, relu
+        As `scaled` takes them.
+
+    Returns
+    -------
+    array
+        Of shape (rows, columns).
+
+    Raises
+    ------
+    ValueError
+        If the arguments are no matrices, or do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> compound_product(np.asarray([[1.0, 2.0]]), np.asarray([[3.0], [4.0]]), np.asarray([[1.0]]), 2.0, -1.0)
+    array([[21.]])
+    """
+    a, b = promote(as_array(a), as_array(b))
+    if a.ndim != 2 or b.ndim != 2 or same_length(a.shape[1], b.shape[0]) is False:
+        raise ValueError(f"b must have as many rows as a has columns, got shapes {a.shape} and {b.shape}")
+    return scaled(array_namespace(a, b).matmul(a, b), held, alpha, beta, relu=relu)
+
+
+def batched_product(
+    a: Array, b: Array, held: Array | None = None, alpha: float = 1.0, beta: float = 0.0, *, relu: bool = False
+) -> Array:
+    """Products of several matrices: of one with each, or of pairs, summed.
+
+    Parameters
+    ----------
+    a : array
+        A matrix (rows, inner), or several (batch, rows, inner).
+    b : array
+        Several matrices (batch, inner, columns).
+    held, alpha, beta, relu
+        As `scaled` takes them.
+
+    Returns
+    -------
+    array
+        Of shape (batch, rows, columns) where `a` is one matrix; else the sum over the batch, (rows, columns).
+
+    Raises
+    ------
+    ValueError
+        If the arguments are not as described, or do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a, b = np.asarray([[[1.0, 2.0]], [[3.0, 4.0]]]), np.ones((2, 2, 1))
+    >>> batched_product(a[0], b).reshape(-1), batched_product(a, b)
+    (array([3., 3.]), array([[10.]]))
+    """
+    a, b = promote(as_array(a), as_array(b))
+    if a.ndim not in (2, 3) or b.ndim != 3 or same_length(a.shape[-1], b.shape[1]) is False:
+        raise ValueError(
+            "b must have shape (batch, inner, columns), and a (rows, inner) or (batch, rows, inner), "
+            f"got shapes {a.shape} and {b.shape}"
+        )
+    xp = array_namespace(a, b)
+    if a.ndim == 2:
+        return scaled(xp.matmul(a, b), held, alpha, beta, relu=relu)
+    if same_length(a.shape[0], b.shape[0]) is False:
+        raise ValueError(f"a must have as many matrices as b, {b.shape[0]}, got shape {a.shape}")
+    return scaled(xp.tensordot(a, b, axes=((0, 2), (0, 1))), held, alpha, beta, relu=relu)
+
+
+def recurrent_input(weights: Array, previous: Array, bias: Array, forward: Array) -> Array:
+    """What one step of a recurrent layer hands to its activation.
+
+    Parameters
+    ----------
+    weights : array
+        Of shape (units, units).
+    previous : array
+        The units before, of shape (units, images).
+    bias : array
+        Of shape (units, 1).
+    forward : array
+        What comes from the layer below, of shape (units, images).
+
+    Returns
+    -------
+    array
+        ``weights @ previous + forward + bias``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = np.ones((1, 1))
+    >>> recurrent_input(2 * one, 3 * one, 4 * one, 5 * one)
+    array([[15.]])
+    """
+    return compound_product(weights, previous, forward, beta=1.0) + bias
+
+
+def sums_by_map(x: Array, maps: int) -> Array:
+    """The sum over positions and images of each feature map, in single precision.
+
+    Parameters
+    ----------
+    x : array
+        Of shape (maps · positions, images).
+    maps : int
+        How many there are.
+
+    Returns
+    -------
+    array
+        Of shape (maps, 1), float32.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sums_by_map(np.arange(8.0).reshape(4, 2), 2)
+    array([[ 6.],
+           [22.]], dtype=float32)
+    """
+    x = as_array(x)
+    xp = array_namespace(x)
+    single = dtype_of(xp, "float32")
+    if dtype_name(x) != "float64":  # half precision would not do for the sum
+        x = xp.astype(x, single, copy=False)
+    total: Any = xp.sum(xp.reshape(x, (maps, -1)), axis=1, keepdims=True)
+    return xp.astype(total, single, copy=False)
+
+
+def lookup_gradient(
+    held: Array, indices: Array, errors: Array, alpha: float = 1.0, beta: float = 0.0, *, padding: int | None = None
+) -> Array:
+    """The gradient of a table of which rows were looked up, written over those rows.
+
+    Parameters
+    ----------
+    held : array
+        What the gradient held before, of shape (rows, units).
+    indices : array of int
+        Of shape (1, n): which row was looked up.
+    errors : array
+        Of shape (units, n).
+    alpha, beta : float
+        The rows that were looked up become ``alpha`` times the sum of their errors, plus ``beta`` times what they held.
+    padding : int, optional
+        A row that stands for nothing.
+
+    Returns
+    -------
+    array
+        Of the shape of `held`. Rows that were not looked up, and that of `padding`, are as before.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit.
+    TypeError
+        If `indices` are no integers.
+    IndexError
+        If an index is out of range, where the library finds out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> indices, errors = np.asarray([[2, 0, 2]]), np.asarray([[1.0, 2.0, 4.0]])
+    >>> lookup_gradient(np.full((3, 1), 9.0), indices, errors).reshape(-1)
+    array([2., 9., 5.])
+    """
+    held, errors = promote(as_array(held), as_array(errors))
+    indices = as_array(indices)
+    if not is_integer(indices):
+        raise TypeError(f"indices must be integers, got {indices.dtype}")
+    fits = held.ndim == errors.ndim == indices.ndim == 2 and same_length(held.shape[1], errors.shape[0]) is not False
+    if not fits or same_length(indices.shape[0], 1) is False or same_length(indices.shape[1], errors.shape[1]) is False:
+        raise ValueError(
+            "indices must have shape (1, n), errors (units, n) and held (rows, units), "
+            f"got {indices.shape}, {errors.shape} and {held.shape}"
+        )
+    xp = array_namespace(held, indices, errors)
+    rows, places = as_length(held.shape[0]), xp.reshape(indices, (-1,))
+    looked_up = sums_at(xp.ones_like(errors[0, :]), places, length=rows) > 0
+    if padding is not None:
+        looked_up = looked_up & (xp.arange(rows) != padding)
+    found = scaled(sums_at(xp.permute_dims(errors, (1, 0)), places, length=rows), held, alpha, beta)
+    return xp.where(xp.expand_dims(looked_up, axis=1), found, held)

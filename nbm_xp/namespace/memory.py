@@ -1,0 +1,117 @@
+"""Memory that several arrays share: views of an array, and writing into them, for libraries whose arrays can change.
+
+NumPy, CuPy and PyTorch write in place, and some of what they cut out or reorder is a view of the memory it came from.
+The others make a new array instead: `writes_in_place` says which a library is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import dispatch, dtypes, libraries
+from .kernels import kernel, register_kernel
+
+__all__ = ["assign", "can_be_owned", "may_overlap", "reshaped_view", "writes_in_place"]
+
+_IN_PLACE = frozenset({"numpy", "cupy", "torch"})
+
+for _name in ("reshaped_view", "may_overlap", "is_plain"):
+    for _library in sorted(_IN_PLACE):
+        register_kernel(f"memory.{_name}", _library, f"nbm_xp.namespace.gaps.{_library}_memory:{_name}")
+
+
+def writes_in_place(xp: Any) -> bool:
+    """Whether arrays of a namespace can be written to, and cutting a part out of one gives a view of it.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import host_namespace
+    >>> writes_in_place(host_namespace())
+    True
+    """
+    return libraries.name_of_namespace(xp) in _IN_PLACE
+
+
+def _own(name: str, x: Any) -> Any:
+    return kernel(f"memory.{name}", dispatch.library_of(x) or "")
+
+
+def reshaped_view(x: Any, shape: tuple[int, ...]) -> Any:
+    """An array in another shape and in the same memory; None where that would take a copy.
+
+    Parameters
+    ----------
+    x : array of a library that writes in place
+    shape : tuple of int
+        With as many elements as `x` has.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> reshaped_view(np.zeros((2, 3)), (6,)).shape
+    (6,)
+    >>> reshaped_view(np.zeros((2, 3)).T, (6,)) is None
+    True
+    """
+    return _own("reshaped_view", x)(x, shape)
+
+
+def may_overlap(x: Any, y: Any) -> bool:
+    """Whether two arrays may lie in the same memory, so that writing to one may change the other.
+
+    Parameters
+    ----------
+    x, y : array of the same library
+        Arrays of a library that does not write in place never do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.zeros((2, 3))
+    >>> may_overlap(x, x[1:].T), may_overlap(x, np.zeros((2, 3)))
+    (True, False)
+    """
+    own = _own("may_overlap", x)
+    return own is not None and bool(own(x, y))
+
+
+def assign(target: Any, value: Any) -> None:
+    """Write into the memory of an array.
+
+    Parameters
+    ----------
+    target : array of a library that writes in place
+        Written to; it may be a view.
+    value : array of the same library, or Python scalar
+        Cast to the dtype of `target` (towards zero, from floating point to integers) and broadcast to its shape. Where
+        it shares memory with `target`, what it holds before is written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.arange(4.0)
+    >>> assign(x[1:], x[:-1])
+    >>> x
+    array([0., 0., 1., 2.])
+    """
+    if dispatch.library_of(value) is not None and may_overlap(target, value):
+        value = dispatch.array_namespace(value).asarray(value, copy=True)
+    target[...] = value
+
+
+def can_be_owned(x: Any, shape: tuple[int, ...], dtype: Any) -> bool:
+    """Whether an array that nobody else holds can serve as memory of this shape and dtype, to be written to later.
+
+    An array that is never written to can always serve; one that is must be writable, and its elements must lie one
+    after another, so that it can be seen in any shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> can_be_owned(np.zeros((2, 3)), (2, 3), "float64"), can_be_owned(np.zeros((3, 2)).T, (2, 3), "float64")
+    (True, False)
+    """
+    if tuple(x.shape) != shape or dtypes.dtype_name(x) != dtype:
+        return False
+    plain = _own("is_plain", x)
+    return plain is None or plain(x)

@@ -1,0 +1,322 @@
+"""Buffers: memory of two axes or more, features by batch, and the views that write through.
+
+A buffer is a Tensor of the tape, so that expressions of buffers are recorded and can be differentiated. One that has
+memory of its own is a leaf there; a view is recorded as what is done to that leaf.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from nbm_xp.namespace import is_array, to_numpy
+from nbm_xp.tape import Tensor, namespace
+from nbm_xp.tape.dtypes import DType, as_dtype
+from nbm_xp.tape.node import VARIABLE, leaf
+
+from .optrees import OpTree, transposed
+from .storage import Storage, holding
+from .views import Part, Permuted, Reshaped, Step, indexed, reshaped
+
+if TYPE_CHECKING:
+    from .backend import Backend
+
+__all__ = ["Buffer"]
+
+_ALL = slice(None)
+_NUMBERS = (bool, int, float)
+
+
+class Buffer(OpTree):
+    """Values that can be written to, whole or in part; made by a `Backend`.
+
+    Attributes
+    ----------
+    backend : Backend
+        What made it; its library holds the values.
+    shape, dtype, size, ndim, name
+        As given. There are two axes or more.
+    persist_values, parallel, distributed : bool
+        As given; of no effect on one device.
+    base : Buffer or None
+        What it is a view of.
+
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> be = Backend(library="cpu")
+    >>> x = be.zeros((3, 2))
+    >>> x[1:][:] = 4
+    >>> x.T[0, :] = 7
+    >>> x.get()
+    array([[7., 0.],
+           [7., 4.],
+           [7., 4.]], dtype=float32)
+    """
+
+    __slots__ = ("_dtype", "_root", "_shape", "_steps", "_storage", "base", "distributed", "label", "parallel",
+                 "persist_values")  # fmt: skip
+
+    _shape: tuple[int, ...]
+    _steps: tuple[Step, ...]
+    _dtype: DType
+    _storage: Storage
+    _root: Buffer
+    base: Buffer | None
+    label: str | None
+    persist_values: bool
+    parallel: bool
+    distributed: bool
+
+    def __init__(
+        self,
+        backend: Backend,
+        storage: Storage,
+        name: str | None = None,
+        *,
+        persist_values: bool = True,
+        parallel: bool = False,
+        distributed: bool = False,
+    ) -> None:
+        self.backend = backend
+        self.target = None
+        self._storage = storage
+        self._steps = ()
+        self._shape = storage.shape
+        self._dtype = as_dtype(storage.dtype)
+        self._root = self
+        self.base = None
+        self.label = name
+        self.persist_values = persist_values
+        self.parallel = parallel
+        self.distributed = distributed
+
+    def _view(self, steps: Sequence[Step], shape: tuple[int, ...]) -> Buffer:
+        """What further steps lead to."""
+        if not steps:
+            return self
+        view = type(self).__new__(type(self))
+        view.backend = self.backend
+        view.target = None
+        view._storage = self._storage
+        view._steps = (*self._steps, *steps)
+        view._shape = shape
+        view._dtype = self._dtype
+        view._root = self._root
+        view.base = self
+        view.label = self.label
+        view.persist_values = self.persist_values
+        view.parallel = self.parallel
+        view.distributed = self.distributed
+        return view
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "node":
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if self._root is self:
+            self.node = leaf(VARIABLE, self._shape, len(self._shape), self._dtype, self.label, payload=self._storage)
+        else:  # recorded when it is first used in an expression
+            value = Tensor(self._root.node)
+            for step in self._steps:
+                value = step.read(namespace, value)
+            self.node = value.node
+        return self.node
+
+    @property
+    def array(self) -> Any:
+        """The values now, an array of the backend's library; a view of the memory where the library has views."""
+        return self._storage.read(self._steps)
+
+    def write(self, value: Any, *, fresh: bool = False) -> None:
+        """Set the values.
+
+        Parameters
+        ----------
+        value : array or number
+            Of the backend's library or NumPy's; cast to the dtype and broadcast to the shape. One axis alone is that of
+            all elements.
+        fresh : bool
+            Whether nobody else holds the array, so that it may become the buffer's memory.
+
+        Raises
+        ------
+        ValueError
+            If the shapes do not fit.
+        """
+        shape = self._shape
+        if is_array(value):
+            value = self._storage.converted(value)
+            given = tuple(value.shape)
+            if given != shape:
+                self.check_fits(given)
+                if len(given) == 1:
+                    value = self._storage.xp.reshape(value, shape if given[0] == self.size else (1, 1))
+        self._storage.write(self._steps, shape, value, fresh=fresh)
+
+    def check_fits(self, given: tuple[int, ...]) -> None:
+        """Refuse a shape that cannot be broadcast to this one, or has one axis and not as many elements."""
+        shape = self._shape
+        if given == shape or (len(given) == 1 and given[0] in (1, self.size)):
+            return
+        lengths = (1,) * (len(shape) - len(given)) + given
+        if len(given) == 1 or len(lengths) > len(shape) or not all(map(_stretches, lengths, shape)):
+            raise ValueError(f"value must fit the shape {shape}, got {given}")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes, two or more."""
+        return self._shape
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype, equal to its name such as ``'float32'``."""
+        return self._dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self._shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self._shape)
+
+    @property
+    def name(self) -> str | None:
+        """The name given by the user."""
+        return self.label
+
+    @name.setter
+    def name(self, name: str | None) -> None:
+        self.label = name
+
+    def __len__(self) -> int:
+        return self._shape[0]
+
+    def __iter__(self) -> Any:
+        return (self[position] for position in range(len(self)))
+
+    def __getitem__(self, key: Any, /) -> Buffer:
+        if isinstance(key, slice) and key == _ALL:
+            return self
+        return self._view(*indexed(self._shape, key))
+
+    def __setitem__(self, key: Any, value: Any, /) -> None:
+        self[key].assign(value)
+
+    def assign(self, value: Any) -> Buffer:
+        """Set the values to those of a tree, a buffer, an array or a number; returns the buffer."""
+        if isinstance(value, Buffer):
+            if value is not self:
+                self.write(value.array)
+        elif isinstance(value, Tensor):
+            self.backend.assign_tree(self, value)
+        elif is_array(value) or isinstance(value, _NUMBERS):
+            self.write(value)
+        else:
+            raise TypeError(f"a buffer holds the values of trees, buffers, arrays and numbers, got {_kind(value)}")
+        return self
+
+    _assign = assign  # what models written for neon's own buffers call it
+
+    def set(self, value: Any) -> Buffer:
+        """Set the values to those of an array or a number, cast to the dtype; returns the buffer."""
+        return self.assign(value)
+
+    def get(self) -> Any:
+        """A copy of the values, a NumPy array."""
+        return to_numpy(self.array, copy=True)
+
+    def asnumpyarray(self) -> Any:
+        """The values as a NumPy array: a view of them, where they are NumPy's, to be read and not to be written to."""
+        return to_numpy(self.array)
+
+    def astensor(self) -> Buffer:
+        """The buffer itself."""
+        return self
+
+    def fill(self, value: Any) -> Buffer:
+        """Set every element to a number; returns the buffer."""
+        if not isinstance(value, _NUMBERS) and not (is_array(value) and not value.shape):
+            raise TypeError(f"value must be a number, got {_kind(value)}")
+        self.write(value)
+        return self
+
+    def copy_from(self, a: Any) -> Buffer:
+        """Set the values to those of `a`; returns the buffer."""
+        return self.assign(a)
+
+    def copy(self, a: Any) -> Buffer:
+        """Set the values to those of `a`; returns the buffer."""
+        return self.assign(a)
+
+    def reshape(self, *shape: Any) -> Buffer:
+        """A view in another shape, of two axes or more; one length may be -1."""
+        given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        new = reshaped(self._shape, given)
+        new += (1,) * (2 - len(new))
+        return self if new == self._shape else self._view([Reshaped(new)], new)
+
+    @property
+    def T(self) -> Buffer:
+        """A view with the two axes exchanged; of more axes, the second and the third."""
+        axes = transposed(self.ndim)
+        return self._view([Permuted(axes)], tuple(self._shape[axis] for axis in axes))
+
+    def share(self, shape: Any, dtype: Any = None, name: str | None = None) -> Buffer:
+        """A view of the first elements in a shape of their own.
+
+        Parameters
+        ----------
+        shape : int or sequence of int
+            With at most as many elements as the buffer has.
+        dtype
+            Taken and ignored: memory has one dtype.
+        name : str, optional
+            The view's name.
+
+        Raises
+        ------
+        ValueError
+            If there are too few elements.
+        """
+        lengths = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+        lengths += (1,) * (2 - len(lengths))
+        count = math.prod(lengths)
+        if count > self.size:
+            raise ValueError(f"shape must have at most the {self.size} elements that are shared, got {lengths}")
+        steps: list[Step] = [Reshaped((self.size,)), Part((slice(0, count, 1),)), Reshaped(lengths)]
+        view = self._view(steps, lengths)
+        view.label = name
+        return view
+
+    def take(self, indices: Any, axis: int | None = None, out: Buffer | None = None) -> Buffer:
+        """The elements at some places along an axis (all elements in a row, for None), in a new buffer or in `out`."""
+        if out is None:
+            return self.backend.array(self.backend.take(self, indices, axis), dtype=self._dtype)
+        self.backend.take(self, indices, axis, out)
+        return out
+
+    def __copy__(self) -> Buffer:
+        storage = holding(self.array, str(self._dtype), self._storage.xp)
+        return type(self)(
+            self.backend, storage, self.label,
+            persist_values=self.persist_values, parallel=self.parallel, distributed=self.distributed,
+        )  # fmt: skip
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Buffer:
+        return self.__copy__()
+
+    def __repr__(self) -> str:
+        named = f" {self.label!r}" if self.label else ""
+        return f"<Buffer{named} {self._dtype}{list(self._shape)} of {self.backend.library}>"
+
+
+def _stretches(length: int, wanted: int) -> bool:
+    return length in (1, wanted)
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__

@@ -1,0 +1,277 @@
+"""Making buffers: empty, zeros, ones, from values, and the inputs and outputs of layers."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from nbm_xp.namespace import dtype_name, is_complex
+from nbm_xp.tape import Tensor
+from nbm_xp.tape.dtypes import DType, as_dtype
+
+from .buffers import Buffer
+from .documents import documented
+from .storage import Storage, filled, holding
+
+__all__ = ["Creation"]
+
+
+_PARAMETERS = """shape : int or sequence of int
+        Lengths of the axes. Missing ones are appended, so that there are two.
+    dtype : optional
+        By name or as any library has it; without it, the backend's default.
+    name : str, optional
+        A name for people.
+    persist_values, parallel, distributed : bool
+        Kept with the buffer; of no effect on one device."""
+_RETURNS = """Buffer
+
+    Raises
+    ------
+    TypeError
+        If the library has no such dtype, or it is complex.
+    ValueError
+        If a length is negative."""
+
+
+def _maker(name: str, what: str, example: str, result: str) -> Callable[..., Buffer]:
+    """A method that makes a buffer of one value, or none."""
+
+    def method(
+        self: Creation,
+        shape: Any,
+        dtype: Any = None,
+        name: str | None = None,
+        persist_values: bool = True,
+        parallel: bool = False,
+        distributed: bool = False,
+    ) -> Buffer:
+        return self._filled(kind, shape, dtype, name, persist_values, parallel, distributed)
+
+    kind = name
+    shown = f"be.{example}\n    {result}"
+    return documented(
+        method, f"Creation.{kind}", f"Make {what}.", parameters=_PARAMETERS, example=shown, returns=_RETURNS
+    )
+
+
+class Creation:
+    """A Backend's methods that make buffers."""
+
+    xp: Any
+    dtype: DType
+    bsz: int | None
+
+    empty = _maker("empty", "a buffer whose values are not set", "empty(3).shape", "(3, 1)")
+    zeros = _maker("zeros", "a buffer of zeros", "zeros((1, 2)).get()", "array([[0., 0.]], dtype=float32)")
+    ones = _maker("ones", "a buffer of ones", 'ones((1, 2), dtype="int8").get()', "array([[1, 1]], dtype=int8)")
+
+    def array(
+        self,
+        ary: Any,
+        dtype: Any = None,
+        name: str | None = None,
+        persist_values: bool = True,
+        parallel: bool = False,
+        distributed: bool = False,
+    ) -> Buffer:
+        """Make a buffer with given values.
+
+        Parameters
+        ----------
+        ary : array, buffer, op-tree, number or nested list
+            The values; copied. A vector becomes a column, a number a single element of two axes.
+        dtype, name, persist_values, parallel, distributed
+            See `empty`. Without `dtype` it is the backend's default, whatever `ary` has.
+
+        Returns
+        -------
+        Buffer
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> Backend(library="cpu").array([1, 2]).get()
+        array([[1.],
+               [2.]], dtype=float32)
+        """
+        kind = self._real_dtype(dtype)
+        options = (name, persist_values, parallel, distributed)
+        if isinstance(ary, Buffer):
+            ary = ary.array
+        elif isinstance(ary, Tensor):
+            shape = tuple(map(int, ary.shape))
+            made = self._filled("empty", shape + (1,) * (2 - len(shape)), kind, *options)
+            return made.assign(ary)
+        return self._made(holding(ary, str(kind), self.xp), *options)
+
+    def empty_like(self, other_ary: Any, name: str | None = None, persist_values: bool = True) -> Buffer:
+        """Make a buffer of another one's shape and the default dtype, whose values are not set.
+
+        Parameters
+        ----------
+        other_ary : buffer, op-tree or array
+            What has the shape.
+        name, persist_values
+            See `empty`.
+
+        Returns
+        -------
+        Buffer
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.empty_like(be.zeros((2, 3))).shape
+        (2, 3)
+        """
+        return self.empty(_shape_of(other_ary), None, name, persist_values)
+
+    def zeros_like(self, other_ary: Any, name: str | None = None, persist_values: bool = True) -> Buffer:
+        """Make a buffer of zeros, of another one's shape and the default dtype.
+
+        Parameters
+        ----------
+        other_ary, name, persist_values
+            See `empty_like`.
+
+        Returns
+        -------
+        Buffer
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.zeros_like(be.ones((1, 2), dtype="int32")).get()
+        array([[0., 0.]], dtype=float32)
+        """
+        return self.zeros(_shape_of(other_ary), None, name, persist_values)
+
+    def iobuf(
+        self,
+        dim0: Any,
+        x: Buffer | None = None,
+        dtype: Any = None,
+        name: str | None = None,
+        persist_values: bool = True,
+        shared: Buffer | None = None,
+        parallelism: str | None = None,
+    ) -> Buffer:
+        """Make a buffer of zeros for the input or output of a layer, for batches of the size ``bsz``.
+
+        Parameters
+        ----------
+        dim0 : int or tuple of int
+            The number of features, whose buffer has a column for each example; a pair of the number of features and of
+            time steps, with a column for each step and example; or three lengths and more, whose product is the number
+            of features.
+        x : Buffer, optional
+            Returned as it is, if there is one.
+        dtype, name, persist_values
+            See `empty`.
+        shared : Buffer, optional
+            What gives the memory, from its beginning; it is set to zero. Its dtype stays.
+        parallelism : str, optional
+            Kept as the buffer's attribute; of no effect on one device.
+
+        Returns
+        -------
+        Buffer
+
+        Raises
+        ------
+        ValueError
+            If ``bsz`` is not set, or `shared` has too few elements.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.bsz = 32
+        >>> be.iobuf(10).shape, be.iobuf((10, 5)).shape, be.iobuf((3, 8, 8)).shape
+        ((10, 32), (10, 160), (192, 32))
+        """
+        if x is not None:
+            return x
+        lengths = _lengths(dim0)
+        if self.bsz is None:
+            raise ValueError("iobuf makes buffers for batches: set the backend's bsz to the number of examples first")
+        if len(lengths) == 2:
+            shape = lengths[0], lengths[1] * self.bsz
+        else:
+            shape = math.prod(lengths), self.bsz
+        if shared is None:
+            made = self.zeros(shape, dtype, name, persist_values)
+        else:
+            made = shared.share(shape, dtype, name).fill(0)
+            made.persist_values = persist_values
+        made.parallelism = parallelism  # type: ignore[attr-defined]
+        return made
+
+    def shared_iobuf_size(self, shape: Any, parallelism: str | None) -> int:
+        """The number of elements that a shared `iobuf` needs.
+
+        Parameters
+        ----------
+        shape : int or tuple of int
+            The shape of the buffer.
+        parallelism : str or None
+            Of no effect on one device.
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> Backend(library="cpu").shared_iobuf_size((3, 4), None)
+        12
+        """
+        return math.prod(_lengths(shape))
+
+    def _filled(self, kind: str, shape: Any, dtype: Any, *options: Any) -> Buffer:
+        lengths = _lengths(shape)
+        lengths += (1,) * (2 - len(lengths))
+        return self._made(filled(kind, lengths, str(self._real_dtype(dtype)), self.xp), *options)
+
+    def _made(
+        self, storage: Storage, name: str | None, persist_values: bool, parallel: bool, distributed: bool
+    ) -> Buffer:
+        return Buffer(
+            self,  # type: ignore[arg-type]  # which is a Backend
+            storage,
+            name,
+            persist_values=persist_values,
+            parallel=parallel,
+            distributed=distributed,
+        )
+
+    def _real_dtype(self, dtype: Any) -> DType:
+        if dtype is None:
+            return self.dtype
+        kind = as_dtype(dtype_name(dtype))
+        if is_complex(kind):
+            raise TypeError(f"dtype must be one of real numbers, got {kind}")
+        return kind
+
+
+def _shape_of(x: Any) -> Any:
+    if not hasattr(x, "shape"):
+        raise TypeError(f"other_ary must have a shape, got {type(x).__name__}")
+    return tuple(map(int, x.shape))
+
+
+def _lengths(shape: Any) -> tuple[int, ...]:
+    """A shape as a tuple of lengths."""
+    try:
+        lengths = tuple(map(operator.index, shape if isinstance(shape, (tuple, list)) else (shape,)))
+    except TypeError:
+        raise TypeError(f"shape must be an integer or a sequence of integers, got {shape!r}") from None
+    if any(length < 0 for length in lengths):
+        raise ValueError(f"shape must not have negative lengths, got {lengths}")
+    return lengths

@@ -1,0 +1,261 @@
+"""A Backend's random numbers: those of MRG31k3p, the same bits on every library, from a state that can be kept."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+from nbm_xp.functions import base_two
+from nbm_xp.functions.comparison import less
+from nbm_xp.namespace import host_namespace, library_name
+from nbm_xp.rng import Generator
+from nbm_xp.tape import Tensor
+from nbm_xp.tape.node import VARIABLE, leaf
+
+from .buffers import Buffer
+from .recording import Recording
+
+__all__ = ["Randomness"]
+
+_SEEDS = 2147462578
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def documented_as(parameters: str) -> Callable[[F], F]:
+    """Give a method the parameters of its document in its signature, though they may be left out."""
+    names = parameters.split(", ")
+    written = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+
+    def decorate(method: F) -> F:
+        method.__signature__ = inspect.Signature(written)  # type: ignore[attr-defined]
+        return method
+
+    return decorate
+
+
+class Drawn:
+    """What a tree holds for random numbers: drawn anew whenever it is computed."""
+
+    __slots__ = ("backend", "shape")
+    is_state: ClassVar[bool] = False
+    default_update: ClassVar[None] = None
+
+    def __init__(self, backend: Randomness, shape: tuple[int, ...]) -> None:
+        self.backend = backend
+        self.shape = shape
+
+    @property
+    def value(self) -> Any:
+        """New uniforms."""
+        return self.backend.uniforms(self.shape)
+
+
+class Randomness(Recording):
+    """A Backend's methods that draw random numbers, and keep the state of its generator."""
+
+    rng: Generator
+    init_rng_state: tuple[Any, ...]
+
+    def gen_rng(self, seed: int | None = None) -> Generator:
+        """Start a new random generator, to whose state `rng_reset` goes back.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Not negative. Without it, one is taken from the operating system.
+
+        Returns
+        -------
+        nbm_xp.rng.Generator
+            The generator, also the attribute ``rng``. Its own methods give NumPy arrays.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `seed` is no integer, or negative.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.gen_rng(3) is be.rng
+        True
+        """
+        self.rng = Generator(_seed(seed), library=library_name(host_namespace()))
+        self.init_rng_state = self.rng_get_state()
+        return self.rng
+
+    @documented_as("self, state")
+    def rng_get_state(self, state: Any = None) -> tuple[Any, ...]:
+        """The state of the random generator.
+
+        Parameters
+        ----------
+        state
+            Documented, and not used; it may be left out.
+
+        Returns
+        -------
+        tuple
+            For `rng_set_state`: it has one element, the state on the host, six integers.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> Backend(rng_seed=3, library="cpu").rng_get_state()
+        ((3, 3, 3, 3, 3, 3),)
+        """
+        return (self.rng.state,)
+
+    def rng_set_state(self, state: Any) -> None:
+        """Set the state of the random generator, so that the same draws come again.
+
+        Parameters
+        ----------
+        state : tuple
+            What `rng_get_state` gave, of this backend or of another one, on whatever library.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is no such state.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> state, mask = be.rng_get_state(), be.zeros((4, 4))
+        >>> be.make_binary_mask(mask)
+        >>> first = mask.get()
+        >>> be.rng_set_state(state)
+        >>> be.make_binary_mask(mask)
+        >>> bool((mask.get() == first).all())
+        True
+        """
+        single = isinstance(state, (tuple, list)) and len(state) == 1
+        self.rng.state = state[0] if single else state
+
+    def rng_reset(self) -> None:
+        """Go back to the state that the random generator started from.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(rng_seed=5, library="cpu")
+        >>> be.make_binary_mask(be.zeros((2, 2)))
+        >>> be.rng_reset()
+        >>> be.rng_get_state()
+        ((5, 5, 5, 5, 5, 5),)
+        """
+        self.rng_set_state(self.init_rng_state)
+
+    def uniforms(self, shape: tuple[int, ...]) -> Any:
+        """Uniforms between 0 and 1 in the default dtype, an array of the backend's library.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            The shape of the array.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> Backend(library="cpu").uniforms((2, 3)).shape
+        (2, 3)
+        """
+        own = Generator(self.rng.state, library=self.library)
+        drawn = own.random(shape, dtype=str(self.dtype))
+        self.rng.state = own.state
+        return drawn
+
+    def random_tree(self, shape: tuple[int, ...]) -> Tensor:
+        """A Tensor whose value is drawn anew whenever it is computed.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            The shape of the draw.
+        """
+        return Tensor(leaf(VARIABLE, shape, len(shape), self.dtype, None, payload=Drawn(self, shape)))
+
+    def make_binary_mask(self, out: Buffer, keepthresh: float = 0.5) -> None:
+        """Draw a mask of ones and zeros, as dropout takes it.
+
+        Parameters
+        ----------
+        out : Buffer
+            Where the mask goes.
+        keepthresh : float
+            The probability of a one.
+
+        Raises
+        ------
+        TypeError
+            If `out` is no buffer, or `keepthresh` no number.
+        ValueError
+            If `keepthresh` does not lie between 0 and 1.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> mask = be.zeros((1, 3))
+        >>> be.make_binary_mask(mask, keepthresh=1.0)
+        >>> mask.get()
+        array([[1., 1., 1.]], dtype=float32)
+        """
+        if not isinstance(out, Buffer):
+            raise TypeError(f"out must be a Buffer, got {type(out).__name__}")
+        if not isinstance(keepthresh, (int, float)):
+            raise TypeError(f"keepthresh must be a number, got {keepthresh!r}")
+        if not 0 <= keepthresh <= 1:
+            raise ValueError(f"keepthresh must lie between 0 and 1, got {keepthresh}")
+        self.assign_tree(out, less(self.random_tree(out.shape), float(keepthresh)))
+
+    def binarize(self, a: Any, stochastic: bool = True, out: Buffer | None = None) -> Any:
+        """Each element as -1 or 1.
+
+        Parameters
+        ----------
+        a : buffer, op-tree, array or number
+            The operand.
+        stochastic : bool
+            Whether 1 comes with probability ``(a + 1) / 2``, between 0 and 1, drawn anew whenever the tree is computed;
+            else it comes where `a` is 0 or more.
+        out : Buffer, optional
+            Where the result goes, cast to its dtype. Without it, the result is recorded.
+
+        Returns
+        -------
+        OpTree or Buffer
+            The tree, or `out`.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> be = Backend(library="cpu")
+        >>> be.binarize(be.array([[-0.5, 0.0, 2.0]]), stochastic=False).get()
+        array([[-1.,  1.,  1.]], dtype=float32)
+        """
+        x = self.operand(a)
+        if not stochastic:
+            return self.record(base_two.binarize, out, x)
+        shape = tuple(map(int, x.shape))
+        return self.record(base_two.binarize, out, x, uniforms=self.random_tree(shape))
+
+
+def _seed(seed: int | None) -> int | None:
+    """One of the generator's seeds; those that it knows stand for themselves."""
+    if seed is None:
+        return None
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        raise TypeError(f"seed must be an integer or None, got {seed!r}") from None
+    if number < 0:
+        raise ValueError(f"seed must not be negative, got {number}")
+    return (number - 1) % _SEEDS + 1

@@ -1,0 +1,125 @@
+"""What every operation of a Backend does: record an op-tree, or compute it into a buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nbm_xp.functions.conversion import cast
+from nbm_xp.namespace import asarray, is_array, is_floating
+from nbm_xp.tape import Tensor, as_tensor
+from nbm_xp.tape.dtypes import DType
+
+from .buffers import Buffer
+from .execution import run
+from .optrees import OpTree, tree_of, weak
+
+__all__ = ["Recording"]
+
+
+class Recording:
+    """The part of a Backend that records and executes."""
+
+    xp: Any
+    library: str
+    dtype: DType
+
+    def record(self: Any, function: Callable[..., Any], out: Buffer | None, *operands: Any, **options: Any) -> Any:
+        """The tree of a function's result, or `out` with its value.
+
+        Parameters
+        ----------
+        function : callable
+            A function of arrays.
+        out : Buffer or None
+            Where the result goes.
+        *operands
+            Buffers, trees, arrays and numbers.
+        **options
+            Handed on.
+        """
+        if out is not None and not isinstance(out, Buffer):
+            raise TypeError(f"out must be a Buffer, got {type(out).__name__}")
+        given = [x if isinstance(x, Tensor) else self._beside_tensors(x) for x in operands]
+        if not any(isinstance(x, Tensor) for x in given):
+            given[0] = self.operand(given[0])
+        tree = tree_of(function(*given, **options), self)
+        if out is None:
+            return tree
+        self.assign_tree(out, tree)
+        return out
+
+    def _beside_tensors(self, x: Any) -> Any:
+        """What is no Tensor, as it may stand beside one: numbers and arrays as they are, lists as arrays."""
+        return weak(x) if isinstance(x, (bool, int, float)) or is_array(x) else self.operand(x)
+
+    def operand(self, x: Any) -> Tensor:
+        """A Tensor of what is none: an array is handed over, numbers and lists become the default dtype."""
+        if isinstance(x, Tensor):
+            return x
+        if is_array(x):
+            return as_tensor(x)
+        if not isinstance(x, (bool, int, float, list, tuple)):
+            raise TypeError(f"an operand must be a buffer, an op-tree, an array or a number, got {x!r}")
+        return as_tensor(asarray(x, self.xp, str(self.dtype)))
+
+    def floating(self, a: Any) -> Any:
+        """An operand whose elements are floating point: integers become the default dtype."""
+        x = self.operand(a)
+        return x if is_floating(x) else cast(x, self.dtype)
+
+    def assign_tree(self, out: Buffer, tree: Tensor) -> None:
+        """Compute a tree into a buffer.
+
+        Parameters
+        ----------
+        out : Buffer
+            It may be one of the operands: the tree is computed before anything is stored.
+        tree : Tensor
+            Of a shape that can be broadcast to that of `out`.
+
+        Raises
+        ------
+        ValueError
+            If the shapes do not fit; nothing is computed then.
+        """
+        if isinstance(tree, OpTree):
+            tree = tree.for_shape(out.shape)
+        out.check_fits(tuple(map(int, tree.shape)))
+        value, fresh = run(tree, self.xp)
+        out.write(value, fresh=fresh)
+
+    def execute(self, node: OpTree) -> Buffer:
+        """Compute an op-tree that assigns.
+
+        Parameters
+        ----------
+        node : OpTree
+            A tree whose top is an assignment: ``OpTree({"op": "assign"}, out, tree)``.
+
+        Returns
+        -------
+        Buffer
+            What is assigned to.
+
+        Raises
+        ------
+        TypeError
+            If it is no op-tree.
+        ValueError
+            If its top is no assignment.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend, OpTree
+        >>> be = Backend(library="cpu")
+        >>> x, out = be.ones((1, 2)), be.zeros((1, 2))
+        >>> be.execute(OpTree({"op": "assign"}, out, x + x)).get()
+        array([[2., 2.]], dtype=float32)
+        """
+        if not isinstance(node, OpTree):
+            raise TypeError(f"node must be an op-tree, got {type(node).__name__}")
+        if node.target is None:
+            raise ValueError("node must have an assignment at its top: assign it to a buffer, or ask for astensor()")
+        self.assign_tree(node.target, node)
+        return node.target

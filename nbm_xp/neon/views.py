@@ -1,0 +1,195 @@
+"""What lies between a buffer and the memory it is a view of: parts, reversed axes, other orders, other shapes.
+
+Each step reads an array (or records that of a Tensor), says where its memory is, if a library has it as a view, and
+puts what was written into the view back into the whole.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from nbm_xp.namespace import replaced, reshaped_view
+
+__all__ = ["Flipped", "Part", "Permuted", "Reshaped", "Step", "indexed", "reshaped", "stored"]
+
+
+class Step(Protocol):
+    """One step from a whole to a view of it."""
+
+    def read(self, xp: Any, whole: Any) -> Any:
+        """The view of an array, or of a Tensor where `xp` is the tape's namespace."""
+
+    def memory(self, xp: Any, whole: Any) -> Any:
+        """The view as an array in the memory of `whole`; None where a library has to copy."""
+
+    def restored(self, xp: Any, whole: Any, view: Any) -> Any:
+        """A new array: `whole` with another view."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Slices with positive steps, one for each axis."""
+
+    index: tuple[slice, ...]
+
+    def read(self, xp: Any, whole: Any) -> Any:
+        """See `Step`."""
+        return whole[self.index]
+
+    def memory(self, xp: Any, whole: Any) -> Any:
+        """See `Step`."""
+        return whole[self.index]
+
+    def restored(self, xp: Any, whole: Any, view: Any) -> Any:
+        """See `Step`."""
+        return replaced(whole, self.index, view)
+
+
+@dataclass(frozen=True, slots=True)
+class Flipped:
+    """Axes in reverse, which not every library can index."""
+
+    axes: tuple[int, ...]
+
+    def read(self, xp: Any, whole: Any) -> Any:
+        """See `Step`."""
+        return xp.flip(whole, axis=self.axes)
+
+    def memory(self, xp: Any, whole: Any) -> None:
+        """See `Step`."""
+
+    def restored(self, xp: Any, whole: Any, view: Any) -> Any:
+        """See `Step`."""
+        return xp.flip(view, axis=self.axes)
+
+
+@dataclass(frozen=True, slots=True)
+class Permuted:
+    """Axes in another order."""
+
+    axes: tuple[int, ...]
+
+    def read(self, xp: Any, whole: Any) -> Any:
+        """See `Step`."""
+        return xp.permute_dims(whole, self.axes)
+
+    def memory(self, xp: Any, whole: Any) -> Any:
+        """See `Step`."""
+        return xp.permute_dims(whole, self.axes)
+
+    def restored(self, xp: Any, whole: Any, view: Any) -> Any:
+        """See `Step`."""
+        return xp.permute_dims(view, tuple(map(self.axes.index, range(len(self.axes)))))
+
+
+@dataclass(frozen=True, slots=True)
+class Reshaped:
+    """The same elements in another shape."""
+
+    shape: tuple[int, ...]
+
+    def read(self, xp: Any, whole: Any) -> Any:
+        """See `Step`."""
+        return xp.reshape(whole, self.shape)
+
+    def memory(self, xp: Any, whole: Any) -> Any:
+        """See `Step`."""
+        return reshaped_view(whole, self.shape)
+
+    def restored(self, xp: Any, whole: Any, view: Any) -> Any:
+        """See `Step`."""
+        return xp.reshape(view, tuple(whole.shape))
+
+
+def indexed(shape: tuple[int, ...], key: Any) -> tuple[list[Step], tuple[int, ...]]:
+    """The steps to what ``[key]`` names in an array of a shape, and the shape of that.
+
+    An integer names one place of its axis. The axis is left out, unless that would leave fewer than two.
+
+    Raises
+    ------
+    IndexError
+        If there are more indices than axes, or an integer is out of bounds.
+    TypeError
+        If an index is none of integer, slice and Ellipsis.
+    """
+    items = _expanded(shape, key if isinstance(key, tuple) else (key,))
+    slices, flipped, lengths, single = [], [], [], []
+    for axis, (item, length) in enumerate(zip(items, shape, strict=True)):
+        if isinstance(item, slice):
+            places = range(*item.indices(length))
+            if places.step < 0 and places:
+                flipped.append(axis)
+                places = places[::-1]
+            slices.append(slice(places.start, places[-1] + 1, places.step) if places else slice(0, 0, 1))
+            lengths.append(len(places))
+        else:
+            place = _place(item, axis, length)
+            slices.append(slice(place, place + 1, 1))
+            single.append(axis)
+            lengths.append(1)
+    steps: list[Step] = []
+    if any(part != slice(0, length, 1) for part, length in zip(slices, shape, strict=True)):
+        steps.append(Part(tuple(slices)))
+    if flipped:
+        steps.append(Flipped(tuple(flipped)))
+    left_out = set(single[: max(0, len(shape) - 2)])
+    kept = tuple(length for axis, length in enumerate(lengths) if axis not in left_out)
+    if left_out:
+        steps.append(Reshaped(kept))
+    return steps, kept
+
+
+def _expanded(shape: tuple[int, ...], items: tuple[Any, ...]) -> list[Any]:
+    """One index for each axis."""
+    open_places = [place for place, item in enumerate(items) if item is Ellipsis]
+    if len(open_places) > 1:
+        raise IndexError("an index may hold Ellipsis once")
+    missing = len(shape) - len(items) + len(open_places)
+    if missing < 0:
+        raise IndexError(f"an index for {len(items)} axes is too long for shape {shape}")
+    place = open_places[0] if open_places else len(items)
+    return [*items[:place], *[slice(None)] * missing, *items[place + 1 :]]
+
+
+def _place(item: Any, axis: int, length: int) -> int:
+    try:
+        place = operator.index(item)
+    except TypeError:
+        raise TypeError(
+            f"an index must be made of integers and slices, got {type(item).__name__}: take() selects by an array"
+        ) from None
+    if not -length <= place < length:
+        raise IndexError(f"index {place} is out of bounds for axis {axis} of length {length}")
+    return place % length
+
+
+def reshaped(shape: tuple[int, ...], new: Sequence[Any]) -> tuple[int, ...]:
+    """A shape with as many elements, in which one length may be given as -1.
+
+    Raises
+    ------
+    ValueError
+        If the numbers of elements differ; the message names both shapes.
+    """
+    lengths = tuple(operator.index(length) for length in new)
+    size = math.prod(shape)
+    rest = math.prod(length for length in lengths if length != -1)
+    if lengths.count(-1) == 1 and rest and size % rest == 0:
+        lengths = tuple(size // rest if length == -1 else length for length in lengths)
+    if any(length < 0 for length in lengths) or math.prod(lengths) != size:
+        raise ValueError(f"shape must have {size} elements as {shape} has, got {tuple(new)}")
+    return lengths
+
+
+def stored(xp: Any, whole: Any, steps: Sequence[Step], value: Any) -> Any:
+    """A new array: `whole` with `value`, of the view's shape and dtype, for what the steps lead to."""
+    if not steps:
+        return value
+    first, *rest = steps
+    part = first.read(xp, whole) if rest else None
+    return first.restored(xp, whole, stored(xp, part, rest, value))
