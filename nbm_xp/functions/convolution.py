@@ -21,15 +21,8 @@ from .convolution_family import correlate, correlate_back, correlate_outer
 from .convolution_windows import DataFormat, Padding, Windows, channels_first, counts, moved, restored, spatial, windows
 
 __all__ = [
-    "conv",
-    "conv1d",
-    "conv2d",
-    "conv2d_transpose",
-    "conv3d",
-    "conv3d_transpose",
-    "conv_kernel",
-    "conv_transpose",
-]
+    "conv", "conv1d", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose", "conv_kernel", "conv_transpose",
+]  # fmt: skip
 
 
 def conv(
