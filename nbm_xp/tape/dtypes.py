@@ -55,6 +55,11 @@ class DType:
             return True
         if isinstance(other, str):
             return self._name == other
+        if isinstance(other, type):  # such as numpy.float32
+            try:
+                return self._name == dtype_name(other)
+            except TypeError:
+                return False
         return False if isinstance(other, DType) else NotImplemented
 
     def __hash__(self) -> int:

@@ -36,6 +36,10 @@ def test_a_dtype_is_its_name(name: str) -> None:
     assert f"{dtype:>12}" == f"{name:>12}"
     assert dtype != "beer"
     assert dtype != 3
+    scalar = np.dtype(name).type
+    assert dtype == scalar and scalar == dtype
+    assert dtype != (np.int8 if name != "int8" else np.int16)
+    assert dtype not in (object, dict)
     assert dtype.kind == dtype[0] == name[0]
 
 
