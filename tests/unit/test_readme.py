@@ -32,7 +32,7 @@ def test_there_is_an_example() -> None:
 
 def test_sessions_named_are_sessions_of_the_noxfile() -> None:
     sessions = re.findall(
-        r"^@nox\.session.*?\ndef (\w+)", (ROOT / "noxfile.py").read_text(encoding="utf-8"), re.MULTILINE
+        r"^@nox\.session.*\n(?:@.*\n)*def (\w+)", (ROOT / "noxfile.py").read_text(encoding="utf-8"), re.MULTILINE
     )
     named = set(re.findall(r"nox -s (\w+)", README))
     assert {"demo", "tests"} <= named
