@@ -236,7 +236,7 @@ def batch_dot(x: Array, y: Array, axes: Any = None) -> Array:
     if axes is None:
         axes = (x.ndim - 1, max(1, y.ndim - 2))
     pairs = tuple(axes) if isinstance(axes, (tuple, list)) else (axes, axes)
-    if len(pairs) != 2:
+    if len(pairs) != 2 or not all(hasattr(place, "__index__") for place in pairs):
         raise ValueError(f"axes must be an int or a pair of them, got {axes!r}")
     places = [place + array.ndim if place < 0 else place for place, array in zip(pairs, (x, y), strict=True)]
     if not (0 < places[0] < x.ndim and 0 < places[1] < y.ndim):

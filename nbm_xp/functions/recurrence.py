@@ -132,7 +132,7 @@ def _steps_to_unroll(moments: Any, input_length: int | None, shortened: bool) ->
 def _moments_of_mask(mask: Array) -> tape.Tensor:
     """A mask of truth values, of shape (time, samples)."""
     mask = tape.as_tensor(mask)
-    if mask.ndim not in (2, 3):
+    if mask.ndim not in (2, 3) or (mask.ndim == 3 and isinstance(mask.shape[2], int) and mask.shape[2] != 1):
         raise ValueError(f"mask must have shape (samples, time) or (samples, time, 1), got {mask.shape}")
     mask = mask[:, :, 0] if mask.ndim == 3 else mask
     return recorded.moveaxis(mask if mask.dtype == "bool" else mask != 0, 1, 0)
