@@ -27,6 +27,7 @@ def relu(
     *,
     slope_at_zero: float | Literal["between"] = 0.0,
     limited: Literal["positive", "all"] = "positive",
+    floating: bool = False,
 ) -> Array:
     """Rectified linear unit: `x` where it is positive, `alpha` times `x` where it is negative.
 
@@ -43,6 +44,8 @@ def relu(
     limited : {"positive", "all"}
         What `max_value` cuts off: the positive part; or, as in Theano, whatever is larger, which the negative part is
         where `alpha` or `max_value` is negative.
+    floating : bool
+        Whether integers become floating point in any case, as in Theano.
 
     Returns
     -------
@@ -64,11 +67,11 @@ def relu(
     if is_value(alpha) or is_value(max_value):
         return _relu_of_arrays(x, alpha, max_value, slope_at_zero)
     if limited == "all" and max_value is not None and min(alpha, max_value) < 0:
-        return minimum(relu(x, alpha, slope_at_zero=slope_at_zero), max_value, ties="whole")
+        return minimum(relu(x, alpha, slope_at_zero=slope_at_zero, floating=floating), max_value, ties="whole")
     if max_value is not None and max_value < 0:
         raise ValueError(f"max_value must be 0 or more, got {max_value}")
     _, x = numbers(x)
-    if alpha or isinstance(max_value, float):
+    if alpha or floating or isinstance(max_value, float):
         _, x = floats(x)
     slope = (1.0 + alpha) / 2.0 if slope_at_zero == "between" else slope_at_zero
     return _relu(x, alpha=alpha, max_value=max_value, slope_at_zero=slope)

@@ -243,6 +243,10 @@ def batch_dot(x: Array, y: Array, axes: Any = None) -> Array:
         raise ValueError(
             f"axes must name an axis after the first of each array, got {axes!r} for {x.ndim} and {y.ndim}"
         )
+    for axis, other, what in ((0, 0, "samples"), (*places, "elements to sum over")):
+        a, b = x.shape[axis], y.shape[other]
+        if isinstance(a, int) and isinstance(b, int) and a != b and (axis or 1 not in (a, b)):
+            raise ValueError(f"x and y must have as many {what}, got shapes {tuple(x.shape)} and {tuple(y.shape)}")
     left = [length for axis, length in enumerate(x.shape) if axis not in (0, places[0])]
     right = [length for axis, length in enumerate(y.shape) if axis not in (0, places[1])]
     rows = _as_matrices(xp, x, places[0], len(left), contracted=-1)

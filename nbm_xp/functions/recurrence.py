@@ -93,9 +93,10 @@ def rnn(
         raise ValueError("mask needs an initial state: a step that is masked repeats the state before")
     moments = recorded.moveaxis(x, 1, 0)
     seen = None if mask is None else _moments_of_mask(as_array(mask))
-    told, given_moments = x.shape[1], x.shape[1] if seen is None else seen.shape[0]
-    if isinstance(told, int) and isinstance(given_moments, int) and told != given_moments:
-        raise ValueError(f"mask must have {told} moments, as inputs has, got {given_moments}")
+    if seen is not None:
+        for what, told, given_length in zip(("moments", "samples"), (x.shape[1], x.shape[0]), seen.shape, strict=True):
+            if isinstance(told, int) and isinstance(given_length, int) and told != given_length:
+                raise ValueError(f"mask must have {told} {what}, as inputs has, got {given_length}")
 
     def step(now: Any, before: list[Any], shown: Any = None, previous: Any = None) -> tuple[Any, list[Any]]:
         output, after = step_function(now, [*before, *fixed])

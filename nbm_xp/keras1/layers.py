@@ -40,7 +40,7 @@ def relu(x: Array, alpha: Array | float = 0.0, max_value: Array | float | None =
     >>> relu(np.asarray([-2.0, 3.0, 9.0]), alpha=0.5, max_value=6.0)
     array([-1.,  3.,  6.])
     """
-    return activations.relu(x, alpha, max_value, slope_at_zero="between", limited="all")
+    return activations.relu(x, alpha, max_value, slope_at_zero="between", limited="all", floating=True)
 
 
 def dropout(x: Array, level: float, seed: int | None = None) -> Array:

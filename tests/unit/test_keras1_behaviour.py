@@ -82,3 +82,41 @@ def test_axes_that_are_no_integers_are_named():
             K.batch_dot(x, x, axes=axes)
     with pytest.raises(TypeError, match=r"pattern must hold integers, got \(0, 'x', 1, 2\)"):
         K.permute_dimensions(x, (0, "x", 1, 2))
+
+
+def test_relu_of_integers_is_floating_point():
+    for given, dtype in (("int8", "float32"), ("int32", "float64")):
+        assert K.relu(np.asarray([-1, 2], dtype=given)).dtype == dtype
+        assert K.dtype(K.relu(K.variable([-1, 2], dtype=given))) == dtype
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_what_does_not_fit_is_named(recorded):
+    def of(*shape):
+        return K.variable(np.ones(shape)) if recorded else np.ones(shape)
+
+    with pytest.raises(ValueError, match=r"x and y must have as many samples, got shapes \(4, 2, 3\) and \(3, 3, 2\)"):
+        K.batch_dot(of(4, 2, 3), of(3, 3, 2))
+    with pytest.raises(ValueError, match="x and y must have as many elements to sum over"):
+        K.batch_dot(of(4, 2, 3), of(4, 2, 2))
+    with pytest.raises(ValueError, match="mask must have 2 samples, as inputs has, got 3"):
+        K.rnn(lambda now, states: (now, []), of(2, 4, 3), [], mask=np.ones((3, 4)))
+    with pytest.raises(TypeError, match=r"n must be an integer of 0 or more, got 1\.5"):
+        K.repeat(of(2, 3), 1.5)
+    with pytest.raises(ValueError, match="rep must be an integer of 0 or more, got -1"):
+        K.repeat_elements(of(2, 3), -1, axis=0)
+    with pytest.raises(ValueError, match="axis 0 needs an x that has axes"):
+        K.repeat_elements(of(), 2, axis=0)
+
+
+def test_updates_and_values_that_are_none_are_named():
+    x = K.variable([1.0, 2.0])
+    for updates in (x, [x], [(x, x, x)], [(np.ones(2), x)]):
+        with pytest.raises(TypeError, match="updates must be pairs of a variable and its new value"):
+            K.function([], [x], updates=updates)
+    for value in ("a", None):
+        with pytest.raises(TypeError, match="value must be an array, a number or a nested list of numbers"):
+            K.variable(value)
+        with pytest.raises(TypeError, match="value must be an array, a number or a nested list of numbers"):
+            K.set_value(x, value)
+    np.testing.assert_array_equal(K.get_value(x), [1.0, 2.0])
