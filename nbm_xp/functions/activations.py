@@ -15,6 +15,7 @@ from nbm_xp.namespace.exponentials import kernel
 from nbm_xp.tape import composite, same_as_first
 
 from ._arguments import Array, floating, floats, is_value, numbers
+from .comparison import minimum
 
 __all__ = ["elu", "hard_sigmoid", "log_softmax", "relu", "softmax", "softsign", "tanh"]
 
@@ -25,6 +26,8 @@ def relu(
     max_value: Array | float | None = None,
     *,
     slope_at_zero: float | Literal["between"] = 0.0,
+    limited: Literal["positive", "all"] = "positive",
+    floating: bool = False,
 ) -> Array:
     """Rectified linear unit: `x` where it is positive, `alpha` times `x` where it is negative.
 
@@ -38,6 +41,11 @@ def relu(
         Where the positive part saturates.
     slope_at_zero : float or "between"
         The gradient at 0: 0 in TensorFlow; in Theano between those on both sides, ``(1 + alpha) / 2``.
+    limited : {"positive", "all"}
+        What `max_value` cuts off: the positive part; or, as in Theano, whatever is larger, which the negative part is
+        where `alpha` or `max_value` is negative.
+    floating : bool
+        Whether integers become floating point in any case, as in Theano.
 
     Returns
     -------
@@ -46,7 +54,7 @@ def relu(
     Raises
     ------
     ValueError
-        If `max_value` is a negative number.
+        If `max_value` is a negative number, and limits the positive part.
 
     Examples
     --------
@@ -58,10 +66,12 @@ def relu(
     """
     if is_value(alpha) or is_value(max_value):
         return _relu_of_arrays(x, alpha, max_value, slope_at_zero)
+    if limited == "all" and max_value is not None and min(alpha, max_value) < 0:
+        return minimum(relu(x, alpha, slope_at_zero=slope_at_zero, floating=floating), max_value, ties="whole")
     if max_value is not None and max_value < 0:
         raise ValueError(f"max_value must be 0 or more, got {max_value}")
     _, x = numbers(x)
-    if alpha or isinstance(max_value, float):
+    if alpha or floating or isinstance(max_value, float):
         _, x = floats(x)
     slope = (1.0 + alpha) / 2.0 if slope_at_zero == "between" else slope_at_zero
     return _relu(x, alpha=alpha, max_value=max_value, slope_at_zero=slope)

@@ -5,7 +5,7 @@ The names and their options are Theano's, as natural_bm and Keras use them; the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nbm_xp import tape
@@ -142,6 +142,16 @@ def gradients_or_none(loss: tape.Tensor, variables: Any) -> list[Any]:
     return [next(found) if x.node in used else None for x in wanted]
 
 
+def _by_variable(updates: Any) -> dict[Any, Any]:
+    if isinstance(updates, Mapping):
+        return dict(updates)
+    pairs = list(updates) if isinstance(updates, (list, tuple)) else [updates]
+    for pair in pairs:
+        if not (isinstance(pair, (list, tuple)) and len(pair) == 2 and isinstance(pair[0], tape.Variable)):
+            raise TypeError(f"updates must be pairs of a variable and its new value, got {pair!r}")
+    return dict(pairs)
+
+
 class NumpyFunction:
     """A compiled function that takes its arguments in one list and gives a list of NumPy arrays.
 
@@ -179,7 +189,7 @@ class NumpyFunction:
         self.outputs = list(outputs)
         leaves = [leaf for x in self.inputs for leaf in (x.inputs if isinstance(x, SparseTensor) else [x])]
         dense = [value.to_dense() if isinstance(value, SparseTensor) else value for value in self.outputs]
-        self._run = function(leaves, dense, dict(updates or ()), name, **kwargs)
+        self._run = function(leaves, dense, _by_variable(updates or ()), name, **kwargs)
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
         """Run on arrays, one for each input."""

@@ -110,7 +110,18 @@ def repeat_elements(x: Array, rep: int, axis: int | None) -> Array:
     array([[1, 1, 2, 2]])
     """
     x = as_array(x)
+    _check_count("rep", rep)
+    if axis is not None and not x.ndim:
+        raise ValueError(f"axis {axis} needs an x that has axes")
     return array_namespace(x).repeat(x, rep, axis=axis)
+
+
+def _check_count(name: str, value: Any) -> None:
+    """A count may be an integer, or recorded: no number with a fraction."""
+    if isinstance(value, float) or (isinstance(value, int) and value < 0):
+        raise (TypeError if isinstance(value, float) else ValueError)(
+            f"{name} must be an integer of 0 or more, got {value!r}"
+        )
 
 
 def repeat(x: Array, n: int) -> Array:
@@ -143,6 +154,7 @@ def repeat(x: Array, n: int) -> Array:
     x = as_array(x)
     if x.ndim != 2:
         raise ValueError(f"x must be a matrix, got an array of {x.ndim} axes")
+    _check_count("n", n)
     xp = array_namespace(x)
     return xp.repeat(xp.expand_dims(x, axis=1), n, axis=1)
 

@@ -236,13 +236,17 @@ def batch_dot(x: Array, y: Array, axes: Any = None) -> Array:
     if axes is None:
         axes = (x.ndim - 1, max(1, y.ndim - 2))
     pairs = tuple(axes) if isinstance(axes, (tuple, list)) else (axes, axes)
-    if len(pairs) != 2:
+    if len(pairs) != 2 or not all(hasattr(place, "__index__") for place in pairs):
         raise ValueError(f"axes must be an int or a pair of them, got {axes!r}")
     places = [place + array.ndim if place < 0 else place for place, array in zip(pairs, (x, y), strict=True)]
     if not (0 < places[0] < x.ndim and 0 < places[1] < y.ndim):
         raise ValueError(
             f"axes must name an axis after the first of each array, got {axes!r} for {x.ndim} and {y.ndim}"
         )
+    for axis, other, what in ((0, 0, "samples"), (*places, "elements to sum over")):
+        a, b = x.shape[axis], y.shape[other]
+        if isinstance(a, int) and isinstance(b, int) and a != b and (axis or 1 not in (a, b)):
+            raise ValueError(f"x and y must have as many {what}, got shapes {tuple(x.shape)} and {tuple(y.shape)}")
     left = [length for axis, length in enumerate(x.shape) if axis not in (0, places[0])]
     right = [length for axis, length in enumerate(y.shape) if axis not in (0, places[1])]
     rows = _as_matrices(xp, x, places[0], len(left), contracted=-1)

@@ -18,7 +18,7 @@ __all__ = ["batch_normalization", "bias_add", "l2_normalize", "normalize_batch_i
 _SHORTEST_SQUARE = 1e-12
 
 
-def l2_normalize(x: Array, axis: Any) -> Array:
+def l2_normalize(x: Array, axis: Any, *, bounded: bool = True) -> Array:
     """Vectors along axes, divided by their length.
 
     Parameters
@@ -27,11 +27,14 @@ def l2_normalize(x: Array, axis: Any) -> Array:
         Integers become floating point.
     axis : int or sequence of int
         The axes along which vectors lie.
+    bounded : bool
+        Whether vectors are divided by 1e-6 at least, as in TensorFlow; else, as in Theano, by their length, however
+        short, and only those whose square is 0 stay as they are.
 
     Returns
     -------
     array
-        Of a vector shorter than 1e-6, a million times the vector.
+        Of the shape of `x`.
 
     Examples
     --------
@@ -43,7 +46,8 @@ def l2_normalize(x: Array, axis: Any) -> Array:
     xp, x = floats(x)
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else axis
     square = xp.sum(xp.square(x), axis=axes, keepdims=True)
-    return x / xp.sqrt(xp.maximum(square, _SHORTEST_SQUARE))
+    square = xp.maximum(square, _SHORTEST_SQUARE) if bounded else xp.where(square > 0, square, 1.0)
+    return x / xp.sqrt(square)
 
 
 def normalize_batch_in_training(

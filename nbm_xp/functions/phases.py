@@ -12,9 +12,11 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from nbm_xp import tape
+from nbm_xp.namespace import array_namespace
 
-from ._arguments import Array
+from ._arguments import Array, is_truth, is_value, pair
 from .control import ifelse
+from .variables import get_variable_shape
 
 __all__ = [
     "clear_session", "get_uid", "in_test_phase", "in_train_phase", "learning_phase", "reset_uids",
@@ -134,7 +136,7 @@ def clear_session() -> None:
         _session.clear()
 
 
-def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
+def switch(condition: Any, then_expression: Any, else_expression: Any, *, broadcast: bool = False) -> Any:
     """One of two values, as a condition says.
 
     Parameters
@@ -143,6 +145,9 @@ def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
         Without axes; anything but 0 is true.
     then_expression, else_expression : array, Tensor or callable
         The values, of one shape; a callable is called to get one.
+    broadcast : bool
+        Whether, as in Theano, the shapes of the values may differ and `condition` may have axes: all three are
+        broadcast, and both sides are computed where shapes differ.
 
     Returns
     -------
@@ -155,14 +160,35 @@ def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
     >>> switch(np.asarray(0), np.asarray([1.0]), lambda: np.asarray([2.0]))
     array([2.])
     """
-    return ifelse(condition, _value(then_expression), _value(else_expression))
+    taken, other = _value(then_expression), _value(else_expression)
+    if broadcast:
+        xp, taken, other = pair(taken, other)
+        condition = condition if is_value(condition) else xp.asarray(condition)
+        if condition.ndim or not _of_one_shape(taken, other):
+            truth = condition if is_truth(condition) else condition != 0
+            return array_namespace(truth, taken, other).where(truth, taken, other)
+    return ifelse(condition, taken, other)
+
+
+def _of_one_shape(x: Any, y: Any) -> bool:
+    """Whether both are arrays, of shapes that are not known to differ."""
+    if not (is_value(x) and is_value(y) and x.ndim == y.ndim):
+        return False
+    lengths = zip(get_variable_shape(x), get_variable_shape(y), strict=True)
+    return all(m == n or m is None or n is None for m, n in lengths)
 
 
 def _value(expression: Any) -> Any:
     return expression() if callable(expression) and not tape.is_tensor(expression) else expression
 
 
-def in_train_phase(x: Array | Callable[[], Array], alt: Array | Callable[[], Array], training: Any = None) -> Any:
+def in_train_phase(
+    x: Array | Callable[[], Array],
+    alt: Array | Callable[[], Array],
+    training: Any = None,
+    *,
+    broadcast: bool = False,
+) -> Any:
     """One value in training, another in testing.
 
     Parameters
@@ -173,6 +199,8 @@ def in_train_phase(x: Array | Callable[[], Array], alt: Array | Callable[[], Arr
         The value in testing, of the same shape.
     training : Tensor, bool or int, optional
         The phase, by default `learning_phase`.
+    broadcast : bool
+        Whether shapes may differ, as in `switch`.
 
     Returns
     -------
@@ -189,13 +217,19 @@ def in_train_phase(x: Array | Callable[[], Array], alt: Array | Callable[[], Arr
     phase = learning_phase() if training is None else training
     if isinstance(phase, int):
         return _value(x if phase else alt)
-    chosen = switch(phase, x, alt)
+    chosen = switch(phase, x, alt, broadcast=broadcast)
     if tape.is_tensor(chosen) and any(phase is placeholder for placeholder in _session.phases.values()):
         chosen._uses_learning_phase = True
     return chosen
 
 
-def in_test_phase(x: Array | Callable[[], Array], alt: Array | Callable[[], Array], training: Any = None) -> Any:
+def in_test_phase(
+    x: Array | Callable[[], Array],
+    alt: Array | Callable[[], Array],
+    training: Any = None,
+    *,
+    broadcast: bool = False,
+) -> Any:
     """One value in testing, another in training.
 
     Parameters
@@ -206,6 +240,8 @@ def in_test_phase(x: Array | Callable[[], Array], alt: Array | Callable[[], Arra
         The value in training, of the same shape.
     training : Tensor, bool or int, optional
         The phase, by default `learning_phase`.
+    broadcast : bool
+        Whether shapes may differ, as in `switch`.
 
     Returns
     -------
@@ -218,4 +254,4 @@ def in_test_phase(x: Array | Callable[[], Array], alt: Array | Callable[[], Arra
     >>> in_test_phase(np.asarray(1.0), np.asarray(0.0), training=True)
     array(0.)
     """
-    return in_train_phase(alt, x, training=training)
+    return in_train_phase(alt, x, training=training, broadcast=broadcast)

@@ -93,9 +93,10 @@ def rnn(
         raise ValueError("mask needs an initial state: a step that is masked repeats the state before")
     moments = recorded.moveaxis(x, 1, 0)
     seen = None if mask is None else _moments_of_mask(as_array(mask))
-    told, given_moments = x.shape[1], x.shape[1] if seen is None else seen.shape[0]
-    if isinstance(told, int) and isinstance(given_moments, int) and told != given_moments:
-        raise ValueError(f"mask must have {told} moments, as inputs has, got {given_moments}")
+    if seen is not None:
+        for what, told, given_length in zip(("moments", "samples"), (x.shape[1], x.shape[0]), seen.shape, strict=True):
+            if isinstance(told, int) and isinstance(given_length, int) and told != given_length:
+                raise ValueError(f"mask must have {told} {what}, as inputs has, got {given_length}")
 
     def step(now: Any, before: list[Any], shown: Any = None, previous: Any = None) -> tuple[Any, list[Any]]:
         output, after = step_function(now, [*before, *fixed])
@@ -132,7 +133,7 @@ def _steps_to_unroll(moments: Any, input_length: int | None, shortened: bool) ->
 def _moments_of_mask(mask: Array) -> tape.Tensor:
     """A mask of truth values, of shape (time, samples)."""
     mask = tape.as_tensor(mask)
-    if mask.ndim not in (2, 3):
+    if mask.ndim not in (2, 3) or (mask.ndim == 3 and isinstance(mask.shape[2], int) and mask.shape[2] != 1):
         raise ValueError(f"mask must have shape (samples, time) or (samples, time, 1), got {mask.shape}")
     mask = mask[:, :, 0] if mask.ndim == 3 else mask
     return recorded.moveaxis(mask if mask.dtype == "bool" else mask != 0, 1, 0)

@@ -229,6 +229,8 @@ def permute_dimensions(x: Array, pattern: Sequence[int]) -> Array:
     (4, 2, 3)
     """
     x, pattern = as_array(x), tuple(pattern)
+    if not all(hasattr(a, "__index__") for a in pattern):
+        raise TypeError(f"pattern must hold integers, got {pattern}")
     if sorted(a % x.ndim if -x.ndim <= a < x.ndim else a for a in pattern) != list(range(x.ndim)):
         raise ValueError(f"pattern must name each of the {x.ndim} axes once, got {pattern}")
     return array_namespace(x).permute_dims(x, pattern)

@@ -16,8 +16,6 @@ from nbm_xp.functions.extremes import argmax, argmin
 from nbm_xp.functions.joining import concatenate, gather, repeat, repeat_elements
 from nbm_xp.functions.linear_algebra import batch_dot, dot
 from nbm_xp.functions.neural import sigmoid, softplus
-from nbm_xp.functions.normalization import l2_normalize
-from nbm_xp.functions.phases import switch
 from nbm_xp.functions.reductions import mean, prod, std, sum
 from nbm_xp.functions.shaping import batch_flatten, permute_dimensions, reshape, squeeze, transpose
 from nbm_xp.functions.variables import batch_get_value, batch_set_value, count_params, get_value, set_value
@@ -59,12 +57,20 @@ from .graphs import (
     placeholder,
     rnn,
     shape,
+    switch,
     variable,
     zeros,
     zeros_like,
 )
 from .images import conv2d, pool2d, resize_images, spatial_2d_padding, temporal_padding
-from .layers import binary_crossentropy, categorical_crossentropy, dropout, relu, sparse_categorical_crossentropy
+from .layers import (
+    binary_crossentropy,
+    categorical_crossentropy,
+    dropout,
+    l2_normalize,
+    relu,
+    sparse_categorical_crossentropy,
+)
 
 __all__ = [
     "abs", "any", "argmax", "argmin", "batch_dot", "batch_flatten", "batch_get_value", "batch_set_value",

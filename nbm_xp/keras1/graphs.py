@@ -11,7 +11,7 @@ from nbm_xp.functions._arguments import Array, Shape
 
 __all__ = [
     "eye", "function", "gradients", "in_test_phase", "in_train_phase", "learning_phase", "ones", "ones_like",
-    "placeholder", "rnn", "shape", "variable", "zeros", "zeros_like",
+    "placeholder", "rnn", "shape", "switch", "variable", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
@@ -228,7 +228,7 @@ def in_train_phase(x: Array, alt: Array) -> Any:
     x : array, Tensor or callable
         The value in training; a callable makes it.
     alt : array, Tensor or callable
-        The value in testing, of the same shape.
+        The value in testing; both shapes are broadcast.
 
     Returns
     -------
@@ -240,7 +240,7 @@ def in_train_phase(x: Array, alt: Array) -> Any:
     >>> in_train_phase(variable(1.0), variable(2.0))._uses_learning_phase
     True
     """
-    return phases.in_train_phase(x, alt, learning_phase())
+    return phases.in_train_phase(x, alt, learning_phase(), broadcast=True)
 
 
 def in_test_phase(x: Array, alt: Array) -> Any:
@@ -251,7 +251,7 @@ def in_test_phase(x: Array, alt: Array) -> Any:
     x : array, Tensor or callable
         The value in testing; a callable makes it.
     alt : array, Tensor or callable
-        The value in training, of the same shape.
+        The value in training; both shapes are broadcast.
 
     Returns
     -------
@@ -264,7 +264,32 @@ def in_test_phase(x: Array, alt: Array) -> Any:
     >>> f([0])
     [array(1., dtype=float32)]
     """
-    return phases.in_test_phase(x, alt, learning_phase())
+    return phases.in_test_phase(x, alt, learning_phase(), broadcast=True)
+
+
+def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
+    """One of two values, as a condition says.
+
+    Parameters
+    ----------
+    condition : array, Tensor or number
+        Anything but 0 is true. It may have axes: then each element is taken by itself.
+    then_expression, else_expression : array, Tensor, number or callable
+        The values; a callable makes one. All shapes are broadcast.
+
+    Returns
+    -------
+    array or Tensor
+        Where no shape differs, only the side taken is computed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.asarray([-1.0, 2.0])
+    >>> switch(np.asarray(1), x, 0.0), switch(x > 0, x, 0.0)
+    (array([-1.,  2.]), array([0., 2.]))
+    """
+    return phases.switch(condition, then_expression, else_expression, broadcast=True)
 
 
 def function(inputs: Any, outputs: Any, updates: Any = (), **kwargs: Any) -> graphs.NumpyFunction:

@@ -6,10 +6,15 @@ whatever `set_epsilon` says: none exceeds 16.2.
 
 from __future__ import annotations
 
-from nbm_xp.functions import activations, losses, randomness
+from typing import Any
+
+from nbm_xp.functions import activations, losses, normalization, randomness
 from nbm_xp.functions._arguments import Array
 
-__all__ = ["binary_crossentropy", "categorical_crossentropy", "dropout", "relu", "sparse_categorical_crossentropy"]
+__all__ = [
+    "binary_crossentropy", "categorical_crossentropy", "dropout", "l2_normalize", "relu",
+    "sparse_categorical_crossentropy",
+]  # fmt: skip
 
 
 def relu(x: Array, alpha: Array | float = 0.0, max_value: Array | float | None = None) -> Array:
@@ -22,7 +27,7 @@ def relu(x: Array, alpha: Array | float = 0.0, max_value: Array | float | None =
     alpha : float or array
         What negative elements are multiplied by.
     max_value : float or array, optional
-        What positive elements are cut off at.
+        What larger elements are cut off at; negative ones too, once they are multiplied.
 
     Returns
     -------
@@ -35,7 +40,7 @@ def relu(x: Array, alpha: Array | float = 0.0, max_value: Array | float | None =
     >>> relu(np.asarray([-2.0, 3.0, 9.0]), alpha=0.5, max_value=6.0)
     array([-1.,  3.,  6.])
     """
-    return activations.relu(x, alpha, max_value, slope_at_zero="between")
+    return activations.relu(x, alpha, max_value, slope_at_zero="between", limited="all", floating=True)
 
 
 def dropout(x: Array, level: float, seed: int | None = None) -> Array:
@@ -67,6 +72,31 @@ def dropout(x: Array, level: float, seed: int | None = None) -> Array:
     array([2., 0., 0., 2.])
     """
     return randomness.dropout(x, level, rng=randomness.make_rng(seed), kept="low")
+
+
+def l2_normalize(x: Array, axis: Any) -> Array:
+    """Vectors along axes, divided by their length.
+
+    Parameters
+    ----------
+    x : array or Tensor
+        Integers become floating point.
+    axis : int or sequence of int
+        The axes along which vectors lie.
+
+    Returns
+    -------
+    array or Tensor
+        Of length 1, however short the vector was; zeros stay zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> l2_normalize(np.asarray([[3e-9, 4e-9], [0.0, 0.0]]), axis=1)
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    return normalization.l2_normalize(x, axis, bounded=False)
 
 
 def categorical_crossentropy(output: Array, target: Array, from_logits: bool = False) -> Array:

@@ -125,6 +125,8 @@ def _restored(value: Any, name: str | None) -> Variable:
 
 
 def _own_array(value: Any, xp: ModuleType, dtype: str) -> Any:
+    if value is None or isinstance(value, (str, bytes)):
+        raise TypeError(f"value must be an array, a number or a nested list of numbers, got {value!r}")
     if not is_array(value):
         return asarray(value, xp, dtype=dtype)
     if library_of(value) is not xp:

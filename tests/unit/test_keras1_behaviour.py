@@ -40,7 +40,6 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: K.rnn(lambda x, states: (x, []), K.placeholder((2, None, 3)), [], unroll=True), "input_length"),
     (lambda: K.gradients(K.variable([1.0, 2.0]), [K.variable(1.0)]), "loss must be a Tensor without axes"),
     (lambda: K.gather(SEQUENCES, np.asarray([0.5])), "indices must be integers, got float64"),
-    (lambda: K.relu(SEQUENCES, max_value=-1.0), "max_value must be 0 or more, got -1.0"),
 ]  # fmt: skip
 
 
