@@ -3,7 +3,7 @@
 The module stands in for ``keras.backend`` of Keras 1.0 on Theano. Given arrays, a function computes at once, in the
 arrays' library; given Tensors (`variable`, `placeholder`), it records. `function` and `eval` return NumPy arrays, as
 documented. What both Keras's mean alike is the same function in both; the chapters here hold what 1.0 means
-differently: `graphs`, `elements`, `layers`, `losses` and `images`.
+differently: `graphs`, `control`, `elements`, `layers` and `images`.
 """
 
 from __future__ import annotations
@@ -44,20 +44,16 @@ from .client import (
     resize_volumes,
     spatial_3d_padding,
 )
+from .control import in_test_phase, in_train_phase, learning_phase, rnn, switch
 from .elements import any, expand_dims, max, maximum, min, minimum, round
 from .graphs import (
     eye,
     function,
     gradients,
-    in_test_phase,
-    in_train_phase,
-    learning_phase,
     ones,
     ones_like,
     placeholder,
-    rnn,
     shape,
-    switch,
     variable,
     zeros,
     zeros_like,
