@@ -85,7 +85,7 @@ def advance(states: Any, n: int) -> Any:
         return recurrence.advance(xp, states, n)
 
 
-def numbers(xp: Any, states: Any, n: int, dtype: str) -> Any:
+def numbers(xp: Any, states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -> Any:
     """Draw uniforms from streams, and nothing else.
 
     Parameters
@@ -98,6 +98,10 @@ def numbers(xp: Any, states: Any, n: int, dtype: str) -> Any:
         How many.
     dtype : {"float16", "float32", "float64"}
         Their dtype.
+    stretch : two floats, optional
+        What each uniform is multiplied by, and what is added then; rounded to the dtype.
+    threads : int
+        How many threads work side by side, where the library's kernel can.
 
     Returns
     -------
@@ -108,11 +112,15 @@ def numbers(xp: Any, states: Any, n: int, dtype: str) -> Any:
         return xp.zeros((0,), dtype=dtype_of(xp, dtype))
     compiled = kernel("rng.draw", library_name(xp))
     states = convert(states, xp)
-    if compiled is not None:
-        return compiled(states, n, dtype)[0]
+    if compiled is not None and dtype != "float16":
+        return compiled(states, n, dtype, stretch, threads)[0]
     xp.empty((0,), dtype=dtype_of(xp, dtype))  # refused where the library, as it is set now, lacks the dtype
-    with wide_dtypes(xp):
-        return from_integers(xp, recurrence.integers(xp, states, n), dtype)
+    if compiled is not None:
+        u = compiled(states, n, dtype)[0]
+    else:
+        with wide_dtypes(xp):
+            u = from_integers(xp, recurrence.integers(xp, states, n), dtype)
+    return u * stretch[0] + stretch[1] if stretch else u
 
 
 def from_integers(xp: Any, z: Any, dtype: str) -> Any:

@@ -51,7 +51,7 @@ def test_neighbouring_streams_and_draws_have_nothing_in_common(seed: int) -> Non
     first, second = (generator.random((2000, 8), "float64", nstreams=8) for _ in range(2))
     correlations = np.corrcoef(np.concatenate([first, second], axis=1).T)
     assert np.abs(correlations - np.eye(16)).max() < 0.13
-    assert len({tuple(state) for state in substreams(generator.state, 15360)}) == 15360
+    assert len({tuple(state) for state in substreams(generator.state[:6], 15360)}) == 15360
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])

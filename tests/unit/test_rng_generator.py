@@ -13,7 +13,7 @@ import pytest
 from nbm_xp.namespace import set_floatx, to_numpy, use_backend
 from nbm_xp.rng import Generator, RandomStreams
 from nbm_xp.tape import Variable
-from tests.libraries import LIBRARIES, Library, guard, libraries
+from tests.libraries import LIBRARIES, Library, libraries
 
 LIKE_THE_STREAMS = [
     (lambda g: g.random((3, 4)), lambda s: s.uniform((3, 4))),
@@ -34,7 +34,7 @@ def test_same_seed_and_calls_give_the_numbers_of_random_streams(library: Library
         for ours, theirs in LIKE_THE_STREAMS:
             got, want = library.numpy(ours(generator)), library.numpy(theirs(streams).eval())
             np.testing.assert_allclose(got, want, rtol=1e-6, strict=True)
-        assert generator.state == tuple(streams.rstate.tolist())
+        assert generator.state == (*streams.rstate.tolist(), 0)
 
 
 def test_library_comes_from_the_generator_then_the_parameters_then_the_configuration(library: Library) -> None:
@@ -162,19 +162,12 @@ def test_binomial_with_arrays_of_trials() -> None:
     assert (counts <= n).all()
     np.testing.assert_allclose(counts.mean(0), n / 2, atol=1)
     assert Generator(3).binomial(n[:0], 0.5).shape == (0,)
-    np.testing.assert_array_equal(Generator(3).binomial(4, [0.0, 1.0, 2.0]), [0, 4, 4])
+    np.testing.assert_array_equal(Generator(3).binomial(4, [0.0, 1.0]), [0, 4])
     np.testing.assert_array_equal(Generator(3).binomial(2, 1.0, 3, "bool"), [True] * 3)
-    with pytest.raises(ValueError, match="n must be 0 or more, got -1"):
+    with pytest.raises(ValueError, match=r"n must be an integer from 0 to 2\*\*53, got -1"):
         Generator(3).binomial(-1, 0.5)
     with pytest.raises(TypeError):
         Generator(3).binomial(1.5, 0.5)
-
-
-def test_number_of_trials_must_be_known() -> None:
-    (dask,) = libraries("dask-one")
-    library = dask.values[0]
-    with guard(), pytest.raises(TypeError, match="not known before it is computed"):
-        Generator(3).binomial(library.array([1, 2]), 0.5)
 
 
 def test_tensors_are_for_random_streams() -> None:
@@ -196,7 +189,7 @@ def test_dask_answers_are_split_as_asked_else_as_the_parameters(library: Library
 
 def test_state_can_be_looked_at_set_compared_copied_and_pickled() -> None:
     generator = Generator([1, 2, 3, 4, 5, 6], "numpy")
-    assert generator.state == (1, 2, 3, 4, 5, 6)
+    assert generator.state == (1, 2, 3, 4, 5, 6, 0)
     assert repr(generator) == "Generator((1, 2, 3, 4, 5, 6), library='numpy')"
     assert eval(repr(generator)) == generator
     assert generator != Generator([1, 2, 3, 4, 5, 6])
@@ -208,7 +201,7 @@ def test_state_can_be_looked_at_set_compared_copied_and_pickled() -> None:
         np.testing.assert_array_equal(other.random(3), first)
         assert other == generator
     generator.state = 7
-    assert generator.state == (7,) * 6
+    assert generator.state == (*(7,) * 6, 0)
     with pytest.raises(TypeError, match="unhashable"):
         hash(generator)
 
