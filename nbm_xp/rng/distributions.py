@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from . import inversion, rejection
 from .element_uniforms import ElementUniforms
-from .rules import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, RATE, Rule
+from .rules import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, RATE, TRIALS, Rule
 
 __all__ = ["DISTRIBUTIONS", "Distribution"]
 
@@ -74,6 +74,6 @@ DISTRIBUTIONS: Final[dict[str, Distribution]] = {
     "beta": Distribution({"a": POSITIVE, "b": POSITIVE}, rejection.beta, "two gamma numbers [3]"),
     "poisson": Distribution({"lam": RATE}, rejection.poisson, "search below 10, else PTRS [4]"),
     "binomial": Distribution(
-        {"n": NOT_NEGATIVE, "p": PROBABILITY}, rejection.large_binomial, "search below 10 expected, else BTRS [5]"
+        {"n": TRIALS, "p": PROBABILITY}, rejection.large_binomial, "search below 10 expected, else BTRS [5]"
     ),
 }

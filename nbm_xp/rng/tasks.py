@@ -118,7 +118,7 @@ class Outcomes(Elements):
     name: str = ""
 
     def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], p: Any) -> Any:
-        """Make a block, of some shape, that begins at some place; the outcomes are along the last axis of `p`."""
+        """Make a block, of some shape, that begins at some place; `p` is all of it, with outcomes along the last axis."""
         xp = get_namespace(self.library)
         if 0 in shape:
             return xp.zeros(shape, dtype=dtype_of(xp, self.dtype))
@@ -126,7 +126,9 @@ class Outcomes(Elements):
         with wide_dtypes(xp):
             p = xp.astype(p, dtype_of(xp, "float64"))
             if p.ndim > 1:
-                p = xp.reshape(xp.broadcast_to(p, (*shape, p.shape[-1])), (-1, p.shape[-1]))
+                spans = tuple(slice(begin, begin + length) for begin, length in zip(offset, shape, strict=True))
+                p = xp.broadcast_to(p, (*self.whole, p.shape[-1]))[(*spans, slice(None))]
+                p = xp.reshape(p, (-1, p.shape[-1]))
             return self.finished(whole_numbers.outcomes(self.uniforms(offset, shape), whole_numbers.levels(p)), shape)
 
 
