@@ -156,11 +156,12 @@ class CountDraws(UniformDraws, RealDraws):
         [498980, 500532, 500454]
         """
         require_integer("n", n)
-        require("n", n, TRIALS)
         name = dtype_name(dtype)
-        if isinstance(n, int) and n <= FEW_TRIALS:
-            return self._trials(n, p, size, name, chunks, nstreams)
-        return self._independent("binomial", size, _counting(name), chunks, nstreams, n=n, p=p)
+        if isinstance(n, int):
+            require("n", n, TRIALS)
+            if n <= FEW_TRIALS:
+                return self._trials(n, p, size, name, chunks, nstreams)
+        return self._independent("binomial", size, _counting(name), chunks, nstreams, counts=True, n=n, p=p)
 
     def poisson(
         self,
@@ -195,7 +196,7 @@ class CountDraws(UniformDraws, RealDraws):
         >>> Generator(234).poisson(4.0, 6).tolist()
         [4, 3, 6, 6, 4, 2]
         """
-        return self._independent("poisson", size, _counting(dtype_name(dtype)), chunks, nstreams, lam=lam)
+        return self._independent("poisson", size, _counting(dtype_name(dtype)), chunks, nstreams, counts=True, lam=lam)
 
     def multinomial(
         self,
@@ -236,9 +237,9 @@ class CountDraws(UniformDraws, RealDraws):
         [[4, 6, 10], [3, 4, 13]]
         """
         require_integer("n", n)
-        require("n", n, TRIALS)
         name = _counting(dtype_name(dtype))
         xp, (n, pvals) = self._parameters(n=n, pvals=pvals)
+        require("n", n, TRIALS)
         p = weights_of("pvals", pvals)
         rows = shape_of(size, n, *([p[..., 0]] if p.ndim > 1 else []))
         shape = (*rows, p.shape[-1])

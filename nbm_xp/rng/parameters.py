@@ -24,6 +24,9 @@ Size: TypeAlias = int | Sequence[int] | None
 
 INTEGERS: Final = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
+LARGEST: Final = {"float16": 65504.0, "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
+"""The largest finite number of a dtype."""
+
 MOST_ELEMENTS: Final = 2**55
 """So many elements a draw may have: places and those of later draws fit 64 bits."""
 
@@ -61,8 +64,12 @@ def shape_of(size: Size, *parameters: Any) -> tuple[int, ...]:
         raise TypeError(f"size must be an int or a tuple of ints, got {size!r}") from None
     if any(length < 0 for length in shape):
         raise ValueError(f"size must hold lengths of 0 or more, got {size!r}")
-    if _broadcast([*shapes, shape]) != shape:
-        raise ValueError(f"size must hold what the parameters broadcast to, {_broadcast(shapes)}; got {size!r}")
+    together = _broadcast(shapes)
+    fits = len(together) <= len(shape) and all(
+        a in (1, b) for a, b in zip(reversed(together), reversed(shape), strict=False)
+    )
+    if not fits:
+        raise ValueError(f"size must hold what the parameters broadcast to, {together}; got {size!r}")
     return _countable(shape)
 
 
@@ -156,8 +163,7 @@ def line_between(xp: Any, low: Any, high: Any, dtype: str) -> tuple[Any, Any]:
     """Give ``low`` and ``high - low``, rounded to a dtype."""
     low, high = rounded(xp, low, dtype), rounded(xp, high, dtype)
     if isinstance(low, float) and isinstance(high, float):
-        host = host_namespace()
-        return low, float(asarray(high, host, dtype) - asarray(low, host, dtype))
+        return low, rounded(xp, high - low, dtype)  # of narrower dtypes too: two roundings give what one does
     return low, high - low
 
 
@@ -179,5 +185,7 @@ def stretched(xp: Any, x: Any, loc: Any, scale: Any, dtype: str, times: Any = op
 def rounded(xp: Any, value: Any, dtype: str) -> Any:
     """Round a parameter to a dtype; a number stays a Python number."""
     if is_number(value):
+        if math.isfinite(value) and abs(value) > LARGEST[dtype]:
+            return math.copysign(math.inf, value)
         return float(asarray(value, host_namespace(), dtype))
     return xp.astype(value, dtype_of(xp, dtype))

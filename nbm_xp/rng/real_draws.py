@@ -293,17 +293,26 @@ class RealDraws(GeneratorState):
         return self._independent("beta", size, dtype, chunks, nstreams, a=a, b=b)
 
     def _independent(
-        self, name: str, size: Size, dtype: str | None, chunks: Any, nstreams: int | None, **parameters: Any
+        self,
+        name: str,
+        size: Size,
+        dtype: Any,
+        chunks: Any,
+        nstreams: int | None,
+        *,
+        counts: bool = False,
+        **parameters: Any,
     ) -> Any:
-        """Draw from the distribution of some name; without a dtype, real numbers of that of the parameters."""
+        """Draw from the distribution of some name; of counts, `dtype` was checked."""
         xp, values = self._parameters(**parameters)
         shape = shape_of(size, *values)
-        dtype = real_dtype(dtype, *values) if dtype is None or dtype[0] == "f" else dtype
+        dtype = dtype if counts else real_dtype(dtype, *values)
         for parameter, value in zip(parameters, values, strict=True):
             require(parameter, value, DISTRIBUTIONS[name].rules[parameter])
         xp.empty((0,), dtype=dtype_of(xp, dtype))  # refused where the library, as it is set now, lacks the dtype
         library = library_of_blocks(xp, *values) if is_lazy(xp) else library_name(xp)
         numbers = tuple(None if is_array(value) else float(value) for value in values)
+        streams = streams_of(nstreams, shape)
         with self._taking() as state:
-            task = Independent(state, streams_of(nstreams, shape), shape, dtype, library, numbers, name)
+            task = Independent(state, streams, shape, dtype, library, numbers, name)
             return made(xp, task, tuple(values), chunks=chunks_of(chunks, shape, *values))

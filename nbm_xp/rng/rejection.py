@@ -21,7 +21,7 @@ from typing import Any, Final
 from nbm_xp.namespace import array_namespace, concrete_int, dtype_of
 
 from .element_uniforms import ElementUniforms, until_accepted
-from .elementary import exp, log, log_factorial, stirling_error
+from .elementary import exp, log, log_factorial, sqrt, stirling_error
 from .quantiles import normal_quantile
 
 __all__ = ["beta", "gamma", "large_binomial", "poisson"]
@@ -42,10 +42,10 @@ def _log_gamma(uniforms: ElementUniforms, shape: Any) -> Any:
     xp = array_namespace(shape)
     small = shape < 1.0
     d = xp.where(small, shape + 1.0, shape) - 1.0 / 3.0
-    c = 1.0 / xp.sqrt(9.0 * d)
+    c = 1.0 / sqrt(9.0 * d)
 
     def attempt(u1: Any, u2: Any, d: Any, c: Any) -> tuple[Any, Any]:
-        x = normal_quantile(u1, log)
+        x = normal_quantile(u1, log, sqrt)
         root = 1.0 + c * x
         inside = root > 0.0
         v = xp.where(inside, root * root * root, 1.0)
@@ -119,7 +119,7 @@ def _either(xp: Any, small: Any, few: Any, many: Any) -> Any:
 
 def _poisson_attempt(u: Any, v: Any, lam: Any) -> tuple[Any, Any]:
     xp = array_namespace(lam)
-    b = 0.931 + 2.53 * xp.sqrt(lam)
+    b = 0.931 + 2.53 * sqrt(lam)
     a = -0.059 + 0.02483 * b
     u = u - 0.5
     us = 0.5 - xp.abs(u)
@@ -165,7 +165,7 @@ def _log_of_rest(p: Any) -> Any:
 def _binomial_attempt(u: Any, v: Any, n: Any, p: Any) -> tuple[Any, Any]:
     xp = array_namespace(n, p)
     q = 1.0 - p
-    spread = xp.sqrt(n * p * q)
+    spread = sqrt(n * p * q)
     b = 1.15 + 2.53 * spread
     a = -0.0873 + 0.0248 * b + 0.01 * p
     mode = xp.floor((n + 1.0) * p)

@@ -118,7 +118,7 @@ class Outcomes(Elements):
     name: str = ""
 
     def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], p: Any) -> Any:
-        """Make a block, of some shape, that begins at some place; `p` is all of it, with outcomes along the last axis."""
+        """Make a block, of some shape, that begins at some place; `p` is whole."""
         xp = get_namespace(self.library)
         if 0 in shape:
             return xp.zeros(shape, dtype=dtype_of(xp, self.dtype))

@@ -113,7 +113,8 @@ def _polar(xp: Any, u1: Any, u2: Any) -> tuple[Any, Any]:
         u1, u2 = (xp.astype(u, dtype_of(xp, "float32")) for u in (u1, u2))
     double = dtype_of(xp, "float64")
     logs = xp.astype(elementary.log(xp.astype(u1, double)), u1.dtype)
-    return xp.sqrt(-2.0 * logs), xp.astype(u2 * (2.0 * math.pi), double)
+    radius = elementary.sqrt(xp.astype(-2.0 * logs, double))
+    return xp.astype(radius, u1.dtype), xp.astype(u2 * (2.0 * math.pi), double)
 
 
 def _crossed(xp: Any, p: Any, u: Any) -> Any:

@@ -104,7 +104,8 @@ class UniformDraws(GeneratorState):
         for bound, value in (("low", low), ("high", high)):
             require(bound, value, FINITE)
         base, width = line_between(xp, low, high, name)
-        require("high - low", width, FINITE)
+        for bound, value in (("low", base), ("high - low", width)):
+            require(f"{bound} in {name}", value, FINITE)
         if resolution not in (None, 31, 53) or (resolution == 53 and name != "float64"):
             raise ValueError(f"resolution must be 31, or 53 where dtype is float64; got {resolution!r} and {name}")
         streams = streams_of(nstreams, shape)
@@ -167,6 +168,8 @@ class UniformDraws(GeneratorState):
         require("loc", loc, FINITE)
         require("scale", scale, NOT_NEGATIVE)
         base, width = rounded(xp, loc, name), rounded(xp, scale, name)
+        for parameter, value in (("loc", base), ("scale", width)):
+            require(f"{parameter} in {name}", value, FINITE)
         streams = MAX_STREAMS if nstreams is None else streams_of(nstreams, shape)
         if is_lazy(xp):
             library, chunks = library_of_blocks(xp, loc, scale), chunks_of(chunks, shape, loc, scale)

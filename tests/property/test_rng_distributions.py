@@ -90,6 +90,7 @@ def test_those_that_fail_are_tried_again_alone(monkeypatch: pytest.MonkeyPatch) 
 
 
 FUNCTIONS = [
+    (elementary.sqrt, np.sqrt, st.floats(1e-200, 1e200)),
     (elementary.log, np.log, st.floats(1e-290, 1e290)),
     (elementary.exp, np.exp, st.floats(-700, 700)),
     (elementary.sin, np.sin, st.floats(1e-9, 7)),
