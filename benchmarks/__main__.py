@@ -9,7 +9,19 @@ import os
 import pathlib
 import sys
 
-NAMES = ("dispatch", "gradient", "gibbs", "epoch", "uniforms", "scan", "batches", "memory", "convolution", "layers")
+NAMES = (
+    "dispatch",
+    "gradient",
+    "gibbs",
+    "epoch",
+    "uniforms",
+    "draws",
+    "scan",
+    "batches",
+    "memory",
+    "convolution",
+    "layers",
+)
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",

@@ -18,7 +18,7 @@ from nbm_xp.namespace import dtype_name, dtype_of, wide_dtypes
 
 from . import elementary
 
-__all__ = ["box_muller", "multinomial_counts", "paired", "two_draws", "without_replacement"]
+__all__ = ["box_muller", "multinomial_counts", "paired", "two_draws", "with_replacement", "without_replacement"]
 
 
 def two_draws(high: Any, low: Any) -> Any:
@@ -161,6 +161,45 @@ def multinomial_counts(xp: Any, p: Any, u: Any, n: int, dtype: str) -> Any:
     for draw in range(n):
         counts = counts + xp.astype(_crossed(xp, p, draws[draw, ...]), out)
     return counts
+
+
+def with_replacement(xp: Any, p: Any, u: Any, size: int, dtype: str) -> Any:
+    """Choose `size` outcomes from each row of probabilities, any of them as often as it comes.
+
+    Parameters
+    ----------
+    xp : namespace
+        The array library.
+    p : array
+        Probabilities, of shape (..., outcomes). They are not checked; where no running sum exceeds a uniform, as
+        rounding may have it, the last outcome with a probability is chosen.
+    u : array
+        Uniforms, of shape (size * rows,), as in `multinomial_counts`.
+    size : int
+        How many to choose.
+    dtype : str
+        The dtype of the answer.
+
+    Returns
+    -------
+    array
+        Which outcomes, in the order of choosing; of shape (..., size).
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> xp = get_namespace("numpy")
+    >>> with_replacement(xp, xp.asarray([[0.5, 0.25, 0.25]]), xp.asarray([0.6, 0.7]), 2, "int64").tolist()
+    [[1, 1]]
+    """
+    places = xp.arange(p.shape[-1], dtype=dtype_of(xp, "int64"))
+    last = xp.max(xp.where(p > 0, places, 0), axis=-1)
+    draws = xp.reshape(u, (size, *p.shape[:-1]))
+    chosen = []
+    for draw in range(size):
+        crossed = xp.max(xp.where(_crossed(xp, p, draws[draw, ...]), places, -1), axis=-1)
+        chosen.append(xp.astype(xp.where(crossed < 0, last, crossed), dtype_of(xp, dtype)))
+    return xp.stack(chosen, axis=-1)
 
 
 def without_replacement(xp: Any, p: Any, u: Any, size: int, dtype: str) -> Any:

@@ -23,7 +23,6 @@ _SCALES = {name: np.asarray([scale]) for name, scale in loops.SCALES.items()}
 _BOUNDS = frozenset(np.dtype(name) for name in loops.SCALES)
 _LAYOUT: Final = ("C", "A", "W")
 _WORTH_A_THREAD: Final = 2**16  # elements, which take some 50 microseconds
-_LINE: Final = 16  # numbers of a vector, or of a line of the cache
 
 
 @lru_cache(maxsize=1)
@@ -79,7 +78,11 @@ def draw(states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -
         loops.draw_float16(numbers, loops.FLOAT16, out.view(np.uint16), after)
     else:
         scale, line = loops.SCALES[dtype], np.asarray(stretch, dtype)
-        side_by_side(threads, n, numbers.shape[1], lambda *part: loops.draw(numbers, scale, line, out, after, *part))
+
+        def part(begin: int, end: int, states: Any, new: Any) -> None:
+            loops.draw(states, scale, line, out[begin:end], new)
+
+        _by_steps(threads, n, numbers, after, part)
     return out, _completed(after, states)
 
 
@@ -123,12 +126,14 @@ def bernoulli(
     after = np.empty_like(numbers)
     bounds = (p if p.flags.carray else np.require(p, requirements=_LAYOUT)).reshape(-1)
     flat = out.reshape(-1)
-    wrong = side_by_side(
-        threads,
-        out.size,
-        numbers.shape[1],
-        lambda *part: loops.bernoulli(numbers, _SCALES[dtype], bounds, flat, after, *part),
-    )
+    scales = _SCALES[dtype]
+
+    def part(begin: int, end: int, states: Any, new: Any) -> int:
+        own = bounds if bounds.size == 1 else bounds[begin:end]
+        wrong: int = loops.bernoulli(states, scales, own, flat[begin:end], new)
+        return wrong
+
+    wrong = _by_steps(threads, out.size, numbers, after, part)
     return out, _completed(after, states), sum(wrong)
 
 
@@ -177,17 +182,36 @@ def side_by_side(threads: int, n: int, count: int, part: Callable[..., Any]) -> 
     Examples
     --------
     >>> side_by_side(2, 10**6, 100, lambda begin, end: (begin, end))
-    [(0, 64), (64, 100)]
+    [(0, 50), (50, 100)]
     >>> side_by_side(1, 10**6, 100, lambda begin, end: (begin, end))
     [(0, 100)]
     """
-    workers = min(threads, -(-n // _WORTH_A_THREAD), -(-count // _LINE))
+    workers = min(threads, -(-n // _WORTH_A_THREAD), count)
     if workers <= 1:
         return [part(0, count)]
-    lines = -(-count // _LINE)
-    edges = [min(count, -(-lines * i // workers) * _LINE) for i in range(workers + 1)]
+    edges = [count * i // workers for i in range(workers + 1)]
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(part, edges[:-1], edges[1:]))
+
+
+def _by_steps(threads: int, n: int, numbers: Any, after: Any, part: Callable[..., Any]) -> list[Any]:
+    """Divide the steps of a draw among threads, so that each fills memory of its own, from states jumped to.
+
+    ``part(begin, end, states, new)`` draws the elements from `begin` to `end`, and puts the states after them in `new`.
+    """
+    streams = numbers.shape[1]
+    steps = -(-n // streams)
+
+    def some(begin: int, end: int) -> Any:
+        matrices = np.asarray([transition(begin)] * 2, np.uint32)
+        states, last = numbers, end == steps
+        if begin:
+            states = np.empty_like(numbers)
+            loops.advance(matrices, numbers, 0, states)
+        new = after if last else np.empty_like(numbers)
+        return part(begin * streams, n if last else end * streams, states, new)
+
+    return side_by_side(threads, n, steps, some)
 
 
 def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:

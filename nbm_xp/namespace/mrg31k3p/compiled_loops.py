@@ -158,13 +158,13 @@ def _stretch(row: Any, stretch: Any) -> None:
 
 
 @compiled_loop
-def draw(states: Any, scale: Any, stretch: Any, out: Any, new: Any, begin: int, end: int) -> None:
-    """Fill `out` with uniforms of the streams from `begin` to `end`, `new` with the states after it."""
+def draw(states: Any, scale: Any, stretch: Any, out: Any, new: Any) -> None:
+    """Fill `out` with uniforms, `new` with the states after it."""
     streams = states.shape[1]
     steps = out.size // streams
     tile = np.ones(9 * _TILE, np.uint32)
-    for first in range(begin, end, _TILE):
-        width = min(_TILE, end - first)
+    for first in range(0, streams, _TILE):
+        width = min(_TILE, streams - first)
         _load(tile, states, first, width)
         for step in range(0, steps - 2, 3):
             place = step * streams + first
@@ -216,7 +216,7 @@ def _compare(row: Any, p: Any, place: int, out: Any) -> Any:
 
 
 @compiled_loop
-def bernoulli(states: Any, scales: Any, p: Any, out: Any, new: Any, begin: int, end: int) -> int:
+def bernoulli(states: Any, scales: Any, p: Any, out: Any, new: Any) -> int:
     """Fill `out` with 1 where a uniform lies below `p`, else 0; says how many of an array `p` are no probabilities."""
     streams = states.shape[1]
     scale = scales[0]
@@ -224,8 +224,8 @@ def bernoulli(states: Any, scales: Any, p: Any, out: Any, new: Any, begin: int, 
     tile = np.ones(9 * _TILE, np.uint32)
     rows = np.empty(3 * _TILE, scales.dtype)
     wrong = 0
-    for first in range(begin, end, _TILE):
-        width = min(_TILE, end - first)
+    for first in range(0, streams, _TILE):
+        width = min(_TILE, streams - first)
         _load(tile, states, first, width)
         row1, row2, row3 = rows[:width], rows[_TILE : _TILE + width], rows[2 * _TILE : 2 * _TILE + width]
         for step in range(0, steps - 2, 3):
