@@ -216,10 +216,14 @@ class ChoiceDraws(CountDraws):
         if not is_array(x):
             raise TypeError(f"x must be an array, got {type(x).__name__}")
         along = _axis_of("x", x, axis)
-        try:
-            x[(slice(None),) * along + (slice(0, 0),)] = x[(slice(None),) * along + (slice(0, 0),)]
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"x must be an array that can be written to, use permutation instead; {error}") from error
+        if not is_lazy(array_namespace(x)):
+            nothing = (slice(None),) * along + (slice(0, 0),)
+            try:
+                x[nothing] = x[nothing]
+            except (TypeError, ValueError) as error:
+                raise TypeError(
+                    f"x must be an array that can be written to, use permutation instead: {error}"
+                ) from error
         x[...] = self.permutation(x, along, nstreams=nstreams)
 
     def _chosen(

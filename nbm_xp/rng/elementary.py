@@ -12,7 +12,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
-from nbm_xp.namespace import array_namespace, asarray, dtype_of, host_namespace
+from nbm_xp.namespace import array_namespace, asarray, dtype_of, host_namespace, library_name
+from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.approximations import (
     HALF_PI_HIGH,
     HALF_PI_LOW,
@@ -67,6 +68,9 @@ def log(x: Any) -> Any:
     array([-0.69314718,  0.        ,  2.30258509])
     """
     xp = array_namespace(x)
+    compiled = kernel("rng.log", library_name(xp))
+    if compiled is not None:
+        return compiled(x)
     k = xp.round(xp.log2(x))
     m = x * _looked_up(xp, _powers(), -k - _LOWEST)
     for wrong, factor, step in ((m >= ROOT_TWO, 0.5, 1.0), (m < 0.5 * ROOT_TWO, 2.0, -1.0)):
@@ -124,6 +128,9 @@ def exp(x: Any) -> Any:
     array([0.        , 1.        , 2.71828183])
     """
     xp = array_namespace(x)
+    compiled = kernel("rng.exp", library_name(xp))
+    if compiled is not None:
+        return compiled(x)
     inside = xp.minimum(xp.maximum(x, _LEAST), _MOST)
     k = xp.round(inside * 1.44269504088896338700e00)
     value = exp_near_zero(inside - k * LN2_HIGH, k * LN2_LOW) * _looked_up(xp, _powers(), k - _LOWEST)

@@ -12,7 +12,7 @@ import pytest
 from tests.function_pages import PAGES as TABLES
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
-PAGES = {name: (DOCS / name).read_text(encoding="utf-8") for name in ("tape.md", "keras2.md")}
+PAGES = {name: (DOCS / name).read_text(encoding="utf-8") for name in ("tape.md", "keras2.md", "random.md")}
 TAPE = PAGES["tape.md"]
 TABLE_TEXTS = {name: (DOCS / name).read_text(encoding="utf-8") for name in TABLES}
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 import threading
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nbm_xp.namespace import set_floatx, to_numpy, use_backend
-from nbm_xp.rng import Generator, RandomStreams
+from nbm_xp.rng import Generator, RandomStreams, jump
 from nbm_xp.tape import Variable
 from tests.libraries import LIBRARIES, Library, libraries
 
@@ -221,3 +224,88 @@ def test_threads_never_share_streams() -> None:
 
 def test_every_library_is_enumerated() -> None:
     assert len(LIBRARIES) > 8
+
+
+def test_a_state_is_written_down_and_read_again() -> None:
+    generator = Generator(5, "numpy", threads=2)
+    generator.spawn(3)
+    generator.random(4)
+    again = Generator(json.loads(json.dumps(generator.state)), "numpy")
+    assert again == generator
+    assert repr(generator) == f"Generator({generator.state}, library='numpy', threads=2)"
+    for other in (eval(repr(generator)), pickle.loads(pickle.dumps(generator)), copy.deepcopy(generator)):
+        assert other == generator
+        assert other.spawn(1) == copy.copy(generator).spawn(1)
+
+
+def test_children_differ_from_each_other_and_from_all_else() -> None:
+    generator = Generator(5)
+    made = [*generator.spawn(3), *generator.spawn(2), *generator.spawn(2)[0].spawn(2), Generator(5)]
+    made += [Generator(5).fold_in(data) for data in (0, 1, -1, 10**30, "", "0", "1")]
+    made += Generator(5).substreams(3)[1:]
+    assert len({other.state for other in made}) == len(made)
+    assert Generator(5).spawn(5) == [*Generator(5).spawn(3), *_spawned_later(3, 2)]
+    assert generator.state == (5, 5, 5, 5, 5, 5, 7)
+    np.testing.assert_array_equal(generator.random(4), Generator(5).random(4))
+
+
+def _spawned_later(before: int, n: int) -> list[Generator]:
+    generator = Generator(5)
+    generator.spawn(before)
+    return generator.spawn(n)
+
+
+def test_jumps() -> None:
+    assert Generator(5).jump(3).state[:6] == jump((5,) * 6, 3 * 2**134)
+    assert Generator(5).advance(12345).state[:6] == jump((5,) * 6, 12345)
+    drawn = Generator(5)
+    for _ in range(3):
+        drawn.normal(size=2)
+    assert drawn == Generator(5).jump(3)
+    for index, worker in enumerate(Generator(5).substreams(3)):
+        assert worker.state[:6] == jump((5,) * 6, index * 2**160)
+
+
+def test_seed_sequences() -> None:
+    sequence = np.random.SeedSequence(1, spawn_key=(2,))
+    assert Generator(sequence) == Generator(np.random.SeedSequence(1, spawn_key=(2,)))
+    assert Generator(sequence) != Generator(np.random.SeedSequence(1))
+    assert Generator.seed_from_entropy() != Generator.seed_from_entropy()
+
+
+@pytest.mark.parametrize("library", libraries("torch", "array_api_strict", "dask", "cupy"))
+def test_shuffle_is_a_permutation_in_place(library: Library) -> None:
+    x = library.array(np.arange(12).reshape(3, 4))
+    want = Generator(5).permutation(np.arange(12).reshape(3, 4), axis=1)
+    assert Generator(5).shuffle(x, axis=1) is None
+    np.testing.assert_array_equal(library.numpy(x), want)
+    host = np.arange(12).reshape(3, 4)
+    Generator(5).shuffle(host, axis=1)
+    np.testing.assert_array_equal(host, want)
+    assert (np.sort(want, axis=1) == np.arange(12).reshape(3, 4)).all()
+
+
+@pytest.mark.parametrize("library", libraries("numpy-readonly", "jax"))
+def test_what_cannot_be_written_to_is_not_shuffled(library: Library) -> None:
+    generator = Generator(5)
+    with pytest.raises(TypeError, match="x must be an array that can be written to, use permutation instead"):
+        generator.shuffle(library.array(np.arange(5)))
+    assert generator == Generator(5)
+
+
+def test_choices_without_replacement_are_different() -> None:
+    for p in (None, np.full(20, 0.05)):
+        chosen = Generator(5).choice(20, (4, 5), replace=False, p=p)
+        assert sorted(chosen.ravel()) == list(range(20))
+    assert Generator(5).choice(7).shape == ()
+    assert Generator(5).permutation(0).shape == (0,)
+
+
+@given(st.integers(1, 9), st.integers(0, 60), st.integers(0, 5))
+@settings(max_examples=30)
+def test_multinomial_counts_add_up(outcomes: int, n: int, rows: int) -> None:
+    p = np.random.default_rng(outcomes).dirichlet(np.ones(outcomes), max(rows, 1))
+    counts = Generator(5).multinomial(n, p)
+    assert counts.shape == p.shape
+    assert (counts >= 0).all()
+    assert (counts.sum(-1) == n).all()

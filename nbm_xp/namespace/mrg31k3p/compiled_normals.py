@@ -11,12 +11,13 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba import float64, int64
+from numba import float64
 
 from nbm_xp.namespace.compiled_loops import compiled_loop
 
 from . import approximations
 from .approximations import HALF_PI_HIGH, HALF_PI_LOW, TWO_PI
+from .compiled_elementary import logs_in_place
 from .compiled_loops import at_random, next_row
 
 __all__ = ["AT_ONCE", "normals"]
@@ -24,24 +25,10 @@ __all__ = ["AT_ONCE", "normals"]
 AT_ONCE = 1024
 """Pairs made at once."""
 
-_log_from_parts, _sine, _cosine = (
+_sine, _cosine = (
     numba.njit(inline="always")(function)
-    for function in (approximations.log_from_parts, approximations.sine_near_zero, approximations.cosine_near_zero)
+    for function in (approximations.sine_near_zero, approximations.cosine_near_zero)
 )
-_LOW_HALF = 0x000FFFFFFFFFFFFF  # the digits of a double
-_TO_ROOT = 0x0009_5F61_9980_C433  # from the digits of the root of 2 to a carry into the exponent
-
-
-@numba.njit(inline="always")
-def _logs(u: Any, bits: Any, width: int) -> None:
-    """Put the logarithms of doubles between 0 and 1 in their place; `bits` is the same memory as integers."""
-    for i in range(width):
-        b = bits[i]
-        digits = b & int64(_LOW_HALF)
-        carry = (digits + int64(_TO_ROOT)) >> int64(52)
-        k = float64((b >> int64(52)) - int64(1023) + carry)
-        bits[i] = digits | ((int64(1023) - carry) << int64(52))
-        u[i] = _log_from_parts(u[i] - 1.0, k)
 
 
 @numba.njit(inline="always")
@@ -81,7 +68,7 @@ def normals(
         at_random(states, stream2, width, row2, scale, u2)
         for i in range(width):
             radius[i] = float64(u1[i])
-        _logs(radius, bits, width)
+        logs_in_place(radius, bits, width)
         for i in range(width):
             u1[i] = np.sqrt(real(real(-2.0) * real(radius[i])))
         out1, out2 = cosines[begin : begin + width], sines[begin : begin + width]
