@@ -79,6 +79,16 @@ def coverage(session: nox.Session) -> None:
 
 
 @nox.session
+def statistics(session: nox.Session) -> None:
+    """TestU01 on the random numbers, SmallCrush unless another battery stands after `--`; see docs/random.md.
+
+    It needs a C compiler and TestU01 (on Debian: apt-get install libtestu01-0-dev, of the component non-free).
+    """
+    install(session, "test")
+    session.run("python", "-m", "tests.statistics", *(session.posargs or ["smallcrush"]), env=ONE_THREAD)
+
+
+@nox.session
 def docs(session: nox.Session) -> None:
     """The tables of what works where, docs/functions.md and docs/keras2_functions.md, from the tests' own results."""
     install(session, "test", extras="app,jax", packages=(TORCH,))

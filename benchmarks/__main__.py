@@ -15,6 +15,7 @@ NAMES = (
     "gibbs",
     "epoch",
     "uniforms",
+    "draws",
     "scan",
     "batches",
     "memory",

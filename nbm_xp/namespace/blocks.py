@@ -22,6 +22,7 @@ def from_blocks(
     chunks: Any = "auto",
     *,
     args: Sequence[Any] = (),
+    blocks: Sequence[Any] = (),
     name: str = "from-blocks",
     meta: Any = None,
 ) -> Any:
@@ -42,6 +43,9 @@ def from_blocks(
         How Dask splits it: whatever Dask takes (``'auto'``, an int, -1, tuples). Other libraries ignore it.
     args : sequence, optional
         Further arguments for each call; Dask arrays among them are handed over whole.
+    blocks : sequence of arrays, optional
+        Arrays of the library that broadcast to `shape`, of which each call is handed the part for its block, before
+        `args`.
     name : str, optional
         How the tasks' names begin.
     meta : array, optional
@@ -69,8 +73,8 @@ def from_blocks(
     if libraries.name_of_namespace(xp) == "dask":
         from .gaps.dask_blocks import from_blocks as lazily
 
-        return lazily(function, lengths, known, chunks, tuple(args), name, meta)
-    block = function((0,) * len(lengths), lengths, *args)
+        return lazily(function, lengths, known, chunks, tuple(args), name, meta, tuple(blocks))
+    block = function((0,) * len(lengths), lengths, *blocks, *args)
     if tuple(block.shape) != lengths:
         raise ValueError(f"the function gave a block of shape {tuple(block.shape)} for {lengths}")
     here = dispatch.library_name(block) == dispatch.library_name(xp)

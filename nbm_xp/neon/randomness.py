@@ -101,13 +101,13 @@ class Randomness(Recording):
         Returns
         -------
         tuple
-            For `rng_set_state`: it has one element, the state on the host, six integers.
+            For `rng_set_state`: it has one element, the generator's ``state`` on the host.
 
         Examples
         --------
         >>> from nbm_xp.neon import Backend
         >>> Backend(rng_seed=3, library="cpu").rng_get_state()
-        ((3, 3, 3, 3, 3, 3),)
+        ((3, 3, 3, 3, 3, 3, 0),)
         """
         return (self.rng.state,)
 
@@ -149,7 +149,7 @@ class Randomness(Recording):
         >>> be.make_binary_mask(be.zeros((2, 2)))
         >>> be.rng_reset()
         >>> be.rng_get_state()
-        ((5, 5, 5, 5, 5, 5),)
+        ((5, 5, 5, 5, 5, 5, 0),)
         """
         self.rng_set_state(self.init_rng_state)
 

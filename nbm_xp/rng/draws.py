@@ -7,12 +7,16 @@ nothing is computed, and the states after a draw stay a small array.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbm_xp.namespace import (
     array_namespace,
+    asarray,
+    concrete_int,
+    convert,
     dtype_of,
+    host_namespace,
     is_array,
     is_lazy,
     library_name,
@@ -20,11 +24,12 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.mrg31k3p import kernel
 
+from . import recurrence
 from .blocks import Normals, Uniforms, later_states, lazily, library_of_blocks
 from .transforms import paired
 from .uniforms import advance, numbers
 
-__all__ = ["after", "bernoulli", "binomial", "draw", "less", "normal"]
+__all__ = ["after", "bernoulli", "binomial", "draw", "less", "normal", "normals", "trials"]
 
 
 def after(states: Any, n: int) -> Any:
@@ -142,8 +147,48 @@ def normal(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = 
     if is_lazy(xp):
         block = Normals(None, states.shape[0], shape, dtype, library_of_blocks(xp))
         return lazily(xp, block, chunks, states), after(states, 2 * half)
-    u, new = draw(xp, states, (2 * half,), dtype)
-    return xp.reshape(paired(xp, u, n), shape), new
+    return xp.reshape(normals(xp, states, n, dtype), shape), after(states, 2 * half)
+
+
+def normals(xp: Any, states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -> Any:
+    """Make `n` standard normal numbers of the next uniforms of streams; see `normal`.
+
+    Parameters
+    ----------
+    xp : namespace
+        The library of the numbers; not Dask's.
+    states : array
+        int32, of shape (count, 6), of that library or NumPy's.
+    n : int
+        How many.
+    dtype : {"float16", "float32", "float64"}
+        Their dtype.
+    stretch : two floats, optional
+        What each is multiplied by, and what is added then; rounded to the dtype.
+    threads : int
+        How many threads work side by side, where the library's kernel can.
+
+    Returns
+    -------
+    array
+        Of shape (n,).
+    """
+    compiled = kernel("rng.normals", library_name(xp))
+    if compiled is not None and n and dtype != "float16":
+        return compiled(convert(states, xp), _rows(states.shape[0]), n, dtype, stretch, threads)
+    z = paired(xp, numbers(xp, states, n + n % 2, dtype, threads=threads), n)
+    return z * stretch[0] + stretch[1] if stretch else z
+
+
+def _rows(streams: int) -> Callable[[Any], Any]:
+    """What gives the rows of the elements at a few places."""
+    host = host_namespace()
+
+    def rows(places: Any) -> Any:
+        steps = places // streams
+        return recurrence.rows_at(host, steps, (concrete_int(host.min(steps)), concrete_int(host.max(steps))))
+
+    return rows
 
 
 def bernoulli(
@@ -182,17 +227,40 @@ def bernoulli(
     >>> bernoulli(get_namespace("numpy"), substreams((31,) * 6, 2), 0.5, (8,), "int8", "float32")[0].tolist()
     [1, 0, 1, 1, 0, 0, 0, 0]
     """
-    shape = tuple(size)
+    return trials(xp, states, p, tuple(size), dtype, precision, chunks)[:2]
+
+
+def trials(
+    xp: Any,
+    states: Any,
+    p: Any,
+    shape: tuple[int, ...],
+    dtype: str,
+    precision: str,
+    chunks: Any = None,
+    threads: int = 1,
+) -> tuple[Any, Any, int | None]:
+    """Draw ones and zeros as `bernoulli` does, and look at `p` on the way where that costs nothing.
+
+    Returns
+    -------
+    sample, new : array
+        See `bernoulli`.
+    wrong : int or None
+        How many of `p` are not from 0 to 1; None where nobody looked.
+    """
     whole = is_array(p) and tuple(p.shape) == shape
     compiled = kernel("rng.bernoulli", library_name(xp))
-    if compiled is not None and whole and 0 not in shape and library_name(states) == library_name(p):
-        found = compiled(states, p, dtype, precision)
+    bounds = asarray([p], xp, precision) if compiled is not None and not is_array(p) else p
+    fits = compiled is not None and 0 not in shape and (whole or bounds is not p)
+    if compiled is not None and fits and library_name(states) == library_name(bounds):
+        found: tuple[Any, Any, int | None] | None = compiled(states, bounds, shape, dtype, precision, threads)
         if found is not None:
-            return found[0], found[1]
+            return found
     if chunks is None and whole:
         chunks = getattr(p, "chunks", None)
     u, new = draw(xp, states, shape, precision, chunks, like=p)
-    return less(xp, u, p, dtype), new
+    return less(xp, u, p, dtype), new, None
 
 
 def binomial(

@@ -6,17 +6,29 @@ rounded to the dtype of the numbers before anything is computed with them, as Th
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from nbm_xp.namespace import asarray, dtype_name, dtype_of, floatx, host_namespace, is_array, promote_types
 
 from .uniforms import DTYPES, stream_count
 
-__all__ = ["Size", "between", "checked", "chunks_of", "is_number", "real_dtype", "shape_of", "streams_of", "stretched"]
+__all__ = [
+    "MOST_ELEMENTS", "Size", "as_stretch", "between", "checked", "chunks_of", "integer_dtype", "is_number",
+    "line_between", "real_dtype", "rounded", "shape_of", "streams_of", "stretched",
+]  # fmt: skip
 
 Size: TypeAlias = int | Sequence[int] | None
+
+INTEGERS: Final = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
+LARGEST: Final = {"float16": 65504.0, "float32": 3.4028234663852886e38, "float64": 1.7976931348623157e308}
+"""The largest finite number of a dtype."""
+
+MOST_ELEMENTS: Final = 2**55
+"""So many elements a draw may have: places and those of later draws fit 64 bits."""
 
 
 def is_number(value: Any) -> bool:
@@ -45,15 +57,26 @@ def shape_of(size: Size, *parameters: Any) -> tuple[int, ...]:
     if any(length != length for shape in shapes for length in shape):
         raise TypeError(f"parameters must have known shapes, got {shapes}")
     if size is None:
-        return _broadcast(shapes)
+        return _countable(_broadcast(shapes))
     try:
         shape = (operator.index(size),) if not isinstance(size, Sequence) else tuple(map(operator.index, size))
     except TypeError:
         raise TypeError(f"size must be an int or a tuple of ints, got {size!r}") from None
     if any(length < 0 for length in shape):
         raise ValueError(f"size must hold lengths of 0 or more, got {size!r}")
-    if _broadcast([*shapes, shape]) != shape:
-        raise ValueError(f"size must hold what the parameters broadcast to, {_broadcast(shapes)}; got {size!r}")
+    together = _broadcast(shapes)
+    fits = len(together) <= len(shape) and all(
+        a in (1, b) for a, b in zip(reversed(together), reversed(shape), strict=False)
+    )
+    if not fits:
+        raise ValueError(f"size must hold what the parameters broadcast to, {together}; got {size!r}")
+    return _countable(shape)
+
+
+def _countable(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Refuse more elements than places can count."""
+    if math.prod(shape) > MOST_ELEMENTS:
+        raise ValueError(f"size must hold at most 2**55 elements, got {shape}")
     return shape
 
 
@@ -98,22 +121,57 @@ def real_dtype(dtype: Any, *parameters: Any) -> str:
     return name
 
 
+def integer_dtype(dtype: Any, *others: str) -> str:
+    """Give the name of an integer dtype, or of one of some others.
+
+    Examples
+    --------
+    >>> integer_dtype("int8")
+    'int8'
+    """
+    name = dtype_name(dtype)
+    if name not in INTEGERS and name not in others:
+        raise TypeError(f"dtype must be one of {', '.join((*INTEGERS, *others))}; got {name!r}")
+    return name
+
+
 def chunks_of(chunks: Any, shape: tuple[int, ...], *parameters: Any) -> Any:
-    """Give the chunks asked for, or those of a parameter of the same shape, or None."""
-    if chunks is None:
-        for value in parameters:
-            if is_array(value) and tuple(value.shape) == shape and hasattr(value, "chunks"):
-                return value.chunks
-    return chunks
+    """Give the chunks asked for, or along each axis those of the first parameter that has it, or None.
+
+    Examples
+    --------
+    >>> chunks_of(None, (2,), 1.0) is None
+    True
+    """
+    split = [value for value in parameters if is_array(value) and hasattr(value, "chunks")]
+    if chunks is not None or not split:
+        return chunks
+    followed = []
+    for axis, length in enumerate(reversed(shape)):
+        own = (value.chunks[-1 - axis] for value in split if value.ndim > axis and value.shape[-1 - axis] == length)
+        followed.append(next(own, "auto"))
+    return tuple(reversed(followed))
 
 
 def between(xp: Any, u: Any, low: Any, high: Any, dtype: str, times: Any = operator.mul) -> Any:
     """Give ``u * (high - low) + low``; `times` multiplies."""
+    low, scale = line_between(xp, low, high, dtype)
+    return stretched(xp, u, low, scale, dtype, times)
+
+
+def line_between(xp: Any, low: Any, high: Any, dtype: str) -> tuple[Any, Any]:
+    """Give ``low`` and ``high - low``, rounded to a dtype."""
     low, high = rounded(xp, low, dtype), rounded(xp, high, dtype)
     if isinstance(low, float) and isinstance(high, float):
-        host = host_namespace()
-        return stretched(xp, u, low, float(asarray(high, host, dtype) - asarray(low, host, dtype)), dtype, times)
-    return stretched(xp, u, low, high - low, dtype, times)
+        return low, rounded(xp, high - low, dtype)  # of narrower dtypes too: two roundings give what one does
+    return low, high - low
+
+
+def as_stretch(loc: Any, scale: Any, dtype: str) -> tuple[float, float] | tuple[()] | None:
+    """What kernels multiply by and add: nothing for 1 and 0, None where one of them is an array."""
+    if not (isinstance(loc, float) and isinstance(scale, float)) or dtype == "float16":
+        return None
+    return () if (loc, scale) == (0.0, 1.0) else (scale, loc)
 
 
 def stretched(xp: Any, x: Any, loc: Any, scale: Any, dtype: str, times: Any = operator.mul) -> Any:
@@ -127,5 +185,7 @@ def stretched(xp: Any, x: Any, loc: Any, scale: Any, dtype: str, times: Any = op
 def rounded(xp: Any, value: Any, dtype: str) -> Any:
     """Round a parameter to a dtype; a number stays a Python number."""
     if is_number(value):
+        if math.isfinite(value) and abs(value) > LARGEST[dtype]:
+            return math.copysign(math.inf, value)
         return float(asarray(value, host_namespace(), dtype))
     return xp.astype(value, dtype_of(xp, dtype))

@@ -11,13 +11,15 @@ References
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from functools import reduce
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from nbm_xp.namespace import array_namespace
 
 __all__ = ["normal_quantile", "truncated_normal"]
+
+Function: TypeAlias = Callable[[Any], Any]
 
 # Highest powers first: numerator and denominator about the middle, then in the tails, in the variables of the article.
 _MIDDLE: Final = (
@@ -41,8 +43,8 @@ _TAIL: Final = (
     ),
 )  # fmt: skip
 _HALF_WIDTH: Final = 0.425
-_FARTHEST: Final = math.exp(-25.0)
-BEYOND_TWO_SIGMA: Final = math.erfc(math.sqrt(2.0)) / 2
+_FARTHEST: Final = 1.3887943864964021e-11  # exp(-25)
+BEYOND_TWO_SIGMA: Final = 0.022750131948179207
 """The probability of more than two standard deviations, on one side."""
 
 
@@ -51,13 +53,15 @@ def _ratio(parts: Any, r: Any) -> Any:
     return numerator / denominator
 
 
-def normal_quantile(p: Any) -> Any:
+def normal_quantile(p: Any, log: Function | None = None, sqrt: Function | None = None) -> Any:
     """The number below which a standard normal number lies with probability `p`.
 
     Parameters
     ----------
     p : array
         Probabilities, floating, from 1.4e-11 to 1 less that.
+    log, sqrt : callable, optional
+        The natural logarithm and the square root; the library's own by default.
 
     Returns
     -------
@@ -74,17 +78,19 @@ def normal_quantile(p: Any) -> Any:
     middle = xp.abs(q) <= _HALF_WIDTH
     near = q * _ratio(_MIDDLE, _HALF_WIDTH**2 - xp.where(middle, q * q, 0.0))
     outside = xp.maximum(xp.minimum(p, 1.0 - p), _FARTHEST)
-    far = _ratio(_TAIL, xp.sqrt(-xp.log(xp.where(middle, 0.05, outside))) - 1.6)
+    far = _ratio(_TAIL, (sqrt or xp.sqrt)(-(log or xp.log)(xp.where(middle, 0.05, outside))) - 1.6)
     return xp.where(middle, near, xp.where(q < 0, -far, far))
 
 
-def truncated_normal(u: Any) -> Any:
+def truncated_normal(u: Any, log: Function | None = None, sqrt: Function | None = None) -> Any:
     """Standard normal numbers within two standard deviations, from uniforms.
 
     Parameters
     ----------
     u : array
         Uniforms between 0 and 1.
+    log, sqrt : callable, optional
+        As for `normal_quantile`.
 
     Returns
     -------
@@ -98,5 +104,5 @@ def truncated_normal(u: Any) -> Any:
     [-2.0, 0.0, 2.0]
     """
     xp = array_namespace(u)
-    z = normal_quantile(BEYOND_TWO_SIGMA + u * (1.0 - 2.0 * BEYOND_TWO_SIGMA))
+    z = normal_quantile(BEYOND_TWO_SIGMA + u * (1.0 - 2.0 * BEYOND_TWO_SIGMA), log, sqrt)
     return xp.minimum(xp.maximum(z, -2.0), 2.0)

@@ -20,7 +20,16 @@ from nbm_xp.tape import namespace as recorded
 
 from . import recorded_draws as draws
 from .parameters import between, real_dtype, stretched
-from .recorded_sizes import as_parameter, as_wide_as, count_of, elements_of, recorded_shape
+from .recorded_sizes import (
+    as_parameter,
+    as_wide_as,
+    count_of,
+    elements_of,
+    equal_chances,
+    recorded_shape,
+    size_or_parameters,
+    things_of,
+)
 from .stream_states import StreamStates
 
 __all__ = ["RandomStreams"]
@@ -48,7 +57,8 @@ class RandomStreams(StreamStates):
 
     size : tuple of ints, or Tensor
         The shape. Its lengths may be unknown lengths of other Tensors (``x.shape[0]``) or integer Tensors; or the
-        whole may be an integer Tensor with one axis.
+        whole may be an integer Tensor with one axis. None stands for what the parameters broadcast to, of which one
+        must then be an array or a Tensor.
     ndim : int, optional
         The number of axes, to be given where `size` is a Tensor of unknown length.
     dtype : str
@@ -98,7 +108,7 @@ class RandomStreams(StreamStates):
         """
         low, high = as_parameter("low", low), as_parameter("high", high)
         name = real_dtype(dtype, low, high)
-        size, shape = recorded_shape(size, ndim)
+        size, shape = recorded_shape(size_or_parameters(size, low, high), ndim)
         as_wide_as(shape, low=low, high=high)
         state = self.take_streams(size, nstreams)
         u, new = draws.uniform(state, size=shape, dtype=name)
@@ -142,7 +152,7 @@ class RandomStreams(StreamStates):
         trials = operator.index(n)
         if trials < 1:
             raise ValueError(f"n must be 1 or more, got {n}")
-        size, shape = recorded_shape(size, ndim)
+        size, shape = recorded_shape(size_or_parameters(size, p), ndim)
         as_wide_as(shape, p=p)
         state = self.take_streams(size, nstreams)
         sample: Tensor
@@ -184,7 +194,7 @@ class RandomStreams(StreamStates):
         """
         avg, std = as_parameter("avg", avg), as_parameter("std", std)
         name = real_dtype(dtype, avg, std)
-        size, shape = recorded_shape(size, ndim)
+        size, shape = recorded_shape(size_or_parameters(size, avg, std), ndim)
         as_wide_as(shape, avg=avg, std=std)
         nstreams = MAX_STREAMS if nstreams is None else nstreams
         state = self.take_streams(size, nstreams)
@@ -252,22 +262,23 @@ class RandomStreams(StreamStates):
         dtype: Any = "int64",
         nstreams: int | None = None,
     ) -> Tensor:
-        """Choose different outcomes from each row of probabilities.
+        """Choose some of many outcomes, or different outcomes from each row of probabilities.
 
         Parameters
         ----------
         size : int or integer Tensor
             How many outcomes to choose.
-        a : None
-            Must be None: outcomes are numbered from 0.
+        a : int, array or Tensor, optional
+            What to choose from: the integers below a number, or the elements of a vector. Without it, outcomes are
+            numbered from 0, and `p` must be given and `replace` be False, as in Theano.
         replace : bool
-            Must be False: an outcome is chosen once.
-        p : array or Tensor
-            Probabilities of the outcomes along the last axis. They are not checked.
+            Whether an outcome can be chosen again: with `a` alone.
+        p : array or Tensor, optional
+            Probabilities of the outcomes along the last axis. They are not checked. By default all are the same.
         ndim : None
             Must not be given.
         dtype : str
-            The dtype of the answer.
+            The dtype of the answer, where that is numbers of outcomes; elements of `a` keep theirs.
         nstreams : int, optional
             How many streams to take, by default 15360.
 
@@ -278,7 +289,8 @@ class RandomStreams(StreamStates):
 
         Notes
         -----
-        The probability of a chosen outcome becomes 0, and the row is divided by its sum before the next is drawn.
+        Without replacement, the probability of a chosen outcome becomes 0, and the row is divided by its sum before
+        the next is drawn.
 
         Examples
         --------
@@ -286,22 +298,32 @@ class RandomStreams(StreamStates):
         >>> p = np.asarray([[0.98, 0.01, 0.01], [0.01, 0.49, 0.50]])
         >>> RandomStreams(31).choice(size=2, replace=False, p=p).eval().tolist()
         [[0, 2], [2, 1]]
+        >>> RandomStreams(31).choice(4, a=[1.5, 2.5]).eval().tolist()
+        [1.5, 2.5, 2.5, 2.5]
         """
-        if replace:
-            raise NotImplementedError("replace must be False: outcomes are chosen without replacement")
-        if a is not None:
-            raise TypeError(f"a must be None, outcomes are numbered from 0; got {a!r}")
-        if p is None:
-            raise TypeError("p must be given")
+        if replace and a is None:
+            raise NotImplementedError("replace must be False where a is not given: a says what there is to choose from")
+        if a is not None and p is not None and not replace:
+            raise TypeError(f"a must be None where p is given and replace is False, outcomes are numbered; got {a!r}")
         if ndim is not None:
             raise ValueError(f"ndim must not be given, it is that of p; got {ndim!r}")
-        rows, count = as_parameter("p", p, axes=1), count_of("size", size)
+        count, things = count_of("size", size), things_of("a", a)
+        if p is None and a is None:
+            raise TypeError("p must be given")
+        rows = equal_chances(things) if p is None else as_parameter("p", p, axes=1)
         outcomes = rows.shape[-1]
-        if isinstance(count, int) and isinstance(outcomes, int) and count > outcomes:
+        if not replace and isinstance(count, int) and isinstance(outcomes, int) and count > outcomes:
             raise ValueError(f"size must be at most {outcomes}, the number of outcomes, got {count}")
+        length = things if a is None or isinstance(things, int) else things.shape[0]
+        if isinstance(length, int) and isinstance(outcomes, int) and length != outcomes:
+            raise ValueError(f"p must have a probability for each of {length}, got shape {rows.shape}")
         u = self._for_each_row(rows, count, nstreams)
-        sample: Tensor = draws.choice(rows, u, size=count, dtype=dtype_name(dtype))
-        return sample
+        sample: Tensor = draws.choice(rows, u, size=count, dtype=dtype_name(dtype), replace=bool(replace))
+        if a is None or isinstance(things, int):
+            return sample
+        flat = recorded.take(things, recorded.reshape(recorded.astype(sample, recorded.int64), (-1,)), axis=0)
+        taken: Tensor = recorded.reshape(flat, sample.shape)
+        return taken
 
     def multinomial_wo_replacement(
         self,

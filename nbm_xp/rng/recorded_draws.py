@@ -65,14 +65,16 @@ multinomial = operation(
 )
 
 
-def _choices(p: Node, u: Any, size: Any, dtype: str) -> Spec:
+def _choices(p: Node, u: Any, size: Any, dtype: str, replace: bool) -> Spec:
     return (*p.shape[:-1], size), as_dtype(dtype)
 
+
+_CHOOSING = {True: transforms.with_replacement, False: transforms.without_replacement}
 
 choice = operation(
     "random_choice",
     infer=_choices,
-    run=lambda xp, p, u, size, dtype: transforms.without_replacement(xp, p, u, size, dtype),
+    run=lambda xp, p, u, size, dtype, replace: _CHOOSING[replace](xp, p, u, size, dtype),
     gradient=FLAT,
 )
 

@@ -21,10 +21,14 @@ from nbm_xp.namespace import (
     to_numpy,
 )
 from nbm_xp.tape import KnownLength, Length, Tensor, as_tensor, integer_length, is_tensor
+from nbm_xp.tape import namespace as recorded
 
 from .parameters import is_number
 
-__all__ = ["Lengths", "as_parameter", "as_wide_as", "count_of", "elements_of", "recorded_shape"]
+__all__ = [
+    "Lengths", "as_parameter", "as_wide_as", "count_of", "elements_of", "equal_chances", "recorded_shape",
+    "size_or_parameters", "things_of",
+]  # fmt: skip
 
 Lengths: TypeAlias = tuple["int | Length", ...]
 
@@ -64,6 +68,23 @@ def recorded_shape(size: Any, ndim: int | None) -> tuple[Any, Lengths]:
     if any(isinstance(length, int) and length < 1 for length in shape):
         raise ValueError(f"size must hold lengths of 1 or more, got {size!r}")
     return (shape if all(isinstance(length, int) for length in shape) else size), shape
+
+
+def size_or_parameters(size: Any, *parameters: Any) -> Any:
+    """Give a size, or what parameters broadcast to where it is None and one of them is a Tensor.
+
+    Examples
+    --------
+    >>> size_or_parameters((3,), 0.5)
+    (3,)
+    """
+    tensors = [value for value in parameters if is_tensor(value)]
+    if size is not None or not tensors:
+        return size
+    together = tensors[0]
+    for tensor in tensors[1:]:
+        together = together + tensor  # recorded for its shape; no plan computes it
+    return tuple(together.shape)
 
 
 def _axes(size: Tensor, ndim: int | None) -> int:
@@ -152,3 +173,32 @@ def as_wide_as(shape: Lengths, **parameters: Any) -> None:
         fits = all(a in (1, b) for a, b in known if isinstance(a, int) and isinstance(b, int))
         if value.ndim > len(shape) or not fits:
             raise ValueError(f"size must hold what {name} broadcasts to, {value.shape}; got {shape}")
+
+
+def things_of(name: str, a: Any) -> Any:
+    """Read what there is to choose from: None, an int of 1 or more, or a vector as a Tensor.
+
+    Examples
+    --------
+    >>> things_of("a", 3)
+    3
+    """
+    if a is None or (is_number(a) and not isinstance(a, float)):
+        if a is not None and a < 1:
+            raise ValueError(f"{name} must be 1 or more where it is a number, got {a}")
+        return a
+    if is_number(a):
+        raise TypeError(f"{name} must be an int or a vector, got {a!r}")
+    things = as_parameter(name, a, axes=1)
+    if things.ndim != 1:
+        raise ValueError(f"{name} must have one axis, got shape {things.shape}")
+    return things
+
+
+def equal_chances(things: Any) -> Tensor:
+    """Make probabilities that are all the same, in double precision, for a number of things or a vector of them."""
+    if isinstance(things, int):
+        return as_tensor(asarray([1.0 / things] * things, default_namespace()))
+    ones = recorded.ones_like(things, dtype=recorded.float64)
+    chances: Tensor = ones / recorded.sum(ones)
+    return chances

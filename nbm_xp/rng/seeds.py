@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import operator
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2, State
 
-__all__ = ["check_seed", "fresh_seed"]
+__all__ = ["check_seed", "fresh_seed", "from_words"]
 
 
 def check_seed(seed: object) -> State:
@@ -20,7 +20,7 @@ def check_seed(seed: object) -> State:
 
     Parameters
     ----------
-    seed : int or six ints
+    seed : int, six ints or SeedSequence
         One integer from 1 to ``M2 - 1``, which is repeated six times; or six integers, the first three below ``M1``
         and not all zero, the last three below ``M2`` and not all zero. Anything that counts as an integer serves,
         NumPy's integers and arrays of six included.
@@ -47,6 +47,8 @@ def check_seed(seed: object) -> State:
         ...
     ValueError: seed must be from 1 to 2147462578, got 0
     """
+    if hasattr(seed, "generate_state"):
+        return from_words(seed.generate_state(6, "uint64").tolist())
     try:
         number = operator.index(seed)  # type: ignore[arg-type]
     except TypeError:
@@ -74,6 +76,19 @@ def _check_six(seed: object) -> State:
             raise ValueError(f"the {which} three integers of seed must not all be 0, got {values}")
     a, b, c, d, e, f = values
     return a, b, c, d, e, f
+
+
+def from_words(words: Sequence[int]) -> State:
+    """Make a state from six numbers of 64 bits.
+
+    Examples
+    --------
+    >>> from_words([M1 + 5, 2, 3, 0, 0, M2])
+    (5, 2, 3, 0, 0, 1)
+    """
+    a, b, c = (word % M1 for word in words[:3])
+    d, e, f = (word % M2 for word in words[3:])
+    return a, b, c or int(not (a or b)), d, e, f or int(not (d or e))
 
 
 def fresh_seed() -> int:

@@ -14,9 +14,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbm_xp.namespace import dtype_name, dtype_of
+from nbm_xp.namespace import dtype_name, dtype_of, wide_dtypes
 
-__all__ = ["box_muller", "multinomial_counts", "paired", "two_draws", "without_replacement"]
+from . import elementary
+
+__all__ = ["box_muller", "multinomial_counts", "paired", "two_draws", "with_replacement", "without_replacement"]
 
 
 def two_draws(high: Any, low: Any) -> Any:
@@ -56,7 +58,8 @@ def box_muller(xp: Any, u1: Any, u2: Any, cosines: int) -> Any:
     Returns
     -------
     array
-        Of shape (count,) and of the uniforms' dtype. float16 is computed in float32 and rounded once.
+        Of shape (count,) and of the uniforms' dtype. Logarithms, cosines and sines are computed in float64 and rounded
+        to it; float16 is computed in float32 and rounded once.
 
     Examples
     --------
@@ -66,9 +69,10 @@ def box_muller(xp: Any, u1: Any, u2: Any, cosines: int) -> Any:
     >>> box_muller(xp, u1, u2, 1).round(4).tolist()
     [0.0, 1.1774]
     """
-    radius, angle = _polar(xp, u1, u2)
-    z = xp.concat([xp.cos(angle[:cosines]), xp.sin(angle[cosines:])], axis=0)
-    return xp.astype(radius * z, u1.dtype, copy=False)
+    with wide_dtypes(xp):
+        radius, angle = _polar(xp, u1, u2)
+        z = xp.concat([elementary.cos(angle[:cosines]), elementary.sin(angle[cosines:])], axis=0)
+        return xp.astype(radius * xp.astype(z, radius.dtype), u1.dtype, copy=False)
 
 
 def paired(xp: Any, u: Any, n: int) -> Any:
@@ -96,16 +100,21 @@ def paired(xp: Any, u: Any, n: int) -> Any:
     [0.0, 1.1774]
     """
     half = u.shape[0] // 2
-    radius, angle = _polar(xp, u[:half], u[half:])
-    sines = radius[: n - half] * xp.sin(angle[: n - half])
-    return xp.astype(xp.concat([radius * xp.cos(angle), sines], axis=0), u.dtype, copy=False)
+    with wide_dtypes(xp):
+        radius, angle = _polar(xp, u[:half], u[half:])
+        cosines = radius * xp.astype(elementary.cos(angle), radius.dtype)
+        sines = radius[: n - half] * xp.astype(elementary.sin(angle[: n - half]), radius.dtype)
+        return xp.astype(xp.concat([cosines, sines], axis=0), u.dtype, copy=False)
 
 
 def _polar(xp: Any, u1: Any, u2: Any) -> tuple[Any, Any]:
-    """Give the radii and angles of normal points in the plane, in float32 where the uniforms are float16."""
+    """Give the radii of normal points in the plane, in float32 where the uniforms are float16, and their angles."""
     if dtype_name(u1) == "float16":
         u1, u2 = (xp.astype(u, dtype_of(xp, "float32")) for u in (u1, u2))
-    return xp.sqrt(-2.0 * xp.log(u1)), u2 * (2.0 * math.pi)
+    double = dtype_of(xp, "float64")
+    logs = xp.astype(elementary.log(xp.astype(u1, double)), u1.dtype)
+    radius = elementary.sqrt(xp.astype(-2.0 * logs, double))
+    return xp.astype(radius, u1.dtype), xp.astype(u2 * (2.0 * math.pi), double)
 
 
 def _crossed(xp: Any, p: Any, u: Any) -> Any:
@@ -152,6 +161,45 @@ def multinomial_counts(xp: Any, p: Any, u: Any, n: int, dtype: str) -> Any:
     for draw in range(n):
         counts = counts + xp.astype(_crossed(xp, p, draws[draw, ...]), out)
     return counts
+
+
+def with_replacement(xp: Any, p: Any, u: Any, size: int, dtype: str) -> Any:
+    """Choose `size` outcomes from each row of probabilities, any of them as often as it comes.
+
+    Parameters
+    ----------
+    xp : namespace
+        The array library.
+    p : array
+        Probabilities, of shape (..., outcomes). They are not checked; where no running sum exceeds a uniform, as
+        rounding may have it, the last outcome with a probability is chosen.
+    u : array
+        Uniforms, of shape (size * rows,), as in `multinomial_counts`.
+    size : int
+        How many to choose.
+    dtype : str
+        The dtype of the answer.
+
+    Returns
+    -------
+    array
+        Which outcomes, in the order of choosing; of shape (..., size).
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> xp = get_namespace("numpy")
+    >>> with_replacement(xp, xp.asarray([[0.5, 0.25, 0.25]]), xp.asarray([0.6, 0.7]), 2, "int64").tolist()
+    [[1, 1]]
+    """
+    places = xp.arange(p.shape[-1], dtype=dtype_of(xp, "int64"))
+    last = xp.max(xp.where(p > 0, places, 0), axis=-1)
+    draws = xp.reshape(u, (size, *p.shape[:-1]))
+    chosen = []
+    for draw in range(size):
+        crossed = xp.max(xp.where(_crossed(xp, p, draws[draw, ...]), places, -1), axis=-1)
+        chosen.append(xp.astype(xp.where(crossed < 0, last, crossed), dtype_of(xp, dtype)))
+    return xp.stack(chosen, axis=-1)
 
 
 def without_replacement(xp: Any, p: Any, u: Any, size: int, dtype: str) -> Any:

@@ -13,6 +13,8 @@ An integer ``z`` from 1 to 2**31 - 1 becomes a number between 0 and 1, both excl
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final
 
 from nbm_xp.namespace import (
@@ -25,6 +27,7 @@ from nbm_xp.namespace import (
     library_name,
     wide_dtypes,
 )
+from nbm_xp.namespace.compiling import compiled
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, State
 from nbm_xp.tape import KnownLength
@@ -32,6 +35,9 @@ from nbm_xp.tape import KnownLength
 from . import recurrence
 
 __all__ = ["DTYPES", "advance", "elements", "numbers", "stream_count", "substreams"]
+
+MOST_COMPILED: Final = 2**24
+"""So many numbers a compiled draw has at most: its source grows with them."""
 
 HOST: Final = library_name(host_namespace())
 """The library of arrays in the host's memory, whose kernels make the states of streams."""
@@ -71,21 +77,21 @@ def _is_fixed(length: object) -> bool:
 
 def substreams(state: State, count: int) -> Any:
     """Make the states in which `count` streams start, as a NumPy array: see `recurrence.substreams`."""
-    compiled = kernel("rng.substreams", HOST)
-    return recurrence.substreams(host_namespace(), state, count) if compiled is None else compiled(state, count)
+    own = kernel("rng.substreams", HOST)
+    return recurrence.substreams(host_namespace(), state, count) if own is None else own(state, count)
 
 
 def advance(states: Any, n: int) -> Any:
     """Give the states after `n` elements were drawn, without drawing them: see `recurrence.advance`."""
     xp = array_namespace(states)
-    compiled = kernel("rng.advance", library_name(xp))
-    if compiled is not None:
-        return compiled(states, n)
+    own = kernel("rng.advance", library_name(xp))
+    if own is not None:
+        return own(states, n)
     with wide_dtypes(xp):
         return recurrence.advance(xp, states, n)
 
 
-def numbers(xp: Any, states: Any, n: int, dtype: str) -> Any:
+def numbers(xp: Any, states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -> Any:
     """Draw uniforms from streams, and nothing else.
 
     Parameters
@@ -98,6 +104,10 @@ def numbers(xp: Any, states: Any, n: int, dtype: str) -> Any:
         How many.
     dtype : {"float16", "float32", "float64"}
         Their dtype.
+    stretch : two floats, optional
+        What each uniform is multiplied by, and what is added then; rounded to the dtype.
+    threads : int
+        How many threads work side by side, where the library's kernel can.
 
     Returns
     -------
@@ -106,13 +116,27 @@ def numbers(xp: Any, states: Any, n: int, dtype: str) -> Any:
     """
     if not n:
         return xp.zeros((0,), dtype=dtype_of(xp, dtype))
-    compiled = kernel("rng.draw", library_name(xp))
+    own = kernel("rng.draw", library_name(xp))
     states = convert(states, xp)
-    if compiled is not None:
-        return compiled(states, n, dtype)[0]
+    if own is not None and dtype != "float16":
+        return own(states, n, dtype, stretch, threads)[0]
     xp.empty((0,), dtype=dtype_of(xp, dtype))  # refused where the library, as it is set now, lacks the dtype
-    with wide_dtypes(xp):
-        return from_integers(xp, recurrence.integers(xp, states, n), dtype)
+    if own is not None:
+        u = own(states, n, dtype)[0]
+    else:
+        with wide_dtypes(xp):
+            (u,) = _drawing(xp, n, dtype)(states)
+    return u * stretch[0] + stretch[1] if stretch else u
+
+
+@lru_cache(maxsize=256)
+def _drawing(xp: Any, n: int, dtype: str) -> Callable[[Any], tuple[Any, ...]]:
+    """What draws so many numbers from states; a library that compiles does so, unless there are very many."""
+
+    def drawn(states: Any) -> tuple[Any, ...]:
+        return (from_integers(xp, recurrence.integers(xp, states, n), dtype),)
+
+    return compiled(drawn, xp) if n <= MOST_COMPILED else drawn
 
 
 def from_integers(xp: Any, z: Any, dtype: str) -> Any:
@@ -158,11 +182,11 @@ def elements(source: State | Any, streams: int, begins: Any, lengths: Any, dtype
     if not total:
         return xp.zeros((0,), dtype=dtype_of(xp, dtype))
     span = int(host.min(begins)), int(host.max(begins + lengths)) - 1
-    compiled = kernel("rng.runs", library)
-    if compiled is not None and streams <= max(total, MAX_STREAMS):
+    own = kernel("rng.runs", library)
+    if own is not None and streams <= max(total, MAX_STREAMS):
         rows = recurrence.rows_at(host, begins // streams, (span[0] // streams, span[1] // streams))
         states = substreams(source, streams) if isinstance(source, tuple) else source
-        return compiled(begins, lengths, rows, states, dtype)
+        return own(begins, lengths, rows, states, dtype)
     within = host.arange(total) - host.repeat(host.cumulative_sum(lengths) - lengths, lengths)
     with wide_dtypes(xp):
         places = asarray(host.repeat(begins, lengths) + within, xp)

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2
 from nbm_xp.rng import Generator, after, bernoulli, draw, recurrence, substreams
-from nbm_xp.rng.blocks import Normals, Uniforms, Wide, block_runs, later_draw, lazily
+from nbm_xp.rng.blocks import Normals, Uniforms, Wide, lazily
+from nbm_xp.rng.runs import block_runs, later_draw
 from nbm_xp.rng.uniforms import elements, from_integers
 from tests.libraries import LIBRARIES, Library, guard, libraries
 from tests.streams import scaled, starts, stepped

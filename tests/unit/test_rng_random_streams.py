@@ -157,7 +157,12 @@ def test_size_may_be_an_integer_tensor() -> None:
         (lambda s: s.multinomial(pvals=1.0), TypeError, "pvals must be a number, an array or a Tensor"),
         (lambda s: s.multinomial(pvals=[[1.0]], n=0), ValueError, "n must be 1 or more, got 0"),
         (lambda s: s.choice(p=[[1.0]]), NotImplementedError, "replace must be False"),
-        (lambda s: s.choice(replace=False, a=2, p=[[1.0]]), TypeError, "a must be None"),
+        (lambda s: s.choice(replace=False, a=2, p=[[1.0]]), TypeError, "a must be None where p is given"),
+        (lambda s: s.choice(a=0), ValueError, "a must be 1 or more where it is a number, got 0"),
+        (lambda s: s.choice(a=1.5), TypeError, "a must be an int or a vector, got 1.5"),
+        (lambda s: s.choice(a=np.ones((2, 2))), ValueError, "a must have one axis"),
+        (lambda s: s.choice(a=3, p=[0.5, 0.5]), ValueError, "p must have a probability for each of 3"),
+        (lambda s: s.choice(4, a=3, replace=False), ValueError, "size must be at most 3"),
         (lambda s: s.choice(replace=False), TypeError, "p must be given"),
         (lambda s: s.choice(replace=False, p=[[1.0]], ndim=2), ValueError, "ndim must not be given"),
         (lambda s: s.choice(5, replace=False, p=[[0.5, 0.5]]), ValueError, "size must be at most 2"),
@@ -226,6 +231,33 @@ def test_multinomial_and_choice_on_rows_vectors_and_stacks(library: Library) -> 
             order = library.numpy(chosen.eval())
             assert order.dtype == "int32"
             np.testing.assert_array_equal(np.sort(order, -1), np.broadcast_to(np.arange(4), probabilities.shape))
+
+
+@pytest.mark.parametrize("library", libraries(without=("numpy-readonly",)))
+def test_choice_from_a_number_or_a_vector(library: Library) -> None:
+    with use_backend(library.name):
+        for a, p in ((4, None), (4, [0.5, 0.25, 0.0, 0.25]), (4, [[0.5, 0.25, 0.0, 0.25], [0.0, 0.0, 1.0, 0.0]])):
+            chosen = library.numpy(RandomStreams(7).choice(size=900, a=a, p=p, dtype="int32").eval())
+            assert chosen.dtype == "int32"
+            for row, chances in zip(np.atleast_2d(chosen), np.atleast_2d([0.25] * 4 if p is None else p), strict=True):
+                np.testing.assert_allclose(np.bincount(row, minlength=4) / 900, chances, atol=0.08)
+        vector = library.array(np.asarray([1.5, -2.0, 3.0]))
+        some = library.numpy(RandomStreams(7).choice(size=50, a=vector).eval())
+        assert some.dtype == "float64"
+        assert set(some) == {1.5, -2.0, 3.0}
+        order = library.numpy(RandomStreams(7).choice(size=3, a=vector, replace=False).eval())
+        assert sorted(order) == [-2.0, 1.5, 3.0]
+
+
+def test_size_may_be_that_of_the_parameters() -> None:
+    p, late = np.full((2, 3), 0.5, "float32"), placeholder((None, 3), dtype="float32")
+    want = Generator(5).bernoulli(p, dtype="int64")
+    np.testing.assert_array_equal(RandomStreams(5).binomial(p=p).eval(), want)
+    drawn = function([late], RandomStreams(5).binomial(p=late, nstreams=1))(p)
+    np.testing.assert_array_equal(drawn, Generator(5).bernoulli(p, dtype="int64", nstreams=1))
+    low, high = np.zeros((2, 1)), np.ones(3)
+    np.testing.assert_array_equal(RandomStreams(5).uniform(None, low, high).eval(), Generator(5).uniform(low, high))
+    assert RandomStreams(5).normal(None, low, high).eval().shape == (2, 3)
 
 
 def test_number_of_draws_may_be_known_late() -> None:

@@ -45,6 +45,12 @@ def _make(function: Callable[..., Any], dtype: str, place: Any, *args: Any) -> A
     return block
 
 
+def _split_alike(x: Any, chunks: tuple[tuple[int, ...], ...]) -> Any:
+    """An array that broadcasts to another, split as that is; an axis of length 1 stays as it is."""
+    last = chunks[len(chunks) - x.ndim :]
+    return x.rechunk(tuple((1,) if length == 1 else sizes for length, sizes in zip(x.shape, last, strict=True)))
+
+
 def from_blocks(
     function: Callable[..., Any],
     shape: tuple[int, ...],
@@ -53,17 +59,23 @@ def from_blocks(
     args: tuple[Any, ...],
     name: str,
     meta: Any,
+    blocks: tuple[Any, ...] = (),
 ) -> Any:
     """See `nbm_xp.namespace.from_blocks`."""
     normal = da.core.normalize_chunks(chunks, shape, dtype=np.dtype(dtype))
     if any(length != length for sizes in normal for length in sizes):
         raise ValueError(f"from_blocks needs known chunks, got {chunks!r}")
     whole = [arg.rechunk(-1) if isinstance(arg, da.Array) else arg for arg in args]
-    token = f"{name}-{tokenize(function, shape, dtype, normal, whole)}"
+    split = [_split_alike(block, normal) for block in blocks]
+    token = f"{name}-{tokenize(function, shape, dtype, normal, split, whole)}"
     indices = tuple(range(len(shape)))
     inputs: list[Any] = [function, None, dtype, None, BlockPlaces(normal), indices]
     numblocks: dict[str, tuple[int, ...]] = {}
     collections = []
+    for block in split:
+        inputs += [block.name, indices[len(indices) - block.ndim :]]
+        numblocks[block.name] = block.numblocks
+        collections.append(block)
     free = len(shape)
     for arg in whole:
         if isinstance(arg, da.Array):

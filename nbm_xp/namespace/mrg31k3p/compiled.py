@@ -6,6 +6,8 @@ NumPy draws are made, because numba takes a moment to import.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any, Final
 
@@ -14,12 +16,13 @@ import numpy as np
 from . import compiled_loops as loops
 from .integers import STREAM_STEPS, State, transition
 
-__all__ = ["advance", "bernoulli", "draw", "runs", "substreams"]
+__all__ = ["advance", "bernoulli", "draw", "normals", "runs", "side_by_side", "substreams"]
 
 _SAMPLES = frozenset(("bool", "int8", "int32", "int64", "float32", "float64"))
 _SCALES = {name: np.asarray([scale]) for name, scale in loops.SCALES.items()}
 _BOUNDS = frozenset(np.dtype(name) for name in loops.SCALES)
 _LAYOUT: Final = ("C", "A", "W")
+_WORTH_A_THREAD: Final = 2**16  # elements, which take some 50 microseconds
 
 
 @lru_cache(maxsize=1)
@@ -45,7 +48,7 @@ def advance(states: Any, n: int) -> Any:
     return new.view(np.int32).T
 
 
-def draw(states: Any, n: int, dtype: str) -> tuple[Any, Any]:
+def draw(states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -> tuple[Any, Any]:
     """Draw the next `n` uniforms of the streams.
 
     Parameters
@@ -56,6 +59,10 @@ def draw(states: Any, n: int, dtype: str) -> tuple[Any, Any]:
         How many.
     dtype : {"float16", "float32", "float64"}
         Of what dtype.
+    stretch : two floats, optional
+        What each uniform is multiplied by, and what is added then; not for float16.
+    threads : int
+        How many threads work side by side.
 
     Returns
     -------
@@ -70,11 +77,18 @@ def draw(states: Any, n: int, dtype: str) -> tuple[Any, Any]:
     if dtype == "float16":
         loops.draw_float16(numbers, loops.FLOAT16, out.view(np.uint16), after)
     else:
-        loops.draw(numbers, loops.SCALES[dtype], out, after)
+        scale, line = loops.SCALES[dtype], np.asarray(stretch, dtype)
+
+        def part(begin: int, end: int, states: Any, new: Any) -> None:
+            loops.draw(states, scale, line, out[begin:end], new)
+
+        _by_steps(threads, n, numbers, after, part)
     return out, _completed(after, states)
 
 
-def bernoulli(states: Any, p: Any, sample: str, dtype: str) -> tuple[Any, Any] | None:
+def bernoulli(
+    states: Any, p: Any, shape: Any, sample: str, dtype: str, threads: int = 1
+) -> tuple[Any, Any, int] | None:
     """Compare the next uniforms of the streams with probabilities, without writing the uniforms down.
 
     Parameters
@@ -82,31 +96,122 @@ def bernoulli(states: Any, p: Any, sample: str, dtype: str) -> tuple[Any, Any] |
     states : numpy.ndarray
         int32, of shape (count, 6).
     p : numpy.ndarray
-        The probabilities, one for each draw.
+        The probabilities, one for each draw, or a single one.
+    shape : tuple of ints
+        The shape of the answer.
     sample : str
         The dtype of the answer.
     dtype : str
         The dtype of the uniforms.
+    threads : int
+        How many threads work side by side.
 
     Returns
     -------
     sample : numpy.ndarray
-        1 where the uniform is less than `p`, else 0; of the shape of `p`.
+        1 where the uniform is less than `p`, else 0.
     new : numpy.ndarray
         The states after the draw, int32, of shape (count, 6).
+    wrong : int
+        How many of an array `p` are not from 0 to 1.
 
     Notes
     -----
-    None in place of both says that this function is not made for these dtypes.
+    None in place of all three says that this function is not made for these dtypes.
     """
     if dtype not in _SCALES or p.dtype not in _BOUNDS or sample not in _SAMPLES:
         return None
-    numbers = _numbers(states, p.size)
+    out = np.empty(shape, sample)
+    numbers = _numbers(states, out.size)
     after = np.empty_like(numbers)
-    out = np.empty(p.shape, sample)
-    bounds = p if p.flags.carray else np.require(p, requirements=_LAYOUT)
-    loops.bernoulli(numbers, _SCALES[dtype], bounds.reshape(-1), out.reshape(-1), after)
-    return out, _completed(after, states)
+    bounds = (p if p.flags.carray else np.require(p, requirements=_LAYOUT)).reshape(-1)
+    flat = out.reshape(-1)
+    scales = _SCALES[dtype]
+
+    def part(begin: int, end: int, states: Any, new: Any) -> int:
+        own = bounds if bounds.size == 1 else bounds[begin:end]
+        wrong: int = loops.bernoulli(states, scales, own, flat[begin:end], new)
+        return wrong
+
+    wrong = _by_steps(threads, out.size, numbers, after, part)
+    return out, _completed(after, states), sum(wrong)
+
+
+def normals(states: Any, rows: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -> Any:
+    """Make normal numbers of the next uniforms of the streams, without writing the uniforms down.
+
+    Parameters
+    ----------
+    states : numpy.ndarray
+        int32, of shape (count, 6).
+    rows : callable
+        ``rows(places)`` gives the rows of the elements at some places, not centred.
+    n : int
+        How many.
+    dtype : {"float32", "float64"}
+        Of what dtype.
+    stretch : two floats, optional
+        What each number is multiplied by, and what is added then.
+    threads : int
+        How many threads work side by side.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of shape (n,): the cosines of all pairs, then the sines; see `nbm_xp.rng.transforms.paired`.
+    """
+    from . import compiled_normals
+
+    half = (n + 1) // 2
+    numbers = _numbers(states, states.shape[0])
+    out, line = np.empty(n, dtype), np.asarray(stretch, dtype)
+
+    def part(begin: int, end: int) -> None:
+        places = np.asarray([begin, half + begin])
+        table = np.stack(rows(places), axis=-1).astype(np.uint32)
+        cosines, sines = out[begin:end], out[half + begin : half + end]
+        compiled_normals.normals(numbers, loops.SCALES[dtype], table, places, end - begin, line, cosines, sines)
+
+    side_by_side(threads, n, half, part)
+    return out
+
+
+def side_by_side(threads: int, n: int, count: int, part: Callable[..., Any]) -> list[Any]:
+    """Do the parts of some work in threads: ``part(begin, end)`` for stretches of `count` things, `n` elements in all.
+
+    Examples
+    --------
+    >>> side_by_side(2, 10**6, 100, lambda begin, end: (begin, end))
+    [(0, 50), (50, 100)]
+    >>> side_by_side(1, 10**6, 100, lambda begin, end: (begin, end))
+    [(0, 100)]
+    """
+    workers = min(threads, -(-n // _WORTH_A_THREAD), count)
+    if workers <= 1:
+        return [part(0, count)]
+    edges = [count * i // workers for i in range(workers + 1)]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(part, edges[:-1], edges[1:]))
+
+
+def _by_steps(threads: int, n: int, numbers: Any, after: Any, part: Callable[..., Any]) -> list[Any]:
+    """Divide the steps of a draw among threads, so that each fills memory of its own, from states jumped to.
+
+    ``part(begin, end, states, new)`` draws the elements from `begin` to `end`, and puts the states after them in `new`.
+    """
+    streams = numbers.shape[1]
+    steps = -(-n // streams)
+
+    def some(begin: int, end: int) -> Any:
+        matrices = np.asarray([transition(begin)] * 2, np.uint32)
+        states, last = numbers, end == steps
+        if begin:
+            states = np.empty_like(numbers)
+            loops.advance(matrices, numbers, 0, states)
+        new = after if last else np.empty_like(numbers)
+        return part(begin * streams, n if last else end * streams, states, new)
+
+    return side_by_side(threads, n, steps, some)
 
 
 def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:

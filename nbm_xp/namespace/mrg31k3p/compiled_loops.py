@@ -25,11 +25,13 @@ from nbm_xp.namespace.compiled_loops import compiled_loop
 
 from .integers import M1, M2
 
-__all__ = ["FLOAT16", "SCALES", "advance", "bernoulli", "draw", "draw_float16", "runs", "substreams"]
+__all__ = [
+    "FLOAT16", "SCALES", "advance", "at_random", "bernoulli", "draw", "draw_float16", "next_row", "runs", "substreams",
+]  # fmt: skip
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-_TILE = 1024  # streams carried along together: six numbers of each fit the first-level cache
+_TILE = 2048  # streams carried along together: six numbers of each stay in the caches next to the processor
 _FOLD = 2**32 - 2 * M2  # 2**32 modulo M2
 FLOAT16 = ((np.arange(2**15) + 1) * 511 * 2.0**-24).astype(np.float16).view(np.uint16)
 SCALES = {"float32": np.float32(4.6566126e-10), "float64": np.float64(2.0**-31)}
@@ -121,10 +123,43 @@ def _step(tile: Any, width: int) -> None:
         tile[3 * _TILE + i] = tile[8 * _TILE + i]
 
 
+@_inlined
+def _three_steps(tile: Any, scale: Any, row1: Any, row2: Any, row3: Any) -> None:
+    """Take the streams of a tile three steps on; their uniforms go into three rows."""
+    real = row1.dtype.type
+    for i in range(row1.size):
+        x1, x2, x3 = tile[i], tile[_TILE + i], tile[2 * _TILE + i]
+        y1, y2, y3 = tile[3 * _TILE + i], tile[4 * _TILE + i], tile[5 * _TILE + i]
+        x3, y3 = _next_first(x2, x3), _next_second(y1, y3)
+        row1[i] = real(_combined(x3, y3)) * scale
+        x2, y2 = _next_first(x1, x2), _next_second(y3, y2)
+        row2[i] = real(_combined(x2, y2)) * scale
+        x1, y1 = _next_first(x3, x1), _next_second(y2, y1)
+        row3[i] = real(_combined(x1, y1)) * scale
+        tile[i], tile[_TILE + i], tile[2 * _TILE + i] = x1, x2, x3
+        tile[3 * _TILE + i], tile[4 * _TILE + i], tile[5 * _TILE + i] = y1, y2, y3
+
+
+@_inlined
+def _one_step(tile: Any, scale: Any, row: Any) -> None:
+    """Take the first streams of a tile one step on; their uniforms go into a row."""
+    real = row.dtype.type
+    _step(tile, row.size)
+    for i in range(row.size):
+        row[i] = real(int32(tile[6 * _TILE + i])) * scale
+
+
+@_inlined
+def _stretch(row: Any, stretch: Any) -> None:
+    """Multiply a row that was just written, then add; nothing where there is no factor."""
+    if stretch.size:
+        for i in range(row.size):
+            row[i] = row[i] * stretch[0] + stretch[1]
+
+
 @compiled_loop
-def draw(states: Any, scale: Any, out: Any, new: Any) -> None:
+def draw(states: Any, scale: Any, stretch: Any, out: Any, new: Any) -> None:
     """Fill `out` with uniforms, `new` with the states after it."""
-    real = out.dtype.type
     streams = states.shape[1]
     steps = out.size // streams
     tile = np.ones(9 * _TILE, np.uint32)
@@ -136,22 +171,14 @@ def draw(states: Any, scale: Any, out: Any, new: Any) -> None:
             row1 = out[place : place + width]
             row2 = out[place + streams : place + streams + width]
             row3 = out[place + 2 * streams : place + 2 * streams + width]
-            for i in range(width):
-                x1, x2, x3 = tile[i], tile[_TILE + i], tile[2 * _TILE + i]
-                y1, y2, y3 = tile[3 * _TILE + i], tile[4 * _TILE + i], tile[5 * _TILE + i]
-                x3, y3 = _next_first(x2, x3), _next_second(y1, y3)
-                row1[i] = real(_combined(x3, y3)) * scale
-                x2, y2 = _next_first(x1, x2), _next_second(y3, y2)
-                row2[i] = real(_combined(x2, y2)) * scale
-                x1, y1 = _next_first(x3, x1), _next_second(y2, y1)
-                row3[i] = real(_combined(x1, y1)) * scale
-                tile[i], tile[_TILE + i], tile[2 * _TILE + i] = x1, x2, x3
-                tile[3 * _TILE + i], tile[4 * _TILE + i], tile[5 * _TILE + i] = y1, y2, y3
+            _three_steps(tile, scale, row1, row2, row3)
+            _stretch(row1, stretch)
+            _stretch(row2, stretch)
+            _stretch(row3, stretch)
         for place in range(steps // 3 * 3 * streams + first, out.size, streams):
             row1 = out[place : place + width]
-            _step(tile, row1.size)
-            for i in range(row1.size):
-                row1[i] = real(int32(tile[6 * _TILE + i])) * scale
+            _one_step(tile, scale, row1)
+            _stretch(row1, stretch)
         _store(tile, new, first, width)
 
 
@@ -171,22 +198,48 @@ def draw_float16(states: Any, table: Any, out: Any, new: Any) -> None:
         _store(tile, new, first, width)
 
 
+@_inlined
+def _compare(row: Any, p: Any, place: int, out: Any) -> Any:
+    """Put 1 where a uniform lies below `p`, else 0; says how many of these are no probabilities."""
+    one, zero, wrong = out.dtype.type(1), out.dtype.type(0), int32(0)
+    target = out[place : place + row.size]
+    if p.size == 1:
+        for i in range(row.size):
+            target[i] = one if row[i] < p[0] else zero
+    else:
+        bounds = p[place : place + row.size]
+        for i in range(row.size):
+            b = bounds[i]
+            target[i] = one if row[i] < b else zero
+            wrong += int32(0) if (b >= 0) & (b <= 1) else int32(1)
+    return wrong
+
+
 @compiled_loop
-def bernoulli(states: Any, scales: Any, p: Any, out: Any, new: Any) -> None:
-    """Fill `out` with 1 where a uniform lies below `p`, else 0; `new` with the states after it."""
-    one, zero = out.dtype.type(1), out.dtype.type(0)
-    real, scale = scales.dtype.type, scales[0]
+def bernoulli(states: Any, scales: Any, p: Any, out: Any, new: Any) -> int:
+    """Fill `out` with 1 where a uniform lies below `p`, else 0; says how many of an array `p` are no probabilities."""
     streams = states.shape[1]
+    scale = scales[0]
+    steps = out.size // streams
     tile = np.ones(9 * _TILE, np.uint32)
+    rows = np.empty(3 * _TILE, scales.dtype)
+    wrong = 0
     for first in range(0, streams, _TILE):
         width = min(_TILE, streams - first)
         _load(tile, states, first, width)
-        for place in range(first, out.size, streams):
-            row, bound = out[place : place + width], p[place : place + width]
-            _step(tile, row.size)
-            for i in range(row.size):
-                row[i] = one if real(int32(tile[6 * _TILE + i])) * scale < bound[i] else zero
+        row1, row2, row3 = rows[:width], rows[_TILE : _TILE + width], rows[2 * _TILE : 2 * _TILE + width]
+        for step in range(0, steps - 2, 3):
+            place = step * streams + first
+            _three_steps(tile, scale, row1, row2, row3)
+            wrong += _compare(row1, p, place, out)
+            wrong += _compare(row2, p, place + streams, out)
+            wrong += _compare(row3, p, place + 2 * streams, out)
+        for place in range(steps // 3 * 3 * streams + first, out.size, streams):
+            row1 = rows[: min(width, out.size - place)]
+            _one_step(tile, scale, row1)
+            wrong += _compare(row1, p, place, out)
         _store(tile, new, first, width)
+    return wrong
 
 
 @_inlined
@@ -224,28 +277,48 @@ def advance(matrices: Any, states: Any, ahead: int, new: Any) -> None:
     _multiply(matrices[1], states, new, ahead, states.shape[1] - ahead, 0)
 
 
+@_inlined
+def at_random(states: Any, stream: int, width: int, row: Any, scale: Any, out: Any) -> None:
+    """Fill the first `width` of `out` with uniforms of streams from one on, by the row of one output of each."""
+    real = out.dtype.type
+    p, q, r, s, t, u = row
+    end = stream + width
+    x1, x2, x3 = states[0, stream:end], states[1, stream:end], states[2, stream:end]
+    y1, y2, y3 = states[3, stream:end], states[4, stream:end], states[5, stream:end]
+    place = out[:width]
+    for i in range(width):
+        x = _dot_first(p, q, r, x1[i], x2[i], x3[i])
+        y = _dot_second(s, t, u, y1[i], y2[i], y3[i])
+        place[i] = real(_combined(x, y)) * scale
+
+
+@_inlined
+def next_row(row: Any) -> Any:
+    """The row of the next output."""
+    p, q, r, s, t, u = row
+    return (
+        q,
+        _dot_first(2**22, 0, 1, p, 0, r),
+        _dot_first(2**7 + 1, 0, 0, p, 0, 0),
+        _dot_second(2**15, 1, 0, s, t, 0),
+        u,
+        _dot_second(2**15 + 1, 0, 0, s, 0, 0),
+    )
+
+
 @compiled_loop
 def runs(begins: Any, lengths: Any, rows: Any, states: Any, scale: Any, out: Any) -> None:
     """Fill `out` with runs of consecutive elements, `rows` being the row of the first element of each."""
-    real = out.dtype.type
     streams = states.shape[1]
     place = 0
     for k in range(begins.size):
-        p, q, r, s, t, u = rows[k, 0], rows[k, 1], rows[k, 2], rows[k, 3], rows[k, 4], rows[k, 5]
+        row = rows[k, 0], rows[k, 1], rows[k, 2], rows[k, 3], rows[k, 4], rows[k, 5]
         stream = begins[k] % streams
         rest = lengths[k]
         while rest:
             width = min(rest, streams - stream)
-            end = stream + width
-            x1, x2, x3 = states[0, stream:end], states[1, stream:end], states[2, stream:end]
-            y1, y2, y3 = states[3, stream:end], states[4, stream:end], states[5, stream:end]
-            run = out[place : place + width]
-            for i in range(width):
-                x = _dot_first(p, q, r, x1[i], x2[i], x3[i])
-                y = _dot_second(s, t, u, y1[i], y2[i], y3[i])
-                run[i] = real(_combined(x, y)) * scale
+            at_random(states, stream, width, row, scale, out[place : place + width])
             place += width
             rest -= width
             stream = 0
-            p, q, r = q, _dot_first(2**22, 0, 1, p, 0, r), _dot_first(2**7 + 1, 0, 0, p, 0, 0)
-            s, t, u = _dot_second(2**15, 1, 0, s, t, 0), u, _dot_second(2**15 + 1, 0, 0, s, 0, 0)
+            row = next_row(row)

@@ -19,9 +19,11 @@ from nbm_xp.namespace.dispatch import array_namespace
 from nbm_xp.namespace.dtypes import dtype_name, dtype_of
 from nbm_xp.namespace.running import host_namespace
 
+from .approximations import HALF_PI_HIGH, HALF_PI_LOW, TWO_PI, cosine_near_zero, log_from_parts, sine_near_zero
+from .c_text import c_function
 from .integers import transition
 
-__all__ = ["SOURCE", "bernoulli", "draw", "launch", "source"]
+__all__ = ["bernoulli", "draw", "launch", "normals", "normals_source", "source"]
 
 THREADS: Final = 256
 _C_TYPES: Final = {
@@ -82,7 +84,9 @@ static __device__ inline unsigned short half_bits(u32 v) {
     u32 rounded = (v + (1u << (shift - 1)) - 1u + ((v >> shift) & 1u)) >> shift;
     return (unsigned short)(((u32)shift << 10) + rounded);
 }
+"""
 
+DRAW: Final = r"""
 extern "C" __global__ void draw(const int *states, const u32 *jumps, long long streams, long long n, long long length,
                                 const PROBABILITY *p, OUT *out, int *after) {
     long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -112,6 +116,77 @@ extern "C" __global__ void draw(const int *states, const u32 *jumps, long long s
 }
 """
 
+NORMALS: Final = r"""
+static __device__ inline double log_of(double u) {
+    union { double value; long long bits; } x;
+    x.value = u;
+    long long digits = x.bits & 0xfffffffffffffll;
+    long long carry = (digits + 0x95f619980c433ll) >> 52; /* whether they are those of the root of 2, or more */
+    double k = (double)((x.bits >> 52) - 1023 + carry);
+    x.bits = digits | ((1023 - carry) << 52);
+    return log_from_parts(x.value - 1.0, k);
+}
+
+static __device__ inline void waves(double angle, double *cosine, double *sine) {
+    double quarters = rint(angle * 0.6366197723675814);
+    double r = (angle - quarters * HALF_PI_HIGH) - quarters * HALF_PI_LOW;
+    double s = sine_near_zero(r), c = cosine_near_zero(r);
+    int phase = (int)quarters & 3;
+    *sine = phase & 1 ? c : s;
+    *cosine = phase & 1 ? s : c;
+    if (phase >= 2)
+        *sine = -*sine;
+    if (phase == 1 || phase == 2)
+        *cosine = -*cosine;
+}
+
+static __device__ inline u32 next_integer(u32 *s) {
+    u32 x = next_first(s[1], s[2]), y = next_second(s[3], s[5]);
+    s[2] = s[1], s[1] = s[0], s[0] = x;
+    s[5] = s[4], s[4] = s[3], s[3] = y;
+    return x > y ? x - y : x - y + M1;
+}
+
+/* a pair is element i and element half + i: a thread carries a stream along for either */
+extern "C" __global__ void normals(const int *states, const u32 *jumps, const u32 *bases, long long streams,
+                                   long long half, long long n, long long length, const OUT *line, int stretched,
+                                   OUT *out) {
+    long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    long long stream = thread % streams, panel = thread / streams;
+    long long steps = half / streams + (stream < half % streams ? 1 : 0);
+    long long step = panel * length, end = step + length < steps ? step + length : steps;
+    if (step >= steps)
+        return;
+    long long other = stream + half % streams;
+    int wraps = other >= streams;
+    if (wraps)
+        other -= streams;
+    u32 s[6], t[6];
+    for (int k = 0; k < 6; ++k)
+        s[k] = (u32)states[6 * stream + k], t[k] = (u32)states[6 * other + k];
+    jump(bases + 18 * wraps, t);
+    for (int bit = 0; panel >> bit; ++bit)
+        if (panel >> bit & 1)
+            jump(jumps + 18 * bit, s), jump(jumps + 18 * bit, t);
+    for (; step < end; ++step) {
+        u32 z = next_integer(s);
+        OUT u1 = VALUE;
+        z = next_integer(t);
+        OUT u2 = VALUE;
+        OUT radius = ROOT((OUT)-2 * (OUT)log_of((double)u1));
+        double cosine, sine;
+        waves((double)(OUT)(u2 * (OUT)TWO_PI), &cosine, &sine);
+        OUT first = radius * (OUT)cosine, second = radius * (OUT)sine;
+        if (stretched)
+            first = first * line[0] + line[1], second = second * line[0] + line[1];
+        long long i = step * streams + stream;
+        out[i] = first;
+        if (half + i < n)
+            out[half + i] = second;
+    }
+}
+"""
+
 
 def source(value: str, out: str, probability: str = "float") -> str:
     """Write the kernel for one kind of numbers.
@@ -127,7 +202,27 @@ def source(value: str, out: str, probability: str = "float") -> str:
     -------
     str
     """
-    return f"#define OUT {out}\n#define PROBABILITY {probability}\n#define VALUE {value}\n{SOURCE}"
+    return f"#define OUT {out}\n#define PROBABILITY {probability}\n#define VALUE {value}\n{SOURCE}{DRAW}"
+
+
+def normals_source(dtype: str) -> str:
+    """Write the kernel for normal numbers of a dtype, float32 or float64.
+
+    Returns
+    -------
+    str
+    """
+    constants = {"HALF_PI_HIGH": HALF_PI_HIGH, "HALF_PI_LOW": HALF_PI_LOW, "TWO_PI": TWO_PI}
+    lines = [f"#define OUT {_C_TYPES[dtype]}", f"#define VALUE {_UNIFORMS[dtype]}"]
+    lines += [f"#define ROOT {'sqrtf' if dtype == 'float32' else 'sqrt'}"]
+    lines += [f"#define {name} {value!r}" for name, value in constants.items()]
+    functions = [c_function(function) for function in (log_from_parts, sine_near_zero, cosine_near_zero)]
+    return "\n".join([*lines, SOURCE, *functions, NORMALS])
+
+
+def _uniform(dtype: str, stretch: Any) -> str:
+    """A uniform of some dtype, multiplied by ``p[0]`` and increased by ``p[1]`` where there is a stretch."""
+    return f"{_UNIFORMS[dtype]} * p[0] + p[1]" if stretch else _UNIFORMS[dtype]
 
 
 def launch(streams: int, n: int) -> tuple[int, int, list[Any]]:
@@ -162,8 +257,18 @@ def launch(streams: int, n: int) -> tuple[int, int, list[Any]]:
 
 
 @lru_cache(maxsize=64)
-def _kernel(xp: Any, text: str) -> Any:
-    return xp.RawKernel(text, "draw")
+def _kernel(xp: Any, text: str, name: str) -> Any:
+    return xp.RawKernel(text, name, options=("--fmad=false",))  # a product is rounded before anything is added
+
+
+def _matrices(xp: Any, jumps: list[Any]) -> Any:
+    return asarray(jumps or [transition(0)], xp, "uint32")
+
+
+def _launched(xp: Any, text: str, name: str, threads: int, *arguments: Any) -> None:
+    wide = host_namespace().int64
+    sized = tuple(wide(value) if type(value) is int else value for value in arguments)
+    _kernel(xp, text, name)((-(-threads // THREADS),), (THREADS,), sized)
 
 
 def _run(text: str, states: Any, n: int, p: Any, out: Any) -> Any:
@@ -172,27 +277,46 @@ def _run(text: str, states: Any, n: int, p: Any, out: Any) -> Any:
     states = xp.ascontiguousarray(states)
     after = xp.empty_like(states)
     threads, length, jumps = launch(states.shape[0], n)
-    matrices = asarray(jumps or [transition(0)], xp, "uint32")
-    sizes = (host_namespace().int64(value) for value in (states.shape[0], n, length))
-    arguments = (states, matrices, *sizes, p, out, after)
-    _kernel(xp, text)((-(-threads // THREADS),), (THREADS,), arguments)
+    _launched(xp, text, "draw", threads, states, _matrices(xp, jumps), states.shape[0], n, length, p, out, after)
     return after
 
 
-def draw(states: Any, n: int, dtype: str) -> tuple[Any, Any]:
-    """Draw the next `n` uniforms of the streams: see `draw` of the compiled loops."""
+def draw(states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -> tuple[Any, Any]:
+    """Draw the next `n` uniforms of the streams: see `draw` of the compiled loops; `threads` says nothing here."""
     xp = array_namespace(states)
     out = xp.empty((n,), dtype=dtype_of(xp, dtype))
-    text = source(_UNIFORMS[dtype], _C_TYPES.get(dtype, "unsigned short"))
-    return out, _run(text, states, n, states, out)
+    kind = _C_TYPES.get(dtype, "unsigned short")
+    line = asarray(list(stretch), xp, dtype) if stretch else states
+    return out, _run(source(_uniform(dtype, stretch), kind, kind if stretch else "int"), states, n, line, out)
 
 
-def bernoulli(states: Any, p: Any, sample: str, dtype: str) -> tuple[Any, Any] | None:
-    """Compare the next uniforms of the streams with probabilities: see `bernoulli` of the compiled loops."""
+def bernoulli(
+    states: Any, p: Any, shape: Any, sample: str, dtype: str, threads: int = 1
+) -> tuple[Any, Any, None] | None:
+    """Compare the next uniforms of the streams with probabilities: see `bernoulli` of the compiled loops.
+
+    It does not look at what the probabilities are.
+    """
     probability = dtype_name(p)
     if dtype == "float16" or probability not in ("float32", "float64") or sample not in _C_TYPES:
         return None
     xp = array_namespace(states)
-    out = xp.empty(p.shape, dtype=dtype_of(xp, sample))
-    text = source(f"{_UNIFORMS[dtype]} < p[i]", _C_TYPES[sample], _C_TYPES[probability])
-    return out, _run(text, states, p.size, xp.ascontiguousarray(p), out)
+    out = xp.empty(shape, dtype=dtype_of(xp, sample))
+    place = "0" if p.size == 1 else "i"
+    text = source(f"{_UNIFORMS[dtype]} < p[{place}]", _C_TYPES[sample], _C_TYPES[probability])
+    return out, _run(text, states, out.size, xp.ascontiguousarray(p), out), None
+
+
+def normals(states: Any, rows: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -> Any:
+    """Make normal numbers of the next uniforms of the streams: see `normals` of the compiled loops."""
+    xp = array_namespace(states)
+    states, out = xp.ascontiguousarray(states), xp.empty((n,), dtype=dtype_of(xp, dtype))
+    count, half = states.shape[0], (n + 1) // 2
+    threads, length, jumps = launch(count, half)
+    steps = half // count
+    bases = _matrices(xp, [transition(steps), transition(steps + 1)])
+    line = asarray(list(stretch) or [1.0, 0.0], xp, dtype)
+    stretched = host_namespace().int32(bool(stretch))
+    arguments = (states, _matrices(xp, jumps), bases, count, half, n, length, line, stretched, out)
+    _launched(xp, normals_source(dtype), "normals", threads, *arguments)
+    return out

@@ -1,0 +1,94 @@
+"""Random numbers in the sizes that the bars are for: ours beside NumPy's PCG64 and Dask's generators."""
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from nbm_xp.rng import Generator, substreams
+
+from .harness import Contender, Row
+from .libraries import Library
+
+SIZE = 10**8
+SIDE = 10**4
+STREAMS = 15_360
+BARS = {"float32": 1 / 2.8, "float64": 1 / 1.8}
+BOTH_CORES, ZIGGURAT, GIBBS, TILES, COLUMNS = 1 / 1.7, 1 / 0.9, 1 / 2.5, 1 / 1.2, 1 / 0.6
+SEEDING = 3e-3  # seconds
+
+
+def rows(library: Library) -> Iterator[Row]:
+    if library.name != "numpy":
+        return
+    ours, both = Generator(2026, "numpy"), Generator(2026, "numpy", threads=2)
+    pcg64 = np.random.Generator(np.random.PCG64(2026))
+
+    def row(name: str, call: Any, peer: str, other: Any, bar: float) -> Row:
+        return Row(name, Contender("nbm_xp", call), [Contender(peer, other, at_most=bar)], per=SIZE, unit="number")
+
+    for dtype, bar in BARS.items():
+        yield row(
+            f"1e8 uniforms, {dtype}",
+            lambda dtype=dtype: ours.random(SIZE, dtype),
+            "NumPy PCG64",
+            lambda dtype=dtype: pcg64.random(SIZE, dtype=dtype),
+            bar,
+        )
+    one = lambda: ours.random(SIZE, "float32")  # noqa: E731
+    yield row("1e8 uniforms, float32, two threads", lambda: both.random(SIZE, "float32"), "one thread", one, BOTH_CORES)
+    yield row(
+        "1e8 normals, float32",
+        lambda: ours.standard_normal(SIZE, "float32"),
+        "NumPy's ziggurat",
+        lambda: pcg64.standard_normal(SIZE, dtype=np.float32),
+        ZIGGURAT,
+    )
+    p = pcg64.random(SIZE, dtype=np.float32)
+    yield row(
+        "1e8 ones and zeros by an array of probabilities",
+        lambda: ours.binomial(1, p, dtype="float32"),
+        "NumPy random(dtype=float32) < p",
+        lambda: pcg64.random(SIZE, dtype=np.float32) < p,
+        GIBBS,
+    )
+    yield Row(
+        f"seed states of {STREAMS} streams",
+        Contender("nbm_xp", lambda: substreams((2026,) * 6, STREAMS)),
+        [Contender("nothing", lambda: None, at_most_more=SEEDING)],
+    )
+    yield from lazy()
+
+
+def lazy() -> Iterator[Row]:
+    """Draws of (10000, 10000) on Dask, summed, on one thread."""
+    da = importlib.import_module("dask.array")
+    ours = Generator(2026, "dask")
+    for name, chunks, bar in (("tiles of 1000 × 1000", (1000, 1000), TILES), ("columns of 100", (SIDE, 100), COLUMNS)):
+        theirs = da.random.default_rng(2026)
+        yield Row(
+            f"Dask, 1e8 uniforms in {name}, summed",
+            Contender("nbm_xp", lambda c=chunks: summed(ours.random((SIDE, SIDE), "float32", chunks=c))),
+            [
+                Contender(
+                    "dask.array.random",
+                    lambda c=chunks, g=theirs: summed(g.random((SIDE, SIDE), dtype=np.float32, chunks=c)),
+                    at_most=bar,
+                )
+            ],
+            per=SIDE * SIDE,
+            unit="number",
+        )
+    yield Row(
+        "Dask, building 10,000 blocks",
+        Contender("nbm_xp", lambda: ours.random((SIDE, SIDE), chunks=100).__dask_graph__()),
+        [
+            Contender("nothing", lambda: None, at_most_more=1.0),
+            Contender("dask.array.random", lambda: da.random.default_rng(1).random((SIDE, SIDE), chunks=100)),
+        ],
+    )
+
+
+def summed(x: Any) -> float:
+    return float(x.sum(dtype=np.float32).compute(scheduler="synchronous"))

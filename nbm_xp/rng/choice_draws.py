@@ -1,0 +1,299 @@
+"""Choices and orders, as draws of a `Generator`.
+
+What this chapter must satisfy: names, parameters and meaning of `numpy.random.Generator`. On Dask nothing is computed:
+what is chosen from is handed to each task whole along the axis of the choice, and each makes the order anew.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from nbm_xp.namespace import (
+    array_namespace,
+    concrete_int,
+    dtype_name,
+    dtype_of,
+    from_blocks,
+    get_namespace,
+    host_namespace,
+    is_array,
+    is_lazy,
+    library_name,
+    wide_dtypes,
+)
+
+from .blocks import library_of_blocks
+from .count_draws import CountDraws
+from .element_uniforms import ElementUniforms
+from .parameters import Size, shape_of, streams_of
+from .rules import NOT_NEGATIVE, require, require_integer, weights_of
+from .tasks import Elements, made
+from .whole_numbers import random_order
+
+__all__ = ["ChoiceDraws"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered(Elements):
+    """A random order of `population` things, or its beginning; or the things themselves in that order.
+
+    Parameters
+    ----------
+    population : int
+        How many things there are.
+    axis : int or None
+        Along which axis of an array they lie; None where they are the integers from 0 on.
+    weighted : bool
+        Whether probabilities are handed over.
+    """
+
+    population: int = 0
+    axis: int | None = None
+    weighted: bool = False
+
+    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], *arrays: Any) -> Any:
+        """Make a block, of some shape, that begins at some place."""
+        host, xp = host_namespace(), get_namespace(self.library)
+        things = arrays[0] if self.axis is not None else None
+        if 0 in shape:
+            return xp.zeros(shape, dtype=dtype_of(xp, self.dtype))
+        begins, lengths = host.asarray([0]), host.asarray([self.population])
+        uniforms = ElementUniforms(self.state, self.streams, self.population, begins, lengths, self.library)
+        with wide_dtypes(xp):
+            p = xp.astype(arrays[-1], dtype_of(xp, "float64")) if self.weighted else None
+            order = random_order(uniforms, p)
+            if self.axis is None:
+                order = xp.reshape(order[: math.prod(self.whole)], self.whole)
+                within = tuple(slice(a, a + b) for a, b in zip(offset, shape, strict=True))
+                return xp.astype(order[within], dtype_of(xp, self.dtype))
+        begin = offset[self.axis]
+        return xp.take(things, order[begin : begin + shape[self.axis]], axis=self.axis)
+
+
+class ChoiceDraws(CountDraws):
+    """See `nbm_xp.rng.Generator`."""
+
+    def choice(
+        self,
+        a: Any,
+        size: Size = None,
+        replace: bool = True,
+        p: Any = None,
+        axis: int = 0,
+        shuffle: bool = True,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Choose some of many things.
+
+        Parameters
+        ----------
+        a : int or array
+            What to choose from: the integers below a number, or what lies along an axis of an array.
+        size : int or tuple of ints
+            How many, as a shape that takes the place of the axis.
+        replace : bool
+            Whether a thing can be chosen again.
+        p : array, optional
+            The probability of each thing; the same for all by default.
+        axis : int
+            The axis of an array `a`.
+        shuffle : bool
+            Of no effect: what is chosen without replacement comes in a random order at no further cost.
+        chunks, nstreams
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        Notes
+        -----
+        With replacement these are `integers` or `categorical`. Without, keys are drawn and sorted: integers of 62 bits,
+        or exponential numbers over the probabilities [1]_, which gives what choosing one after the other would.
+
+        References
+        ----------
+        .. [1] P. S. Efraimidis and P. G. Spirakis, "Weighted random sampling with a reservoir", Information Processing
+           Letters 97 (2006), 181-185.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).choice(10, 5, replace=False).tolist()
+        [8, 4, 1, 0, 3]
+        >>> Generator(234).choice([1.5, 2.5], 4, p=[0.9, 0.1]).tolist()
+        [1.5, 1.5, 1.5, 1.5]
+        """
+        if not isinstance(a, (list, tuple)) and not is_array(a):
+            require_integer("a", a)
+        xp, (a, *weights) = self._parameters(**({"a": a} if p is None else {"a": a, "p": p}))
+        shape, along = shape_of(size), _axis_of("a", a, axis)
+        population = a.shape[along] if is_array(a) else int(a)
+        if population < 1 and 0 not in shape:
+            raise ValueError(f"a must hold something to choose from, got {population} things")
+        for p in weights:
+            if tuple(p.shape) != (population,):
+                raise ValueError(f"p must have a probability for each of {population}, got shape {tuple(p.shape)}")
+            weights_of("p", p)
+        if not replace:
+            _require_enough(population, math.prod(shape), weights)
+        if not is_array(a):
+            return self._chosen(xp, population, shape, replace, weights, chunks, nstreams)
+        return _taken(xp, a, self._chosen(xp, population, shape, replace, weights, None, nstreams), along, chunks)
+
+    def permutation(self, x: Any, axis: int = 0, *, chunks: Any = None, nstreams: int | None = None) -> Any:
+        """Give the integers below a number, or what lies along an axis of an array, in a random order.
+
+        Parameters
+        ----------
+        x : int or array
+            A number, or an array, which stays as it is.
+        axis : int
+            The axis of an array.
+        chunks, nstreams
+            See `Generator`; the axis of an array is not split.
+
+        Returns
+        -------
+        array
+
+        Notes
+        -----
+        Keys of 62 bits are sorted [1]_: of a million things, two have the same key with a probability of 1e-7.
+
+        References
+        ----------
+        .. [1] D. E. Knuth, "The art of computer programming", volume 2, third edition, 1997, section 3.4.2.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).permutation(5).tolist()
+        [1, 0, 4, 2, 3]
+        """
+        if not isinstance(x, (list, tuple)) and not is_array(x):
+            require_integer("x", x)
+        xp, (x,) = self._parameters(x=x)
+        if not is_array(x):
+            require("x", x, NOT_NEGATIVE)
+            return self._chosen(xp, int(x), (int(x),), False, [], chunks, nstreams)
+        along = _axis_of("x", x, axis)
+        shape, population = shape_of(None, x), x.shape[along]
+        library = library_of_blocks(xp, x) if is_lazy(xp) else library_name(xp)
+        if is_lazy(xp):
+            sizes = x.chunks if chunks is None else chunks if isinstance(chunks, tuple) else (chunks,) * len(shape)
+            chunks = (*sizes[:along], -1, *sizes[along + 1 :])
+        with self._taking() as state:
+            streams = streams_of(nstreams, (population,))
+            task = Ordered(state, streams, shape, dtype_name(x), library, (), population, along)
+            return made(xp, task, (x,), chunks=chunks)
+
+    def shuffle(self, x: Any, axis: int = 0, *, nstreams: int | None = None) -> None:
+        """Bring what lies along an axis of an array into a random order, in place.
+
+        Parameters
+        ----------
+        x : array
+            It must be one that can be written to: `permutation` serves those of JAX, which cannot.
+        axis : int
+            The axis.
+        nstreams
+            See `Generator`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nbm_xp.rng import Generator
+        >>> x = np.arange(5)
+        >>> Generator(234).shuffle(x)
+        >>> x.tolist()
+        [1, 0, 4, 2, 3]
+        """
+        if not is_array(x):
+            raise TypeError(f"x must be an array, got {type(x).__name__}")
+        along = _axis_of("x", x, axis)
+        if not is_lazy(array_namespace(x)):
+            nothing = (slice(None),) * along + (slice(0, 0),)
+            try:
+                x[nothing] = x[nothing]
+            except (TypeError, ValueError) as error:
+                raise TypeError(
+                    f"x must be an array that can be written to, use permutation instead: {error}"
+                ) from error
+        x[...] = self.permutation(x, along, nstreams=nstreams)
+
+    def _chosen(
+        self,
+        xp: Any,
+        population: int,
+        shape: tuple[int, ...],
+        replace: bool,
+        weights: list[Any],
+        chunks: Any,
+        nstreams: int | None,
+    ) -> Any:
+        """Choose integers below a number."""
+        if replace and weights:
+            return self._outcomes(xp, weights[0], shape, "int64", chunks, nstreams, "p")
+        if replace:
+            return self._integers(xp, 0, population, shape, "int64", chunks, nstreams)
+        library = library_of_blocks(xp, *weights) if is_lazy(xp) else library_name(xp)
+        with self._taking() as state:
+            streams = streams_of(nstreams, (population,))
+            task = Ordered(state, streams, shape, "int64", library, (), population, None, bool(weights))
+            return made(xp, task, chunks=-1 if chunks is None else chunks, args=tuple(weights))
+
+
+def _axis_of(name: str, x: Any, axis: Any) -> int:
+    """An axis, counted from the front."""
+    ndim = x.ndim if is_array(x) else 1
+    if not ndim:
+        raise ValueError(f"{name} must have an axis, got an array without any")
+    if not isinstance(axis, int) or not -ndim <= axis < ndim:
+        raise ValueError(f"axis must be from {-ndim} to {ndim - 1}, got {axis!r}")
+    return axis % ndim
+
+
+def _require_enough(population: int, count: int, weights: list[Any]) -> None:
+    """Refuse more choices without replacement than there are things."""
+    if count > population:
+        raise ValueError(f"size must be at most {population} without replacement, got {count}")
+    for p in weights:
+        xp = array_namespace(p)
+        if is_lazy(xp):
+            continue
+        possible = concrete_int(xp.sum(xp.astype(p > 0, dtype_of(xp, "int64"))))
+        if count > possible:
+            raise ValueError(f"size must be at most {possible}, as many as have a probability in p; got {count}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What lies at some places along an axis, as a block."""
+
+    axis: int
+    axes: int
+
+    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], index: Any, x: Any) -> Any:
+        xp, after = array_namespace(x), self.axis + self.axes
+        spans = [slice(begin, begin + length) for begin, length in zip(offset, shape, strict=True)]
+        x = x[(*spans[: self.axis], slice(None), *spans[after:])]
+        return xp.reshape(xp.take(x, xp.reshape(index, (-1,)), axis=self.axis), shape)
+
+
+def _taken(xp: Any, x: Any, index: Any, axis: int, chunks: Any) -> Any:
+    """Take what lies at some places along an axis; the axes of `index` take its place."""
+    task = _Taken(axis, index.ndim)
+    shape = (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])
+    spread = (1,) * axis + tuple(index.shape) + (1,) * (x.ndim - axis - 1)
+    index = xp.reshape(index, spread)
+    if not is_lazy(xp):
+        return task((0,) * len(shape), shape, index, x)
+    own = (*x.chunks[:axis], *index.chunks[axis : axis + task.axes], *x.chunks[axis + 1 :])
+    chunks = own if chunks is None else chunks
+    meta = getattr(x, "_meta", None)
+    return from_blocks(xp, task, shape, dtype_name(x), chunks, blocks=(index,), args=(x,), name="taken", meta=meta)

@@ -1,0 +1,231 @@
+"""Root, logarithm, exponential, sine and cosine of float64 arrays: the same bits on every library.
+
+What this chapter must satisfy: only what IEEE 754 fixes to the last bit decides a result, so that a draw that goes
+through one of these is the same on every library and processor, now and later; within one unit in the last place,
+beside what the libraries have. The polynomials are those of `nbm_xp.namespace.mrg31k3p.approximations`.
+
+A library's own logarithm serves to guess an exponent, which is then put right; it leaves no trace.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final
+
+from nbm_xp.namespace import array_namespace, asarray, dtype_of, host_namespace, library_name
+from nbm_xp.namespace.mrg31k3p import kernel
+from nbm_xp.namespace.mrg31k3p.approximations import (
+    HALF_PI_HIGH,
+    HALF_PI_LOW,
+    LN2_HIGH,
+    LN2_LOW,
+    ROOT_TWO,
+    cosine_near_zero,
+    exp_near_zero,
+    log_from_parts,
+    sine_near_zero,
+)
+
+__all__ = ["cos", "exp", "log", "log_factorial", "sin", "sqrt", "stirling_error"]
+
+_LOWEST: Final = -1022
+_LEAST, _MOST = -708.0, 709.0
+_HALF_LOG_TWO_PI: Final = 0.9189385332046727
+_FACTORIALS: Final = (
+    0.0, 0.0, 0.6931471805599453, 1.791759469228055, 3.1780538303479458, 4.787491742782046, 6.579251212010101,
+    8.525161361065415, 10.60460290274525, 12.801827480081469,
+)  # fmt: skip
+_ERRORS: Final = (
+    0.08106146679532726, 0.0413406959554093, 0.02767792568499834, 0.020790672103765093, 0.016644691189821193,
+    0.013876128823070748, 0.01189670994589177, 0.010411265261972096, 0.009255462182712733, 0.00833056343336287,
+)  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def _powers() -> Any:
+    """The powers of two from 2**-1022 to 2**1023."""
+    return asarray([2.0**k for k in range(_LOWEST, 1024)], host_namespace())
+
+
+def _looked_up(xp: Any, table: Any, index: Any) -> Any:
+    """Entries of a table, in the shape of their places."""
+    places = xp.reshape(xp.astype(index, dtype_of(xp, "int64")), (-1,))
+    return xp.reshape(xp.take(asarray(table, xp), places, axis=0), index.shape)
+
+
+def log(x: Any) -> Any:
+    """The natural logarithm.
+
+    Parameters
+    ----------
+    x : array
+        float64, from 2**-1000 to 2**1000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> log(np.asarray([0.5, 1.0, 10.0]))
+    array([-0.69314718,  0.        ,  2.30258509])
+    """
+    xp = array_namespace(x)
+    compiled = kernel("rng.log", library_name(xp))
+    if compiled is not None:
+        return compiled(x)
+    k = xp.round(xp.log2(x))
+    m = x * _looked_up(xp, _powers(), -k - _LOWEST)
+    for wrong, factor, step in ((m >= ROOT_TWO, 0.5, 1.0), (m < 0.5 * ROOT_TWO, 2.0, -1.0)):
+        m, k = xp.where(wrong, m * factor, m), xp.where(wrong, k + step, k)
+    return log_from_parts(m - 1.0, k)
+
+
+def sqrt(x: Any) -> Any:
+    """The square root, which IEEE 754 fixes and not every library gives: its own serves as a guess.
+
+    Parameters
+    ----------
+    x : array
+        float64, 0, or from 2**-900 to 2**900.
+
+    Notes
+    -----
+    What the square of the guess lacks is found without an error, by Dekker's product of halves [1]_, and corrects the
+    guess by a number so small that the sum is rounded as the root itself would be.
+
+    References
+    ----------
+    .. [1] T. J. Dekker, "A floating-point technique for extending the available precision", Numerische Mathematik 18
+       (1971), 224-242.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sqrt(np.asarray([0.0, 2.0, 9.0]))
+    array([0.        , 1.41421356, 3.        ])
+    """
+    xp = array_namespace(x)
+    root = xp.sqrt(x)
+    shifted = root * 134217729.0
+    high = shifted - (shifted - root)
+    low = root - high
+    square = root * root
+    lost = ((high * high - square) + 2.0 * (high * low)) + low * low
+    lack = (x - square) - lost
+    return root + xp.where(root > 0.0, lack / xp.where(root > 0.0, 2.0 * root, 1.0), 0.0)
+
+
+def exp(x: Any) -> Any:
+    """The exponential.
+
+    Parameters
+    ----------
+    x : array
+        float64; below -708 the answer is 0, and it does not grow beyond that of 709.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> exp(np.asarray([-1000.0, 0.0, 1.0]))
+    array([0.        , 1.        , 2.71828183])
+    """
+    xp = array_namespace(x)
+    compiled = kernel("rng.exp", library_name(xp))
+    if compiled is not None:
+        return compiled(x)
+    inside = xp.minimum(xp.maximum(x, _LEAST), _MOST)
+    k = xp.round(inside * 1.44269504088896338700e00)
+    value = exp_near_zero(inside - k * LN2_HIGH, k * LN2_LOW) * _looked_up(xp, _powers(), k - _LOWEST)
+    return xp.where(x < _LEAST, 0.0, value)
+
+
+def _quarter_turns(xp: Any, x: Any) -> tuple[Any, Any]:
+    """The nearest number of quarter turns to angles, and what is left."""
+    quarters = xp.round(x * 0.6366197723675814)
+    return quarters, (x - quarters * HALF_PI_HIGH) - quarters * HALF_PI_LOW
+
+
+def _wave(x: Any, shift: int) -> Any:
+    xp = array_namespace(x)
+    quarters, r = _quarter_turns(xp, x)
+    phase = (quarters + shift) % 4.0
+    value = xp.where(phase % 2.0 == 0.0, sine_near_zero(r), cosine_near_zero(r))
+    return xp.where(phase >= 2.0, -value, value)
+
+
+def sin(x: Any) -> Any:
+    """The sine.
+
+    Parameters
+    ----------
+    x : array
+        float64, at most a few turns in size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sin(np.asarray([0.0, 0.5, 3.0]))
+    array([0.        , 0.47942554, 0.14112001])
+    """
+    return _wave(x, 0)
+
+
+def cos(x: Any) -> Any:
+    """The cosine.
+
+    Parameters
+    ----------
+    x : array
+        float64, at most a few turns in size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cos(np.asarray([0.0, 0.5, 3.0]))
+    array([ 1.        ,  0.87758256, -0.9899925 ])
+    """
+    return _wave(x, 1)
+
+
+def log_factorial(k: Any) -> Any:
+    """The logarithm of the factorial of whole numbers.
+
+    Parameters
+    ----------
+    k : array
+        float64, whole, 0 or more.
+
+    Notes
+    -----
+    Stirling's series from 10 on, a table below.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> log_factorial(np.asarray([0.0, 4.0, 20.0]))
+    array([ 0.        ,  3.17805383, 42.33561646])
+    """
+    xp = array_namespace(k)
+    large = xp.maximum(k, 10.0)
+    value = (large + 0.5) * log(large) - large + (_HALF_LOG_TWO_PI + _series(large))
+    return xp.where(k < 10.0, _looked_up(xp, asarray(list(_FACTORIALS), host_namespace()), xp.minimum(k, 9.0)), value)
+
+
+def stirling_error(k: Any) -> Any:
+    """What Stirling's formula for ``k!``, written about ``k + 1``, lacks: see `log_factorial`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stirling_error(np.asarray([0.0, 10.0])).round(6)
+    array([0.081061, 0.007574])
+    """
+    xp = array_namespace(k)
+    value = _series(xp.maximum(k, 9.0) + 1.0)
+    return xp.where(k < 10.0, _looked_up(xp, asarray(list(_ERRORS), host_namespace()), xp.minimum(k, 9.0)), value)
+
+
+def _series(x: Any) -> Any:
+    r = 1.0 / x
+    z = r * r
+    return r * (
+        0.08333333333333333 - z * (0.002777777777777778 - z * (0.0007936507936507937 - z * 0.0005952380952380953))
+    )

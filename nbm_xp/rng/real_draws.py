@@ -1,0 +1,318 @@
+"""Real numbers of the distributions in the table, as draws of a `Generator`.
+
+What this chapter must satisfy: names, parameters and meaning of `numpy.random.Generator`. Numbers are made in float64
+and rounded once to the dtype asked for, so that those of one dtype are those of another, rounded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbm_xp.namespace import dtype_of, is_array, is_lazy, library_name
+
+from .blocks import library_of_blocks
+from .distributions import DISTRIBUTIONS
+from .generator_state import GeneratorState
+from .parameters import Size, chunks_of, real_dtype, shape_of, streams_of
+from .rules import require
+from .tasks import Independent, made
+
+__all__ = ["RealDraws"]
+
+
+class RealDraws(GeneratorState):
+    """See `nbm_xp.rng.Generator`."""
+
+    def exponential(
+        self,
+        scale: Any = 1.0,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw exponential numbers, by inversion [1]_: ``-log(u) * scale``.
+
+        Parameters
+        ----------
+        scale : number or array
+            The mean, 0 or more.
+        size, dtype, chunks, nstreams
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        References
+        ----------
+        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 2.2.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).exponential(2.0, 3, "float64").round(3).tolist()
+        [1.597, 2.367, 0.472]
+        """
+        return self._independent("exponential", size, dtype, chunks, nstreams, scale=scale)
+
+    def standard_exponential(
+        self, size: Size = None, dtype: Any = None, *, chunks: Any = None, nstreams: int | None = None
+    ) -> Any:
+        """Draw exponential numbers of mean 1: see `exponential`.
+
+        Parameters
+        ----------
+        size, dtype, chunks, nstreams
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).standard_exponential(3, "float64").round(3).tolist()
+        [0.799, 1.183, 0.236]
+        """
+        return self.exponential(1.0, size, dtype, chunks=chunks, nstreams=nstreams)
+
+    def laplace(
+        self,
+        loc: Any = 0.0,
+        scale: Any = 1.0,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw numbers of Laplace's distribution, by inversion [1]_.
+
+        Parameters
+        ----------
+        loc, scale : number or array
+            Mean, and the mean distance from it, 0 or more.
+        size, dtype, chunks, nstreams
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        References
+        ----------
+        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 2.2.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).laplace(size=3, dtype="float64").round(3).tolist()
+        [-0.106, -0.49, 0.867]
+        """
+        return self._independent("laplace", size, dtype, chunks, nstreams, loc=loc, scale=scale)
+
+    def logistic(
+        self,
+        loc: Any = 0.0,
+        scale: Any = 1.0,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw numbers of the logistic distribution, by inversion [1]_: ``log(u / (1 - u)) * scale + loc``.
+
+        Parameters
+        ----------
+        loc, scale : number or array
+            Mean and scale, 0 or more.
+        size, dtype, chunks, nstreams
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        References
+        ----------
+        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 2.2.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).logistic(size=3, dtype="float64").round(3).tolist()
+        [-0.201, -0.818, 1.324]
+        """
+        return self._independent("logistic", size, dtype, chunks, nstreams, loc=loc, scale=scale)
+
+    def gumbel(
+        self,
+        loc: Any = 0.0,
+        scale: Any = 1.0,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw numbers of Gumbel's distribution of largest values, by inversion [1]_: ``-log(-log(u)) * scale + loc``.
+
+        Parameters
+        ----------
+        loc, scale : number or array
+            Mode and scale, 0 or more.
+        size, dtype, chunks, nstreams
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        References
+        ----------
+        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 2.2.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).gumbel(size=3, dtype="float64").round(3).tolist()
+        [0.225, -0.168, 1.444]
+        """
+        return self._independent("gumbel", size, dtype, chunks, nstreams, loc=loc, scale=scale)
+
+    def truncated_normal(
+        self,
+        loc: Any = 0.0,
+        scale: Any = 1.0,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw normal numbers within two standard deviations, by inversion [1]_.
+
+        Parameters
+        ----------
+        loc, scale : number or array
+            Mean and standard deviation, 0 or more, of the normal distribution.
+        size, dtype, chunks, nstreams
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        References
+        ----------
+        .. [1] M. J. Wichura, "Algorithm AS 241: the percentage points of the normal distribution", Applied Statistics
+           37 (1988), 477-484.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).truncated_normal(size=3, dtype="float64").round(3).tolist()
+        [-0.12, -0.482, 0.761]
+        """
+        return self._independent("truncated_normal", size, dtype, chunks, nstreams, loc=loc, scale=scale)
+
+    def gamma(
+        self,
+        shape: Any,
+        scale: Any = 1.0,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw gamma numbers, by the rejection method of Marsaglia and Tsang [1]_.
+
+        Parameters
+        ----------
+        shape, scale : number or array
+            0 or more; the mean is their product.
+        size, dtype, chunks, nstreams
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        References
+        ----------
+        .. [1] G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", ACM Transactions on
+           Mathematical Software 26 (2000), 363-372.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).gamma(2.0, 3.0, 3, "float64").round(3).tolist()
+        [4.507, 1.273, 10.531]
+        """
+        return self._independent("gamma", size, dtype, chunks, nstreams, shape=shape, scale=scale)
+
+    def beta(
+        self,
+        a: Any,
+        b: Any,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw beta numbers, from two gamma numbers [1]_ each: ``x / (x + y)``.
+
+        Parameters
+        ----------
+        a, b : number or array
+            More than 0; the mean is ``a / (a + b)``.
+        size, dtype, chunks, nstreams
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        References
+        ----------
+        .. [1] G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", ACM Transactions on
+           Mathematical Software 26 (2000), 363-372.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).beta(2.0, 3.0, 3, "float64").round(3).tolist()
+        [0.494, 0.106, 0.399]
+        """
+        return self._independent("beta", size, dtype, chunks, nstreams, a=a, b=b)
+
+    def _independent(
+        self,
+        name: str,
+        size: Size,
+        dtype: Any,
+        chunks: Any,
+        nstreams: int | None,
+        *,
+        counts: bool = False,
+        **parameters: Any,
+    ) -> Any:
+        """Draw from the distribution of some name; of counts, `dtype` was checked."""
+        xp, values = self._parameters(**parameters)
+        shape = shape_of(size, *values)
+        dtype = dtype if counts else real_dtype(dtype, *values)
+        for parameter, value in zip(parameters, values, strict=True):
+            require(parameter, value, DISTRIBUTIONS[name].rules[parameter])
+        xp.empty((0,), dtype=dtype_of(xp, dtype))  # refused where the library, as it is set now, lacks the dtype
+        library = library_of_blocks(xp, *values) if is_lazy(xp) else library_name(xp)
+        numbers = tuple(None if is_array(value) else float(value) for value in values)
+        streams = streams_of(nstreams, shape)
+        with self._taking() as state:
+            task = Independent(state, streams, shape, dtype, library, numbers, name)
+            return made(xp, task, tuple(values), chunks=chunks_of(chunks, shape, *values))

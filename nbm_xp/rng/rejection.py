@@ -1,0 +1,187 @@
+"""Gamma, beta, Poisson and binomial numbers: methods that try until they accept, and searches.
+
+What this chapter must satisfy: an element's number follows from its own uniforms and parameters alone (see
+`nbm_xp.rng.element_uniforms`), however often other elements are tried, so that the bits do not depend on chunks; and
+through functions with the same bits on every library. All parameters are float64 arrays of shape (count,) or (1,).
+
+References
+----------
+.. [1] G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables", ACM Transactions on Mathematical
+   Software 26 (2000), 363-372.
+.. [2] W. Hörmann, "The transformed rejection method for generating Poisson random variables", Insurance: Mathematics
+   and Economics 12 (1993), 39-45: PTRS.
+.. [3] W. Hörmann, "The generation of binomial random variates", Journal of Statistical Computation and Simulation 46
+   (1993), 101-110: BTRS.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from nbm_xp.namespace import array_namespace, concrete_int, dtype_of
+
+from .element_uniforms import ElementUniforms, until_accepted
+from .elementary import exp, log, log_factorial, sqrt, stirling_error
+from .quantiles import normal_quantile
+
+__all__ = ["beta", "gamma", "large_binomial", "poisson"]
+
+_SEARCHED: Final = 10.0
+"""The mean below which the distribution function is searched from 0 on."""
+
+
+def _any(xp: Any, condition: Any) -> bool:
+    return bool(concrete_int(xp.sum(xp.astype(condition, dtype_of(xp, "int64")))))
+
+
+def _log_gamma(uniforms: ElementUniforms, shape: Any) -> Any:
+    """The logarithms of standard gamma numbers, by the method of Marsaglia and Tsang [1]_.
+
+    A shape below 1 is increased by 1, and the number is multiplied by ``u ** (1 / shape)``.
+    """
+    xp = array_namespace(shape)
+    small = shape < 1.0
+    d = xp.where(small, shape + 1.0, shape) - 1.0 / 3.0
+    c = 1.0 / sqrt(9.0 * d)
+
+    def attempt(u1: Any, u2: Any, d: Any, c: Any) -> tuple[Any, Any]:
+        x = normal_quantile(u1, log, sqrt)
+        root = 1.0 + c * x
+        inside = root > 0.0
+        v = xp.where(inside, root * root * root, 1.0)
+        log_v = log(v)
+        return log(d) + log_v, inside & (log(u2) < 0.5 * x * x + d - d * v + d * log_v)
+
+    value = until_accepted(uniforms.every(1, 1), 2, attempt, d, c)
+    if not _any(xp, small):
+        return value
+    return value + xp.where(small, log(uniforms.uniform(0)) / xp.where(small, shape, 1.0), 0.0)
+
+
+def gamma(uniforms: ElementUniforms, shape: Any, scale: Any) -> Any:
+    """Gamma numbers: see `_log_gamma`. Of shape 0 they are 0."""
+    xp = array_namespace(shape)
+    none = shape == 0.0
+    value = exp(_log_gamma(uniforms, xp.where(none, 1.0, shape)))
+    return xp.where(none, 0.0, value) * scale
+
+
+def beta(uniforms: ElementUniforms, a: Any, b: Any) -> Any:
+    """Beta numbers ``x / (x + y)`` of gamma numbers ``x`` and ``y``, by their logarithms, so that none is lost."""
+    x, y = _log_gamma(uniforms.every(0, 2), a), _log_gamma(uniforms.every(1, 2), b)
+    return 1.0 / (1.0 + exp(y - x))
+
+
+def _searched(u: Any, first: Any, ratio: Any) -> Any:
+    """Search a distribution function from 0 on for the first value that exceeds a uniform.
+
+    Parameters
+    ----------
+    u : array
+        Uniforms.
+    first : array
+        The probability of 0.
+    ratio : callable
+        ``ratio(k)`` is the probability of `k` over that of ``k - 1``.
+    """
+    xp = array_namespace(u)
+    value, mass = xp.zeros_like(u), xp.broadcast_to(first, u.shape)
+    total, k = mass, 0
+    beyond = u >= total
+    while _any(xp, beyond):
+        k += 1
+        value = xp.where(beyond, float(k), value)
+        mass = mass * ratio(float(k))
+        total = total + mass
+        beyond = beyond & (u >= total) & (mass > 0.0)
+    return value
+
+
+def poisson(uniforms: ElementUniforms, lam: Any) -> Any:
+    """Poisson numbers: a search where the mean is below 10, else PTRS [2]_."""
+    xp = array_namespace(lam)
+    small = lam < _SEARCHED
+    few = many = None
+    if _any(xp, small):
+        mean = xp.where(small, lam, 1.0)
+        few = _searched(uniforms.uniform(0), exp(-mean), lambda k: mean / k)
+    if _any(xp, ~small):
+        many = until_accepted(uniforms, 2, _poisson_attempt, xp.where(small, _SEARCHED, lam))
+    return _either(xp, small, few, many)
+
+
+def _either(xp: Any, small: Any, few: Any, many: Any) -> Any:
+    """Take the numbers of one method or the other; None stands for one that was not needed."""
+    if few is None or many is None:
+        return many if few is None else few
+    return xp.where(small, few, many)
+
+
+def _poisson_attempt(u: Any, v: Any, lam: Any) -> tuple[Any, Any]:
+    xp = array_namespace(lam)
+    b = 0.931 + 2.53 * sqrt(lam)
+    a = -0.059 + 0.02483 * b
+    u = u - 0.5
+    us = 0.5 - xp.abs(u)
+    k = xp.floor((2.0 * a / us + b) * u + lam + 0.43)
+    quick = (us >= 0.07) & (v <= 0.9277 - 3.6224 / (b - 2.0))
+    possible = (k >= 0.0) & ((us >= 0.013) | (v <= us))
+    inside = xp.where(k >= 0.0, k, 0.0)
+    height = log(v * (1.1239 + 1.1328 / (b - 3.4)) / (a / (us * us) + b))
+    return inside, quick | (possible & (height <= inside * log(lam) - lam - log_factorial(inside)))
+
+
+def large_binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
+    """Binomial numbers: a search where fewer than 10 successes are to be expected, else BTRS [3]_.
+
+    Where `p` is over a half, failures are counted.
+    """
+    xp = array_namespace(n, p)
+    flipped = p > 0.5
+    p = xp.where(flipped, 1.0 - p, p)
+    mean = n * p
+    small = mean < _SEARCHED
+    few = many = None
+    if _any(xp, small):
+        rare = xp.where(small, p, 0.0)
+        odds = rare / (1.0 - rare)
+        few = _searched(uniforms.uniform(0), exp(n * _log_of_rest(rare)), lambda k: (n + 1.0 - k) / k * odds)
+        few = xp.minimum(few, n)
+    if _any(xp, ~small):
+        safe_n, safe_p = xp.where(small, 20.0, n), xp.where(small, 0.5, p)
+        many = until_accepted(uniforms, 2, _binomial_attempt, safe_n, safe_p)
+    value = _either(xp, small, few, many)
+    return xp.where(flipped, n - value, value)
+
+
+def _log_of_rest(p: Any) -> Any:
+    """The logarithm of ``1 - p``, with the accuracy of `p`."""
+    xp = array_namespace(p)
+    q = 1.0 - p
+    lost = 1.0 - q
+    return xp.where(lost == 0.0, -p, log(q) * (p / xp.where(lost == 0.0, 1.0, lost)))
+
+
+def _binomial_attempt(u: Any, v: Any, n: Any, p: Any) -> tuple[Any, Any]:
+    xp = array_namespace(n, p)
+    q = 1.0 - p
+    spread = sqrt(n * p * q)
+    b = 1.15 + 2.53 * spread
+    a = -0.0873 + 0.0248 * b + 0.01 * p
+    mode = xp.floor((n + 1.0) * p)
+    odds = p / q
+    u = u - 0.5
+    us = 0.5 - xp.abs(u)
+    k = xp.floor((2.0 * a / us + b) * u + n * p + 0.5)
+    quick = (us >= 0.07) & (v <= 0.92 - 4.2 / b)
+    possible = (k >= 0.0) & (k <= n)
+    inside = xp.where(possible, k, mode)
+    height = log(v * (2.83 + 5.1 / b) * spread / (a / (us * us) + b))
+    bound = (
+        (mode + 0.5) * log((mode + 1.0) / (odds * (n - mode + 1.0)))
+        + (n + 1.0) * log((n - mode + 1.0) / (n - inside + 1.0))
+        + (inside + 0.5) * log(odds * (n - inside + 1.0) / (inside + 1.0))
+        + (stirling_error(mode) + stirling_error(n - mode))
+        - (stirling_error(inside) + stirling_error(n - inside))
+    )
+    return inside, (quick & possible) | (possible & (height <= bound))

@@ -1,0 +1,194 @@
+"""What parameters of random draws may be.
+
+What this chapter must satisfy: a refusal names the parameter, what it was and what is allowed. Values on Dask are not
+known when a draw is recorded, so they are held to the same rules by the task that uses them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from nbm_xp.namespace import (
+    array_namespace,
+    asarray,
+    concrete_int,
+    dtype_name,
+    dtype_of,
+    host_namespace,
+    is_array,
+    is_complex,
+    is_integer,
+    is_lazy,
+)
+
+__all__ = [
+    "FINITE", "LARGEST_MEAN", "MOST_TRIALS", "NOT_NEGATIVE", "POSITIVE", "PROBABILITY", "RATE", "Rule", "TRIALS",
+    "check_weights", "require", "require_integer", "require_real", "weights_of", "within",
+]  # fmt: skip
+
+MOST_TRIALS: Final = 2**53
+LARGEST_MEAN: Final = 9.2e18
+_SLACK: Final = {"float16": 2.0**-5, "float32": 2.0**-11.5}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is allowed: in words, and as a condition on an array."""
+
+    text: str
+    holds: Callable[[Any], Any]
+
+
+def _is_finite(x: Any) -> Any:
+    return abs(x) < math.inf
+
+
+def _is_not_negative(x: Any) -> Any:
+    return (x >= 0) & (x < math.inf)
+
+
+def _is_positive(x: Any) -> Any:
+    return (x > 0) & (x < math.inf)
+
+
+def _is_probability(x: Any) -> Any:
+    return (x >= 0) & (x <= 1)
+
+
+def _is_rate(x: Any) -> Any:
+    return (x >= 0) & (x <= LARGEST_MEAN)
+
+
+def _is_count(x: Any) -> Any:
+    return (x >= 0) & (x <= MOST_TRIALS)
+
+
+FINITE: Final = Rule("finite", _is_finite)
+NOT_NEGATIVE: Final = Rule("finite and 0 or more", _is_not_negative)
+POSITIVE: Final = Rule("finite and more than 0", _is_positive)
+PROBABILITY: Final = Rule("from 0 to 1", _is_probability)
+RATE: Final = Rule(f"from 0 to {LARGEST_MEAN:g}", _is_rate)
+TRIALS: Final = Rule("an integer from 0 to 2**53", _is_count)
+
+
+def within(least: int, most: int, what: str) -> Rule:
+    """The rule that a value lies between two bounds.
+
+    Examples
+    --------
+    >>> within(0, 5, "what a die shows").text
+    'within what a die shows, 0 to 5'
+    """
+    return Rule(f"within {what}, {least} to {most}", partial(_is_between, least, most))
+
+
+def _is_between(least: int, most: int, x: Any) -> Any:
+    return (x >= least) & (x <= most)
+
+
+def require_real(name: str, value: Any) -> None:
+    """Refuse complex numbers."""
+    if is_array(value) and is_complex(value):
+        raise TypeError(f"{name} must be real, got an array of {dtype_name(value)}")
+
+
+def require(name: str, value: Any, rule: Rule) -> None:
+    """Refuse a parameter that breaks a rule; nothing is known of a Dask array.
+
+    Parameters
+    ----------
+    name : str
+        What the parameter is called.
+    value : number or array
+        What it is.
+    rule : Rule
+        What it must be.
+
+    Raises
+    ------
+    ValueError
+        With the first value that breaks the rule.
+
+    Examples
+    --------
+    >>> require("scale", 1.0, POSITIVE)
+    >>> require("scale", -1.0, POSITIVE)
+    Traceback (most recent call last):
+        ...
+    ValueError: scale must be finite and more than 0, got -1.0
+    """
+    require_real(name, value)
+    if not is_array(value):
+        if not rule.holds(value):
+            raise ValueError(f"{name} must be {rule.text}, got {value!r}")
+        return
+    wrong = _first_broken(value, rule)
+    if wrong is not None:
+        raise ValueError(f"{name} must be {rule.text}, got {wrong} in it")
+
+
+def _first_broken(x: Any, rule: Rule) -> Any:
+    """The first value of an array that breaks a rule, or None."""
+    xp = array_namespace(x)
+    if is_lazy(xp) or 0 in x.shape:
+        return None
+    flat = xp.reshape(x, (-1,))
+    broken = xp.astype(~rule.holds(flat), dtype_of(xp, "int32"))
+    if not concrete_int(xp.sum(broken)):
+        return None
+    wrong = flat[concrete_int(xp.argmax(broken))]
+    return int(wrong) if is_integer(wrong) else float(wrong)
+
+
+def check_weights(name: str, p: Any) -> None:
+    """Refuse probabilities that are not from 0 to 1 or do not add up to 1; nothing is known of a Dask array.
+
+    Parameters
+    ----------
+    name : str
+        What they are called.
+    p : array
+        Probabilities along the last axis. Their sum may be wrong by the root of their dtype's precision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_weights("p", np.asarray([0.5, 0.6]))
+    Traceback (most recent call last):
+        ...
+    ValueError: p must add up to 1 along the last axis, got 1.1
+    """
+    if not p.ndim or not p.shape[-1]:
+        raise ValueError(f"{name} must have probabilities along its last axis, got shape {tuple(p.shape)}")
+    xp = array_namespace(p)
+    if is_lazy(xp) or 0 in p.shape:
+        return
+    require(name, p, PROBABILITY)
+    slack = _SLACK.get(dtype_name(p), 2.0**-26)
+    total = xp.sum(xp.astype(p, dtype_of(xp, "float64")), axis=-1)
+    wrong = _first_broken(total, Rule("1", lambda s: abs(s - 1.0) <= slack))
+    if wrong is not None:
+        raise ValueError(f"{name} must add up to 1 along the last axis, got {wrong:.12g}")
+
+
+def require_integer(name: str, value: Any) -> None:
+    """Refuse what is neither an int nor an array of ints."""
+    if isinstance(value, (list, tuple)):
+        value = asarray(value, host_namespace())
+    if isinstance(value, (bool, int, float)) and not is_array(value):
+        if isinstance(value, float):
+            raise TypeError(f"{name} must be an int or an array of ints, got {value!r}")
+    elif is_array(value) and (not is_integer(value) or dtype_name(value) == "uint64"):
+        raise TypeError(f"{name} must be an int or an array of ints, of int64 at most; got one of {dtype_name(value)}")
+
+
+def weights_of(name: str, p: Any) -> Any:
+    """Refuse what are no probabilities."""
+    if not is_array(p) or not p.ndim:
+        raise TypeError(f"{name} must be an array of probabilities, got {p!r}")
+    check_weights(name, p)
+    return p

@@ -1,0 +1,245 @@
+"""Draws whose elements are made each on its own, as tasks: on Dask one for each block, elsewhere one for all.
+
+What this chapter must satisfy: a task holds the seed, the place and the shape, and parameters that are numbers;
+parameters that are arrays come to it block by block. It is the same work wherever it is done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from nbm_xp.namespace import asarray, dtype_name, dtype_of, from_blocks, get_namespace, is_array, is_lazy, wide_dtypes
+from nbm_xp.namespace.mrg31k3p.integers import State
+
+from . import whole_numbers
+from .distributions import DISTRIBUTIONS
+from .element_uniforms import ElementUniforms, of_block
+from .rejection import large_binomial
+from .rules import Rule, check_weights, require
+
+__all__ = ["Elements", "Independent", "Integers", "Multinomials", "Outcomes", "made", "watched"]
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """Elements of one draw.
+
+    Parameters
+    ----------
+    state : six ints
+        The state of the first stream.
+    streams : int
+        How many streams there are.
+    whole : tuple of ints
+        The shape of the whole draw.
+    dtype : str
+        The dtype of the answer.
+    library : str
+        The library of the blocks.
+    numbers : tuple
+        The parameters that are numbers; None for those that come as blocks.
+    """
+
+    state: State
+    streams: int
+    whole: tuple[int, ...]
+    dtype: str
+    library: str
+    numbers: tuple[Any, ...] = ()
+
+    def uniforms(self, offset: tuple[int, ...], shape: tuple[int, ...]) -> ElementUniforms:
+        """Give the uniforms of the elements of a block."""
+        return of_block(self.state, self.streams, self.whole, offset, shape, self.library)
+
+    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], *arrays: Any) -> Any:
+        """Make a block, of some shape, that begins at some place."""
+        raise NotImplementedError(f"{type(self).__name__} is what tasks have in common")
+
+    def columns(self, shape: tuple[int, ...], blocks: tuple[Any, ...], dtype: str) -> list[Any]:
+        """The parameters as arrays of shape (count,) or (1,)."""
+        xp, waiting = get_namespace(self.library), iter(blocks)
+        columns = []
+        for number in self.numbers:
+            if number is not None:
+                columns.append(asarray([number], xp, dtype))
+                continue
+            block = xp.astype(next(waiting), dtype_of(xp, dtype))
+            columns.append(xp.reshape(xp.broadcast_to(block, shape), (-1,)))
+        return columns
+
+    def finished(self, x: Any, shape: tuple[int, ...]) -> Any:
+        """The answer in its shape and dtype."""
+        xp = get_namespace(self.library)
+        return xp.astype(xp.reshape(x, shape), dtype_of(xp, self.dtype))
+
+
+@dataclass(frozen=True, slots=True)
+class Independent(Elements):
+    """Numbers of one of the distributions in the table."""
+
+    name: str = ""
+
+    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], *blocks: Any) -> Any:
+        """Make a block, of some shape, that begins at some place."""
+        distribution, xp = DISTRIBUTIONS[self.name], get_namespace(self.library)
+        if 0 in shape:
+            return xp.zeros(shape, dtype=dtype_of(xp, self.dtype))
+        with wide_dtypes(xp):
+            parameters = self.columns(shape, blocks, "float64")
+            for (name, rule), number, parameter in zip(
+                distribution.rules.items(), self.numbers, parameters, strict=True
+            ):
+                if number is None:
+                    require(name, parameter, rule)
+            return self.finished(distribution.sample(self.uniforms(offset, shape), *parameters), shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Integers(Elements):
+    """Integers from one bound, included, to another; `numbers` are the lower bound and how many there are."""
+
+    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], *blocks: Any) -> Any:
+        """Make a block, of some shape, that begins at some place."""
+        xp = get_namespace(self.library)
+        if 0 in shape:
+            return xp.zeros(shape, dtype=dtype_of(xp, self.dtype))
+        with wide_dtypes(xp):
+            uniforms, (low, span) = self.uniforms(offset, shape), self.numbers
+            if span is not None and span > whole_numbers.SPAN_OF_TWO:
+                return self.finished(whole_numbers.wide_integers(uniforms, low, span), shape)
+            return self.finished(whole_numbers.integers(uniforms, *self.columns(shape, blocks, "int64")), shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes(Elements):
+    """Outcomes by probabilities: one row of them for all elements, or a row for each."""
+
+    name: str = ""
+
+    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], p: Any) -> Any:
+        """Make a block, of some shape, that begins at some place; `p` is whole."""
+        xp = get_namespace(self.library)
+        if 0 in shape:
+            return xp.zeros(shape, dtype=dtype_of(xp, self.dtype))
+        check_weights(self.name, p)
+        with wide_dtypes(xp):
+            p = xp.astype(p, dtype_of(xp, "float64"))
+            if p.ndim > 1:
+                spans = tuple(slice(begin, begin + length) for begin, length in zip(offset, shape, strict=True))
+                p = xp.broadcast_to(p, (*self.whole, p.shape[-1]))[(*spans, slice(None))]
+                p = xp.reshape(p, (-1, p.shape[-1]))
+            return self.finished(whole_numbers.outcomes(self.uniforms(offset, shape), whole_numbers.levels(p)), shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Multinomials(Elements):
+    """How often each outcome came in some trials; `whole` has the outcomes along its last axis.
+
+    Each outcome's count is binomial, given those before it.
+    """
+
+    name: str = "pvals"
+
+    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], *blocks: Any) -> Any:
+        """Make a block, of some shape, that begins at some place and has all outcomes."""
+        xp, rows, outcomes = get_namespace(self.library), shape[:-1], shape[-1]
+        if 0 in shape:
+            return xp.zeros(shape, dtype=dtype_of(xp, self.dtype))
+        *_, p = blocks
+        check_weights(self.name, p)
+        uniforms = of_block(self.state, self.streams, self.whole[:-1], offset[:-1], rows, self.library)
+        with wide_dtypes(xp):
+            trials = self.numbers[0]
+            left = asarray([trials], xp, "float64") if trials is not None else blocks[0][..., 0]
+            left = xp.reshape(xp.broadcast_to(xp.astype(left, dtype_of(xp, "float64")), rows), (-1,))
+            p = xp.reshape(xp.broadcast_to(xp.astype(p, dtype_of(xp, "float64")), shape), (-1, outcomes))
+            sums = xp.astype(whole_numbers.levels(p), p.dtype)
+            counts, over = [], sums[:, -1]
+            for k in range(outcomes - 1):
+                own = sums[:, k] - (sums[:, k - 1] if k else 0.0)
+                share = xp.where(over > 0.0, own / xp.where(over > 0.0, over, 1.0), 0.0)
+                counts.append(large_binomial(uniforms.every(k, outcomes), left, xp.minimum(share, 1.0)))
+                left, over = left - counts[-1], over - own
+            return self.finished(xp.stack([*counts, left], axis=-1), shape)
+
+
+def made(
+    xp: Any, task: Elements, parameters: tuple[Any, ...] = (), *, chunks: Any = None, args: tuple[Any, ...] = ()
+) -> Any:
+    """Do the work of a task: at once, or on Dask when the array is computed.
+
+    Parameters
+    ----------
+    xp : namespace
+        The library of the array.
+    task : Elements
+        The work.
+    parameters : tuple of numbers and arrays
+        The arrays among them are handed to the task block by block.
+    chunks : optional
+        How Dask splits the array.
+    args : tuple of arrays
+        Handed over whole.
+
+    Returns
+    -------
+    array
+    """
+    blocks = [parameter for parameter in parameters if is_array(parameter)]
+    if not is_lazy(xp):
+        return task((0,) * len(task.whole), task.whole, *blocks, *args)
+    home = get_namespace(task.library)
+    meta = home.zeros((0,) * len(task.whole), dtype=dtype_of(home, task.dtype))
+    return from_blocks(
+        xp,
+        task,
+        task.whole,
+        task.dtype,
+        "auto" if chunks is None else chunks,
+        blocks=blocks,
+        args=args,
+        name=type(task).__name__.lower(),
+        meta=meta,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    """A block as it is, once its values are known to be allowed."""
+
+    name: str
+    rule: Rule
+
+    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], block: Any) -> Any:
+        require(self.name, block, self.rule)
+        return block
+
+
+def watched(xp: Any, name: str, value: Any, rule: Rule) -> Any:
+    """A parameter of which each block is held to a rule when it is computed; a number as it is.
+
+    Parameters
+    ----------
+    xp : namespace
+        Dask's.
+    name : str
+        What the parameter is called.
+    value : number or Dask array
+        What it is.
+    rule : Rule
+        What it must be.
+    """
+    if not is_array(value):
+        return value
+    meta = getattr(value, "_meta", None)
+    return from_blocks(
+        xp,
+        _Watched(name, rule),
+        value.shape,
+        dtype_name(value),
+        value.chunks,
+        blocks=(value,),
+        name="watched",
+        meta=meta,
+    )

@@ -1,0 +1,278 @@
+"""Uniforms, normal numbers, ones and zeros: the draws of a `Generator` that kernels make in one go.
+
+What this chapter must satisfy: the numbers of `RandomStreams` for the same seed and calls, to the last bit, whether a
+kernel makes them, the portable form, or a task for each block.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_array, is_lazy
+from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, State
+
+from .blocks import Normals, Uniforms, Wide, lazily, library_of_blocks
+from .draws import less, normals, trials
+from .generator_state import GeneratorState
+from .parameters import (
+    Size,
+    as_stretch,
+    between,
+    chunks_of,
+    line_between,
+    real_dtype,
+    rounded,
+    shape_of,
+    streams_of,
+    stretched,
+)
+from .rules import FINITE, NOT_NEGATIVE, PROBABILITY, require
+from .tasks import watched
+from .transforms import two_draws
+from .uniforms import DTYPES, numbers, substreams
+
+__all__ = ["UniformDraws"]
+
+
+class UniformDraws(GeneratorState):
+    """See `nbm_xp.rng.Generator`."""
+
+    def random(
+        self,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+        resolution: int | None = None,
+    ) -> Any:
+        """Draw uniforms between 0 and 1, both excluded.
+
+        Parameters
+        ----------
+        size, dtype, chunks, nstreams, resolution
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).random((2, 2), "float64").round(3).tolist()
+        [[0.45, 0.306], [0.79, 0.826]]
+        """
+        return self.uniform(0.0, 1.0, size, dtype, chunks=chunks, nstreams=nstreams, resolution=resolution)
+
+    def uniform(
+        self,
+        low: Any = 0.0,
+        high: Any = 1.0,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+        resolution: int | None = None,
+    ) -> Any:
+        """Draw uniforms between two bounds.
+
+        Parameters
+        ----------
+        low, high : number or array
+            The bounds, finite and so that their difference is.
+        size, dtype, chunks, nstreams, resolution
+            See `Generator`.
+
+        Returns
+        -------
+        array
+            ``u * (high - low) + low``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).uniform(np.asarray([0.0, 10.0]), np.asarray([1.0, 20.0])).round(3).tolist()
+        [0.45, 13.062]
+        """
+        xp, (low, high) = self._parameters(low=low, high=high)
+        shape, name = shape_of(size, low, high), real_dtype(dtype, low, high)
+        for bound, value in (("low", low), ("high", high)):
+            require(bound, value, FINITE)
+        base, width = line_between(xp, low, high, name)
+        for bound, value in (("low", base), ("high - low", width)):
+            require(f"{bound} in {name}", value, FINITE)
+        if resolution not in (None, 31, 53) or (resolution == 53 and name != "float64"):
+            raise ValueError(f"resolution must be 31, or 53 where dtype is float64; got {resolution!r} and {name}")
+        streams = streams_of(nstreams, shape)
+        if is_lazy(xp):
+            kind, library = Wide if resolution == 53 else Uniforms, library_of_blocks(xp, low, high)
+            chunks = chunks_of(chunks, shape, low, high)
+            low, high = (watched(xp, bound, value, FINITE) for bound, value in (("low", low), ("high", high)))
+            with self._taking() as state:
+                u = lazily(xp, kind(state, streams, shape, name, library), chunks)
+                return between(xp, u, low, high, name)
+        n, line = math.prod(shape), as_stretch(base, width, name)
+        xp.empty((0,), dtype=dtype_of(xp, name))  # refused where the library, as it is set now, lacks the dtype
+        with self._taking() as state:
+            states = substreams(state, streams)
+            if resolution == 53:
+                u = numbers(xp, states, 2 * n, name, threads=self._threads)
+                u = two_draws(u[:n], u[n:])
+            else:
+                u = numbers(xp, states, n, name, line or (), self._threads)
+            u = xp.reshape(u, shape)
+            return stretched(xp, u, base, width, name) if line is None or resolution == 53 else u
+
+    def normal(
+        self,
+        loc: Any = 0.0,
+        scale: Any = 1.0,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw normal numbers, by the method of Box and Muller [1]_.
+
+        Parameters
+        ----------
+        loc, scale : number or array
+            Mean and standard deviation, which is 0 or more.
+        size, dtype, chunks, nstreams
+            See `Generator`, but that `nstreams` is 15360 by default, as it is in Theano.
+
+        Returns
+        -------
+        array
+            None is further from the mean than 6.6 standard deviations, which the smallest uniform, 2**-31, gives.
+
+        References
+        ----------
+        .. [1] G. E. P. Box and M. E. Muller, "A note on the generation of random normal deviates", Annals of
+           Mathematical Statistics 29 (1958), 610-611.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).normal(size=3, dtype="float64").round(3).tolist()
+        [0.313, 0.703, -1.225]
+        """
+        xp, (loc, scale) = self._parameters(loc=loc, scale=scale)
+        shape, name = shape_of(size, loc, scale), real_dtype(dtype, loc, scale)
+        require("loc", loc, FINITE)
+        require("scale", scale, NOT_NEGATIVE)
+        base, width = rounded(xp, loc, name), rounded(xp, scale, name)
+        for parameter, value in (("loc", base), ("scale", width)):
+            require(f"{parameter} in {name}", value, FINITE)
+        streams = MAX_STREAMS if nstreams is None else streams_of(nstreams, shape)
+        if is_lazy(xp):
+            library, chunks = library_of_blocks(xp, loc, scale), chunks_of(chunks, shape, loc, scale)
+            loc, scale = watched(xp, "loc", loc, FINITE), watched(xp, "scale", scale, NOT_NEGATIVE)
+            with self._taking() as state:
+                z = lazily(xp, Normals(state, streams, shape, name, library), chunks)
+                return stretched(xp, z, loc, scale, name)
+        n, line = math.prod(shape), as_stretch(base, width, name)
+        xp.empty((0,), dtype=dtype_of(xp, name))
+        with self._taking() as state:
+            z = xp.reshape(normals(xp, substreams(state, streams), n, name, line or (), self._threads), shape)
+            return z if line is not None else stretched(xp, z, base, width, name)
+
+    def standard_normal(
+        self, size: Size = None, dtype: Any = None, *, chunks: Any = None, nstreams: int | None = None
+    ) -> Any:
+        """Draw normal numbers of mean 0 and standard deviation 1: see `normal`.
+
+        Parameters
+        ----------
+        size, dtype, chunks, nstreams
+            As for `normal`.
+
+        Returns
+        -------
+        array
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).standard_normal(3, "float64").round(3).tolist()
+        [0.313, 0.703, -1.225]
+        """
+        return self.normal(0.0, 1.0, size, dtype, chunks=chunks, nstreams=nstreams)
+
+    def bernoulli(
+        self, p: Any = 0.5, size: Size = None, dtype: Any = None, *, chunks: Any = None, nstreams: int | None = None
+    ) -> Any:
+        """Draw ones with probability `p`, else zeros.
+
+        Parameters
+        ----------
+        p : number or array
+            The probabilities, from 0 to 1.
+        size, chunks, nstreams
+            See `Generator`.
+        dtype : str, optional
+            Any dtype. By default that of `p` where it is a floating-point array, else ``floatx``.
+
+        Returns
+        -------
+        array
+            1 where a uniform of dtype ``floatx`` is less than `p`, else 0.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(31).bernoulli(0.5, size=8).tolist()
+        [1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0]
+        """
+        if dtype is None:
+            own = dtype_name(p) if is_array(p) else ""
+            dtype = own if own in DTYPES else floatx()
+        return self._trials(1, p, size, dtype_name(dtype), chunks, nstreams)
+
+    def _trials(self, n: int, p: Any, size: Size, dtype: str, chunks: Any, nstreams: int | None) -> Any:
+        """Add up the ones of a few draws from the same streams, one after the other."""
+        xp, (p,) = self._parameters(p=p)
+        shape = shape_of(size, p)
+        chunks, streams, precision = chunks_of(chunks, shape, p), streams_of(nstreams, shape), floatx()
+        kind = "int64" if dtype == "bool" and n > 1 else dtype
+        xp.empty((0,), dtype=dtype_of(xp, kind))
+        with self._taking() as state:
+            samples = self._successes(xp, state, streams, p, shape, kind, precision, chunks)
+            total = next(samples) if n else xp.zeros(shape, dtype=dtype_of(xp, kind))
+            for _ in range(n - 1):
+                total = total + next(samples)
+            return total if kind == dtype else xp.astype(total, dtype_of(xp, dtype))
+
+    def _successes(
+        self,
+        xp: Any,
+        state: State,
+        streams: int,
+        p: Any,
+        shape: tuple[int, ...],
+        dtype: str,
+        precision: str,
+        chunks: Any,
+    ) -> Iterator[Any]:
+        """Draw ones with probability `p`, else zeros, again and again from the same streams."""
+        if is_lazy(xp) or not is_array(p):
+            require("p", p, PROBABILITY)
+        if is_lazy(xp):
+            library, trial, p = library_of_blocks(xp, p), 0, watched(xp, "p", p, PROBABILITY)
+            while True:
+                u = lazily(xp, Uniforms(state, streams, shape, precision, library, trial), chunks)
+                yield less(xp, u, p, dtype)
+                trial += 1
+        states = substreams(state, streams)
+        sample, states, wrong = trials(xp, states, p, shape, dtype, precision, threads=self._threads)
+        if is_array(p) and wrong != 0:  # the kernel found some, or nobody looked
+            require("p", p, PROBABILITY)
+        while True:
+            yield sample
+            sample, states, _ = trials(xp, states, p, shape, dtype, precision, threads=self._threads)

@@ -1,0 +1,175 @@
+"""Integers of equal probability, outcomes by their probabilities, and random orders.
+
+What this chapter must satisfy: exactness. Integers come from whole outputs of the recurrence, with those left over
+refused; probabilities are rounded to multiples of 2**-52 once and added up as integers, whose sums are the same in
+whatever order a library adds; orders come from 62-bit keys, sorted stably.
+
+References
+----------
+.. [1] D. E. Knuth, "The art of computer programming", volume 2, third edition, 1997, section 3.4.1, for the methods of
+   rejection and of inversion.
+.. [2] P. S. Efraimidis and P. G. Spirakis, "Weighted random sampling with a reservoir", Information Processing Letters
+   97 (2006), 181-185, for an order by exponential numbers over probabilities.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from nbm_xp.namespace import array_namespace, concrete_int, dtype_of
+from nbm_xp.namespace.mrg31k3p.integers import M1
+
+from .element_uniforms import ElementUniforms, until_accepted
+from .elementary import log
+from .transforms import two_draws
+
+__all__ = ["ONE", "SPAN_OF_TWO", "integers", "levels", "outcomes", "random_order", "wide_integers"]
+
+ONE: Final = 2**52
+"""What probability 1 is as an integer."""
+
+SPAN_OF_TWO: Final = M1 * M1
+"""How many values two outputs of the recurrence have."""
+
+
+def _integer(xp: Any, u: Any) -> Any:
+    """The output of the recurrence behind a uniform, from 0 on."""
+    return xp.astype(u * 2.0**31, dtype_of(xp, "int64")) - 1
+
+
+def integers(uniforms: ElementUniforms, low: Any, span: Any) -> Any:
+    """Integers from `low` on, `span` of them, all of the same probability.
+
+    Parameters
+    ----------
+    uniforms : ElementUniforms
+        Of the elements.
+    low, span : array
+        int64, of shape (count,) or (1,); spans from 1 to `SPAN_OF_TWO`.
+
+    Notes
+    -----
+    An output of the recurrence, or a pair of them, is taken modulo the span, unless it is one of the last few, of which
+    there are not as many as the span: then the next is tried.
+    """
+    xp = array_namespace(low, span)
+    short = span <= M1
+    one = concrete_int(xp.sum(xp.astype(short, span.dtype)))
+    few = many = None
+    if one:
+        few = until_accepted(
+            uniforms, 1, lambda u, span: _digit(xp, _integer(xp, u), span, M1), xp.where(short, span, 1)
+        )
+    if one < span.shape[0]:
+        many = until_accepted(
+            uniforms,
+            2,
+            lambda u, v, span: _digit(xp, _integer(xp, u) * M1 + _integer(xp, v), span, SPAN_OF_TWO),
+            xp.where(short, 1, span),
+        )
+    value = many if few is None else few if many is None else xp.where(short, few, many)
+    return low + value
+
+
+def _digit(xp: Any, z: Any, span: Any, values: int) -> tuple[Any, Any]:
+    return z % span, z < values - values % span
+
+
+def wide_integers(uniforms: ElementUniforms, low: int, span: int) -> Any:
+    """Integers as `integers` gives them, for one span over `SPAN_OF_TWO` and up to 2**64.
+
+    Returns
+    -------
+    array
+        int64, which stand for the integers modulo 2**64.
+
+    Notes
+    -----
+    Three outputs give 22, 21 and 21 bits; each is refused where it is one of the last few.
+    """
+    xp = uniforms.xp
+
+    def attempt(u: Any, v: Any, w: Any) -> tuple[Any, Any]:
+        value, fits = xp.zeros_like(u, dtype=dtype_of(xp, "int64")), u > 0.0
+        for uniform, bits in ((u, 22), (v, 21), (w, 21)):
+            digit, right = _digit(xp, _integer(xp, uniform), 2**bits, M1)
+            value, fits = (value << bits) + digit, fits & right
+        return value, fits if span == 2**64 else fits & (value < span - 2**63)
+
+    value = until_accepted(uniforms, 3, attempt)
+    start = (low + 2**63 + 2**63) % 2**64 - 2**63  # of the least value, -2**63, and wrapped around
+    return value + start
+
+
+def levels(p: Any) -> Any:
+    """Running sums of probabilities along the last axis, in units of 2**-52.
+
+    Parameters
+    ----------
+    p : array
+        float64, from 0 to 1.
+
+    Returns
+    -------
+    array
+        int64.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> (levels(np.asarray([0.25, 0.75])) / ONE).tolist()
+    [0.25, 1.0]
+    """
+    xp = array_namespace(p)
+    return xp.cumulative_sum(xp.astype(xp.round(p * float(ONE)), dtype_of(xp, "int64")), axis=-1)
+
+
+def outcomes(uniforms: ElementUniforms, sums: Any) -> Any:
+    """Outcomes by their probabilities.
+
+    Parameters
+    ----------
+    uniforms : ElementUniforms
+        Of the elements.
+    sums : array
+        `levels` of shape (outcomes,), the same for all elements, or (count, outcomes).
+
+    Returns
+    -------
+    array
+        int64, of shape (count,): the first outcome whose running sum exceeds a uniform of 53 bits.
+    """
+    xp = array_namespace(sums)
+    u = two_draws(uniforms.uniform(0), uniforms.uniform(1))
+    total = sums[..., -1]
+    level = xp.astype(u * xp.astype(total, u.dtype), sums.dtype)
+    level = xp.minimum(level, total - 1)
+    if sums.ndim == 1:
+        return xp.astype(xp.searchsorted(sums, level, side="right"), sums.dtype)
+    return xp.sum(xp.astype(sums <= level[:, None], sums.dtype), axis=-1)
+
+
+def random_order(uniforms: ElementUniforms, p: Any = None) -> Any:
+    """The elements in a random order.
+
+    Parameters
+    ----------
+    uniforms : ElementUniforms
+        Of the elements.
+    p : array, optional
+        Their probabilities: the order in which they are chosen one after the other, each by the probabilities of those
+        that are left [2]_.
+
+    Returns
+    -------
+    array
+        int64, of shape (count,).
+    """
+    xp = uniforms.xp
+    if p is None:
+        key = _integer(xp, uniforms.uniform(0)) * M1 + _integer(xp, uniforms.uniform(1))
+    else:
+        some = p > 0.0
+        waiting = -log(two_draws(uniforms.uniform(0), uniforms.uniform(1)))
+        key = xp.where(some, waiting / xp.where(some, p, 1.0), xp.inf)
+    return xp.astype(xp.argsort(key, stable=True), dtype_of(xp, "int64"))

@@ -1,0 +1,79 @@
+"""Every draw of a `Generator`, enumerated once: for the tests of bits, of promises and of statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from nbm_xp.rng import Generator
+
+__all__ = ["DRAWS", "REAL", "WITH_ARRAYS"]
+
+SIZE = (4, 11)
+LAM = np.asarray([0.0, 0.3, 5.0, 12.0, 300.0, 1e6])
+P = np.asarray([[0.1], [0.5], [0.97]])
+ROWS = np.asarray([[0.5, 0.25, 0.25, 0.0], [0.125, 0.125, 0.25, 0.5]])
+
+Draw = Callable[..., Any]
+
+REAL: dict[str, Draw] = {
+    "random": lambda g, **k: g.random(SIZE, **k),
+    "uniform": lambda g, **k: g.uniform(-1.5, 2.25, SIZE, **k),
+    "normal": lambda g, **k: g.normal(0.5, 1.5, SIZE, **k),
+    "standard_normal": lambda g, **k: g.standard_normal(SIZE, **k),
+    "exponential": lambda g, **k: g.exponential(2.5, SIZE, **k),
+    "standard_exponential": lambda g, **k: g.standard_exponential(SIZE, **k),
+    "laplace": lambda g, **k: g.laplace(0.5, 1.5, SIZE, **k),
+    "logistic": lambda g, **k: g.logistic(0.5, 1.5, SIZE, **k),
+    "gumbel": lambda g, **k: g.gumbel(0.5, 1.5, SIZE, **k),
+    "truncated_normal": lambda g, **k: g.truncated_normal(0.5, 1.5, SIZE, **k),
+    "gamma": lambda g, **k: g.gamma(2.5, 1.5, SIZE, **k),
+    "gamma, small shape": lambda g, **k: g.gamma(0.2, 1.5, SIZE, **k),
+    "beta": lambda g, **k: g.beta(0.5, 2.5, SIZE, **k),
+}
+"""Real numbers, whose dtype may be asked for."""
+
+DRAWS: dict[str, Draw] = REAL | {
+    "random, 53 bits": lambda g, **k: g.random(SIZE, "float64", resolution=53, **k),
+    "bernoulli": lambda g, **k: g.bernoulli(0.3, SIZE, **k),
+    "integers": lambda g, **k: g.integers(-3, 12, SIZE, **k),
+    "integers, two outputs": lambda g, **k: g.integers(-(2**40), 2**60, SIZE, **k),
+    "integers, three outputs": lambda g, **k: g.integers(-(2**63), 2**63, SIZE, **k),
+    "integers, uint64": lambda g, **k: g.integers(0, 2**64, SIZE, "uint64", **k),
+    "integers, int8": lambda g, **k: g.integers(-128, 127, SIZE, "int8", endpoint=True, **k),
+    "binomial, few": lambda g, **k: g.binomial(5, 0.3, SIZE, **k),
+    "binomial, searched": lambda g, **k: g.binomial(40, 0.1, SIZE, **k),
+    "binomial, many": lambda g, **k: g.binomial(10**6, 0.7, SIZE, **k),
+    "poisson, small": lambda g, **k: g.poisson(3.5, SIZE, **k),
+    "poisson, large": lambda g, **k: g.poisson(60.5, SIZE, **k),
+    "multinomial": lambda g, **k: g.multinomial(30, [0.25, 0.25, 0.5], SIZE[1:], **k),
+    "categorical": lambda g, **k: g.categorical([0.25, 0.25, 0.5], SIZE, **k),
+    "choice": lambda g, **k: g.choice(9, SIZE, **k),
+    "choice, p": lambda g, **k: g.choice(3, SIZE, p=[0.25, 0.25, 0.5], **k),
+    "choice, no replacement": lambda g, **k: g.choice(50, SIZE, replace=False, **k),
+    "choice, p, no replacement": lambda g, **k: g.choice(4, 3, replace=False, p=[0.25, 0.25, 0.125, 0.375], **k),
+    "permutation": lambda g, **k: g.permutation(20, **k),
+}
+"""With parameters that are numbers: called with a generator, and ``chunks=`` where wanted."""
+
+WITH_ARRAYS: dict[str, Callable[[Generator, Callable[[Any], Any]], Any]] = {
+    "uniform": lambda g, a: g.uniform(a(-P), a(LAM)),
+    "normal": lambda g, a: g.normal(a(LAM), a(P), (2, 3, 6)),
+    "exponential": lambda g, a: g.exponential(a(P), (3, 4)),
+    "laplace": lambda g, a: g.laplace(a(LAM), a(P)),
+    "truncated_normal": lambda g, a: g.truncated_normal(a(LAM), a(P)),
+    "gamma": lambda g, a: g.gamma(a(LAM), a(P)),
+    "beta": lambda g, a: g.beta(a(P), a(np.asarray([0.1, 1.0, 30.0]))),
+    "bernoulli": lambda g, a: g.bernoulli(a(P), (3, 5)),
+    "integers": lambda g, a: g.integers(a(np.asarray([[-5], [0]])), a(np.asarray([1, 10, 2**35])), endpoint=True),
+    "binomial": lambda g, a: g.binomial(a(np.asarray([0, 1, 17, 100, 10**6])), a(P)),
+    "poisson": lambda g, a: g.poisson(a(LAM), (2, 6)),
+    "multinomial": lambda g, a: g.multinomial(a(np.asarray([[5], [1000]])), a(ROWS)),
+    "categorical": lambda g, a: g.categorical(a(ROWS), (5, 2)),
+    "choice": lambda g, a: g.choice(a(np.arange(12.0).reshape(3, 4)), (2, 3), axis=1),
+    "choice, p": lambda g, a: g.choice(a(np.arange(3)), 2, False, a(np.asarray([0.5, 0.25, 0.25]))),
+    "permutation": lambda g, a: g.permutation(a(np.arange(12.0).reshape(3, 4)), axis=-1),
+}
+"""With parameters that are arrays, of whatever library: called with a generator and with what makes the arrays."""

@@ -1,0 +1,1 @@
+"""TestU01 on the numbers of the package."""

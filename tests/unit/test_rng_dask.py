@@ -1,0 +1,95 @@
+"""Draws on Dask: small tasks, nothing computed when they are made, the same numbers whoever makes them."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.rng import Generator
+from tests.distributions import DRAWS, WITH_ARRAYS
+from tests.libraries import guard
+
+da = pytest.importorskip("dask.array", reason="dask is not installed")
+
+MANY: dict[str, Any] = {
+    "random": lambda g: g.random((10**6, 10**4), chunks=(10**4, 100)),
+    "normal": lambda g: g.normal(2.0, 3.0, (10**6, 10**4), chunks=(10**4, 100)),
+    "gamma": lambda g: g.gamma(2.0, 3.0, (10**6, 10**4), chunks=(10**4, 100)),
+    "integers": lambda g: g.integers(0, 9, (10**6, 10**4), chunks=(10**4, 100)),
+    "binomial": lambda g: g.binomial(3, 0.5, (10**6, 10**4), chunks=(10**4, 100)),
+    "categorical": lambda g: g.categorical([0.5, 0.5], (10**6, 10**4), chunks=(10**4, 100)),
+}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_ten_thousand_blocks_hold_a_kilobyte_each_at_most(name: str) -> None:
+    """Building them takes no time worth speaking of: the layers are symbolic, which the number of objects shows."""
+    with guard():
+        lazy = MANY[name](Generator(2026, "dask"))
+    assert lazy.npartitions == 10_000
+    layers = lazy.__dask_graph__().layers
+    assert len(layers) < 12
+    assert sum(len(pickle.dumps(layer)) for layer in layers.values()) < 40_000
+    corner = lazy[:2, :3]
+    tasks = corner.__dask_graph__().cull(corner.__dask_keys__()).to_dict()
+    assert max(len(pickle.dumps(task)) for task in tasks.values()) <= 1024
+
+
+def test_tasks_stay_small_however_many_streams_there_are() -> None:
+    lazy = Generator(2026, "dask").random((4096, 4096), chunks=512, nstreams=10**6)
+    tasks = lazy.__dask_graph__().to_dict()
+    assert len(tasks) == 64
+    assert max(len(pickle.dumps(task)) for task in tasks.values()) <= 1024
+
+
+def test_schedulers_and_workers_change_nothing() -> None:
+    lazy = Generator(5, "dask").gamma(0.7, 2.0, (40, 50), chunks=(7, 11))
+    want = Generator(5).gamma(0.7, 2.0, (40, 50))
+    for options in ({"scheduler": "synchronous"}, {"scheduler": "threads", "num_workers": 3}):
+        np.testing.assert_array_equal(lazy.compute(**options), want, strict=True)
+        np.testing.assert_array_equal(lazy.rechunk((40, 1)).compute(**options), want, strict=True)
+
+
+@pytest.mark.slow
+def test_a_lost_worker_changes_nothing() -> None:
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    want = Generator(5).gamma(0.7, 2.0, (400, 50))
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client:
+        lazy = Generator(5, "dask").gamma(0.7, 2.0, (400, 50), chunks=(10, 10)).persist()
+        distributed.wait(lazy)
+        first, *_ = list(cluster.workers.values())
+        client.sync(first.kill)
+        np.testing.assert_array_equal(client.compute(lazy).result(timeout=120), want, strict=True)
+
+
+def test_chunks_follow_the_parameters() -> None:
+    a = da.from_array(np.linspace(0.1, 1, 12).reshape(12, 1), chunks=((5, 7), (1,)))
+    b = da.from_array(np.linspace(1, 2, 10), chunks=(3,))
+    for lazy in (
+        Generator(5).gamma(a, b),
+        Generator(5).uniform(-a, b),
+        Generator(5).normal(a, b),
+        Generator(5).beta(a, b),
+        Generator(5).bernoulli(a * b / 2),
+        Generator(5).poisson(a * b),
+    ):
+        assert lazy.chunks == ((5, 7), (3, 3, 3, 1))
+    assert Generator(5).gamma(a, b, chunks=(12, 10)).chunks == ((12,), (10,))
+    rows = da.from_array(np.full((6, 2), 0.5), chunks=(2, 1))
+    assert Generator(5).categorical(rows).chunks == ((2, 2, 2),)
+    assert Generator(5).multinomial(3, rows).chunks == ((2, 2, 2), (2,))
+    assert Generator(5).permutation(rows, axis=1).chunks == ((2, 2, 2), (2,))
+
+
+@pytest.mark.parametrize("name", [*DRAWS, *WITH_ARRAYS])
+def test_the_meta_says_what_the_blocks_are(name: str) -> None:
+    with guard():
+        if name in DRAWS:
+            lazy = DRAWS[name](Generator(5, "dask"))
+        else:
+            lazy = WITH_ARRAYS[name](Generator(5), lambda x: da.from_array(x))
+    assert lazy.dtype == lazy.compute(scheduler="synchronous").dtype == lazy._meta.dtype
