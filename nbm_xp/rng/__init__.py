@@ -6,7 +6,7 @@ from nbm_xp.namespace.mrg31k3p.integers import M1, M2, MAX_STREAMS, jump
 
 from .draws import after, bernoulli, draw
 from .generator import Generator
-from .random_streams import RandomStreams
+from .recorded import RandomStreams
 from .seeds import check_seed, fresh_seed
 from .uniforms import stream_count, substreams
 

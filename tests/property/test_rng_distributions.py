@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nbm_xp.namespace import asarray, get_namespace, to_numpy, use_backend, wide_dtypes
 from nbm_xp.namespace.mrg31k3p.integers import M2
 from nbm_xp.rng import Generator, element_uniforms, elementary
-from nbm_xp.rng.element_uniforms import of_block
+from nbm_xp.rng.distributions.element_uniforms import of_block
 from tests.distributions import DRAWS, REAL, WITH_ARRAYS
 from tests.libraries import Library, guard, libraries
 

@@ -2,7 +2,7 @@
 
 What this chapter must satisfy: read down, the table says what each distribution takes, what is allowed, how a number
 is made and who published that. A sampler takes the uniforms of some elements and float64 parameters of shape (count,)
-or (1,), and gives a number for each element; see `nbm_xp.rng.element_uniforms` for which uniforms those are.
+or (1,), and gives a number for each element; see `element_uniforms` for which uniforms those are.
 
 References
 ----------
@@ -23,9 +23,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..rules import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, RATE, TRIALS, Rule
 from . import inversion, rejection
 from .element_uniforms import ElementUniforms
-from .rules import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, RATE, TRIALS, Rule
 
 __all__ = ["DISTRIBUTIONS", "Distribution"]
 

@@ -23,7 +23,7 @@ from nbm_xp.namespace import (
 from nbm_xp.tape import KnownLength, Length, Tensor, as_tensor, integer_length, is_tensor
 from nbm_xp.tape import namespace as recorded
 
-from .parameters import is_number
+from ..parameters import is_number
 
 __all__ = [
     "Lengths", "as_parameter", "as_wide_as", "count_of", "elements_of", "equal_chances", "recorded_shape",

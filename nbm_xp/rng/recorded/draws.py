@@ -14,7 +14,8 @@ from nbm_xp.tape import composite, operation, same_as_first
 from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.node import FLAT, Node, Shape, Spec
 
-from . import blockwise_draws, draws, transforms  # noqa: F401  (draws in blocks: it enters their rules)
+from .. import draws, transforms
+from . import blockwise  # noqa: F401  (draws in blocks: it enters their rules)
 
 __all__ = ["binomial", "choice", "multinomial", "normal", "rounded_product", "uniform"]
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from nbm_xp.namespace import dtype_of, is_array, is_lazy, library_name
 
-from .blocks import library_of_blocks
-from .distributions import DISTRIBUTIONS
-from .generator_state import GeneratorState
-from .parameters import Size, chunks_of, real_dtype, shape_of, streams_of
-from .rules import require
-from .tasks import Independent, made
+from ..blocks import library_of_blocks
+from ..distributions.table import DISTRIBUTIONS
+from ..distributions.tasks import Independent, made
+from ..parameters import Size, chunks_of, real_dtype, shape_of, streams_of
+from ..rules import require
+from .state import GeneratorState
 
 __all__ = ["RealDraws"]
 

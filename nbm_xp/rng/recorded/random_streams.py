@@ -18,9 +18,9 @@ from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS
 from nbm_xp.tape import Tensor
 from nbm_xp.tape import namespace as recorded
 
-from . import recorded_draws as draws
-from .parameters import between, real_dtype, stretched
-from .recorded_sizes import (
+from ..parameters import between, real_dtype, stretched
+from . import draws as draws
+from .sizes import (
     as_parameter,
     as_wide_as,
     count_of,

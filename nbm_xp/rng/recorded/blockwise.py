@@ -18,8 +18,8 @@ from nbm_xp.tape.gradients import OPERATIONS, declare
 from nbm_xp.tape.lengths import Size, value_length
 from nbm_xp.tape.node import Node, Operation, Shape, Spec
 
-from . import draws
-from .blocks import Normals, Uniforms
+from .. import draws
+from ..blocks import Normals, Uniforms
 
 __all__: list[str] = []
 

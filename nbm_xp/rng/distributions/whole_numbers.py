@@ -19,9 +19,9 @@ from typing import Any, Final
 from nbm_xp.namespace import array_namespace, concrete_int, dtype_of
 from nbm_xp.namespace.mrg31k3p.integers import M1
 
+from ..elementary import log
+from ..transforms import two_draws
 from .element_uniforms import ElementUniforms, until_accepted
-from .elementary import log
-from .transforms import two_draws
 
 __all__ = ["ONE", "SPAN_OF_TWO", "integers", "levels", "outcomes", "random_order", "wide_integers"]
 

@@ -4,7 +4,7 @@ What this chapter must satisfy: the same seed and the same calls give the same n
 chunking, and those of `RandomStreams` where that has them.
 
 The methods stand in four rooms, each built on the one before: `uniform_draws`, `real_draws`, `count_draws` and
-`choice_draws`; the state that they share is that of `generator_state`.
+`choice_draws`; the state that they share is that of `state`.
 """
 
 from __future__ import annotations

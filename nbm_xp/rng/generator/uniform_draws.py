@@ -13,10 +13,10 @@ from typing import Any
 from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_array, is_lazy
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, State
 
-from .blocks import Normals, Uniforms, Wide, lazily, library_of_blocks
-from .draws import less, normals, trials
-from .generator_state import GeneratorState
-from .parameters import (
+from ..blocks import Normals, Uniforms, Wide, lazily, library_of_blocks
+from ..distributions.tasks import watched
+from ..draws import less, normals, trials
+from ..parameters import (
     Size,
     as_stretch,
     between,
@@ -28,10 +28,10 @@ from .parameters import (
     streams_of,
     stretched,
 )
-from .rules import FINITE, NOT_NEGATIVE, PROBABILITY, require
-from .tasks import watched
-from .transforms import two_draws
-from .uniforms import DTYPES, numbers, substreams
+from ..rules import FINITE, NOT_NEGATIVE, PROBABILITY, require
+from ..transforms import two_draws
+from ..uniforms import DTYPES, numbers, substreams
+from .state import GeneratorState
 
 __all__ = ["UniformDraws"]
 

@@ -1,7 +1,7 @@
 """Gamma, beta, Poisson and binomial numbers: methods that try until they accept, and searches.
 
 What this chapter must satisfy: an element's number follows from its own uniforms and parameters alone (see
-`nbm_xp.rng.element_uniforms`), however often other elements are tried, so that the bits do not depend on chunks; and
+`element_uniforms`), however often other elements are tried, so that the bits do not depend on chunks; and
 through functions with the same bits on every library. All parameters are float64 arrays of shape (count,) or (1,).
 
 References
@@ -20,9 +20,9 @@ from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace, concrete_int, dtype_of
 
+from ..elementary import exp, log, log_factorial, sqrt, stirling_error
+from ..quantiles import normal_quantile
 from .element_uniforms import ElementUniforms, until_accepted
-from .elementary import exp, log, log_factorial, sqrt, stirling_error
-from .quantiles import normal_quantile
 
 __all__ = ["beta", "gamma", "large_binomial", "poisson"]
 

@@ -12,11 +12,11 @@ from typing import Any
 from nbm_xp.namespace import asarray, dtype_name, dtype_of, from_blocks, get_namespace, is_array, is_lazy, wide_dtypes
 from nbm_xp.namespace.mrg31k3p.integers import State
 
+from ..rules import Rule, check_weights, require
 from . import whole_numbers
-from .distributions import DISTRIBUTIONS
 from .element_uniforms import ElementUniforms, of_block
 from .rejection import large_binomial
-from .rules import Rule, check_weights, require
+from .table import DISTRIBUTIONS
 
 __all__ = ["Elements", "Independent", "Integers", "Multinomials", "Outcomes", "made", "watched"]
 

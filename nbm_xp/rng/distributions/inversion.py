@@ -10,8 +10,8 @@ from typing import Any
 
 from nbm_xp.namespace import array_namespace
 
-from .elementary import log, sqrt
-from .quantiles import truncated_normal
+from ..elementary import log, sqrt
+from ..quantiles import truncated_normal
 
 __all__ = ["exponential", "gumbel", "laplace", "logistic", "truncated_normal_number"]
 

@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from nbm_xp.namespace import dtype_name, dtype_of, is_array, is_lazy, library_name
 
-from .blocks import library_of_blocks
-from .parameters import Size, chunks_of, integer_dtype, shape_of, streams_of
+from ..blocks import library_of_blocks
+from ..distributions.tasks import Integers, Multinomials, Outcomes, made, watched
+from ..distributions.whole_numbers import SPAN_OF_TWO
+from ..parameters import Size, chunks_of, integer_dtype, shape_of, streams_of
+from ..rules import TRIALS, Rule, require, require_integer, weights_of, within
 from .real_draws import RealDraws
-from .rules import TRIALS, Rule, require, require_integer, weights_of, within
-from .tasks import Integers, Multinomials, Outcomes, made, watched
 from .uniform_draws import UniformDraws
-from .whole_numbers import SPAN_OF_TWO
 
 __all__ = ["CountDraws"]
 

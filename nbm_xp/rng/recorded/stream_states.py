@@ -21,9 +21,9 @@ from nbm_xp.namespace import asarray, default_namespace, dtype_name, host_namesp
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, State, jump
 from nbm_xp.tape import Tensor, Variable, function
 
-from .parameters import streams_of
-from .seeds import check_seed
-from .uniforms import stream_count, substreams
+from ..parameters import streams_of
+from ..seeds import check_seed
+from ..uniforms import stream_count, substreams
 
 __all__ = ["StreamStates"]
 

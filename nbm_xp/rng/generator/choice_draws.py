@@ -24,13 +24,13 @@ from nbm_xp.namespace import (
     wide_dtypes,
 )
 
-from .blocks import library_of_blocks
+from ..blocks import library_of_blocks
+from ..distributions.element_uniforms import ElementUniforms
+from ..distributions.tasks import Elements, made
+from ..distributions.whole_numbers import random_order
+from ..parameters import Size, shape_of, streams_of
+from ..rules import NOT_NEGATIVE, require, require_integer, weights_of
 from .count_draws import CountDraws
-from .element_uniforms import ElementUniforms
-from .parameters import Size, shape_of, streams_of
-from .rules import NOT_NEGATIVE, require, require_integer, weights_of
-from .tasks import Elements, made
-from .whole_numbers import random_order
 
 __all__ = ["ChoiceDraws"]
 

@@ -18,8 +18,8 @@ from typing import Any, Final, Self
 from nbm_xp.namespace import array_namespace, convert, get_namespace, is_array, library_name
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, State, jump
 
-from .parameters import checked, is_number
-from .seeds import check_seed, fresh_seed, from_words
+from ..parameters import checked, is_number
+from ..seeds import check_seed, fresh_seed, from_words
 
 __all__ = ["GeneratorState", "WORKER_DRAWS"]
 

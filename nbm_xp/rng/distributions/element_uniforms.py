@@ -16,9 +16,9 @@ from nbm_xp.namespace import asarray, concrete_int, dtype_of, get_namespace, hos
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import State
 
-from . import recurrence
-from .runs import block_runs, later_draw
-from .uniforms import advance, elements, from_integers, numbers, substreams
+from .. import recurrence
+from ..runs import block_runs, later_draw
+from ..uniforms import advance, elements, from_integers, numbers, substreams
 
 __all__ = ["ElementUniforms", "of_block", "until_accepted"]
 
