@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbm_xp.namespace import asarray, get_namespace, to_numpy, use_backend, wide_dtypes
+from nbm_xp.namespace import asarray, get_namespace, installed_libraries, to_numpy, use_backend, wide_dtypes
 from nbm_xp.namespace.mrg31k3p.integers import M2
-from nbm_xp.rng import Generator, element_uniforms, elementary
+from nbm_xp.rng import Generator, elementary
+from nbm_xp.rng.distributions import element_uniforms
 from nbm_xp.rng.distributions.element_uniforms import of_block
 from tests.distributions import DRAWS, REAL, WITH_ARRAYS
 from tests.libraries import Library, guard, libraries
@@ -74,11 +75,11 @@ def test_uniforms_of_some_elements_are_those_of_all(seed: int, streams: int, j: 
     whole = np.reshape(of_block(state, streams, shape, (0,) * len(shape), shape, "numpy").uniform(j), shape)
     part = whole[tuple(slice(a, a + b) for a, b in zip(offset, block, strict=True))].ravel()
     places = np.asarray(data.draw(st.lists(st.integers(0, part.size - 1), min_size=1, max_size=5)))
-    for library in ("numpy", "torch") if "torch" in data.draw(st.sampled_from(["numpy", "torch"])) else ("numpy",):
-        uniforms = of_block(state, streams, shape, offset, block, library)
-        np.testing.assert_array_equal(to_numpy(uniforms.uniform(j)), part)
-        some = asarray(places, get_namespace(library))
-        np.testing.assert_array_equal(to_numpy(uniforms.uniform(j, some)), part[places])
+    library = data.draw(st.sampled_from(sorted({"numpy", "array_api_strict", "torch"} & set(installed_libraries()))))
+    uniforms = of_block(state, streams, shape, offset, block, library)
+    np.testing.assert_array_equal(to_numpy(uniforms.uniform(j)), part)
+    some = asarray(places, get_namespace(library))
+    np.testing.assert_array_equal(to_numpy(uniforms.uniform(j, some)), part[places])
 
 
 def test_those_that_fail_are_tried_again_alone(monkeypatch: pytest.MonkeyPatch) -> None:
