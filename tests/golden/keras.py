@@ -1,9 +1,5 @@
-"""How the recorded cases of a Keras backend are run; what its surface is held to besides stands in its test module.
+"""How the recorded cases of a Keras backend are run; what its surface is held to besides stands in its test module."""
 
-On NumPy; with ``--everywhere``, which the tables of functions are made with, on every library.
-"""
-
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,24 +11,9 @@ from nbm_xp.namespace import asarray, get_namespace, is_array, library_name
 from tests.golden.known import expect_failure
 from tests.golden.reader import Case
 from tests.golden.runner import System, check
-from tests.libraries import Library, guard, libraries
+from tests.libraries import Library
 
-__all__ = ["hold_to_record", "hold_with_standard", "library", "on_library", "pytest_generate_tests", "run_steps"]
-
-EVERYWHERE = ("numpy", "dask-halves", "torch", "jax", "array_api_strict", "cupy")
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "library" in metafunc.fixturenames:
-        names = EVERYWHERE if metafunc.config.getoption("everywhere") else ("numpy",)
-        metafunc.parametrize("library", libraries(*names, without=("numpy-readonly",)), indirect=True)
-
-
-@pytest.fixture
-def library(request: pytest.FixtureRequest) -> Iterator[Library]:
-    """Each library asked for in turn, under the guard against hidden computations."""
-    with guard():
-        yield request.param
+__all__ = ["hold_to_record", "hold_with_standard", "on_library", "run_steps"]
 
 
 def takes_numpy(case: Case) -> bool:

@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 from nbm_xp import keras1 as K
-from tests.golden.keras import hold_to_record, hold_with_standard, library, on_library, pytest_generate_tests
+from tests.golden.everywhere import library, pytest_generate_tests
+from tests.golden.keras import hold_to_record, hold_with_standard, on_library
 from tests.golden.reader import Case, read
 from tests.golden.runner import System, check, each
 from tests.libraries import Library, why_not
 
-__all__ = ["library", "pytest_generate_tests"]  # those of all Keras backends
+__all__ = ["library", "pytest_generate_tests"]  # those of all systems
 
 CASES = read("keras1")
 

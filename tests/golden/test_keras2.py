@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from nbm_xp import keras2 as K
-from tests.golden.keras import hold_to_record, hold_with_standard, library, on_library, pytest_generate_tests
+from tests.golden.everywhere import library, pytest_generate_tests
+from tests.golden.keras import hold_to_record, hold_with_standard, on_library
 from tests.golden.reader import Case, read
 from tests.golden.runner import System, check, each
 from tests.libraries import Library, why_not
@@ -77,7 +78,7 @@ QUIRKS: dict[str, Callable[[list[Any], Any], Any]] = {
 # What these ask for is infinite or not a number, and NumPy remarks on it.
 REMARKED = {"log/special", "log/special-float64", "pow/negative-base-fraction"}
 
-__all__ = ["library", "pytest_generate_tests"]  # those of all Keras backends
+__all__ = ["library", "pytest_generate_tests"]  # those of all systems
 
 
 @pytest.fixture

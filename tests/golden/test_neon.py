@@ -7,7 +7,7 @@ All that runs on NumPy; with ``--everywhere`` on every library.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,13 @@ import pytest
 from nbm_xp.namespace import to_numpy
 from nbm_xp.neon import Backend, Buffer, OpTree
 from nbm_xp.tape import evaluate, gradients, is_tensor
+from tests.golden.everywhere import library, pytest_generate_tests
 from tests.golden.known import expect_failure
 from tests.golden.reader import Case, Hand, read
 from tests.golden.runner import System, check, each, plain
-from tests.libraries import Library, computing, guard, libraries
+from tests.libraries import Library, computing
+
+__all__ = ["library", "pytest_generate_tests"]  # those of all systems
 
 # Of neon's random generator, NumPy's Mersenne Twister, which is documented nowhere: these draw from MRG31k3p.
 OTHER_GENERATOR = {"gen_rng/numpy-stream", "make_binary_mask/numpy-stream"}
@@ -73,14 +76,6 @@ REMARKED = {
     for name in ("divide/zero", "log/extreme", "log2/extreme", "power/nan", "true_divide/zero")
     for width in ("", "-float64")
 }
-
-EVERYWHERE = ("numpy", "dask-halves", "torch", "jax", "array_api_strict", "cupy")
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "library" in metafunc.fixturenames:
-        names = EVERYWHERE if metafunc.config.getoption("everywhere") else ("numpy",)
-        metafunc.parametrize("library", libraries(*names, without=("numpy-readonly",)), indirect=True)
 
 
 def names_the_libraries(args: list[Any], got: list[str], want: list[str], case: Case) -> None:
@@ -166,13 +161,6 @@ class NeonSystem(System):
 def attribute(layer: Any, name: str) -> Any:
     value = getattr(layer, name)
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
-
-
-@pytest.fixture
-def library(request: pytest.FixtureRequest) -> Iterator[Library]:
-    """Each library asked for in turn, under the guard against hidden computations."""
-    with guard():
-        yield request.param
 
 
 @pytest.fixture
