@@ -128,13 +128,17 @@ def bernoulli(
     flat = out.reshape(-1)
     scales = _SCALES[dtype]
 
-    def part(begin: int, end: int, states: Any, new: Any) -> int:
-        own = bounds if bounds.size == 1 else bounds[begin:end]
-        wrong: int = loops.bernoulli(states, scales, own, flat[begin:end], new)
-        return wrong
+    bits = bounds.view(f"u{bounds.itemsize}")
 
-    wrong = _by_steps(threads, out.size, numbers, after, part)
-    return out, _completed(after, states), sum(wrong)
+    def part(begin: int, end: int, states: Any, new: Any) -> int:
+        own = slice(None) if bounds.size == 1 else slice(begin, end)
+        largest: int = loops.bernoulli(states, scales, bounds[own], bits[own], flat[begin:end], new)
+        return largest
+
+    largest = max(_by_steps(threads, out.size, numbers, after, part))
+    may_be_wrong = largest > np.ones(1, bounds.dtype).view(bits.dtype)[0]  # -0.0 is not
+    wrong = np.count_nonzero(~((bounds >= 0) & (bounds <= 1))) if may_be_wrong else 0
+    return out, _completed(after, states), int(wrong)
 
 
 def normals(states: Any, rows: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -> Any:

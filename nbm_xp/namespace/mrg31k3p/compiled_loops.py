@@ -199,9 +199,9 @@ def draw_float16(states: Any, table: Any, out: Any, new: Any) -> None:
 
 
 @_inlined
-def _compare(row: Any, p: Any, place: int, out: Any) -> Any:
-    """Put 1 where a uniform lies below `p`, else 0; says how many of these are no probabilities."""
-    one, zero, wrong = out.dtype.type(1), out.dtype.type(0), int32(0)
+def _compare(row: Any, p: Any, bits: Any, place: int, out: Any, largest: Any) -> Any:
+    """Put 1 where a uniform lies below `p`, else 0; gives the largest of `bits` so far, which are those of `p`."""
+    one, zero = out.dtype.type(1), out.dtype.type(0)
     target = out[place : place + row.size]
     if p.size == 1:
         for i in range(row.size):
@@ -209,21 +209,25 @@ def _compare(row: Any, p: Any, place: int, out: Any) -> Any:
     else:
         bounds = p[place : place + row.size]
         for i in range(row.size):
-            b = bounds[i]
-            target[i] = one if row[i] < b else zero
-            wrong += int32(0) if (b >= 0) & (b <= 1) else int32(1)
-    return wrong
+            target[i] = one if row[i] < bounds[i] else zero
+        for bound in bits[place : place + row.size]:
+            largest = max(largest, bound)
+    return largest
 
 
 @compiled_loop
-def bernoulli(states: Any, scales: Any, p: Any, out: Any, new: Any) -> int:
-    """Fill `out` with 1 where a uniform lies below `p`, else 0; says how many of an array `p` are no probabilities."""
+def bernoulli(states: Any, scales: Any, p: Any, bits: Any, out: Any, new: Any) -> Any:
+    """Fill `out` with 1 where a uniform lies below `p`, else 0; gives the largest of `bits`, those of an array `p`.
+
+    Read as unsigned integers, the bits of probabilities are at most those of 1: what is larger, negative or nan has
+    larger ones. So one look at the largest tells whether all are probabilities.
+    """
     streams = states.shape[1]
     scale = scales[0]
     steps = out.size // streams
     tile = np.ones(9 * _TILE, np.uint32)
     rows = np.empty(3 * _TILE, scales.dtype)
-    wrong = 0
+    largest = bits.dtype.type(0)
     for first in range(0, streams, _TILE):
         width = min(_TILE, streams - first)
         _load(tile, states, first, width)
@@ -231,15 +235,15 @@ def bernoulli(states: Any, scales: Any, p: Any, out: Any, new: Any) -> int:
         for step in range(0, steps - 2, 3):
             place = step * streams + first
             _three_steps(tile, scale, row1, row2, row3)
-            wrong += _compare(row1, p, place, out)
-            wrong += _compare(row2, p, place + streams, out)
-            wrong += _compare(row3, p, place + 2 * streams, out)
+            largest = _compare(row1, p, bits, place, out, largest)
+            largest = _compare(row2, p, bits, place + streams, out, largest)
+            largest = _compare(row3, p, bits, place + 2 * streams, out, largest)
         for place in range(steps // 3 * 3 * streams + first, out.size, streams):
             row1 = rows[: min(width, out.size - place)]
             _one_step(tile, scale, row1)
-            wrong += _compare(row1, p, place, out)
+            largest = _compare(row1, p, bits, place, out, largest)
         _store(tile, new, first, width)
-    return wrong
+    return largest
 
 
 @_inlined
