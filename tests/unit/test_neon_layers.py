@@ -55,6 +55,12 @@ def test_caffe_lets_pooling_alone_cover_all(be: Backend) -> None:
     assert be.pool_layer("float32", "avg", 1, 1, H=6, R=3, str_h=2).P == 3
 
 
+def test_pooling_may_be_padded_by_less_than_a_spread_window(be: Backend) -> None:
+    assert be.output_dim(4, 2, 2, 1, pooling=True, dilation=2) == 6
+    with pytest.raises(ValueError, match="padding must be less than the window's size of 3"):
+        be.output_dim(4, 2, 3, 1, pooling=True, dilation=2)
+
+
 def test_no_window_may_lie_behind_all_elements(be: Backend) -> None:
     be.set_caffe_compat()
     assert be.output_dim(4, 1, 0, 2, pooling=True) == 3  # as neon counts them, though the third window is empty
