@@ -10,7 +10,7 @@ from nbm_xp.namespace import asarray, is_array, is_floating
 from nbm_xp.tape import Tensor, as_tensor
 from nbm_xp.tape.dtypes import DType
 
-from .buffers import Buffer
+from .buffers import Buffer, check_real
 from .execution import run
 from .optrees import OpTree, tree_of, weak
 
@@ -80,11 +80,14 @@ class Recording:
 
         Raises
         ------
+        TypeError
+            If it is of complex numbers; nothing is computed then.
         ValueError
             If the shapes do not fit; nothing is computed then.
         """
         if isinstance(tree, OpTree):
             tree = tree.for_shape(out.shape)
+        check_real(tree)
         out.check_fits(tuple(map(int, tree.shape)))
         value, fresh = run(tree, self.xp)
         out.write(value, fresh=fresh)
