@@ -157,14 +157,14 @@ class Buffer(OpTree):
                     value = self._storage.xp.reshape(value, shape if given[0] == self.size else (1, 1))
         self._storage.write(self._steps, shape, value, fresh=fresh)
 
-    def check_fits(self, given: tuple[int, ...]) -> None:
+    def check_fits(self, given: tuple[int, ...], name: str = "value") -> None:
         """Refuse a shape that cannot be broadcast to this one, or has one axis and not as many elements."""
         shape = self._shape
         if given == shape or (len(given) == 1 and given[0] in (1, self.size)):
             return
         lengths = (1,) * (len(shape) - len(given)) + given
         if len(given) == 1 or len(lengths) > len(shape) or not all(map(_stretches, lengths, shape)):
-            raise ValueError(f"value must fit the shape {shape}, got {given}")
+            raise ValueError(f"{name} must fit the shape {shape}, got {given}")
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -132,5 +132,5 @@ class Selection(Recording):
             return tree
         if not isinstance(out, Buffer):
             raise TypeError(f"out must be a Buffer, got {type(out).__name__}")
-        self.assign_tree(out, tree)
+        self.assign_tree(out, tree, "what goes to out")
         return out

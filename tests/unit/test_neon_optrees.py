@@ -163,6 +163,8 @@ class TestTrees:
             be.dot(be.zeros((2, 3)), be.zeros((4, 4)))
         with pytest.raises(TypeError, match="out must be a Buffer"):
             be.add(be.zeros((1, 1)), 1, out=np.zeros((1, 1)))
+        with pytest.raises(ValueError, match=r"what goes to out must fit the shape \(1, 1\), got \(2, 3\)"):
+            be.exp(be.zeros((2, 3)), out=be.zeros((1, 1)))
         with pytest.raises(TypeError, match="operand"):
             be.exp("text")
 
