@@ -157,7 +157,7 @@ def window_count(
     stride, dilation : int
         From window to window, and from place to place in a window.
     pooling : bool
-        Whether windows are pooled: then each must touch the axis, and `padding` be less than `size`.
+        Whether windows are pooled: then `padding` must be less than a window's extent.
     cover : bool
         Whether pooling's last window may reach beyond the padding, so that every element is in a window, as in Caffe;
         where there is padding, a window that lies in it alone is left out.
@@ -184,9 +184,9 @@ def window_count(
             raise TypeError(f"{name} must be an integer, got {value!r}")
         if value < least:
             raise ValueError(f"{name} must be {least} or more, got {value}")
-    if pooling and padding >= size:
-        raise ValueError(f"padding must be less than the window's size of {size}, got {padding}")
     extent = dilation * (size - 1) + 1
+    if pooling and padding >= extent:
+        raise ValueError(f"padding must be less than the window's size of {extent}, got {padding}")
     free = length + 2 * padding - extent
     if free < 0:
         raise ValueError(

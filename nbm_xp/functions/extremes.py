@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 from nbm_xp.namespace import array_namespace
 from nbm_xp.tape import composite
 from nbm_xp.tape import namespace as recorded
+from nbm_xp.tape.standard.shapes import axis_of
 
 from ._arguments import Array, Axis, as_array, axes, is_truth, numbers, numeric, spread
 from .conversion import cast
@@ -251,7 +252,7 @@ def argmin(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
 def _flattened_last(x: Array, axis: Any, keepdims: bool) -> tuple[Array, int]:
     """The array with several axes flattened into one, the last; and that axis."""
     if not isinstance(axis, (list, tuple)):
-        return x, operator.index(axis)
+        return x, axis_of(axis, x.ndim)
     if keepdims:
         raise ValueError(f"axis must be one axis or None where axes are kept, got {axis!r}")
     xp = array_namespace(x)

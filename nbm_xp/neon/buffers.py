@@ -10,14 +10,14 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nbm_xp.namespace import is_array, to_numpy
+from nbm_xp.namespace import dtype_name, is_array, is_complex, to_numpy
 from nbm_xp.tape import Tensor, namespace
 from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.node import VARIABLE, leaf
 
 from .optrees import OpTree, transposed
 from .storage import Storage, holding
-from .views import Part, Permuted, Reshaped, Step, indexed, reshaped
+from .views import Part, Permuted, Reshaped, Step, indexed, lengths_of, reshaped
 
 if TYPE_CHECKING:
     from .backend import Backend
@@ -141,11 +141,14 @@ class Buffer(OpTree):
 
         Raises
         ------
+        TypeError
+            If they are complex.
         ValueError
             If the shapes do not fit.
         """
         shape = self._shape
         if is_array(value):
+            check_real(value)
             value = self._storage.converted(value)
             given = tuple(value.shape)
             if given != shape:
@@ -154,14 +157,14 @@ class Buffer(OpTree):
                     value = self._storage.xp.reshape(value, shape if given[0] == self.size else (1, 1))
         self._storage.write(self._steps, shape, value, fresh=fresh)
 
-    def check_fits(self, given: tuple[int, ...]) -> None:
+    def check_fits(self, given: tuple[int, ...], name: str = "value") -> None:
         """Refuse a shape that cannot be broadcast to this one, or has one axis and not as many elements."""
         shape = self._shape
         if given == shape or (len(given) == 1 and given[0] in (1, self.size)):
             return
         lengths = (1,) * (len(shape) - len(given)) + given
         if len(given) == 1 or len(lengths) > len(shape) or not all(map(_stretches, lengths, shape)):
-            raise ValueError(f"value must fit the shape {shape}, got {given}")
+            raise ValueError(f"{name} must fit the shape {shape}, got {given}")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -279,10 +282,10 @@ class Buffer(OpTree):
 
         Raises
         ------
-        ValueError
-            If there are too few elements.
+        TypeError, ValueError
+            If that is no shape, or there are too few elements.
         """
-        lengths = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+        lengths = lengths_of(shape)
         lengths += (1,) * (2 - len(lengths))
         count = math.prod(lengths)
         if count > self.size:
@@ -312,6 +315,12 @@ class Buffer(OpTree):
     def __repr__(self) -> str:
         named = f" {self.label!r}" if self.label else ""
         return f"<Buffer{named} {self._dtype}{list(self._shape)} of {self.backend.library}>"
+
+
+def check_real(value: Any) -> None:
+    """Refuse complex numbers, whose imaginary parts would be lost."""
+    if is_complex(value):
+        raise TypeError(f"a buffer holds real numbers, got {dtype_name(value)}")
 
 
 def _stretches(length: int, wanted: int) -> bool:

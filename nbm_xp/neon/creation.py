@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ from nbm_xp.tape.dtypes import DType, as_dtype
 from .buffers import Buffer
 from .documents import documented
 from .storage import Storage, filled, holding
+from .views import lengths_of
 
 __all__ = ["Creation"]
 
@@ -184,6 +184,8 @@ class Creation:
 
         Raises
         ------
+        TypeError
+            If `shared` is no buffer.
         ValueError
             If ``bsz`` is not set, or `shared` has too few elements.
 
@@ -197,13 +199,15 @@ class Creation:
         """
         if x is not None:
             return x
-        lengths = _lengths(dim0)
+        lengths = lengths_of(dim0)
         if self.bsz is None:
             raise ValueError("iobuf makes buffers for batches: set the backend's bsz to the number of examples first")
         if len(lengths) == 2:
             shape = lengths[0], lengths[1] * self.bsz
         else:
             shape = math.prod(lengths), self.bsz
+        if shared is not None and not isinstance(shared, Buffer):
+            raise TypeError(f"shared must be a Buffer, got {type(shared).__name__}")
         if shared is None:
             made = self.zeros(shape, dtype, name, persist_values)
         else:
@@ -232,10 +236,10 @@ class Creation:
         >>> Backend(library="cpu").shared_iobuf_size((3, 4), None)
         12
         """
-        return math.prod(_lengths(shape))
+        return math.prod(lengths_of(shape))
 
     def _filled(self, kind: str, shape: Any, dtype: Any, *options: Any) -> Buffer:
-        lengths = _lengths(shape)
+        lengths = lengths_of(shape)
         lengths += (1,) * (2 - len(lengths))
         return self._made(filled(kind, lengths, str(self._real_dtype(dtype)), self.xp), *options)
 
@@ -264,14 +268,3 @@ def _shape_of(x: Any) -> Any:
     if not hasattr(x, "shape"):
         raise TypeError(f"other_ary must have a shape, got {type(x).__name__}")
     return tuple(map(int, x.shape))
-
-
-def _lengths(shape: Any) -> tuple[int, ...]:
-    """A shape as a tuple of lengths."""
-    try:
-        lengths = tuple(map(operator.index, shape if isinstance(shape, (tuple, list)) else (shape,)))
-    except TypeError:
-        raise TypeError(f"shape must be an integer or a sequence of integers, got {shape!r}") from None
-    if any(length < 0 for length in lengths):
-        raise ValueError(f"shape must not have negative lengths, got {lengths}")
-    return lengths

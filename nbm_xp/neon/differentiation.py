@@ -35,7 +35,7 @@ def gradients(tree: OpTree, buffers: Sequence[Buffer], error: Any = None) -> lis
     Raises
     ------
     TypeError
-        If one of the buffers is none.
+        If `tree` is no op-tree, or one of the buffers no buffer.
     ValueError
         If the tree does not depend on one of them.
 
@@ -48,6 +48,10 @@ def gradients(tree: OpTree, buffers: Sequence[Buffer], error: Any = None) -> lis
     >>> dx.get()
     array([[2., 4., 6.]], dtype=float32)
     """
+    if not isinstance(tree, OpTree):
+        raise TypeError(f"tree must be an op-tree, got {type(tree).__name__}")
+    if not isinstance(buffers, (list, tuple)):
+        raise TypeError(f"buffers must be a list of Buffers, got {type(buffers).__name__}")
     for buffer in buffers:
         if not isinstance(buffer, Buffer):
             raise TypeError(f"buffers must hold Buffers, got {type(buffer).__name__}")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbm_xp.functions.convolution_windows import pool_count, spread_length, window_count
-from nbm_xp.namespace import dtype_name
+from nbm_xp.namespace import dtype_name, is_complex
 from nbm_xp.tape.dtypes import as_dtype
 
 from .operands import whole
@@ -49,6 +49,8 @@ class Layer:
         padding: tuple[int, ...], strides: tuple[int, ...],
     ) -> None:  # fmt: skip
         self.dtype = as_dtype(dtype_name(dtype))
+        if is_complex(self.dtype):
+            raise TypeError(f"dtype must be one of real numbers, got {self.dtype}")
         self.N, self.C, self.K = N, C, K
         self.DHW, self.MPQ, self.padding, self.strides = DHW, MPQ, padding, strides
         self.D, self.H, self.W = DHW

@@ -10,7 +10,7 @@ from nbm_xp.namespace import asarray, is_array, is_floating
 from nbm_xp.tape import Tensor, as_tensor
 from nbm_xp.tape.dtypes import DType
 
-from .buffers import Buffer
+from .buffers import Buffer, check_real
 from .execution import run
 from .optrees import OpTree, tree_of, weak
 
@@ -46,7 +46,7 @@ class Recording:
         tree = tree_of(function(*given, **options), self)
         if out is None:
             return tree
-        self.assign_tree(out, tree)
+        self.assign_tree(out, tree, "what goes to out")
         return out
 
     def _beside_tensors(self, x: Any) -> Any:
@@ -68,7 +68,7 @@ class Recording:
         x = self.operand(a)
         return x if is_floating(x) else cast(x, self.dtype)
 
-    def assign_tree(self, out: Buffer, tree: Tensor) -> None:
+    def assign_tree(self, out: Buffer, tree: Tensor, name: str = "value") -> None:
         """Compute a tree into a buffer.
 
         Parameters
@@ -77,15 +77,20 @@ class Recording:
             It may be one of the operands: the tree is computed before anything is stored.
         tree : Tensor
             Of a shape that can be broadcast to that of `out`.
+        name : str
+            What an error calls its value.
 
         Raises
         ------
+        TypeError
+            If it is of complex numbers; nothing is computed then.
         ValueError
             If the shapes do not fit; nothing is computed then.
         """
         if isinstance(tree, OpTree):
             tree = tree.for_shape(out.shape)
-        out.check_fits(tuple(map(int, tree.shape)))
+        check_real(tree)
+        out.check_fits(tuple(map(int, tree.shape)), name)
         value, fresh = run(tree, self.xp)
         out.write(value, fresh=fresh)
 

@@ -49,6 +49,8 @@ class Selection(Recording):
         """Indices as a Tensor of integers."""
         if isinstance(indices, Tensor):
             return indices
+        if not is_array(indices) and not isinstance(indices, (int, list, tuple, range)):
+            raise TypeError(f"indices must be integers, got {indices!r}")
         array = indices if is_array(indices) else asarray(indices, host_namespace())
         if not is_integer(array):
             raise TypeError(f"indices must be integers, got {array.dtype}")
@@ -130,5 +132,5 @@ class Selection(Recording):
             return tree
         if not isinstance(out, Buffer):
             raise TypeError(f"out must be a Buffer, got {type(out).__name__}")
-        self.assign_tree(out, tree)
+        self.assign_tree(out, tree, "what goes to out")
         return out

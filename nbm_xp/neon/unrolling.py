@@ -159,6 +159,8 @@ def _steps(
         count = min(count, whole(used, "num_used_steps", 0))
     columns: int | None = None
     for name, buffers in lists.items():
+        if not isinstance(buffers, Sequence):
+            raise TypeError(f"{name} must be a sequence of buffers, got {type(buffers).__name__}")
         if len(buffers) < count:
             raise ValueError(f"{name} must have a buffer for each of {count} steps, got {len(buffers)}")
         for step, buffer in enumerate(buffers[:count]):

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from nbm_xp.namespace import replaced, reshaped_view
 
-__all__ = ["Flipped", "Part", "Permuted", "Reshaped", "Step", "indexed", "reshaped", "stored"]
+__all__ = ["Flipped", "Part", "Permuted", "Reshaped", "Step", "indexed", "lengths_of", "reshaped", "stored"]
 
 
 class Step(Protocol):
@@ -158,6 +158,8 @@ def _expanded(shape: tuple[int, ...], items: tuple[Any, ...]) -> list[Any]:
 
 def _place(item: Any, axis: int, length: int) -> int:
     try:
+        if isinstance(item, bool):
+            raise TypeError
         place = operator.index(item)
     except TypeError:
         raise TypeError(
@@ -168,15 +170,40 @@ def _place(item: Any, axis: int, length: int) -> int:
     return place % length
 
 
+def lengths_of(shape: Any) -> tuple[int, ...]:
+    """A shape as a tuple of lengths.
+
+    Raises
+    ------
+    TypeError
+        If it is neither an integer nor a sequence of integers.
+    ValueError
+        If a length is negative.
+    """
+    lengths = _integers(shape if isinstance(shape, (tuple, list)) else (shape,), shape)
+    if any(length < 0 for length in lengths):
+        raise ValueError(f"shape must not have negative lengths, got {lengths}")
+    return lengths
+
+
+def _integers(lengths: Sequence[Any], given: Any) -> tuple[int, ...]:
+    try:
+        return tuple(map(operator.index, lengths))
+    except TypeError:
+        raise TypeError(f"shape must be an integer or a sequence of integers, got {given!r}") from None
+
+
 def reshaped(shape: tuple[int, ...], new: Sequence[Any]) -> tuple[int, ...]:
     """A shape with as many elements, in which one length may be given as -1.
 
     Raises
     ------
+    TypeError
+        If a length is no integer.
     ValueError
         If the numbers of elements differ; the message names both shapes.
     """
-    lengths = tuple(operator.index(length) for length in new)
+    lengths = _integers(new, new)
     size = math.prod(shape)
     rest = math.prod(length for length in lengths if length != -1)
     if lengths.count(-1) == 1 and rest and size % rest == 0:

@@ -48,6 +48,7 @@ def stacked(xp: Any) -> bool:
 
 COUNTS = np.asarray([2, 0, 1])
 NANS = np.asarray([1.0, np.nan, 0.0, np.nan, 1.0])
+HALVES = np.linspace(1, 100, 400, dtype="float16")
 INTS = np.arange(12).reshape(3, 4).astype("int32")
 FLOAT32 = SQUARE.astype("float32")
 TENSOR = np.arange(60.0).reshape(3, 5, 4)
@@ -63,6 +64,9 @@ NEEDED: dict[tuple[str, str], Probe] = {
     ("dask", "eye"): lambda xp: same(xp.eye(3, 5, k=1), np.eye(3, 5, k=1)),
     ("dask", "matmul of integers"): lambda xp: same(
         xp.matmul(dask_of(xp, INTS, 2), dask_of(xp, INTS.T, 2)), INTS @ INTS.T
+    ),
+    ("dask", "mean of float16"): lambda xp: same(
+        xp.mean(dask_of(xp, HALVES, 100)), np.mean(HALVES, dtype="float32").astype("float16")
     ),
     ("dask", "tensordot of integers"): lambda xp: same(
         xp.tensordot(dask_of(xp, INTS, 2), dask_of(xp, INTS.T, 2), axes=1), INTS @ INTS.T

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,18 @@ class TestStoring:
         with pytest.raises(TypeError, match="must be a number"):
             be.zeros((1, 1)).fill(value)
 
+    def test_complex_numbers_are_refused(self, library: Library) -> None:
+        be = Backend(library=library.name)
+        x, values = be.ones((1, 2)), asarray(np.full((1, 2), 2j), library.xp)
+        stores: list[Callable[[], Any]] = [
+            lambda: x.set(values), lambda: x.set(x + 1j), lambda: be.add(x, values, out=x),
+            lambda: x.fill(values[0, 0]),
+        ]  # fmt: skip
+        for store in stores:
+            with pytest.raises(TypeError, match="real numbers, got complex"):
+                store()
+        assert shown(x) == [[1, 1]]
+
     def test_nothing_can_be_stored_in_nothing(self, library: Library) -> None:
         be = Backend(library=library.name)
         x = be.zeros((0, 3))
@@ -153,6 +166,11 @@ class TestShapes:
             be.zeros((2, 3)).reshape(4, -1)
         with pytest.raises(ValueError, match="at most the 6 elements"):
             be.zeros((2, 3)).share((7,))
+        with pytest.raises(ValueError, match="negative"):
+            be.zeros((2, 3)).share(-1)
+        for view in (be.zeros((2, 3)).share, be.zeros((2, 3)).reshape):
+            with pytest.raises(TypeError, match="shape must be an integer"):
+                view((1.5, 2))
         with pytest.raises(TypeError, match="must have a shape"):
             be.zeros_like(3.0)
 
@@ -162,8 +180,9 @@ class TestShapes:
             x[0, 3]
         with pytest.raises(IndexError, match="too long"):
             x[0, 0, 0]
-        with pytest.raises(TypeError, match="integers and slices"):
-            x[[0, 1]]
+        for key in ([0, 1], True, 0.5, None):
+            with pytest.raises(TypeError, match="integers and slices"):
+                x[key]
         assert x[..., 1].shape == (2, 1) and x[np.int64(1)].shape == (1, 3)
 
     def test_bad_dtypes(self, be: Backend) -> None:
@@ -183,6 +202,9 @@ class TestIobuf:
     def test_needs_the_size_of_a_batch(self, be: Backend) -> None:
         with pytest.raises(ValueError, match="bsz"):
             be.iobuf(3)
+        be.bsz = 2
+        with pytest.raises(TypeError, match="shared must be a Buffer"):
+            be.iobuf(3, shared=np.zeros(9))  # type: ignore[arg-type]
 
     def test_shares_memory(self, library: Library) -> None:
         be = Backend(library=library.name)

@@ -55,6 +55,12 @@ def test_caffe_lets_pooling_alone_cover_all(be: Backend) -> None:
     assert be.pool_layer("float32", "avg", 1, 1, H=6, R=3, str_h=2).P == 3
 
 
+def test_pooling_may_be_padded_by_less_than_a_spread_window(be: Backend) -> None:
+    assert be.output_dim(4, 2, 2, 1, pooling=True, dilation=2) == 6
+    with pytest.raises(ValueError, match="padding must be less than the window's size of 3"):
+        be.output_dim(4, 2, 3, 1, pooling=True, dilation=2)
+
+
 def test_no_window_may_lie_behind_all_elements(be: Backend) -> None:
     be.set_caffe_compat()
     assert be.output_dim(4, 1, 0, 2, pooling=True) == 3  # as neon counts them, though the third window is empty
@@ -77,6 +83,7 @@ def test_neons_own_names_for_feature_maps(be: Backend) -> None:
         (lambda be: be.conv_layer("float32", 1, 1, 1, str_w=0), ValueError, "str_w must be 1 or more"),
         (lambda be: be.conv_layer("float32", 1, 1, 1, pad_d=-1), ValueError, "pad_d must be 0 or more"),
         (lambda be: be.conv_layer("nonsense", 1, 1, 1), TypeError, "nonsense"),
+        (lambda be: be.pool_layer("complex64", "max", 1, 1), TypeError, "dtype must be one of real numbers"),
         (
             lambda be: be.deconv_layer("float32", 1, 1, 1, 1, 1, pad_h=1),
             ValueError,
@@ -326,6 +333,7 @@ def unrolled(be: Backend, **changes: Any) -> tuple[Any, dict[str, Any]]:
         ({"num_used_steps": -1}, ValueError, "num_used_steps must be 0 or more"),
         ({"activation": 3}, TypeError, "activation must be callable"),
         ({"bias": None}, TypeError, "bias must be a buffer"),
+        ({"h_prev_s": None}, TypeError, "h_prev_s must be a sequence of buffers"),
         ({"h_ff_s": [None, None]}, TypeError, r"h_ff_s\[0\] must be a buffer"),
     ],
 )

@@ -163,8 +163,22 @@ class TestTrees:
             be.dot(be.zeros((2, 3)), be.zeros((4, 4)))
         with pytest.raises(TypeError, match="out must be a Buffer"):
             be.add(be.zeros((1, 1)), 1, out=np.zeros((1, 1)))
+        with pytest.raises(ValueError, match=r"what goes to out must fit the shape \(1, 1\), got \(2, 3\)"):
+            be.exp(be.zeros((2, 3)), out=be.zeros((1, 1)))
         with pytest.raises(TypeError, match="operand"):
             be.exp("text")
+
+    @pytest.mark.parametrize("axis", ["0", 0.5, True])
+    def test_axes_are_integers(self, be: Backend, axis: Any) -> None:
+        x = be.ones((2, 3))
+        for reduce in (be.sum, be.max, be.mean, be.var, be.argmax, be.argmin):
+            with pytest.raises(TypeError, match="axis must be an integer"):
+                reduce(x, axis=axis)
+
+    @pytest.mark.parametrize("indices", [None, "0", 0.5, [0.5]])
+    def test_indices_are_integers(self, be: Backend, indices: Any) -> None:
+        with pytest.raises(TypeError, match="indices must be integers"):
+            be.take(be.ones((2, 3)), indices, axis=0)
 
 
 class TestOneHot:
@@ -231,4 +245,8 @@ class TestGradients:
             gradients(x + 1, [y])
         with pytest.raises(TypeError, match="Buffers"):
             gradients(x + 1, [3.0])  # type: ignore[list-item]
+        with pytest.raises(TypeError, match="buffers must be a list"):
+            gradients(x + 1, x)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="tree must be an op-tree"):
+            gradients(3.0, [x])  # type: ignore[arg-type]
         assert isinstance(gradients(be.sgn(x), [x])[0], Tensor)

@@ -3,10 +3,11 @@
 Everything stays lazy: nothing here computes an array. Missing: `broadcast_shapes`, `from_dlpack`, `take_along_axis`,
 `linalg.cross det eig eigh eigvals eigvalsh matrix_power pinv slogdet`, `repeat` by counts. Wrong: `asarray` of a list
 of Dask arrays and `diff` with something before or after (computed), `eye` with more columns or fewer than rows,
-`matmul`, `tensordot` and `vecdot` of integers (widened), `tensordot` over the last axis named -1, `tril` and `triu` of
-complex numbers, `unique_*` of NaNs (taken for one), `linalg.cholesky` (the upper factor), `linalg.inv` (float32 becomes
-float64), `linalg.matrix_rank`, `linalg.svdvals`. Only for some chunkings or shapes: `max`, `min`, `nonzero`, `repeat`,
-`reshape`, `roll`, `searchsorted`, `take`, `unique_*`, `linalg.matrix_norm qr solve svd`, the functions of `fft`.
+`matmul`, `tensordot` and `vecdot` of integers (widened), `mean` of float16 (overflows), `tensordot` over the last axis
+named -1, `tril` and `triu` of complex numbers, `unique_*` of NaNs (taken for one), `linalg.cholesky` (the upper
+factor), `linalg.inv` (float32 becomes float64), `linalg.matrix_rank`, `linalg.svdvals`. Only for some chunkings or
+shapes: `max`, `min`, `nonzero`, `repeat`, `reshape`, `roll`, `searchsorted`, `take`, `unique_*`, `linalg.matrix_norm qr
+solve svd`, the functions of `fft`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from . import dask_indexing, dask_sets, dask_shaping
 from .dask_fft import FFT
 from .dask_linalg import LINALG, matmul, tensordot, tril, triu, vecdot
 from .dask_names import original
-from .dask_reductions import EXTREMA
+from .dask_reductions import EXTREMA, mean
 from .dask_searching import searchsorted
 from .overlay import overlay
 
@@ -32,6 +33,7 @@ def build() -> Any:
         "eye": dask_shaping.eye,
         "from_dlpack": dask_shaping.from_dlpack,
         "matmul": matmul,
+        "mean": mean,
         "diff": dask_shaping.diff,
         "nonzero": dask_sets.nonzero,
         "repeat": dask_shaping.repeat,

@@ -1,6 +1,7 @@
-"""Dask: `max` and `min` of arrays without elements, whose blocks come out in other shapes than was promised.
+"""Dask: `max` and `min` of arrays without elements, and `mean` of float16, whose sums overflow at 65504.
 
-Reduced over an axis that has a length, they are an array without elements again; over an axis without, an error.
+Of arrays without elements, blocks come out in other shapes than was promised. Reduced over an axis that has a length,
+they are an array without elements again; over an axis without, an error.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import dask.array as da
 
 from .dask_names import original
 
-__all__ = ["EXTREMA"]
+__all__ = ["EXTREMA", "mean"]
 
 
 def _extremum(name: str) -> Callable[..., Any]:
@@ -34,3 +35,10 @@ def _extremum(name: str) -> Callable[..., Any]:
 
 EXTREMA = {name: _extremum(name) for name in ("max", "min")}
 """By name."""
+
+
+def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The mean, of float16 by way of float32, as NumPy has it."""
+    if x.dtype != "float16":
+        return original.mean(x, axis=axis, keepdims=keepdims)
+    return original.mean(x.astype("float32"), axis=axis, keepdims=keepdims).astype(x.dtype)
