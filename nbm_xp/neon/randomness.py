@@ -137,7 +137,10 @@ class Randomness(Recording):
         True
         """
         single = isinstance(state, (tuple, list)) and len(state) == 1
-        self.rng.state = state[0] if single else state
+        try:
+            self.rng.state = state[0] if single else state
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"state must be what rng_get_state gave, got {state!r}") from error
 
     def rng_reset(self) -> None:
         """Go back to the state that the random generator started from.

@@ -116,7 +116,7 @@ class TestRandomness:
     @pytest.mark.parametrize("state", [None, 3.5, ((1, 2, 3),), (), "state"])
     def test_what_is_no_state_changes_nothing(self, be: Backend, state: Any) -> None:
         before = be.rng_get_state()
-        with pytest.raises((TypeError, ValueError)):
+        with pytest.raises((TypeError, ValueError), match="state must be what rng_get_state gave"):
             be.rng_set_state(state)
         assert be.rng_get_state() == before
 
