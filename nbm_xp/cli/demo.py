@@ -86,6 +86,7 @@ def run(out: pathlib.Path, seed: int, epochs: int | None, console: Console) -> F
         name: [model.ais(200, length, random_state=seed + 1) for length in ladders]
         for name, model in (("large", large), ("small", small))
     }
+    curve[-1] = (passes, *_means(large, train, test, estimates["large"][-1].log_z))  # the best there is of the last
     findings = Findings(
         train=train,
         test=test,
@@ -128,10 +129,9 @@ def _learn(
             began = time.perf_counter()
             note = ""
             if model.n_iter_ in looks:
-                log_z = model.ais(100, 200, random_state=0)
-                means = [float(B.mean(model.log_likelihood(rows, log_z))) for rows in (train, test)]
-                curve.append((model.n_iter_, means[0], means[1]))
-                note = f"log-likelihood {means[0]:.2f} train, {means[1]:.2f} test"
+                of_train, of_test = _means(model, train, test, model.ais(100, 500, random_state=0).log_z)
+                curve.append((model.n_iter_, of_train, of_test))
+                note = f"log-likelihood {of_train:.2f} train, {of_test:.2f} test"
             looking += time.perf_counter() - began
             advance(model.n_iter_, note)
 
@@ -139,6 +139,12 @@ def _learn(
         model.fit(train, callback=look)
         seconds = time.perf_counter() - began - looking
     return model, curve, len(train) * passes / seconds
+
+
+def _means(model: RBM, train: Any, test: Any, log_z: float) -> tuple[float, float]:
+    """Mean log-likelihoods in training and in testing."""
+    of_train, of_test = (float(B.mean(model.log_likelihood(rows, log_z))) for rows in (train, test))
+    return of_train, of_test
 
 
 def _independent_pixels(train: Any, test: Any) -> tuple[float, float]:
@@ -186,13 +192,10 @@ def _table(findings: Findings) -> Table:
         found = findings.estimates[name][-1]
         label = f"RBM, {model.n_components} hidden, AIS"
         bounds = f"{found.log_z_low:.2f} to {found.log_z_high:.2f}"
-        table.add_row(label, f"{found.log_z:.2f}", bounds, *_means(model, findings, found.log_z))
+        rows = [(label, found.log_z, bounds)]
         if name == "small":
-            label = f"RBM, {model.n_components} hidden, exact"
-            table.add_row(label, f"{findings.exact:.2f}", "", *_means(model, findings, findings.exact))
+            rows.append((f"RBM, {model.n_components} hidden, exact", findings.exact, ""))
+        for label, log_z, spread in rows:
+            means = _means(model, findings.train, findings.test, log_z)
+            table.add_row(label, f"{log_z:.2f}", spread, *(f"{value:.2f}" for value in means))
     return table
-
-
-def _means(model: RBM, findings: Findings, log_z: float) -> list[str]:
-    rows = (findings.train, findings.test)
-    return [f"{float(B.mean(model.log_likelihood(part, log_z))):.2f}" for part in rows]
