@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.functions import arithmetic, feature_normalization
+from nbm_xp.functions import arithmetic, compound, feature_normalization
 from nbm_xp.rng import Generator
 
 from .buffers import Buffer
@@ -93,7 +93,7 @@ class Beyond(Reductions, Randomness):
         )
         if relu:
             tree = self.maximum(tree, 0)  # type: ignore[attr-defined]
-        out[:] = tree if not accumbeta else tree + out * accumbeta
+        out[:] = self.record(compound.scaled, None, tree, out, beta=accumbeta) if accumbeta else tree
 
     def compound_bprop_bn(
         self,

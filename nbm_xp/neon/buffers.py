@@ -259,7 +259,6 @@ class Buffer(OpTree):
         """A view in another shape, of two axes or more; one length may be -1."""
         given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         new = reshaped(self._shape, given)
-        new += (1,) * (2 - len(new))
         return self if new == self._shape else self._view([Reshaped(new)], new)
 
     @property
@@ -286,7 +285,6 @@ class Buffer(OpTree):
             If that is no shape, or there are too few elements.
         """
         lengths = lengths_of(shape)
-        lengths += (1,) * (2 - len(lengths))
         count = math.prod(lengths)
         if count > self.size:
             raise ValueError(f"shape must have at most the {self.size} elements that are shared, got {lengths}")

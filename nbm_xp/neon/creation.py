@@ -102,8 +102,7 @@ class Creation:
         if isinstance(ary, Buffer):
             ary = ary.array
         elif isinstance(ary, Tensor):
-            shape = tuple(map(int, ary.shape))
-            made = self._filled("empty", shape + (1,) * (2 - len(shape)), kind, *options)
+            made = self._filled("empty", tuple(map(int, ary.shape)), kind, *options)
             return made.assign(ary)
         return self._made(holding(ary, str(kind), self.xp), *options)
 
@@ -239,9 +238,7 @@ class Creation:
         return math.prod(lengths_of(shape))
 
     def _filled(self, kind: str, shape: Any, dtype: Any, *options: Any) -> Buffer:
-        lengths = lengths_of(shape)
-        lengths += (1,) * (2 - len(lengths))
-        return self._made(filled(kind, lengths, str(self._real_dtype(dtype)), self.xp), *options)
+        return self._made(filled(kind, lengths_of(shape), str(self._real_dtype(dtype)), self.xp), *options)
 
     def _made(
         self, storage: Storage, name: str | None, persist_values: bool, parallel: bool, distributed: bool

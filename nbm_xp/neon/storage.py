@@ -21,7 +21,7 @@ from nbm_xp.namespace import (
     writes_in_place,
 )
 
-from .views import Step, stored
+from .views import Step, stored, two_axes
 
 __all__ = ["Storage", "filled", "holding"]
 
@@ -122,8 +122,7 @@ def holding(value: Any, dtype: str, xp: Any) -> Storage:
     array = asarray(value, xp, dtype)
     if array is value or writes_in_place(xp):
         array = xp.asarray(array, copy=True)
-    shape = tuple(array.shape)
-    array = xp.reshape(array, shape + (1,) * (2 - len(shape)))
+    array = xp.reshape(array, two_axes(tuple(array.shape)))
     if writes_in_place(xp) and not can_be_owned(array, tuple(array.shape), dtype):
         whole = xp.empty(tuple(array.shape), dtype=array.dtype, device=device_argument(array))
         assign(whole, array)

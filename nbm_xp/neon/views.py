@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from nbm_xp.namespace import replaced, reshaped_view
 
-__all__ = ["Flipped", "Part", "Permuted", "Reshaped", "Step", "indexed", "lengths_of", "reshaped", "stored"]
+__all__ = ["Flipped", "Part", "Permuted", "Reshaped", "Step", "indexed", "lengths_of", "reshaped", "stored", "two_axes"]
 
 
 class Step(Protocol):
@@ -170,8 +170,13 @@ def _place(item: Any, axis: int, length: int) -> int:
     return place % length
 
 
+def two_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape with as many axes as a buffer has at least, those that were missing of length 1."""
+    return shape + (1,) * (2 - len(shape))
+
+
 def lengths_of(shape: Any) -> tuple[int, ...]:
-    """A shape as a tuple of lengths.
+    """A shape as a tuple of lengths, two or more.
 
     Raises
     ------
@@ -183,7 +188,7 @@ def lengths_of(shape: Any) -> tuple[int, ...]:
     lengths = _integers(shape if isinstance(shape, (tuple, list)) else (shape,), shape)
     if any(length < 0 for length in lengths):
         raise ValueError(f"shape must not have negative lengths, got {lengths}")
-    return lengths
+    return two_axes(lengths)
 
 
 def _integers(lengths: Sequence[Any], given: Any) -> tuple[int, ...]:
@@ -194,7 +199,7 @@ def _integers(lengths: Sequence[Any], given: Any) -> tuple[int, ...]:
 
 
 def reshaped(shape: tuple[int, ...], new: Sequence[Any]) -> tuple[int, ...]:
-    """A shape with as many elements, in which one length may be given as -1.
+    """A shape of two axes or more with as many elements, in which one length may be given as -1.
 
     Raises
     ------
@@ -210,7 +215,7 @@ def reshaped(shape: tuple[int, ...], new: Sequence[Any]) -> tuple[int, ...]:
         lengths = tuple(size // rest if length == -1 else length for length in lengths)
     if any(length < 0 for length in lengths) or math.prod(lengths) != size:
         raise ValueError(f"shape must have {size} elements as {shape} has, got {tuple(new)}")
-    return lengths
+    return two_axes(lengths)
 
 
 def stored(xp: Any, whole: Any, steps: Sequence[Step], value: Any) -> Any:
