@@ -5,5 +5,6 @@ from __future__ import annotations
 from .estimator import NotFittedError
 from .partition import AISEstimate
 from .rbm import RBM
+from .topology import Topology
 
-__all__ = ["RBM", "AISEstimate", "NotFittedError"]
+__all__ = ["RBM", "AISEstimate", "NotFittedError", "Topology"]

@@ -1,43 +1,82 @@
-"""The binary restricted Boltzmann machine as formulas, recorded on Tensors.
+"""Boltzmann machines of any layers as formulas, recorded on Tensors.
 
-A state of the visible units `v` and the hidden units `h`, each 0 or 1, has the energy
+A state has an array of rows `x_l` for each layer l: 0 and 1, or, in a visible layer of Gaussian units, real numbers.
+With weights W_ij for each pair of connected layers and biases b_l, a state has the energy
 
-    E(v, h) = - v·b - h·c - v·W h
+    E(x) = - Σ_l x_l·b_l - Σ_ij x_i·W_ij x_j    (and + ½ x_0·x_0 where the visible units are Gaussian)
 
-with weights W of shape (visible, hidden), visible biases b and hidden biases c, and the probability exp(-E) / Z. Units
-of one layer are independent given the other layer, so either layer is summed out in closed form: that gives the
-conditional probabilities and the free energy F(v) = - log Σ_h exp(-E(v, h)) below.
+and the probability (or density) exp(-E) / Z. Layers that are not connected are independent given the rest, and their
+units too: a binary unit that receives r is 1 with probability sigmoid(r), a Gaussian one is normally distributed
+around r with variance 1. So any group of such layers is summed out in closed form; the free energy of the other layers
+is F = - log Σ exp(-E) over the states of the group. A restricted Boltzmann machine is the case of two layers.
+
+Every function takes a state as a sequence with an entry for each layer; entries that it does not need may be None.
 
 References
 ----------
 G. E. Hinton, "A practical guide to training restricted Boltzmann machines", UTML TR 2010-003.
+R. Salakhutdinov and G. Hinton, "Deep Boltzmann machines", AISTATS 2009.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
 from nbm_xp import natural_bm as B
 
+from .topology import Topology
+
 __all__ = [
     "Parameters",
-    "draw",
+    "draw_layer",
+    "energy",
+    "energy_within",
+    "expectation",
     "free_energy",
-    "gibbs_step",
-    "hidden_input",
-    "hidden_probability",
+    "received",
     "shape_of",
     "softplus",
-    "visible_probability",
+    "summed_layer",
+    "sweep",
 ]
 
+State = Sequence[Any]
 
-class Parameters(NamedTuple):
-    """The weights, of shape (visible, hidden), and the biases of both layers: Variables, or Tensors made of them."""
 
-    weights: Any
-    hidden: Any
-    visible: Any
+@dataclass(frozen=True)
+class Parameters:
+    """Weights and biases: Variables, or Tensors made of them.
+
+    Attributes
+    ----------
+    topology : Topology
+    weights : tuple
+        One for each connection, of shape (units of the lower layer, units of the higher layer).
+    biases : tuple
+        One for each layer.
+    """
+
+    topology: Topology
+    weights: tuple[Any, ...]
+    biases: tuple[Any, ...]
+
+    def __iter__(self) -> Any:
+        """The weights, then the biases."""
+        return iter((*self.weights, *self.biases))
+
+    def like(self, values: Iterable[Any]) -> Parameters:
+        """Others in the same order, for the same topology."""
+        listed = tuple(values)
+        count = len(self.weights)
+        return Parameters(self.topology, listed[:count], listed[count:])
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of all of them."""
+        return B.dtype(self.biases[0])
 
 
 def shape_of(variable: Any) -> tuple[int, ...]:
@@ -50,53 +89,121 @@ def softplus(x: Any) -> Any:
     return B.log(1 + B.exp(x))
 
 
-def hidden_input(parameters: Parameters, visible: Any) -> Any:
-    """What the hidden units receive: the log-odds of each being 1, given the visible units."""
-    return B.dot(visible, parameters.weights) + parameters.hidden
+def received(parameters: Parameters, layer: int, state: State) -> Any:
+    """What a layer receives from its neighbours and its bias: the log-odds, or the mean, of each of its units."""
+    total = None
+    for (low, high), weights in zip(parameters.topology.connections, parameters.weights, strict=True):
+        if layer not in (low, high):
+            continue
+        part = B.dot(state[low], weights) if layer == high else B.dot(state[high], B.transpose(weights))
+        total = part if total is None else total + part
+    return total + parameters.biases[layer]
 
 
-def hidden_probability(parameters: Parameters, visible: Any) -> Any:
-    """The probability that each hidden unit is 1, given the visible units."""
-    return B.sigmoid(hidden_input(parameters, visible))
+def expectation(parameters: Parameters, layer: int, state: State) -> Any:
+    """The mean of a layer's units given its neighbours: of binary ones, the probability that they are 1."""
+    inputs = received(parameters, layer, state)
+    return inputs if parameters.topology.is_gaussian(layer) else B.sigmoid(inputs)
 
 
-def visible_probability(parameters: Parameters, hidden: Any) -> Any:
-    """The probability that each visible unit is 1, given the hidden units."""
-    return B.sigmoid(B.dot(hidden, B.transpose(parameters.weights)) + parameters.visible)
+def draw_layer(parameters: Parameters, layer: int, mean: Any, rows: int | tuple[int, ...], rng: Any) -> Any:
+    """The units of a layer, drawn with these means.
 
-
-def free_energy(parameters: Parameters, visible: Any) -> Any:
-    """F(v) of each row: the less, the more probable, exp(-F(v)) / Z being the probability."""
-    return -B.dot(visible, parameters.visible) - B.sum(softplus(hidden_input(parameters, visible)), axis=1)
-
-
-def draw(probability: Any, shape: tuple[int, int], rng: Any) -> Any:
-    """Units of 0 and 1, each 1 with its probability.
-
-    `shape` is that of the probabilities, in numbers: how many streams a draw uses depends on it.
+    How many rows there are must be a number: how many streams a draw uses depends on it. A binary layer takes one
+    uniform for each unit, a Gaussian one a normal number.
     """
-    return B.random_binomial(shape, p=probability, dtype=B.dtype(probability), rng=rng)
+    shape = (*((rows,) if isinstance(rows, int) else rows), parameters.topology.sizes[layer])
+    if parameters.topology.is_gaussian(layer):
+        return mean + B.random_normal(shape, 0.0, 1.0, dtype=parameters.dtype, rng=rng)
+    return B.random_binomial(shape, p=mean, dtype=B.dtype(mean), rng=rng)
 
 
-def gibbs_step(parameters: Parameters, visible: Any, rows: int, rng: Any) -> tuple[Any, Any]:
-    """One sweep of Gibbs sampling: the hidden units given the visible ones, then the visible ones given those.
+def sweep(
+    parameters: Parameters, state: State, rows: int | tuple[int, ...], rng: Any, clamped: Collection[int] = ()
+) -> tuple[list[Any], list[Any]]:
+    """One sweep of Gibbs sampling: each group of layers given all the others.
 
     Parameters
     ----------
     parameters : Parameters
-    visible : Tensor of shape (rows, visible units)
+    state : sequence with a Tensor of shape (rows, units) for each layer
+        Those of the layers in ``topology.summed`` may be None: they are drawn first.
     rows : int
         The number of chains.
     rng : RandomStreams
+        Layers draw from it in the order of ``topology.sweep``, within a group in rising order: the second group, the
+        third, …, at last the group of the visible layer. Each layer makes one draw of shape (rows, units); a layer that
+        is clamped makes none.
+    clamped : collection of int, optional
+        Layers that stay as they are.
 
     Returns
     -------
-    visible : Tensor
-        The new states, 0 and 1.
-    probability : Tensor
-        What they were drawn with.
+    state : list
+        The new states of all layers.
+    means : list
+        What they were drawn with; of clamped layers, their state.
     """
-    n_visible, n_hidden = shape_of(parameters.weights)
-    hidden = draw(hidden_probability(parameters, visible), (rows, n_hidden), rng)
-    probability = visible_probability(parameters, hidden)
-    return draw(probability, (rows, n_visible), rng), probability
+    states, means = list(state), list(state)
+    for group in parameters.topology.sweep:
+        drawn = [layer for layer in group if layer not in clamped]
+        for layer in drawn:
+            means[layer] = expectation(parameters, layer, states)
+        for layer in drawn:
+            states[layer] = draw_layer(parameters, layer, means[layer], rows, rng)
+    return states, means
+
+
+def energy(parameters: Parameters, state: State) -> Any:
+    """E of each row of a state of all layers."""
+    layers = parameters.topology.layers
+    return _squares(parameters, state, layers, energy_within(parameters, state, layers))
+
+
+def energy_within(parameters: Parameters, state: State, layers: Collection[int]) -> Any:
+    """The part of E that weights and biases make among some layers alone."""
+    total = None
+    for layer in layers:
+        part = -B.dot(state[layer], parameters.biases[layer])
+        total = part if total is None else total + part
+    for (low, high), weights in zip(parameters.topology.connections, parameters.weights, strict=True):
+        if low in layers and high in layers:
+            total = total - B.sum(B.dot(state[low], weights) * state[high], axis=-1)
+    return total
+
+
+def _squares(parameters: Parameters, state: State, layers: Collection[int], total: Any) -> Any:
+    """An energy, and what Gaussian units among some layers have by themselves."""
+    for layer in layers:
+        if parameters.topology.is_gaussian(layer):
+            total = total + 0.5 * B.sum(B.square(state[layer]), axis=-1)
+    return total
+
+
+def summed_layer(topology: Topology, layer: int, inputs: Any) -> Any:
+    """Of each row, the logarithm of the sum over a layer's states x of ``exp(x·inputs)``.
+
+    Of Gaussian units it is the integral, with ``exp(-½ x·x)`` as a further factor.
+    """
+    if topology.is_gaussian(layer):
+        return 0.5 * B.sum(B.square(inputs), axis=-1) + 0.5 * math.log(2 * math.pi) * topology.sizes[layer]
+    return B.sum(softplus(inputs), axis=-1)
+
+
+def free_energy(parameters: Parameters, state: State, summed: Sequence[int] | None = None) -> Any:
+    """F of each row of the layers that are not summed out: the less, the more probable, exp(-F) / Z being that.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    state : sequence with a Tensor of shape (rows, units) for each layer that is not summed out
+    summed : sequence of int, optional
+        Layers, no two of them connected; by default ``topology.summed``.
+    """
+    topology = parameters.topology
+    group = topology.summed if summed is None else summed
+    rest = [layer for layer in topology.layers if layer not in group]
+    total = _squares(parameters, state, rest, energy_within(parameters, state, rest))
+    for layer in group:
+        total = total - summed_layer(topology, layer, received(parameters, layer, state))
+    return total

@@ -1,4 +1,4 @@
-"""What a restricted Boltzmann machine with given parameters computes: row by row, along chains, and of itself, Z.
+"""What a Boltzmann machine with given parameters does: makes states along chains, and weighs itself, Z.
 
 Rows go in and come out in the library that they are of, and on Dask nothing is computed before it is asked for. Every
 computation is a compiled function of recorded formulas, kept for the next call.
@@ -7,115 +7,24 @@ computation is a compiled function of recorded formulas, kept for the next call.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import (
-    array_namespace,
-    from_blocks,
-    get_namespace,
-    to_numpy,
-    use_backend,
-)
+from nbm_xp.namespace import array_namespace, from_blocks, get_namespace, to_numpy, use_backend
 
 from . import partition, sampling
-from .energy import free_energy, hidden_probability
 from .model import Model, variable
 from .partition import AISEstimate
 from .randomness import entropy_of, stream
-from .rows import checked_rows, known_length, positive_int
+from .rows import checked_rows, positive_int
 
 __all__ = ["Machine"]
 
 
 class Machine(Model):
-    """A restricted Boltzmann machine in use; `RBM` adds how it learns."""
-
-    def transform(self, X: Any) -> Any:
-        """The probability that each hidden unit is 1, given rows of visible units.
-
-        Parameters
-        ----------
-        X : array of shape (rows, n_features_in_)
-            Values in [0, 1].
-
-        Returns
-        -------
-        array of shape (rows, n_components)
-        """
-        X = self._rows(X)
-        return self._function("transform", self._compile_transform)(X)
-
-    def _compile_transform(self) -> Any:
-        visible = sampling.placeholder(self._parameters, None)
-        return B.function([visible], hidden_probability(self._parameters, visible), name="transform")
-
-    def free_energy(self, X: Any) -> Any:
-        """F(v) of each row: exp(-F(v)) / Z is its probability.
-
-        Parameters
-        ----------
-        X : array of shape (rows, n_features_in_)
-            Values in [0, 1].
-
-        Returns
-        -------
-        array of shape (rows,)
-        """
-        X = self._rows(X)
-        return self._function("free_energy", self._compile_free_energy)(X)
-
-    def _compile_free_energy(self) -> Any:
-        visible = sampling.placeholder(self._parameters, None)
-        return B.function([visible], free_energy(self._parameters, visible), name="free_energy")
-
-    def score_samples(self, X: Any) -> Any:
-        """An estimate of each row's log-pseudo-likelihood: how well each unit is told by the others.
-
-        One unit of each row, chosen at random, is flipped; the logarithm of the probability of the row against the
-        flipped one, times the number of units, has the pseudo-likelihood for its mean. The choice is the same in
-        every call, and disturbs no other random numbers of the model.
-
-        Parameters
-        ----------
-        X : array of shape (rows, n_features_in_)
-            Values in [0, 1].
-
-        Returns
-        -------
-        array of shape (rows,)
-        """
-        X = self._rows(X)
-        rows = known_length(X)
-        score, rng = self._function(("score", rows), lambda: self._compile_score(rows))
-        rng.seed()
-        return score(X)
-
-    def _compile_score(self, rows: int) -> tuple[Any, Any]:
-        rng = stream(self._entropy, "score")
-        visible = sampling.placeholder(self._parameters, rows)
-        return B.function(
-            [visible], sampling.pseudo_likelihood(self._parameters, visible, rows, rng), name="score"
-        ), rng
-
-    def gibbs(self, v: Any) -> Any:
-        """One sweep of Gibbs sampling: hidden units given the rows, then visible units given those.
-
-        Parameters
-        ----------
-        v : array of shape (rows, n_features_in_)
-            Values in [0, 1].
-
-        Returns
-        -------
-        array of shape (rows, n_features_in_)
-            New visible states, 0 and 1, in the model's dtype. Each call draws anew.
-        """
-        v = self._rows(v, "v")
-        rows = known_length(v, "v")
-        return self._function(("gibbs", rows), lambda: sampling.compile_gibbs(self._parameters, rows, self._rng))(v)
+    """A Boltzmann machine in use; `Learning` adds how it learns."""
 
     def sample(
         self,
@@ -123,12 +32,14 @@ class Machine(Model):
         n_steps: int = 1000,
         *,
         start: Any = None,
+        clamp: Mapping[int, Any] | None = None,
+        layer: int | None = 0,
         probabilities: bool = False,
         library: str | None = None,
         chunks: Any = None,
         random_state: Any = None,
     ) -> Any:
-        """States of the visible units at the end of Markov chains.
+        """States at the end of Markov chains.
 
         Parameters
         ----------
@@ -136,11 +47,17 @@ class Machine(Model):
         n_steps : int, optional
             Sweeps of Gibbs sampling in each chain.
         start : array of shape (n_chains, n_features_in_), optional
-            States to start from, or probabilities to draw them with; `base_rate_` by default.
+            Visible states to start from, or probabilities to draw them with; `base_rate_` by default. Other units that
+            a chain starts with are 1 half of the time, visible ones too where layers are clamped.
+        clamp : mapping of layers to arrays of shape (n_chains, units), optional
+            Layers, 0 being the visible one, that keep these states: the others are drawn given them.
+        layer : int or None, optional
+            The layer whose states are wanted, by default the visible one; None for all of them, as a list.
         probabilities : bool, optional
-            Whether to return the probabilities that the last states were drawn with, which look smoother.
+            Whether to return the probabilities that the last states were drawn with, which look smoother; of Gaussian
+            units, their means.
         library : str, optional
-            The library to compute in: that of `start`, or the model's, by default.
+            The library to compute in: that of `start` or `clamp`, or the model's, by default.
         chunks : optional
             With Dask, how the chains are split: a number of chains in each block, or whatever Dask takes.
         random_state : int, None, or generator, optional
@@ -148,7 +65,7 @@ class Machine(Model):
 
         Returns
         -------
-        array of shape (n_chains, n_features_in_)
+        array of shape (n_chains, units), or list of array
             On Dask not computed yet.
 
         Raises
@@ -168,30 +85,43 @@ class Machine(Model):
         >>> bool((blocks == states).all())
         True
         """
-        self._fitted()
+        topology = self._topology
         rows = positive_int(n_chains, "n_chains")
         steps = positive_int(n_steps, "n_steps", 0)
-        if start is None:
-            start = self._base_rows(rows, library, chunks)
-        else:
-            start = self._rows(start, "start")
-            if start.shape[0] != rows:
-                raise ValueError(f"start must have a row for each of {rows} chains, got {start.shape[0]} rows")
+        wanted = tuple(topology.layers) if layer is None else (self._layer(layer, "layer"),)
+        given = {
+            self._layer(number, "clamp"): self._given_rows(held, rows, number, "clamp")
+            for number, held in (clamp or {}).items()
+        }
+        clamped = tuple(sorted(given))
+        if len(clamped) == len(topology.sizes):
+            raise ValueError("clamp must leave a layer to draw, but it holds all of them")
+        if start is not None and 0 in given:
+            raise ValueError("start must be left out where clamp holds the visible layer")
+        if start is not None:
+            given[0] = self._given_rows(start, rows, 0, "start")
+        elif not given:
+            given[0] = self._base_rows(rows, library, chunks)
+        options = {"given": tuple(sorted(given)), "clamped": clamped, "wanted": wanted}
         if random_state is None:
-            build = partial(sampling.compile_chain, self._parameters, rows, steps, self._rng)
-            chain = self._function(("chain", rows, steps), build)
+            build = partial(sampling.compile_chain, self._parameters, rows, steps, self._rng, **options)
+            chain = self._function(("chain", rows, steps, *options.values()), build)
         else:
-            chain = sampling.compile_chain(self._parameters, rows, steps, stream(entropy_of(random_state)))
-        states, drawn_with = chain(start)
-        return drawn_with if probabilities else states
+            rng = stream(entropy_of(random_state))
+            chain = sampling.compile_chain(self._parameters, rows, steps, rng, **options)
+        results = chain(*(given[number] for number in sorted(given)))
+        chosen = results[len(wanted) :] if probabilities else results[: len(wanted)]
+        return list(chosen) if layer is None else chosen[0]
 
     def log_partition(self) -> float:
-        """Log Z, exactly, for a model with at most 20 hidden or visible units.
+        """Log Z, exactly, for a model with at most 20 units outside of one group of unconnected layers.
+
+        In a restricted Boltzmann machine that is a model with at most 20 hidden or 20 visible units.
 
         Raises
         ------
         ValueError
-            If both layers are larger.
+            If the model is larger.
 
         Examples
         --------
@@ -255,40 +185,42 @@ class Machine(Model):
         self._fitted()
         rows = positive_int(n_runs, "n_runs")
         ladder = _ladder(n_temperatures, betas)
-        rate = to_numpy(self.base_rate_)
-        base = variable(B.log(rate) - B.log(1 - rate))
+        base = variable(self._base_bias())
         rng = self._rng if random_state is None else stream(entropy_of(random_state))
         with use_backend(self._home):
             anneal = partition.compile_ais(self._parameters, base, ladder, rows, rng)
         log_weights = to_numpy(anneal(self._base_rows(rows, library, chunks)))
-        base_log_z = partition.base_log_partition(base.value, self._parameters.hidden.shape[0])
+        base_log_z = partition.base_log_partition(self._topology, base.value)
         return partition.estimate(log_weights, base_log_z, len(ladder))
 
-    def log_likelihood(self, X: Any, log_z: float | AISEstimate | None = None) -> Any:
-        """The log-probability of each row.
-
-        Parameters
-        ----------
-        X : array of shape (rows, n_features_in_)
-            Values in [0, 1].
-        log_z : float or AISEstimate, optional
-            The logarithm of the partition function. Without it, it is found exactly, for models small enough.
-
-        Returns
-        -------
-        array of shape (rows,)
-        """
-        X = self._rows(X)
-        known = self.log_partition() if log_z is None else log_z
-        return -self.free_energy(X) - float(known.log_z if isinstance(known, AISEstimate) else known)
-
     def _rows(self, X: Any, name: str = "X") -> Any:
-        """Rows checked against the model."""
-        return self._same_library(checked_rows(X, self._fitted().n_features_in_, name=name))
+        """Rows of visible units checked against the model."""
+        bounded = not self._topology.is_gaussian(0)
+        return self._same_library(checked_rows(X, self.n_features_in_, name=name, bounded=bounded))
+
+    def _layer(self, layer: Any, name: str) -> int:
+        count = len(self._topology.sizes)
+        if isinstance(layer, bool) or not hasattr(layer, "__index__") or not 0 <= layer < count:
+            raise ValueError(f"{name} must be layers from 0 to {count - 1}, got {layer!r}")
+        return int(layer)
+
+    def _given_rows(self, states: Any, rows: int, layer: int, name: str) -> Any:
+        """A row of states of a layer for each chain."""
+        label = name if name == "start" else f"{name}[{layer}]"
+        bounded, size = not self._topology.is_gaussian(layer), self._topology.sizes[layer]
+        states = self._same_library(checked_rows(states, size, name=label, bounded=bounded))
+        if states.shape[0] != rows:
+            raise ValueError(f"{label} must have a row for each of {rows} chains, got {states.shape[0]} rows")
+        return states
+
+    def _base_bias(self) -> Any:
+        """The visible biases of the model without weights that is most like the data, in host memory."""
+        rate = to_numpy(self.base_rate_)
+        return rate if self._topology.is_gaussian(0) else B.log(rate) - B.log(1 - rate)
 
     def _base_rows(self, rows: int, library: str | None, chunks: Any) -> Any:
         """The base rate for each chain, in the library that the chains are to be computed in."""
-        xp = array_namespace(self.components_) if library is None else get_namespace(library)
+        xp = array_namespace(self._like) if library is None else get_namespace(library)
         rate = to_numpy(self.base_rate_)
         split = chunks if isinstance(chunks, tuple) else ("auto" if chunks is None else chunks, -1)
         shape = (rows, self.n_features_in_)

@@ -1,6 +1,7 @@
-"""The partition function Z of a restricted Boltzmann machine: exact where one layer is small, else estimated.
+"""The partition function Z of a Boltzmann machine: exact where it is small, else estimated.
 
-Exact: the states of the smaller layer are enumerated, 2^20 at most, the other layer is summed out in closed form.
+Exact: the states of all layers but one group of unconnected ones are enumerated, 2^20 at most, and the group is summed
+out in closed form.
 
 Estimated, by annealed importance sampling: chains start in a model without weights, whose Z is known and whose visible
 biases match the data, and sweep through models in between, at inverse temperatures from 0 to 1, to the model itself.
@@ -21,47 +22,77 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import asarray, host_namespace
+from nbm_xp.namespace import asarray, host_namespace, to_numpy
 
-from .energy import Parameters, draw, hidden_input, shape_of, softplus
+from .energy import Parameters, draw_layer, energy_within, free_energy, received, softplus, summed_layer
+from .sampling import placeholder
+from .topology import Topology
 
-__all__ = ["LARGEST_LAYER", "AISEstimate", "base_log_partition", "compile_ais", "estimate", "exact_log_partition"]
+__all__ = [
+    "LARGEST",
+    "AISEstimate",
+    "Path",
+    "base_log_partition",
+    "compile_ais",
+    "enumerable_group",
+    "estimate",
+    "exact_log_partition",
+]
 
-LARGEST_LAYER = 20
+LARGEST = 20
 _AT_ONCE = 12  # of the enumerated units: 4,096 states in one matrix product
 
 
-def exact_log_partition(parameters: Parameters) -> float:
-    """Log Z by enumerating the states of the smaller layer, in double precision.
+def enumerable_group(topology: Topology) -> tuple[int, ...]:
+    """The group to sum out in closed form, so that the states of all other layers can be enumerated.
 
     Raises
     ------
     ValueError
-        If both layers have more than 20 units.
+        If too many units are left, or Gaussian ones.
     """
-    weights, hidden, visible = (B.cast(parameter, "float64") for parameter in parameters)
-    n_visible, n_hidden = shape_of(parameters.weights)
-    if min(n_hidden, n_visible) > LARGEST_LAYER:
-        raise ValueError(
-            f"the exact partition function is for models with at most {LARGEST_LAYER} hidden or visible units, this "
-            f"one has {n_hidden} hidden and {n_visible} visible: estimate it with ais()"
-        )
-    if n_hidden <= n_visible:
-        count, enumerated, other, weights = n_hidden, hidden, visible, B.transpose(weights)
-    else:
-        count, enumerated, other = n_visible, visible, hidden
+    total = sum(topology.sizes)
+    for group in sorted(topology.groups, key=lambda group: -sum(topology.sizes[layer] for layer in group)):
+        rest = total - sum(topology.sizes[layer] for layer in group)
+        if rest <= LARGEST and (0 in group or not topology.is_gaussian(0)):
+            return group
+    raise ValueError(
+        f"the exact partition function is for machines with at most {LARGEST} binary units outside of one group of "
+        f"unconnected layers, this one has layers of {list(topology.sizes)} units: estimate it with ais()"
+    )
+
+
+def exact_log_partition(parameters: Parameters) -> float:
+    """Log Z by enumerating the states of all layers but one group of unconnected ones, in double precision.
+
+    Raises
+    ------
+    ValueError
+        If these layers have more than 20 units.
+    """
+    topology = parameters.topology
+    group = enumerable_group(topology)
+    exact = parameters.like(B.cast(parameter, "float64") for parameter in parameters)
+    layers = [layer for layer in topology.layers if layer not in group]
+    count = sum(topology.sizes[layer] for layer in layers)
     low = min(count, _AT_ONCE)
     states = _constant(_binary(low), "float64")
-    energies = B.dot(states, enumerated[:low])
-    inputs = B.dot(states, weights[:low]) + other
+
+    def log_sum(units: Any) -> Any:
+        state: list[Any] = [None] * len(topology.sizes)
+        start = 0
+        for layer in layers:
+            state[layer] = units[:, start : start + topology.sizes[layer]]
+            start += topology.sizes[layer]
+        return B.logsumexp(-free_energy(exact, state, group))
+
     if low == count:
-        return float(B.eval(B.logsumexp(energies + B.sum(softplus(inputs), axis=1))))
+        return float(B.eval(log_sum(states)))
     rest = _constant(_binary(count - low), "float64")
 
     def add(bits: Any, total: Any) -> Any:
-        negative = energies + B.sum(softplus(inputs + B.dot(bits, weights[low:])), axis=1)
-        part = B.logsumexp(negative) + B.dot(bits, enumerated[low:])
-        return B.logsumexp(B.stack([total, part]))
+        others = B.zeros((2**low, 1), dtype="float64") + bits
+        return B.logsumexp(B.stack([total, log_sum(B.concatenate([states, others], axis=1))]))
 
     start = _constant(-math.inf, "float64")
     totals, updates = B.scan(add, sequences=[rest], outputs_info=[start])
@@ -78,9 +109,10 @@ def _constant(value: Any, dtype: str) -> Any:
     return B.variable(asarray(value, host_namespace(), dtype), dtype=dtype)
 
 
-def base_log_partition(base: Any, n_hidden: int) -> float:
-    """Log Z of the model without weights and hidden biases, whose visible biases are `base`."""
-    return float(B.eval(B.sum(B.maximum(base, 0.0) + B.log(1 + B.exp(-B.abs(base)))))) + n_hidden * math.log(2)
+def base_log_partition(topology: Topology, base: Any) -> float:
+    """Log Z of the model without weights, whose visible biases are `base` and whose other biases are 0."""
+    visible = float(B.eval(summed_layer(topology, 0, _constant(to_numpy(base), "float64"))))
+    return visible + sum(topology.sizes[1:]) * math.log(2)
 
 
 def compile_ais(parameters: Parameters, base: Any, betas: Sequence[float], rows: int, rng: Any) -> Any:
@@ -90,7 +122,7 @@ def compile_ais(parameters: Parameters, base: Any, betas: Sequence[float], rows:
     ----------
     parameters : Parameters of Variables
     base : Variable of shape (visible units,)
-        The visible biases of the base-rate model.
+        The visible biases of the base-rate model, which has no weights and no other biases.
     betas : sequence of float
         Inverse temperatures, rising from 0 to 1.
     rows : int
@@ -102,24 +134,75 @@ def compile_ais(parameters: Parameters, base: Any, betas: Sequence[float], rows:
         Called with an array of any values, of shape (rows, visible units): the chains are of its library, and on Dask
         of its chunks. It returns the logarithms of the chains' weights.
     """
-    n_visible, n_hidden = shape_of(parameters.weights)
-    dtype = B.dtype(parameters.weights)
-    like = B.placeholder(shape=(rows, n_visible), dtype=dtype, name="like")
-    visible = draw(B.sigmoid(B.zeros_like(like) + base), (rows, n_visible), rng)
-    excess = parameters.visible - base
+    topology, dtype = parameters.topology, parameters.dtype
+    like = placeholder(parameters, rows, "like")
+    state: list[Any] = [None] * len(topology.sizes)
+    nothing = B.sum(B.zeros_like(like), axis=1, keepdims=True)
+    for layer in topology.kept:
+        inputs = B.zeros_like(like) + base if not layer else nothing + B.zeros_like(parameters.biases[layer])
+        mean = inputs if topology.is_gaussian(layer) else B.sigmoid(inputs)
+        state[layer] = draw_layer(parameters, layer, mean, rows, rng)
+    path = Path(parameters, base)
 
-    def anneal(cold: Any, warm: Any, state: Any, log_weight: Any) -> list[Any]:
-        received = hidden_input(parameters, state)
-        terms = softplus(cold * received) - softplus(warm * received)
-        gain = (cold - warm) * B.dot(state, excess) + B.sum(terms, axis=1)
-        hidden = draw(B.sigmoid(cold * received), (rows, n_hidden), rng)
-        received = base + cold * (B.dot(hidden, B.transpose(parameters.weights)) + excess)
-        return [draw(B.sigmoid(received), (rows, n_visible), rng), log_weight + B.cast(gain, "float64")]
+    def anneal(cold: Any, warm: Any, *carried: Any) -> list[Any]:
+        now: list[Any] = [None] * len(topology.sizes)
+        *states, log_weight = carried
+        for layer, value in zip(topology.kept, states, strict=True):
+            now[layer] = value
+        gain, now = path.step(cold, warm, now, rows, rng)
+        return [*(now[layer] for layer in topology.kept), log_weight + B.cast(gain, "float64")]
 
     ladder = [_constant(list(part), dtype) for part in (betas[1:], betas[:-1])]
-    start = [visible, B.cast(B.sum(B.zeros_like(like), axis=1), "float64")]
-    (_, log_weights), updates = B.scan(anneal, sequences=ladder, outputs_info=start)
+    start = [*(state[layer] for layer in topology.kept), B.cast(B.sum(B.zeros_like(like), axis=1), "float64")]
+    (*_, log_weights), updates = B.scan(anneal, sequences=ladder, outputs_info=start)
     return B.function([like], log_weights[-1], updates=updates, name="ais")
+
+
+@dataclass(frozen=True)
+class Path:
+    """The models between the base-rate model and this one, whose energies are mixed in proportion.
+
+    Attributes
+    ----------
+    parameters : Parameters
+    base : Variable of shape (visible units,)
+    """
+
+    parameters: Parameters
+    base: Any
+
+    @property
+    def excess(self) -> Parameters:
+        """What the model has over the base-rate model."""
+        visible, *hidden = self.parameters.biases
+        return Parameters(self.parameters.topology, self.parameters.weights, (visible - self.base, *hidden))
+
+    def received(self, beta: Any, layer: int, state: Sequence[Any]) -> Any:
+        """What a layer receives at an inverse temperature."""
+        return self.at(beta, layer, received(self.excess, layer, state))
+
+    def at(self, beta: Any, layer: int, inputs: Any) -> Any:
+        """What a layer receives at an inverse temperature, from what it receives of the excess."""
+        return self.base + beta * inputs if not layer else beta * inputs
+
+    def step(self, cold: Any, warm: Any, state: list[Any], rows: int, rng: Any) -> tuple[Any, list[Any]]:
+        """The logarithm of the ratio of a state's weights at two temperatures; then a sweep at the first of them.
+
+        The state is told by ``topology.kept``, and its weight the sum over the states of the other layers.
+        """
+        topology = self.parameters.topology
+        inputs = {layer: received(self.excess, layer, state) for layer in topology.summed}
+        gain = (warm - cold) * energy_within(self.excess, state, topology.kept)
+        for whole in inputs.values():
+            gain = gain + B.sum(softplus(cold * whole) - softplus(warm * whole), axis=1)
+        for group in topology.sweep:
+            means = {}
+            for layer in group:
+                now = self.at(cold, layer, inputs[layer]) if layer in inputs else self.received(cold, layer, state)
+                means[layer] = now if topology.is_gaussian(layer) else B.sigmoid(now)
+            for layer, mean in means.items():
+                state[layer] = draw_layer(self.parameters, layer, mean, rows, rng)
+        return gain, state
 
 
 @dataclass(frozen=True)

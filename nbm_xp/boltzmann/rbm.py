@@ -1,41 +1,27 @@
-"""The binary restricted Boltzmann machine as a scikit-learn estimator: its hyperparameters, and how it learns.
-
-The model lives in the library of the arrays it learns from; where those are Dask's, in that of their blocks. Learning
-changes Variables by a compiled step, one minibatch after the other.
-"""
+"""The restricted Boltzmann machine as a scikit-learn estimator: hyperparameters, and what it computes row by row."""
 
 from __future__ import annotations
 
-import math
-import sys
-import time
-from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import (
-    array_namespace,
-    asarray,
-    dtype_name,
-    floatx,
-    host_namespace,
-    library_name,
-    to_numpy,
-    use_backend,
-)
+from nbm_xp.namespace import array_namespace, asarray
 
-from .energy import Parameters
-from .machine import Machine
-from .model import variable
-from .randomness import entropy_of, stream
-from .rows import checked_rows, in_memory, minibatches, positive_int
-from .training import Learner, compile_step, shares
+from . import sampling
+from .energy import expectation, free_energy
+from .learning import Learning
+from .model import transposed
+from .partition import AISEstimate
+from .randomness import stream
+from .rows import known_length, positive_int
+from .topology import Topology
 
 __all__ = ["RBM"]
 
 
-class RBM(Machine):
-    """A restricted Boltzmann machine with binary units.
+class RBM(Learning):
+    """A restricted Boltzmann machine: a visible and a hidden layer, with binary or Gaussian visible units.
 
     Parameters
     ----------
@@ -60,11 +46,16 @@ class RBM(Machine):
         How much of the last step is repeated in the next, from 0 to less than 1.
     weight_decay : float, optional
         How strongly weights are pulled towards 0: twice the factor of their sum of squares in the objective.
-    schedule : {"constant", "linear"}, optional
-        Whether `fit` keeps the learning rate or lowers it, pass by pass, towards 0. Persistent chains follow the model
-        the better, the less it moves: ``"linear"`` ends closer to the maximum.
+    schedule : {"constant", "linear", "exponential", "step"} or callable, optional
+        Whether `fit` keeps the learning rate or lowers it, pass by pass: to 0, to a hundredth, or to a tenth after half
+        and a hundredth after three quarters of the passes. A callable gets the number of passes done and of all, and
+        gives the factor. Persistent chains follow the model the better, the less it moves: ``"linear"`` ends closer to
+        the maximum.
     shuffle : bool, optional
         Whether each pass of `fit` takes the rows in another order, within windows of 16,384 rows.
+    visible : {"binary", "gaussian"}, optional
+        Visible units are 0 or 1, or real numbers with variance 1 given the hidden units: standardise the data, so that
+        each feature has variance 1.
 
     Attributes
     ----------
@@ -75,7 +66,8 @@ class RBM(Machine):
     h_samples_ : array of shape (batch_size, n_components)
         The hidden units of the persistent chains.
     base_rate_ : array of shape (n_features_in_,)
-        How often each visible unit is 1 in the data, smoothed: where `sample` and `ais` start.
+        How often each visible unit is 1 in the data, smoothed, or the mean of Gaussian ones: where `sample` and `ais`
+        start.
     n_features_in_, n_iter_, n_samples_seen_ : int
         Visible units; passes of `fit` that are done; rows learnt from.
 
@@ -121,6 +113,7 @@ class RBM(Machine):
         weight_decay: float = 0.0,
         schedule: str = "constant",
         shuffle: bool = True,
+        visible: str = "binary",
     ) -> None:
         self.n_components = n_components
         self.learning_rate = learning_rate
@@ -134,82 +127,194 @@ class RBM(Machine):
         self.weight_decay = weight_decay
         self.schedule = schedule
         self.shuffle = shuffle
+        self.visible = visible
 
-    # Learning
-
-    def fit(self, X: Any, y: Any = None, *, callback: Callable[[Self], object] | None = None) -> Self:
-        """Learn from rows, from the beginning.
+    @classmethod
+    def from_parameters(
+        cls, components: Any, intercept_hidden: Any, intercept_visible: Any, *, base_rate: Any = None, **params: Any
+    ) -> Self:
+        """A model with given parameters.
 
         Parameters
         ----------
-        X : array of shape (rows, features)
-            Values in [0, 1]; those between 0 and 1 are taken for probabilities. A Dask array is computed window by
-            window, in each pass anew.
-        y : optional
-            Ignored; scikit-learn passes it.
-        callback : callable, optional
-            Called with the model after each pass.
-
-        Returns
-        -------
-        self
+        components : array of shape (hidden units, visible units)
+            The weights. The model takes their library and dtype.
+        intercept_hidden, intercept_visible : array
+            The biases.
+        base_rate : array of shape (visible units,), optional
+            How often each visible unit is 1 in the data, or the mean of Gaussian ones, where chains and annealing
+            start: one half, or 0, by default.
+        **params
+            Hyperparameters.
 
         Raises
         ------
         ValueError
-            If a hyperparameter or the data is not what it must be; nothing has changed then.
-        """
-        self._check_hyperparameters()
-        X = checked_rows(X)
-        if not X.shape[0]:
-            raise ValueError("X must have at least one row")
-        self._begin(X)
-        uniforms = self._uniforms if self.shuffle else None
-        steps: dict[int, tuple[Any, Any]] = {}
-        self.n_samples_seen_ = int(X.shape[0])
-        for done in range(self.n_iter):
-            began = time.perf_counter()
-            self._rate.set_value(self._rate_after(done))
-            for rows in minibatches(X, self.batch_size, uniforms):
-                count = rows.shape[0]
-                step, share = steps.get(count) or steps.setdefault(count, self._step(count))
-                step(rows, share)
-            self.n_iter_ = done + 1
-            if self.verbose:
-                self._report(X, time.perf_counter() - began)
-            if callback is not None:
-                callback(self)
-        return self
+            If the shapes do not fit together.
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from rows as one minibatch, going on from where the model is.
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nbm_xp.boltzmann import RBM
+        >>> rbm = RBM.from_parameters(np.zeros((2, 3)), np.zeros(2), np.zeros(3))
+        >>> round(rbm.log_partition(), 4)  # 32 states, each of weight 1
+        3.4657
+        """
+        if getattr(components, "ndim", None) != 2:
+            raise ValueError("components must be an array of shape (hidden units, visible units)")
+        xp, (n_hidden, n_visible) = array_namespace(components), components.shape
+        model = cls(**{"n_components": int(n_hidden)} | params)
+        rate = 0.0 if model.visible == "gaussian" else 0.5
+        arrays = {
+            "weights.0-1": transposed(components),
+            "biases.0": intercept_visible,
+            "biases.1": intercept_hidden,
+            "base_rate": xp.full(n_visible, rate, dtype=components.dtype) if base_rate is None else base_rate,
+        }
+        labels = dict(zip(arrays, ("components", "intercept_visible", "intercept_hidden", "base_rate"), strict=True))
+        return model._adopt(model._layers(int(n_visible)), arrays, labels)
+
+    @property
+    def components_(self) -> Any:
+        """The weights, an array of shape (hidden units, visible units)."""
+        return self._fitted()._parameters.weights[0].value.T
+
+    @components_.setter
+    def components_(self, value: Any) -> None:
+        now = self.components_
+        value = asarray(value, array_namespace(now), now.dtype)
+        if value.shape != now.shape:
+            raise ValueError(f"components_ must have shape {tuple(now.shape)}, got {tuple(value.shape)}")
+        self._parameters.weights[0].set_value(transposed(value))
+
+    @property
+    def intercept_hidden_(self) -> Any:
+        """The biases of the hidden units, an array."""
+        return self._fitted()._parameters.biases[1].value
+
+    @intercept_hidden_.setter
+    def intercept_hidden_(self, value: Any) -> None:
+        self._set(self._fitted()._parameters.biases[1], value, "intercept_hidden_")
+
+    @property
+    def intercept_visible_(self) -> Any:
+        """The biases of the visible units, an array."""
+        return self._fitted()._parameters.biases[0].value
+
+    @intercept_visible_.setter
+    def intercept_visible_(self, value: Any) -> None:
+        self._set(self._fitted()._parameters.biases[0], value, "intercept_visible_")
+
+    @property
+    def h_samples_(self) -> Any:
+        """The hidden units of the persistent chains, an array of shape (chains, hidden units)."""
+        chains = self._fitted()._chains
+        if chains is None:
+            raise AttributeError("h_samples_: there are no persistent chains yet")
+        return chains[1].value
+
+    def transform(self, X: Any) -> Any:
+        """The probability that each hidden unit is 1, given rows of visible units.
 
         Parameters
         ----------
-        X : array of shape (rows, features)
+        X : array of shape (rows, n_features_in_)
             Values in [0, 1].
-        y : optional
-            Ignored; scikit-learn passes it.
 
         Returns
         -------
-        self
+        array of shape (rows, n_components)
         """
-        self._check_hyperparameters()
-        known = getattr(self, "n_features_in_", None)
-        X = in_memory(checked_rows(X, known))
-        if not X.shape[0]:
-            raise ValueError("X must have at least one row")
-        if known is None:
-            self._begin(X)
-        else:
-            self._same_library(X)
-            self._follow_base_rate(X)
-        self.n_samples_seen_ += int(X.shape[0])
-        self._rate.set_value(self.learning_rate)
-        step, share = self._step(int(X.shape[0]))
-        step(X, share)
-        return self
+        X = self._rows(X)
+        return self._function("transform", self._compile_transform)(X)
+
+    def _compile_transform(self) -> Any:
+        visible = sampling.placeholder(self._parameters, None)
+        return B.function([visible], expectation(self._parameters, 1, (visible, None)), name="transform")
+
+    def free_energy(self, X: Any) -> Any:
+        """F(v) of each row: exp(-F(v)) / Z is its probability.
+
+        Parameters
+        ----------
+        X : array of shape (rows, n_features_in_)
+            Values in [0, 1].
+
+        Returns
+        -------
+        array of shape (rows,)
+        """
+        X = self._rows(X)
+        return self._function("free_energy", self._compile_free_energy)(X)
+
+    def _compile_free_energy(self) -> Any:
+        visible = sampling.placeholder(self._parameters, None)
+        return B.function([visible], free_energy(self._parameters, (visible, None)), name="free_energy")
+
+    def score_samples(self, X: Any) -> Any:
+        """An estimate of each row's log-pseudo-likelihood: how well each unit is told by the others.
+
+        One unit of each row, chosen at random, is flipped; the logarithm of the probability of the row against the
+        flipped one, times the number of units, has the pseudo-likelihood for its mean. The choice is the same in
+        every call, and disturbs no other random numbers of the model.
+
+        Parameters
+        ----------
+        X : array of shape (rows, n_features_in_)
+            Values in [0, 1].
+
+        Returns
+        -------
+        array of shape (rows,)
+        """
+        X = self._rows(X)
+        rows = known_length(X)
+        score, rng = self._function(("score", rows), lambda: self._compile_score(rows))
+        rng.seed()
+        return score(X)
+
+    def _compile_score(self, rows: int) -> tuple[Any, Any]:
+        rng = stream(self._entropy, "score")
+        visible = sampling.placeholder(self._parameters, rows)
+        return B.function(
+            [visible], sampling.pseudo_likelihood(self._parameters, visible, rows, rng), name="score"
+        ), rng
+
+    def gibbs(self, v: Any) -> Any:
+        """One sweep of Gibbs sampling: hidden units given the rows, then visible units given those.
+
+        Parameters
+        ----------
+        v : array of shape (rows, n_features_in_)
+            Values in [0, 1].
+
+        Returns
+        -------
+        array of shape (rows, n_features_in_)
+            New visible states, 0 and 1, in the model's dtype. Each call draws anew.
+        """
+        v = self._rows(v, "v")
+        rows = known_length(v, "v")
+        build = partial(sampling.compile_sweep, self._parameters, rows, self._rng)
+        return self._function(("gibbs", rows), build)(v)[0]
+
+    def log_likelihood(self, X: Any, log_z: float | AISEstimate | None = None) -> Any:
+        """The log-probability of each row.
+
+        Parameters
+        ----------
+        X : array of shape (rows, n_features_in_)
+            Values in [0, 1].
+        log_z : float or AISEstimate, optional
+            The logarithm of the partition function. Without it, it is found exactly, for models small enough.
+
+        Returns
+        -------
+        array of shape (rows,)
+        """
+        X = self._rows(X)
+        known = self.log_partition() if log_z is None else log_z
+        return -self.free_energy(X) - float(known.log_z if isinstance(known, AISEstimate) else known)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn from rows, then give the probabilities of their hidden units.
@@ -227,88 +332,11 @@ class RBM(Machine):
         """
         return self.fit(X, y).transform(X)
 
-    def _begin(self, X: Any) -> None:
-        """Start a model for rows like these."""
-        n_visible, home = int(X.shape[1]), array_namespace(in_memory(X[:1, :]))
-        given = dtype_name(X)
-        dtype = given if given in ("float32", "float64") else "float32" if floatx() == "float16" else floatx()
-        count = X.shape[0]
-        rate = (count * to_numpy(B.mean(X, axis=0)) + 1.0) / (count + 2.0)
-        entropy = entropy_of(self.random_state)
-        shape = (self.n_components, n_visible)
-        with use_backend(library_name(host_namespace())):
-            weights = B.eval(B.random_normal(shape, 0.0, 0.01, dtype=dtype, rng=stream(entropy, "weights")))
-        arrays = {
-            "components": to_numpy(weights),
-            "intercept_hidden": [0.0] * self.n_components,
-            "intercept_visible": B.log(rate) - B.log(1.0 - rate),
-            "base_rate": rate,
-        }
-        self._install({name: asarray(value, home, dtype) for name, value in arrays.items()}, entropy)
+    def _layers(self, n_visible: int | None = None) -> Topology:
+        n_hidden = positive_int(self.n_components, "n_components")
+        return Topology([1 if n_visible is None else n_visible, n_hidden], visible=self.visible)  # type: ignore[arg-type]
 
-    def _follow_base_rate(self, X: Any) -> None:
-        """Let the base rate take further rows into account."""
-        seen, new = self.n_samples_seen_ + 2, X.shape[0]
-        mean = B.cast(B.mean(X, axis=0), B.dtype(self._parameters.weights))
-        self.base_rate_ = (self.base_rate_ * seen + mean * new) / (seen + new)
-
-    def _rate_after(self, done: int) -> float:
-        return self.learning_rate * (1.0 - done / self.n_iter if self.schedule == "linear" else 1.0)
-
-    def _step(self, count: int) -> tuple[Any, Any]:
-        """The compiled step for minibatches of so many rows, and what each state counts in it."""
-        number = None if self.persistent else count  # chains that go on by themselves serve any number of rows
-        key = ("step", number, self.persistent, self.n_gibbs, self.momentum, self.weight_decay)
-        step = self._function(key, lambda: self._compile_step(number))
-        return step, self._function(("shares", count, self.persistent), lambda: self._shares(count))
-
-    def _shares(self, rows: int) -> Any:
-        weights = self.components_
-        chains = int(self._chains.value.shape[0]) if self.persistent else None
-        return asarray(shares(chains, rows), array_namespace(weights), weights.dtype)
-
-    def _compile_step(self, rows: int | None) -> Any:
-        if self.persistent and self._chains is None:
-            self._chains = variable(self._zeros(self.batch_size, self._parameters.weights.shape[1]), "h_samples")
-        if self.momentum and self._velocities is None:
-            self._velocities = Parameters(*(variable(self._zeros(*p.shape)) for p in self._parameters))
-        learner = Learner(
-            parameters=self._parameters,
-            velocities=self._velocities if self.momentum else None,
-            rate=self._rate,
-            chains=self._chains if self.persistent else None,
-            n_gibbs=self.n_gibbs,
-            momentum=self.momentum,
-            weight_decay=self.weight_decay,
-            rng=self._rng,
-        )
-        return compile_step(learner, rows)
-
-    def _zeros(self, *shape: int) -> Any:
-        weights = self.components_
-        return array_namespace(weights).zeros(shape, dtype=weights.dtype)
-
-    def _uniforms(self, count: int) -> Any:
-        """So many random numbers in host memory, others in each call."""
-        draw = self._function(
-            ("uniforms", count), lambda: B.function([], B.random_uniform((count,), rng=self._rng), name="uniforms")
-        )
-        return to_numpy(draw())
-
-    def _report(self, X: Any, seconds: float) -> None:
-        score = float(B.mean(self.score_samples(X)))
-        sys.stdout.write(
-            f"[RBM] pass {self.n_iter_} of {self.n_iter}: pseudo-likelihood {score:.2f}, {seconds:.2f} s\n"
-        )
-
-    def _check_hyperparameters(self) -> None:
-        """Refuse, before any work, what learning could not go on with."""
-        for name, least in (("n_components", 1), ("batch_size", 1), ("n_iter", 0), ("n_gibbs", 1)):
-            positive_int(getattr(self, name), name, least)
-        for name, low, high in (("learning_rate", 1e-300, math.inf), ("momentum", 0, 1), ("weight_decay", 0, math.inf)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not hasattr(value, "__float__") or not low <= value < high:
-                above = "above 0" if low else "at least 0"
-                raise ValueError(f"{name} must be a number, {above} and below {high}, got {value!r}")
-        if self.schedule not in ("constant", "linear"):
-            raise ValueError(f"schedule must be 'constant' or 'linear', got {self.schedule!r}")
+    def _measure(self, X: Any) -> tuple[str, float]:
+        if self._topology.is_gaussian(0):
+            return "free energy", float(B.mean(self.free_energy(X)))
+        return "pseudo-likelihood", float(B.mean(self.score_samples(X)))

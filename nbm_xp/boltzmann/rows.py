@@ -6,6 +6,7 @@ training computes them a window of rows at a time, openly.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -36,8 +37,8 @@ def positive_int(value: Any, name: str, least: int = 1) -> int:
     return int(value)
 
 
-def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X") -> Any:
-    """Rows of values in [0, 1], as an array of the library that they came in.
+def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X", bounded: bool = True) -> Any:
+    """Rows of values in [0, 1], or of any real numbers, as an array of the library that they came in.
 
     Parameters
     ----------
@@ -46,6 +47,8 @@ def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X") -> A
         How many features it must have.
     name : str, optional
         The argument's name, for messages.
+    bounded : bool, optional
+        Whether values must be in [0, 1]; they must be finite in any case.
 
     Returns
     -------
@@ -77,17 +80,19 @@ def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X") -> A
     if is_complex(X):
         raise ValueError(f"{name} must hold real numbers, got complex ones")
     if is_lazy(array_namespace(X)):
-        return X.map_blocks(_checked_block, argument=name, dtype=X.dtype, meta=X._meta)
-    return _checked_block(X, argument=name)
+        return X.map_blocks(_checked_block, argument=name, bounded=bounded, dtype=X.dtype, meta=X._meta)
+    return _checked_block(X, argument=name, bounded=bounded)
 
 
-def _checked_block(block: Any, argument: str) -> Any:
+def _checked_block(block: Any, argument: str, bounded: bool) -> Any:
     if is_bool(block) or 0 in block.shape:
         return block
     low, high = float(B.min(block)), float(B.max(block))
-    if not (low >= 0.0 and high <= 1.0):
+    least, most = (0.0, 1.0) if bounded else (-sys.float_info.max, sys.float_info.max)
+    if not (low >= least and high <= most):
+        wanted = "values in [0, 1]" if bounded else "finite values"
         found = "nan" if low != low or high != high else f"values from {low:g} to {high:g}"
-        raise ValueError(f"{argument} must have values in [0, 1], got {found}")
+        raise ValueError(f"{argument} must have {wanted}, got {found}")
     return block
 
 

@@ -1,55 +1,152 @@
-"""Markov chains of a restricted Boltzmann machine, compiled: one sweep, or many in one loop.
+"""Markov chains of a Boltzmann machine, compiled: one sweep, or many in one loop.
 
-A chain starts from probabilities: a state of 0 and 1 is kept as it is by drawing from it, anything between is drawn.
-The sizes are numbers, because the streams that a draw uses follow from them: the same seed and sizes give the same
-uniforms on every library and, on Dask, for every chunking.
+A chain starts from probabilities: a state of 0 and 1 is kept as it is by drawing from it, anything between is drawn;
+Gaussian units start where they are told to. The sizes are numbers, because the streams that a draw uses follow from
+them: the same seed and sizes give the same uniforms on every library and, on Dask, for every chunking.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
 
-from .energy import Parameters, draw, free_energy, gibbs_step, shape_of, softplus
+from .energy import Parameters, draw_layer, free_energy, softplus, sweep
 
-__all__ = ["compile_chain", "compile_gibbs", "placeholder", "pseudo_likelihood"]
-
-
-def compile_gibbs(parameters: Parameters, rows: int, rng: Any) -> Any:
-    """Compile one sweep: visible states in, new visible states out."""
-    visible = placeholder(parameters, rows)
-    return B.function([visible], gibbs_step(parameters, visible, rows, rng)[0], name="gibbs")
+__all__ = ["compile_chain", "compile_sweep", "placeholder", "placeholders", "pseudo_likelihood", "repeated"]
 
 
-def compile_chain(parameters: Parameters, rows: int, n_steps: int, rng: Any) -> Any:
+def compile_sweep(parameters: Parameters, rows: int, rng: Any) -> Any:
+    """Compile one sweep: the states of ``topology.kept`` in, their new states out, a list of one or more."""
+    kept = parameters.topology.kept
+    state = placeholders(parameters, kept, rows)
+    moved, _ = sweep(parameters, state, rows, rng)
+    return B.function([state[layer] for layer in kept], [moved[layer] for layer in kept], name="gibbs")
+
+
+def compile_chain(
+    parameters: Parameters,
+    rows: int,
+    n_steps: int,
+    rng: Any,
+    *,
+    given: Collection[int] = (0,),
+    clamped: Collection[int] = (),
+    wanted: Collection[int] = (0,),
+) -> Any:
     """Compile a chain of sweeps.
 
-    The compiled function takes the probabilities of the visible units to start from, and returns the last visible
-    states and the probabilities that they were drawn with.
-    """
-    start = placeholder(parameters, rows, "start")
-    visible = draw(start, (rows, shape_of(parameters.weights)[0]), rng)
-    if not n_steps:
-        return B.function([start], [visible, start], name="chain")
+    Parameters
+    ----------
+    parameters : Parameters
+    rows : int
+        The number of chains.
+    n_steps : int
+        The number of sweeps.
+    rng : RandomStreams
+        First every binary layer of ``topology.kept`` that is not clamped draws its start, in rising order; then the
+        sweeps draw.
+    given : collection of int, optional
+        Layers whose start is given, the clamped ones with them; at least one. Units of others are 1 half of the time.
+    clamped : collection of int, optional
+        Layers that stay as they are given.
+    wanted : collection of int, optional
+        Layers whose states are wanted.
 
-    # The probabilities are carried from step to step, though no step needs them, so that only the last are kept.
-    (states, probabilities), updates = B.scan(
-        lambda state, _: gibbs_step(parameters, state, rows, rng), outputs_info=[visible, start], n_steps=n_steps
-    )
-    return B.function([start], [states[-1], probabilities[-1]], updates=updates, name="chain")
+    Returns
+    -------
+    Function
+        Called with the means of the given layers, rising, it returns the last states of the layers wanted, then the
+        means that they were drawn with.
+    """
+    topology = parameters.topology
+    count, inputs = len(topology.sizes), sorted(given)
+    start = placeholders(parameters, inputs, rows, "start")
+    arguments = [start[layer] for layer in inputs]
+    column = B.sum(B.zeros_like(arguments[0]), axis=1, keepdims=True)
+    for layer in topology.layers:
+        if start[layer] is None and layer in {*topology.kept, *wanted}:
+            start[layer] = column + 0.5 + B.zeros_like(parameters.biases[layer])
+    state = list(start)
+    for layer in topology.kept if n_steps else wanted:
+        if layer not in clamped and not topology.is_gaussian(layer):
+            state[layer] = draw_layer(parameters, layer, start[layer], rows, rng)
+
+    # Means are carried from step to step, though no step needs them, so that only the last are kept.
+    moving = [layer for layer in sorted({*topology.kept, *wanted}) if layer not in clamped]
+    shown = [count + layer for layer in wanted if layer not in clamped]
+
+    def step(now: list[Any]) -> list[Any]:
+        after, means = sweep(parameters, now[:count], rows, rng, clamped)
+        return [*after, *means]
+
+    last: list[Any] = [*state, *start]
+    updates: list[tuple[Any, Any]] = []
+    if n_steps:
+        last, updates = repeated(step, last, [*moving, *shown], n_steps)
+    outputs = [*(last[layer] for layer in wanted), *(last[count + layer] for layer in wanted)]
+    return B.function(arguments, outputs, updates=updates, name="chain")
+
+
+def repeated(
+    step: Callable[[list[Any]], list[Any]], state: Sequence[Any], moving: Sequence[int], n_steps: int
+) -> tuple[list[Any], list[tuple[Any, Any]]]:
+    """A step applied again and again to a state, of which some entries move and the rest stay as they are.
+
+    Parameters
+    ----------
+    step : callable
+        From a whole state to a whole state.
+    state : sequence of Tensors
+    moving : sequence of int
+        Which entries are carried from step to step. The step is not shown what else it returned.
+    n_steps : int
+
+    Returns
+    -------
+    state : list
+        With the last values of what moved.
+    updates : list
+        Of the streams that the loop drew from.
+    """
+
+    def carry(*values: Any) -> list[Any]:
+        now = list(state)
+        for place, value in zip(moving, values, strict=True):
+            now[place] = value
+        after = step(now)
+        return [after[place] for place in moving]
+
+    results, updates = B.scan(carry, outputs_info=[state[place] for place in moving], n_steps=n_steps)
+    last = list(state)
+    for place, values in zip(moving, results if isinstance(results, (list, tuple)) else [results], strict=True):
+        last[place] = values[-1]
+    return last, list(updates.items())
 
 
 def pseudo_likelihood(parameters: Parameters, visible: Any, rows: int, rng: Any) -> Any:
-    """The number of units times the log-probability of each row against the row with one unit, drawn, flipped."""
-    n_visible = shape_of(parameters.weights)[0]
+    """The number of units times the log-probability of each row against the row with one unit, drawn, flipped.
+
+    It is for two layers of binary units.
+    """
+    n_visible = parameters.topology.sizes[0]
     unit = B.cast(B.random_uniform((rows,), dtype="float32", rng=rng) * n_visible, "int32")
     flip = B.cast(B.one_hot(unit, n_visible), B.dtype(visible))
-    gain = free_energy(parameters, visible + flip * (1 - 2 * visible)) - free_energy(parameters, visible)
+    flipped = visible + flip * (1 - 2 * visible)
+    gain = free_energy(parameters, (flipped, None)) - free_energy(parameters, (visible, None))
     return -n_visible * softplus(-gain)
 
 
-def placeholder(parameters: Parameters, rows: int | None, name: str = "visible") -> Any:
-    """An input of visible states: so many rows, or any number."""
-    n_visible = shape_of(parameters.weights)[0]
-    return B.placeholder(shape=(rows, n_visible), dtype=B.dtype(parameters.weights), name=name)
+def placeholder(parameters: Parameters, rows: int | None, name: str = "visible", layer: int = 0) -> Any:
+    """An input of states of a layer: so many rows, or any number."""
+    return B.placeholder(shape=(rows, parameters.topology.sizes[layer]), dtype=parameters.dtype, name=name)
+
+
+def placeholders(parameters: Parameters, layers: Iterable[int], rows: int | None, name: str = "layer") -> list[Any]:
+    """A state with inputs for some layers, and None for the others."""
+    wanted = set(layers)
+    return [
+        placeholder(parameters, rows, f"{name}{layer}", layer) if layer in wanted else None
+        for layer in parameters.topology.layers
+    ]

@@ -1,4 +1,4 @@
-"""Arrays in files: named arrays as .npz, read without running code, and files that are written whole or not at all."""
+"""Arrays in files, read without running code: .npz and .safetensors; files that are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import safetensors
+import safetensors.numpy
 
 from .conversion import to_numpy
 
-__all__ = ["load_arrays", "replacing", "save_arrays"]
+__all__ = ["load_arrays", "load_tensors", "replacing", "save_arrays", "save_tensors"]
 
 
 @contextlib.contextmanager
@@ -104,3 +106,34 @@ def load_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
         raise ValueError(f"{os.fspath(path)} is no whole .npz file of arrays: {error}") from error
     return {name: str(value) if value.dtype.kind == "U" and not value.ndim else value for name, value in loaded.items()}
+
+
+def save_tensors(path: str | os.PathLike[str], arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> None:
+    """Write named arrays of any library, and strings that tell about them, to a .safetensors file, whole or not at all.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "arrays.safetensors"
+    >>> save_tensors(file, {"x": [1.0, 2.0]}, {"note": "two numbers"})
+    >>> load_tensors(file)
+    ({'x': array([1., 2.])}, {'note': 'two numbers'})
+    """
+    host = {name: np.ascontiguousarray(to_numpy(value)) for name, value in arrays.items()}
+    with replacing(path) as part:
+        safetensors.numpy.save_file(host, part, metadata=dict(metadata))
+
+
+def load_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The named arrays of a .safetensors file, and the strings that tell about them. Nothing in the file is run.
+
+    Raises
+    ------
+    ValueError
+        If the file is no .safetensors file, or is not whole.
+    """
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+    except safetensors.SafetensorError as error:
+        raise ValueError(f"{os.fspath(path)} is no whole .safetensors file: {error}") from error

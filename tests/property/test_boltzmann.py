@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import RBM
 from nbm_xp.boltzmann.energy import Parameters, free_energy
+from nbm_xp.boltzmann.topology import Topology
 from nbm_xp.namespace import to_numpy
 from tests.libraries import DASK, LIBRARIES, Library, guard, libraries
 
@@ -93,15 +94,16 @@ def test_energies_far_apart_do_not_overflow(scale: float) -> None:
 @pytest.mark.parametrize("wrt", [0, 1, 2])
 def test_the_gradient_of_the_free_energy_agrees_with_finite_differences(wrt: int) -> None:
     random, step = np.random.default_rng(3), 1e-6
-    values = [random.normal(size=shape) for shape in ((4, 3), (3,), (4,))]
+    values = [random.normal(size=shape) for shape in ((4, 3), (4,), (3,))]
     direction, rows = random.normal(size=values[wrt].shape), states(4)[::3]
-    parameters = Parameters(*(B.variable(value, dtype="float64") for value in values))
-    loss = B.mean(free_energy(parameters, rows))
+    weights, *biases = (B.variable(value, dtype="float64") for value in values)
+    parameters = Parameters(Topology([4, 3]), (weights,), tuple(biases))
+    loss = B.mean(free_energy(parameters, (rows, None)))
     gradient = to_numpy(B.eval(B.gradients(loss, list(parameters))[wrt]))
     value = B.function([], loss)
     ends = []
     for side in (step, -step):
-        parameters[wrt].set_value(values[wrt] + side * direction)
+        list(parameters)[wrt].set_value(values[wrt] + side * direction)
         ends.append(float(value()))
     np.testing.assert_allclose((gradient * direction).sum(), (ends[0] - ends[1]) / (2 * step), rtol=1e-7)
 

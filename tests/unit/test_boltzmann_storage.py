@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import safetensors
 
-from nbm_xp.boltzmann import RBM
+from nbm_xp.boltzmann import RBM, storage
 from nbm_xp.namespace import files
-from nbm_xp.namespace.files import load_arrays, replacing, save_arrays
+from nbm_xp.namespace.files import load_arrays, replacing, save_tensors
 
 ROWS = (np.random.default_rng(0).random((20, 6)) < 0.4).astype("float32")
 
@@ -25,8 +26,8 @@ def rbm() -> RBM:
 
 
 def test_a_loaded_model_is_the_one_saved(rbm: RBM, tmp_path: pathlib.Path) -> None:
-    rbm.save(tmp_path / "model.npz")
-    loaded = RBM.load(tmp_path / "model.npz")
+    rbm.save(tmp_path / "model.safetensors")
+    loaded = RBM.load(tmp_path / "model.safetensors")
     assert loaded.get_params() == rbm.get_params()
     assert (loaded.n_features_in_, loaded.n_iter_, loaded.n_samples_seen_) == (6, 3, 20)
     for name in ("components_", "intercept_hidden_", "intercept_visible_", "h_samples_", "base_rate_"):
@@ -35,19 +36,20 @@ def test_a_loaded_model_is_the_one_saved(rbm: RBM, tmp_path: pathlib.Path) -> No
     loaded.partial_fit(ROWS)
 
 
-def test_numpy_alone_opens_the_file(rbm: RBM, tmp_path: pathlib.Path) -> None:
-    rbm.set_params(random_state=np.random.default_rng(0)).save(tmp_path / "model.npz")
-    with np.load(tmp_path / "model.npz", allow_pickle=False) as file:
-        assert file["components"].shape == (4, 6)
-        about = json.loads(str(file["metadata"]))
-    assert about["params"]["random_state"] is None
-    assert about["library"] == "numpy"
+def test_the_file_is_an_ordinary_one_of_its_format(rbm: RBM, tmp_path: pathlib.Path) -> None:
+    rbm.set_params(random_state=np.random.default_rng(0)).save(tmp_path / "model.safetensors")
+    with safetensors.safe_open(tmp_path / "model.safetensors", framework="numpy") as file:
+        assert file.get_tensor("weights.0-1").shape == (6, 4)
+        about = file.metadata()
+    assert json.loads(about["params"])["random_state"] is None
+    assert json.loads(about["topology"]) == {"sizes": [6, 4], "connections": [[0, 1]], "visible": "binary"}
+    assert (about["library"], about["model"]) == ("numpy", "RBM")
 
 
 def test_a_model_can_live_in_another_library(rbm: RBM, tmp_path: pathlib.Path) -> None:
     torch = pytest.importorskip("torch")
-    rbm.save(tmp_path / "model.npz")
-    loaded = RBM.load(tmp_path / "model.npz", library="torch")
+    rbm.save(tmp_path / "model.safetensors")
+    loaded = RBM.load(tmp_path / "model.safetensors", library="torch")
     rows = torch.asarray(ROWS)
     np.testing.assert_allclose(loaded.transform(rows).numpy(), rbm.transform(ROWS), rtol=1e-5)
     np.testing.assert_allclose(loaded.to("numpy").transform(ROWS), rbm.transform(ROWS), rtol=1e-6)
@@ -65,34 +67,74 @@ def test_rows_in_host_memory_do_not_end_up_elsewhere_unasked(rbm: RBM) -> None:
     ids=["empty", "text", "pickle"],
 )
 def test_other_files_are_refused(content: bytes, tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "model.npz"
+    path = tmp_path / "model.safetensors"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"model\.npz"):
+    with pytest.raises(ValueError, match=r"model\.safetensors"):
         RBM.load(path)
 
 
+ABOUT = {
+    "format": storage.FORMAT,
+    "model": "RBM",
+    "topology": json.dumps({"sizes": [3, 2], "connections": [[0, 1]], "visible": "binary"}),
+    "params": "{}",
+    "progress": json.dumps({"entropy": "1", "rstate": [1, 2, 3, 4, 5, 6], "n_iter": 0, "n_samples": 0}),
+}
+ARRAYS = {"weights.0-1": (3, 2), "biases.0": (3,), "biases.1": (2,), "base_rate": (3,)}
+
+
+def zeros(shapes: dict[str, tuple[int, ...]]) -> dict[str, Any]:
+    return {name: np.zeros(shape) for name, shape in shapes.items()}
+
+
+def test_a_file_made_by_hand_is_a_model(tmp_path: pathlib.Path) -> None:
+    save_tensors(tmp_path / "model.safetensors", zeros(ARRAYS), ABOUT)
+    assert RBM.load(tmp_path / "model.safetensors").log_partition() == pytest.approx(5 * np.log(2))
+
+
 @pytest.mark.parametrize(
-    "arrays",
+    ("arrays", "about", "message"),
     [
-        {"x": np.zeros(3)},
-        {"metadata": "{}"},
-        {"metadata": "no json"},
-        {"metadata": json.dumps({"format": "something else"})},
-        {"metadata": json.dumps({"format": "nbm_xp.RBM 1", "params": {}, "progress": {}})},
+        ({"x": (3,)}, {}, "holds None, not 'nbm_xp.boltzmann 1'"),
+        (ARRAYS, ABOUT | {"format": "something else"}, "holds 'something else'"),
+        (ARRAYS, ABOUT | {"model": "DBM"}, "a model of the kind 'DBM', not 'RBM'"),
+        (ARRAYS, ABOUT | {"topology": "no json"}, "tells nothing usable"),
+        (ARRAYS, ABOUT | {"topology": "{}"}, "tells nothing usable"),
+        (ARRAYS, {name: value for name, value in ABOUT.items() if name != "params"}, "tells nothing usable"),
+        (ARRAYS, ABOUT | {"topology": ABOUT["topology"].replace("[3, 2]", "[3, 0]")}, "at least 1, got 0"),
+        ({"weights.0-1": (3, 2)}, ABOUT, "lacks biases.0"),
+        (ARRAYS | {"biases.1": (7,)}, ABOUT, r"biases.1 must have shape \(2,\), got \(7,\)"),
+        (ARRAYS | {"chain.1": (7, 3)}, ABOUT, r"chain.1 must have 2 columns, got shape \(7, 3\)"),
+        (ARRAYS | {"velocity.biases.1": (7,)}, ABOUT, r"velocity.biases.1 must have shape \(2,\), got \(7,\)"),
+        (ARRAYS | {"surprise": (7,)}, ABOUT, "holds an array 'surprise', which no model has"),
+        (ARRAYS, ABOUT | {"params": '{"speed": 3}'}, "no RBM of this release"),
+        (ARRAYS, ABOUT | {"progress": "{}"}, "no RBM of this release"),
     ],
 )
-def test_npz_files_of_something_else_are_refused(arrays: dict[str, Any], tmp_path: pathlib.Path) -> None:
-    save_arrays(tmp_path / "model.npz", arrays)
-    with pytest.raises(ValueError, match=r"model\.npz"):
-        RBM.load(tmp_path / "model.npz")
+def test_files_of_something_else_are_refused(
+    arrays: dict[str, Any], about: dict[str, str], message: str, tmp_path: pathlib.Path
+) -> None:
+    save_tensors(tmp_path / "model.safetensors", zeros(arrays), about)
+    with pytest.raises(ValueError, match=message) as raised:
+        RBM.load(tmp_path / "model.safetensors")
+    assert "model.safetensors" in str(raised.value)
 
 
-def test_a_damaged_model_is_refused(rbm: RBM, tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "model.npz"
+@pytest.mark.parametrize("kind", ["int64", "bool"])
+def test_arrays_of_other_numbers_are_refused(kind: str, tmp_path: pathlib.Path) -> None:
+    arrays = {name: value.astype(kind) for name, value in zeros(ARRAYS).items()}
+    save_tensors(tmp_path / "model.safetensors", arrays, ABOUT)
+    with pytest.raises(ValueError, match=f"of one floating dtype, got .*{kind}"):
+        RBM.load(tmp_path / "model.safetensors")
+
+
+@pytest.mark.parametrize("kept", [0, 4, 8, 100, -100, -1])
+def test_a_truncated_model_is_refused(rbm: RBM, tmp_path: pathlib.Path, kept: int) -> None:
+    path = tmp_path / "model.safetensors"
     rbm.save(path)
     whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ValueError, match=r"model\.npz"):
+    path.write_bytes(whole[:kept])
+    with pytest.raises(ValueError, match=r"model\.safetensors is no whole \.safetensors file"):
         RBM.load(path)
 
 
@@ -106,19 +148,19 @@ def test_objects_are_never_unpickled(tmp_path: pathlib.Path) -> None:
 def test_an_interrupted_save_leaves_what_was_there(
     rbm: RBM, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "model.npz"
+    path = tmp_path / "model.safetensors"
     rbm.save(path)
     before = path.read_bytes()
 
-    def interrupted(file: Any, **arrays: Any) -> None:
-        file.write(b"half of it")
+    def interrupted(arrays: Any, path: pathlib.Path, **about: Any) -> None:
+        path.write_bytes(b"half of it")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(files.np, "savez", interrupted)
+    monkeypatch.setattr(files.safetensors.numpy, "save_file", interrupted)
     with pytest.raises(KeyboardInterrupt):
         rbm.save(path)
     assert path.read_bytes() == before
-    assert os.listdir(tmp_path) == ["model.npz"]
+    assert os.listdir(tmp_path) == ["model.safetensors"]
 
 
 def test_new_files_have_the_users_permissions(tmp_path: pathlib.Path) -> None:

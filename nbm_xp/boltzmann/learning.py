@@ -1,0 +1,242 @@
+"""How a Boltzmann machine learns from rows, as a scikit-learn estimator does.
+
+The model lives in the library of the arrays it learns from; where those are Dask's, in that of their blocks. Learning
+changes Variables by a compiled step, one minibatch after the other.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Self
+
+from nbm_xp import natural_bm as B
+from nbm_xp.namespace import (
+    array_namespace,
+    asarray,
+    dtype_name,
+    floatx,
+    host_namespace,
+    library_name,
+    to_numpy,
+    use_backend,
+)
+
+from . import storage
+from .machine import Machine
+from .model import transposed, variable
+from .randomness import entropy_of, stream
+from .rows import checked_rows, in_memory, minibatches, positive_int
+from .schedules import check_schedule, rate_after
+from .topology import Topology
+from .training import Learner, chain_layers, compile_step, shares
+
+__all__ = ["Learning"]
+
+
+class Learning(Machine):
+    """A Boltzmann machine that learns; `RBM` and `DBM` say which layers it has.
+
+    Attributes
+    ----------
+    learning_rate, batch_size, n_iter, verbose, random_state, persistent, n_gibbs, momentum, weight_decay, schedule,
+    shuffle
+        Hyperparameters, as `RBM` explains them.
+    """
+
+    learning_rate: float
+    batch_size: int
+    n_iter: int
+    verbose: int
+    random_state: Any
+    persistent: bool
+    n_gibbs: int
+    momentum: float
+    weight_decay: float
+    schedule: Any
+    shuffle: bool
+
+    def _layers(self, n_visible: int | None = None) -> Topology:
+        """The layers that the hyperparameters tell of, for rows of so many units; refuses what makes no machine."""
+        raise NotImplementedError
+
+    def _measure(self, X: Any) -> tuple[str, float]:
+        """What `verbose` reports about the model's fit to some rows: its name and value."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None, *, callback: Callable[[Self], object] | None = None) -> Self:
+        """Learn from rows, from the beginning.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            Values in [0, 1], those between 0 and 1 being taken for probabilities; for Gaussian units any numbers. A
+            Dask array is computed window by window, in each pass anew.
+        y : optional
+            Ignored; scikit-learn passes it.
+        callback : callable, optional
+            Called with the model after each pass.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a hyperparameter or the data is not what it must be; nothing has changed then.
+        """
+        self._check_hyperparameters()
+        layers = self._layers()
+        X = checked_rows(X, bounded=not layers.is_gaussian(0))
+        if not X.shape[0]:
+            raise ValueError("X must have at least one row")
+        self._begin(X)
+        uniforms = self._uniforms if self.shuffle else None
+        steps: dict[int, tuple[Any, Any]] = {}
+        self.n_samples_seen_ = int(X.shape[0])
+        for done in range(self.n_iter):
+            began = time.perf_counter()
+            self._rate.set_value(rate_after(self.schedule, self.learning_rate, done, self.n_iter))
+            for rows in minibatches(X, self.batch_size, uniforms):
+                count = rows.shape[0]
+                step, share = steps.get(count) or steps.setdefault(count, self._step(count))
+                step(rows, share)
+            self.n_iter_ = done + 1
+            if self.verbose:
+                self._report(X, time.perf_counter() - began)
+            if callback is not None:
+                callback(self)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from rows as one minibatch, going on from where the model is.
+
+        Parameters
+        ----------
+        X : array of shape (rows, features)
+            Values in [0, 1].
+        y : optional
+            Ignored; scikit-learn passes it.
+
+        Returns
+        -------
+        self
+        """
+        self._check_hyperparameters()
+        known = getattr(self, "n_features_in_", None)
+        X = in_memory(checked_rows(X, known, bounded=not self._layers(known).is_gaussian(0)))
+        if not X.shape[0]:
+            raise ValueError("X must have at least one row")
+        if known is None:
+            self._begin(X)
+        else:
+            self._same_library(X)
+            self._follow_base_rate(X)
+        self.n_samples_seen_ += int(X.shape[0])
+        self._rate.set_value(self.learning_rate)
+        step, share = self._step(int(X.shape[0]))
+        step(X, share)
+        return self
+
+    def _begin(self, X: Any) -> None:
+        """Start a model for rows like these."""
+        topology, home = self._layers(int(X.shape[1])), array_namespace(in_memory(X[:1, :]))
+        given = dtype_name(X)
+        dtype = given if given in ("float32", "float64") else "float32" if floatx() == "float16" else floatx()
+        count, mean = X.shape[0], to_numpy(B.mean(X, axis=0))
+        rate = mean if topology.is_gaussian(0) else (count * mean + 1.0) / (count + 2.0)
+        entropy = entropy_of(self.random_state)
+        arrays: dict[str, Any] = {}
+        random = stream(entropy, "weights")
+        for name, shape in storage.shapes(topology).items():
+            if name.startswith("weights"):
+                with use_backend(library_name(host_namespace())):
+                    drawn = B.eval(B.random_normal(shape[::-1], 0.0, 0.01, dtype=dtype, rng=random))
+                arrays[name] = transposed(to_numpy(drawn))
+            else:
+                arrays[name] = [0.0] * shape[0]
+        arrays["biases.0"] = rate if topology.is_gaussian(0) else B.log(rate) - B.log(1.0 - rate)
+        arrays["base_rate"] = rate
+        self._install(topology, {name: asarray(value, home, dtype) for name, value in arrays.items()}, entropy)
+
+    def _follow_base_rate(self, X: Any) -> None:
+        """Let the base rate take further rows into account."""
+        seen, new = self.n_samples_seen_ + (0 if self._topology.is_gaussian(0) else 2), X.shape[0]
+        mean = B.cast(B.mean(X, axis=0), self._parameters.dtype)
+        self.base_rate_ = (self.base_rate_ * seen + mean * new) / (seen + new)
+
+    def _step(self, count: int) -> tuple[Any, Any]:
+        """The compiled step for minibatches of so many rows, and what each state counts in it."""
+        number = None if self._serves_any_number() else count
+        key = ("step", number, *(getattr(self, name) for name in self._in_a_step()))
+        step = self._function(key, lambda: self._compile_step(number))
+        return step, self._function(("shares", count, self.persistent), lambda: self._shares(count))
+
+    def _serves_any_number(self) -> bool:
+        """Whether one compiled step serves minibatches of any number of rows: nothing is drawn for each of them."""
+        return self.persistent
+
+    @staticmethod
+    def _in_a_step() -> tuple[str, ...]:
+        """The hyperparameters that a compiled step depends on."""
+        return ("persistent", "n_gibbs", "momentum", "weight_decay")
+
+    def _shares(self, rows: int) -> Any:
+        like = self._like
+        chains = int(next(iter(self._chains.values())).shape[0]) if self.persistent and self._chains else None
+        return asarray(shares(chains, rows), array_namespace(like), like.dtype)
+
+    def _compile_step(self, rows: int | None) -> Any:
+        topology = self._topology
+        if self.persistent and self._chains is None:
+            self._chains = {
+                layer: variable(self._zeros(self.batch_size, topology.sizes[layer]), f"chain.{layer}")
+                for layer in chain_layers(topology)
+            }
+        if self.momentum and self._velocities is None:
+            zeros = (variable(self._zeros(*parameter.shape)) for parameter in self._parameters)
+            self._velocities = self._parameters.like(zeros)
+        return compile_step(self._learner(), rows)
+
+    def _learner(self) -> Learner:
+        return Learner(
+            parameters=self._parameters,
+            velocities=self._velocities if self.momentum else None,
+            rate=self._rate,
+            chains=self._chains if self.persistent else None,
+            n_gibbs=self.n_gibbs,
+            momentum=self.momentum,
+            weight_decay=self.weight_decay,
+            rng=self._rng,
+        )
+
+    def _zeros(self, *shape: int) -> Any:
+        like = self._like
+        return array_namespace(like).zeros(shape, dtype=like.dtype)
+
+    def _uniforms(self, count: int) -> Any:
+        """So many random numbers in host memory, others in each call."""
+        draw = self._function(
+            ("uniforms", count), lambda: B.function([], B.random_uniform((count,), rng=self._rng), name="uniforms")
+        )
+        return to_numpy(draw())
+
+    def _report(self, X: Any, seconds: float) -> None:
+        measure, value = self._measure(X)
+        sys.stdout.write(
+            f"[{type(self).__name__}] pass {self.n_iter_} of {self.n_iter}: {measure} {value:.2f}, {seconds:.2f} s\n"
+        )
+
+    def _check_hyperparameters(self) -> None:
+        """Refuse, before any work, what learning could not go on with."""
+        for name, least in (("batch_size", 1), ("n_iter", 0), ("n_gibbs", 1)):
+            positive_int(getattr(self, name), name, least)
+        for name, low, high in (("learning_rate", 1e-300, math.inf), ("momentum", 0, 1), ("weight_decay", 0, math.inf)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not hasattr(value, "__float__") or not low <= value < high:
+                above = "above 0" if low else "at least 0"
+                raise ValueError(f"{name} must be a number, {above} and below {high}, got {value!r}")
+        check_schedule(self.schedule)

@@ -1,0 +1,121 @@
+"""A model in a file: its arrays by name, and what tells about them, in the format safetensors.
+
+The arrays of a model of any layers have these names: ``weights.I-J`` for a connection, of shape (units of layer I,
+units of layer J), ``biases.I``, ``base_rate``; where there are any, ``chain.I``, the states of the persistent chains,
+and ``velocity.weights.I-J`` and ``velocity.biases.I``. The metadata are strings: ``format``, ``model``, ``library``,
+and as JSON ``topology``, ``params`` and ``progress``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from nbm_xp.namespace import dtype_name
+from nbm_xp.namespace.files import load_tensors, save_tensors
+
+from .topology import Topology
+
+__all__ = ["FORMAT", "names", "read", "shapes", "write"]
+
+FORMAT = "nbm_xp.boltzmann 1"
+_JSON = ("topology", "params", "progress")
+
+
+def names(topology: Topology) -> list[str]:
+    """The names of the parameters: weights, then biases.
+
+    Examples
+    --------
+    >>> names(Topology([3, 2]))
+    ['weights.0-1', 'biases.0', 'biases.1']
+    """
+    weights = [f"weights.{low}-{high}" for low, high in topology.connections]
+    return weights + [f"biases.{layer}" for layer in topology.layers]
+
+
+def shapes(topology: Topology) -> dict[str, tuple[int, ...]]:
+    """The shapes of what every model has, by name."""
+    weights: list[tuple[int, ...]] = [topology.weights_shape(place) for place in range(len(topology.connections))]
+    biases = [(size,) for size in topology.sizes]
+    return dict(zip(names(topology), [*weights, *biases], strict=True)) | {"base_rate": (topology.sizes[0],)}
+
+
+def write(
+    path: str | os.PathLike[str],
+    model: str,
+    topology: Topology,
+    arrays: Mapping[str, Any],
+    about: Mapping[str, Any],
+) -> None:
+    """Write a model, whole or not at all.
+
+    Parameters
+    ----------
+    path : path-like
+    model : str
+        The name of its class.
+    topology : Topology
+    arrays : mapping of names to arrays
+    about : mapping
+        Its ``library``, ``params`` and ``progress``.
+    """
+    layers = {"sizes": topology.sizes, "connections": topology.connections, "visible": topology.visible}
+    parts = {name: json.dumps(value) for name, value in ({"topology": layers} | dict(about)).items() if name in _JSON}
+    save_tensors(path, arrays, {"format": FORMAT, "model": model, "library": about["library"], **parts})
+
+
+def read(path: str | os.PathLike[str], model: str | None = None) -> tuple[Topology, dict[str, Any], dict[str, Any]]:
+    """A model's layers, its arrays, in host memory, and what else is known about it.
+
+    Parameters
+    ----------
+    path : path-like
+    model : str, optional
+        The name of the class that it must be of.
+
+    Raises
+    ------
+    ValueError
+        If the file holds no such model, or is damaged.
+    """
+    arrays, metadata = load_tensors(path)
+    found = metadata.get("format")
+    if found != FORMAT:
+        raise ValueError(f"{os.fspath(path)} holds {found!r}, not {FORMAT!r}")
+    if model is not None and metadata.get("model") != model:
+        raise ValueError(f"{os.fspath(path)} holds a model of the kind {metadata.get('model')!r}, not {model!r}")
+    try:
+        about = dict(metadata) | {name: json.loads(metadata[name]) for name in _JSON}
+        layers = about["topology"]
+        topology = Topology(layers["sizes"], layers["connections"], layers["visible"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{os.fspath(path)} tells nothing usable about its model: {error}") from error
+    try:
+        _check(topology, arrays)
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)} {error}") from None
+    return topology, arrays, about
+
+
+def _check(topology: Topology, arrays: Mapping[str, Any]) -> None:
+    """Refuse arrays that are missing, superfluous, or not of the model's shapes and one dtype."""
+    wanted = shapes(topology)
+    for name in wanted:
+        if name not in arrays:
+            raise ValueError(f"lacks {name}")
+    columns = {f"chain.{layer}": size for layer, size in enumerate(topology.sizes)}
+    for name, array in arrays.items():
+        shape, plain = tuple(array.shape), name.removeprefix("velocity.")
+        if name in columns:
+            if len(shape) != 2 or shape[1] != columns[name]:
+                raise ValueError(f"is damaged: {name} must have {columns[name]} columns, got shape {shape}")
+        elif plain not in wanted:
+            raise ValueError(f"holds an array {name!r}, which no model has")
+        elif shape != wanted[plain]:
+            raise ValueError(f"is damaged: {name} must have shape {wanted[plain]}, got {shape}")
+    kinds = sorted({dtype_name(array) for array in arrays.values()})
+    if len(kinds) > 1 or kinds[0] not in ("float32", "float64"):
+        raise ValueError(f"must hold arrays of one floating dtype, got {', '.join(kinds)}")
