@@ -21,8 +21,8 @@ from nbm_xp.namespace import (
     host_namespace,
     library_name,
     to_numpy,
-    use_backend,
 )
+from nbm_xp.rng import Generator
 
 from .energy import Parameters
 from .machine import Machine
@@ -236,10 +236,10 @@ class RBM(Machine):
         rate = (count * to_numpy(B.mean(X, axis=0)) + 1.0) / (count + 2.0)
         entropy = entropy_of(self.random_state)
         shape = (self.n_components, n_visible)
-        with use_backend(library_name(host_namespace())):
-            weights = B.eval(B.random_normal(shape, 0.0, 0.01, dtype=dtype, rng=stream(entropy, "weights")))
+        seed = to_numpy(stream(entropy, "weights").rstate).tolist()
+        weights = Generator(seed, library_name(host_namespace())).normal(0.0, 0.01, shape, dtype)
         arrays = {
-            "components": to_numpy(weights),
+            "components": weights,
             "intercept_hidden": [0.0] * self.n_components,
             "intercept_visible": B.log(rate) - B.log(1.0 - rate),
             "base_rate": rate,

@@ -74,7 +74,8 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
         updates.append(
             (learner.chains, draw(hidden_probability(parameters, states)[:length], (length, n_hidden), learner.rng))
         )
-    loss = B.sum(share * free_energy(parameters, states))
+    counts = B.reshape(share, (states.shape[0],))  # one for each state, which the tape need not find out
+    loss = B.sum(counts * free_energy(parameters, states))
     updates += _descent(learner, B.gradients(loss, list(parameters)))
     return B.function([data, share], [], updates=updates, name="contrastive_divergence")
 
