@@ -11,7 +11,7 @@ from .rbm import Parameters, binary, parameters
 
 CHAINS, SHAPE = 1000, (784, 500)
 DEVICE_CHAINS, DEVICE_SHAPE = 4096, (4096, 4096)
-OVER_PRODUCTS = 1.35
+OVER_PRODUCTS = 1.15
 
 
 def rows(library: Library) -> Iterator[Row]:

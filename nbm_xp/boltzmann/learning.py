@@ -21,8 +21,8 @@ from nbm_xp.namespace import (
     host_namespace,
     library_name,
     to_numpy,
-    use_backend,
 )
+from nbm_xp.rng import Generator
 
 from . import storage
 from .machine import Machine
@@ -150,12 +150,11 @@ class Learning(Machine):
         rate = mean if topology.is_gaussian(0) else (count * mean + 1.0) / (count + 2.0)
         entropy = entropy_of(self.random_state)
         arrays: dict[str, Any] = {}
-        random = stream(entropy, "weights")
+        seed = to_numpy(stream(entropy, "weights").rstate).tolist()
+        random = Generator(seed, library_name(host_namespace()))
         for name, shape in storage.shapes(topology).items():
             if name.startswith("weights"):
-                with use_backend(library_name(host_namespace())):
-                    drawn = B.eval(B.random_normal(shape[::-1], 0.0, 0.01, dtype=dtype, rng=random))
-                arrays[name] = transposed(to_numpy(drawn))
+                arrays[name] = transposed(random.normal(0.0, 0.01, shape[::-1], dtype))
             else:
                 arrays[name] = [0.0] * shape[0]
         arrays["biases.0"] = rate if topology.is_gaussian(0) else B.log(rate) - B.log(1.0 - rate)

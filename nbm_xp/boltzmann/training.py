@@ -101,7 +101,9 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
         for layer in topology.layers
     ]
     updates += _go_on(learner, fantasy, states)
-    loss = B.sum(share * free_energy(parameters, states))
+    energies = free_energy(parameters, states)
+    counts = B.reshape(share, (energies.shape[0],))  # one for each state, which the tape need not find out
+    loss = B.sum(counts * energies)
     updates += _descent(learner, B.gradients(loss, list(parameters)))
     return B.function([data, share], [], updates=updates, name="contrastive_divergence")
 

@@ -12,7 +12,16 @@ from typing import Any
 from . import conversion, dispatch, libraries
 from .kernels import kernel, register_kernel
 
-__all__ = ["as_rounded", "at_home", "compiled", "is_traced", "library_barrier", "library_branch", "library_loop"]
+__all__ = [
+    "as_rounded",
+    "at_home",
+    "compiled",
+    "compiles",
+    "is_traced",
+    "library_barrier",
+    "library_branch",
+    "library_loop",
+]
 
 for _name in ("as_rounded", "compiled", "loop", "branch", "barrier", "is_traced"):
     register_kernel(f"compiling.{_name}", "jax", f"nbm_xp.namespace.gaps.jax_compiling:{_name}")
@@ -49,6 +58,18 @@ def compiled(plan: Callable[..., tuple[Any, ...]], xp: Any) -> Callable[..., tup
     own = _own("compiled", xp)
     found: Callable[..., tuple[Any, ...]] = plan if own is None else own(plan)
     return found
+
+
+def compiles(xp: Any) -> bool:
+    """Whether a library has a compiler of whole functions.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import host_namespace
+    >>> compiles(host_namespace())
+    False
+    """
+    return _own("compiled", xp) is not None
 
 
 def library_loop(xp: Any) -> Callable[..., Any] | None:

@@ -89,12 +89,17 @@ def _read_name(x: Any) -> str:
     """The name of anything but an array with a dtype of NumPy's."""
     # NumPy's and JAX's scalar types have a descriptor named dtype, which is no dtype
     dtype = x if isinstance(x, (str, type)) else getattr(x, "dtype", x)
+    name = _NAME_OF_CLASS.get(type(dtype))
+    if name is not None:
+        return name
     try:
         return _NAME_OF_VALUE[type(dtype)][dtype]
     except (KeyError, TypeError):
         pass
     if isinstance(dtype, (type, np.dtype)):
         name = _numpy_name(_PYTHON_TYPES.get(dtype, dtype))
+        if name in _KINDS and isinstance(dtype, type):
+            _NAME_OF_VALUE.setdefault(type(dtype), {})[dtype] = name
     else:
         name = str(dtype) if isinstance(dtype, str) else str(dtype).rpartition(".")[2]
         if isinstance(dtype, str) or type(dtype).__module__.partition(".")[0] == "torch":

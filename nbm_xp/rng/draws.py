@@ -15,6 +15,7 @@ from nbm_xp.namespace import (
     asarray,
     concrete_int,
     convert,
+    dtype_name,
     dtype_of,
     host_namespace,
     is_array,
@@ -23,13 +24,14 @@ from nbm_xp.namespace import (
     promote,
 )
 from nbm_xp.namespace.mrg31k3p import kernel
+from nbm_xp.tape.stable import sigmoid_for
 
 from . import recurrence
 from .blocks import Normals, Uniforms, later_states, lazily, library_of_blocks
 from .transforms import paired
 from .uniforms import advance, numbers
 
-__all__ = ["after", "bernoulli", "binomial", "draw", "less", "normal", "normals", "trials"]
+__all__ = ["after", "bernoulli", "bernoulli_of_sigmoid", "binomial", "draw", "less", "normal", "normals", "trials"]
 
 
 def after(states: Any, n: int) -> Any:
@@ -305,6 +307,48 @@ def binomial(
         sample, states = bernoulli(xp, states, p, size, kind, precision)
         total = total + sample
     return (total if kind == dtype else xp.astype(total, dtype_of(xp, dtype))), states
+
+
+def bernoulli_of_sigmoid(xp: Any, states: Any, x: Any, size: Sequence[int], precision: str) -> tuple[Any, Any]:
+    """Draw ones and zeros by log-odds: what `bernoulli` draws by their sigmoids, in the dtype of `x`.
+
+    Parameters
+    ----------
+    xp : namespace
+        The library of the numbers.
+    states : array
+        int32, of shape (count, 6), of that library or NumPy's.
+    x : array
+        The logarithms of the odds of 1; its shape broadcasts to `size`.
+    size : sequence of ints
+        The shape of the numbers.
+    precision : {"float16", "float32", "float64"}
+        The dtype of the uniforms.
+
+    Returns
+    -------
+    sample : array
+        1 where the uniform is less than the sigmoid of `x`, else 0.
+    new : array
+        The states after the draw, of the library of `states`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nbm_xp.namespace import get_namespace
+    >>> from nbm_xp.rng import substreams
+    >>> x = np.asarray([-1.0, 0.0, 1.0, 30.0], dtype="float32")
+    >>> bernoulli_of_sigmoid(get_namespace("numpy"), substreams((31,) * 6, 2), x, (4,), "float32")[0].tolist()
+    [1.0, 0.0, 1.0, 1.0]
+    """
+    shape, library, kind = tuple(size), library_name(xp), dtype_name(x)
+    sigmoid = sigmoid_for(xp, kind)
+    compiled = kernel("rng.bernoulli_of_sigmoid", library)
+    if compiled is not None and x.shape == shape and 0 not in shape and library_name(states) == library:
+        found: tuple[Any, Any] | None = compiled(states, x, kind, precision, sigmoid)
+        if found is not None:
+            return found
+    return bernoulli(xp, states, sigmoid(x), shape, kind, precision)
 
 
 def less(xp: Any, u: Any, p: Any, dtype: str) -> Any:

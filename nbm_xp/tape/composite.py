@@ -109,6 +109,7 @@ def operation(
     run: Callable[..., Any],
     gradient: Rule | tuple[Rule, ...] | Joint | None = None,
     several: bool = False,
+    joined: dict[tuple[int, str], Callable[..., Any]] | None = None,
 ) -> Callable[..., Any]:
     """Declare a primitive of one's own.
 
@@ -125,6 +126,10 @@ def operation(
         The gradient rule; of several results it gets the cotangents as a dict by position.
     several : bool
         Whether there are several results.
+    joined : mapping, optional
+        By position of an argument and name of an operation, what plans run where such an operation computes that
+        argument for this one alone: ``run(xp, *arrays, **attributes)`` with the other's argument in its place. It must
+        give the same as both in turn.
 
     Returns
     -------
@@ -132,7 +137,7 @@ def operation(
         Called with Tensors (arrays, numbers), it records the operation and returns its Tensor or Tensors.
     """
     rules = gradient if isinstance(gradient, (tuple, Joint)) or gradient is None else (gradient,)
-    op = declare(Operation(name, infer, rules, run=run))
+    op = declare(Operation(name, infer, rules, run=run, joined=joined or {}))
 
     def recorded(*args: Any, **attributes: Any) -> Any:
         return (record_several if several else record)(op, *args, **attributes)

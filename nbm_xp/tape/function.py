@@ -23,7 +23,7 @@ from nbm_xp.namespace import (
     is_lazy,
     running_namespace,
 )
-from nbm_xp.namespace.compiling import at_home, compiled, is_traced
+from nbm_xp.namespace.compiling import at_home, compiled, compiles, is_traced
 
 from .lengths import Length
 from .loops.node import automatic_updates
@@ -47,12 +47,16 @@ Updates = "Mapping[Variable, Any] | Iterable[tuple[Variable, Any]]"
 
 @dataclass(slots=True)
 class _Route:
-    """How to run for one combination of array types: the library, its plan, and what to convert on the way."""
+    """How to run for one combination of array types: the library, its plan, and what to convert on the way.
+
+    `compiles` says that the library compiles functions, so that values may stand for arrays while it does.
+    """
 
     xp: ModuleType
     plan: Callable[..., tuple[Any, ...]]
     dtypes: list[Any]
     convert: list[int]
+    compiles: bool
 
 
 class Function:
@@ -91,7 +95,8 @@ class Function:
         self._leaves = [*self.inputs, *self._variables, *self._constants]
         self._default = default_namespace()
         self._routes: dict[tuple[builtins.type, ...], _Route] = {}
-        self._scalar = [isinstance(r, Node) and not r.shape for r in self._results]
+        self._scalars = [p for p, r in enumerate(self._results) if isinstance(r, Node) and not r.shape]
+        self._shapes = [_expected(position, node) for position, node in enumerate(self.inputs)]
         count = len(self._outputs)
         copied = to_be_copied(self._results, count, self.inputs, givens)
         self._copied = [p for p in copied if p < count or not self._targets[p - count].is_state]  # which stay at home
@@ -118,8 +123,8 @@ class Function:
         arrays = [
             arg if is_array(arg) else self._from_python(arg, node) for arg, node in zip(args, self.inputs, strict=True)
         ]
-        for position, (array, node) in enumerate(zip(arrays, self.inputs, strict=True)):
-            _check(array, node, position)
+        for array, shape in zip(arrays, self._shapes, strict=True):
+            _check(array, *shape)
         arrays += [node.payload.value for node in self._variables]
         arrays += [node.payload for node in self._constants]
         types = tuple(map(type, arrays))
@@ -133,25 +138,28 @@ class Function:
                 arrays[position] = asarray(arrays[position], route.xp, dtype)
         if self._blockwise is not None and self._blockwise.applies(route.xp, arrays):
             states = [False] * len(self._outputs) + [variable.is_state for variable in self._targets]
-            return self._finish(self._blockwise.run(route.xp, arrays, states), route.xp)
-        return self._finish(route.plan(*arrays), route.xp)
+            return self._finish(self._blockwise.run(route.xp, arrays, states), route)
+        return self._finish(route.plan(*arrays), route)
 
-    def _finish(self, values: Sequence[Any], xp: ModuleType) -> Any:
-        count = len(self._outputs)
-        if self._targets and is_traced(values):
+    def _finish(self, values: Sequence[Any], route: _Route) -> Any:
+        count, xp = len(self._outputs), route.xp
+        if self._targets and route.compiles and is_traced(values):
             raise TypeError(
                 f"{self.name or 'function'} updates {', '.join(map(repr, self._targets))}, which it cannot inside "
                 "another function that is being compiled: give it no updates there, and draw no random numbers"
             )
-        results = [xp.asarray(v) if scalar else v for v, scalar in zip(values, self._scalar, strict=True)]
+        results = list(values)
+        for position in self._scalars:
+            results[position] = xp.asarray(results[position])
         for position in self._copied:
             results[position] = xp.asarray(results[position], copy=True)
         for variable, value in zip(self._targets, results[count:], strict=True):
-            variable.replace_value(at_home(value, variable.library) if variable.is_state else value)
-        outputs = results[:count]
+            if route.compiles and variable.is_state:
+                value = at_home(value, variable.library)
+            variable.replace_value(value)
         if self._nothing:
             return []
-        return outputs[0] if self._single else outputs
+        return results[0] if self._single else results[:count]
 
     @property
     def is_free(self) -> bool:
@@ -195,7 +203,7 @@ class Function:
         plan = compiled(compile_plan(self._leaves, self._results, xp, givens=self._givens, lazy=is_lazy(xp)), xp)
         positions = [i for i, array in enumerate(arrays) if not self._is_state(i) and library_of(array) is not xp]
         dtypes = [dtype_of(xp, node.dtype) for node in self.inputs]
-        return _Route(xp, plan, dtypes, positions)
+        return _Route(xp, plan, dtypes, positions, compiles(xp))
 
     def _is_state(self, position: int) -> bool:
         node = self._leaves[position]
@@ -211,16 +219,20 @@ def _check_givens(givens: Mapping[Node, Node]) -> None:
             raise ValueError(f"givens must not define {key.name or key!r} by itself")
 
 
-def _check(array: Any, node: Node, position: int) -> None:
-    if array.ndim != len(node.shape):
-        raise TypeError(
-            f"argument {node.name or position} must have {len(node.shape)} axes, "
-            f"got an array of shape {tuple(array.shape)}"
-        )
-    for actual, expected in zip(array.shape, node.shape, strict=True):
-        if type(expected) is int and actual != expected and actual == actual:
-            shape = tuple(length if type(length) is int else None for length in node.shape)
-            raise ValueError(f"argument {node.name or position} must have shape {shape}, got {tuple(array.shape)}")
+def _expected(position: int, node: Node) -> tuple[str, int, list[tuple[int, int]], tuple[int | None, ...]]:
+    """What `_check` holds an argument to: its name, number of axes, lengths that are known, and shape."""
+    shape = tuple(length if type(length) is int else None for length in node.shape)
+    known = [(axis, length) for axis, length in enumerate(shape) if length is not None]
+    return node.name or str(position), len(shape), known, shape
+
+
+def _check(array: Any, name: str, ndim: int, known: list[tuple[int, int]], shape: tuple[int | None, ...]) -> None:
+    actual = array.shape
+    if len(actual) != ndim:
+        raise TypeError(f"argument {name} must have {ndim} axes, got an array of shape {tuple(actual)}")
+    for axis, length in known:
+        if actual[axis] != length and actual[axis] == actual[axis]:
+            raise ValueError(f"argument {name} must have shape {shape}, got {tuple(actual)}")
 
 
 def _as_result(value: Any) -> Result:

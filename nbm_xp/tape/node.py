@@ -60,6 +60,9 @@ class Operation:
         ``run(xp, *arrays, **attributes)``; by default the library's function of that name.
     emit
         ``emit(call, *sources)``: an expression in place of a call, for operators and indexing.
+    joined
+        What runs in place of both where the argument at a position is computed for this operation alone, by an
+        operation of that name and one argument: like `run`, with the other's argument in place of its result.
     """
 
     name: str
@@ -68,6 +71,7 @@ class Operation:
     run: Callable[..., Any] | None = None
     emit: Callable[..., str] | None = None
     tags: frozenset[str] = field(default_factory=frozenset)
+    joined: dict[tuple[int, str], Callable[..., Any]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<operation {self.name}>"

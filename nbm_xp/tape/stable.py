@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, dtype_name
@@ -32,6 +33,7 @@ def sigmoid(x: Any) -> Any:
     return sigmoid_for(array_namespace(x), dtype_name(x))(x)
 
 
+@lru_cache(maxsize=64)
 def sigmoid_for(xp: Any, dtype: str) -> Callable[[Any], Any]:
     """The sigmoid of arrays of one library and dtype, which has nothing left to look up."""
     exp, minimum, saturated = xp.exp, xp.minimum, _SATURATED.get(dtype, _SATURATED_ELSE)

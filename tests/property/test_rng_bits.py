@@ -11,12 +11,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nbm_xp.namespace import asarray, get_namespace, to_numpy
+from nbm_xp.namespace import asarray, get_namespace, to_numpy, use_backend
+from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2
-from nbm_xp.rng import Generator, after, bernoulli, draw, recurrence, substreams
+from nbm_xp.rng import Generator, RandomStreams, after, bernoulli, draw, recurrence, substreams
 from nbm_xp.rng.blocks import Normals, Uniforms, Wide, lazily
+from nbm_xp.rng.draws import bernoulli_of_sigmoid
 from nbm_xp.rng.runs import block_runs, later_draw
 from nbm_xp.rng.uniforms import elements, from_integers
+from nbm_xp.tape import function, placeholder
+from nbm_xp.tape.stable import sigmoid
 from tests.libraries import LIBRARIES, Library, guard, libraries
 from tests.streams import scaled, starts, stepped
 
@@ -248,3 +252,65 @@ def test_read_only_states_and_probabilities() -> None:
         np.testing.assert_array_equal(got, wanted, strict=True)
     np.testing.assert_array_equal(draw(NP, frozen, (50,), "float32")[0], draw(NP, first, (50,), "float32")[0])
     assert asarray(first, NP) is first
+
+
+@pytest.mark.parametrize(("count", "n"), [(1, 7), (7, 1), (106, 640), (2049, 15_000), (2500, 30_001)])
+@pytest.mark.parametrize("spread", [0.1, 4.0, 60.0])
+def test_draws_by_log_odds_are_those_by_their_sigmoids(count: int, n: int, spread: float) -> None:
+    first = substreams((n,) * 6, count)
+    x = np.random.default_rng(n).normal(0.0, spread, n).astype(np.float32)
+    x[: n // 20] = np.nan
+    want, after_it = bernoulli(NP, first, sigmoid(x), (n,), "float32", "float32")
+    got, new = bernoulli_of_sigmoid(NP, first, x, (n,), "float32")
+    np.testing.assert_array_equal(got, want, strict=True)
+    np.testing.assert_array_equal(new, after_it)
+
+
+@pytest.mark.parametrize("n", [700, 5000])  # fewer and more than the compiled loop leaves open
+@given(states, st.integers(-3, 3))
+@settings(max_examples=20)
+def test_draws_by_log_odds_where_all_depends_on_rounding(n: int, state: tuple[int, ...], ulps: int) -> None:
+    first = substreams(state, 30)
+    u = draw(NP, first, (n,), "float64")[0]
+    x = (np.log(u) - np.log1p(-u)).astype(np.float32)
+    x = x + np.float32(ulps) * np.spacing(x)
+    want = bernoulli(NP, first, sigmoid(x), (n,), "float32", "float32")[0]
+    np.testing.assert_array_equal(bernoulli_of_sigmoid(NP, first, x, (n,), "float32")[0], want)
+
+
+def test_draws_by_log_odds_at_the_ends() -> None:
+    ends = np.asarray([-np.inf, -3e38, -30.5, 16.7, 88.8, 3e38, np.inf, np.nan], "float32")
+    first = substreams((1,) * 6, 8)
+    x = np.tile(ends, 100).reshape(10, 80)
+    got = bernoulli_of_sigmoid(NP, first, x, x.shape, "float32")[0]
+    np.testing.assert_array_equal(got, bernoulli(NP, first, sigmoid(x), x.shape, "float32", "float32")[0])
+    np.testing.assert_array_equal(got.reshape(-1, 8).mean(0), [0, 0, 0, 1, 1, 1, 1, 0])
+
+
+def test_kernel_of_log_odds_leaves_few_open() -> None:
+    x = np.random.default_rng(3).normal(0.0, 3.0, 200_000).astype(np.float32)
+    asked: list[int] = []
+
+    def counted(left_open: Any) -> Any:
+        asked.append(left_open.size)
+        return sigmoid(left_open)
+
+    assert kernel("rng.bernoulli_of_sigmoid", "numpy")(substreams((3,) * 6, 9000), x, "float32", "float32", counted)
+    assert sum(asked) < 20
+
+
+@pytest.mark.parametrize("library", libraries(without=("numpy-readonly",)))
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_plans_draw_by_log_odds_what_they_draw_by_sigmoids(library: Library, dtype: str) -> None:
+    x = np.random.default_rng(4).normal(0.0, 2.0, (30, 40)).astype("float32")
+    with use_backend(library.name):
+        odds = placeholder((None, 40), dtype="float32")
+        p = sigmoid(odds)
+        alone = RandomStreams(9).binomial((30, 40), p=p, dtype=dtype)
+        beside = RandomStreams(9).binomial((30, 40), p=p, dtype=dtype)
+        joined, apart = function([odds], alone), function([odds], [beside, p])
+        for _ in range(2):
+            got, (want, _) = joined(library.array(x)), apart(library.array(x))
+            np.testing.assert_array_equal(library.numpy(got), library.numpy(want))
+    assert "random_binomial_of_sigmoid(" in joined.source()
+    assert "of_sigmoid" not in apart.source()

@@ -14,7 +14,14 @@ _LARGE = 1 << 16
 
 def sigmoid(x: Any, saturated: float) -> Any:
     """``e / (1 + e)`` with ``e = exp(min(x, saturated))``, or None."""
-    if x.size < _LARGE or not x.flags.c_contiguous:
+    if x.size < _LARGE:
+        e = np.minimum(x, saturated)
+        if not e.ndim:  # a number, which cannot be written to
+            return None
+        np.exp(e, out=e)
+        out = e + 1.0
+        return np.divide(e, out, out=out)
+    if not x.flags.c_contiguous:
         return None
     out = np.empty_like(x)
     source, target = x.reshape(-1), out.reshape(-1)

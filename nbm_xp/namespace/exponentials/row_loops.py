@@ -15,10 +15,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import float32, int32, types
-from numba.extending import intrinsic
+from numba import float32, int32
 
 from nbm_xp.namespace.compiled_loops import compiled_loop
+from nbm_xp.namespace.float_bits import bits_as_float, float_as_bits
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
 
@@ -27,22 +27,6 @@ _LOG_2_HIGH, _LOG_2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
 _ROUNDING = np.float32(12582912.0)  # 1.5 * 2**23: adding and taking it away rounds to an integer
 _LEAST = np.float32(-87.3)
 _SUMS = {"reassoc", "contract", "nsz"}
-
-
-def _same_bits(given: Any, wanted: Any) -> Any:
-    """A function from one type of 32 bits to another that leaves the bits as they are."""
-
-    def typed(typing_context: Any, value: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.bitcast(arguments[0], context.get_value_type(wanted))
-
-        return wanted(given), generate
-
-    return intrinsic(typed)
-
-
-_bits_as_float = _same_bits(types.int32, types.float32)
-_float_as_bits = _same_bits(types.float32, types.int32)
 
 
 @compiled_loop(fastmath={"contract", "nsz"})  # sums must not be regrouped here
@@ -55,7 +39,7 @@ def _exp(x: Any) -> Any:
     p = p * r + float32(1.6666665459e-1)
     p = p * r + float32(5.0000001201e-1)
     p = p * r * r + r + float32(1)
-    scaled = p * _bits_as_float(int32((int32(n) + int32(127)) << int32(23)))
+    scaled = p * bits_as_float(int32((int32(n) + int32(127)) << int32(23)))
     return float32(0) if x < _LEAST else scaled
 
 
@@ -64,9 +48,9 @@ def _largest(row: Any) -> Any:
     """The largest element, compared as integers that are in the order of the numbers; nan is above all."""
     largest = int32(-2147483648)
     for j in range(row.size):
-        bits = _float_as_bits(row[j])
+        bits = float_as_bits(row[j])
         largest = max(largest, bits ^ ((bits >> int32(31)) & int32(0x7FFFFFFF)))
-    return _bits_as_float(int32(largest ^ ((largest >> int32(31)) & int32(0x7FFFFFFF))))
+    return bits_as_float(int32(largest ^ ((largest >> int32(31)) & int32(0x7FFFFFFF))))
 
 
 @compiled_loop(fastmath=_SUMS)

@@ -35,6 +35,11 @@ _REDUCING = {
 }
 
 
+def _reshape(x: Any, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Any:
+    """The standard's reshape by the array's own method, which is where `numpy.reshape` ends up."""
+    return x.reshape(shape) if copy is None else np.reshape(x, shape, copy=copy)
+
+
 def _reduction(name: str, ufunc: np.ufunc) -> Any:
     """The standard's reduction by NumPy's ufunc, as `numpy.sum` and its like end up doing after half a microsecond."""
     reduce = ufunc.reduce
@@ -54,6 +59,7 @@ def _reduction(name: str, ufunc: np.ufunc) -> Any:
 def build() -> Any:
     """The namespace for NumPy arrays."""
     own = {name: getattr(np, name) for name in _OWN.split()}
+    own["reshape"] = _reshape
     own |= {name: _reduction(name, ufunc) for name, ufunc in _REDUCING.items()}
     linalg = {name: getattr(np.linalg, name) for name in _OWN_LINALG.split()}
     mended = overlay(array_api_compat.numpy, "numpy", own, linalg=linalg)

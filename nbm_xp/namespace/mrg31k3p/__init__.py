@@ -10,7 +10,7 @@ from nbm_xp.namespace.kernels import kernel, register_kernel
 
 __all__ = ["kernel"]
 
-for name in ("advance", "bernoulli", "draw", "normals", "runs", "substreams"):
+for name in ("advance", "bernoulli", "bernoulli_of_sigmoid", "draw", "normals", "runs", "substreams"):
     register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled:{name}", requires="numba")
 for name in ("exp", "log"):
     register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled_elementary:{name}", requires="numba")

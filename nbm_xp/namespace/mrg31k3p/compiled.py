@@ -14,15 +14,22 @@ from typing import Any, Final
 import numpy as np
 
 from . import compiled_loops as loops
+from . import compiled_trials as trials
 from .integers import STREAM_STEPS, State, transition
 
-__all__ = ["advance", "bernoulli", "draw", "normals", "runs", "side_by_side", "substreams"]
+__all__ = [
+    "advance", "bernoulli", "bernoulli_of_sigmoid", "draw", "normals", "runs", "side_by_side", "substreams",
+]  # fmt: skip
 
 _SAMPLES = frozenset(("bool", "int8", "int32", "int64", "float32", "float64"))
 _SCALES = {name: np.asarray([scale]) for name, scale in loops.SCALES.items()}
-_BOUNDS = frozenset(np.dtype(name) for name in loops.SCALES)
+_BITS: dict[Any, Any] = {np.dtype("float32"): np.dtype("uint32"), np.dtype("float64"): np.dtype("uint64")}
+_ONES = {kind: int(np.asarray([1.0], kind).view(bits)[0]) for kind, bits in _BITS.items()}
+_DECIDED = _SAMPLES - {"bool"}
+_FLOAT32, _INT32, _UINT32 = np.dtype("float32"), np.dtype("int32"), np.dtype("uint32")
 _LAYOUT: Final = ("C", "A", "W")
 _WORTH_A_THREAD: Final = 2**16  # elements, which take some 50 microseconds
+_MOST_OPEN: Final = 1024  # answers that the compiled loop may leave to the library's sigmoid
 
 
 @lru_cache(maxsize=1)
@@ -119,26 +126,72 @@ def bernoulli(
     -----
     None in place of all three says that this function is not made for these dtypes.
     """
-    if dtype not in _SCALES or p.dtype not in _BOUNDS or sample not in _SAMPLES:
+    kind = p.dtype
+    if dtype not in _SCALES or kind not in _BITS or sample not in _SAMPLES:
         return None
     out = np.empty(shape, sample)
     numbers = _numbers(states, out.size)
     after = np.empty_like(numbers)
-    bounds = (p if p.flags.carray else np.require(p, requirements=_LAYOUT)).reshape(-1)
-    flat = out.reshape(-1)
-    scales = _SCALES[dtype]
+    bounds = _flat(p)
+    bits, flat, scales = bounds.view(_BITS[kind]), out.reshape(-1), _SCALES[dtype]
 
-    bits = bounds.view(f"u{bounds.itemsize}")
+    if threads == 1:
+        largest = trials.bernoulli(numbers, scales, bounds, bits, flat, after)
+    else:
 
-    def part(begin: int, end: int, states: Any, new: Any) -> int:
-        own = slice(None) if bounds.size == 1 else slice(begin, end)
-        largest: int = loops.bernoulli(states, scales, bounds[own], bits[own], flat[begin:end], new)
-        return largest
+        def part(begin: int, end: int, states: Any, new: Any) -> Any:
+            own = slice(None) if bounds.size == 1 else slice(begin, end)
+            return trials.bernoulli(states, scales, bounds[own], bits[own], flat[begin:end], new)
 
-    largest = max(_by_steps(threads, out.size, numbers, after, part))
-    may_be_wrong = largest > np.ones(1, bounds.dtype).view(bits.dtype)[0]  # -0.0 is not
+        largest = max(_by_steps(threads, out.size, numbers, after, part))
+    may_be_wrong = largest > _ONES[kind]  # -0.0 is not
     wrong = np.count_nonzero(~((bounds >= 0) & (bounds <= 1))) if may_be_wrong else 0
     return out, _completed(after, states), int(wrong)
+
+
+def bernoulli_of_sigmoid(
+    states: Any, x: Any, sample: str, dtype: str, sigmoid: Callable[[Any], Any]
+) -> tuple[Any, Any] | None:
+    """Compare the next uniforms of the streams with the sigmoids of `x`, without writing either down.
+
+    Parameters
+    ----------
+    states : numpy.ndarray
+        int32, of shape (count, 6).
+    x : numpy.ndarray
+        The log-odds, one for each draw.
+    sample : str
+        The dtype of the answer.
+    dtype : str
+        The dtype of the uniforms.
+    sigmoid : callable
+        The library's own, of vectors like `x`: it decides where that depends on rounding.
+
+    Returns
+    -------
+    sample : numpy.ndarray
+        1 where the uniform is less than ``sigmoid(x)``, else 0; of the shape of `x`.
+    new : numpy.ndarray
+        The states after the draw, int32, of shape (count, 6).
+
+    Notes
+    -----
+    None in place of both says that this function is not made for these dtypes, or that many answers depend on rounding.
+    """
+    if dtype != "float32" or x.dtype != _FLOAT32 or sample not in _DECIDED:
+        return None
+    out = np.empty(x.shape, sample)
+    numbers = _numbers(states, out.size)
+    after = np.empty_like(numbers)
+    inputs, flat = _flat(x), out.reshape(-1)
+    places, uniforms = np.empty(_MOST_OPEN, np.int64), np.empty(_MOST_OPEN, _FLOAT32)
+    left_open = trials.bernoulli_of_sigmoid(numbers, inputs, flat, after, places, uniforms)
+    if left_open > _MOST_OPEN:
+        return None
+    if left_open:
+        there = places[:left_open]
+        flat[there] = uniforms[:left_open] < sigmoid(inputs[there])
+    return out, _completed(after, states)
 
 
 def normals(states: Any, rows: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -> Any:
@@ -203,6 +256,8 @@ def _by_steps(threads: int, n: int, numbers: Any, after: Any, part: Callable[...
 
     ``part(begin, end, states, new)`` draws the elements from `begin` to `end`, and puts the states after them in `new`.
     """
+    if threads == 1:
+        return [part(0, n, numbers, after)]
     streams = numbers.shape[1]
     steps = -(-n // streams)
 
@@ -244,6 +299,11 @@ def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:
     return loops.FLOAT16[out & 0x7FFF].view(np.float16) if dtype == "float16" else out
 
 
+def _flat(x: Any) -> Any:
+    """All elements one after the other, as numba is to have them."""
+    return (x if x.flags.carray else np.require(x, requirements=_LAYOUT)).reshape(-1)
+
+
 def _numbers(states: Any, count: int) -> Any:
     """The first `count` states, number by number, as numba is to have them.
 
@@ -251,15 +311,15 @@ def _numbers(states: Any, count: int) -> Any:
     written in turn, and no copy is made here unless states come from elsewhere. Read-only arrays are copied because
     numba takes them for another type and would compile anew.
     """
-    taken = states[:count].T
-    if not (taken.flags.carray and taken.dtype == np.int32):
-        taken = np.require(taken, np.int32, _LAYOUT)
-    return taken.view(np.uint32)
+    taken = states.T if states.shape[0] <= count else states[:count].T
+    if not (taken.flags.carray and taken.dtype == _INT32):
+        taken = np.require(taken, _INT32, _LAYOUT)
+    return taken.view(_UINT32)
 
 
 def _completed(after: Any, states: Any) -> Any:
     """All states after a draw that moved the first of them."""
-    moved = after.view(np.int32)
+    moved = after.view(_INT32)
     if moved.shape[1] < states.shape[0]:
         moved = np.concatenate([moved, states[moved.shape[1] :].T], axis=1)
     return moved.T

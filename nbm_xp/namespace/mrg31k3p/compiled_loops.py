@@ -26,22 +26,24 @@ from nbm_xp.namespace.compiled_loops import compiled_loop
 from .integers import M1, M2
 
 __all__ = [
-    "FLOAT16", "SCALES", "advance", "at_random", "bernoulli", "draw", "draw_float16", "next_row", "runs", "substreams",
+    "FLOAT16", "SCALES", "TILE", "advance", "at_random", "draw", "draw_float16", "inlined", "load", "next_row",
+    "one_step", "runs", "store", "substreams", "three_steps",
 ]  # fmt: skip
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-_TILE = 2048  # streams carried along together: six numbers of each stay in the caches next to the processor
+TILE = 2048  # streams carried along together: six numbers of each stay in the caches next to the processor
 _FOLD = 2**32 - 2 * M2  # 2**32 modulo M2
 FLOAT16 = ((np.arange(2**15) + 1) * 511 * 2.0**-24).astype(np.float16).view(np.uint16)
 SCALES = {"float32": np.float32(4.6566126e-10), "float64": np.float64(2.0**-31)}
 
 
-def _inlined(function: _F) -> _F:
+def inlined(function: _F) -> _F:
+    """A helper whose body numba puts in the place of each call."""
     return cast("_F", numba.njit(inline="always")(function))
 
 
-@_inlined
+@inlined
 def _next_first(x2: Any, x3: Any) -> Any:
     """2**22 x2 + 129 x3 modulo M1: a product with a power of two turns 31 bits around."""
     a = uint32((x2 & uint32(0x1FF)) << uint32(22)) | uint32(x2 >> uint32(9))
@@ -51,7 +53,7 @@ def _next_first(x2: Any, x3: Any) -> Any:
     return uint32(min(v, uint32(v - uint32(M1))))
 
 
-@_inlined
+@inlined
 def _next_second(y1: Any, y3: Any) -> Any:
     """2**15 (y1 + y3) + y3 modulo M2."""
     v = uint32(y1 + y3)
@@ -61,14 +63,14 @@ def _next_second(y1: Any, y3: Any) -> Any:
     return uint32(min(v, uint32(v - uint32(M2))))
 
 
-@_inlined
+@inlined
 def _combined(x: Any, y: Any) -> Any:
     """(x - y) modulo M1, with M1 in place of 0."""
     d = uint32(uint32(x - y) - uint32(1))
     return int32(uint32(uint32(min(d, uint32(d + uint32(M1)))) + uint32(1)))
 
 
-@_inlined
+@inlined
 def _dot_first(p: Any, q: Any, r: Any, a: Any, b: Any, c: Any) -> Any:
     """Compute p a + q b + r c modulo M1."""
     v = uint64(uint64(p) * uint64(a) + uint64(q) * uint64(b) + uint64(r) * uint64(c))
@@ -77,7 +79,7 @@ def _dot_first(p: Any, q: Any, r: Any, a: Any, b: Any, c: Any) -> Any:
     return uint32(min(w, uint32(w - uint32(M1))))
 
 
-@_inlined
+@inlined
 def _dot_second(p: Any, q: Any, r: Any, a: Any, b: Any, c: Any) -> Any:
     """Compute p a + q b + r c modulo M2."""
     v = uint64(uint64(p) * uint64(a) + uint64(q) * uint64(b) + uint64(r) * uint64(c))
@@ -88,68 +90,68 @@ def _dot_second(p: Any, q: Any, r: Any, a: Any, b: Any, c: Any) -> Any:
     return uint32(min(w, uint32(w - uint32(M2))))
 
 
-@_inlined
-def _load(tile: Any, states: Any, first: int, width: int) -> None:
+@inlined
+def load(tile: Any, states: Any, first: int, width: int) -> None:
     """Take the states of some streams into a tile."""
     for k in range(6):
-        numbers, place = states[k, first : first + width], tile[k * _TILE : k * _TILE + width]
+        numbers, place = states[k, first : first + width], tile[k * TILE : k * TILE + width]
         for i in range(width):
             place[i] = numbers[i]
 
 
-@_inlined
-def _store(tile: Any, states: Any, first: int, width: int) -> None:
+@inlined
+def store(tile: Any, states: Any, first: int, width: int) -> None:
     """Put a tile back."""
     for k in range(6):
-        numbers, place = states[k, first : first + width], tile[k * _TILE : k * _TILE + width]
+        numbers, place = states[k, first : first + width], tile[k * TILE : k * TILE + width]
         for i in range(width):
             numbers[i] = place[i]
 
 
-@_inlined
+@inlined
 def _step(tile: Any, width: int) -> None:
     """Take the first `width` streams of a tile one step on, and leave their integers behind their states."""
     for i in range(width):
-        x = _next_first(tile[_TILE + i], tile[2 * _TILE + i])
-        y = _next_second(tile[3 * _TILE + i], tile[5 * _TILE + i])
-        tile[6 * _TILE + i] = uint32(_combined(x, y))
-        tile[7 * _TILE + i] = x
-        tile[8 * _TILE + i] = y
+        x = _next_first(tile[TILE + i], tile[2 * TILE + i])
+        y = _next_second(tile[3 * TILE + i], tile[5 * TILE + i])
+        tile[6 * TILE + i] = uint32(_combined(x, y))
+        tile[7 * TILE + i] = x
+        tile[8 * TILE + i] = y
     for k in (2, 1, 5, 4):
         for i in range(width):
-            tile[k * _TILE + i] = tile[(k - 1) * _TILE + i]
+            tile[k * TILE + i] = tile[(k - 1) * TILE + i]
     for i in range(width):
-        tile[i] = tile[7 * _TILE + i]
-        tile[3 * _TILE + i] = tile[8 * _TILE + i]
+        tile[i] = tile[7 * TILE + i]
+        tile[3 * TILE + i] = tile[8 * TILE + i]
 
 
-@_inlined
-def _three_steps(tile: Any, scale: Any, row1: Any, row2: Any, row3: Any) -> None:
+@inlined
+def three_steps(tile: Any, scale: Any, row1: Any, row2: Any, row3: Any) -> None:
     """Take the streams of a tile three steps on; their uniforms go into three rows."""
     real = row1.dtype.type
     for i in range(row1.size):
-        x1, x2, x3 = tile[i], tile[_TILE + i], tile[2 * _TILE + i]
-        y1, y2, y3 = tile[3 * _TILE + i], tile[4 * _TILE + i], tile[5 * _TILE + i]
+        x1, x2, x3 = tile[i], tile[TILE + i], tile[2 * TILE + i]
+        y1, y2, y3 = tile[3 * TILE + i], tile[4 * TILE + i], tile[5 * TILE + i]
         x3, y3 = _next_first(x2, x3), _next_second(y1, y3)
         row1[i] = real(_combined(x3, y3)) * scale
         x2, y2 = _next_first(x1, x2), _next_second(y3, y2)
         row2[i] = real(_combined(x2, y2)) * scale
         x1, y1 = _next_first(x3, x1), _next_second(y2, y1)
         row3[i] = real(_combined(x1, y1)) * scale
-        tile[i], tile[_TILE + i], tile[2 * _TILE + i] = x1, x2, x3
-        tile[3 * _TILE + i], tile[4 * _TILE + i], tile[5 * _TILE + i] = y1, y2, y3
+        tile[i], tile[TILE + i], tile[2 * TILE + i] = x1, x2, x3
+        tile[3 * TILE + i], tile[4 * TILE + i], tile[5 * TILE + i] = y1, y2, y3
 
 
-@_inlined
-def _one_step(tile: Any, scale: Any, row: Any) -> None:
+@inlined
+def one_step(tile: Any, scale: Any, row: Any) -> None:
     """Take the first streams of a tile one step on; their uniforms go into a row."""
     real = row.dtype.type
     _step(tile, row.size)
     for i in range(row.size):
-        row[i] = real(int32(tile[6 * _TILE + i])) * scale
+        row[i] = real(int32(tile[6 * TILE + i])) * scale
 
 
-@_inlined
+@inlined
 def _stretch(row: Any, stretch: Any) -> None:
     """Multiply a row that was just written, then add; nothing where there is no factor."""
     if stretch.size:
@@ -162,91 +164,43 @@ def draw(states: Any, scale: Any, stretch: Any, out: Any, new: Any) -> None:
     """Fill `out` with uniforms, `new` with the states after it."""
     streams = states.shape[1]
     steps = out.size // streams
-    tile = np.ones(9 * _TILE, np.uint32)
-    for first in range(0, streams, _TILE):
-        width = min(_TILE, streams - first)
-        _load(tile, states, first, width)
+    tile = np.empty(9 * TILE, np.uint32)
+    for first in range(0, streams, TILE):
+        width = min(TILE, streams - first)
+        load(tile, states, first, width)
         for step in range(0, steps - 2, 3):
             place = step * streams + first
             row1 = out[place : place + width]
             row2 = out[place + streams : place + streams + width]
             row3 = out[place + 2 * streams : place + 2 * streams + width]
-            _three_steps(tile, scale, row1, row2, row3)
+            three_steps(tile, scale, row1, row2, row3)
             _stretch(row1, stretch)
             _stretch(row2, stretch)
             _stretch(row3, stretch)
         for place in range(steps // 3 * 3 * streams + first, out.size, streams):
             row1 = out[place : place + width]
-            _one_step(tile, scale, row1)
+            one_step(tile, scale, row1)
             _stretch(row1, stretch)
-        _store(tile, new, first, width)
+        store(tile, new, first, width)
 
 
 @compiled_loop
 def draw_float16(states: Any, table: Any, out: Any, new: Any) -> None:
     """Fill `out`, the bits of float16 numbers, by looking the lowest 15 bits of each integer up."""
     streams = states.shape[1]
-    tile = np.ones(9 * _TILE, np.uint32)
-    for first in range(0, streams, _TILE):
-        width = min(_TILE, streams - first)
-        _load(tile, states, first, width)
+    tile = np.empty(9 * TILE, np.uint32)
+    for first in range(0, streams, TILE):
+        width = min(TILE, streams - first)
+        load(tile, states, first, width)
         for place in range(first, out.size, streams):
             row = out[place : place + width]
             _step(tile, row.size)
             for i in range(row.size):
-                row[i] = table[tile[6 * _TILE + i] & uint32(0x7FFF)]
-        _store(tile, new, first, width)
+                row[i] = table[tile[6 * TILE + i] & uint32(0x7FFF)]
+        store(tile, new, first, width)
 
 
-@_inlined
-def _compare(row: Any, p: Any, bits: Any, place: int, out: Any, largest: Any) -> Any:
-    """Put 1 where a uniform lies below `p`, else 0; gives the largest of `bits` so far, which are those of `p`."""
-    one, zero = out.dtype.type(1), out.dtype.type(0)
-    target = out[place : place + row.size]
-    if p.size == 1:
-        for i in range(row.size):
-            target[i] = one if row[i] < p[0] else zero
-    else:
-        bounds = p[place : place + row.size]
-        for i in range(row.size):
-            target[i] = one if row[i] < bounds[i] else zero
-        for bound in bits[place : place + row.size]:
-            largest = max(largest, bound)
-    return largest
-
-
-@compiled_loop
-def bernoulli(states: Any, scales: Any, p: Any, bits: Any, out: Any, new: Any) -> Any:
-    """Fill `out` with 1 where a uniform lies below `p`, else 0; gives the largest of `bits`, those of an array `p`.
-
-    Read as unsigned integers, the bits of probabilities are at most those of 1: what is larger, negative or nan has
-    larger ones. So one look at the largest tells whether all are probabilities.
-    """
-    streams = states.shape[1]
-    scale = scales[0]
-    steps = out.size // streams
-    tile = np.ones(9 * _TILE, np.uint32)
-    rows = np.empty(3 * _TILE, scales.dtype)
-    largest = bits.dtype.type(0)
-    for first in range(0, streams, _TILE):
-        width = min(_TILE, streams - first)
-        _load(tile, states, first, width)
-        row1, row2, row3 = rows[:width], rows[_TILE : _TILE + width], rows[2 * _TILE : 2 * _TILE + width]
-        for step in range(0, steps - 2, 3):
-            place = step * streams + first
-            _three_steps(tile, scale, row1, row2, row3)
-            largest = _compare(row1, p, bits, place, out, largest)
-            largest = _compare(row2, p, bits, place + streams, out, largest)
-            largest = _compare(row3, p, bits, place + 2 * streams, out, largest)
-        for place in range(steps // 3 * 3 * streams + first, out.size, streams):
-            row1 = rows[: min(width, out.size - place)]
-            _one_step(tile, scale, row1)
-            largest = _compare(row1, p, bits, place, out, largest)
-        _store(tile, new, first, width)
-    return largest
-
-
-@_inlined
+@inlined
 def _multiply(matrices: Any, states: Any, new: Any, first: int, width: int, shift: int) -> None:
     """Put the products of both matrices with some states `shift` places further on in `new`."""
     for half in range(2):
@@ -281,7 +235,7 @@ def advance(matrices: Any, states: Any, ahead: int, new: Any) -> None:
     _multiply(matrices[1], states, new, ahead, states.shape[1] - ahead, 0)
 
 
-@_inlined
+@inlined
 def at_random(states: Any, stream: int, width: int, row: Any, scale: Any, out: Any) -> None:
     """Fill the first `width` of `out` with uniforms of streams from one on, by the row of one output of each."""
     real = out.dtype.type
@@ -296,7 +250,7 @@ def at_random(states: Any, stream: int, width: int, row: Any, scale: Any, out: A
         place[i] = real(_combined(x, y)) * scale
 
 
-@_inlined
+@inlined
 def next_row(row: Any) -> Any:
     """The row of the next output."""
     p, q, r, s, t, u = row

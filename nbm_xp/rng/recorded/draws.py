@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.namespace import array_namespace
+from nbm_xp.namespace import array_namespace, dtype_name
 from nbm_xp.namespace.compiling import as_rounded
 from nbm_xp.tape import composite, operation, same_as_first
 from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.node import FLAT, Node, Shape, Spec
+from nbm_xp.tape.stable import sigmoid
 
 from .. import draws, transforms
 from . import blockwise  # noqa: F401  (draws in blocks: it enters their rules)
@@ -27,6 +28,14 @@ def _numbers_and_state(state: Node, size: Shape, dtype: str) -> list[Spec]:
 def _as_drawn(xp: Any, drawn: tuple[Any, Any]) -> tuple[Any, Any]:
     """Numbers whose bits do not depend on what is computed with them, and the state after them."""
     return as_rounded(drawn[0], xp), drawn[1]
+
+
+def _binomial_of_sigmoid(
+    xp: Any, states: Any, x: Any, size: tuple[int, ...], n: int, dtype: str, precision: str
+) -> tuple[Any, Any]:
+    if n == 1 and dtype == dtype_name(x):
+        return draws.bernoulli_of_sigmoid(xp, states, x, size, precision)
+    return draws.binomial(xp, states, n, sigmoid(x), size, dtype, precision)
 
 
 uniform = operation(
@@ -49,6 +58,7 @@ binomial = operation(
     "random_binomial",
     infer=lambda state, p, size, n, dtype, precision: _numbers_and_state(state, size, dtype),
     run=lambda xp, states, p, size, n, dtype, precision: draws.binomial(xp, states, n, p, size, dtype, precision),
+    joined={(1, "sigmoid"): _binomial_of_sigmoid},
     gradient=FLAT,
     several=True,
 )

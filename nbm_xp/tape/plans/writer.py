@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -311,11 +311,27 @@ class PlanWriter:
     def expression(self, node: Node) -> str:
         """Source that computes a node from named values."""
         op = node.op
+        if op.joined and (joined := self._joined(node)):
+            return joined
         args = [self.written(arg) for arg in node.args]
         if op.emit is not None:
             return op.emit(*args, **{key: self.written(value) for key, value in node.attributes.items()})
+        return self._call(self._function_name(node), args, node)
+
+    def _call(self, function: str, args: list[str], node: Node) -> str:
         args += [f"{key}={self.written(value)}" for key, value in node.attributes.items()]
-        return f"{self._function_name(node)}({', '.join(args)})"
+        return f"{function}({', '.join(args)})"
+
+    def _joined(self, node: Node) -> str | None:
+        """Source that computes a node and one of its arguments in one call, where there is such a call."""
+        for (position, name), run in node.op.joined.items():
+            arg = node.args[position]
+            other = self.resolve(arg) if isinstance(arg, Node) else None
+            if other in self.inlined and other.op.name == name:
+                args = [*node.args[:position], other.args[0], *node.args[position + 1 :]]
+                function = self._bind(f"{node.op.name}_of_{name}", (node.op, name), _BoundRun(run, self.xp))
+                return self._call(function, list(map(self.written, args)), node)
+        return None
 
     def _function_name(self, node: Node) -> str:
         op = node.op
@@ -374,23 +390,16 @@ class PlanWriter:
         return f"{self._bind('concrete_int', 'concrete_int', concrete_int)}({self.written(atom[1])})"
 
 
-class _BoundRun:
+class _BoundRun(partial[Any]):
     """A `run` bound to its library, equal to another of the same, so that equal plans are found again."""
 
-    __slots__ = ("run", "xp")
-
-    def __init__(self, run: Callable[..., Any], xp: ModuleType) -> None:
-        self.run = run
-        self.xp = xp
-
-    def __call__(self, *args: Any, **attributes: Any) -> Any:
-        return self.run(self.xp, *args, **attributes)
+    __slots__ = ()
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _BoundRun) and self.run is other.run and self.xp is other.xp
+        return isinstance(other, _BoundRun) and self.func is other.func and self.args[0] is other.args[0]
 
     def __hash__(self) -> int:
-        return hash((self.run, id(self.xp)))
+        return hash((self.func, id(self.args[0])))
 
 
 _MOST_BEFORE_STAR = 200  # Python takes 255
