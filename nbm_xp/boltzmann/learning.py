@@ -53,6 +53,7 @@ class Learning(Machine):
     random_state: Any
     persistent: bool
     n_gibbs: int
+    centred: bool
     momentum: float
     weight_decay: float
     schedule: Any
@@ -178,10 +179,10 @@ class Learning(Machine):
         """Whether one compiled step serves minibatches of any number of rows: nothing is drawn for each of them."""
         return self.persistent
 
-    @staticmethod
-    def _in_a_step() -> tuple[str, ...]:
+    @classmethod
+    def _in_a_step(cls) -> tuple[str, ...]:
         """The hyperparameters that a compiled step depends on."""
-        return ("persistent", "n_gibbs", "momentum", "weight_decay")
+        return ("persistent", "n_gibbs", "momentum", "weight_decay", "centred")
 
     def _shares(self, rows: int) -> Any:
         like = self._like
@@ -198,7 +199,17 @@ class Learning(Machine):
         if self.momentum and self._velocities is None:
             zeros = (variable(self._zeros(*parameter.shape)) for parameter in self._parameters)
             self._velocities = self._parameters.like(zeros)
+        if self.centred and self._offsets is None:
+            self._offsets = self._first_offsets()
         return compile_step(self._learner(), rows)
+
+    def _first_offsets(self) -> tuple[Any, ...]:
+        """The means of the units of each layer, as far as the biases tell them."""
+        first, *hidden = (biases.value for biases in self._parameters.biases)
+        visible = first if self._topology.is_gaussian(0) else B.sigmoid(first)
+        return tuple(
+            variable(value, f"offset.{layer}") for layer, value in enumerate([visible, *map(B.sigmoid, hidden)])
+        )
 
     def _learner(self) -> Learner:
         return Learner(
@@ -210,6 +221,7 @@ class Learning(Machine):
             momentum=self.momentum,
             weight_decay=self.weight_decay,
             rng=self._rng,
+            offsets=self._offsets if self.centred else None,
         )
 
     def _zeros(self, *shape: int) -> Any:

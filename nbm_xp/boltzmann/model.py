@@ -41,6 +41,7 @@ class Model(Estimator):
     _parameters: Parameters
     _velocities: Parameters | None
     _chains: dict[int, Any] | None
+    _offsets: tuple[Any, ...] | None
     _rate: Any
     _entropy: int
     _rng: Any
@@ -60,11 +61,13 @@ class Model(Estimator):
         """An array of the model's library and dtype."""
         return self._fitted()._parameters.biases[0].value
 
-    def _set(self, variable: Any, value: Any, name: str) -> None:
+    @staticmethod
+    def _checked(variable: Any, value: Any, name: str) -> Any:
+        """A new value for a Variable, of its library, dtype and shape."""
         value = asarray(value, array_namespace(variable.value), B.dtype(variable))
         if value.shape != variable.value.shape:
             raise ValueError(f"{name} must have shape {tuple(variable.value.shape)}, got {tuple(value.shape)}")
-        variable.set_value(value)
+        return value
 
     def _install(
         self, topology: Topology, arrays: Mapping[str, Any], entropy: int, *, n_iter: int = 0, n_samples: int = 0
@@ -79,6 +82,8 @@ class Model(Estimator):
         self._velocities = None if None in moving else empty.like(moving)
         chains = {layer: made.get(f"chain.{layer}") for layer in topology.layers}
         self._chains = {layer: chain for layer, chain in chains.items() if chain is not None} or None
+        offsets = tuple(made[name] for name in (f"offset.{layer}" for layer in topology.layers) if name in made)
+        self._offsets = offsets or None
         self.base_rate_ = arrays["base_rate"]
         like = arrays[names[-1]]
         self._rate = variable(asarray(0.0, array_namespace(like), like.dtype))
@@ -96,6 +101,7 @@ class Model(Estimator):
         arrays["base_rate"] = self.base_rate_
         if self._velocities is not None:
             arrays |= {f"velocity.{name}": v.value for name, v in zip(names, self._velocities, strict=True)}
+        arrays |= {f"offset.{layer}": offset.value for layer, offset in enumerate(self._offsets or ())}
         return arrays | {f"chain.{layer}": chain.value for layer, chain in (self._chains or {}).items()}
 
     def _same_library(self, X: Any) -> Any:

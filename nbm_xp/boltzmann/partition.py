@@ -37,6 +37,7 @@ __all__ = [
     "enumerable_group",
     "estimate",
     "exact_log_partition",
+    "log_z_of",
 ]
 
 LARGEST = 20
@@ -237,6 +238,11 @@ class AISEstimate:
     def __str__(self) -> str:
         """The estimate with its bounds, as one would quote it."""
         return f"log Z = {self.log_z:.2f} (3 s.e.: {self.log_z_low:.2f} to {self.log_z_high:.2f})"
+
+
+def log_z_of(known: float | AISEstimate) -> float:
+    """Log Z, from an estimate or as a number."""
+    return float(known.log_z if isinstance(known, AISEstimate) else known)
 
 
 def estimate(log_weights: Any, base_log_z: float, n_temperatures: int) -> AISEstimate:

@@ -1,8 +1,12 @@
 """The hidden layers of given visible units: the posterior distribution in mean-field approximation, or drawn from.
 
-Layers that hold what is given are clamped. The mean-field approximation takes all other units for independent; its
-means are found by letting each layer's mean follow from its neighbours' means, group after group, as a sweep of Gibbs
-sampling draws them. A sweep never lowers the bound on the log-probability of what is given.
+The mean-field approximation q takes all hidden units for independent. Its means are found by letting each layer's mean
+follow from its neighbours' means, group after group, as a sweep of Gibbs sampling draws them; no sweep lowers the bound
+
+    log p(v) ≥ Σ q(h) (-E(v, h) - log q(h)) - log Z
+
+whose first part is here, with its sign turned, the free energy. With two layers, q is the posterior itself, and the
+bound is exact.
 
 References
 ----------
@@ -11,23 +15,25 @@ R. Salakhutdinov and G. Hinton, "Deep Boltzmann machines", AISTATS 2009.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.tape import function
 
-from .energy import Parameters, expectation, sweep
-from .sampling import repeated
+from .energy import Parameters, expectation, free_energy, sweep
+from .sampling import placeholder, repeated
 
-__all__ = ["mean_sweep", "posterior"]
+__all__ = ["compile_mean_field", "mean_sweep", "posterior"]
+
+_TINY = 1e-30  # a probability below it adds nothing to an entropy
 
 
-def mean_sweep(parameters: Parameters, state: list[Any], clamped: Collection[int]) -> list[Any]:
-    """Let the means of each group of layers follow from those of all the others."""
+def mean_sweep(parameters: Parameters, state: list[Any]) -> list[Any]:
+    """Let the means of each group of hidden layers follow from those of all the others."""
     states = list(state)
     for group in parameters.topology.sweep:
         for layer in group:
-            if layer not in clamped:
+            if layer:
                 states[layer] = expectation(parameters, layer, states)
     return states
 
@@ -35,7 +41,7 @@ def mean_sweep(parameters: Parameters, state: list[Any], clamped: Collection[int
 def posterior(
     parameters: Parameters, data: Any, n_steps: int, *, rows: int | None = None, rng: Any = None
 ) -> tuple[list[Any], list[tuple[Any, Any]]]:
-    """Hidden layers that go with rows of visible units: means, or drawn states where `rng` is given.
+    """Hidden layers that go with rows of visible units after some sweeps: means, or states drawn where `rng` is given.
 
     Parameters
     ----------
@@ -54,14 +60,76 @@ def posterior(
     updates : list
         Of the streams that the loop drew from.
     """
+    state, kept = _start(parameters, data)
+
+    def step(now: list[Any]) -> list[Any]:
+        return mean_sweep(parameters, now) if rng is None else sweep(parameters, now, rows or 0, rng, (0,))[0]
+
+    return repeated(step, state, kept, n_steps)
+
+
+def compile_mean_field(parameters: Parameters, tolerance: float, max_iterations: int, *, in_blocks: bool) -> Any:
+    """Compile the mean-field approximation to convergence.
+
+    A row is done when no mean of its units moves by more than the tolerance in a sweep, and then stays as it is: which
+    rows it comes with does not matter.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    tolerance : float
+    max_iterations : int
+    in_blocks : bool
+        Whether a block of rows is one task, as on Dask: all sweeps are made then. Otherwise the loop ends with the
+        last row.
+
+    Returns
+    -------
+    Function
+        Called with rows of visible units it returns the means of the hidden layers, rising, and the free energy.
+    """
+    topology = parameters.topology
+    data = placeholder(parameters, None)
+    state, kept = _start(parameters, data)
+    if kept:
+        before = [state[layer] for layer in kept]
+
+        def step(*carried: Any) -> Any:
+            now = list(state)
+            for layer, value in zip(kept, carried, strict=True):
+                now[layer] = value
+            after = mean_sweep(parameters, now)
+            moves = [B.max(B.abs(after[layer] - now[layer]), axis=1, keepdims=True) for layer in kept]
+            most = moves[0]
+            for move in moves[1:]:
+                most = B.maximum(most, move)
+            moving = B.cast(B.greater(most, tolerance), parameters.dtype)
+            values = [now[layer] + moving * (after[layer] - now[layer]) for layer in kept]
+            return values if in_blocks else (values, B.until(B.equal(B.sum(moving), 0.0)))
+
+        results, _ = B.scan(step, outputs_info=before, n_steps=max_iterations)
+        for layer, values in zip(kept, results if isinstance(results, (list, tuple)) else [results], strict=True):
+            state[layer] = values[-1]
+    free = free_energy(parameters, state)
+    for layer in kept:
+        free = free - _entropy(state[layer])
+    for layer in topology.summed:
+        state[layer] = expectation(parameters, layer, state)
+    return function([data], [*state[1:], free], name="mean_field", batch_axis=0 if in_blocks else None)
+
+
+def _start(parameters: Parameters, data: Any) -> tuple[list[Any], list[int]]:
+    """A state of the data and of hidden layers of no opinion; and which of these there are."""
     topology = parameters.topology
     kept = [layer for layer in topology.kept if layer]
     column = B.sum(B.zeros_like(data), axis=1, keepdims=True) + 0.5
     state: list[Any] = [data, *([None] * (len(topology.sizes) - 1))]
     for layer in kept:
         state[layer] = column + B.zeros_like(parameters.biases[layer])
+    return state, kept
 
-    def step(now: list[Any]) -> list[Any]:
-        return mean_sweep(parameters, now, (0,)) if rng is None else sweep(parameters, now, rows or 0, rng, (0,))[0]
 
-    return repeated(step, state, kept, n_steps)
+def _entropy(mean: Any) -> Any:
+    """The entropy of independent binary units, of each row."""
+    off = 1 - mean
+    return -B.sum(mean * B.log(B.maximum(mean, _TINY)) + off * B.log(B.maximum(off, _TINY)), axis=1)

@@ -12,7 +12,7 @@ from . import sampling
 from .energy import expectation, free_energy
 from .learning import Learning
 from .model import transposed
-from .partition import AISEstimate
+from .partition import AISEstimate, log_z_of
 from .randomness import stream
 from .rows import known_length, positive_int
 from .topology import Topology
@@ -56,6 +56,9 @@ class RBM(Learning):
     visible : {"binary", "gaussian"}, optional
         Visible units are 0 or 1, or real numbers with variance 1 given the hidden units: standardise the data, so that
         each feature has variance 1.
+    centred : bool, optional
+        Whether learning follows the gradient with respect to parameters of the centred units, those less their sliding
+        means: the model is the same, but learns from data and from data turned over equally well.
 
     Attributes
     ----------
@@ -85,6 +88,7 @@ class RBM(Learning):
     ----------
     T. Tieleman, "Training restricted Boltzmann machines using approximations to the likelihood gradient", ICML 2008.
     G. E. Hinton, "A practical guide to training restricted Boltzmann machines", UTML TR 2010-003.
+    J. Melchior, A. Fischer and L. Wiskott, "How to center deep Boltzmann machines", JMLR 17 (2016).
 
     Examples
     --------
@@ -114,6 +118,7 @@ class RBM(Learning):
         schedule: str = "constant",
         shuffle: bool = True,
         visible: str = "binary",
+        centred: bool = False,
     ) -> None:
         self.n_components = n_components
         self.learning_rate = learning_rate
@@ -128,6 +133,7 @@ class RBM(Learning):
         self.schedule = schedule
         self.shuffle = shuffle
         self.visible = visible
+        self.centred = centred
 
     @classmethod
     def from_parameters(
@@ -194,7 +200,8 @@ class RBM(Learning):
 
     @intercept_hidden_.setter
     def intercept_hidden_(self, value: Any) -> None:
-        self._set(self._fitted()._parameters.biases[1], value, "intercept_hidden_")
+        biases = self._fitted()._parameters.biases[1]
+        biases.set_value(self._checked(biases, value, "intercept_hidden_"))
 
     @property
     def intercept_visible_(self) -> Any:
@@ -203,7 +210,8 @@ class RBM(Learning):
 
     @intercept_visible_.setter
     def intercept_visible_(self, value: Any) -> None:
-        self._set(self._fitted()._parameters.biases[0], value, "intercept_visible_")
+        biases = self._fitted()._parameters.biases[0]
+        biases.set_value(self._checked(biases, value, "intercept_visible_"))
 
     @property
     def h_samples_(self) -> Any:
@@ -313,8 +321,8 @@ class RBM(Learning):
         array of shape (rows,)
         """
         X = self._rows(X)
-        known = self.log_partition() if log_z is None else log_z
-        return -self.free_energy(X) - float(known.log_z if isinstance(known, AISEstimate) else known)
+        known = self.log_partition() if log_z is None else log_z_of(log_z)
+        return -self.free_energy(X) - known
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn from rows, then give the probabilities of their hidden units.

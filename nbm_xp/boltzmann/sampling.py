@@ -18,11 +18,11 @@ __all__ = ["compile_chain", "compile_sweep", "placeholder", "placeholders", "pse
 
 
 def compile_sweep(parameters: Parameters, rows: int, rng: Any) -> Any:
-    """Compile one sweep: the states of ``topology.kept`` in, their new states out, a list of one or more."""
+    """Compile one sweep: the states of ``topology.kept`` in, the new states of all layers out, a list."""
     kept = parameters.topology.kept
     state = placeholders(parameters, kept, rows)
     moved, _ = sweep(parameters, state, rows, rng)
-    return B.function([state[layer] for layer in kept], [moved[layer] for layer in kept], name="gibbs")
+    return B.function([state[layer] for layer in kept], moved, name="gibbs")
 
 
 def compile_chain(

@@ -2,8 +2,8 @@
 
 The arrays of a model of any layers have these names: ``weights.I-J`` for a connection, of shape (units of layer I,
 units of layer J), ``biases.I``, ``base_rate``; where there are any, ``chain.I``, the states of the persistent chains,
-and ``velocity.weights.I-J`` and ``velocity.biases.I``. The metadata are strings: ``format``, ``model``, ``library``,
-and as JSON ``topology``, ``params`` and ``progress``.
+``velocity.weights.I-J`` and ``velocity.biases.I``, and ``offset.I``, the means to centre on. The metadata are strings:
+``format``, ``model``, ``library``, and as JSON ``topology``, ``params`` and ``progress``.
 """
 
 from __future__ import annotations
@@ -106,6 +106,7 @@ def _check(topology: Topology, arrays: Mapping[str, Any]) -> None:
     for name in wanted:
         if name not in arrays:
             raise ValueError(f"lacks {name}")
+    wanted |= {f"offset.{layer}": (size,) for layer, size in enumerate(topology.sizes) if f"offset.{layer}" in arrays}
     columns = {f"chain.{layer}": size for layer, size in enumerate(topology.sizes)}
     for name, array in arrays.items():
         shape, plain = tuple(array.shape), name.removeprefix("velocity.")

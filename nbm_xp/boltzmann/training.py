@@ -23,6 +23,7 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 
+from .centring import centred_gradients, plain_steps, sliding_means
 from .energy import Parameters, draw_layer, expectation, free_energy, shape_of, sweep
 from .posterior import posterior
 from .sampling import placeholder, repeated
@@ -49,6 +50,8 @@ class Learner:
         Sweeps of the chain in each step.
     momentum, weight_decay : float
     rng : RandomStreams
+    offsets : tuple of Variables, or None
+        The sliding means of the units of each layer that the gradient is centred on; None for the plain gradient.
     positive : {"mean_field", "gibbs"}
         How hidden layers that are not summed out are given for the data.
     n_positive : int
@@ -63,6 +66,7 @@ class Learner:
     momentum: float
     weight_decay: float
     rng: Any
+    offsets: tuple[Any, ...] | None = None
     positive: str = "mean_field"
     n_positive: int = 10
 
@@ -101,10 +105,14 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
         for layer in topology.layers
     ]
     updates += _go_on(learner, fantasy, states)
-    energies = free_energy(parameters, states)
-    counts = B.reshape(share, (energies.shape[0],))  # one for each state, which the tape need not find out
-    loss = B.sum(counts * energies)
-    updates += _descent(learner, B.gradients(loss, list(parameters)))
+    counts = B.reshape(share, (states[0].shape[0],))  # one for each state, which the tape need not find out
+    if learner.offsets is None:
+        loss = B.sum(counts * free_energy(parameters, states))
+        updates += _descent(learner, B.gradients(loss, list(parameters)))
+    else:
+        offsets = sliding_means(parameters, states, counts, learner.offsets)
+        updates += zip(learner.offsets, offsets, strict=True)
+        updates += _descent(learner, centred_gradients(parameters, states, counts, offsets), offsets)
     return B.function([data, share], [], updates=updates, name="contrastive_divergence")
 
 
@@ -177,8 +185,11 @@ def _go_on(learner: Learner, fantasy: Sequence[Any], states: Sequence[Any]) -> l
     return updates
 
 
-def _descent(learner: Learner, gradients: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """New values for the parameters: down the gradient, with momentum and a pull of the weights towards 0."""
+def _descent(learner: Learner, gradients: Sequence[Any], offsets: Sequence[Any] | None = None) -> list[tuple[Any, Any]]:
+    """New values for the parameters: down the gradient, with momentum and a pull of the weights towards 0.
+
+    Where the gradients are those of the centred model, its steps are translated into those of the plain parameters.
+    """
     count, parameters = len(learner.parameters.weights), list(learner.parameters)
     if learner.weight_decay:
         pull = [learner.weight_decay * weights for weights in learner.parameters.weights]
@@ -188,4 +199,6 @@ def _descent(learner: Learner, gradients: Sequence[Any]) -> list[tuple[Any, Any]
     if learner.velocities is not None:
         steps = [learner.momentum * old + step for old, step in zip(learner.velocities, steps, strict=True)]
         updates += zip(learner.velocities, steps, strict=True)
+    if offsets is not None:
+        steps = plain_steps(learner.parameters, steps, offsets)
     return updates + [(old, old - step) for old, step in zip(parameters, steps, strict=True)]

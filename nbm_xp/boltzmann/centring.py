@@ -1,0 +1,84 @@
+"""Centred Boltzmann machines: the same models, learnt along the gradient of other parameters.
+
+In terms of units less their means o_l, the offsets, a machine has the energy
+
+    E(x) = - Σ_l (x_l - o_l)·c_l - Σ_ij (x_i - o_i)·W_ij (x_j - o_j)
+
+which is that of the plain one with biases b_l = c_l - Σ_j W_lj o_j, less a constant. So offsets may move at any time
+without changing the distribution. The gradient with respect to W and c does not depend on whether units are coded as 0
+and 1 or as 1 and 0, and its steps for weights and biases interfere less.
+
+References
+----------
+G. Montavon and K.-R. Müller, "Deep Boltzmann machines and the centering trick", in Neural Networks: Tricks of the
+Trade, 2012.
+J. Melchior, A. Fischer and L. Wiskott, "How to center deep Boltzmann machines", JMLR 17 (2016).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nbm_xp import natural_bm as B
+
+from .energy import Parameters, expectation, free_energy
+
+__all__ = ["centred_gradients", "plain_steps", "sliding_means"]
+
+SLIDING = 0.01
+"""How much a minibatch moves the offsets towards its own means."""
+
+
+def _shifts(parameters: Parameters, weights: Sequence[Any], offsets: Sequence[Any]) -> list[Any]:
+    """Σ_j W_lj o_j of each layer l: how far its plain biases are below its centred ones."""
+    shifts: list[Any] = [0.0] * len(offsets)
+    for (low, high), matrix in zip(parameters.topology.connections, weights, strict=True):
+        shifts[low] = shifts[low] + B.dot(matrix, offsets[high])
+        shifts[high] = shifts[high] + B.dot(offsets[low], matrix)
+    return shifts
+
+
+def centred_gradients(parameters: Parameters, states: Sequence[Any], share: Any, offsets: Sequence[Any]) -> list[Any]:
+    """The gradients of the shared free energy with respect to the weights and the biases of the centred model.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    states : sequence of Tensor
+        Held fixed, as in the plain gradient.
+    share : Tensor
+        What each state counts; the sum is 0, so that the constant between the two energies has no gradient.
+    offsets : sequence of Tensor, one for each layer
+    """
+    shifts = _shifts(parameters, parameters.weights, offsets)
+    centred = [B.stop_gradient(b + shift) for b, shift in zip(parameters.biases, shifts, strict=True)]
+    plain = tuple(c - shift for c, shift in zip(centred, shifts, strict=True))
+    loss = B.sum(share * free_energy(Parameters(parameters.topology, parameters.weights, plain), states))
+    return list(B.gradients(loss, [*parameters.weights, *centred]))
+
+
+def plain_steps(parameters: Parameters, steps: Sequence[Any], offsets: Sequence[Any]) -> list[Any]:
+    """Steps of weights and plain biases that take the model where steps of weights and centred biases do."""
+    count = len(parameters.weights)
+    shifts = _shifts(parameters, steps[:count], offsets)
+    return [*steps[:count], *(step - shift for step, shift in zip(steps[count:], shifts, strict=True))]
+
+
+def sliding_means(parameters: Parameters, states: Sequence[Any], share: Any, offsets: Sequence[Any]) -> list[Any]:
+    """The offsets, moved towards the means of the data.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    states : sequence with a Tensor for each layer of ``topology.kept``
+        Made-up ones and those of the data.
+    share : Tensor
+        What each state counts: above 0, if it is of the data, and 1 for all of these together.
+    offsets : sequence of Variables, one for each layer
+    """
+    whole, of_data = list(states), B.maximum(share, 0.0)
+    for layer in parameters.topology.summed:
+        whole[layer] = expectation(parameters, layer, states)
+    means = [B.dot(of_data, B.stop_gradient(state)) for state in whole]
+    return [B.stop_gradient(old + SLIDING * (mean - old)) for old, mean in zip(offsets, means, strict=True)]

@@ -1,0 +1,337 @@
+"""Deep Boltzmann machines as scikit-learn estimators: hyperparameters, and what they compute row by row."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, Self
+
+from nbm_xp import natural_bm as B
+from nbm_xp.namespace import array_namespace, is_lazy
+
+from . import sampling, storage
+from .learning import Learning
+from .partition import AISEstimate, log_z_of
+from .posterior import compile_mean_field
+from .rows import known_length, positive_int
+from .topology import Topology
+from .training import Learner
+
+__all__ = ["DBM"]
+
+_TOLERANCE, _SWEEPS = 1e-4, 100
+
+
+class DBM(Learning):
+    """A deep Boltzmann machine: a visible layer and any number of hidden ones.
+
+    Parameters
+    ----------
+    layers : sequence of int
+        The units of each layer, the visible one first.
+    learning_rate : float, optional
+        How far a step goes up the gradient of the bound on the mean log-likelihood.
+    batch_size : int, optional
+        Rows in a minibatch, and persistent chains.
+    n_iter : int, optional
+        How often `fit` goes through the data.
+    verbose : int, optional
+        Whether `fit` writes a line after each pass.
+    random_state : int, None, or generator, optional
+        The seed: the same one gives the same model and the same chains. None gives others each time.
+    connections : iterable of pairs of int, optional
+        Which layers are connected, by default each with the next. With ``[(0, 1), (1, 2), (0, 2)]`` a connection skips
+        a layer.
+    visible : {"binary", "gaussian"}, optional
+        Visible units are 0 or 1, or real numbers with variance 1 given the hidden units: standardise the data, so that
+        each feature has variance 1.
+    centred : bool, optional
+        Whether learning follows the gradient with respect to parameters of the centred units, those less their sliding
+        means. The model is the same, but all layers learn together; without it, higher ones hardly learn.
+    positive : {"mean_field", "gibbs"}, optional
+        How hidden layers are found for the data: as means in mean-field approximation, or drawn along short chains.
+    n_positive : int, optional
+        Sweeps of that.
+    persistent, n_gibbs, momentum, weight_decay, schedule, shuffle
+        As for `RBM`.
+
+    Attributes
+    ----------
+    coefs_ : list of array
+        The weights of each connection, of shape (units of the lower layer, units of the higher layer).
+    intercepts_ : list of array
+        The biases of each layer.
+    base_rate_ : array of shape (n_features_in_,)
+        How often each visible unit is 1 in the data, smoothed, or the mean of Gaussian ones.
+    n_features_in_, n_iter_, n_samples_seen_ : int
+        Visible units; passes of `fit` that are done; rows learnt from.
+
+    References
+    ----------
+    R. Salakhutdinov and G. Hinton, "Deep Boltzmann machines", AISTATS 2009.
+    G. Montavon and K.-R. Müller, "Deep Boltzmann machines and the centering trick", in Neural Networks: Tricks of the
+    Trade, 2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pairs = np.array([[0, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 1, 1]], dtype="float32")
+    >>> rows = np.tile(pairs, (25, 1))
+    >>> dbm = DBM([4, 6, 3], learning_rate=0.2, n_iter=100, schedule="linear", random_state=0).fit(rows)
+    >>> bool(dbm.log_likelihood(rows).mean() > -1.8)  # a bound; -2 log 2 = -1.39 at best
+    True
+    >>> dbm.transform(rows).shape, dbm.sample(5, 10).shape
+    ((100, 3), (5, 4))
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[int],
+        learning_rate: float = 0.05,
+        batch_size: int = 100,
+        n_iter: int = 10,
+        verbose: int = 0,
+        random_state: Any = None,
+        *,
+        connections: Iterable[Sequence[int]] | None = None,
+        visible: str = "binary",
+        centred: bool = True,
+        persistent: bool = True,
+        n_gibbs: int = 1,
+        positive: str = "mean_field",
+        n_positive: int = 10,
+        momentum: float = 0.0,
+        weight_decay: float = 0.0,
+        schedule: Any = "constant",
+        shuffle: bool = True,
+    ) -> None:
+        self.layers = layers
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.n_iter = n_iter
+        self.verbose = verbose
+        self.random_state = random_state
+        self.connections = connections
+        self.visible = visible
+        self.centred = centred
+        self.persistent = persistent
+        self.n_gibbs = n_gibbs
+        self.positive = positive
+        self.n_positive = n_positive
+        self.momentum = momentum
+        self.weight_decay = weight_decay
+        self.schedule = schedule
+        self.shuffle = shuffle
+
+    @property
+    def coefs_(self) -> list[Any]:
+        """The weights of each connection."""
+        return [weights.value for weights in self._fitted()._parameters.weights]
+
+    @coefs_.setter
+    def coefs_(self, values: Sequence[Any]) -> None:
+        self._set_all(self._fitted()._parameters.weights, values, "coefs_")
+
+    @property
+    def intercepts_(self) -> list[Any]:
+        """The biases of each layer."""
+        return [biases.value for biases in self._fitted()._parameters.biases]
+
+    @intercepts_.setter
+    def intercepts_(self, values: Sequence[Any]) -> None:
+        self._set_all(self._fitted()._parameters.biases, values, "intercepts_")
+
+    def _set_all(self, variables: Sequence[Any], values: Sequence[Any], name: str) -> None:
+        if len(values) != len(variables):
+            raise ValueError(f"{name} must be {len(variables)} arrays, got {len(values)}")
+        pairs = enumerate(zip(variables, values, strict=True))
+        checked = [self._checked(old, new, f"{name}[{i}]") for i, (old, new) in pairs]
+        for old, new in zip(variables, checked, strict=True):
+            old.set_value(new)
+
+    @classmethod
+    def from_parameters(
+        cls,
+        coefs: Sequence[Any],
+        intercepts: Sequence[Any],
+        *,
+        base_rate: Any = None,
+        **params: Any,
+    ) -> Self:
+        """A model with given parameters.
+
+        Parameters
+        ----------
+        coefs : sequence of array
+            The weights, one for each connection in the order of ``Topology.connections``, of shape (units of the lower
+            layer, units of the higher layer). The model takes the library and dtype of the first.
+        intercepts : sequence of array
+            The biases, one for each layer.
+        base_rate : array of shape (visible units,), optional
+            How often each visible unit is 1 in the data, or the mean of Gaussian ones: one half, or 0, by default.
+        **params
+            Hyperparameters; `layers` follow from the biases.
+
+        Raises
+        ------
+        ValueError
+            If the numbers of arrays or their shapes do not fit together.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> weights, biases = [np.zeros((2, 3)), np.zeros((3, 2))], [np.zeros(2), np.zeros(3), np.zeros(2)]
+        >>> round(DBM.from_parameters(weights, biases).log_partition(), 4)  # 128 states, each of weight 1
+        4.852
+        """
+        for bias in intercepts:
+            if getattr(bias, "ndim", None) != 1:
+                raise ValueError("intercepts must be arrays with one axis, one for each layer")
+        model = cls(**{"layers": [int(bias.shape[0]) for bias in intercepts]} | params)
+        topology = model._layers()
+        names = storage.names(topology)
+        if len(coefs) != len(topology.connections):
+            raise ValueError(f"coefs must be {len(topology.connections)} arrays, one for each connection of {topology}")
+        given = dict(zip(names, [*coefs, *intercepts], strict=True))
+        labels = {name: f"coefs[{place}]" for place, name in enumerate(names[: len(coefs)])}
+        labels |= {name: f"intercepts[{place}]" for place, name in enumerate(names[len(coefs) :])}
+        rate = 0.0 if topology.is_gaussian(0) else 0.5
+        given["base_rate"] = [rate] * topology.sizes[0] if base_rate is None else base_rate
+        return model._adopt(topology, given, labels | {"base_rate": "base_rate"})
+
+    def mean_field(self, X: Any, *, tolerance: float = _TOLERANCE, max_iterations: int = _SWEEPS) -> list[Any]:
+        """The means of all hidden units given rows of visible units, in mean-field approximation.
+
+        Parameters
+        ----------
+        X : array of shape (rows, n_features_in_)
+        tolerance : float, optional
+            A row has converged when no mean moves by more in a sweep.
+        max_iterations : int, optional
+            Sweeps at most. On Dask all of them are made, each block of rows being one task.
+
+        Returns
+        -------
+        list of array
+            For each hidden layer, of shape (rows, units).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> weights, biases = [np.ones((2, 1)), np.zeros((1, 1))], [np.zeros(2), np.zeros(1), np.zeros(1)]
+        >>> DBM.from_parameters(weights, biases).mean_field([[0, 0], [1, 1]])
+        [array([[0.5       ], [0.88079708]]), array([[0.5], [0.5]])]
+        """
+        return self._converge(X, tolerance, max_iterations)[:-1]
+
+    def transform(self, X: Any) -> Any:
+        """The means of the units of the last hidden layer given rows of visible units, in mean-field approximation.
+
+        Parameters
+        ----------
+        X : array of shape (rows, n_features_in_)
+
+        Returns
+        -------
+        array of shape (rows, units of the last layer)
+        """
+        return self.mean_field(X)[-1]
+
+    def free_energy(self, X: Any) -> Any:
+        """An upper bound on F(v) of each row, where exp(-F(v)) / Z is its probability, in mean-field approximation.
+
+        Parameters
+        ----------
+        X : array of shape (rows, n_features_in_)
+
+        Returns
+        -------
+        array of shape (rows,)
+        """
+        return self._converge(X, _TOLERANCE, _SWEEPS)[-1]
+
+    def log_likelihood(self, X: Any, log_z: float | AISEstimate | None = None) -> Any:
+        """A lower bound on the log-probability of each row, in mean-field approximation.
+
+        Parameters
+        ----------
+        X : array of shape (rows, n_features_in_)
+        log_z : float or AISEstimate, optional
+            The logarithm of the partition function. Without it, it is found exactly, for models small enough.
+
+        Returns
+        -------
+        array of shape (rows,)
+        """
+        X = self._rows(X)
+        known = self.log_partition() if log_z is None else log_z_of(log_z)
+        return -self.free_energy(X) - known
+
+    def score_samples(self, X: Any) -> Any:
+        """The negative of `free_energy`: comparable between rows, not between models.
+
+        Parameters
+        ----------
+        X : array of shape (rows, n_features_in_)
+
+        Returns
+        -------
+        array of shape (rows,)
+        """
+        return -self.free_energy(X)
+
+    def gibbs(self, states: Sequence[Any]) -> list[Any]:
+        """One sweep of Gibbs sampling: each group of unconnected layers given all the others.
+
+        Parameters
+        ----------
+        states : sequence of array
+            A state of shape (rows, units) for each layer. Layers of the group that is drawn first may be None.
+
+        Returns
+        -------
+        list of array
+            The new states of all layers. Each call draws anew.
+        """
+        topology = self._topology
+        if len(states) != len(topology.sizes):
+            raise ValueError(f"states must be {len(topology.sizes)}, one for each layer, got {len(states)}")
+        rows = known_length(self._rows(states[0], "states[0]"), "states[0]")
+        given = [self._given_rows(states[layer], rows, layer, "states") for layer in topology.kept]
+        build = partial(sampling.compile_sweep, self._parameters, rows, self._rng)
+        return list(self._function(("gibbs", rows), build)(*given))
+
+    def _converge(self, X: Any, tolerance: float, max_iterations: int) -> list[Any]:
+        X = self._rows(X)
+        sweeps = positive_int(max_iterations, "max_iterations")
+        if isinstance(tolerance, bool) or not hasattr(tolerance, "__float__") or not 0 <= tolerance < 1:
+            raise ValueError(f"tolerance must be a number, at least 0 and below 1, got {tolerance!r}")
+        lazy = is_lazy(array_namespace(X))
+        build = partial(compile_mean_field, self._parameters, float(tolerance), sweeps, in_blocks=lazy)
+        return list(self._function(("mean_field", float(tolerance), sweeps, lazy), build)(X))
+
+    def _layers(self, n_visible: int | None = None) -> Topology:
+        topology = Topology(self.layers, self.connections, self.visible)  # type: ignore[arg-type]
+        if n_visible is not None and n_visible != topology.sizes[0]:
+            raise ValueError(f"X has {n_visible} features, but layers begin with {topology.sizes[0]} visible units")
+        return topology
+
+    def _measure(self, X: Any) -> tuple[str, float]:
+        return "free energy", float(B.mean(self.free_energy(X)))
+
+    def _check_hyperparameters(self) -> None:
+        super()._check_hyperparameters()
+        positive_int(self.n_positive, "n_positive")
+        if self.positive not in ("mean_field", "gibbs"):
+            raise ValueError(f"positive must be 'mean_field' or 'gibbs', got {self.positive!r}")
+
+    def _serves_any_number(self) -> bool:
+        return self.persistent and self.positive == "mean_field"
+
+    @classmethod
+    def _in_a_step(cls) -> tuple[str, ...]:
+        return (*super()._in_a_step(), "positive", "n_positive")
+
+    def _learner(self) -> Learner:
+        return dataclasses.replace(super()._learner(), positive=self.positive, n_positive=self.n_positive)
