@@ -1,0 +1,138 @@
+"""Annealed importance sampling: chains from a model whose Z is known to this one, or in reverse.
+
+A chain starts in a model without weights, whose visible biases match the data, and sweeps through models in between, at
+inverse temperatures from 0 to 1, to the model itself. Each chain gives a weight; their mean is an unbiased estimate of
+the ratio of the two partition functions, so the logarithm of it is, on average, no more than the ratio's: too few
+chains or temperatures make log Z too small. In reverse, from states of the model itself to the model without weights,
+the mean of the weights estimates the inverse of the ratio, and log Z comes out too large, if anything. Together they
+tell how far to trust either.
+
+References
+----------
+R. M. Neal, "Annealed importance sampling", Statistics and Computing 11 (2001).
+R. Salakhutdinov and I. Murray, "On the quantitative analysis of deep belief networks", ICML 2008.
+Y. Burda, R. Grosse and R. Salakhutdinov, "Accurate and conservative estimates of MRF log-likelihood using reverse
+annealing", AISTATS 2015.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nbm_xp import natural_bm as B
+
+from .energy import Parameters, draw_layer, energy_within, received, softplus
+from .partition import constant
+from .sampling import placeholder, placeholders
+
+__all__ = ["Path", "compile_ais"]
+
+
+def compile_ais(
+    parameters: Parameters, base: Any, betas: Sequence[float], rows: int, rng: Any, *, given: bool = False
+) -> Any:
+    """Compile annealed importance sampling of so many chains.
+
+    Parameters
+    ----------
+    parameters : Parameters of Variables
+    base : Variable of shape (visible units,)
+        The visible biases of the base-rate model, which has no weights and no other biases.
+    betas : sequence of float
+        Inverse temperatures, rising from 0 to 1, or falling from 1 to 0.
+    rows : int
+    rng : RandomStreams
+        First, unless they are given, every layer of ``topology.kept`` draws its start, in rising order; then the sweeps
+        draw.
+    given : bool, optional
+        Whether the chains' first states are given.
+
+    Returns
+    -------
+    Function
+        Called with the first states of the layers of ``topology.kept``; else with an array of any values, of shape
+        (rows, visible units): the chains are of its library, and on Dask of its chunks. It returns the logarithms of
+        the chains' weights.
+    """
+    topology, dtype = parameters.topology, parameters.dtype
+    path = Path(parameters, base)
+    if given:
+        state = placeholders(parameters, topology.kept, rows)
+        inputs = [state[layer] for layer in topology.kept]
+    else:
+        inputs = [placeholder(parameters, rows, "like")]
+        state = path.start(inputs[0], rows, rng)
+
+    def anneal(cold: Any, warm: Any, *carried: Any) -> list[Any]:
+        now: list[Any] = [None] * len(topology.sizes)
+        *states, log_weight = carried
+        for layer, value in zip(topology.kept, states, strict=True):
+            now[layer] = value
+        gain, now = path.step(cold, warm, now, rows, rng)
+        return [*(now[layer] for layer in topology.kept), log_weight + B.cast(gain, "float64")]
+
+    ladder = [constant(list(part), dtype) for part in (betas[1:], betas[:-1])]
+    first = [*(state[layer] for layer in topology.kept), B.cast(B.sum(B.zeros_like(inputs[0]), axis=1), "float64")]
+    (*_, log_weights), updates = B.scan(anneal, sequences=ladder, outputs_info=first)
+    return B.function(inputs, log_weights[-1], updates=updates, name="ais")
+
+
+@dataclass(frozen=True)
+class Path:
+    """The models between the base-rate model and this one, whose energies are mixed in proportion.
+
+    Attributes
+    ----------
+    parameters : Parameters
+    base : Variable of shape (visible units,)
+    """
+
+    parameters: Parameters
+    base: Any
+
+    @property
+    def excess(self) -> Parameters:
+        """What the model has over the base-rate model."""
+        visible, *hidden = self.parameters.biases
+        return Parameters(self.parameters.topology, self.parameters.weights, (visible - self.base, *hidden))
+
+    def received(self, beta: Any, layer: int, state: Sequence[Any]) -> Any:
+        """What a layer receives at an inverse temperature."""
+        return self.at(beta, layer, received(self.excess, layer, state))
+
+    def at(self, beta: Any, layer: int, inputs: Any) -> Any:
+        """What a layer receives at an inverse temperature, from what it receives of the excess."""
+        return self.base + beta * inputs if not layer else beta * inputs
+
+    def start(self, like: Any, rows: int, rng: Any) -> list[Any]:
+        """States of the base-rate model, of ``topology.kept``, of the library and the chunks of an array of rows."""
+        topology = self.parameters.topology
+        state: list[Any] = [None] * len(topology.sizes)
+        nothing = B.sum(B.zeros_like(like), axis=1, keepdims=True)
+        for layer in topology.kept:
+            zeros = nothing + B.zeros_like(self.parameters.biases[layer])
+            inputs = zeros if layer else B.zeros_like(like) + self.base
+            mean = inputs if topology.is_gaussian(layer) else B.sigmoid(inputs)
+            state[layer] = draw_layer(self.parameters, layer, mean, rows, rng)
+        return state
+
+    def step(self, cold: Any, warm: Any, state: list[Any], rows: int, rng: Any) -> tuple[Any, list[Any]]:
+        """The logarithm of the ratio of a state's weights at two temperatures; then a sweep at the first of them.
+
+        The state is told by ``topology.kept``, and its weight the sum over the states of the other layers.
+        """
+        topology = self.parameters.topology
+        inputs = {layer: received(self.excess, layer, state) for layer in topology.summed}
+        gain = (warm - cold) * energy_within(self.excess, state, topology.kept)
+        for whole in inputs.values():
+            gain = gain + B.sum(softplus(cold * whole) - softplus(warm * whole), axis=1)
+        for group in topology.sweep:
+            means = {}
+            for layer in group:
+                now = self.at(cold, layer, inputs[layer]) if layer in inputs else self.received(cold, layer, state)
+                means[layer] = now if topology.is_gaussian(layer) else B.sigmoid(now)
+            for layer, mean in means.items():
+                state[layer] = draw_layer(self.parameters, layer, mean, rows, rng)
+        return gain, state
