@@ -17,7 +17,7 @@ annealing", AISTATS 2015.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +63,7 @@ def compile_ais(
         inputs = [state[layer] for layer in topology.kept]
     else:
         inputs = [placeholder(parameters, rows, "like")]
-        state = path.start(inputs[0], rows, rng)
+        state = path.start(B.sum(B.zeros_like(inputs[0]), axis=1, keepdims=True), rows, rng)
 
     def anneal(cold: Any, warm: Any, *carried: Any) -> list[Any]:
         now: list[Any] = [None] * len(topology.sizes)
@@ -98,22 +98,16 @@ class Path:
         visible, *hidden = self.parameters.biases
         return Parameters(self.parameters.topology, self.parameters.weights, (visible - self.base, *hidden))
 
-    def received(self, beta: Any, layer: int, state: Sequence[Any]) -> Any:
-        """What a layer receives at an inverse temperature."""
-        return self.at(beta, layer, received(self.excess, layer, state))
-
     def at(self, beta: Any, layer: int, inputs: Any) -> Any:
         """What a layer receives at an inverse temperature, from what it receives of the excess."""
         return self.base + beta * inputs if not layer else beta * inputs
 
-    def start(self, like: Any, rows: int, rng: Any) -> list[Any]:
-        """States of the base-rate model, of ``topology.kept``, of the library and the chunks of an array of rows."""
+    def start(self, nothing: Any, rows: int | tuple[int, ...], rng: Any) -> list[Any]:
+        """States of the base-rate model, of ``topology.kept``, for a column of zeros, a row for each chain."""
         topology = self.parameters.topology
         state: list[Any] = [None] * len(topology.sizes)
-        nothing = B.sum(B.zeros_like(like), axis=1, keepdims=True)
         for layer in topology.kept:
-            zeros = nothing + B.zeros_like(self.parameters.biases[layer])
-            inputs = zeros if layer else B.zeros_like(like) + self.base
+            inputs = nothing + (B.zeros_like(self.parameters.biases[layer]) if layer else self.base)
             mean = inputs if topology.is_gaussian(layer) else B.sigmoid(inputs)
             state[layer] = draw_layer(self.parameters, layer, mean, rows, rng)
         return state
@@ -123,16 +117,35 @@ class Path:
 
         The state is told by ``topology.kept``, and its weight the sum over the states of the other layers.
         """
-        topology = self.parameters.topology
-        inputs = {layer: received(self.excess, layer, state) for layer in topology.summed}
-        gain = (warm - cold) * energy_within(self.excess, state, topology.kept)
+        inputs = {layer: received(self.excess, layer, state) for layer in self.parameters.topology.summed}
+        gain = (warm - cold) * energy_within(self.excess, state, self.parameters.topology.kept)
         for whole in inputs.values():
             gain = gain + B.sum(softplus(cold * whole) - softplus(warm * whole), axis=1)
+        return gain, self.sweep(cold, state, rows, rng, inputs)
+
+    def sweep(
+        self,
+        beta: Any,
+        state: Sequence[Any],
+        rows: int | tuple[int, ...],
+        rng: Any,
+        known: Mapping[int, Any] | None = None,
+    ) -> list[Any]:
+        """One sweep of Gibbs sampling at an inverse temperature, in the order of `energy.sweep`.
+
+        `known` may tell what layers of the group that is drawn first receive of the excess.
+        """
+        topology, states = self.parameters.topology, list(state)
         for group in topology.sweep:
             means = {}
             for layer in group:
-                now = self.at(cold, layer, inputs[layer]) if layer in inputs else self.received(cold, layer, state)
+                inputs = (known or {}).get(layer)
+                now = self.at(beta, layer, received(self.excess, layer, states) if inputs is None else inputs)
                 means[layer] = now if topology.is_gaussian(layer) else B.sigmoid(now)
             for layer, mean in means.items():
-                state[layer] = draw_layer(self.parameters, layer, mean, rows, rng)
-        return gain, state
+                states[layer] = draw_layer(self.parameters, layer, mean, rows, rng)
+        return states
+
+    def excess_energy(self, state: Sequence[Any]) -> Any:
+        """How much more energy a state of all layers has in the model than in the base-rate model."""
+        return energy_within(self.excess, state, self.parameters.topology.layers)

@@ -20,6 +20,7 @@ from .model import Model, variable
 from .partition import AISEstimate
 from .randomness import entropy_of, stream
 from .rows import checked_rows, positive_int
+from .tempering import compile_tempering
 
 __all__ = ["Machine"]
 
@@ -113,6 +114,76 @@ class Machine(Model):
         results = chain(*(given[number] for number in sorted(given)))
         chosen = results[len(wanted) :] if probabilities else results[: len(wanted)]
         return list(chosen) if layer is None else chosen[0]
+
+    def parallel_tempering(
+        self,
+        n_chains: int = 100,
+        n_steps: int = 1000,
+        *,
+        n_temperatures: int = 10,
+        betas: Sequence[float] | None = None,
+        layer: int | None = 0,
+        exchanges: bool = False,
+        library: str | None = None,
+        chunks: Any = None,
+        random_state: Any = None,
+    ) -> Any:
+        """States at the end of chains whose replicas at other temperatures exchange states with them.
+
+        They reach states that are far apart for chains of `sample`.
+
+        Parameters
+        ----------
+        n_chains : int, optional
+        n_steps : int, optional
+            Sweeps of Gibbs sampling, each followed by exchanges.
+        n_temperatures : int, optional
+            Replicas of each chain, their inverse temperatures evenly from the base-rate model, 0, to this one, 1.
+        betas : sequence of float, optional
+            Inverse temperatures rising from 0 to 1, in place of `n_temperatures`.
+        layer : int or None, optional
+            The layer whose states are wanted, by default the visible one; None for all of them, as a list.
+        exchanges : bool, optional
+            Whether to return also the share of exchanges made, of shape (n_chains, n_temperatures - 1), a column for
+            each pair of neighbours: where it is near 0, temperatures are too far apart.
+        library, chunks, random_state
+            As in `sample`.
+
+        Returns
+        -------
+        array of shape (n_chains, units), or list of array
+            With `exchanges`, a tuple of this and the shares.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not what it must be.
+
+        References
+        ----------
+        G. Desjardins, A. Courville, Y. Bengio, P. Vincent and O. Delalleau, "Parallel tempering for training of
+        restricted Boltzmann machines", AISTATS 2010.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nbm_xp.boltzmann import RBM
+        >>> two_ends = np.full((1, 12), 8.0)  # all units are 0 or all are 1, and a chain hardly gets to the other end
+        >>> rbm = RBM.from_parameters(two_ends, [-48.0], np.full(12, -4.0), random_state=0)
+        >>> bool(0.3 < rbm.parallel_tempering(100, 100, n_temperatures=6).mean() < 0.7)
+        True
+        """
+        topology = self._topology
+        rows, steps = positive_int(n_chains, "n_chains"), positive_int(n_steps, "n_steps")
+        ladder = _ladder(n_temperatures, betas)
+        wanted = None if layer is None else self._layer(layer, "layer")
+        base = variable(self._base_bias())
+        rng = self._rng if random_state is None else stream(entropy_of(random_state))
+        with use_backend(self._home):
+            chain = compile_tempering(self._parameters, base, ladder, rows, steps, rng)
+        *states, shares = chain(self._base_rows(rows, library, chunks))
+        chosen = states[: len(topology.sizes)] if wanted is None else states[wanted]
+        return (chosen, shares) if exchanges else chosen
 
     def log_partition(self) -> float:
         """Log Z, exactly, for a model with at most 20 units outside of one group of unconnected layers.

@@ -1,0 +1,99 @@
+"""Parallel tempering: each chain has replicas at several inverse temperatures, and neighbours exchange their states.
+
+A replica at inverse temperature β samples the model between the base-rate model, β = 0, which mixes at once, and the
+model itself, β = 1. After each sweep neighbouring replicas exchange their states, every other pair in turn, with the
+probability of Metropolis, min(1, exp((β - β') (D - D'))), where D is how much more energy a state has in the model than
+in the base-rate model. So the replica at β = 1 gets states from places that its own sweeps would hardly reach.
+
+References
+----------
+G. Desjardins, A. Courville, Y. Bengio, P. Vincent and O. Delalleau, "Parallel tempering for training of restricted
+Boltzmann machines", AISTATS 2010.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from nbm_xp import natural_bm as B
+
+from .annealing import Path
+from .energy import Parameters
+from .partition import constant
+from .sampling import placeholder, repeated
+
+__all__ = ["compile_tempering"]
+
+
+def compile_tempering(
+    parameters: Parameters, base: Any, betas: Sequence[float], rows: int, n_steps: int, rng: Any
+) -> Any:
+    """Compile chains of parallel tempering, all replicas of all chains at once.
+
+    Parameters
+    ----------
+    parameters : Parameters of Variables
+    base : Variable of shape (visible units,)
+        The visible biases of the base-rate model.
+    betas : sequence of float
+        Inverse temperatures, rising to 1, at least two.
+    rows : int
+        The number of chains.
+    n_steps : int
+        Sweeps, each followed by exchanges; at least one.
+    rng : RandomStreams
+        Every layer of ``topology.kept`` draws its start, in rising order; then each step draws its sweep, as
+        `energy.sweep` does, of shape (rows, replicas, units), and a uniform for each pair, of shape
+        (rows, replicas - 1).
+
+    Returns
+    -------
+    Function
+        Called with an array of any values, of shape (rows, visible units), whose library and chunks the chains are of.
+        It returns the last states of all layers at β = 1, then the share of exchanges that were made, of shape
+        (rows, replicas - 1).
+    """
+    topology, dtype, count = parameters.topology, parameters.dtype, len(betas)
+    path, layers = Path(parameters, base), topology.layers
+    like = placeholder(parameters, rows, "like")
+    ladder = constant([[beta] for beta in betas], dtype)
+    distance = constant([low - high for low, high in itertools.pairwise(betas)], dtype)
+    nothing = B.reshape(B.sum(B.zeros_like(like), axis=1), (rows, 1, 1)) + B.zeros_like(ladder)
+    state = path.start(nothing, (rows, count), rng)
+    for layer in topology.summed:
+        state[layer] = nothing + B.zeros_like(parameters.biases[layer])
+    column = B.reshape(nothing[:, :1, :], (rows, 1))
+    turn = column + constant([float(pair % 2) for pair in range(count - 1)], dtype)  # 0 for the pairs whose turn it is
+
+    def step(now: list[Any]) -> list[Any]:
+        *states, turn, made = now
+        states = path.sweep(ladder, states, (rows, count), rng)
+        excess = path.excess_energy(states)
+        chance = B.exp(B.minimum(distance * (excess[:, :-1] - excess[:, 1:]), 0.0))
+        drawn = B.random_uniform((rows, count - 1), dtype=dtype, rng=rng)
+        swap = B.cast(B.less(drawn, chance), dtype) * (1 - turn)
+        return [*(exchanged(values, swap, column) for values in states), 1 - turn, made + swap]
+
+    last, updates = repeated(step, [*state, turn, turn * 0], list(range(len(layers) + 2)), n_steps)
+    shares = last[-1] / (0.5 * n_steps)
+    return B.function([like], [*(last[layer][:, -1, :] for layer in layers), shares], updates=updates, name="tempering")
+
+
+def exchanged(values: Any, swap: Any, column: Any) -> Any:
+    """States of replicas, of shape (rows, replicas, units), where neighbours change places.
+
+    Parameters
+    ----------
+    values : Tensor
+    swap : Tensor of shape (rows, replicas - 1)
+        1 for a pair that does, else 0; no replica in two of them.
+    column : Tensor of shape (rows, 1)
+        Zeros.
+    """
+    after = B.concatenate([swap, column], axis=1)[:, :, None]
+    before = B.concatenate([column, swap], axis=1)[:, :, None]
+    following = B.concatenate([values[:, 1:, :], values[:, :1, :]], axis=1)
+    preceding = B.concatenate([values[:, -1:, :], values[:, :-1, :]], axis=1)
+    return after * following + before * preceding + (1 - after - before) * values

@@ -1,0 +1,362 @@
+"""Boltzmann machines of any layers, small enough to enumerate, are held to their definition, on every library.
+
+Statistical tests use fixed seeds, so they always give the same answer; the false-alarm rate stated is how often a
+correct sampler would fail with a seed taken at random.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbm_xp import natural_bm as B
+from nbm_xp.boltzmann import DBM, RBM, Topology
+from nbm_xp.boltzmann.centring import centred_gradients, plain_steps
+from nbm_xp.boltzmann.energy import energy, expectation, free_energy
+from nbm_xp.boltzmann.partition import exact_states
+from nbm_xp.boltzmann.randomness import stream
+from nbm_xp.namespace import to_numpy
+from tests.libraries import DASK, LIBRARIES, Library, computing, guard, libraries
+
+CHI_SQUARE_31_1E6 = 84.0  # a chi-square variable with 31 degrees of freedom exceeds it once in a million times
+CHI_SQUARE_7_1E6 = 40.52  # the same with 7 degrees of freedom
+SKIPPING = [(0, 1), (1, 2), (0, 2)]
+
+
+@st.composite
+def topologies(draw: Any, visible: str = "binary") -> Topology:
+    """Two to four layers of one to three units, each reached from the first, with any further connections."""
+    sizes = draw(st.lists(st.integers(1, 3), min_size=2, max_size=4))
+    reached = {(draw(st.integers(0, layer - 1)), layer) for layer in range(1, len(sizes))}
+    others = sorted(set(itertools.combinations(range(len(sizes)), 2)) - reached)
+    more = draw(st.sets(st.sampled_from(others))) if others else set()
+    return Topology(sizes, [*reached, *more], visible)
+
+
+def states(count: int) -> Any:
+    return np.array(list(itertools.product((0.0, 1.0), repeat=count)))
+
+
+def values(topology: Topology, seed: int, scale: float = 1.0) -> tuple[list[Any], list[Any]]:
+    random = np.random.default_rng(seed)
+    weights = [scale * random.normal(size=topology.weights_shape(i)) for i in range(len(topology.connections))]
+    return weights, [scale * random.normal(size=size) for size in topology.sizes]
+
+
+def machine(topology: Topology, seed: int, scale: float = 1.0, **params: Any) -> DBM:
+    params |= {"connections": topology.connections, "visible": topology.visible, "random_state": seed}
+    return DBM.from_parameters(*values(topology, seed, scale), **params)
+
+
+def every_state(topology: Topology) -> list[Any]:
+    """An array for each layer: together, all states of a binary machine, a row each."""
+    whole = states(sum(topology.sizes))
+    return np.split(whole, np.cumsum(topology.sizes)[:-1], axis=1)
+
+
+def energies(model: DBM, state: list[Any]) -> Any:
+    """E of each row, by definition."""
+    topology = model._parameters.topology
+    total = -sum(x @ b for x, b in zip(state, model.intercepts_, strict=True))
+    for (low, high), weights in zip(topology.connections, model.coefs_, strict=True):
+        total = total - np.einsum("ni,ij,nj->n", state[low], weights, state[high])
+    return total + (0.5 * (state[0] ** 2).sum(axis=1) if topology.is_gaussian(0) else 0.0)
+
+
+def evaluated(tensor: Any) -> Any:
+    return to_numpy(B.eval(tensor))
+
+
+def tensors(arrays: list[Any]) -> list[Any]:
+    return [B.variable(array, dtype="float64") for array in arrays]
+
+
+def codes(rows: Any) -> Any:
+    return to_numpy(rows).astype(int) @ (1 << np.arange(rows.shape[1])[::-1])
+
+
+def chi_square(drawn: Any, expected: Any) -> float:
+    """Pearson's statistic of states against the probabilities of all of them."""
+    counts = np.bincount(codes(drawn), minlength=len(expected))
+    return float(((counts - len(drawn) * expected) ** 2 / (len(drawn) * expected)).sum())
+
+
+def marginal(model: DBM, layer: int = 0) -> Any:
+    """The exact probability of each state of a layer."""
+    whole = every_state(model._parameters.topology)
+    weights = np.exp(-energies(model, whole))
+    return np.bincount(codes(whole[layer]), weights) / weights.sum()
+
+
+@given(topology=topologies(), seed=st.integers(0, 2**32 - 1))
+def test_energies_conditionals_and_free_energies_are_what_they_are_by_definition(topology: Topology, seed: int) -> None:
+    model = machine(topology, seed)
+    whole = every_state(topology)
+    wanted, parameters, given_states = energies(model, whole), model._parameters, tensors(whole)
+    np.testing.assert_allclose(evaluated(energy(parameters, given_states)), wanted, atol=1e-12)
+    for group in topology.groups:
+        rest = np.concatenate([whole[layer] for layer in topology.layers if layer not in group], axis=1)
+        _, same = np.unique(rest, axis=0, return_inverse=True)
+        total = np.bincount(same.reshape(-1), np.exp(-wanted))[same.reshape(-1)]
+        free = free_energy(parameters, given_states, group)
+        np.testing.assert_allclose(evaluated(free), -np.log(total), atol=1e-10)
+        for layer in group:
+            means = evaluated(expectation(parameters, layer, given_states))
+            for unit in range(topology.sizes[layer]):
+                on = np.bincount(same.reshape(-1), np.exp(-wanted) * whole[layer][:, unit])[same.reshape(-1)]
+                np.testing.assert_allclose(means[:, unit], on / total, atol=1e-10)
+
+
+@given(topology=topologies(), seed=st.integers(0, 2**32 - 1))
+def test_the_partition_function_is_the_sum_over_all_states(topology: Topology, seed: int) -> None:
+    model = machine(topology, seed, scale=2.0)
+    wanted = np.log(np.exp(-energies(model, every_state(topology))).sum())
+    np.testing.assert_allclose(model.log_partition(), wanted, rtol=1e-12)
+
+
+@given(topology=topologies("gaussian"), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=10)
+def test_gaussian_units_are_integrated(topology: Topology, seed: int) -> None:
+    """Against sums over a fine grid of one visible unit; others have no connections' say in their own factor."""
+    one = Topology([1, *topology.sizes[1:]], topology.connections, "gaussian")
+    model = machine(one, seed)
+    grid = np.linspace(-25, 25, 4001)[:, None]
+    hidden = states(sum(one.sizes[1:]))
+    total = 0.0
+    for row in hidden:
+        rest = np.split(np.tile(row, (len(grid), 1)), np.cumsum(one.sizes[1:])[:-1], axis=1)
+        total += np.exp(-energies(model, [grid, *rest])).sum() * (grid[1, 0] - grid[0, 0])
+    np.testing.assert_allclose(model.log_partition(), np.log(total), rtol=1e-8)
+
+
+@given(topology=topologies(), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=15)
+def test_the_tapes_gradient_is_data_less_model_expectations(topology: Topology, seed: int) -> None:
+    """Plain, of all states with any shares that add up to 0; and centred on any offsets."""
+    random = np.random.default_rng(seed)
+    model = machine(topology, seed)
+    whole, parameters = every_state(topology), model._parameters
+    share = random.normal(size=len(whole[0]))
+    share -= share.mean()
+    means = [None if layer in topology.kept else 0 for layer in topology.layers]
+    given_states = tensors(whole)
+    for layer in topology.summed:
+        means[layer] = evaluated(expectation(parameters, layer, given_states))
+    x = [whole[layer] if means[layer] is None else means[layer] for layer in topology.layers]
+    held = [given_states[layer] if layer in topology.kept else None for layer in topology.layers]
+
+    loss = B.sum(B.variable(share, dtype="float64") * free_energy(parameters, held))
+    gradients = [evaluated(g) for g in B.gradients(loss, list(parameters))]
+    wanted = [-(x[low] * share[:, None]).T @ x[high] for low, high in topology.connections]
+    wanted += [-share @ values for values in x]
+    for ours, theirs in zip(gradients, wanted, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-10)
+
+    offsets = [random.random(size) for size in topology.sizes]
+    centred = centred_gradients(parameters, held, B.variable(share, dtype="float64"), tensors(offsets))
+    less = [values - offset for values, offset in zip(x, offsets, strict=True)]
+    wanted[: len(topology.connections)] = [
+        -(less[low] * share[:, None]).T @ less[high] for low, high in topology.connections
+    ]
+    for ours, theirs in zip(centred, wanted, strict=True):
+        np.testing.assert_allclose(evaluated(ours), theirs, atol=1e-10)
+
+
+@given(topology=topologies(), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=15)
+def test_centring_leaves_the_distribution_as_it_is(topology: Topology, seed: int) -> None:
+    """A step of weights and centred biases, translated, is the same step: energies differ by a constant."""
+    random = np.random.default_rng(seed)
+    weights, biases = values(topology, seed)
+    offsets = [random.random(size) for size in topology.sizes]
+    steps = [random.normal(size=value.shape) for value in (*weights, *biases)]
+
+    def centred_energy(weights: list[Any], centred: list[Any]) -> Any:
+        x = [values - offset for values, offset in zip(every_state(topology), offsets, strict=True)]
+        total = -sum(part @ c for part, c in zip(x, centred, strict=True))
+        for (low, high), w in zip(topology.connections, weights, strict=True):
+            total = total - np.einsum("ni,ij,nj->n", x[low], w, x[high])
+        return total
+
+    def spread(energies: Any) -> Any:
+        return energies - energies.mean()
+
+    centred = [bias.copy() for bias in biases]
+    for (low, high), w in zip(topology.connections, weights, strict=True):
+        centred[low] += w @ offsets[high]
+        centred[high] += offsets[low] @ w
+    plain = machine(topology, seed)
+    whole = every_state(topology)
+    np.testing.assert_allclose(spread(energies(plain, whole)), spread(centred_energy(weights, centred)), atol=1e-10)
+
+    count = len(weights)
+    moved = [old - step for old, step in zip([*weights, *centred], steps, strict=True)]
+    translated = plain_steps(plain._parameters, tensors(steps), tensors(offsets))
+    after = [old - evaluated(step) for old, step in zip([*weights, *biases], translated, strict=True)]
+    plain.coefs_, plain.intercepts_ = after[:count], after[count:]
+    wanted = spread(centred_energy(moved[:count], moved[count:]))
+    np.testing.assert_allclose(spread(energies(plain, whole)), wanted, atol=1e-10)
+
+
+@pytest.mark.parametrize("connections", [None, SKIPPING, [(0, 1), (0, 2)]], ids=["stack", "skipping", "two tops"])
+@pytest.mark.parametrize("how", ["exact", "gibbs", "tempering"])
+def test_states_have_the_models_distribution(connections: Any, how: str) -> None:
+    """False alarms: once in a million seeds."""
+    model = machine(Topology([5, 3, 2], connections), seed=3, scale=0.8)
+    exact = exact_states(model._parameters, 20_000, stream(1))
+    drawn = {
+        "exact": lambda: exact,
+        "gibbs": lambda: model.gibbs(exact),
+        "tempering": lambda: model.parallel_tempering(20_000, 60, n_temperatures=3, layer=None),
+    }[how]()
+    assert chi_square(drawn[0], marginal(model)) < CHI_SQUARE_31_1E6
+    assert chi_square(drawn[1], marginal(model, 1)) < CHI_SQUARE_7_1E6
+
+
+def test_clamped_layers_condition_the_others() -> None:
+    """False alarms: once in a million seeds."""
+    model = machine(Topology([5, 3, 2], SKIPPING), seed=3, scale=0.8)
+    whole = every_state(model._parameters.topology)
+    held = np.tile([1.0, 0.0], (20_000, 1))
+    drawn = model.sample(20_000, 40, clamp={2: held}, layer=None)
+    np.testing.assert_array_equal(drawn[2], held)
+    weights = np.exp(-energies(model, whole)) * (whole[2] == [1.0, 0.0]).all(axis=1)
+    expected = np.bincount(codes(whole[0]), weights) / weights.sum()
+    assert chi_square(drawn[0], expected) < CHI_SQUARE_31_1E6
+
+
+def test_gaussian_units_have_the_models_moments() -> None:
+    """Each mean is within 5 standard errors: a correct sampler fails once in 200,000 seeds."""
+    weights, biases = [np.array([[1.0, -0.5], [0.3, 0.8]])], [np.array([0.2, -1.0]), np.array([0.4, -0.3])]
+    model = RBM.from_parameters(weights[0].T, biases[1], biases[0], visible="gaussian", random_state=2)
+    hidden = states(2)
+    centres = biases[0] + hidden @ weights[0].T
+    log_weights = hidden @ biases[1] + 0.5 * (centres**2).sum(axis=1)
+    shares = np.exp(log_weights) / np.exp(log_weights).sum()
+    mean = shares @ centres
+    second = shares @ (centres**2 + 1)
+    drawn = model.sample(20_000, 60)
+    for power, wanted in ((1, mean), (2, second)):
+        error = (drawn**power).std(axis=0) / np.sqrt(len(drawn))
+        assert (abs((drawn**power).mean(axis=0) - wanted) < 5 * error).all()
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("connections", [None, SKIPPING], ids=["stack", "skipping"])
+def test_one_seed_gives_one_chain_on_every_library_and_for_every_chunking(library: Library, connections: Any) -> None:
+    """Weights that are multiples of 1/8 make every product exact, so even the last bits leave nothing to differ."""
+    topology, random = Topology([6, 5, 4], connections), np.random.default_rng(4)
+    shapes = [topology.weights_shape(i) for i in range(len(topology.connections))]
+    weights = [(random.integers(-9, 10, size=shape) / 8).astype("float32") for shape in shapes]
+    biases = [(random.integers(-9, 10, size=size) / 8).astype("float32") for size in topology.sizes]
+    held = (random.random((9, 4)) < 0.5).astype("float32")
+    start = (random.random((9, 6)) < 0.5).astype("float32")
+
+    def all_of(array: Any) -> list[Any]:
+        model = DBM.from_parameters(weights, biases, connections=connections, random_state=2)
+        first = model.sample(9, 4, start=array(start), layer=None)
+        return [*first, *model.gibbs(first), model.sample(9, 3, clamp={2: array(held)})]
+
+    with guard():
+        ours = all_of(library.array)
+    for mine, theirs in zip(ours, all_of(np.asarray), strict=True):
+        np.testing.assert_array_equal(library.numpy(mine), theirs)
+
+
+@pytest.mark.parametrize("chunks", [1, 4, 9])
+def test_tempered_chains_in_blocks_are_those_at_once(chunks: int) -> None:
+    model = machine(Topology([6, 5, 4]), seed=2)
+    with guard():
+        blocks = model.parallel_tempering(9, 4, n_temperatures=3, library="dask", chunks=chunks, random_state=3)
+    whole = model.parallel_tempering(9, 4, n_temperatures=3, random_state=3)
+    np.testing.assert_array_equal(blocks.compute(scheduler="synchronous"), whole)
+
+
+@given(topology=topologies(), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=15)
+def test_mean_field_bounds_the_likelihood_and_is_a_fixed_point(topology: Topology, seed: int) -> None:
+    model = machine(topology, seed)
+    visible = states(topology.sizes[0])
+    bound = model.log_likelihood(visible)
+    with np.errstate(divide="ignore"):
+        exact = np.log(marginal(model))
+    assert (bound <= exact + 1e-9).all()
+    if len(topology.kept) == 1:
+        np.testing.assert_allclose(bound, exact, atol=1e-9)
+    means = [visible, *model.mean_field(visible, tolerance=1e-9, max_iterations=2000)]
+    for layer in topology.layers[1:]:
+        again = evaluated(expectation(model._parameters, layer, tensors(means)))
+        np.testing.assert_allclose(again, means[layer], atol=1e-6)
+
+
+@pytest.mark.parametrize("library", libraries("dask", "array_api_strict", "torch", "jax", "cupy"))
+def test_mean_field_is_the_same_for_every_row_wherever_it_is(library: Library) -> None:
+    model = machine(Topology([6, 5, 4]), seed=2)
+    rows = (np.random.default_rng(0).random((7, 6)) < 0.5).astype("float64")
+    with guard():
+        found = model.mean_field(library.array(rows), max_iterations=40)
+    for ours, theirs in zip(found, model.mean_field(rows, max_iterations=40), strict=True):
+        np.testing.assert_allclose(library.numpy(ours), theirs, rtol=1e-9)
+
+
+@pytest.mark.parametrize("library", libraries("dask-ragged", "array_api_strict", "torch", "jax", "cupy"))
+def test_learning_is_the_same_in_every_library(library: Library) -> None:
+    rows = (np.random.default_rng(1).random((24, 6)) < 0.4).astype("float64")
+    options = {"n_iter": 1, "batch_size": 8, "random_state": 5, "momentum": 0.5, "connections": SKIPPING}
+    host = DBM([6, 4, 3], **options).fit(rows)
+    with computing():
+        model = DBM([6, 4, 3], **options).fit(library.array(rows))
+    for ours, theirs in zip([*model.coefs_, *model.intercepts_], [*host.coefs_, *host.intercepts_], strict=True):
+        np.testing.assert_allclose(to_numpy(ours), theirs, rtol=1e-6, atol=1e-9)
+
+
+TOPOLOGIES = [
+    Topology([12, 8]),
+    Topology([8, 7, 6]),
+    Topology([6, 5, 4], SKIPPING),
+    Topology([6, 5], visible="gaussian"),
+]
+SEEDS = [pytest.param(20, id="quick"), pytest.param(200, marks=pytest.mark.slow, id="thorough")]
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES, ids=lambda t: f"{t.sizes}-{len(t.connections)}-{t.visible}")
+@pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
+@pytest.mark.parametrize("seeds", SEEDS)
+def test_annealing_finds_the_exact_value(topology: Topology, reverse: bool, seeds: int) -> None:
+    """Within three standard errors in 99 % of seeds, and nowhere beyond five."""
+    beyond = 0
+    for seed in range(seeds):
+        model = machine(topology, seed, scale=0.7)
+        found = (model.reverse_ais if reverse else model.ais)(200, 200)
+        error = abs(found.log_z - model.log_partition()) / found.standard_error
+        assert error < 5, seed
+        assert found.log_z_low < found.log_z < found.log_z_high
+        beyond += error > 3
+    assert beyond <= seeds // 100
+
+
+def test_too_few_temperatures_err_to_opposite_sides() -> None:
+    """On average; of 20 machines each way, a correct bound of an estimate this rough holds in nearly all."""
+    below = above = 0
+    for seed in range(20):
+        model = machine(Topology([8, 6, 5]), seed, scale=2.0)
+        exact = model.log_partition()
+        below += model.ais(5, 3).log_z < exact
+        above += model.reverse_ais(5, 3).log_z > exact
+    assert below >= 15
+    assert above >= 15
+
+
+@pytest.mark.parametrize("library", DASK)
+def test_annealing_in_blocks_gives_the_same_estimate(library: Library) -> None:
+    model = machine(Topology([6, 4, 3]), seed=1)
+    assert library.chunking
+    chunks = (library.chunking(20), (6,))
+    with computing():
+        found = model.ais(20, 10, library="dask", chunks=chunks, random_state=9)
+    np.testing.assert_allclose(found.log_z, model.ais(20, 10, random_state=9).log_z, rtol=1e-9)
