@@ -276,6 +276,8 @@ class RBM(Learning):
         array of shape (rows,)
         """
         X = self._rows(X)
+        if self._topology.is_gaussian(0):
+            raise ValueError("score_samples is for binary visible units: compare free_energy of Gaussian ones")
         rows = known_length(X)
         score, rng = self._function(("score", rows), lambda: self._compile_score(rows))
         rng.seed()

@@ -1,0 +1,226 @@
+"""Deep Boltzmann machines keep scikit-learn's conventions, and refuse what they cannot do before any work."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pathlib
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors
+
+from nbm_xp.boltzmann import DBM, RBM, NotFittedError
+from nbm_xp.boltzmann.schedules import SCHEDULES, rate_after
+
+ROWS = (np.random.default_rng(0).random((20, 6)) < 0.4).astype("float32")
+SKIPPING = [(0, 1), (1, 2), (0, 2)]
+SETTINGS: dict[str, Any] = {"n_iter": 2, "batch_size": 8, "random_state": 3}
+
+
+@pytest.fixture
+def dbm() -> DBM:
+    return DBM([6, 4, 3], connections=SKIPPING, momentum=0.5, **SETTINGS).fit(ROWS)
+
+
+def arrays_of(model: DBM) -> list[Any]:
+    return [*model.coefs_, *model.intercepts_, model.base_rate_]
+
+
+def test_it_has_an_array_for_each_connection_and_layer(dbm: DBM) -> None:
+    assert [w.shape for w in dbm.coefs_] == [(6, 4), (6, 3), (4, 3)]
+    assert [b.shape for b in dbm.intercepts_] == [(6,), (4,), (3,)]
+    assert {array.dtype for array in arrays_of(dbm)} == {np.dtype("float32")}
+    assert (dbm.n_features_in_, dbm.n_iter_, dbm.n_samples_seen_) == (6, 2, 20)
+    assert [means.shape for means in dbm.mean_field(ROWS)] == [(20, 4), (20, 3)]
+    assert dbm.transform(ROWS).shape == (20, 3)
+    assert [x.shape for x in dbm.sample(5, 2, layer=None)] == [(5, 6), (5, 4), (5, 3)]
+    assert dbm.sample(5, 2, layer=2).shape == (5, 3)
+
+
+def test_scikit_learns_tools_take_it() -> None:
+    from sklearn.base import clone
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.utils.validation import check_is_fitted
+
+    model = DBM([6, 4, 3], **SETTINGS)
+    assert clone(model).get_params() == model.get_params()
+    with pytest.raises(Exception, match="not fitted"):
+        check_is_fitted(model)
+    chain = make_pipeline(model, LogisticRegression())
+    labels = (ROWS[:, 0] > 0).astype(int)
+    assert chain.fit(ROWS, labels).predict(ROWS).shape == labels.shape
+    assert repr(DBM([6, 4, 3], momentum=0.5)) == "DBM(layers=[6, 4, 3], momentum=0.5)"
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"persistent": False, "n_gibbs": 2}, {"positive": "gibbs"}, {"centred": False}]
+)
+def test_the_seed_decides_everything(options: dict[str, Any]) -> None:
+    first, again = (DBM([6, 4, 3, 2], **SETTINGS, **options).fit(ROWS) for _ in range(2))
+    other = DBM([6, 4, 3, 2], **SETTINGS | {"random_state": 4}, **options).fit(ROWS)
+    for ours, same, different in zip(arrays_of(first)[:3], arrays_of(again)[:3], arrays_of(other)[:3], strict=True):
+        np.testing.assert_array_equal(ours, same)
+        assert (ours != different).all()
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
+def test_a_copy_is_the_same_model(dbm: DBM, again: Any) -> None:
+    copied = again(dbm)
+    assert copied.get_params() == dbm.get_params()
+    for ours, theirs in zip(arrays_of(copied), arrays_of(dbm), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(copied.transform(ROWS), dbm.transform(ROWS))
+    before = copied.coefs_
+    assert (copied.partial_fit(ROWS).coefs_[0] != before[0]).any()
+    np.testing.assert_array_equal(dbm.coefs_[0], before[0])
+
+
+def test_a_loaded_model_is_the_one_saved_and_goes_on_the_same_each_time(dbm: DBM, tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "model.safetensors"
+    dbm.save(path)
+    first, again = DBM.load(path), DBM.load(path)
+    assert first.get_params() == dbm.get_params() | {"connections": [list(pair) for pair in SKIPPING]}
+    for ours, theirs in zip(arrays_of(first), arrays_of(dbm), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    for ours, theirs in zip(arrays_of(first.partial_fit(ROWS)), arrays_of(again.partial_fit(ROWS)), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(first.sample(3, 2), again.sample(3, 2))
+    with pytest.raises(ValueError, match="a model of the kind 'DBM', not 'RBM'"):
+        RBM.load(path)
+
+
+def test_a_callable_schedule_is_saved_as_the_default(tmp_path: pathlib.Path) -> None:
+    model = DBM([6, 4], schedule=lambda done, total: 0.5, **SETTINGS).fit(ROWS)
+    model.save(tmp_path / "model.safetensors")
+    with safetensors.safe_open(tmp_path / "model.safetensors", framework="numpy") as file:
+        assert json.loads(file.metadata()["params"])["schedule"] == "constant"
+    DBM.load(tmp_path / "model.safetensors").partial_fit(ROWS)
+
+
+def test_two_layers_are_a_restricted_machine() -> None:
+    random = np.random.default_rng(1)
+    weights, hidden, visible = (random.normal(size=shape) for shape in ((4, 6), (4,), (6,)))
+    rbm = RBM.from_parameters(weights, hidden, visible, random_state=1)
+    dbm = DBM.from_parameters([weights.T], [visible, hidden], random_state=1)
+    np.testing.assert_allclose(dbm.transform(ROWS), rbm.transform(ROWS), rtol=1e-12)
+    np.testing.assert_allclose(dbm.log_likelihood(ROWS), rbm.log_likelihood(ROWS), rtol=1e-12)
+    np.testing.assert_array_equal(dbm.sample(7, 5), rbm.sample(7, 5))
+    learnt = RBM(4, 0.05, 8, 2, random_state=3).fit(ROWS)
+    same = DBM([6, 4], centred=False, **SETTINGS).fit(ROWS)
+    np.testing.assert_array_equal(same.coefs_[0], learnt.components_.T)
+
+
+@pytest.mark.parametrize("options", [{"persistent": False, "n_gibbs": 3}, {"positive": "gibbs", "n_gibbs": 3}, {}])
+def test_learning_finds_a_distribution_it_can_express(options: dict[str, Any]) -> None:
+    """Two units that are always equal, beside one that is independent: 4 states of equal probability."""
+    rows = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]] * 25, dtype="float64")
+    settings: dict[str, Any] = {"batch_size": 20, "n_iter": 250, "schedule": "linear", "random_state": 0}
+    model = DBM([3, 4, 2], 0.4, **settings, **options).fit(rows)
+    assert model.log_likelihood(rows).mean() > -np.log(4) - 0.25  # single units reach -3 log 2, 0.69 below
+
+
+def test_gaussian_units_learn_means_and_correlations() -> None:
+    random = np.random.default_rng(0)
+    sign = np.where(random.random(800) < 0.5, -1.0, 1.0)
+    rows = np.stack([2 * sign, 2 * sign, 0 * sign], axis=1) + random.normal(size=(800, 3)) + [0.0, 0.0, 3.0]
+    rbm = RBM(2, 0.02, 20, 40, random_state=1, schedule="linear", visible="gaussian", centred=True).fit(rows)
+    independent = -0.5 * (np.log(2 * np.pi * rows.var(axis=0)) + 1).sum()
+    assert rbm.log_likelihood(rows).mean() > independent + 0.3
+    drawn = rbm.sample(4000, 200)
+    np.testing.assert_allclose(drawn.mean(axis=0), rows.mean(axis=0), atol=0.3)
+    assert np.corrcoef(drawn.T)[0, 1] > 0.6
+
+
+def test_schedules() -> None:
+    rates = {name: [rate_after(name, 2.0, done, 4) for done in range(4)] for name in SCHEDULES}
+    assert rates["constant"] == [2.0, 2.0, 2.0, 2.0]
+    assert rates["linear"] == [2.0, 1.5, 1.0, 0.5]
+    np.testing.assert_allclose(rates["exponential"], 2 * 0.01 ** (np.arange(4) / 4))
+    np.testing.assert_allclose(rates["step"], [2.0, 2.0, 0.2, 0.02])
+    seen: list[Any] = []
+    DBM([6, 4], schedule=lambda done, total: seen.append((done, total)) or 0.5, **SETTINGS).fit(ROWS)  # type: ignore[func-returns-value]
+    assert seen == [(0, 2), (1, 2)]
+
+
+@pytest.mark.parametrize("factor", [-1.0, float("nan"), float("inf")])
+def test_a_schedule_that_gives_no_rate_is_refused(factor: float) -> None:
+    with pytest.raises(ValueError, match="schedule must give a finite factor of at least 0"):
+        DBM([6, 4], schedule=lambda done, total: factor, **SETTINGS).fit(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"layers": [6]}, "layers must be at least two"),
+        ({"layers": [5, 4]}, "X has 6 features, but layers begin with 5 visible units"),
+        ({"connections": [(0, 1)]}, "connections must reach every layer"),
+        ({"visible": "poisson"}, "visible must be one of"),
+        ({"positive": "exact"}, "positive must be 'mean_field' or 'gibbs', got 'exact'"),
+        ({"n_positive": 0}, "n_positive must be a whole number, at least 1"),
+        ({"schedule": "cosine"}, "schedule must be one of"),
+        ({"learning_rate": -1}, "learning_rate"),
+    ],
+)
+def test_bad_hyperparameters_are_refused(options: dict[str, Any], message: str) -> None:
+    model = DBM(**{"layers": [6, 4, 3]} | options)
+    with pytest.raises(ValueError, match=message):
+        model.fit(ROWS)
+    assert not hasattr(model, "n_features_in_")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda dbm: dbm.sample(20, 1, clamp={3: ROWS}), "clamp must be layers from 0 to 2, got 3"),
+        (lambda dbm: dbm.sample(20, 1, clamp={1: ROWS}), r"clamp\[1\] has 6 features, but the model has 4"),
+        (lambda dbm: dbm.sample(9, 1, clamp={0: ROWS}), r"clamp\[0\] must have a row for each of 9 chains, got 20"),
+        (lambda dbm: dbm.sample(20, 1, clamp={0: ROWS + 1}), r"clamp\[0\] must have values in \[0, 1\]"),
+        (lambda dbm: dbm.sample(20, 1, clamp={0: ROWS}, start=ROWS), "start must be left out where clamp holds"),
+        (
+            lambda dbm: dbm.sample(2, 1, clamp=dict(enumerate(dbm.gibbs([ROWS[:2], None, ROWS[:2, :3]])))),
+            "leave a layer",
+        ),
+        (lambda dbm: dbm.sample(2, 1, layer=3), "layer must be layers from 0 to 2, got 3"),
+        (lambda dbm: dbm.gibbs([ROWS]), "states must be 3, one for each layer, got 1"),
+        (lambda dbm: dbm.gibbs([ROWS, None, ROWS]), r"states\[2\] has 6 features, but the model has 3"),
+        (lambda dbm: dbm.mean_field(ROWS, tolerance=-1), "tolerance must be a number"),
+        (lambda dbm: dbm.mean_field(ROWS, max_iterations=0), "max_iterations must be a whole number"),
+        (lambda dbm: dbm.mean_field(ROWS[:, :5]), "X has 5 features, but the model has 6"),
+        (lambda dbm: dbm.reverse_ais(2, 3, start=[ROWS[:2]]), "start must have 3 entries, one for each layer, got 1"),
+        (lambda dbm: dbm.reverse_ais(2, 3, betas=[1.0, 0.0]), "betas must rise from 0 to 1"),
+        (lambda dbm: dbm.parallel_tempering(2, 0), "n_steps must be a whole number, at least 1"),
+        (lambda dbm: dbm.parallel_tempering(2, 3, betas=[0.5, 1.0]), "betas must rise from 0 to 1"),
+        (lambda dbm: setattr(dbm, "coefs_", []), "coefs_ must be 3 arrays, got 0"),
+        (lambda dbm: setattr(dbm, "intercepts_", [ROWS] * 3), r"intercepts_\[0\] must have shape \(6,\)"),
+        (lambda dbm: DBM.from_parameters([], [np.zeros(3), np.zeros(2)]), "coefs must be 1 arrays"),
+        (
+            lambda dbm: DBM.from_parameters([np.zeros((2, 3))], [np.zeros(3), np.zeros(2)]),
+            r"coefs\[0\] must have shape",
+        ),
+        (lambda dbm: DBM.from_parameters([np.zeros((2, 3))], [3, 2]), "intercepts must be arrays with one axis"),
+    ],
+)
+def test_bad_arguments_are_refused(dbm: DBM, call: Any, message: str) -> None:
+    before = arrays_of(dbm)
+    with pytest.raises(ValueError, match=message):
+        call(dbm)
+    for ours, theirs in zip(arrays_of(dbm), before, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_gaussian_rows_may_be_any_finite_numbers() -> None:
+    rbm = RBM(2, n_iter=1, random_state=0, visible="gaussian").fit(ROWS * 9 - 4)
+    with pytest.raises(ValueError, match="X must have finite values, got nan"):
+        rbm.transform(np.full((2, 6), np.nan))
+    with pytest.raises(ValueError, match="score_samples is for binary visible units"):
+        rbm.score_samples(ROWS)
+
+
+@pytest.mark.parametrize("use", [lambda m: m.transform(ROWS), lambda m: m.coefs_, lambda m: m.sample(2, 2)])
+def test_a_model_that_has_learnt_nothing_says_so(use: Any) -> None:
+    with pytest.raises(NotFittedError, match="call fit first"):
+        use(DBM([6, 4, 3]))
