@@ -16,7 +16,7 @@ DOCS = pathlib.Path(__file__).parents[2] / "docs"
 INVENTORY = DOCS.parent / "tests" / "golden" / "inventory.json"
 PAGES = {
     name: (DOCS / name).read_text(encoding="utf-8")
-    for name in ("tape.md", "keras2.md", "keras1.md", "neon.md", "random.md")
+    for name in ("tape.md", "keras2.md", "keras1.md", "neon.md", "random.md", "boltzmann.md")
 }
 TAPE = PAGES["tape.md"]
 TABLE_TEXTS = {name: (DOCS / name).read_text(encoding="utf-8") for name in TABLES}
