@@ -55,7 +55,7 @@ def entry(module: str, name: str) -> str:
     if inspect.isclass(value):
         elsewhere = not value.__module__.startswith(module)  # it has its entry in the module that it is from
         return f".. autoclass:: {name}\n   :inherited-members: {_FOREIGN}\n" + "   :no-index:\n" * elsewhere
-    return f".. auto{'function' if inspect.isroutine(value) else 'data'}:: {name}\n"
+    return f".. autofunction:: {name}\n" if inspect.isroutine(value) else f".. autodata:: {name}\n   :no-value:\n"
 
 
 autosummary_context = {"entry": entry}
@@ -81,8 +81,13 @@ def read_page(app: Any, document: str, source: list[str]) -> None:
     source[0] = re.sub(r"^(\w+\*)\n", lambda m: m[0] * any(folder.glob(f"{m[1]}.md")), source[0], flags=re.MULTILINE)
 
 
-def escape_names(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
-    """A name such as ``n_features_in_`` in a docstring's words is a name; reStructuredText takes it for a link."""
+def read_docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """A name such as ``n_features_in_`` in a docstring's words is a name; reStructuredText takes it for a link.
+
+    A constant has no docstring, but that of its type: its value says more.
+    """
+    if value.__doc__ == type(value).__doc__ and not callable(value):
+        lines[:] = [f"``{value!r}``"]
     for i, line in enumerate(lines):
         if not line.lstrip().startswith((">>>", "...")):
             parts = re.split(r"(`+[^`]*`+)", line)
@@ -93,4 +98,4 @@ def escape_names(app: Any, what: str, name: str, value: Any, options: Any, lines
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("source-read", read_page)
-    app.connect("autodoc-process-docstring", escape_names, priority=400)  # before numpydoc
+    app.connect("autodoc-process-docstring", read_docstring, priority=400)  # before numpydoc
