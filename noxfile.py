@@ -4,6 +4,8 @@ Every session makes its own environment from pyproject.toml, the one place that 
 Python and pip needs nothing else. What follows `--` goes to the tool: `nox -s tests -- -k scan -x`.
 """
 
+import shutil
+
 import nox
 
 nox.needs_version = ">=2025.2"
@@ -32,7 +34,7 @@ def pytest(session: nox.Session, *arguments: str) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """The suite on NumPy, Dask and array_api_strict."""
-    install(session, "test")
+    install(session, "test", extras="app,distributed")
     pytest(session)
 
 
@@ -90,13 +92,21 @@ def statistics(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
+    """The site, in docs/_build/html, made anew. A warning is an error; that its code runs is for the tests."""
+    install(session, "docs")
+    shutil.rmtree("docs/reference/modules", ignore_errors=True)  # pages of modules that may be gone
+    session.run("sphinx-build", "-W", "--keep-going", "-q", "-E", "-a", "docs", "docs/_build/html", *session.posargs)
+
+
+@nox.session
+def tables(session: nox.Session) -> None:
     """The tables of what works where, docs/functions.md and docs/keras2_functions.md, from the tests' own results."""
     install(session, "test", extras="app,jax", packages=(TORCH,))
-    tables = {
+    written = {
         "docs/functions.md": ["tests/property/test_tape_values.py", "tests/property/test_tape_gradients.py"],
         "docs/keras2_functions.md": ["tests/golden/test_keras2.py", "--everywhere"],
     }
-    for table, results in tables.items():
+    for table, results in written.items():
         session.run("pytest", "-q", "--function-table", table, *results, *PARALLEL, *session.posargs, env=ONE_THREAD)
 
 

@@ -49,7 +49,7 @@ class Page:
 
 TAPE = """# What works where
 
-Every function of `nbm_xp.tape.namespace`, and what the tests found. This page is generated: `nox -s docs`.
+Every function of `nbm_xp.tape.namespace`, and what the tests found. This page is generated: `nox -s tables`.
 
 - **Under a library**: the function recorded on Tensors gives NumPy's values there, and the gradient is the same as on
   NumPy, in the first and in the second order where there is one. Dask is tested in several chunkings, without any
@@ -100,7 +100,8 @@ def tape_sections(functions: Collection[str]) -> list[tuple[str, str, list[str]]
 KERAS2 = """# What works where: Keras 2.0's names
 
 Every documented name of `nbm_xp.keras2`, and what the tests found when they held it to
-[recorded answers](../tests/golden/keras2/README.md) of Keras 2.0 on TensorFlow. This page is generated: `nox -s docs`.
+[recorded answers](../tests/golden/keras2/README.md) of Keras 2.0 on TensorFlow. This page is generated:
+`nox -s tables`.
 
 - **Under a library**: the function gives the recorded values, and gradients where they are recorded, from arrays of
   that library and from variables that hold them. What is made of no array is made there. Dask's arrays are in two

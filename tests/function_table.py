@@ -1,8 +1,8 @@
 """Pages in docs/ made of the tests' own results: what each function can do on which library.
 
-``pytest --function-table docs/functions.md FILES…`` writes a page after the tests in FILES; ``nox -s docs`` writes all.
-The file's name says which page it is. What a page tells is in `tests.function_pages`, how it comes about is here. The
-hooks are those of a pytest plugin; conftest takes them over.
+``pytest --function-table docs/functions.md FILES…`` writes a page after the tests in FILES; ``nox -s tables`` writes
+all. The file's name says which page it is. What a page tells is in `tests.function_pages`, how it comes about is here.
+The hooks are those of a pytest plugin; conftest takes them over.
 """
 
 from __future__ import annotations

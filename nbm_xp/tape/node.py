@@ -31,7 +31,7 @@ _serials = itertools.count()
 
 
 class Joint:
-    """A gradient rule that answers for all arguments at once: rule(g, out, *args, **attributes) -> one entry each."""
+    """A gradient rule that answers for all arguments at once: ``rule(g, out, *args, **attributes)``, one entry each."""
 
     __slots__ = ("rule",)
 

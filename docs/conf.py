@@ -1,0 +1,101 @@
+"""How Sphinx builds the site: ``nox -s docs``. Warnings are errors there.
+
+The pages are Markdown that reads well in a repository's viewer too, so they link to one another as files. The
+reference is made of the docstrings: autosummary writes a page for each module that reference/index.md lists.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import nbm_xp
+
+project = "nbm_xp"
+author = project_copyright = "nbm_xp developers"
+version = release = nbm_xp.__version__
+
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser"]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+highlight_language = "text"
+suppress_warnings = ["config.cache"]  # `entry` below is a function: each build is a whole one
+
+# `name` in a docstring is a link where the name has an entry; parameters, for one, have none.
+default_role = "py:obj"
+nitpicky = True
+nitpick_ignore_regex = [("py:(obj|class|meth|attr)", ".*")]
+
+autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_typehints = "none"  # the docstrings say more than the annotations
+numpydoc_show_class_members = False
+toc_object_entries = False  # the table of names stands at the top of a module's page
+
+myst_heading_anchors = 3
+
+html_theme = "furo"
+html_title = f"nbm_xp {release}"
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]
+html_theme_options = {f"{mode}_css_variables": {"code-font-size": "78%"} for mode in ("light", "dark")}
+html_copy_source = False
+html_show_sphinx = False
+
+_FOREIGN = "object, BaseException, Enum, dict, int, list, tuple"  # of these, nothing inherited is listed
+
+
+def entry(module: str, name: str) -> str:
+    """The directive that documents a public name of a module."""
+    value = getattr(importlib.import_module(module), name)
+    if inspect.ismodule(value):
+        return ""
+    if inspect.isclass(value):
+        elsewhere = not value.__module__.startswith(module)  # it has its entry in the module that it is from
+        return f".. autoclass:: {name}\n   :inherited-members: {_FOREIGN}\n" + "   :no-index:\n" * elsewhere
+    return f".. autofunction:: {name}\n" if inspect.isroutine(value) else f".. autodata:: {name}\n   :no-value:\n"
+
+
+autosummary_context = {"entry": entry}
+autosummary_ignore_module_all = False  # a module's public names are those of its __all__, imported or not
+
+HERE = Path(__file__).parent
+INCLUDED = {"../CONTRIBUTING.md": "contributing.md", "../CHANGELOG.md": "changelog.md", "../README.md": "index.md"}
+
+
+def read_page(app: Any, document: str, source: list[str]) -> None:
+    """Links to files of the repository outside docs/ lead to their pages, or else to the files themselves.
+
+    Patterns of a table of contents for which there are no pages yet are left out; Sphinx would warn of them.
+    """
+    folder = (HERE / document).parent
+
+    def target(match: re.Match[str]) -> str:
+        file = (folder / match[1]).resolve()
+        page = INCLUDED.get(f"../{file.name}") if file.parent == HERE.parent else None
+        return f"]({'../' * (len(folder.parts) - len(HERE.parts))}{page})" if page else f"](path:{match[1]})"
+
+    source[0] = re.sub(r"\]\(((?:\.\./)+[\w./-]+\.md)\)", target, source[0])
+    source[0] = re.sub(r"^(\w+\*)\n", lambda m: m[0] * any(folder.glob(f"{m[1]}.md")), source[0], flags=re.MULTILINE)
+
+
+def read_docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """A name such as ``n_features_in_`` in a docstring's words is a name; reStructuredText takes it for a link.
+
+    A constant has no docstring, but that of its type: its value says more.
+    """
+    if value.__doc__ == type(value).__doc__ and not callable(value):
+        lines[:] = [f"``{value!r}``"]
+    for i, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            parts = re.split(r"(`+[^`]*`+)", line)
+            parts[::2] = [re.sub(r"(?<![\w.])([A-Za-z]\w*)_(?!\w)", r"\1\_", part) for part in parts[::2]]
+            lines[i] = "".join(parts)
+
+
+def setup(app: Any) -> None:
+    """Called by Sphinx."""
+    app.connect("source-read", read_page)
+    app.connect("autodoc-process-docstring", read_docstring, priority=400)  # before numpydoc
