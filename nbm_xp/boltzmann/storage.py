@@ -18,7 +18,7 @@ from nbm_xp.namespace.files import load_tensors, save_tensors
 
 from .topology import Topology
 
-__all__ = ["FORMAT", "names", "read", "shapes", "write"]
+__all__ = ["FORMAT", "kind_of", "names", "read", "shapes", "write"]
 
 FORMAT = "nbm_xp.boltzmann 1"
 _JSON = ("topology", "params", "progress")
@@ -82,9 +82,7 @@ def read(path: str | os.PathLike[str], model: str | None = None) -> tuple[Topolo
         If the file holds no such model, or is damaged.
     """
     arrays, metadata = load_tensors(path)
-    found = metadata.get("format")
-    if found != FORMAT:
-        raise ValueError(f"{os.fspath(path)} holds {found!r}, not {FORMAT!r}")
+    _check_format(path, metadata)
     if model is not None and metadata.get("model") != model:
         raise ValueError(f"{os.fspath(path)} holds a model of the kind {metadata.get('model')!r}, not {model!r}")
     try:
@@ -98,6 +96,25 @@ def read(path: str | os.PathLike[str], model: str | None = None) -> tuple[Topolo
     except ValueError as error:
         raise ValueError(f"{os.fspath(path)} {error}") from None
     return topology, arrays, about
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """The name of the class that a file holds a model of; its arrays are not read.
+
+    Raises
+    ------
+    ValueError
+        If the file holds no model, or is damaged.
+    """
+    metadata = load_tensors(path, ())[1]
+    _check_format(path, metadata)
+    return str(metadata.get("model"))
+
+
+def _check_format(path: str | os.PathLike[str], metadata: Mapping[str, str]) -> None:
+    found = metadata.get("format")
+    if found != FORMAT:
+        raise ValueError(f"{os.fspath(path)} holds {found!r}, not {FORMAT!r}")
 
 
 def _check(topology: Topology, arrays: Mapping[str, Any]) -> None:
