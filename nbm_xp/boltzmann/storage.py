@@ -1,4 +1,4 @@
-"""A model in a file: its arrays by name, and what tells about them, in the format safetensors or in a folder, in Zarr's.
+"""A model in a file: its arrays by name, and what tells about them, in the format safetensors, or in a folder, Zarr's.
 
 The arrays of a model of any layers have these names: ``weights.I-J`` for a connection, of shape (units of layer I,
 units of layer J), ``biases.I``, ``base_rate``; where there are any, ``chain.I``, the states of the persistent chains,
