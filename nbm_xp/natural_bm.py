@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from typing import Any
+from typing import cast as cast_type
 
 from . import tape
 from .functions import graphs, neural, randomness, shaping, variables
@@ -203,19 +204,18 @@ def eval(x: Any) -> Any:
     Parameters
     ----------
     x : Tensor, array or number, or tuple or list of them
-        What to compute. A tuple of lengths is the shape of a Tensor: it comes out as a vector of int64, a NumPy array.
+        What to compute. A tuple of lengths is taken for the shape of a Tensor.
 
     Returns
     -------
     array
-        In the library that it was computed in; a tuple or list for a tuple or list. What is no Tensor, as it is.
+        In the library that it was computed in. A shape comes out as a vector of int64, a NumPy array; of any other
+        tuple or list, each element is computed. What is not recorded stays as it is.
 
     Raises
     ------
-    ValueError
-        If a placeholder is needed.
-    TypeError
-        If a length is known only when a function runs.
+    ValueError, TypeError
+        If a placeholder is needed, or a length of one.
 
     Examples
     --------
@@ -227,79 +227,44 @@ def eval(x: Any) -> Any:
 
 
 def make_rng(seed: Any = None) -> RandomStreams:
-    """A generator of random streams.
+    """A generator of random streams, of which draws take the numbers.
 
     Parameters
     ----------
     seed : int or list of six ints, optional
-        Where it starts. By default drawn from NumPy's global state, so that ``numpy.random.seed`` decides, as in
-        natural_bm.
+        Where it starts, as in `RandomStreams`. None stands for a number from NumPy's global state, so that
+        ``numpy.random.seed`` decides, as in natural_bm.
 
     Returns
     -------
     RandomStreams
 
-    Raises
-    ------
-    TypeError
-        If `seed` is neither one integer nor six.
-    ValueError
-        If it is out of range.
-
     Examples
     --------
     >>> import numpy as np
     >>> np.random.seed(1)
-    >>> make_rng().rstate.tolist() == make_rng(5422248).rstate.tolist()
+    >>> make_rng().rstate.tolist() == make_rng(4686060).rstate.tolist()
     True
     """
     return randomness.make_rng(seed, draw=global_integer)
 
 
-def random_normal(
-    shape: Shape, mean: Array = 0.0, stddev: Array = 1.0, dtype: Any = None, rng: RandomStreams | None = None
-) -> tape.Tensor:
-    """Numbers drawn from a normal distribution.
-
-    Parameters
-    ----------
-    shape : sequence of int
-        How many.
-    mean, stddev : number or array
-        The distribution's mean and standard deviation.
-    dtype : str, optional
-        Their dtype, ``floatx`` by default.
-    rng : RandomStreams, optional
-        Where from, by default what `make_rng` gives.
-
-    Returns
-    -------
-    Tensor
-
-    Examples
-    --------
-    >>> random_normal((3,), rng=make_rng(1)).shape
-    (3,)
-    """
-    drawn: tape.Tensor = randomness.random_normal(shape, mean, stddev, dtype, make_rng() if rng is None else rng)
-    return drawn
-
-
 def random_uniform(
     shape: Shape, minval: Array = 0.0, maxval: Array = 1.0, dtype: Any = None, rng: RandomStreams | None = None
 ) -> tape.Tensor:
-    """Numbers drawn evenly from an interval.
+    """Numbers drawn evenly from an interval, anew whenever they are computed.
 
     Parameters
     ----------
     shape : sequence of int
-        How many.
+        How many. Lengths of placeholders, of variables and of what comes of them are unknown to a draw, which then
+        takes 15360 streams, as on Theano.
     minval, maxval : number or array
-        The interval, bounds excluded; of integers, `minval` is included.
+        The ends of the interval.
     dtype : str, optional
-        Their dtype, ``floatx`` by default. Integers are the floating numbers rounded down.
+        What they are to be, if not ``floatx``. Integers are the floating numbers rounded down.
     rng : RandomStreams, optional
-        Where from, by default what `make_rng` gives.
+        What they are taken from, if not from `make_rng` anew.
 
     Returns
     -------
@@ -307,27 +272,47 @@ def random_uniform(
 
     Examples
     --------
-    >>> random_uniform((3,), rng=make_rng(1)).shape
+    >>> random_uniform((3,), 4, 5, rng=make_rng(1)).shape
     (3,)
     """
-    drawn: tape.Tensor = randomness.random_uniform(shape, minval, maxval, dtype, make_rng() if rng is None else rng)
-    return drawn
+    rng = make_rng() if rng is None else rng
+    return cast_type("tape.Tensor", randomness.random_uniform(shape, minval, maxval, dtype, rng))
+
+
+def random_normal(
+    shape: Shape, mean: Array = 0.0, stddev: Array = 1.0, dtype: Any = None, rng: RandomStreams | None = None
+) -> tape.Tensor:
+    """Normally distributed numbers; see `random_uniform` for what is not named here.
+
+    Parameters
+    ----------
+    shape, dtype, rng
+        As there.
+    mean, stddev : number or array
+        Of the distribution.
+
+    Returns
+    -------
+    Tensor
+
+    Examples
+    --------
+    >>> random_normal((2, 3), mean=1.0, rng=make_rng(1)).shape
+    (2, 3)
+    """
+    rng = make_rng() if rng is None else rng
+    return cast_type("tape.Tensor", randomness.random_normal(shape, mean, stddev, dtype, rng))
 
 
 def random_binomial(shape: Shape, p: Array = 0.0, dtype: Any = None, rng: RandomStreams | None = None) -> tape.Tensor:
-    """Ones with a probability, else zeros.
+    """Zeros and ones; see `random_uniform` for what is not named here.
 
     Parameters
     ----------
-    shape : sequence of int
-        How many. The shape of a placeholder or a variable, and of what comes of them, is unknown to the draw: it takes
-        15360 streams, as on Theano.
+    shape, dtype, rng
+        As there.
     p : number or array
-        The probability of a one, everywhere or element by element.
-    dtype : str, optional
-        Their dtype, ``floatx`` by default.
-    rng : RandomStreams, optional
-        Where from, by default what `make_rng` gives.
+        How probable a one is.
 
     Returns
     -------
@@ -335,25 +320,25 @@ def random_binomial(shape: Shape, p: Array = 0.0, dtype: Any = None, rng: Random
 
     Examples
     --------
-    >>> random_binomial((3,), p=0.5, rng=make_rng(1)).shape
-    (3,)
+    >>> random_binomial((8,), p=0.5, rng=make_rng(42)).eval().tolist()
+    [1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0]
     """
-    drawn: tape.Tensor = randomness.random_binomial(shape, p, dtype, make_rng() if rng is None else rng)
-    return drawn
+    rng = make_rng() if rng is None else rng
+    return cast_type("tape.Tensor", randomness.random_binomial(shape, p, dtype, rng))
 
 
 def install_as(name: str = "natural_bm.backend") -> None:
-    """Put this module in the place of another: natural_bm, if it is imported afterwards, runs on it.
+    """Let this module be natural_bm's backend, and its two by name, for what imports them afterwards.
 
     Parameters
     ----------
     name : str
-        What the other is imported as.
+        The full name of the backend.
 
     Raises
     ------
     ImportError
-        If that was imported already, which its importers would keep.
+        If one of the three was imported already; then nothing is changed.
 
     Examples
     --------
