@@ -19,7 +19,7 @@ PARALLEL = ["-n", "auto", "--dist", "worksteal"]
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-def install(session: nox.Session, *groups: str, extras: str = "app", packages: tuple[str, ...] = ()) -> None:
+def install(session: nox.Session, *groups: str, extras: str = "app,runs,distributed,xarray", packages: tuple[str, ...] = ()) -> None:
     """Install the project with `extras`, the dependency `groups` of pyproject.toml and further `packages`."""
     session.install("-e", f".[{extras}]", *nox.project.dependency_groups(PYPROJECT, *groups), *packages)
 
@@ -39,7 +39,7 @@ def tests(session: nox.Session) -> None:
 @nox.session
 def libraries(session: nox.Session) -> None:
     """What the session `tests` leaves out: the same suite on PyTorch and JAX."""
-    install(session, "test", extras="app,jax", packages=(TORCH,))
+    install(session, "test", extras="app,runs,distributed,xarray,jax", packages=(TORCH,))
     pytest(session, "-k", "torch or jax")
 
 
@@ -91,7 +91,7 @@ def statistics(session: nox.Session) -> None:
 @nox.session
 def docs(session: nox.Session) -> None:
     """The tables of what works where, docs/functions.md and docs/keras2_functions.md, from the tests' own results."""
-    install(session, "test", extras="app,jax", packages=(TORCH,))
+    install(session, "test", extras="app,runs,distributed,xarray,jax", packages=(TORCH,))
     tables = {
         "docs/functions.md": ["tests/property/test_tape_values.py", "tests/property/test_tape_gradients.py"],
         "docs/keras2_functions.md": ["tests/golden/test_keras2.py", "--everywhere"],
