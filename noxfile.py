@@ -14,6 +14,7 @@ nox.options.sessions = ["tests", "lint"]
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 KERAS = ["2.0.6", "1.0.3"]  # clients of the backends, themselves; all they ask for beyond ours is pyyaml and six
+EXTRAS = "app,runs,distributed,xarray"  # with which every part of the package can be tested
 TORCH = "torch==2.13.0"  # pinned: its results and its wheels change from release to release
 
 # One process for each core, one thread of linear algebra in each: more would only wait for one another.
@@ -21,7 +22,7 @@ PARALLEL = ["-n", "auto", "--dist", "worksteal"]
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-def install(session: nox.Session, *groups: str, extras: str = "app", packages: tuple[str, ...] = ()) -> None:
+def install(session: nox.Session, *groups: str, extras: str = EXTRAS, packages: tuple[str, ...] = ()) -> None:
     """Install the project with `extras`, the dependency `groups` of pyproject.toml and further `packages`."""
     session.install("-e", f".[{extras}]", *nox.project.dependency_groups(PYPROJECT, *groups), *packages)
 
@@ -41,7 +42,7 @@ def tests(session: nox.Session) -> None:
 @nox.session
 def libraries(session: nox.Session) -> None:
     """What the session `tests` leaves out: the same suite on PyTorch and JAX."""
-    install(session, "test", extras="app,jax", packages=(TORCH,))
+    install(session, "test", extras=f"{EXTRAS},jax", packages=(TORCH,))
     pytest(session, "-k", "torch or jax")
 
 
@@ -108,7 +109,7 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def tables(session: nox.Session) -> None:
     """The tables of what works where, docs/functions.md and docs/keras2_functions.md, from the tests' own results."""
-    install(session, "test", extras="app,jax", packages=(TORCH,))
+    install(session, "test", extras=f"{EXTRAS},jax", packages=(TORCH,))
     written = {
         "docs/functions.md": ["tests/property/test_tape_values.py", "tests/property/test_tape_gradients.py"],
         "docs/keras2_functions.md": ["tests/golden/test_keras2.py", "--everywhere"],

@@ -23,6 +23,7 @@ NAMES = (
     "layers",
     "neon_layers",
     "neon_optrees",
+    "runs",
 )
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
