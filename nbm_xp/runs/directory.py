@@ -14,7 +14,7 @@ import os
 import pathlib
 import platform
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 from nbm_xp import boltzmann
@@ -105,6 +105,7 @@ class RunDirectory:
         seed: Any = None,
         model: Any = None,
         resume: bool = False,
+        also: Callable[[pathlib.Path], object] | None = None,
     ) -> Self:
         """Make a run's directory, or go on with it; it is locked for this process until `close`.
 
@@ -121,6 +122,8 @@ class RunDirectory:
             Copied into a new directory; its `save` and `load` are used.
         resume : bool, optional
             Go on with the run if there is one, else begin it.
+        also : callable, optional
+            Called with the folder that is to become a new run's directory, to write more into it.
 
         Returns
         -------
@@ -157,7 +160,7 @@ class RunDirectory:
             "created": _now(),
             "model": None if model is None else {"class": type(model).__name__, "file": "model" + _suffix(model)},
         }
-        _make(place, about, model)
+        _make(place, about, model, also)
         run = cls(place, about)
         run._lock()
         run.log(f"{kind} begun")
@@ -284,7 +287,9 @@ def _exclusive(file: Any) -> None:
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def _make(place: pathlib.Path, about: Mapping[str, Any], model: Any) -> None:
+def _make(
+    place: pathlib.Path, about: Mapping[str, Any], model: Any, also: Callable[[pathlib.Path], object] | None
+) -> None:
     """Make a directory beside its place, and rename it when all that it begins with is on disk."""
     place.parent.mkdir(parents=True, exist_ok=True)
     part = place.with_name(leftover_name(place.name))
@@ -292,6 +297,8 @@ def _make(place: pathlib.Path, about: Mapping[str, Any], model: Any) -> None:
     try:
         if model is not None:
             model.save(part / about["model"]["file"])
+        if also is not None:
+            also(part)
         write_json(part / _ABOUT, about)
         with contextlib.suppress(FileNotFoundError):
             place.rmdir()  # an empty one
