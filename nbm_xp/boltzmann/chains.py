@@ -18,8 +18,9 @@ from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, use_backend
 
 from .chain_streams import ChainStreams
-from .energy import draw, hidden_probability, shape_of, visible_probability
+from .energy import draw_layer, sweep
 from .randomness import stream
+from .sampling import placeholders
 
 __all__ = ["Chains", "Draw"]
 
@@ -52,8 +53,13 @@ class Chains:
     seed : int
     layers : sequence of int, optional
         The layers asked for, 0 being the visible one.
-    clamped : mapping of int to array, optional
+    clamp : mapping of int to array, optional
         Layers that are held, and what at: an array of shape (chains, units), or (units,) for all chains.
+
+    Attributes
+    ----------
+    carried : tuple of int
+        The layers of a state, rising: those that a sweep needs to begin.
 
     Examples
     --------
@@ -69,36 +75,28 @@ class Chains:
     """
 
     def __init__(
-        self, model: Any, seed: int, *, layers: Sequence[int] = (0,), clamped: Mapping[int, Any] | None = None
+        self, model: Any, seed: int, *, layers: Sequence[int] = (0,), clamp: Mapping[int, Any] | None = None
     ) -> None:
         self.model = model
         self.seed = seed
         self.layers = tuple(layers)
-        self.clamped = dict(clamped or {})
+        self.clamp = dict(sorted((clamp or {}).items()))
+        self.topology = model._topology
+        self._xp = get_namespace(model._home)
+        free = [layer for layer in self.topology.layers if layer not in self.clamp]
+        self.carried = tuple(layer for layer in self.topology.kept if layer in free) or tuple(free)
         self._compiled: dict[tuple[str, int], tuple[ChainStreams, Any]] = {}
         self._compiling = threading.RLock()
 
     @property
-    def sizes(self) -> tuple[int, ...]:
-        """How many units each layer has."""
-        return shape_of(self.model._parameters.weights)
-
-    @property
-    def carried(self) -> tuple[int, ...]:
-        """The layers of a state, rising."""
-        return (0,)
-
-    @property
     def dtype(self) -> str:
         """The dtype of the model."""
-        return str(B.dtype(self.model._parameters.weights))
-
-    def is_binary(self, layer: int) -> bool:
-        """Whether a layer's units are 0 or 1."""
-        return True
+        return str(self.model._parameters.dtype)
 
     def start(self, offset: int, rows: int) -> tuple[Any, ...]:
-        """The states that a block of chains starts from, drawn with the model's base rate.
+        """The states that a block of chains starts from: the model's base rate says how visible units are drawn.
+
+        Other binary units are 1 half of the time; Gaussian ones are where the base rate is.
 
         Parameters
         ----------
@@ -132,45 +130,43 @@ class Chains:
         tuple of arrays of shape (units, chains)
         """
         now = tuple(states)
-        for drawn in self.walk(states, offset, first_sweep, 1 if n_sweeps else 0, n_sweeps):
+        for drawn in self.walk(states, offset, first_sweep, n_sweeps):
             now = drawn.states
         return now
 
-    def walk(self, states: Sequence[Any], offset: int, first_sweep: int, n_draws: int, every: int) -> Iterator[Draw]:
-        """Move a block of chains on, and look at them on the way.
+    def walk(self, states: Sequence[Any], offset: int, first_sweep: int, n_sweeps: int) -> Iterator[Draw]:
+        """Move a block of chains on, sweep by sweep.
 
         Parameters
         ----------
-        states, offset, first_sweep
+        states, offset, first_sweep, n_sweeps
             As for `advance`.
-        n_draws : int
-            How often to look.
-        every : int
-            How many sweeps go before each look, at least 1.
 
         Yields
         ------
         Draw
+            After each sweep.
         """
-        xp = self._xp
-        now = tuple(asarray(state, xp, self.dtype) for state in states)
-        streams, sweep = self._function("sweep", int(now[0].shape[1]))
-        random = streams.states(offset, first_sweep, xp)
-        held = self._held(offset, int(now[0].shape[1]))
+        rows = int(states[0].shape[1])
+        now = tuple(asarray(state, self._xp, self.dtype) for state in states)
+        streams, move = self._function("sweep", rows)
+        random = streams.states(offset, first_sweep, self._xp)
+        held = self._held(offset, rows)
         count, shown = len(self.carried), len(self.layers)
-        for _ in range(n_draws):
-            for _ in range(every):
-                found = sweep(*now, *held, *random)
-                now, random = _in_order(found[:count]), found[count + 2 * shown :]
+        for _ in range(n_sweeps):
+            found = move(*now, *held, *random)
+            now, random = _in_order(found[:count]), found[count + 2 * shown :]
             yield Draw(now, tuple(found[count : count + shown]), tuple(found[count + shown : count + 2 * shown]))
 
-    @property
-    def _xp(self) -> Any:
-        return get_namespace(self.model._home)
-
     def _held(self, offset: int, rows: int) -> list[Any]:
-        """What the clamped layers of a block are held at."""
-        return []
+        """What the clamped layers of a block are held at, a row for each chain."""
+        found = []
+        for layer, values in self.clamp.items():
+            whole = asarray(values, self._xp, self.dtype)
+            block = whole[offset : offset + rows, :] if whole.ndim == 2 else whole
+            shape = (rows, self.topology.sizes[layer])
+            found.append(_in_order([self._xp.broadcast_to(block, shape)])[0])
+        return found
 
     def _function(self, what: str, rows: int) -> tuple[ChainStreams, Any]:
         """The compiled function of a name for so many chains, and the streams that it draws from."""
@@ -185,29 +181,38 @@ class Chains:
         return ChainStreams([int(word) for word in stream(self.seed, purpose).rstate])
 
     def _compile_start(self, rows: int) -> tuple[ChainStreams, Any]:
-        streams, rate = self._streams("start of chains"), self.model.base_rate_
-        n_visible = self.sizes[0]
-        mean = B.variable(asarray(rate, array_namespace(rate)), dtype=B.dtype(self.model._parameters.weights))
-        spread = B.zeros((rows, n_visible), dtype=B.dtype(mean)) + mean
-        drawn = B.random_binomial((rows, n_visible), p=spread, dtype=B.dtype(mean), rng=streams)
-        return streams, streams.compiled([], [B.transpose(drawn)], name="start")
+        streams, parameters = self._streams("start of chains"), self.model._parameters
+        rate = asarray(self.model.base_rate_, self._xp, self.dtype)
+        states = []
+        for layer in self.carried:
+            mean = B.zeros((rows, self.topology.sizes[layer]), dtype=self.dtype) + (rate if layer == 0 else 0.5)
+            gaussian = self.topology.is_gaussian(layer)
+            states.append(mean if gaussian else draw_layer(parameters, layer, mean, rows, streams))
+        return streams, streams.compiled([], [B.transpose(state) for state in states], name="start")
 
     def _compile_sweep(self, rows: int) -> tuple[ChainStreams, Any]:
         streams, parameters = self._streams("sweeps of chains"), self.model._parameters
-        n_visible, n_hidden = self.sizes
-        visible = B.placeholder(shape=(n_visible, rows), dtype=B.dtype(parameters.weights), name="visible")
-        means = [None, hidden_probability(parameters, B.transpose(visible))]
-        hidden = draw(means[1], (rows, n_hidden), streams)
-        means[0] = visible_probability(parameters, hidden)
-        states = [draw(means[0], (rows, n_visible), streams), hidden]
-        shown = [B.transpose(found[layer]) for found in (states, means) for layer in self.layers]
-        return streams, streams.compiled([visible], [B.transpose(states[0]), *shown], name="sweep")
+        given = placeholders(parameters, self.clamp, rows, "held")
+        columns = [
+            B.placeholder(shape=(self.topology.sizes[layer], rows), dtype=self.dtype, name=f"layer{layer}")
+            for layer in self.carried
+        ]
+        state = list(given)
+        for layer, column in zip(self.carried, columns, strict=True):
+            state[layer] = B.transpose(column)
+        moved, means = sweep(parameters, state, rows, streams, tuple(self.clamp))
+        outputs = [
+            *(moved[layer] for layer in self.carried),
+            *(found[layer] for found in (moved, means) for layer in self.layers),
+        ]
+        inputs = [*columns, *(given[layer] for layer in self.clamp)]
+        return streams, streams.compiled(inputs, [B.transpose(output) for output in outputs], name="sweep")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"model": self.model, "seed": self.seed, "layers": self.layers, "clamped": self.clamped}
+        return {"model": self.model, "seed": self.seed, "layers": self.layers, "clamp": self.clamp}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["model"], state["seed"], layers=state["layers"], clamped=state["clamped"])  # type: ignore[misc]
+        self.__init__(**state)  # type: ignore[misc]
 
 
 def _in_order(arrays: Collection[Any]) -> tuple[Any, ...]:

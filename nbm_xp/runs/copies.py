@@ -25,7 +25,11 @@ def digest_of(thing: Any) -> str:
     >>> digest_of(np.zeros(3)) == digest_of(np.zeros(3)), digest_of(np.zeros(3)) == digest_of(np.ones(3))
     (True, False)
     """
-    values = [thing] if not hasattr(thing, "base_rate_") else [*(p.value for p in thing._parameters), thing.base_rate_]
+    values = (
+        [thing]
+        if not hasattr(thing, "base_rate_")
+        else [*(parameter.value for parameter in thing._parameters), thing.base_rate_]
+    )
     found = hashlib.blake2b(digest_size=16)
     for value in values:
         host = to_numpy(value, copy=True)
@@ -36,7 +40,7 @@ def digest_of(thing: Any) -> str:
 
 def library_for(model: Any, library: str | None) -> str:
     """The name of the library to compute in, one that computes at once."""
-    name = library_name(model.components_) if library is None else library
+    name = library_name(model._like) if library is None else library
     xp = get_namespace(name)
     if is_lazy(xp):
         if library is not None:
@@ -52,16 +56,16 @@ def clamped_arrays(clamped: Mapping[int, Any] | pathlib.Path | None, rows: int, 
     found = {}
     for layer, values in (clamped or {}).items():
         if isinstance(layer, bool) or not hasattr(layer, "__index__") or not 0 <= layer < len(sizes):
-            raise ValueError(f"clamped must name layers from 0 to {len(sizes) - 1}, got {layer!r}")
+            raise ValueError(f"clamp must name layers from 0 to {len(sizes) - 1}, got {layer!r}")
         host = to_numpy(values, copy=True)
         if tuple(host.shape) not in ((sizes[layer],), (rows, sizes[layer])):
             raise ValueError(
-                f"clamped must hold, for layer {layer}, an array of shape ({sizes[layer]},) or ({rows}, "
+                f"clamp must hold, for layer {layer}, an array of shape ({sizes[layer]},) or ({rows}, "
                 f"{sizes[layer]}), got {tuple(host.shape)}"
             )
         found[int(layer)] = host
     if len(found) == len(sizes) and found:
-        raise ValueError("clamped must leave a layer to sample, got all of them")
+        raise ValueError("clamp must leave a layer to sample, got all of them")
     return found
 
 

@@ -158,7 +158,7 @@ class RunDirectory:
             "seed": entropy_of(seed),
             "versions": _versions(),
             "created": _now(),
-            "model": None if model is None else {"class": type(model).__name__, "file": "model" + _suffix(model)},
+            "model": None if model is None else {"class": type(model).__name__, "file": "model.safetensors"},
         }
         _make(place, about, model, also)
         run = cls(place, about)
@@ -307,11 +307,6 @@ def _make(
         shutil.rmtree(part, ignore_errors=True)
         raise
     flush_folder(place.parent)
-
-
-def _suffix(model: Any) -> str:
-    """The ending of the files that a model is saved in."""
-    return str(getattr(type(model), "file_suffix", ".npz"))
 
 
 def _versions() -> dict[str, str]:

@@ -41,7 +41,7 @@ def sample(
     thin: int = 1,
     layers: Sequence[int] = (0,),
     probabilities: bool = False,
-    clamped: Mapping[int, Any] | None = None,
+    clamp: Mapping[int, Any] | None = None,
     chunks: int | None = None,
     checkpoint_every: int | None = None,
     seed: Any = None,
@@ -71,7 +71,7 @@ def sample(
         Which layers to keep, 0 being the visible one.
     probabilities : bool, optional
         Keep what states were drawn with, as float32, instead of the states, which are uint8.
-    clamped : mapping of int to array, optional
+    clamp : mapping of int to array, optional
         Layers that are held, and what at: an array of shape (n_chains, units), or (units,) for all chains.
     chunks : int, optional
         How many chains there are in a block: so many are computed by a task, and lie in a file. By default 128.
@@ -133,7 +133,7 @@ def sample(
     rows = positive_int(n_chains, "n_chains")
     draws = positive_int(n_draws, "n_draws")
     every = positive_int(thin, "thin")
-    held = clamped_arrays(clamped, rows, _sizes(model))
+    held = clamped_arrays(clamp, rows, _sizes(model))
     kept = _layers(layers, len(_sizes(model)), held)
     width = chunk_of(chunks, rows)
     if checkpoint_every is None:
@@ -187,7 +187,7 @@ def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
 
 
 def _sizes(model: Any) -> tuple[int, ...]:
-    return Chains(model, 0).sizes
+    return tuple(model._topology.sizes)
 
 
 def _layers(layers: Sequence[int], count: int, clamped: Mapping[int, Any]) -> tuple[int, ...]:
@@ -227,14 +227,14 @@ class Sampling(SampleJob):
         found = {}
         for layer in self.layers:
             name = "visible" if layer == 0 else f"hidden_{layer}"
-            units = chains.sizes[layer]
-            dtype = "float32" if self.probabilities else "uint8" if chains.is_binary(layer) else chains.dtype
+            units = chains.topology.sizes[layer]
+            states = chains.dtype if chains.topology.is_gaussian(layer) else "uint8"
             found[layer] = Stored(
                 name,
                 ("chain", "draw", "unit" if layer == 0 else f"{name}_unit"),
                 (self.n_chains, self.n_draws, units),
                 (self.chunks, self.checkpoint_every, units),
-                dtype,
+                "float32" if self.probabilities else states,
                 {
                     "layer": layer,
                     "holds": "probabilities" if self.probabilities else "states",
@@ -275,7 +275,7 @@ class Sampling(SampleJob):
             layer: np.empty((block.rows, part.n_draws, array.shape[2]), dtype=array.dtype)
             for layer, array in kept.items()
         }
-        for sweep, now in enumerate(chains.walk(arrays, block.offset, part.first_sweep, part.n_sweeps, 1)):
+        for sweep, now in enumerate(chains.walk(arrays, block.offset, part.first_sweep, part.n_sweeps)):
             if stopping():
                 raise StoppedError
             states = now.states
@@ -294,7 +294,7 @@ def _packed(chains: Chains, states: Sequence[Any]) -> tuple[Any, ...]:
     """States in host memory, a byte for each binary unit: what lies there, and in checkpoints, is the same."""
     host = host_namespace()
     return tuple(
-        asarray(to_numpy(state), host, "uint8") if chains.is_binary(layer) else to_numpy(state)
+        to_numpy(state) if chains.topology.is_gaussian(layer) else asarray(to_numpy(state), host, "uint8")
         for layer, state in zip(chains.carried, states, strict=True)
     )
 
@@ -312,4 +312,4 @@ def chains_of(job: SampleJob) -> Chains:
 def _made_chains(job: SampleJob) -> Chains:
     model = load_model(job.directory, job.library, job.model)
     held = clamped_arrays(pathlib.Path(job.directory), job.n_chains, ()) if job.clamped else {}
-    return Chains(model, job.seed, layers=job.layers, clamped=held)
+    return Chains(model, job.seed, layers=job.layers, clamp=held)
