@@ -22,7 +22,7 @@ from .energy import draw_layer, sweep
 from .randomness import stream
 from .sampling import placeholders
 
-__all__ = ["Chains", "Draw"]
+__all__ = ["Chains", "Draw", "in_order"]
 
 
 class Draw(NamedTuple):
@@ -74,6 +74,9 @@ class Chains:
     True
     """
 
+    purpose = "chains"
+    """What the random numbers are for: others for another purpose."""
+
     def __init__(
         self, model: Any, seed: int, *, layers: Sequence[int] = (0,), clamp: Mapping[int, Any] | None = None
     ) -> None:
@@ -110,7 +113,7 @@ class Chains:
         tuple of arrays of shape (units, chains)
         """
         streams, begin = self._function("start", rows)
-        return _in_order(begin(*streams.states(offset, 0, self._xp))[: len(self.carried)])
+        return in_order(begin(*streams.states(offset, 0, self._xp))[: len(self.carried)])
 
     def advance(self, states: Sequence[Any], offset: int, first_sweep: int, n_sweeps: int) -> tuple[Any, ...]:
         """Move a block of chains on.
@@ -155,7 +158,7 @@ class Chains:
         count, shown = len(self.carried), len(self.layers)
         for _ in range(n_sweeps):
             found = move(*now, *held, *random)
-            now, random = _in_order(found[:count]), found[count + 2 * shown :]
+            now, random = in_order(found[:count]), found[count + 2 * shown :]
             yield Draw(now, tuple(found[count : count + shown]), tuple(found[count + shown : count + 2 * shown]))
 
     def _held(self, offset: int, rows: int) -> list[Any]:
@@ -165,7 +168,7 @@ class Chains:
             whole = asarray(values, self._xp, self.dtype)
             block = whole[offset : offset + rows, :] if whole.ndim == 2 else whole
             shape = (rows, self.topology.sizes[layer])
-            found.append(_in_order([self._xp.broadcast_to(block, shape)])[0])
+            found.append(in_order([self._xp.broadcast_to(block, shape)])[0])
         return found
 
     def _function(self, what: str, rows: int) -> tuple[ChainStreams, Any]:
@@ -173,15 +176,25 @@ class Chains:
         with self._compiling:
             if (what, rows) not in self._compiled:
                 with use_backend(self.model._home):
-                    build = {"start": self._compile_start, "sweep": self._compile_sweep}[what]
-                    self._compiled[what, rows] = build(rows)
+                    self._compiled[what, rows] = getattr(self, f"_compile_{what}")(rows)
             return self._compiled[what, rows]
 
-    def _streams(self, purpose: str) -> ChainStreams:
-        return ChainStreams([int(word) for word in stream(self.seed, purpose).rstate])
+    def _streams(self, part: str) -> ChainStreams:
+        return ChainStreams([int(word) for word in stream(self.seed, f"{part} of {self.purpose}").rstate])
+
+    def _columns(self, rows: int) -> tuple[list[Any], list[Any]]:
+        """Inputs for a state, and the state that they are the transpose of."""
+        columns = [
+            B.placeholder(shape=(self.topology.sizes[layer], rows), dtype=self.dtype, name=f"layer{layer}")
+            for layer in self.carried
+        ]
+        state: list[Any] = [None] * len(self.topology.sizes)
+        for layer, column in zip(self.carried, columns, strict=True):
+            state[layer] = B.transpose(column)
+        return columns, state
 
     def _compile_start(self, rows: int) -> tuple[ChainStreams, Any]:
-        streams, parameters = self._streams("start of chains"), self.model._parameters
+        streams, parameters = self._streams("start"), self.model._parameters
         rate = asarray(self.model.base_rate_, self._xp, self.dtype)
         states = []
         for layer in self.carried:
@@ -191,15 +204,11 @@ class Chains:
         return streams, streams.compiled([], [B.transpose(state) for state in states], name="start")
 
     def _compile_sweep(self, rows: int) -> tuple[ChainStreams, Any]:
-        streams, parameters = self._streams("sweeps of chains"), self.model._parameters
+        streams, parameters = self._streams("sweeps"), self.model._parameters
+        columns, state = self._columns(rows)
         given = placeholders(parameters, self.clamp, rows, "held")
-        columns = [
-            B.placeholder(shape=(self.topology.sizes[layer], rows), dtype=self.dtype, name=f"layer{layer}")
-            for layer in self.carried
-        ]
-        state = list(given)
-        for layer, column in zip(self.carried, columns, strict=True):
-            state[layer] = B.transpose(column)
+        for layer in self.clamp:
+            state[layer] = given[layer]
         moved, means = sweep(parameters, state, rows, streams, tuple(self.clamp))
         outputs = [
             *(moved[layer] for layer in self.carried),
@@ -215,7 +224,7 @@ class Chains:
         self.__init__(**state)  # type: ignore[misc]
 
 
-def _in_order(arrays: Collection[Any]) -> tuple[Any, ...]:
+def in_order(arrays: Collection[Any]) -> tuple[Any, ...]:
     """Arrays whose rows lie one after the other in memory, as those read from a file do."""
     return tuple(_flat_and_back(array) for array in arrays)
 

@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from .directory import RunDirectory, RunError
+from .evaluation import Evaluation, evaluate, read_evaluation
 from .reading import open_dataset, open_samples
 from .sampling import sample
 from .schedulers import Workers
 
-__all__ = ["RunDirectory", "RunError", "Workers", "open_dataset", "open_samples", "sample"]
+__all__ = [
+    "Evaluation",
+    "RunDirectory",
+    "RunError",
+    "Workers",
+    "evaluate",
+    "open_dataset",
+    "open_samples",
+    "read_evaluation",
+    "sample",
+]

@@ -45,7 +45,9 @@ def carry_out(run: RunDirectory, job: Any, blocks: Sequence[Any], pool: Pool, pr
         If the disk is full, the cluster is gone, or workers die again and again.
     """
     pool.check(run.path)
-    at = {block.number: segments_done(run.checkpoints, block.number) for block in blocks}
+    folder = run.checkpoints / job.part
+    folder.mkdir(exist_ok=True)
+    at = {block.number: segments_done(folder, block.number) for block in blocks}
     total = sum(job.steps(block, segment) for block in blocks for segment in range(job.n_segments))
     done = sum(job.steps(block, segment) for block in blocks for segment in range(at[block.number]))
     if done:

@@ -18,7 +18,7 @@ from nbm_xp.namespace import asarray, host_namespace, to_numpy
 
 from . import store
 from .carrying_out import Progress, carry_out, interruptible
-from .copies import clamped_arrays, digest_of, library_for, save_clamped
+from .copies import clamped_arrays, digest_of, digest_of_model, library_for, save_clamped, saved_clamped
 from .directory import RunDirectory
 from .job import Block, SampleJob, chunk_of, usual_segment
 from .schedulers import workers_of
@@ -149,7 +149,7 @@ def sample(
         "chunks": width,
         "checkpoint_every": min(draws, positive_int(checkpoint_every, "checkpoint_every")),
         "library": library_for(model, library),
-        "model": digest_of(model),
+        "model": digest_of_model(model),
         "clamped": {str(layer): digest_of(values) for layer, values in held.items()},
     }
     with (
@@ -201,6 +201,8 @@ def _layers(layers: Sequence[int], count: int, clamped: Mapping[int, Any]) -> tu
 
 class Sampling(SampleJob):
     """What a task of a sampling run does."""
+
+    part = "chains"
 
     @classmethod
     def of(cls, run: RunDirectory) -> Sampling:
@@ -311,5 +313,5 @@ def chains_of(job: SampleJob) -> Chains:
 @functools.lru_cache(maxsize=2)
 def _made_chains(job: SampleJob) -> Chains:
     model = load_model(job.directory, job.library, job.model)
-    held = clamped_arrays(pathlib.Path(job.directory), job.n_chains, ()) if job.clamped else {}
+    held = saved_clamped(job.directory) if job.clamped else {}
     return Chains(model, job.seed, layers=job.layers, clamp=held)

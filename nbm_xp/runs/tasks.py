@@ -27,9 +27,19 @@ Stopping = Callable[[], bool]
 class Job(Protocol):
     """What a kind of run tells about itself; it can be hashed, and sent to workers."""
 
+    part: str
+    """Where its checkpoints are, among those of the run."""
+
     @property
     def directory(self) -> str:
         """The run's."""
+
+    @property
+    def n_segments(self) -> int:
+        """How many segments a block has."""
+
+    def steps(self, block: Any, segment: int) -> int:
+        """How much work a segment is."""
 
     def begin(self, block: Any) -> tuple[Any, ...]:
         """What a block's first segment goes on with, in host memory."""
@@ -66,7 +76,7 @@ def run_segment(job: Any, block: Any, segment: int, held: Held | None = None, st
     Held
         Of at least this segment.
     """
-    folder = pathlib.Path(job.directory) / "checkpoints"
+    folder = pathlib.Path(job.directory) / "checkpoints" / job.part
     if held is None or held.done != segment:
         held = read_checkpoint(folder, block.number) or Held(0, ())
         if held.done > segment:
