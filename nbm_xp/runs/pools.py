@@ -22,6 +22,10 @@ from .tasks import run_segment
 __all__ = ["ClusterPool", "Pool", "ProcessPool", "ThreadPool", "WorkerLostError"]
 
 
+ASKED = 3
+"""How often a cluster is asked for workers that answer."""
+
+
 class WorkerLostError(Exception):
     """Raised for a task whose worker is gone; it can be tried again."""
 
@@ -201,21 +205,32 @@ class ClusterPool:
         RunError
             If one does not.
         """
+        if self._cluster is not None:  # its workers are processes of this machine
+            return
         token = uuid.uuid4().hex
         question = folder / f".question-{token}"
         question.write_text(token)
         try:
-            answers = self._client.run(_answer, os.fspath(folder), token, on_error="return")
-            if not answers:
-                raise RunError(f"the cluster {self._address} has no workers: start some")
-            for worker, answer in answers.items():
-                if isinstance(answer, Exception):
-                    raise RunError(f"worker {worker} cannot take part: {answer}") from answer
-                if not (folder / answer).exists():
-                    raise RunError(f"worker {worker} writes into another folder than this process under {folder}")
-                (folder / answer).unlink()
+            answered = 0
+            for _ in range(ASKED):
+                for worker, answer in self._client.run(_answer, os.fspath(folder), token, on_error="return").items():
+                    answered += self._accepted(folder, worker, answer)
+                if answered:
+                    return
+            raise RunError(f"the cluster {self._address} has no workers that answer: start some")
         finally:
             question.unlink()
+
+    def _accepted(self, folder: pathlib.Path, worker: str, answer: Any) -> bool:
+        """Whether a worker sees the folder; one that died while it was asked has not answered."""
+        if isinstance(answer, (OSError, TimeoutError)):
+            return False
+        if isinstance(answer, Exception):
+            raise RunError(f"worker {worker} cannot take part: {answer}") from answer
+        if not (folder / answer).exists():
+            raise RunError(f"worker {worker} writes into another folder than this process under {folder}")
+        (folder / answer).unlink()
+        return True
 
     def submit(self, job: Any, block: Any, segment: int, previous: Any) -> Any:
         """See `Pool`."""
