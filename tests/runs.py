@@ -26,7 +26,7 @@ def ordinary(n_visible: int = 20, n_hidden: int = 12, seed: int = 0) -> RBM:
 
 
 def dyadic(n_visible: int = 20, n_hidden: int = 12, seed: int = 0) -> RBM:
-    """A model whose weights and biases are multiples of 1/64 below 2: sums of them are exact in float32, in any order."""
+    """A model whose weights and biases are multiples of 1/64 below 2: their sums are exact in float32, in any order."""
     rng = np.random.default_rng(seed)
 
     def multiples(*shape: int) -> Any:

@@ -17,6 +17,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
+import nbm_xp
 from nbm_xp import boltzmann
 from nbm_xp.boltzmann.randomness import entropy_of
 
@@ -29,7 +30,7 @@ FORMAT = "nbm_xp.run 1"
 _ABOUT = "run.json"
 _LOG = "run.log"
 _LOCK = "run.lock"
-_PACKAGES = ("nbm_xp", "numpy", "dask", "distributed", "zarr", "numba", "cupy", "torch", "jax")
+_PACKAGES = ("numpy", "dask", "distributed", "zarr", "numba", "cupy", "torch", "jax")
 
 
 class RunError(RuntimeError):
@@ -146,7 +147,7 @@ class RunDirectory:
             if not resume:
                 raise FileExistsError(f"{place} is not empty: go on with the run in it by resume=True, or name another")
             run = cls.open(place)
-            run._same(kind, wanted, None if seed is None else entropy_of(seed))
+            run._same(kind, wanted, None if seed is None else _seed(seed))
             run._lock()
             left = sweep(place)
             run.log("going on" + (f", {left} unfinished files swept away" if left else ""))
@@ -155,7 +156,7 @@ class RunDirectory:
             "format": FORMAT,
             "kind": kind,
             "configuration": wanted,
-            "seed": entropy_of(seed),
+            "seed": _seed(seed),
             "versions": _versions(),
             "created": _now(),
             "model": None if model is None else {"class": type(model).__name__, "file": "model.safetensors"},
@@ -309,8 +310,16 @@ def _make(
     flush_folder(place.parent)
 
 
+def _seed(seed: Any) -> int:
+    """The number that stands for a seed."""
+    try:
+        return entropy_of(seed)
+    except (TypeError, ValueError) as error:
+        raise type(error)(str(error).replace("random_state", "seed")) from None
+
+
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
+    found = {"python": platform.python_version(), "nbm_xp": nbm_xp.__version__}
     for package in _PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[package] = importlib.metadata.version(package)
