@@ -15,6 +15,8 @@ from collections.abc import Collection
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Protocol
 
+import dask
+
 from .directory import RunError
 from .needs import need
 from .tasks import run_segment
@@ -164,10 +166,11 @@ def _segment_alone(job: Any, block: Any, segment: int) -> None:
 class ClusterPool:
     """A Dask cluster; what a segment hands on stays on its worker."""
 
-    def __init__(self, client: Any, cluster: Any, address: str) -> None:
+    def __init__(self, client: Any, cluster: Any, address: str, workers: int = 0) -> None:
         self._client = client
         self._cluster = cluster
         self._address = address
+        self._workers = workers
         self._distributed = need("distributed")
         self._run = uuid.uuid4().hex[:12]
         self._count = 0
@@ -178,6 +181,8 @@ class ClusterPool:
     def local(cls, count: int, memory_limit: int | str | None) -> ClusterPool:
         """Start a cluster on this machine, of workers with one thread each."""
         distributed = need("distributed")
+        # A worker that dies is started anew; on a busy machine that takes longer than Dask waits by default.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})
         cluster = distributed.LocalCluster(
             n_workers=count,
             threads_per_worker=1,
@@ -185,7 +190,7 @@ class ClusterPool:
             memory_limit="auto" if memory_limit is None else memory_limit,
             dashboard_address=":0",
         )
-        return cls(distributed.Client(cluster), cluster, "on this machine")
+        return cls(distributed.Client(cluster, set_as_default=False), cluster, "on this machine", count)
 
     @classmethod
     def existing(cls, address: str) -> ClusterPool:
@@ -248,7 +253,13 @@ class ClusterPool:
             done = [future for future in pending if future.status != "pending"]
         if not done:
             self._lost()
+            self._restore()
         return done
+
+    def _restore(self) -> None:
+        """Start workers of a cluster of this machine that are gone for good: those killed while they started."""
+        if self._cluster is not None and len(self._cluster.workers) < self._workers:
+            self._cluster.scale(self._workers)
 
     def result(self, future: Any) -> Any:
         """See `Pool`."""

@@ -132,7 +132,7 @@ def test_a_folder_that_workers_do_not_see(tmp_path: pathlib.Path, cluster: Clust
     with Workers(cluster.address) as workers:
         wait_for_workers(workers, 2)
         pool: Any = workers.pool
-        with pytest.raises(RunError, match="cannot take part: it does not see .* a folder that all share"):
+        with pytest.raises(RunError, match=r"cannot take part: it does not see .* a folder that all share"):
             pool._accepted(tmp_path, "w", next(iter(pool._client.run(_ask, "/nowhere", on_error="return").values())))
 
 
@@ -147,6 +147,6 @@ def test_no_cluster_at_the_address(tmp_path: pathlib.Path) -> None:
 
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
-        pytest.raises(RunError, match="there is no Dask cluster at tcp://127.0.0.1:1"),
+        pytest.raises(RunError, match=r"there is no Dask cluster at tcp://127.0.0.1:1"),
     ):
         sample(ordinary(), tmp_path / "run", scheduler="tcp://127.0.0.1:1", **SAMPLE)
