@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from .needs import need
-from .whole import flush_folder, leftover_name, write_whole
+from .whole import flush_folder, leftover_name, sweep, write_whole
 
 __all__ = ["Stored", "create", "finish", "open_group", "write_chunk"]
 
@@ -136,13 +136,14 @@ def chunk_path(place: pathlib.Path, array: Stored, index: Sequence[int]) -> path
 
 
 def finish(unfinished: pathlib.Path, place: pathlib.Path, arrays: Sequence[Stored]) -> None:
-    """Give a store its final name, if all of its chunks are there.
+    """Give a store its final name, if all of its chunks are there; what killed workers left behind is removed.
 
     Raises
     ------
     ValueError
         If one is missing.
     """
+    sweep(unfinished)
     for array in arrays:
         grid = (range(-(-length // chunk)) for length, chunk in zip(array.shape, array.chunks, strict=True))
         there = set(os.listdir(unfinished / array.name))
