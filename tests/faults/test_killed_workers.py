@@ -53,7 +53,6 @@ def in_random_places(place: pathlib.Path, count: int, undisturbed: dict[str, str
             return [process.pid for process in nannies if process is not None and process.pid] or [os.getpid()]
 
         for number in range(count):
-            print(number, flush=True) if os.environ.get("SHOW") else None
             killer = Killer(pids, chance, events=15)
             run = sample(ordinary(), place / str(number), scheduler=workers, progress=killer, **SAMPLE)
             assert files_of(run.path / "samples.zarr") == undisturbed
