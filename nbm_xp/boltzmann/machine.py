@@ -22,7 +22,7 @@ from .randomness import entropy_of, stream
 from .rows import checked_rows, positive_int
 from .tempering import compile_tempering
 
-__all__ = ["Machine"]
+__all__ = ["Machine", "ladder_of"]
 
 
 class Machine(Model):
@@ -175,7 +175,7 @@ class Machine(Model):
         """
         topology = self._topology
         rows, steps = positive_int(n_chains, "n_chains"), positive_int(n_steps, "n_steps")
-        ladder = _ladder(n_temperatures, betas)
+        ladder = ladder_of(n_temperatures, betas)
         wanted = None if layer is None else self._layer(layer, "layer")
         base = variable(self._base_bias())
         rng = self._rng if random_state is None else stream(entropy_of(random_state))
@@ -256,7 +256,7 @@ class Machine(Model):
         """
         self._fitted()
         rows = positive_int(n_runs, "n_runs")
-        ladder = _ladder(n_temperatures, betas)
+        ladder = ladder_of(n_temperatures, betas)
         base = variable(self._base_bias())
         rng = self._rng if random_state is None else stream(entropy_of(random_state))
         with use_backend(self._home):
@@ -317,7 +317,7 @@ class Machine(Model):
         """
         topology = self._topology
         rows = positive_int(n_runs, "n_runs")
-        ladder = _ladder(n_temperatures, betas)[::-1]
+        ladder = ladder_of(n_temperatures, betas)[::-1]
         positive_int(n_steps, "n_steps", 0)
         base = variable(self._base_bias())
         rng = self._rng if random_state is None else stream(entropy_of(random_state))
@@ -381,7 +381,8 @@ def _repeated(offset: tuple[int, ...], shape: tuple[int, ...], row: Any) -> Any:
     return array_namespace(row).broadcast_to(row[offset[1] : offset[1] + shape[1]], shape)
 
 
-def _ladder(n_temperatures: int, betas: Sequence[float] | None) -> list[float]:
+def ladder_of(n_temperatures: int, betas: Sequence[float] | None) -> list[float]:
+    """The inverse temperatures of annealing, rising from 0 to 1: so many evenly, or those given, checked."""
     if betas is None:
         steps = positive_int(n_temperatures, "n_temperatures", 2) - 1
         return [step / steps for step in range(steps + 1)]

@@ -18,6 +18,7 @@ FLOORS = [
     ["functions"],
     ["natural_bm", "keras2", "keras1", "neon"],
     ["boltzmann"],
+    ["runs"],
     ["cli", "__main__"],
 ]
 LEVEL = {name: level for level, names in enumerate(FLOORS) for name in names}

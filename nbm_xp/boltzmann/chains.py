@@ -1,0 +1,234 @@
+"""Markov chains in blocks: any block of chains, from any sweep on, computed by itself.
+
+What this chapter must satisfy: a chain is the same whichever block it is computed in and however its sweeps are dealt
+out to calls, as `chain_streams` has its random numbers; and it can be sent to another process and used by many threads.
+
+How a matrix product rounds depends on the shape of its factors and on how they lie in memory. So states lie in memory
+in one way only: equal blocks give equal bits however their sweeps are dealt out; blocks of other lengths, and other
+libraries, agree except where a uniform is as close to a probability as rounding.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from nbm_xp import natural_bm as B
+from nbm_xp.namespace import array_namespace, asarray, get_namespace, use_backend
+
+from .chain_streams import ChainStreams
+from .energy import draw_layer, sweep
+from .randomness import stream
+from .sampling import placeholders
+
+__all__ = ["Chains", "Draw", "in_order"]
+
+
+class Draw(NamedTuple):
+    """Where chains are after some sweeps.
+
+    Attributes
+    ----------
+    states : tuple of arrays of shape (units, chains)
+        Those that the next sweep needs.
+    shown : tuple of arrays of shape (units, chains)
+        The states of the layers asked for.
+    means : tuple of arrays of shape (units, chains)
+        What those were drawn with.
+    """
+
+    states: tuple[Any, ...]
+    shown: tuple[Any, ...]
+    means: tuple[Any, ...]
+
+
+class Chains:
+    """The chains of a model and a seed, any block of them at any time.
+
+    Parameters
+    ----------
+    model : model of this package
+        Its parameters as they are now.
+    seed : int
+    layers : sequence of int, optional
+        The layers asked for, 0 being the visible one.
+    clamp : mapping of int to array, optional
+        Layers that are held, and what at: an array of shape (chains, units), or (units,) for all chains.
+
+    Attributes
+    ----------
+    carried : tuple of int
+        The layers of a state, rising: those that a sweep needs to begin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nbm_xp.boltzmann import RBM
+    >>> rbm = RBM.from_parameters(np.eye(3), np.zeros(3), np.zeros(3))
+    >>> chains = Chains(rbm, seed=1)
+    >>> whole = chains.advance(chains.start(0, 8), 0, 0, 10)
+    >>> part = chains.advance(chains.start(5, 3), 5, 0, 4)
+    >>> part = chains.advance(part, 5, 4, 6)
+    >>> bool((part[0] == whole[0][:, 5:]).all())
+    True
+    """
+
+    purpose = "chains"
+    """What the random numbers are for: others for another purpose."""
+
+    def __init__(
+        self, model: Any, seed: int, *, layers: Sequence[int] = (0,), clamp: Mapping[int, Any] | None = None
+    ) -> None:
+        self.model = model
+        self.seed = seed
+        self.layers = tuple(layers)
+        self.clamp = dict(sorted((clamp or {}).items()))
+        self.topology = model._topology
+        self._xp = get_namespace(model._home)
+        free = [layer for layer in self.topology.layers if layer not in self.clamp]
+        self.carried = tuple(layer for layer in self.topology.kept if layer in free) or tuple(free)
+        self._compiled: dict[tuple[str, int], tuple[ChainStreams, Any]] = {}
+        self._compiling = threading.RLock()
+
+    @property
+    def dtype(self) -> str:
+        """The dtype of the model."""
+        return str(self.model._parameters.dtype)
+
+    def start(self, offset: int, rows: int) -> tuple[Any, ...]:
+        """The states that a block of chains starts from: the model's base rate says how visible units are drawn.
+
+        Other binary units are 1 half of the time; Gaussian ones are where the base rate is.
+
+        Parameters
+        ----------
+        offset : int
+            The number of the first chain.
+        rows : int
+            How many chains.
+
+        Returns
+        -------
+        tuple of arrays of shape (units, chains)
+        """
+        streams, begin = self._function("start", rows)
+        return in_order(begin(*streams.states(offset, 0, self._xp))[: len(self.carried)])
+
+    def advance(self, states: Sequence[Any], offset: int, first_sweep: int, n_sweeps: int) -> tuple[Any, ...]:
+        """Move a block of chains on.
+
+        Parameters
+        ----------
+        states : sequence of arrays of shape (units, chains)
+            What `start` or an earlier call gave.
+        offset : int
+            The number of the first chain.
+        first_sweep : int
+            How many sweeps were done before.
+        n_sweeps : int
+
+        Returns
+        -------
+        tuple of arrays of shape (units, chains)
+        """
+        now = tuple(states)
+        for drawn in self.walk(states, offset, first_sweep, n_sweeps):
+            now = drawn.states
+        return now
+
+    def walk(self, states: Sequence[Any], offset: int, first_sweep: int, n_sweeps: int) -> Iterator[Draw]:
+        """Move a block of chains on, sweep by sweep.
+
+        Parameters
+        ----------
+        states, offset, first_sweep, n_sweeps
+            As for `advance`.
+
+        Yields
+        ------
+        Draw
+            After each sweep.
+        """
+        rows = int(states[0].shape[1])
+        now = tuple(asarray(state, self._xp, self.dtype) for state in states)
+        streams, move = self._function("sweep", rows)
+        random = streams.states(offset, first_sweep, self._xp)
+        held = self._held(offset, rows)
+        count, shown = len(self.carried), len(self.layers)
+        for _ in range(n_sweeps):
+            found = move(*now, *held, *random)
+            now, random = in_order(found[:count]), found[count + 2 * shown :]
+            yield Draw(now, tuple(found[count : count + shown]), tuple(found[count + shown : count + 2 * shown]))
+
+    def _held(self, offset: int, rows: int) -> list[Any]:
+        """What the clamped layers of a block are held at, a row for each chain."""
+        found = []
+        for layer, values in self.clamp.items():
+            whole = asarray(values, self._xp, self.dtype)
+            block = whole[offset : offset + rows, :] if whole.ndim == 2 else whole
+            shape = (rows, self.topology.sizes[layer])
+            found.append(in_order([self._xp.broadcast_to(block, shape)])[0])
+        return found
+
+    def _function(self, what: str, rows: int) -> tuple[ChainStreams, Any]:
+        """The compiled function of a name for so many chains, and the streams that it draws from."""
+        with self._compiling:
+            if (what, rows) not in self._compiled:
+                with use_backend(self.model._home):
+                    self._compiled[what, rows] = getattr(self, f"_compile_{what}")(rows)
+            return self._compiled[what, rows]
+
+    def _streams(self, part: str) -> ChainStreams:
+        return ChainStreams([int(word) for word in stream(self.seed, f"{part} of {self.purpose}").rstate])
+
+    def _columns(self, rows: int) -> tuple[list[Any], list[Any]]:
+        """Inputs for a state, and the state that they are the transpose of."""
+        columns = [
+            B.placeholder(shape=(self.topology.sizes[layer], rows), dtype=self.dtype, name=f"layer{layer}")
+            for layer in self.carried
+        ]
+        state: list[Any] = [None] * len(self.topology.sizes)
+        for layer, column in zip(self.carried, columns, strict=True):
+            state[layer] = B.transpose(column)
+        return columns, state
+
+    def _compile_start(self, rows: int) -> tuple[ChainStreams, Any]:
+        streams, parameters = self._streams("start"), self.model._parameters
+        rate = asarray(self.model.base_rate_, self._xp, self.dtype)
+        states = []
+        for layer in self.carried:
+            mean = B.zeros((rows, self.topology.sizes[layer]), dtype=self.dtype) + (rate if layer == 0 else 0.5)
+            gaussian = self.topology.is_gaussian(layer)
+            states.append(mean if gaussian else draw_layer(parameters, layer, mean, rows, streams))
+        return streams, streams.compiled([], [B.transpose(state) for state in states], name="start")
+
+    def _compile_sweep(self, rows: int) -> tuple[ChainStreams, Any]:
+        streams, parameters = self._streams("sweeps"), self.model._parameters
+        columns, state = self._columns(rows)
+        given = placeholders(parameters, self.clamp, rows, "held")
+        for layer in self.clamp:
+            state[layer] = given[layer]
+        moved, means = sweep(parameters, state, rows, streams, tuple(self.clamp))
+        outputs = [
+            *(moved[layer] for layer in self.carried),
+            *(found[layer] for found in (moved, means) for layer in self.layers),
+        ]
+        inputs = [*columns, *(given[layer] for layer in self.clamp)]
+        return streams, streams.compiled(inputs, [B.transpose(output) for output in outputs], name="sweep")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"model": self.model, "seed": self.seed, "layers": self.layers, "clamp": self.clamp}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+
+def in_order(arrays: Collection[Any]) -> tuple[Any, ...]:
+    """Arrays whose rows lie one after the other in memory, as those read from a file do."""
+    return tuple(_flat_and_back(array) for array in arrays)
+
+
+def _flat_and_back(array: Any) -> Any:
+    xp = array_namespace(array)
+    return xp.reshape(xp.reshape(array, (-1,)), array.shape)

@@ -1,0 +1,21 @@
+"""Long computations with Boltzmann machines, on disk: they survive faults, and come out the same wherever they run."""
+
+from __future__ import annotations
+
+from .directory import RunDirectory, RunError
+from .evaluation import Evaluation, evaluate, read_evaluation
+from .reading import open_dataset, open_samples
+from .sampling import sample
+from .schedulers import Workers
+
+__all__ = [
+    "Evaluation",
+    "RunDirectory",
+    "RunError",
+    "Workers",
+    "evaluate",
+    "open_dataset",
+    "open_samples",
+    "read_evaluation",
+    "sample",
+]

@@ -1,0 +1,112 @@
+"""Carrying out a run: all segments of all blocks, whatever happens to those who compute them.
+
+What this chapter must satisfy: what is reported is on disk; a failure that another worker may not meet is tried again,
+a few times; every other one ends the run with an error that says what to do, and leaves what was done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from .checkpoints import segments_done
+from .directory import RunDirectory, RunError
+from .pools import Pool, WorkerLostError
+
+__all__ = ["Progress", "carry_out", "interruptible"]
+
+Progress = Callable[[int, int], object]
+
+TRIES = 5
+"""How often in a row a segment may lose its worker, before it is taken for the cause."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def carry_out(run: RunDirectory, job: Any, blocks: Sequence[Any], pool: Pool, progress: Progress | None) -> None:
+    """Do all that is not done yet.
+
+    Parameters
+    ----------
+    run : RunDirectory
+    job : Job
+    blocks : sequence of Block
+    pool : Pool
+    progress : callable, optional
+        Called with how much is on disk, and of how much, whenever that changes.
+
+    Raises
+    ------
+    RunError
+        If the disk is full, the cluster is gone, or workers die again and again.
+    """
+    pool.check(run.path)
+    folder = run.checkpoints / job.part
+    folder.mkdir(exist_ok=True)
+    at = {block.number: segments_done(folder, block.number) for block in blocks}
+    total = sum(job.steps(block, segment) for block in blocks for segment in range(job.n_segments))
+    done = sum(job.steps(block, segment) for block in blocks for segment in range(at[block.number]))
+    if done:
+        run.log(f"{done} of {total} steps are done")
+    if progress is not None:
+        progress(done, total)
+    tries = dict.fromkeys(at, 0)
+    pending: dict[Any, Any] = {}
+    try:
+        for block in blocks:
+            if at[block.number] < job.n_segments:
+                pending[pool.submit(job, block, at[block.number], None)] = block
+        while pending:
+            for future in pool.wait(pending.keys(), timeout=1.0):
+                block = pending.pop(future)
+                number = block.number
+                try:
+                    previous = pool.result(future)
+                except WorkerLostError as lost:
+                    tries[number] += 1
+                    run.log(f"block {number}, segment {at[number]}: a worker was lost ({lost})")
+                    if tries[number] == TRIES:
+                        raise RunError(
+                            f"block {number} lost its worker {TRIES} times in a row: perhaps it needs more memory than "
+                            "there is. Give workers more, or make the blocks smaller by chunks"
+                        ) from lost
+                    pending[pool.submit(job, block, at[number], None)] = block
+                    continue
+                tries[number] = 0
+                done += job.steps(block, at[number])
+                at[number] += 1
+                if progress is not None:
+                    progress(done, total)
+                if at[number] < job.n_segments:
+                    pending[pool.submit(job, block, at[number], previous)] = block
+    except BaseException as error:
+        pool.stop(list(pending))
+        run.log(f"ended with {done} of {total} steps done: {type(error).__name__}: {error}")
+        if isinstance(error, OSError) and error.errno in _FULL:
+            raise RunError(
+                f"the disk of {run.path} is full, or the file would be longer than is allowed ({error}): what was "
+                "reported done is whole. Make room, and go on with resume=True"
+            ) from error
+        raise
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Let SIGTERM end a run as an interruption from the keyboard does: what it started is ended too."""
+
+    def end(number: int, frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    mine = threading.current_thread() is threading.main_thread()
+    if not mine or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -1,0 +1,119 @@
+"""What a run is given besides numbers, as it is told apart and kept: models, clamped layers, rows of data."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import pathlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nbm_xp.namespace import (
+    array_namespace,
+    dtype_name,
+    get_namespace,
+    host_namespace,
+    is_lazy,
+    library_name,
+    to_numpy,
+)
+from nbm_xp.namespace.files import load_arrays, save_arrays
+
+from .whole import written_whole
+
+__all__ = ["clamped_arrays", "digest_of", "digest_of_model", "library_for", "rows_of", "save_clamped", "save_rows"]
+
+_CLAMPED = "clamped.npz"
+_ROWS = "rows.npy"
+_ROWS_AT_ONCE = 16_384
+
+
+def digest_of_model(model: Any) -> str:
+    """What tells a model's parameters from all others: a hash of their values."""
+    arrays = [*(parameter.value for parameter in model._parameters), model.base_rate_]
+    return _digest(to_numpy(array, copy=True) for array in arrays)
+
+
+def digest_of(array: Any) -> str:
+    """What tells an array from all others: a hash of its values, for a Dask array block by block.
+
+    Examples
+    --------
+    >>> digest_of(np.zeros(3)) == digest_of(np.zeros(3)), digest_of(np.zeros(3)) == digest_of(np.ones(3))
+    (True, False)
+    """
+    return _digest(_pieces(array))
+
+
+def _digest(arrays: Any) -> str:
+    found = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        found.update(f"{dtype_name(array)} {tuple(array.shape)} ".encode())
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()
+
+
+def _pieces(array: Any) -> Iterator[Any]:
+    """The rows of an array in host memory, so many at a time."""
+    lazy = is_lazy(array_namespace(array))
+    for first in range(0, array.shape[0], _ROWS_AT_ONCE):
+        piece = array[first : first + _ROWS_AT_ONCE, ...]
+        yield to_numpy(piece.compute() if lazy else piece, copy=True)
+
+
+def library_for(model: Any, library: str | None) -> str:
+    """The name of the library to compute in, one that computes at once."""
+    xp = array_namespace(model._like) if library is None else get_namespace(library)
+    if not is_lazy(xp):
+        return library_name(model._like) if library is None else library
+    if library is not None:
+        raise ValueError(f"library must be one that computes at once, got {library!r}: blocks are tasks already")
+    return library_name(host_namespace())
+
+
+def clamped_arrays(clamp: Mapping[int, Any] | None, rows: int, sizes: Sequence[int]) -> dict[int, Any]:
+    """The states of clamped layers, checked and in host memory."""
+    found = {}
+    for layer, values in (clamp or {}).items():
+        if isinstance(layer, bool) or not hasattr(layer, "__index__") or not 0 <= layer < len(sizes):
+            raise ValueError(f"clamp must name layers from 0 to {len(sizes) - 1}, got {layer!r}")
+        host = to_numpy(values, copy=True)
+        if tuple(host.shape) not in ((sizes[layer],), (rows, sizes[layer])):
+            raise ValueError(
+                f"clamp must hold, for layer {layer}, an array of shape ({sizes[layer]},) or ({rows}, "
+                f"{sizes[layer]}), got {tuple(host.shape)}"
+            )
+        found[int(layer)] = host
+    if len(found) == len(sizes):
+        raise ValueError("clamp must leave a layer to draw, but it holds all of them")
+    return found
+
+
+def save_clamped(clamp: Mapping[int, Any], folder: pathlib.Path) -> None:
+    """Write the states of clamped layers into a run's directory."""
+    save_arrays(folder / _CLAMPED, {f"layer_{layer}": values for layer, values in clamp.items()})
+
+
+def saved_clamped(folder: str | os.PathLike[str]) -> dict[int, Any]:
+    """The states of clamped layers that a run's directory holds."""
+    loaded = load_arrays(pathlib.Path(folder) / _CLAMPED)
+    return {int(name.removeprefix("layer_")): value for name, value in loaded.items()}
+
+
+def save_rows(rows: Any, folder: pathlib.Path) -> None:
+    """Write rows of data into a run's directory, a Dask array so many rows at a time."""
+    pieces = _pieces(rows)
+    first = next(pieces)
+    with written_whole(folder / _ROWS) as part, open(part, "wb") as file:
+        header = {"descr": first.dtype.str, "fortran_order": False, "shape": tuple(map(int, rows.shape))}
+        np.lib.format.write_array_header_1_0(file, header)
+        for piece in itertools.chain([first], pieces):
+            file.write(np.ascontiguousarray(piece).data)
+
+
+def rows_of(folder: str | os.PathLike[str], first: int, count: int) -> Any:
+    """Some of the rows of data that a run's directory holds."""
+    return np.array(np.load(pathlib.Path(folder) / _ROWS, mmap_mode="r")[first : first + count])

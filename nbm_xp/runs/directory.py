@@ -1,0 +1,367 @@
+"""A run's directory: what was asked for, with what, what happened, and what came of it.
+
+What this chapter must satisfy: a directory is there whole or not at all; it says of itself what it is, so that a run
+can go on years later, and goes on only as what it is; two processes never work on one run at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import importlib.metadata
+import numbers
+import os
+import pathlib
+import platform
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Self
+
+import nbm_xp
+from nbm_xp import boltzmann
+from nbm_xp.boltzmann.randomness import entropy_of
+
+from .whole import flush_folder, leftover_name, read_json, sweep, write_json
+
+__all__ = ["RunDirectory", "RunError"]
+
+FORMAT = "nbm_xp.run 1"
+
+_ABOUT = "run.json"
+_LOG = "run.log"
+_LOCK = "run.lock"
+_PACKAGES = ("numpy", "dask", "distributed", "zarr", "numba", "cupy", "torch", "jax")
+
+
+class RunError(RuntimeError):
+    """A run that cannot begin or go on, for a reason outside the program: its message says which, and what to do."""
+
+
+class RunDirectory:
+    """The directory of one run.
+
+    Made by `begin`, which makes a directory or goes on with one, or by `open`, which looks at one. It holds
+
+    - ``run.json``: the format, the kind of run, its configuration, its seed, the versions of the packages that it began
+      with, the time it was created, and what class of model it holds;
+    - ``run.log``: a line, with its time, for whatever happened;
+    - the model's copy, where the run began with one;
+    - ``checkpoints/``: where each part of the run is, while it is not finished;
+    - the results, under names of their own.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+    kind : str
+        What was run: ``"sample"``, ``"evaluate"``, ``"train"``.
+    configuration : dict
+        What the result depends on, as JSON has it.
+    seed : int
+    versions : dict of str
+        The versions of the packages that the run began with.
+    created : str
+        When, in UTC.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> place = pathlib.Path(tempfile.mkdtemp()) / "first"
+    >>> with RunDirectory.begin(place, "train", {"n_iter": 3}, seed=7) as run:
+    ...     run.log("pass 1 is done")
+    >>> with RunDirectory.begin(place, "train", {"n_iter": 3}, resume=True) as run:
+    ...     run.seed, run.kind
+    (7, 'train')
+    >>> RunDirectory.begin(place, "train", {"n_iter": 4}, resume=True)
+    Traceback (most recent call last):
+    ...
+    ValueError: ...first holds another run: n_iter is 3 there, and 4 was asked for
+    """
+
+    path: pathlib.Path
+    kind: str
+    configuration: dict[str, Any]
+    seed: int
+    versions: dict[str, str]
+    created: str
+
+    def __init__(self, path: pathlib.Path, about: Mapping[str, Any]) -> None:
+        self.path = path
+        self.kind = about["kind"]
+        self.configuration = about["configuration"]
+        self.seed = int(about["seed"])
+        self.versions = about["versions"]
+        self.created = about["created"]
+        self._model = about["model"]
+        self._locked: Any = None
+
+    # How one comes about
+
+    @classmethod
+    def begin(
+        cls,
+        path: str | os.PathLike[str],
+        kind: str,
+        configuration: Mapping[str, Any],
+        *,
+        seed: Any = None,
+        model: Any = None,
+        resume: bool = False,
+        also: Callable[[pathlib.Path], object] | None = None,
+    ) -> Self:
+        """Make a run's directory, or go on with it; it is locked for this process until `close`.
+
+        Parameters
+        ----------
+        path : path-like
+            The directory; with `resume` one that may exist, else one that must not, or be empty.
+        kind : str
+        configuration : mapping
+            What the result depends on: names, and values that JSON can tell.
+        seed : int, None, or generator, optional
+            None takes the seed of the run to go on with, or one that nobody can foresee.
+        model : model of `nbm_xp.boltzmann`, optional
+            Copied into a new directory; its `save` and `load` are used.
+        resume : bool, optional
+            Go on with the run if there is one, else begin it.
+        also : callable, optional
+            Called with the folder that is to become a new run's directory, to write more into it.
+
+        Returns
+        -------
+        RunDirectory
+
+        Raises
+        ------
+        FileExistsError
+            If something is there already and `resume` is False.
+        ValueError
+            If there is another run: of another kind, seed or configuration. The message says what differs.
+        RunError
+            If another process works on the run.
+        """
+        place = pathlib.Path(path)
+        wanted = _as_json(configuration)
+        if place.exists() and not place.is_dir():
+            raise FileExistsError(f"{place} is a file, and a run needs a directory")
+        if place.is_dir() and any(place.iterdir()):
+            if not resume:
+                raise FileExistsError(f"{place} is not empty: go on with the run in it by resume=True, or name another")
+            run = cls.open(place)
+            run._same(kind, wanted, None if seed is None else _seed(seed))
+            run._lock()
+            left = sweep(place)
+            run.log("going on" + (f", {left} unfinished files swept away" if left else ""))
+            return run
+        about = {
+            "format": FORMAT,
+            "kind": kind,
+            "configuration": wanted,
+            "seed": _seed(seed),
+            "versions": _versions(),
+            "created": _now(),
+            "model": None if model is None else {"class": type(model).__name__, "file": "model.safetensors"},
+        }
+        _make(place, about, model, also)
+        run = cls(place, about)
+        run._lock()
+        run.log(f"{kind} begun")
+        return run
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], kind: str | None = None) -> Self:
+        """Look at a run's directory, without locking it.
+
+        Parameters
+        ----------
+        path : path-like
+        kind : str, optional
+            What kind of run it must be.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is none.
+        ValueError
+            If it is no run's directory, or of another kind or format.
+        """
+        place = pathlib.Path(path)
+        if not (place / _ABOUT).is_file():
+            if not place.exists():
+                raise FileNotFoundError(f"there is no run's directory {place}")
+            raise ValueError(f"{place} is no run's directory: it has no {_ABOUT}")
+        about = read_json(place / _ABOUT)
+        if not isinstance(about, dict) or about.get("format") != FORMAT:
+            found = about.get("format") if isinstance(about, dict) else about
+            raise ValueError(f"{place / _ABOUT} must have the format {FORMAT!r}, got {found!r}")
+        try:
+            run = cls(place, about)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{place / _ABOUT} is damaged: {error!r}") from error
+        if kind is not None and run.kind != kind:
+            raise ValueError(f"{place} holds a run of {run.kind!r}, not of {kind!r}")
+        return run
+
+    def _same(self, kind: str, configuration: Mapping[str, Any], seed: int | None) -> None:
+        """Refuse to go on as something else."""
+        differences = [] if kind == self.kind else [f"it is a run of {self.kind!r}, and {kind!r} was asked for"]
+        if seed is not None and seed != self.seed:
+            differences.append(f"seed is {self.seed} there, and {seed} was asked for")
+        if kind == self.kind:
+            differences += _differences(self.configuration, configuration)
+        if differences:
+            raise ValueError(f"{self.path} holds another run: {'; '.join(differences)}")
+
+    # What is in it
+
+    @property
+    def checkpoints(self) -> pathlib.Path:
+        """The folder that says where each part of the run is; made when first asked for."""
+        folder = self.path / "checkpoints"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    @property
+    def model_path(self) -> pathlib.Path:
+        """The file of the model's copy.
+
+        Raises
+        ------
+        ValueError
+            If the run has none.
+        """
+        if self._model is None:
+            raise ValueError(f"{self.path} holds no model: the run began without one")
+        return self.path / str(self._model["file"])
+
+    def load_model(self, library: str | None = None) -> Any:
+        """The model that the run began with.
+
+        Parameters
+        ----------
+        library : str, optional
+            Where its arrays are to live; host memory by default.
+        """
+        path, name = self.model_path, str(self._model["class"])
+        if name not in boltzmann.__all__:
+            raise ValueError(f"{self.path} holds a model of class {name!r}, which nbm_xp.boltzmann does not have")
+        return getattr(boltzmann, name).load(path, library)
+
+    def log(self, message: str) -> None:
+        """Append a line to ``run.log``, with its time."""
+        with open(self.path / _LOG, "a", encoding="utf-8") as file:
+            file.write(f"{_now()} {' '.join(message.splitlines())}\n")
+
+    # One process at a time
+
+    def _lock(self) -> None:
+        """Keep other processes from working on the run; the system lets go when this process ends, however it ends."""
+        file = open(self.path / _LOCK, "a")  # noqa: SIM115  (it stays open as long as the lock is to hold)
+        try:
+            _exclusive(file)
+        except OSError:
+            file.close()
+            raise RunError(f"another process works on the run in {self.path}: wait for it, or end it") from None
+        self._locked = file
+
+    def close(self) -> None:
+        """Let other processes work on the run."""
+        if self._locked is not None:
+            self._locked.close()
+            self._locked = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"RunDirectory({str(self.path)!r}, kind={self.kind!r}, seed={self.seed})"
+
+
+def _exclusive(file: Any) -> None:
+    """Lock a file, or raise OSError if another process has; where the system has no such locks, do nothing."""
+    try:
+        import fcntl
+    except ModuleNotFoundError:
+        return
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _make(
+    place: pathlib.Path, about: Mapping[str, Any], model: Any, also: Callable[[pathlib.Path], object] | None
+) -> None:
+    """Make a directory beside its place, and rename it when all that it begins with is on disk."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    part = place.with_name(leftover_name(place.name))
+    part.mkdir()
+    try:
+        if model is not None:
+            model.save(part / about["model"]["file"])
+        if also is not None:
+            also(part)
+        write_json(part / _ABOUT, about)
+        with contextlib.suppress(FileNotFoundError):
+            place.rmdir()  # an empty one
+        os.rename(part, place)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    flush_folder(place.parent)
+
+
+def _seed(seed: Any) -> int:
+    """The number that stands for a seed."""
+    try:
+        return entropy_of(seed)
+    except (TypeError, ValueError) as error:
+        raise type(error)(str(error).replace("random_state", "seed")) from None
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "nbm_xp": nbm_xp.__version__}
+    for package in _PACKAGES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[package] = importlib.metadata.version(package)
+    return found
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+
+
+def _as_json(value: Any, name: str = "configuration") -> Any:
+    """A value as JSON gives it back, so that what is compared later is alike.
+
+    Raises
+    ------
+    TypeError
+        If JSON has no such value; the message names it.
+    """
+    if value is None or isinstance(value, (bool, str, float)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _as_json(item, f"{name}.{key}") for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_as_json(item, f"{name}[{i}]") for i, item in enumerate(value)]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "__index__"):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
+    raise TypeError(f"{name} must be a number, a string, a list or a mapping of such, got {value!r}")
+
+
+def _differences(there: Mapping[str, Any], asked: Mapping[str, Any], within: str = "") -> Iterator[str]:
+    """What differs between two configurations, a phrase for each."""
+    for name in sorted(there.keys() | asked.keys()):
+        full = f"{within}{name}"
+        if name not in there:
+            yield f"{full} is not said there, and {asked[name]!r} was asked for"
+        elif name not in asked:
+            yield f"{full} is {there[name]!r} there, and was not asked for"
+        elif isinstance(there[name], dict) and isinstance(asked[name], dict):
+            yield from _differences(there[name], asked[name], f"{full}.")
+        elif there[name] != asked[name]:
+            yield f"{full} is {there[name]!r} there, and {asked[name]!r} was asked for"

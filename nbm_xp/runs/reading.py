@@ -1,0 +1,75 @@
+"""What runs have written, read lazily."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import dask.array
+
+from . import store
+from .directory import RunDirectory, RunError
+from .needs import need
+from .sampling import SAMPLES
+
+__all__ = ["open_dataset", "open_samples"]
+
+
+def open_samples(directory: str | os.PathLike[str], name: str = "visible") -> Any:
+    """The draws of a sampling run as a Dask array, which reads what is asked of it.
+
+    Parameters
+    ----------
+    directory : path-like
+        The run's.
+    name : str, optional
+        Which layer: ``"visible"``, ``"hidden_1"``, …
+
+    Returns
+    -------
+    dask.array.Array of shape (chains, draws, units)
+
+    Raises
+    ------
+    RunError
+        If the run is not finished.
+    ValueError
+        If it holds no such layer.
+    """
+    group = store.open_group(_whole(directory))
+    names = [key for key in group.array_keys() if group[key].ndim == 3]
+    if name not in names:
+        raise ValueError(f"name must be one of {sorted(names)}, got {name!r}")
+    array = group[name]
+    return dask.array.from_array(array, chunks=array.chunks, name=False)  # type: ignore[no-untyped-call]
+
+
+def open_dataset(directory: str | os.PathLike[str]) -> Any:
+    """The draws of a sampling run as an xarray Dataset, which reads what is asked of it.
+
+    Parameters
+    ----------
+    directory : path-like
+        The run's.
+
+    Returns
+    -------
+    xarray.Dataset
+        A variable for each layer, with the dimensions chain, draw and unit. ``xarray.open_zarr`` on ``samples.zarr``
+        gives the same.
+
+    Raises
+    ------
+    RunError
+        If the run is not finished.
+    ModuleNotFoundError
+        If xarray is not installed.
+    """
+    return need("xarray").open_zarr(_whole(directory), consolidated=False)
+
+
+def _whole(directory: str | os.PathLike[str]) -> Any:
+    run = RunDirectory.open(directory, "sample")
+    if not (run.path / SAMPLES).exists():
+        raise RunError(f"the run in {run.path} is not finished: go on with it by resume=True")
+    return run.path / SAMPLES

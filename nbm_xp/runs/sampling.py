@@ -1,0 +1,317 @@
+"""Sampling as a run: chains in blocks, blocks in segments, draws into Zarr."""
+
+from __future__ import annotations
+
+import functools
+import os
+import pathlib
+import shutil
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from nbm_xp.boltzmann.chains import Chains
+from nbm_xp.boltzmann.rows import positive_int
+from nbm_xp.namespace import asarray, host_namespace, to_numpy
+
+from . import store
+from .carrying_out import Progress, carry_out, interruptible
+from .copies import clamped_arrays, digest_of, digest_of_model, library_for, save_clamped, saved_clamped
+from .directory import RunDirectory
+from .job import Block, SampleJob, chunk_of, usual_segment
+from .schedulers import workers_of
+from .store import Stored
+from .tasks import StoppedError, load_model
+
+__all__ = ["SAMPLES", "Sampling", "sample"]
+
+SAMPLES = "samples.zarr"
+_UNFINISHED = "unfinished.zarr"
+
+
+def sample(
+    model: Any,
+    directory: str | os.PathLike[str],
+    n_chains: int = 100,
+    n_draws: int = 1000,
+    *,
+    burn_in: int = 0,
+    thin: int = 1,
+    layers: Sequence[int] = (0,),
+    probabilities: bool = False,
+    clamp: Mapping[int, Any] | None = None,
+    chunks: int | None = None,
+    checkpoint_every: int | None = None,
+    seed: Any = None,
+    library: str | None = None,
+    scheduler: Any = "threads",
+    n_workers: int | None = None,
+    memory_limit: int | str | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> RunDirectory:
+    """Sample a model by Gibbs sampling, and keep the draws of all chains on disk.
+
+    Parameters
+    ----------
+    model : model of `nbm_xp.boltzmann`
+        None, with `resume`, takes the model that the run began with.
+    directory : path-like
+        The run's directory: one that does not exist, or, with `resume`, may.
+    n_chains : int, optional
+    n_draws : int, optional
+        How many draws to keep of each chain.
+    burn_in : int, optional
+        Sweeps that come before the first draw, besides those of `thin`.
+    thin : int, optional
+        Sweeps from draw to draw: draw i is where a chain is after ``burn_in + (i + 1) * thin`` sweeps.
+    layers : sequence of int, optional
+        Which layers to keep, 0 being the visible one.
+    probabilities : bool, optional
+        Keep what states were drawn with, as float32, instead of the states, which are uint8.
+    clamp : mapping of int to array, optional
+        Layers that are held, and what at: an array of shape (n_chains, units), or (units,) for all chains.
+    chunks : int, optional
+        How many chains there are in a block: so many are computed by a task, and lie in a file. By default 128.
+    checkpoint_every : int, optional
+        How many draws of a block are computed by a task, and lie in a file, and how many are lost at most when a task
+        is. By default 8 MB of them, or a thousand sweeps if that is less.
+    seed : int, None, or generator, optional
+        None takes one that nobody can foresee, and notes it.
+    library : str, optional
+        The library to compute in, by default the model's.
+    scheduler : str or Workers, optional
+        ``"threads"``, ``"processes"``, ``"local"`` or the address of a cluster: see `Workers`.
+    n_workers, memory_limit : optional
+        See `Workers`.
+    resume : bool, optional
+        Go on with the run in the directory if there is one.
+    progress : callable, optional
+        ``progress(done, total)`` is called when more is on disk; both count sweeps of single chains.
+
+    Returns
+    -------
+    RunDirectory
+        `open_samples` and `open_dataset` read what is in it.
+
+    Raises
+    ------
+    ValueError
+        If an argument is not what it must be, or the directory holds another run.
+    FileExistsError
+        If something is there already and `resume` is False.
+    RunError
+        If the run cannot go on: the disk is full, the cluster gone. What was reported done stays, and `resume` goes on
+        from there.
+
+    Notes
+    -----
+    A chain's random numbers follow from the seed, the number of the sweep, the layer and the number of the chain. So
+    the same seed gives the same chains whatever the scheduler, `n_workers`, `checkpoint_every` and `n_draws` are, and
+    whether or not the run was broken off: to the last bit, with the same releases on the same kind of processor. With
+    other `chunks` or `n_chains`, or another library, the random numbers are the same to the last bit, and states differ
+    only where a probability differs in its last bits and a uniform lies between.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from nbm_xp.boltzmann import RBM
+    >>> from nbm_xp.runs import open_samples, sample
+    >>> rbm = RBM.from_parameters(np.zeros((2, 3)), np.zeros(2), np.array([50.0, 0.0, -50.0]))
+    >>> run = sample(rbm, pathlib.Path(tempfile.mkdtemp()) / "run", n_chains=4, n_draws=5, seed=1)
+    >>> draws = open_samples(run.path)
+    >>> draws.shape, draws.dtype, draws.mean(axis=(0, 1)).compute().tolist()[::2]
+    ((4, 5, 3), dtype('uint8'), [1.0, 0.0])
+    """
+    if model is None:
+        if not resume:
+            raise ValueError("model must be given, unless resume=True takes that of the run to go on with")
+        model = RunDirectory.open(directory, "sample").load_model()
+    rows = positive_int(n_chains, "n_chains")
+    draws = positive_int(n_draws, "n_draws")
+    every = positive_int(thin, "thin")
+    held = clamped_arrays(clamp, rows, _sizes(model))
+    kept = _layers(layers, len(_sizes(model)), held)
+    width = chunk_of(chunks, rows)
+    if checkpoint_every is None:
+        bytes_of_a_draw = width * max(_sizes(model)[layer] for layer in kept) * (4 if probabilities else 1)
+        checkpoint_every = usual_segment(draws, every, bytes_of_a_draw)
+    configuration = {
+        "n_chains": rows,
+        "n_draws": draws,
+        "burn_in": positive_int(burn_in, "burn_in", 0),
+        "thin": every,
+        "layers": kept,
+        "probabilities": bool(probabilities),
+        "chunks": width,
+        "checkpoint_every": min(draws, positive_int(checkpoint_every, "checkpoint_every")),
+        "library": library_for(model, library),
+        "model": digest_of_model(model),
+        "clamped": {str(layer): digest_of(values) for layer, values in held.items()},
+    }
+    with (
+        interruptible(),
+        workers_of(scheduler, n_workers, memory_limit) as workers,
+        RunDirectory.begin(
+            directory,
+            "sample",
+            configuration,
+            seed=seed,
+            model=model,
+            resume=resume,
+            also=functools.partial(save_clamped, held) if held else None,
+        ) as run,
+    ):
+        carry_on(run, workers.pool, progress)
+    return run
+
+
+def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
+    """Do what is left to do of a sampling run."""
+    job = Sampling.of(run)
+    total = sum(block.rows for block in job.blocks) * job.n_sweeps
+    if not (run.path / SAMPLES).exists():
+        unfinished = run.path / _UNFINISHED
+        arrays = job.arrays()
+        if not unfinished.exists():
+            store.create(unfinished, list(arrays.values()), job.coordinates(), job.about())
+        carry_out(run, job, job.blocks, pool, progress)
+        store.finish(unfinished, run.path / SAMPLES, list(arrays.values()))
+        run.log(f"{SAMPLES} is whole")
+    elif progress is not None:
+        progress(total, total)
+    shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
+
+
+def _sizes(model: Any) -> tuple[int, ...]:
+    return tuple(model._topology.sizes)
+
+
+def _layers(layers: Sequence[int], count: int, clamped: Mapping[int, Any]) -> tuple[int, ...]:
+    kept = tuple(positive_int(layer, "layers", 0) for layer in layers)
+    if not kept or len(set(kept)) < len(kept) or max(kept) >= count:
+        raise ValueError(f"layers must be different numbers from 0 to {count - 1}, at least one, got {tuple(layers)}")
+    if both := sorted(set(kept) & set(clamped)):
+        raise ValueError(f"layers must not be clamped ones, which stay as they are, got layer {both[0]}")
+    return kept
+
+
+class Sampling(SampleJob):
+    """What a task of a sampling run does."""
+
+    part = "chains"
+
+    @classmethod
+    def of(cls, run: RunDirectory) -> Sampling:
+        """The job of a run's directory."""
+        asked = run.configuration
+        return cls(
+            directory=os.fspath(run.path.resolve()),
+            seed=run.seed,
+            layers=tuple(asked["layers"]),
+            clamped=tuple(int(layer) for layer in asked["clamped"]),
+            **{
+                name: asked[name]
+                for name in ("n_chains", "burn_in", "n_draws", "thin", "probabilities", "chunks", "checkpoint_every")
+            },
+            library=asked["library"],
+            model=asked["model"],
+        )
+
+    # What the result is
+
+    def arrays(self) -> dict[int, Stored]:
+        """The array of each layer that is kept."""
+        chains = chains_of(self)
+        found = {}
+        for layer in self.layers:
+            name = "visible" if layer == 0 else f"hidden_{layer}"
+            units = chains.topology.sizes[layer]
+            states = chains.dtype if chains.topology.is_gaussian(layer) else "uint8"
+            found[layer] = Stored(
+                name,
+                ("chain", "draw", "unit" if layer == 0 else f"{name}_unit"),
+                (self.n_chains, self.n_draws, units),
+                (self.chunks, self.checkpoint_every, units),
+                "float32" if self.probabilities else states,
+                {
+                    "layer": layer,
+                    "holds": "probabilities" if self.probabilities else "states",
+                    "coordinates": "sweep",  # as netCDF's conventions have it, and xarray reads them
+                },
+            )
+        return found
+
+    def coordinates(self) -> dict[str, Sequence[int]]:
+        """The numbers of chains and draws, and how many sweeps went before each draw."""
+        sweeps = range(self.burn_in + self.thin, self.n_sweeps + 1, self.thin)
+        return {"chain": range(self.n_chains), "draw": range(self.n_draws), "sweep": sweeps}
+
+    def about(self) -> dict[str, Any]:
+        """What a reader of the draws alone is told."""
+        return {
+            "source": "nbm_xp.runs.sample",
+            "seed": str(self.seed),
+            "burn_in": self.burn_in,
+            "thin": self.thin,
+            "library": self.library,
+        }
+
+    # What a task does
+
+    def begin(self, block: Block) -> tuple[Any, ...]:
+        """The states that a block starts from."""
+        chains = chains_of(self)
+        return _packed(chains, chains.start(block.offset, block.rows))
+
+    def advance(
+        self, block: Block, segment: int, arrays: tuple[Any, ...], stopping: Callable[[], bool]
+    ) -> tuple[Any, ...]:
+        """Do the sweeps of a segment, and write its draws."""
+        chains, part, states = chains_of(self), self.segment(segment), arrays
+        kept = self.arrays() if part.n_draws else {}
+        drawn = {
+            layer: np.empty((block.rows, part.n_draws, array.shape[2]), dtype=array.dtype)
+            for layer, array in kept.items()
+        }
+        for sweep, now in enumerate(chains.walk(arrays, block.offset, part.first_sweep, part.n_sweeps)):
+            if stopping():
+                raise StoppedError
+            states = now.states
+            draw, left = divmod(sweep + 1, self.thin)
+            if left or not part.n_draws:
+                continue
+            for layer, values in zip(self.layers, now.means if self.probabilities else now.shown, strict=True):
+                drawn[layer][:, draw - 1] = to_numpy(values).astype(drawn[layer].dtype).T
+        for layer, array in kept.items():
+            index = (block.number, part.first_draw // self.checkpoint_every, 0)
+            store.write_chunk(pathlib.Path(self.directory) / _UNFINISHED, array, index, drawn[layer])
+        return _packed(chains, states)
+
+
+def _packed(chains: Chains, states: Sequence[Any]) -> tuple[Any, ...]:
+    """States in host memory, a byte for each binary unit: what lies there, and in checkpoints, is the same."""
+    host = host_namespace()
+    return tuple(
+        to_numpy(state) if chains.topology.is_gaussian(layer) else asarray(to_numpy(state), host, "uint8")
+        for layer, state in zip(chains.carried, states, strict=True)
+    )
+
+
+_making = threading.Lock()
+
+
+def chains_of(job: SampleJob) -> Chains:
+    """The chains of a job, made once in each process."""
+    with _making:
+        return _made_chains(job)
+
+
+@functools.lru_cache(maxsize=2)
+def _made_chains(job: SampleJob) -> Chains:
+    model = load_model(job.directory, job.library, job.model)
+    held = saved_clamped(job.directory) if job.clamped else {}
+    return Chains(model, job.seed, layers=job.layers, clamp=held)

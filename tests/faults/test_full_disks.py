@@ -1,0 +1,88 @@
+"""A full disk, or a file longer than is allowed: a clear error, nothing half-written, and the run goes on later."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pathlib
+from typing import Any
+
+import pytest
+
+from nbm_xp.runs import RunError, open_samples, sample
+from nbm_xp.runs import whole as files
+from tests.runs import SAMPLE, files_of, ordinary, program
+
+pytest.importorskip("zarr")
+
+LIMITED = """
+import resource
+from nbm_xp.runs import RunError, sample
+from tests.runs import SAMPLE, ordinary
+
+told = []
+def tell(done, total):
+    told.append(done)
+    if done > total // 4:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200, resource.RLIM_INFINITY))
+
+try:
+    sample(ordinary(), {place!r}, progress=tell, **SAMPLE)
+except RunError as error:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    print(told[-1], error)
+"""
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return files_of(sample(ordinary(), tmp_path_factory.mktemp("runs") / "whole", **SAMPLE).path / "samples.zarr")
+
+
+def goes_on(place: pathlib.Path, reported: int, undisturbed: dict[str, str]) -> None:
+    """What is there is whole, none of it is lost, and the rest follows."""
+    there = files_of(place / "unfinished.zarr")
+    assert there.items() <= undisturbed.items()
+    with pytest.raises(RunError, match="not finished"):
+        open_samples(place)
+    told: list[int] = []
+    run = sample(ordinary(), place, resume=True, progress=lambda done, total: told.append(done), **SAMPLE)
+    assert told[0] >= reported
+    assert files_of(run.path / "samples.zarr") == undisturbed
+
+
+def test_a_file_longer_than_is_allowed(tmp_path: pathlib.Path, undisturbed: dict[str, str]) -> None:
+    pytest.importorskip("resource")
+    client = program(LIMITED.format(place=os.fspath(tmp_path / "run")))
+    out, errors = client.communicate(timeout=300)
+    reported, _, message = out.partition(" ")
+    assert "is full, or the file would be longer than is allowed" in message, errors
+    assert "go on with resume=True" in message
+    goes_on(tmp_path / "run", int(reported), undisturbed)
+
+
+@pytest.mark.parametrize("at", range(8))
+def test_a_disk_that_is_full_at_any_write(
+    tmp_path: pathlib.Path, undisturbed: dict[str, str], monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    """Chunks and checkpoints take turns: each kind fails in its time, after half of its bytes."""
+    count = 0
+    write = pathlib.Path.write_bytes
+
+    def limited(path: pathlib.Path, content: Any) -> int:
+        nonlocal count
+        count += 1
+        if count > 5 * at + 1:
+            write(path, bytes(content)[: len(content) // 2])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(path))
+        return write(path, content)
+
+    told = [0]
+    monkeypatch.setattr(files.pathlib.Path, "write_bytes", limited)
+    with pytest.raises((RunError, OSError), match="No space left on device"):
+        sample(ordinary(), tmp_path / "run", n_workers=1, progress=lambda done, _: told.append(done), **SAMPLE)
+    monkeypatch.undo()
+    if (tmp_path / "run" / "unfinished.zarr").exists():
+        goes_on(tmp_path / "run", told[-1], undisturbed)
+    else:
+        assert not (tmp_path / "run" / "samples.zarr").exists()

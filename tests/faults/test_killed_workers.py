@@ -1,0 +1,118 @@
+"""Workers really killed, in random places: the draws are those of an undisturbed run, byte for byte."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import random
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from nbm_xp.runs import RunError, Workers, sample
+from tests.runs import SAMPLE, files_of, ordinary
+
+pytest.importorskip("distributed")
+pytest.importorskip("zarr")
+
+
+class Killer:
+    """Kills a process when a run has come to a random place, or a moment later."""
+
+    def __init__(self, pids: Callable[[], list[int]], chance: random.Random, events: int) -> None:
+        self.pids, self.chance = pids, chance
+        self.at, self.later = chance.randrange(events), chance.choice([0.0, chance.random() * 0.2])
+        self.seen, self.killed = 0, 0
+
+    def __call__(self, done: int, total: int) -> None:
+        if self.seen == self.at:
+            threading.Timer(self.later, self.kill).start()
+        self.seen += 1
+
+    def kill(self) -> None:
+        os.kill(self.chance.choice(self.pids()), signal.SIGKILL)
+        self.killed += 1
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return files_of(sample(ordinary(), tmp_path_factory.mktemp("runs") / "whole", **SAMPLE).path / "samples.zarr")
+
+
+def in_random_places(place: pathlib.Path, count: int, undisturbed: dict[str, str], seed: int) -> None:
+    """So many runs on one cluster, a worker killed in each."""
+    chance = random.Random(seed)
+    with Workers("local", n_workers=2) as workers:
+        cluster: Any = workers.pool._cluster  # type: ignore[attr-defined]
+
+        def pids() -> list[int]:
+            nannies = [nanny.process for nanny in cluster.workers.values()]
+            return [process.pid for process in nannies if process is not None and process.pid] or [os.getpid()]
+
+        for number in range(count):
+            killer = Killer(pids, chance, events=15)
+            run = sample(ordinary(), place / str(number), scheduler=workers, progress=killer, **SAMPLE)
+            assert files_of(run.path / "samples.zarr") == undisturbed
+            assert sorted(path.name for path in run.path.iterdir()) == FILES
+
+
+FILES = ["model.safetensors", "run.json", "run.lock", "run.log", "samples.zarr"]
+
+
+@pytest.mark.slow
+def test_workers_killed_in_twenty_random_places(tmp_path: pathlib.Path, undisturbed: dict[str, str]) -> None:
+    in_random_places(tmp_path, 20, undisturbed, seed=20)
+
+
+@pytest.mark.slow
+def test_processes_killed_in_random_places(tmp_path: pathlib.Path, undisturbed: dict[str, str]) -> None:
+    chance = random.Random(2)
+    for number in range(3):
+        with Workers("processes", n_workers=2) as workers:
+            pool: Any = workers.pool
+
+            def pids(pool: Any = pool) -> list[int]:
+                return list(pool._processes._processes)
+
+            killer = Killer(pids, chance, events=8)
+            run = sample(ordinary(), tmp_path / str(number), scheduler=workers, progress=killer, **SAMPLE)
+            assert files_of(run.path / "samples.zarr") == undisturbed
+            assert killer.killed
+
+
+class Deadly:
+    """A job whose every task kills its worker."""
+
+    part = "chains"
+    n_segments = 1
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+
+    def steps(self, block: Any, segment: int) -> int:
+        return 1
+
+    def begin(self, block: Any) -> tuple[Any, ...]:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return ()
+
+    def advance(self, block: Any, segment: int, arrays: Any, stopping: Any) -> tuple[Any, ...]:
+        return ()
+
+
+@pytest.mark.slow
+def test_a_task_that_kills_its_workers_ends_the_run(tmp_path: pathlib.Path) -> None:
+    from nbm_xp.runs.carrying_out import carry_out
+    from nbm_xp.runs.directory import RunDirectory
+    from nbm_xp.runs.job import blocks_of
+
+    with (
+        RunDirectory.begin(tmp_path / "run", "sample", {}) as run,
+        Workers("processes", n_workers=1) as workers,
+        pytest.raises(RunError, match=r"block 0 lost its worker 5 times in a row: perhaps it needs more memory"),
+    ):
+        carry_out(run, Deadly(str(run.path)), blocks_of(2, 2), workers.pool, None)
+    assert "a worker was lost" in (run.path / "run.log").read_text()
