@@ -69,7 +69,7 @@ def run(out: pathlib.Path, seed: int, epochs: int | None, console: Console) -> F
     -------
     Findings
     """
-    from .picture import draw_findings
+    from .pictures.page import draw_findings
 
     began = time.perf_counter()
     train, test = _split(seed)
