@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import typer
@@ -11,7 +12,7 @@ from typer.core import TyperGroup
 
 from nbm_xp.runs import RunError
 
-__all__ = ["BrokenOffError", "Group", "InputError"]
+__all__ = ["BrokenOffError", "Group", "InputError", "going_on"]
 
 # typer's own errors (a missing option, a value that is no number) have one base class, whichever parser it is built on.
 _UsageError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
@@ -24,6 +25,15 @@ class InputError(Exception):
 
 class BrokenOffError(Exception):
     """The user interrupted what can go on; the message says how."""
+
+
+@contextlib.contextmanager
+def going_on(command: str) -> Iterator[None]:
+    """Have an interruption say with which command to go on."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise BrokenOffError(f"go on with: {command}") from error
 
 
 class Group(TyperGroup):
@@ -50,7 +60,8 @@ class Group(TyperGroup):
         except (typer.Abort, KeyboardInterrupt):
             code = 130
         except RunError as error:
-            _end(str(error), 1)
+            # What Python calls resume=True is --resume here.
+            _end(str(error).replace("resume=True", "--resume"), 1)
         except MemoryError as error:
             _end(f"not enough memory: {error}", 1)
         except OSError as error:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from threadpoolctl import threadpool_limits
 
-__all__ = ["bar", "steps", "threads_for"]
+__all__ = ["amount", "bar", "steps", "threads_for"]
 
 _WORTH_THREADS = 10_000_000
 
@@ -90,3 +90,33 @@ def steps(label: str, total: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task(label, total=total)
         yield lambda length: progress.advance(task, length)
+
+
+@contextlib.contextmanager
+def amount(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar over an amount of work that is told as it is done.
+
+    Yields
+    ------
+    callable
+        ``advance(done, total)``: so much of so much is done.
+    """
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("[bold]{task.description}"),
+        BarColumn(bar_width=28),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    began, first = time.perf_counter(), -1
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task(label, total=None, rate="")
+
+        def advance(done: int, total: int) -> None:
+            nonlocal first
+            first = done if first < 0 else first  # done in an earlier process
+            speed = (done - first) / max(time.perf_counter() - began, 1e-9)
+            progress.update(task, completed=done, total=total, rate=f"{speed:,.0f} sweeps/s")
+
+        yield advance

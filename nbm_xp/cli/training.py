@@ -18,13 +18,11 @@ from nbm_xp.runs.whole import read_json, write_json, written_whole
 
 from .answering import plain
 from .curve import Curve
-from .failing import BrokenOffError
 from .running import bar
 
 __all__ = ["CURVE_FILE", "MODEL_FILE", "RESULT_FILE", "Training"]
 
-MODEL_FILE = f"model{getattr(RBM, 'file_suffix', '.npz')}"
-CURVE_FILE, RESULT_FILE = "curve.jsonl", "result.json"
+MODEL_FILE, CURVE_FILE, RESULT_FILE = "model.safetensors", "curve.jsonl", "result.json"
 
 _WATCHED_ROWS = 1000
 _PATIENCE = 60.0  # seconds between checkpoints, where nobody says how many passes
@@ -77,11 +75,6 @@ class Training:
         -------
         dict
             What ``result.json`` holds; that of a training that is finished already is read from there.
-
-        Raises
-        ------
-        BrokenOffError
-            If the user interrupts it.
         """
         result = self.run.path / RESULT_FILE
         if result.is_file():
@@ -98,9 +91,10 @@ class Training:
         try:
             with bar("training", self.model.n_iter, len(self.rows), done) as self._advance:
                 self.model.fit(self.rows, callback=self._after_a_pass, resume=resume)
-        except KeyboardInterrupt as error:
-            self.run.log(f"interrupted after pass {getattr(self.model, 'n_iter_', 0)}")
-            raise BrokenOffError(f"go on with: nbm-xp train --resume --out {self.run.path}") from error
+        except BaseException as error:
+            passes = getattr(self.model, "n_iter_", 0)
+            self.run.log(f"ended after pass {passes}: {type(error).__name__} {error}")
+            raise
         return self._finish(result)
 
     @property

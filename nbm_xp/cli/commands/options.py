@@ -8,17 +8,21 @@ from typing import Annotated, Any
 import typer
 
 __all__ = [
-    "CheckpointEvery",
     "Chunks",
     "Data",
     "Json",
     "Library",
+    "MemoryLimit",
     "Model",
     "Resume",
+    "Scheduler",
     "Seed",
     "Threshold",
+    "Workers",
     "given",
 ]
+
+_WHERE = "Where it is computed"
 
 Data = Annotated[
     str,
@@ -30,8 +34,20 @@ Threshold = Annotated[float | None, typer.Option(help="Make values from this one
 Model = Annotated[pathlib.Path, typer.Option(help="The directory of a run, or the file of a model.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out, if there is one.")]
-CheckpointEvery = Annotated[int | None, typer.Option(min=1, help="How often what was done so far is kept on disk.")]
 Chunks = Annotated[int | None, typer.Option(min=1, help="Chains in each block, where they are computed in blocks.")]
+Scheduler = Annotated[
+    str,
+    typer.Option(
+        help="threads, processes, local (a cluster of this machine), or a cluster's address, tcp://….",
+        rich_help_panel=_WHERE,
+    ),
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="How many tasks run at once; all cores by default.", rich_help_panel=_WHERE)
+]
+MemoryLimit = Annotated[
+    str | None, typer.Option(help="Of each worker, with --scheduler local: 4GB.", rich_help_panel=_WHERE)
+]
 
 
 def given(context: typer.Context, name: str) -> Any:

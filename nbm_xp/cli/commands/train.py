@@ -14,7 +14,7 @@ from nbm_xp.namespace import to_numpy
 
 from .. import finding, reading
 from ..answering import answer
-from ..failing import InputError
+from ..failing import InputError, going_on
 from ..running import threads_for
 from ..training import Training
 from . import options
@@ -121,6 +121,7 @@ def train(
     with (
         finding.begun(out, "train", settings | {"contents": contents}, seed=seed, resume=resume) as run,
         threads_for(products),
+        going_on(f"nbm-xp train --resume --out {out}"),
     ):
         found = Training(
             run,
