@@ -93,7 +93,7 @@ def steps(label: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 @contextlib.contextmanager
-def amount(label: str) -> Iterator[Callable[[int, int], None]]:
+def amount(label: str, unit: str = "sweeps") -> Iterator[Callable[[int, int], None]]:
     """A bar over an amount of work that is told as it is done.
 
     Yields
@@ -117,6 +117,6 @@ def amount(label: str) -> Iterator[Callable[[int, int], None]]:
             nonlocal first
             first = done if first < 0 else first  # done in an earlier process
             speed = (done - first) / max(time.perf_counter() - began, 1e-9)
-            progress.update(task, completed=done, total=total, rate=f"{speed:,.0f} sweeps/s")
+            progress.update(task, completed=done, total=total, rate=f"{speed:,.0f} {unit}/s")
 
         yield advance

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pathlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,13 +13,13 @@ from rich.table import Table
 
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import AISEstimate
-from nbm_xp.boltzmann.partition import LARGEST_LAYER
 from nbm_xp.namespace import to_numpy
+from nbm_xp.runs import RunDirectory, read_evaluation
 
 from .answering import signed
 from .running import steps
 
-__all__ = ["Weighing", "lengths", "table"]
+__all__ = ["Weighing", "best", "lengths", "of_run", "table"]
 
 _PART = 4096  # rows at a time
 
@@ -69,24 +70,34 @@ class Weighing:
             annealing; ``log_likelihood`` of the rows, with the bounds that follow from those of log Z.
         """
         began = time.perf_counter()
-        found: dict[str, Any] = {"runs": self.runs, "seed": self.seed, "exact": None}
-        hidden, visible = model.components_.shape
-        if min(hidden, visible) <= LARGEST_LAYER:
-            found["exact"] = model.log_partition()
-        found["estimates"] = []
+        found: dict[str, Any] = {"runs": self.runs, "seed": self.seed, "exact": exact_log_z(model), "estimates": []}
         with steps("annealing", sum(self.temperatures)) as advance:
             for count in self.temperatures:
                 drawn = {"library": self.library, "chunks": self.chunks, "random_state": self.seed}
-                found["estimates"].append(_told(model.ais(self.runs, count, **drawn)))
+                found["estimates"].append(told(model.ais(self.runs, count, **drawn)))
                 advance(count)
-        best = found["estimates"][-1] if found["exact"] is None else {"log_z": found["exact"]}
-        found |= {name: best[name] for name in ("log_z", "log_z_low", "log_z_high") if name in best}
+        found |= best(found)
         if rows is not None:
             found |= _log_likelihood(model, rows, found)
         return found | {"seconds": round(time.perf_counter() - began, 3)}
 
 
-def _told(estimate: AISEstimate) -> dict[str, Any]:
+def exact_log_z(model: Any) -> float | None:
+    """Log Z by enumeration, of a model small enough; None of others."""
+    try:
+        return float(model.log_partition())
+    except ValueError:
+        return None
+
+
+def best(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Log Z as it is known best: exactly, or as the longest annealing tells, with bounds."""
+    if found["exact"] is not None:
+        return {"log_z": found["exact"]}
+    return {name: found["estimates"][-1][name] for name in ("log_z", "log_z_low", "log_z_high")}
+
+
+def told(estimate: AISEstimate | None) -> dict[str, Any]:
     """An estimate as numbers by name."""
     found = {name: value for name, value in vars(estimate).items() if isinstance(value, (int, float))}
     return {name: float(value) if isinstance(value, float) else int(value) for name, value in found.items()}
@@ -96,18 +107,33 @@ def _log_likelihood(model: Any, rows: Any, found: Mapping[str, Any]) -> dict[str
     """The mean log-likelihood of rows, what it varies by, and its bounds where those of log Z are known."""
     parts = [rows[first : first + _PART] for first in range(0, rows.shape[0], _PART)]
     each = B.concatenate([to_numpy(model.log_likelihood(part, 0.0)) for part in parts])
-    mean = float(B.mean(each))
-    told: dict[str, Any] = {
-        "rows": int(rows.shape[0]),
+    count, mean = int(rows.shape[0]), float(B.mean(each))
+    return likelihood(count, mean, float(B.std(each)) / math.sqrt(max(count - 1, 1)), found)
+
+
+def likelihood(rows: int, mean: float, standard_error: float, found: Mapping[str, Any]) -> dict[str, Any]:
+    """The mean log-likelihood of rows by name, from that of a model whose log Z is 0, and from log Z."""
+    of_rows = {
+        "rows": rows,
         "log_likelihood": mean - found["log_z"],
-        "log_likelihood_standard_error": float(B.std(each)) / math.sqrt(max(rows.shape[0] - 1, 1)),
+        "log_likelihood_standard_error": standard_error,
     }
     if "log_z_low" in found:
-        told |= {
-            "log_likelihood_low": mean - found["log_z_high"],
-            "log_likelihood_high": mean - found["log_z_low"],
-        }
-    return told
+        of_rows["log_likelihood_low"] = mean - found["log_z_high"]
+        of_rows["log_likelihood_high"] = mean - found["log_z_low"]
+    return of_rows
+
+
+def of_run(path: pathlib.Path) -> dict[str, Any]:
+    """What an evaluation found that was run in a directory, in the same words."""
+    run, evaluation = RunDirectory.open(path, "evaluate"), read_evaluation(path)
+    found: dict[str, Any] = {"runs": run.configuration["n_runs"], "seed": run.seed}
+    found |= {"exact": exact_log_z(run.load_model()), "estimates": [told(evaluation.ais)]}
+    found |= best(found)
+    if evaluation.mean_log_likelihood is not None:
+        mean, error = evaluation.mean_log_likelihood + evaluation.log_z, evaluation.standard_error
+        found |= likelihood(evaluation.n_rows, mean, error or 0.0, found)
+    return found
 
 
 def table(found: Mapping[str, Any]) -> Table:

@@ -131,7 +131,8 @@ def _to_a_run(context: typer.Context, out: pathlib.Path, as_json: bool) -> None:
         reading.saying(),
     ):
         run = runs.sample(machine, out, **settings, scheduler=workers, resume=asked["resume"], progress=advance)
-    found = {**_told(run), "seconds": round(time.perf_counter() - began, 3), "dashboard": workers.dashboard}
+        dashboard = workers.dashboard
+    found = {**_told(run), "seconds": round(time.perf_counter() - began, 3), "dashboard": dashboard}
     of = f"{found['chains']:,} chains, {found['draws']:,} draws each"
     answer(found, [f"{of}, in {found['seconds']:.1f} s", f"wrote {found['samples']}"], as_json)
 
