@@ -41,14 +41,13 @@ def plot(
     if what is not None and what not in PICTURES:
         raise InputError(f"--what must be one of {', '.join(PICTURES)}, got {what}")
     source = Source(path, seed, _numbers(units))
-    wanted = source.pictures() if what is None else [what]
-    if what is not None and what not in source.pictures():
-        raise InputError(f"{path}: there is nothing to draw {what} from; there is for {', '.join(source.pictures())}")
-    written = []
-    for name in wanted:
-        place = _place(out, name, path, len(wanted))
-        source.draw(name, place)
-        written.append(place)
+    pictures = source.pictures()
+    if what is not None and what not in pictures:
+        raise InputError(f"{path}: there is nothing to draw {what} from; there is for {', '.join(pictures)}")
+    wanted = list(pictures) if what is None else [what]
+    written = [_place(out, name, path, len(wanted)) for name in wanted]
+    for name, place in zip(wanted, written, strict=True):
+        pictures[name](place)
     answer({"pictures": [str(place) for place in written]}, [f"wrote {place}" for place in written], as_json)
 
 

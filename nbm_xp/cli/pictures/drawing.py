@@ -13,7 +13,15 @@ from ..reading import side
 from . import panels
 from .look import SUBTLE, drawn, sheet, write
 
-__all__ = ["draw_convergence", "draw_curve", "draw_filters", "draw_samples", "draw_states", "draw_traces"]
+__all__ = [
+    "draw_convergence",
+    "draw_curve",
+    "draw_filters",
+    "draw_samples",
+    "draw_states",
+    "draw_traces",
+    "draw_weights",
+]
 
 _SHOWN = 100
 
@@ -74,6 +82,14 @@ def draw_convergence(
         panels.convergence(figure.subplots(), found, f"Partition function, {hidden:,} hidden units", exact)
 
 
+def draw_weights(estimate: Any, title: str, exact: float | None, path: pathlib.Path) -> None:
+    """How an estimate of log Z settles with the number of chains, and how even the weights of the chains are."""
+    with drawn(path, 15.2, 5.4) as figure:
+        left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
+        panels.settling(left, estimate, title, exact)
+        panels.weights(right, estimate)
+
+
 def draw_traces(
     draws: Any, quantities: Mapping[str, Any], notes: Mapping[str, str], about: str, path: pathlib.Path
 ) -> None:
@@ -90,10 +106,11 @@ def draw_traces(
         What the chains are.
     path : pathlib.Path
     """
-    with drawn(path, 11, 1.2 + 2.6 * len(quantities)) as figure:
+    with drawn(path, 11, 0.9 + 2.9 * len(quantities)) as figure:
         places = figure.subplots(len(quantities), 1, sharex=True, squeeze=False)[:, 0]
         for axes, (name, values) in zip(places, quantities.items(), strict=True):
             panels.traces(axes, draws, values, name)
             axes.set_title(notes.get(name, ""), loc="right", fontsize=12, fontweight="normal", color=SUBTLE)
-        places[0].set_title("Traces")
-        figure.supxlabel(about, fontsize=12.5, color=SUBTLE)
+        places[0].set_title(about)
+        places[-1].set_xlabel("sweep")
+        places[-1].xaxis.set_major_formatter("{x:,.0f}")

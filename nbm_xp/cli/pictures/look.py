@@ -36,6 +36,7 @@ _LOOK: Any = {
     "xtick.color": SUBTLE,
     "ytick.color": SUBTLE,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.color": "#e8eaee",
     "legend.frameon": False,
     "lines.linewidth": 2.2,

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.ticker import MaxNLocator
 
 from ..answering import signed
-from .look import BLUE, GREY, ORANGE, SUBTLE, sheet
+from .look import BLUE, GREY, INK, ORANGE, sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["convergence", "filters", "images", "learning_curve", "level", "strongest", "traces"]
+__all__ = ["convergence", "filters", "images", "learning_curve", "level", "settling", "strongest", "traces", "weights"]
 
 _PALETTE = (BLUE, ORANGE, "#3b8f6b", "#8a5aa8", "#b7862a", "#5b7fb8", "#c24d6a", "#6b7280")
+
+_ROWS = 40  # of chains of a binary unit, each a row
 
 
 def images(axes: Axes, rows: Any, side: int | None, title: str, *, columns: int = 10, gap: int = 2) -> None:
@@ -109,14 +112,58 @@ def _number(value: float | None, missing: float) -> float:
     return missing if value is None else float(value)
 
 
+def settling(axes: Axes, estimate: Any, title: str, exact: float | None = None) -> None:
+    """The estimate of log Z from the first chains, the more and more of them, with its bounds."""
+    weights = np.exp(estimate.log_weights - estimate.log_weights.max())
+    offset = estimate.log_z - np.log(weights.mean())
+    count = np.arange(1, len(weights) + 1)
+    mean = np.cumsum(weights) / count
+    spread = np.maximum(np.cumsum(weights**2) / count - mean**2, 0.0) * count / np.maximum(count - 1, 1)
+    relative = 3 * np.sqrt(spread / count) / mean
+    shown = slice(min(4, len(weights) - 1), None)  # fewer chains do not tell their own spread
+    middle = np.log(mean) + offset
+    # Where three standard errors exceed the estimate there is no lower bound: the band ends as far below as above.
+    below = np.where(relative < 1, np.log1p(-np.minimum(relative, 0.999)), -2 * np.log1p(relative))
+    low, high = middle + below, middle + np.log1p(relative)
+    axes.fill_between(count[shown], low[shown], high[shown], color=BLUE, alpha=0.16, linewidth=0)
+    axes.plot(count[shown], middle[shown], color=BLUE, label=f"AIS, ± 3 standard errors: {estimate.log_z:.2f}")
+    if exact is not None:
+        axes.axhline(exact, color=ORANGE, linewidth=1.8, label=f"exact: {exact:.2f}", zorder=0)
+    _whole_numbers(axes)
+    axes.set_xlabel("chains")
+    axes.set_ylabel("log Z")
+    axes.set_title(title)
+    axes.legend(loc="best")
+
+
+def weights(axes: Axes, estimate: Any) -> None:
+    """The weights of the chains, each as the log Z that it alone would tell."""
+    shift = estimate.log_z - np.log(np.mean(np.exp(estimate.log_weights - estimate.log_weights.max())))
+    told = estimate.log_weights - estimate.log_weights.max() + shift
+    axes.hist(told, bins=max(8, min(40, len(told) // 8)), color=BLUE, alpha=0.85)
+    axes.axvline(estimate.log_z, color=ORANGE, linewidth=1.8, label=f"log Z: {estimate.log_z:.2f}")
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("log Z by one chain alone")
+    axes.set_ylabel("chains")
+    axes.set_title(f"Weights: {estimate.effective_runs:.0f} of {len(told):,} chains count")
+    axes.legend(loc="best")
+
+
 def traces(axes: Axes, draws: Any, values: Any, name: str) -> None:
-    """A quantity of each chain along its draws, and its mean over the chains."""
+    """A quantity of some chains along their draws, and its mean over all; of a unit of 0 and 1, each chain as a row."""
+    if np.isin(values, (0, 1)).all():
+        shown = values[:_ROWS]
+        edges = (draws[0], draws[-1], len(shown), 0)
+        axes.imshow(shown, cmap="Greys", vmin=0, vmax=1.25, aspect="auto", interpolation="nearest", extent=edges)
+        axes.grid(False)
+        axes.set_ylabel(f"{name}\n{len(shown)} chains")
+        axes.set_yticks([])
+        return
     for colour, chain in zip(_PALETTE, values, strict=False):
-        axes.plot(draws, chain, color=colour, linewidth=0.9, alpha=0.75)
-    axes.plot(draws, values.mean(axis=0), color=SUBTLE, linewidth=2.2, label=f"mean of {len(values):,} chains")
-    axes.set_ylabel(name)
-    axes.margins(x=0.01)
-    axes.legend(loc="upper right")
+        axes.plot(draws, chain, color=colour, linewidth=0.8, alpha=0.55)
+    axes.plot(draws, values.mean(axis=0), color=INK, linewidth=2.4)
+    axes.set_ylabel(f"{name}\n{min(len(values), len(_PALETTE))} chains; black: mean")
+    axes.margins(x=0)
 
 
 def _whole_numbers(axes: Axes) -> None:
