@@ -7,6 +7,9 @@ import pathlib
 from collections.abc import Iterator
 from typing import Any
 
+import safetensors
+
+from nbm_xp import boltzmann
 from nbm_xp.boltzmann import RBM
 from nbm_xp.namespace import is_lazy
 from nbm_xp.runs import RunDirectory
@@ -15,7 +18,7 @@ from .failing import InputError
 from .reading import library, saying
 from .training import MODEL_FILE
 
-__all__ = ["begun", "checked_new", "model_of", "read_model", "run_at", "run_to_go_on_with", "trained"]
+__all__ = ["begun", "checked_new", "is_bounded", "model_of", "read_model", "run_at", "run_to_go_on_with", "trained"]
 
 
 def run_at(path: pathlib.Path) -> RunDirectory | None:
@@ -82,9 +85,24 @@ def trained(run: RunDirectory) -> pathlib.Path | None:
     return next((file for file in files if file.is_file()), None) if run.kind == "train" else None
 
 
-def read_model(path: pathlib.Path, name: str | None = None) -> RBM:
+def read_model(path: pathlib.Path, name: str | None = None) -> Any:
     """The model that a path leads to, with its arrays in a library."""
     file = model_of(path)
     home = None if name is None or is_lazy(library(name)) else name
     with saying():
-        return RBM.load(file, library=home)
+        return _kind_of(file).load(file, library=home)
+
+
+def is_bounded(model: Any) -> bool:
+    """Whether a model's visible units have values in [0, 1]."""
+    return getattr(model, "visible", "binary") == "binary"
+
+
+def _kind_of(file: pathlib.Path) -> Any:
+    """The class of the model in a file; of what is none, any class, which refuses it."""
+    try:
+        with safetensors.safe_open(file, framework="numpy") as opened:
+            name = (opened.metadata() or {}).get("model", "")
+    except (OSError, safetensors.SafetensorError):
+        return RBM
+    return getattr(boltzmann, name) if name in boltzmann.__all__ else RBM

@@ -68,8 +68,8 @@ def absolute(source: str | None) -> str | None:
     return f"{path.resolve()}" + ("" if key is None else f":{key}")
 
 
-def read_data(source: str, threshold: float | None = None, part: str = "train") -> Any:
-    """Rows of values in [0, 1] from a file or by name.
+def read_data(source: str, threshold: float | None = None, part: str = "train", *, bounded: bool = True) -> Any:
+    """Rows of values from a file or by name.
 
     Parameters
     ----------
@@ -80,6 +80,8 @@ def read_data(source: str, threshold: float | None = None, part: str = "train") 
     part : {"train", "valid", "test"}, optional
         What the rows are for: which array to take from an .npz file that has several with usual names. Where there
         are none to validate with, those to test with are.
+    bounded : bool, optional
+        Whether the values must lie in [0, 1].
 
     Returns
     -------
@@ -99,6 +101,8 @@ def read_data(source: str, threshold: float | None = None, part: str = "train") 
     if threshold is not None:
         rows = (rows >= threshold).astype("float32")
     low, high = rows.min(), rows.max()
+    if not bounded:
+        return rows
     if low < 0 or high > 1:
         hint = "" if threshold is not None else "; --threshold makes them 0 and 1"
         raise InputError(f"{source}: values must lie in [0, 1], got {low:g} to {high:g}{hint}")

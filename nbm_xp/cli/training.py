@@ -7,11 +7,11 @@ the model that it would have ended with, to the last bit; looking at the model c
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann import RBM
 from nbm_xp.namespace import library_name, to_numpy
 from nbm_xp.runs import RunDirectory
 from nbm_xp.runs.whole import read_json, write_json, written_whole
@@ -20,10 +20,11 @@ from .answering import plain
 from .curve import Curve
 from .running import bar
 
-__all__ = ["CURVE_FILE", "MODEL_FILE", "RESULT_FILE", "Training"]
+__all__ = ["CURVE_FILE", "MODEL_FILE", "RESULT_FILE", "Training", "measures"]
 
 MODEL_FILE, CURVE_FILE, RESULT_FILE = "model.safetensors", "curve.jsonl", "result.json"
 
+_MEASURES = {"pseudo_likelihood": "pseudo-likelihood", "free_energy": "free energy"}
 _WATCHED_ROWS = 1000
 _PATIENCE = 60.0  # seconds between checkpoints, where nobody says how many passes
 _HELD_OUT_RUNS, _HELD_OUT_TEMPERATURES = 100, 1000
@@ -36,7 +37,7 @@ class Training:
     Attributes
     ----------
     run : RunDirectory
-    model : RBM
+    model : model of `nbm_xp.boltzmann`
         With its hyperparameters; a checkpoint in the run's directory takes its place.
     rows : array
     held_out : array or None
@@ -52,7 +53,7 @@ class Training:
     """
 
     run: RunDirectory
-    model: RBM
+    model: Any
     rows: Any
     held_out: Any = None
     hours: float | None = None
@@ -82,7 +83,7 @@ class Training:
             return found
         resume = self._checkpoint.is_file()
         if resume:
-            self.model = RBM.load(self._checkpoint, self.library)
+            self.model = type(self.model).load(self._checkpoint, self.library)
             self.run.log(f"the checkpoint of pass {self.model.n_iter_} is there")
         done = self.model.n_iter_ if resume else 0
         self._curve.back_to(done)
@@ -102,7 +103,7 @@ class Training:
         """Seconds of learning so far, those of looking left out."""
         return self._before + time.perf_counter() - self._began - self._looking
 
-    def _after_a_pass(self, model: RBM) -> None:
+    def _after_a_pass(self, model: Any) -> None:
         seconds = self.seconds
         if self.hours is not None:
             self._fit_into_the_hours(model, seconds)
@@ -124,7 +125,7 @@ class Training:
         self._looking += time.perf_counter() - began
         self._advance(passes, note, model.n_iter)
 
-    def _fit_into_the_hours(self, model: RBM, seconds: float) -> None:
+    def _fit_into_the_hours(self, model: Any, seconds: float) -> None:
         """Set how many passes there will be by how long they take; the first one, slow to begin, does not count."""
         left = (self.hours or 0.0) * 3600 - seconds
         if self._first is None:
@@ -133,15 +134,16 @@ class Training:
         each = (seconds - self._first[1]) / passes if passes else seconds
         model.n_iter = model.n_iter_ + max(0, round(left / max(each, 1e-9)))
 
-    def _scores(self, model: RBM, whole: bool) -> dict[str, float]:
-        found = {"pseudo_likelihood": float(to_numpy(B.mean(model.score_samples(self.rows[:_WATCHED_ROWS]))))}
+    def _scores(self, model: Any, whole: bool) -> dict[str, float]:
+        measure, value = model._measure(self.rows[:_WATCHED_ROWS])
+        found = {name: value for name, words in _MEASURES.items() if words == measure}
         if whole and self.held_out is not None:
             weighed = model.ais(_HELD_OUT_RUNS, _HELD_OUT_TEMPERATURES, random_state=0)
             found["log_likelihood"] = float(to_numpy(B.mean(model.log_likelihood(self.held_out, weighed.log_z))))
             found |= {"log_z": weighed.log_z, "log_z_low": weighed.log_z_low, "log_z_high": weighed.log_z_high}
         return found
 
-    def _keep(self, model: RBM) -> None:
+    def _keep(self, model: Any) -> None:
         folder = self.run.checkpoints
         with written_whole(folder / MODEL_FILE) as part:
             model.save(part)
@@ -178,7 +180,13 @@ def _is_round(passes: int) -> bool:
     return f"{passes}".rstrip("0") in ("1", "2", "5")
 
 
-def _in_words(look: dict[str, Any]) -> str:
+def _in_words(look: Mapping[str, Any]) -> str:
     if "log_likelihood" in look:
         return f"held-out log-likelihood {look['log_likelihood']:.2f}"
-    return f"pseudo-likelihood {look['pseudo_likelihood']:.2f}"
+    ((name, words),) = measures(look).items()
+    return f"{words} {look[name]:.2f}"
+
+
+def measures(look: Mapping[str, Any]) -> dict[str, str]:
+    """What a look tells besides the log-likelihood of held-out rows: its name, and as people call it."""
+    return {name: words for name, words in _MEASURES.items() if name in look}

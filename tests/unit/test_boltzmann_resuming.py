@@ -30,12 +30,13 @@ def test_a_training_that_goes_on_ends_with_the_same_bytes(settings: dict[str, An
         rbm.score_samples(ROWS)  # looking on changes nothing
         rbm.save(tmp_path / f"{rbm.n_iter_}.safetensors")
 
-    RBM(**settings).fit(ROWS, callback=save).save(tmp_path / "undisturbed.safetensors")
+    resumed, undisturbed = tmp_path / "resumed.safetensors", tmp_path / "undisturbed.safetensors"
+    RBM(**settings).fit(ROWS, callback=save).save(undisturbed)
     for left in (1, 4, 6):
         again = RBM.load(tmp_path / f"{left}.safetensors").fit(ROWS, resume=True)
         assert again.n_iter_ == 6
-        again.save(tmp_path / "resumed.safetensors")
-        assert (tmp_path / "resumed.safetensors").read_bytes() == (tmp_path / "undisturbed.safetensors").read_bytes(), left
+        again.save(resumed)
+        assert resumed.read_bytes() == undisturbed.read_bytes(), left
 
 
 def test_a_training_can_go_on_in_the_same_process_and_from_a_copy(settings: dict[str, Any]) -> None:

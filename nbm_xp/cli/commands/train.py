@@ -10,13 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from nbm_xp.boltzmann import RBM
+from nbm_xp.boltzmann.schedules import SCHEDULES
 from nbm_xp.namespace import to_numpy
 
 from .. import finding, reading
 from ..answering import answer
 from ..failing import InputError, going_on
 from ..running import threads_for
-from ..training import Training
+from ..training import Training, measures
 from . import options
 
 __all__ = ["EXAMPLES", "train"]
@@ -42,6 +43,9 @@ def train(
     ] = None,
     threshold: options.Threshold = None,
     hidden: Annotated[int, typer.Option(min=1, help="Hidden units.", rich_help_panel=_MODEL)] = 256,
+    visible: Annotated[
+        str, typer.Option(help="Visible units: binary, or gaussian for real numbers.", rich_help_panel=_MODEL)
+    ] = "binary",
     epochs: Annotated[int, typer.Option(min=0, help="Passes over the data.", rich_help_panel=_LEARNING)] = 100,
     hours: Annotated[
         float | None,
@@ -56,7 +60,8 @@ def train(
         float, typer.Option(min=1e-9, max=1e3, help="Learning rate at the start.", rich_help_panel=_LEARNING)
     ] = 0.1,
     schedule: Annotated[
-        str, typer.Option(help="linear: the rate falls to 0; constant: it stays.", rich_help_panel=_LEARNING)
+        str,
+        typer.Option(help="How the rate falls: linear, exponential, step, constant.", rich_help_panel=_LEARNING),
     ] = "linear",
     gibbs: Annotated[int, typer.Option(min=1, help="Sweeps of chains in each step.", rich_help_panel=_LEARNING)] = 1,
     momentum: Annotated[
@@ -94,8 +99,11 @@ def train(
     elif not resume:
         finding.checked_new(out)
     _check(settings)
-    rows = reading.read_data(settings["data"], settings["threshold"])
-    held = settings["held_out"] and reading.read_data(settings["held_out"], settings["threshold"], "valid")
+    bounded = settings["visible"] == "binary"
+    rows = reading.read_data(settings["data"], settings["threshold"], bounded=bounded)
+    held = None
+    if settings["held_out"] is not None:
+        held = reading.read_data(settings["held_out"], settings["threshold"], "valid", bounded=bounded)
     if held is not None and held.shape[1] != rows.shape[1]:
         raise InputError(f"--held-out: {held.shape[1]} features, but --data has {rows.shape[1]}")
     model = RBM(
@@ -109,6 +117,7 @@ def train(
         momentum=settings["momentum"],
         weight_decay=settings["decay"],
         schedule=settings["schedule"],
+        visible=settings["visible"],
     )
     contents = {"data": _fingerprint(rows), "held_out": None if held is None else _fingerprint(held)}
     for name, content in contents.items():
@@ -141,6 +150,7 @@ _SETTINGS = (
     "held_out",
     "threshold",
     "hidden",
+    "visible",
     "epochs",
     "hours",
     "batch",
@@ -157,8 +167,9 @@ _SETTINGS = (
 
 
 def _check(settings: dict[str, Any]) -> None:
-    if settings["schedule"] not in ("linear", "constant"):
-        raise InputError(f"--schedule must be linear or constant, got {settings['schedule']}")
+    for name, allowed in (("schedule", tuple(SCHEDULES)), ("visible", ("binary", "gaussian"))):
+        if settings[name] not in allowed:
+            raise InputError(f"--{name} must be one of {', '.join(allowed)}, got {settings[name]}")
     for name in ("rate", "decay", "momentum", "hours"):
         value = settings[name]
         if value is not None and not math.isfinite(value):
@@ -179,7 +190,7 @@ def _in_words(found: dict[str, Any]) -> list[str]:
     passes = "1 pass" if found["passes"] == 1 else f"{found['passes']:,} passes"
     lines = [
         f"{found['rows']:,} rows of {found['features']} on {found['library']}, {passes} in {found['seconds']:.1f} s",
-        f"mean pseudo-likelihood {found['pseudo_likelihood']:.2f}",
+        *(f"mean {words} {found[name]:.2f}" for name, words in measures(found).items()),
     ]
     if "log_likelihood" in found:
         lines.append(f"mean log-likelihood of the held-out rows {found['log_likelihood']:.2f} (by AIS)")

@@ -10,6 +10,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from ..reading import side
+from ..training import measures
 from . import panels
 from .look import SUBTLE, drawn, sheet, write
 
@@ -63,7 +64,8 @@ def _size(count: int, pixels: int | None) -> tuple[float, float]:
 def draw_curve(looks: Sequence[Mapping[str, Any]], path: pathlib.Path) -> None:
     """A learning curve: the pseudo-likelihood, and beside it the log-likelihood of held-out rows if it was followed."""
     weighed = [look for look in looks if look.get("log_likelihood") is not None]
-    kinds = [("pseudo_likelihood", "pseudo-likelihood", "Learning curve: training rows", looks)]
+    ((measure, words),) = measures(looks[0]).items()
+    kinds = [(measure, words, "Learning curve: training rows", looks)]
     if weighed:
         kinds.append(("log_likelihood", "log-likelihood by AIS", "Learning curve: held-out rows", weighed))
     with drawn(path, 7.6 * len(kinds), 5.4) as figure:

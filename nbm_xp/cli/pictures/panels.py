@@ -27,7 +27,8 @@ def images(axes: Axes, rows: Any, side: int | None, title: str, *, columns: int 
     """Rows of units as a sheet of square images, or, where they make none, as the rows that they are."""
     page = rows if side is None else sheet(rows, side, columns, gap=gap, fill=0.0)
     shape: Any = "auto" if side is None else "equal"
-    axes.imshow(page, cmap="Greys", vmin=0, vmax=1, interpolation="nearest", aspect=shape)
+    low, high = min(0.0, float(rows.min())), max(1.0, float(rows.max()))
+    axes.imshow(page, cmap="Greys", vmin=low, vmax=high, interpolation="nearest", aspect=shape)
     _titled(axes, title, side)
     if side is None:
         axes.set_xlabel("unit")
