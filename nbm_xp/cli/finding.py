@@ -11,14 +11,24 @@ import safetensors
 
 from nbm_xp import boltzmann
 from nbm_xp.boltzmann import RBM
-from nbm_xp.namespace import is_lazy
+from nbm_xp.namespace import is_lazy, to_numpy
 from nbm_xp.runs import RunDirectory
 
 from .failing import InputError
 from .reading import library, saying
 from .training import MODEL_FILE
 
-__all__ = ["begun", "checked_new", "is_bounded", "model_of", "read_model", "run_at", "run_to_go_on_with", "trained"]
+__all__ = [
+    "begun",
+    "checked_new",
+    "is_bounded",
+    "model_of",
+    "read_model",
+    "run_at",
+    "run_to_go_on_with",
+    "trained",
+    "weights_of",
+]
 
 
 def run_at(path: pathlib.Path) -> RunDirectory | None:
@@ -96,6 +106,11 @@ def read_model(path: pathlib.Path, name: str | None = None) -> Any:
 def is_bounded(model: Any) -> bool:
     """Whether a model's visible units have values in [0, 1]."""
     return getattr(model, "visible", "binary") == "binary"
+
+
+def weights_of(model: Any) -> Any:
+    """The weights of the first hidden layer, in host memory, of shape (hidden units, visible units)."""
+    return to_numpy(model.components_) if hasattr(model, "components_") else to_numpy(model.coefs_[0]).T
 
 
 def _kind_of(file: pathlib.Path) -> Any:

@@ -52,6 +52,8 @@ class Weighing:
     library : str or None
     chunks : int or None
         Chains in each block.
+    reverse : bool
+        Whether to anneal in reverse too, which finds too much, if anything, where the other finds too little.
     """
 
     runs: int
@@ -59,6 +61,7 @@ class Weighing:
     seed: int
     library: str | None = None
     chunks: int | None = None
+    reverse: bool = False
 
     def of(self, model: Any, rows: Any = None) -> dict[str, Any]:
         """What there is to know of a model, and of rows under it.
@@ -71,11 +74,14 @@ class Weighing:
         """
         began = time.perf_counter()
         found: dict[str, Any] = {"runs": self.runs, "seed": self.seed, "exact": exact_log_z(model), "estimates": []}
-        with steps("annealing", sum(self.temperatures)) as advance:
+        last = self.temperatures[-1]
+        with steps("annealing", sum(self.temperatures) + last * self.reverse) as advance:
             for count in self.temperatures:
                 drawn = {"library": self.library, "chunks": self.chunks, "random_state": self.seed}
                 found["estimates"].append(told(model.ais(self.runs, count, **drawn)))
                 advance(count)
+            if self.reverse:
+                found["reverse"] = told(model.reverse_ais(self.runs, last, random_state=self.seed + 1))
         found |= best(found)
         if rows is not None:
             found |= _log_likelihood(model, rows, found)
@@ -157,6 +163,12 @@ def table(found: Mapping[str, Any]) -> Table:
         shown.add_row(
             f"{estimate['n_temperatures']:,}", *bounds, f"{estimate['effective_runs']:.1f} of {found['runs']:,}", *rest
         )
+    if "reverse" in found:
+        back = found["reverse"]
+        bounds = (signed(back[name], 2) for name in ("log_z", "log_z_low", "log_z_high"))
+        rest = [signed(mean - back["log_z"], 2)] if weighed else []
+        label = f"{back['n_temperatures']:,} in reverse"
+        shown.add_row(label, *bounds, f"{back['effective_runs']:.1f} of {found['runs']:,}", *rest)
     if found["exact"] is not None:
         rest = [signed(mean - found["exact"], 2)] if weighed else []
         shown.add_row("exact", signed(found["exact"], 2), "", "", "", *rest)

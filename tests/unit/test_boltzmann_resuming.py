@@ -16,7 +16,7 @@ SETTINGS: list[dict[str, Any]] = [
     {},
     {"persistent": False, "n_gibbs": 2},
     {"momentum": 0.5, "n_gibbs": 3, "schedule": "linear", "weight_decay": 0.01},
-    {"shuffle": False},
+    {"shuffle": False, "centred": True},
 ]
 
 

@@ -48,6 +48,10 @@ def evaluate(
             rich_help_panel=_AT_ONCE,
         ),
     ] = True,
+    reverse: Annotated[
+        bool,
+        typer.Option("--reverse", help="Also anneal in reverse, for a bound from above.", rich_help_panel=_AT_ONCE),
+    ] = False,
     out: Annotated[
         pathlib.Path | None, typer.Option(help="The run's directory; without it, nothing is written.")
     ] = None,
@@ -64,12 +68,12 @@ def evaluate(
     as_json: options.Json = False,
 ) -> None:
     """Weigh a model: its partition function, exactly where it is small, and by annealed importance sampling."""
-    others = _OF_A_RUN if out is None else ("convergence",)
+    others = _OF_A_RUN if out is None else ("convergence", "reverse")
     wrong = [name for name in others if options.given(context, name)]
     if wrong:
-        option = wrong[0].replace("_", "-")
-        needs = f"--{option} needs a folder for a run: --out" if out is None else "--convergence is for no --out: a run"
-        raise InputError(needs if out is None else f"{needs} goes through its temperatures once")
+        option = f"--{wrong[0].replace('_', '-')}"
+        needs = f"{option} needs a folder for a run: --out"
+        raise InputError(needs if out is None else f"{option} is not for a run: leave --out out, or {option}")
     if out is not None:
         found = _in_a_run(context, out)
     else:
@@ -77,7 +81,7 @@ def evaluate(
             raise InputError("--chunks needs a library that computes in blocks, --library dask, or --out")
         machine = finding.read_model(model, library)
         rows = _rows(data, threshold, machine, model)
-        weighing = Weighing(runs, lengths(temperatures, convergence), seed, library, chunks)
+        weighing = Weighing(runs, lengths(temperatures, convergence), seed, library, chunks, reverse)
         with threads_for(runs * sum(p.value.size for p in machine._parameters)):
             found = weighing.of(machine, None if rows is None else reading.on_library(rows, library))
         found = {"model": str(model), "data": data, **found}

@@ -89,17 +89,18 @@ def _of_run(run: RunDirectory) -> dict[str, Any]:
 
 def _of_model(file: pathlib.Path) -> dict[str, Any]:
     model = finding.read_model(file)
-    hidden, visible = model.components_.shape
+    weights = finding.weights_of(model)
+    hidden, visible = weights.shape
     parameters = {name: value for name, value in model.get_params().items() if value is not None}
     return {
         "file": str(file),
         "kind": type(model).__name__,
         "visible units": int(visible),
         "hidden units": int(hidden),
-        "dtype": str(model.components_.dtype),
+        "dtype": str(weights.dtype),
         "passes": model.n_iter_,
         "rows learnt from": model.n_samples_seen_,
-        "largest weight": round(float(abs(to_numpy(model.components_)).max()), 4),
+        "largest weight": round(float(abs(weights).max()), 4),
         "hyperparameters": parameters,
     }
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 import pathlib
 from typing import Annotated, Any
 
 import typer
 
-from nbm_xp.boltzmann import RBM
+from nbm_xp.boltzmann import DBM, RBM
 from nbm_xp.boltzmann.schedules import SCHEDULES
 from nbm_xp.namespace import to_numpy
 
@@ -43,6 +44,12 @@ def train(
     ] = None,
     threshold: options.Threshold = None,
     hidden: Annotated[int, typer.Option(min=1, help="Hidden units.", rich_help_panel=_MODEL)] = 256,
+    layers: Annotated[
+        str | None,
+        typer.Option(
+            help="In place of --hidden, all layers of a deep Boltzmann machine: 784,500,1000.", rich_help_panel=_MODEL
+        ),
+    ] = None,
     visible: Annotated[
         str, typer.Option(help="Visible units: binary, or gaussian for real numbers.", rich_help_panel=_MODEL)
     ] = "binary",
@@ -52,6 +59,14 @@ def train(
         typer.Option(
             min=1e-6,
             help="Learn for so long, in place of --epochs.",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None,
+    centred: Annotated[
+        bool | None,
+        typer.Option(
+            "--centred/--uncentred",
+            help="Follow the gradient of centred units; with --layers by default.",
             rich_help_panel=_LEARNING,
         ),
     ] = None,
@@ -90,7 +105,9 @@ def train(
     With --resume, a training that was broken off goes on from its last checkpoint, as its directory says, and ends
     with the same model, to the last bit, as one that was not.
     """
-    settings = {name: context.params[name] for name in _SETTINGS}
+    settings = {name: context.params[name] for name in _SETTINGS} | {"layers": _sizes(layers)}
+    if layers is not None and options.given(context, "hidden"):
+        raise InputError("--hidden and --layers both say which hidden layers there are: give one of them")
     asked = {name for name in (*_SETTINGS, "seed") if options.given(context, name)}
     there = finding.run_to_go_on_with(out, "train") if resume else None
     if there is not None:
@@ -106,19 +123,7 @@ def train(
         held = reading.read_data(settings["held_out"], settings["threshold"], "valid", bounded=bounded)
     if held is not None and held.shape[1] != rows.shape[1]:
         raise InputError(f"--held-out: {held.shape[1]} features, but --data has {rows.shape[1]}")
-    model = RBM(
-        settings["hidden"],
-        learning_rate=settings["rate"],
-        batch_size=min(settings["batch"], rows.shape[0]),
-        n_iter=_NO_END if settings["hours"] else settings["epochs"],
-        random_state=seed,
-        persistent=settings["persistent"],
-        n_gibbs=settings["gibbs"],
-        momentum=settings["momentum"],
-        weight_decay=settings["decay"],
-        schedule=settings["schedule"],
-        visible=settings["visible"],
-    )
+    model = _model(settings, rows, seed)
     contents = {"data": _fingerprint(rows), "held_out": None if held is None else _fingerprint(held)}
     for name, content in contents.items():
         # A file may have another name by now; what counts is what is in it.
@@ -126,7 +131,8 @@ def train(
         known = there.configuration[name] if there is not None and same else settings[name]
         settings[name] = known if same else reading.absolute(known)
     on_library = reading.on_library(rows, settings["library"])
-    products = model.batch_size * model.n_components * rows.shape[1]
+    sizes = settings["layers"] or [rows.shape[1], settings["hidden"]]
+    products = model.batch_size * max(low * high for low, high in itertools.pairwise(sizes))
     with (
         finding.begun(out, "train", settings | {"contents": contents}, seed=seed, resume=resume) as run,
         threads_for(products),
@@ -150,7 +156,9 @@ _SETTINGS = (
     "held_out",
     "threshold",
     "hidden",
+    "layers",
     "visible",
+    "centred",
     "epochs",
     "hours",
     "batch",
@@ -164,6 +172,43 @@ _SETTINGS = (
     "library",
 )
 """What the result depends on: the arguments that a run's directory holds as its configuration."""
+
+
+def _model(settings: dict[str, Any], rows: Any, seed: int) -> Any:
+    """A machine with what was asked for, which has learnt nothing yet."""
+    learning = {
+        "learning_rate": settings["rate"],
+        "batch_size": min(settings["batch"], rows.shape[0]),
+        "n_iter": _NO_END if settings["hours"] else settings["epochs"],
+        "random_state": seed,
+        "persistent": settings["persistent"],
+        "n_gibbs": settings["gibbs"],
+        "momentum": settings["momentum"],
+        "weight_decay": settings["decay"],
+        "schedule": settings["schedule"],
+        "visible": settings["visible"],
+    }
+    if settings["centred"] is not None:
+        learning["centred"] = settings["centred"]
+    if settings["layers"] is None:
+        return RBM(settings["hidden"], **learning)
+    if settings["layers"][0] != rows.shape[1]:
+        raise InputError(
+            f"--layers must begin with the {rows.shape[1]} features of --data, got {settings['layers'][0]}"
+        )
+    return DBM(settings["layers"], **learning)
+
+
+def _sizes(layers: str | None) -> list[int] | None:
+    """The units of each layer."""
+    if layers is None:
+        return None
+    sizes = [int(part) for part in layers.split(",") if part.strip().isdigit()]
+    if len(sizes) != layers.count(",") + 1 or len(sizes) < 2 or min(sizes) < 1:
+        raise InputError(
+            f"--layers must be two or more whole numbers with commas between, as 784,500,1000, got {layers}"
+        )
+    return sizes
 
 
 def _check(settings: dict[str, Any]) -> None:

@@ -63,7 +63,7 @@ class Source:
         return found | {"convergence": self._weights if self.kind == "evaluate" else self._convergence}
 
     def _filters(self, out: pathlib.Path) -> None:
-        drawing.draw_filters(to_numpy(self.model.components_), out)
+        drawing.draw_filters(finding.weights_of(self.model), out)
 
     def _samples(self, out: pathlib.Path) -> None:
         drawn = self.model.sample(_FANTASIES, _SWEEPS, probabilities=True, random_state=self.seed)
@@ -74,7 +74,7 @@ class Source:
 
     def _convergence(self, out: pathlib.Path) -> None:
         found = Weighing(_RUNS, lengths(_TEMPERATURES, True), self.seed).of(self.model)
-        drawing.draw_convergence(found["estimates"], self.model.components_.shape[0], found["exact"], out)
+        drawing.draw_convergence(found["estimates"], len(finding.weights_of(self.model)), found["exact"], out)
 
     def _weights(self, out: pathlib.Path) -> None:
         """How an estimate settles with the number of chains: a run keeps the weight of each."""
@@ -99,7 +99,7 @@ class Source:
         every = -(-drawn.shape[1] // _DRAWS)
         states = drawn[:_CHAINS, ::every].compute()
         n_chains, n_draws, n_units = states.shape
-        rows = states.reshape(-1, n_units).astype(self.model.components_.dtype)
+        rows = states.reshape(-1, n_units).astype(finding.weights_of(self.model).dtype)
         energies = to_numpy(self.model.free_energy(rows)).reshape(n_chains, n_draws)
         quantities = {"free energy": energies} | {f"unit {unit}": states[:, :, unit] for unit in self.units}
         notes = {name: _diagnosis(values) for name, values in quantities.items()}
