@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import RBM
+from nbm_xp.boltzmann import DBM, RBM
 
 ROWS = (np.random.default_rng(0).random((53, 12)) < 0.4).astype("float32")
 SETTINGS: list[dict[str, Any]] = [
@@ -66,6 +66,15 @@ def test_draws_compiled_in_another_order_go_on_all_the_same(tmp_path: pathlib.Pa
     there = [loaded.gibbs(ROWS[:7]), loaded.gibbs(ROWS[:3]), loaded.gibbs(ROWS[:9])]
     for a, b in zip(here, [there[1], there[0], there[2]], strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_deep_machines_go_on_too(tmp_path: pathlib.Path) -> None:
+    def save(dbm: DBM) -> None:
+        dbm.save(tmp_path / f"{dbm.n_iter_}.safetensors")
+
+    DBM([12, 5, 3], batch_size=10, n_iter=3, momentum=0.5, random_state=1, positive="gibbs").fit(ROWS, callback=save)
+    DBM.load(tmp_path / "1.safetensors").fit(ROWS, resume=True).save(tmp_path / "again.safetensors")
+    assert (tmp_path / "again.safetensors").read_bytes() == (tmp_path / "3.safetensors").read_bytes()
 
 
 def test_a_callback_may_say_how_many_passes_there_will_be() -> None:

@@ -100,27 +100,28 @@ def test_neither_looks_nor_checkpoints_change_the_model() -> None:
 
 
 LEARNING = {
-    "plain": [],
-    "contrastive divergence": ["--cd", "--gibbs", "2"],
-    "momentum": ["--momentum", "0.5", "--decay", "0.01", "--schedule", "constant"],
+    "plain": ["--hidden", "3"],
+    "contrastive divergence": ["--hidden", "3", "--cd", "--gibbs", "2"],
+    "momentum": ["--hidden", "3", "--momentum", "0.5", "--decay", "0.01", "--schedule", "constant"],
+    "deep": ["--layers", "9,4,2", "--momentum", "0.5"],
 }
 
 
-@pytest.mark.parametrize("options", LEARNING.values(), ids=LEARNING)
-@pytest.mark.parametrize("last", [1, 4, 5])
+@pytest.mark.parametrize(("options", "last"), zip(LEARNING.values(), (1, 4, 5, 3), strict=True), ids=LEARNING)
 def test_an_interrupted_training_goes_on_to_the_same_bytes(
     monkeypatch: pytest.MonkeyPatch, options: list[str], last: int
 ) -> None:
-    ran(*SMALL, *options, "--epochs", "7", "--out", "whole")
+    asked = ["train", "--data", "scans.npy", "--seed", "5", "--epochs", "7", *options]
+    ran(*asked, "--out", "whole")
     after_a_pass = Training._after_a_pass
 
-    def interrupted(self: Training, model: RBM) -> None:
+    def interrupted(self: Training, model: Any) -> None:
         after_a_pass(self, model)
         if model.n_iter_ == last:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(Training, "_after_a_pass", interrupted)
-    result = run(*SMALL, *options, "--epochs", "7", "--checkpoint-every", "2")
+    result = run(*asked, "--checkpoint-every", "2")
     assert result.exit_code == 130
     assert result.stderr.endswith("go on with: nbm-xp train --resume --out run\n")
     assert result.stderr.count("\n") == 1
@@ -131,7 +132,7 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(
     assert [look["pass"] for look in curve()] == [1, 2, 3, 4, 5, 6, 7]
     log = pathlib.Path("run/run.log").read_text()
     assert ("the checkpoint of pass" in log) == (last > 1)
-    assert f"interrupted after pass {last}" in log
+    assert f"ended after pass {last}: KeyboardInterrupt" in log
 
 
 def test_a_killed_training_goes_on_to_the_same_bytes() -> None:
