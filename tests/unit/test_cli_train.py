@@ -107,7 +107,7 @@ LEARNING = {
 }
 
 
-@pytest.mark.parametrize(("options", "last"), zip(LEARNING.values(), (1, 4, 5, 3), strict=True), ids=LEARNING)
+@pytest.mark.parametrize(("options", "last"), list(zip(LEARNING.values(), (1, 4, 5, 3), strict=True)), ids=LEARNING)
 def test_an_interrupted_training_goes_on_to_the_same_bytes(
     monkeypatch: pytest.MonkeyPatch, options: list[str], last: int
 ) -> None:
