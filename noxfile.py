@@ -56,6 +56,13 @@ def clients(session: nox.Session, keras: str) -> None:
 
 
 @nox.session
+def natural_bm(session: nox.Session) -> None:
+    """natural_bm itself, unmodified, on this package; it is on no index: NATURAL_BM names a copy of its repository."""
+    install(session, "test", packages=("h5py", "pandas", "pillow", "matplotlib", "scikit-image"))
+    pytest(session, "tests/clients/test_natural_bm_models.py", "tests/unit/test_natural_bm.py")
+
+
+@nox.session
 def oldest(session: nox.Session) -> None:
     """The suite on the oldest releases that pyproject.toml allows of what the package always needs."""
     oldest_releases = [need.replace(">=", "==") for need in PYPROJECT["project"]["dependencies"]]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from .dbm import DBM
 from .estimator import NotFittedError
+from .loading import load
 from .partition import AISEstimate
 from .rbm import RBM
 from .topology import Topology
 
-__all__ = ["DBM", "RBM", "AISEstimate", "NotFittedError", "Topology"]
+__all__ = ["DBM", "RBM", "AISEstimate", "NotFittedError", "Topology", "load"]

@@ -52,7 +52,11 @@ class Estimator:
 
     def __repr__(self) -> str:
         default = self._defaults()
-        changed = {name: value for name, value in self.get_params().items() if value is not default[name]}
+        changed = {
+            name: value
+            for name, value in self.get_params().items()
+            if value is not default[name] and not (type(value) is type(default[name]) and value == default[name])
+        }
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 
     def __sklearn_tags__(self) -> Any:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import array_namespace, asarray, from_blocks, get_namespace, to_numpy, use_backend
+from nbm_xp.namespace import array_namespace, asarray, from_blocks, get_namespace, is_lazy, to_numpy, use_backend
 
 from . import partition, sampling
 from .annealing import compile_ais
@@ -367,11 +367,16 @@ class Machine(Model):
         rate = to_numpy(self.base_rate_)
         return rate if self._topology.is_gaussian(0) else B.log(rate) - B.log(1 - rate)
 
+    def _visible_tiles(self) -> Any:
+        """How the visible units are split: as the weights are, if those are computed later."""
+        weights = self._parameters.weights[0].value
+        return weights.chunks[0] if is_lazy(array_namespace(weights)) else -1
+
     def _base_rows(self, rows: int, library: str | None, chunks: Any) -> Any:
         """The base rate for each chain, in the library that the chains are to be computed in."""
         xp = array_namespace(self._like) if library is None else get_namespace(library)
-        rate = to_numpy(self.base_rate_)
-        split = chunks if isinstance(chunks, tuple) else ("auto" if chunks is None else chunks, -1)
+        rate = self.base_rate_ if is_lazy(xp) else to_numpy(self.base_rate_)
+        split = chunks if isinstance(chunks, tuple) else ("auto" if chunks is None else chunks, self._visible_tiles())
         shape = (rows, self.n_features_in_)
         return from_blocks(xp, _repeated, shape, rate.dtype, split, args=(rate,), name="base-rate")
 

@@ -17,6 +17,7 @@ from nbm_xp.namespace import (
     dtype_name,
     get_namespace,
     host_namespace,
+    is_lazy,
     library_name,
     to_numpy,
     use_backend,
@@ -113,8 +114,8 @@ class Model(Estimator):
 
     def _same_library(self, X: Any) -> Any:
         """Refuse rows in host memory for a model on a device: what comes out would be on the device, unasked."""
-        home, given = self._home, library_name(X)
-        if home not in (given, library_name(host_namespace())) and given == library_name(host_namespace()):
+        home, given, host = self._home, library_name(X), library_name(host_namespace())
+        if home not in (given, host) and given == host and not is_lazy(array_namespace(self._like)):
             raise TypeError(f"X is of {given} and the model of {home}: convert X, or move the model with to({given!r})")
         return X
 
@@ -184,12 +185,13 @@ class Model(Estimator):
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to a .safetensors file: whole, or not at all.
+        """Write the model to a .safetensors file, or to a folder of tiles: whole, or not at all.
 
         Parameters
         ----------
         path : path-like
-            The file; one that exists is replaced in one step.
+            The file; one that exists is replaced in one step. A name that ends in ``.zarr`` is that of a folder, which
+            weights larger than memory need: they are computed and written tile by tile.
 
         Notes
         -----
@@ -211,7 +213,8 @@ class Model(Estimator):
         ----------
         path : path-like
         library : str, optional
-            Where its arrays are to live; host memory by default.
+            Where its arrays are to live. By default those of a file live in host memory; those of a folder stay there
+            (Dask), to be read tile by tile where they are needed.
 
         Raises
         ------
@@ -219,7 +222,10 @@ class Model(Estimator):
             If the file holds no such model, or is damaged.
         """
         topology, arrays, about = storage.read(path, cls.__name__)
-        xp = host_namespace() if library is None else get_namespace(library)
+        home = array_namespace(arrays["base_rate"])
+        xp = home if library is None else get_namespace(library)
+        if is_lazy(home) and not is_lazy(xp):
+            arrays = {name: to_numpy(value) for name, value in arrays.items()}
         try:
             model = cls(**about["params"])
             model._go_on(topology, {name: asarray(value, xp) for name, value in arrays.items()}, about["progress"])
@@ -229,9 +235,14 @@ class Model(Estimator):
 
 
 def transposed(matrix: Any) -> Any:
-    """The transpose with its rows one after the other in memory, as products and updates are fastest."""
+    """The transpose with its rows one after the other in memory, as products and updates are fastest.
+
+    Of a matrix that is computed later, tile by tile, each tile is turned where it is used.
+    """
     rows, columns = matrix.shape
     xp = array_namespace(matrix)
+    if is_lazy(xp):
+        return matrix.T
     return xp.reshape(xp.reshape(matrix.T, (rows * columns,)), (columns, rows))
 
 

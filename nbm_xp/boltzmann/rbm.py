@@ -144,7 +144,8 @@ class RBM(Learning):
         Parameters
         ----------
         components : array of shape (hidden units, visible units)
-            The weights. The model takes their library and dtype.
+            The weights. The model takes their library and dtype. A Dask array stays one: weights larger than memory
+            are opened with `nbm_xp.namespace.stored.open_array`, or with ``dask.array.from_zarr``.
         intercept_hidden, intercept_visible : array
             The biases.
         base_rate : array of shape (visible units,), optional

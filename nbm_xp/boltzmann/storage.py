@@ -1,4 +1,4 @@
-"""A model in a file: its arrays by name, and what tells about them, in the format safetensors.
+"""A model in a file: its arrays by name, and what tells about them, in the format safetensors, or in a folder, Zarr's.
 
 The arrays of a model of any layers have these names: ``weights.I-J`` for a connection, of shape (units of layer I,
 units of layer J), ``biases.I``, ``base_rate``; where there are any, ``chain.I``, the states of the persistent chains,
@@ -16,10 +16,11 @@ from typing import Any
 
 from nbm_xp.namespace import dtype_name
 from nbm_xp.namespace.files import load_tensors, save_tensors
+from nbm_xp.namespace.stored import is_group, open_group, save_group
 
 from .topology import Topology
 
-__all__ = ["FORMAT", "STREAMS", "names", "read", "shapes", "write"]
+__all__ = ["FORMAT", "STREAMS", "kind_of", "names", "read", "shapes", "write"]
 
 FORMAT = "nbm_xp.boltzmann 1"
 STREAMS = "streams."
@@ -68,11 +69,12 @@ def write(
     """
     layers = {"sizes": topology.sizes, "connections": topology.connections, "visible": topology.visible}
     parts = {name: json.dumps(value) for name, value in ({"topology": layers} | dict(about)).items() if name in _JSON}
-    save_tensors(path, arrays, {"format": FORMAT, "model": model, "library": about["library"], **parts})
+    save = save_group if is_group(path) else save_tensors
+    save(path, arrays, {"format": FORMAT, "model": model, "library": about["library"], **parts})
 
 
 def read(path: str | os.PathLike[str], model: str | None = None) -> tuple[Topology, dict[str, Any], dict[str, Any]]:
-    """A model's layers, its arrays, in host memory, and what else is known about it.
+    """A model's layers, its arrays, in host memory or left in their folder, and what else is known about it.
 
     Parameters
     ----------
@@ -85,10 +87,8 @@ def read(path: str | os.PathLike[str], model: str | None = None) -> tuple[Topolo
     ValueError
         If the file holds no such model, or is damaged.
     """
-    arrays, metadata = load_tensors(path)
-    found = metadata.get("format")
-    if found != FORMAT:
-        raise ValueError(f"{os.fspath(path)} holds {found!r}, not {FORMAT!r}")
+    arrays, metadata = (open_group if is_group(path) else load_tensors)(path)
+    _check_format(path, metadata)
     if model is not None and metadata.get("model") != model:
         raise ValueError(f"{os.fspath(path)} holds a model of the kind {metadata.get('model')!r}, not {model!r}")
     try:
@@ -102,6 +102,25 @@ def read(path: str | os.PathLike[str], model: str | None = None) -> tuple[Topolo
     except ValueError as error:
         raise ValueError(f"{os.fspath(path)} {error}") from None
     return topology, arrays, about
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """The name of the class that a file holds a model of; its arrays are not read.
+
+    Raises
+    ------
+    ValueError
+        If the file holds no model, or is damaged.
+    """
+    metadata = (open_group(path) if is_group(path) else load_tensors(path, ()))[1]
+    _check_format(path, metadata)
+    return str(metadata.get("model"))
+
+
+def _check_format(path: str | os.PathLike[str], metadata: Mapping[str, str]) -> None:
+    found = metadata.get("format")
+    if found != FORMAT:
+        raise ValueError(f"{os.fspath(path)} holds {found!r}, not {FORMAT!r}")
 
 
 def _check(topology: Topology, arrays: Mapping[str, Any]) -> None:

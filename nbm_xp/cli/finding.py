@@ -7,11 +7,9 @@ import pathlib
 from collections.abc import Iterator
 from typing import Any
 
-import safetensors
-
 from nbm_xp import boltzmann
-from nbm_xp.boltzmann import RBM
 from nbm_xp.namespace import is_lazy, to_numpy
+from nbm_xp.namespace.stored import is_group
 from nbm_xp.runs import RunDirectory
 
 from .failing import InputError
@@ -33,7 +31,7 @@ __all__ = [
 
 def run_at(path: pathlib.Path) -> RunDirectory | None:
     """The run whose directory a path is; None for the path of a file."""
-    if path.is_file():
+    if path.is_file() or is_group(path):
         return None
     if not path.exists():
         raise InputError(f"{path}: no such file or directory; `nbm-xp train` makes a model")
@@ -100,7 +98,7 @@ def read_model(path: pathlib.Path, name: str | None = None) -> Any:
     file = model_of(path)
     home = None if name is None or is_lazy(library(name)) else name
     with saying():
-        return _kind_of(file).load(file, library=home)
+        return boltzmann.load(file, library=home)
 
 
 def is_bounded(model: Any) -> bool:
@@ -111,13 +109,3 @@ def is_bounded(model: Any) -> bool:
 def weights_of(model: Any) -> Any:
     """The weights of the first hidden layer, in host memory, of shape (hidden units, visible units)."""
     return to_numpy(model.components_) if hasattr(model, "components_") else to_numpy(model.coefs_[0]).T
-
-
-def _kind_of(file: pathlib.Path) -> Any:
-    """The class of the model in a file; of what is none, any class, which refuses it."""
-    try:
-        with safetensors.safe_open(file, framework="numpy") as opened:
-            name = (opened.metadata() or {}).get("model", "")
-    except (OSError, safetensors.SafetensorError):
-        return RBM
-    return getattr(boltzmann, name) if name in boltzmann.__all__ else RBM

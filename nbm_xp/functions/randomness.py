@@ -6,6 +6,7 @@ The streams are those of `nbm_xp.rng.RandomStreams`.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any, Literal
 
 from nbm_xp import tape
@@ -21,13 +22,16 @@ __all__ = [
 ]  # fmt: skip
 
 
-def make_rng(seed: Any = None) -> RandomStreams:
+def make_rng(seed: Any = None, *, draw: Callable[[int, int], int] = random.randrange) -> RandomStreams:
     """A generator of random streams.
 
     Parameters
     ----------
     seed : int or list of six ints, optional
-        Where it starts. By default a number from Python's ``random`` module, so that ``random.seed`` decides.
+        Where it starts. By default a number that is drawn.
+    draw : callable
+        What draws it, given the smallest and the one after the largest. By default Python's ``random`` module, so that
+        ``random.seed`` decides.
 
     Returns
     -------
@@ -45,7 +49,7 @@ def make_rng(seed: Any = None) -> RandomStreams:
     >>> make_rng(1234).uniform((2,), dtype="float32").eval()
     array([0.37257108, 0.65768576], dtype=float32)
     """
-    return RandomStreams(seed=random.randint(1, 10**7) if seed is None else seed)
+    return RandomStreams(seed=draw(1, 10**7) if seed is None else seed)
 
 
 def rng_from(seed: int | None) -> RandomStreams:

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from nbm_xp import tape
-from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, host_namespace, is_lazy
+from nbm_xp.namespace import array_namespace, asarray, dtype_name, dtype_of, host_namespace, is_lazy
+from nbm_xp.tape.lengths import is_size
 
 from ._arguments import Array, as_array
 
@@ -277,13 +278,15 @@ def dtype(x: Array) -> str:
     return dtype_name(as_array(x))
 
 
-def eval(x: Any) -> Any:
+def eval(x: Any, *, shape_vectors: bool = False) -> Any:
     """The value of what was recorded.
 
     Parameters
     ----------
     x : Tensor, array, number, or tuple or list of them
         What to compute; Tensors in one list are computed together. Shapes of variables are tuples of numbers.
+    shape_vectors : bool
+        Whether a tuple of lengths comes out as a vector of int64, a NumPy array: so it does where shapes are recorded.
 
     Returns
     -------
@@ -306,6 +309,8 @@ def eval(x: Any) -> Any:
         return tape.evaluate(x)
     if isinstance(x, tape.Length):
         return int(x)
+    if shape_vectors and isinstance(x, tuple) and all(map(is_size, x)):
+        return asarray(tuple(map(int, x)), host_namespace(), "int64")
     if isinstance(x, (tuple, list)):
         values = iter(tape.evaluate([item for item in x if tape.is_tensor(item)]))
         items = [next(values) if tape.is_tensor(item) else eval(item) for item in x]

@@ -46,6 +46,7 @@ from .dtypes import (
     to_floating,
     wide_dtypes,
 )
+from .global_state import global_integer
 from .indexing import scatter_add, scattered, take_along_axis
 from .kernels import kernel, register_kernel
 from .libraries import get_namespace, installed_libraries
@@ -74,6 +75,7 @@ __all__ = [
     "format_info",
     "from_blocks",
     "get_namespace",
+    "global_integer",
     "host_namespace",
     "image_data_format",
     "info",

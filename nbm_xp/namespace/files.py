@@ -9,7 +9,7 @@ import pathlib
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -145,8 +145,12 @@ def _order_metadata(path: pathlib.Path) -> None:
         file.write(ordered)
 
 
-def load_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The named arrays of a .safetensors file, and the strings that tell about them. Nothing in the file is run.
+def load_tensors(
+    path: str | os.PathLike[str], names: Iterable[str] | None = None
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The arrays of some names, or all, of a .safetensors file, and the strings that tell about them.
+
+    Nothing in the file is run, and no more of it read than is asked for.
 
     Raises
     ------
@@ -155,6 +159,7 @@ def load_tensors(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
     """
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+            wanted = list(file.keys() if names is None else names)
+            return {name: file.get_tensor(name) for name in wanted}, dict(file.metadata() or {})
     except safetensors.SafetensorError as error:
         raise ValueError(f"{os.fspath(path)} is no whole .safetensors file: {error}") from error

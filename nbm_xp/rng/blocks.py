@@ -7,6 +7,7 @@ draw is; what it costs grows with its own size; and the numbers are those of the
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +16,58 @@ from nbm_xp.namespace.mrg31k3p.integers import State
 
 from .runs import above, below, block_runs, later_draw
 from .transforms import box_muller, two_draws
-from .uniforms import HOST, advance, elements
+from .uniforms import HOST, advance, elements, substreams
 
-__all__ = ["Normals", "Uniforms", "Wide", "later_states", "lazily", "library_of_blocks"]
+__all__ = [
+    "FewNumbers", "Normals", "Uniforms", "Wide", "in_few_numbers", "later_states", "lazily", "library_of_blocks",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class FewNumbers:
+    """The states of all streams in twelve numbers: they are stretches of streams that lie evenly apart.
+
+    After a draw, the first streams are a step ahead of the others.
+
+    Parameters
+    ----------
+    firsts : sequence of states
+        Of each stretch, the state of its first stream.
+    counts : sequence of int
+        How many streams it has.
+    """
+
+    firsts: tuple[State, ...]
+    counts: tuple[int, ...]
+
+    def states(self) -> Any:
+        """All of them, as a NumPy array."""
+        stretches = zip(self.firsts, self.counts, strict=True)
+        return host_namespace().concat([substreams(first, count) for first, count in stretches])
+
+
+def in_few_numbers(states: Any) -> Any:
+    """States as they travel with every task: in few numbers where those tell them all, else as they are.
+
+    Examples
+    --------
+    >>> from nbm_xp.rng import substreams
+    >>> in_few_numbers(advance(substreams((234,) * 6, 9), 13)).counts
+    (4, 5)
+    """
+    xp = host_namespace()
+    firsts: list[State] = []
+    counts: list[int] = []
+    done = 0
+    while done < states.shape[0] and len(firsts) < 2:
+        first = tuple(states[done, :].tolist())
+        rest = states[done:, :]
+        apart = xp.any(substreams(first, rest.shape[0]) != rest, axis=1)
+        count = int(xp.argmax(apart)) if bool(xp.any(apart)) else rest.shape[0]
+        firsts.append(first)
+        counts.append(count)
+        done += count
+    return FewNumbers(tuple(firsts), tuple(counts)) if done == states.shape[0] else states
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +100,7 @@ class Uniforms:
     def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], *states: Any) -> Any:
         """Make the block of some shape that begins at some place."""
         source = self.source if self.source is not None else states[0]
+        source = source.states() if isinstance(source, FewNumbers) else source
         runs = block_runs(self.shape, offset, shape)
         return get_namespace(self.library).reshape(self.flat(source, *runs), shape)
 
@@ -130,19 +181,21 @@ def library_of_blocks(xp: Any, *arrays: Any) -> str:
     return next((library_name(block) for block in blocks if is_array(block)), HOST)
 
 
-def lazily(xp: Any, task: Uniforms, chunks: Any, states: Any = None) -> Any:
+def lazily(xp: Any, task: Any, chunks: Any, states: Any = None, parts: Sequence[Any] = ()) -> Any:
     """Make the Dask array whose blocks a task makes.
 
     Parameters
     ----------
     xp : namespace
         Dask's.
-    task : Uniforms
+    task : Uniforms, or what has its `shape`, `dtype` and `library`
         What makes a block.
     chunks : optional
         Any form that Dask takes; its own choice where None.
     states : array, optional
         The states of all streams, for a task without a source.
+    parts : sequence of Dask arrays, optional
+        Arrays that broadcast to the draw, of which the task is handed the part for its block, before the states.
 
     Returns
     -------
@@ -150,7 +203,10 @@ def lazily(xp: Any, task: Uniforms, chunks: Any, states: Any = None) -> Any:
     """
     blocks = get_namespace(task.library)
     meta = blocks.zeros((0,) * len(task.shape), dtype=dtype_of(blocks, task.dtype))
-    args = () if states is None else (asarray(states, xp),)
+    args: tuple[Any, ...] = ()
+    if states is not None:
+        few = in_few_numbers(states) if library_name(states) == HOST else states
+        args = (few,) if isinstance(few, FewNumbers) else (asarray(states, xp),)
     chunks = "auto" if chunks is None else chunks
     name = type(task).__name__.lower()
-    return from_blocks(xp, task, task.shape, task.dtype, chunks, args=args, name=name, meta=meta)
+    return from_blocks(xp, task, task.shape, task.dtype, chunks, args=args, blocks=parts, name=name, meta=meta)

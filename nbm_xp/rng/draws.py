@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp.namespace import (
@@ -17,6 +18,7 @@ from nbm_xp.namespace import (
     convert,
     dtype_name,
     dtype_of,
+    get_namespace,
     host_namespace,
     is_array,
     is_lazy,
@@ -261,6 +263,9 @@ def trials(
             return found
     if chunks is None and whole:
         chunks = getattr(p, "chunks", None)
+    if is_lazy(xp) and is_array(p) and is_lazy(array_namespace(p)) and not math.isnan(p.size):
+        uniforms = Uniforms(None, states.shape[0], shape, precision, library_of_blocks(xp, p))
+        return lazily(xp, Trials(uniforms, dtype), chunks, states, (p,)), after(states, math.prod(shape)), None
     u, new = draw(xp, states, shape, precision, chunks, like=p)
     return less(xp, u, p, dtype), new, None
 
@@ -349,6 +354,36 @@ def bernoulli_of_sigmoid(xp: Any, states: Any, x: Any, size: Sequence[int], prec
         if found is not None:
             return found
     return bernoulli(xp, states, sigmoid(x), shape, kind, precision)
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """The ones and zeros of one block, as a task that also makes its uniforms: there is no task to make them early.
+
+    Parameters
+    ----------
+    uniforms : Uniforms
+        What makes the uniforms.
+    dtype : str
+        The dtype of the ones and zeros.
+    """
+
+    uniforms: Uniforms
+    dtype: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the whole draw."""
+        return self.uniforms.shape
+
+    @property
+    def library(self) -> str:
+        """The library of the blocks."""
+        return self.uniforms.library
+
+    def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], p: Any, states: Any) -> Any:
+        """Make the block of some shape that begins at some place, by its probabilities."""
+        return less(get_namespace(self.library), self.uniforms(offset, shape, states), p, self.dtype)
 
 
 def less(xp: Any, u: Any, p: Any, dtype: str) -> Any:

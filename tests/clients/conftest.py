@@ -1,13 +1,19 @@
 """Keras 2.0.6 on `nbm_xp.keras2`, Keras 1.0.3 on `nbm_xp.keras1`: each skipped where another release is installed.
 
-`nox -s clients` installs one after the other.
+`nox -s clients` installs one after the other. natural_bm, on `nbm_xp.natural_bm`, is on no package index: the tests of
+it take a package that is installed, or the folder that the environment variable ``NATURAL_BM`` names, the one that
+holds the folder ``natural_bm``.
 """
 
+import collections
+import collections.abc
 import importlib
 import importlib.metadata
 import importlib.util
 import inspect
+import os
 import random
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +23,7 @@ import pytest
 
 from examples.keras2_client import load_keras, why_not
 from nbm_xp import keras1 as K1
-from nbm_xp import keras2
+from nbm_xp import keras2, natural_bm
 from nbm_xp.tape import look_up_by_identity
 
 
@@ -67,3 +73,23 @@ def keras1(_loaded1: Any) -> Iterator[Any]:
     look_up_by_identity()
     yield _loaded1
     look_up_by_identity(False)
+
+
+@pytest.fixture(scope="session")
+def original_bm() -> Any:
+    """natural_bm itself, on this package."""
+    folder = os.environ.get("NATURAL_BM")
+    if folder and folder not in sys.path:
+        sys.path.append(folder)
+    if importlib.util.find_spec("natural_bm") is None:
+        pytest.skip(
+            "natural_bm is not installed: get it from github.com/alexhunterlang/natural_bm and let NATURAL_BM name the "
+            "folder that holds its folder natural_bm"
+        )
+    if not hasattr(collections, "Iterable"):  # moved in Python 3.3, gone since 3.10; natural_bm/callbacks.py imports it
+        vars(collections)["Iterable"] = collections.abc.Iterable
+    natural_bm.install_as("natural_bm.backend")
+    try:
+        return importlib.import_module("natural_bm")
+    except ImportError as error:  # it asks for h5py, pandas, Pillow, matplotlib and scikit-image
+        pytest.skip(f"natural_bm cannot be imported: {error}")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import safetensors
 
-from nbm_xp.boltzmann import RBM, storage
+from nbm_xp.boltzmann import DBM, RBM, load, storage
 from nbm_xp.namespace import files
 from nbm_xp.namespace.files import load_arrays, replacing, save_tensors
 
@@ -118,6 +118,16 @@ def test_files_of_something_else_are_refused(
     with pytest.raises(ValueError, match=message) as raised:
         RBM.load(tmp_path / "model.safetensors")
     assert "model.safetensors" in str(raised.value)
+
+
+def test_a_file_tells_what_kind_of_model_it_holds(rbm: RBM, tmp_path: pathlib.Path) -> None:
+    rbm.save(tmp_path / "model.safetensors")
+    assert type(load(tmp_path / "model.safetensors")) is RBM
+    DBM.from_parameters([np.zeros((3, 2))], [np.zeros(3), np.zeros(2)]).save(tmp_path / "deep.safetensors")
+    assert type(load(tmp_path / "deep.safetensors")) is DBM
+    save_tensors(tmp_path / "model.safetensors", zeros(ARRAYS), ABOUT | {"model": "CRBM"})
+    with pytest.raises(ValueError, match="holds a model of the kind 'CRBM', which this release does not know"):
+        load(tmp_path / "model.safetensors")
 
 
 @pytest.mark.parametrize("kind", ["int64", "bool"])

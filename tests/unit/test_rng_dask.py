@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from nbm_xp.rng import Generator
+from nbm_xp.rng import Generator, RandomStreams, substreams
+from nbm_xp.rng.blocks import FewNumbers, in_few_numbers
+from nbm_xp.rng.uniforms import advance
+from nbm_xp.tape import function, placeholder
 from tests.distributions import DRAWS, WITH_ARRAYS
 from tests.libraries import guard
 
@@ -43,6 +48,33 @@ def test_tasks_stay_small_however_many_streams_there_are() -> None:
     tasks = lazy.__dask_graph__().to_dict()
     assert len(tasks) == 64
     assert max(len(pickle.dumps(task)) for task in tasks.values()) <= 1024
+
+
+@given(count=st.integers(1, 40), drawn=st.integers(0, 200), word=st.integers(1, 2**31 - 100))
+def test_states_after_any_draw_fit_into_few_numbers(count: int, drawn: int, word: int) -> None:
+    states = advance(substreams((word,) * 6, count), drawn)
+    few = in_few_numbers(states)
+    assert isinstance(few, FewNumbers)
+    np.testing.assert_array_equal(few.states(), states, strict=True)
+
+
+def test_states_that_are_no_streams_stay_as_they_are() -> None:
+    states = np.random.default_rng(0).integers(1, 1000, (7, 6), dtype="int32")
+    assert in_few_numbers(states) is states
+
+
+def test_recorded_draws_hold_few_numbers_and_make_uniforms_where_they_are_compared() -> None:
+    p, shares = np.random.default_rng(0).random((400, 300)), placeholder((400, 300), dtype="float64")
+    drawn = function([shares], RandomStreams(7).binomial((400, 300), p=shares))
+    with guard():
+        lazy = [drawn(da.from_array(p, chunks=(100, 77))) for _ in range(2)]
+    names = [key[0] for part in lazy for key in dict(part.__dask_graph__()) if isinstance(key, tuple)]
+    assert not any(name.startswith("uniforms") for name in names)
+    undivided = function([shares], RandomStreams(7).binomial((400, 300), p=shares))
+    want = [undivided(p), undivided(p)]
+    for ours, theirs in zip(lazy, want, strict=True):
+        assert sum(len(pickle.dumps(task)) for task in ours.__dask_graph__().to_dict().values()) < 1.1 * p.nbytes
+        np.testing.assert_array_equal(ours.compute(scheduler="synchronous"), theirs)
 
 
 def test_schedulers_and_workers_change_nothing() -> None:

@@ -19,6 +19,7 @@ from array_api_compat.dask.array.linalg import EighResult, QRResult, SlogdetResu
 
 from .dask_names import da, original
 from .dask_shaping import block_limit
+from .dask_tiles import stored_product
 
 __all__ = ["LINALG", "matmul", "tensordot", "tril", "triu"]
 
@@ -284,8 +285,9 @@ def _keep_dtype(result: Any, x1: Any, x2: Any) -> Any:
 
 
 def matmul(x1: Any, x2: Any, /) -> Any:
-    """The standard's `matmul`; Dask's own widens integers where it sums over blocks."""
-    return _keep_dtype(original.matmul(x1, x2), x1, x2)
+    """The standard's `matmul`; Dask's own widens integers in sums over blocks, and holds stored matrices whole."""
+    product = stored_product(x1, x2) if isinstance(x1, da.Array) and isinstance(x2, da.Array) else None
+    return _keep_dtype(original.matmul(x1, x2), x1, x2) if product is None else product
 
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:

@@ -1,0 +1,198 @@
+"""Dask: products with a matrix that is stored somewhere and larger than a block should be.
+
+Dask makes each block of such a matrix once and holds it until its last use, so that a matrix used again and again is
+soon in memory as a whole, with a partial product for each of its blocks. Here a block of the product is one task: it
+reads the tiles that it needs one after the other, multiplies, adds, and lets go of them. What is in memory is a tile
+for each thread, besides the other factor and the product. The price: a tile is read again where it is used again.
+
+Only what costs little more than reading is done again: cutting, turning, putting together, casting, scaling. A matrix
+that is computed, that lies in memory or on a cluster's workers (`persist`), or that is no larger than a block should be
+(Dask's setting ``array.chunk-size``) is multiplied by Dask's own product.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import dask.array.chunk
+import dask.array.core
+import numpy as np
+from dask import _task_spec
+from dask.base import tokenize
+
+from .dask_names import da, graph_from
+from .dask_shaping import block_limit
+
+__all__ = ["stored_product"]
+
+_spec: Any = _task_spec
+_READING = (dask.array.core.getter, dask.array.core.getter_nofancy, dask.array.core.getter_inline)
+_CHEAP = (
+    dask.array.chunk.getitem, dask.array.chunk.astype, dask.array.core.concatenate_shaped,
+    dask.array.core.concatenate3, operator.getitem, operator.mul, operator.neg, operator.truediv, np.swapaxes,
+    np.transpose,
+)  # fmt: skip
+_MOVING = "asarray"  # to a device, by the function of any library
+_FEW = 32  # layers of a graph that may be no more than reading
+_LITTLE = 4096  # bytes of an array that may travel with every task
+
+
+class Tile:
+    """How a block of a stored matrix is made: a small graph that reads it."""
+
+    __slots__ = ("graph", "key")
+
+    def __init__(self, graph: Mapping[Any, Any], key: Any) -> None:
+        self.graph = dict(graph)
+        self.key = key
+
+    def __call__(self) -> Any:
+        """Read it."""
+        return _spec.execute_graph(self.graph, keys={self.key})[self.key]
+
+    def __reduce__(self) -> Any:
+        return Tile, (self.graph, self.key)
+
+
+def stored_product(x1: Any, x2: Any) -> Any:
+    """The product of matrices, or of one and a vector, if one is to be read where it is used; None if none is.
+
+    Parts are added up in the order of the tiles, so that the result does not depend on what is computed when.
+    """
+    if (x1.ndim, x2.ndim) == (1, 2):
+        row = stored_product(x1[None, :], x2)
+        return None if row is None else row[0, :]
+    if (x1.ndim, x2.ndim) == (2, 1):
+        column = stored_product(x1, x2[:, None])
+        return None if column is None else column[:, 0]
+    if x1.ndim != 2 or x2.ndim != 2 or x1.shape[1] != x2.shape[0]:
+        return None
+    for stored, other in sorted(((x1, x2), (x2, x1)), key=lambda pair: -pair[0].nbytes):
+        tiles = _tiles(stored) if _too_large(stored) else None
+        if tiles is not None:
+            return _laid_out(tiles, stored, other, left=stored is x1)
+    return None
+
+
+def _too_large(x: Any) -> bool:
+    return bool(x.npartitions > 1 and x.nbytes > block_limit())  # an unknown length makes nan, which is not larger
+
+
+def _laid_out(tiles: dict[tuple[int, ...], Tile], stored: Any, other: Any, *, left: bool) -> Any:
+    """A task for each block of the product."""
+    other = other.rechunk({0: stored.chunks[1]} if left else {1: stored.chunks[0]})
+    first, second = (stored, other) if left else (other, stored)
+    dtype = np.result_type(first.dtype, second.dtype)
+    name = f"stored-product-{tokenize(first.name, second.name)}"
+    inner = range(len(first.chunks[1]))
+    tasks: dict[Any, Any] = {}
+    for i in range(len(first.chunks[0])):
+        for j in range(len(second.chunks[1])):
+            read = [tiles[(i, k) if left else (k, j)] for k in inner]
+            blocks = [(other.name, k, j) if left else (other.name, i, k) for k in inner]
+            tasks[name, i, j] = (_multiplied, read, blocks, left)
+    graph = graph_from(name, tasks, dependencies=[other])
+    meta = np.empty_like(other._meta, shape=(0, 0), dtype=dtype)
+    return da.Array(graph, name, chunks=(first.chunks[0], second.chunks[1]), meta=meta, dtype=dtype)
+
+
+def _multiplied(tiles: list[Tile], blocks: list[Any], left: bool) -> Any:
+    """One block of the product: tile by tile, in their order."""
+    from nbm_xp.namespace import array_namespace
+
+    total = None
+    for read, block in zip(tiles, blocks, strict=True):
+        tile = read()
+        xp = array_namespace(tile, block)
+        part = xp.matmul(tile, block) if left else xp.matmul(block, tile)
+        del tile
+        if total is None:
+            total = part
+        else:
+            total += part  # it is nobody else's
+    return total
+
+
+class _Held:
+    """An array that is told from others by its name and layers: computed on a cluster, it has the same name."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        layers = array.__dask_graph__().layers
+        self.known_by = (array.name, *sorted((name, type(layer).__name__) for name, layer in layers.items()))
+
+    def __hash__(self) -> int:
+        return hash(self.known_by)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Held) and other.known_by == self.known_by
+
+
+def _tiles(x: Any) -> dict[tuple[int, ...], Tile] | None:
+    """What reads each block; None where a block is not read, or more than that is done to it."""
+    try:
+        return _found(_Held(x)) if len(x.__dask_graph__().layers) <= _FEW else None
+    except _NotStoredError:
+        return None
+
+
+class _NotStoredError(Exception):
+    """A matrix is made otherwise; raised, so that what is found out about it is not kept, nor the matrix with it."""
+
+
+@functools.lru_cache(maxsize=8)
+def _found(held: _Held) -> dict[tuple[int, ...], Tile]:
+    x = held.array
+    graph = _spec.convert_legacy_graph(dict(x.__dask_graph__()))
+    if not all(map(_is_cheap, graph.values())):
+        raise _NotStoredError
+    tiles = {}
+    for index in np.ndindex(*x.numblocks):
+        own = _spec.cull(graph, [(x.name, *index)])
+        complete = all(dependency in own for node in own.values() for dependency in node.dependencies)
+        if not complete or not any(map(_reads, own.values())):
+            raise _NotStoredError
+        tiles[index] = Tile(own, (x.name, *index))
+    return tiles
+
+
+def _reads(node: Any) -> bool:
+    return getattr(node, "func", None) in _READING
+
+
+def _is_cheap(node: Any) -> bool:
+    """Whether a task may be done again, and may travel with every task that needs it."""
+    if isinstance(node, (_spec.Alias, _spec.NestedContainer)):
+        return True
+    if isinstance(node, _spec.DataNode):
+        return _is_little(node.value)
+    function = node.func
+    known = any(function is one for one in (*_READING, *_CHEAP)) or getattr(function, "__name__", "") == _MOVING
+    return known and all(map(_is_little, _parts([*node.args, *node.kwargs.values()])))
+
+
+def _parts(values: Iterable[Any]) -> Iterator[Any]:
+    """What is in arguments, however deep."""
+    for value in values:
+        if isinstance(value, _spec.DataNode):
+            yield from _parts([value.value])
+        elif isinstance(value, _spec.Task):
+            yield from _parts([*value.args, *value.kwargs.values()])
+        elif isinstance(value, (list, tuple)):
+            yield from _parts(value)
+        elif isinstance(value, dict):
+            yield from _parts(value.values())
+        elif not isinstance(value, (_spec.TaskRef, _spec.Alias)) or type(value).__module__.startswith("distributed"):
+            yield value
+
+
+def _is_little(value: Any) -> bool:
+    """Whether a value is neither an array of some size in memory nor one on the workers of a cluster."""
+    from nbm_xp.namespace import is_array
+
+    if _spec._is_dask_future(value):
+        return False
+    return not is_array(value) or value.nbytes <= _LITTLE

@@ -1,0 +1,216 @@
+"""Arrays larger than memory, in files: opened as lazy arrays of tiles, and written tile by tile.
+
+Opening reads headers only; a tile is read when something needs it, by whoever needs it, so that on a cluster all
+workers must see the files. A folder of named arrays is a Zarr group, without compression, which numbers like weights
+gain nothing from; it takes its name when it is complete.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pathlib
+import shutil
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from . import dispatch
+from .conversion import to_numpy
+from .gaps.dask_names import da
+
+__all__ = ["is_group", "open_array", "open_group", "save_group"]
+
+_ABOUT = "nbm_xp"  # the attribute that is written last
+_TILE = "64MiB"  # what an array in memory is cut into
+
+
+def _zarr() -> Any:
+    try:
+        return importlib.import_module("zarr")
+    except ImportError as error:
+        raise ImportError("arrays in folders need Zarr: pip install 'zarr>=3'") from error
+
+
+class NpyFile:
+    """An array in an .npy file, of which parts are read; it holds nothing of it.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Raises
+    ------
+    ValueError
+        If the file is no .npy file, or holds Python objects.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.path.abspath(path)
+        there = self._there()
+        self.shape, self.dtype, self.ndim = there.shape, there.dtype, there.ndim
+
+    def _there(self) -> Any:
+        return np.lib.format.open_memmap(self.path, mode="r")
+
+    def __getitem__(self, index: Any) -> Any:
+        return np.array(self._there()[index])  # a copy, after which the file's pages are given back
+
+    def __dask_tokenize__(self) -> Any:
+        status = os.stat(self.path)
+        return type(self).__name__, self.path, status.st_mtime_ns, status.st_size
+
+
+def open_array(path: str | os.PathLike[str], chunks: Any = None) -> Any:
+    """A lazy array of what an .npy file or a Zarr array holds; nothing of it is read.
+
+    Parameters
+    ----------
+    path : path-like
+        The file, or the folder of the Zarr array.
+    chunks : optional
+        Its tiles, in any form that Dask takes. By default those of the Zarr array, or Dask's choice.
+
+    Returns
+    -------
+    dask.array.Array
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is nothing.
+    ValueError
+        If it is neither.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "matrix.npy"
+    >>> np.save(file, np.ones((4, 6)))
+    >>> open_array(file, chunks=2).numblocks
+    (2, 3)
+    """
+    if os.path.isdir(path):
+        zarr = _zarr()
+        try:
+            held = zarr.open_array(os.fspath(path), mode="r")
+        except (KeyError, ValueError, FileNotFoundError) as error:
+            raise ValueError(f"{os.fspath(path)} is no Zarr array") from error
+        return da.from_array(held, chunks=held.chunks if chunks is None else chunks)
+    try:
+        return da.from_array(NpyFile(path), chunks="auto" if chunks is None else chunks)
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{os.fspath(path)} is no .npy file of numbers: {error}") from error
+
+
+def is_group(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a folder, or a name that `save_group` is meant for: one that ends in ``.zarr``."""
+    return os.path.isdir(path) or pathlib.Path(path).suffix == ".zarr"
+
+
+def save_group(path: str | os.PathLike[str], arrays: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+    """Write named arrays to a folder, tile by tile, whole or not at all.
+
+    Parameters
+    ----------
+    path : path-like
+        The folder; one that `save_group` wrote is replaced.
+    arrays : mapping of str to array
+        Of any library. Lazy ones are computed, a tile at a time for each thread, and keep their tiles.
+    about : mapping
+        What JSON can hold.
+
+    Raises
+    ------
+    FileExistsError
+        If the folder is there and is something else.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp()) / "numbers.zarr"
+    >>> save_group(folder, {"x": np.arange(3.0)}, {"unit": "m"})
+    >>> opened, about = open_group(folder)
+    >>> opened["x"].compute(), about
+    (array([0., 1., 2.]), {'unit': 'm'})
+    """
+    zarr, final = _zarr(), pathlib.Path(path)
+    if final.exists() and not _is_ours(final):
+        raise FileExistsError(f"{final} is there and holds something else")
+    part = final.with_name(f".{final.name}-{uuid.uuid4().hex}")
+    try:
+        group = zarr.create_group(os.fspath(part), overwrite=False)
+        for name, array in arrays.items():
+            _save(group, name, array)
+        group.attrs[_ABOUT] = json.dumps(dict(about))
+        _flush(part)
+        _replace(part, final)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+
+
+def open_group(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Any]:
+    """The named arrays that `save_group` wrote, as lazy arrays, and what it wrote about them.
+
+    Nothing in the folder is run, and of the arrays nothing is read.
+
+    Raises
+    ------
+    ValueError
+        If the folder is none that `save_group` completed.
+    """
+    zarr = _zarr()
+    if not _is_ours(path):
+        raise ValueError(f"{os.fspath(path)} is no folder of arrays that was written whole")
+    group = zarr.open_group(os.fspath(path), mode="r")
+    arrays = {name: da.from_array(held, chunks=held.chunks) for name, held in group.arrays()}
+    return arrays, json.loads(group.attrs[_ABOUT])
+
+
+def _is_ours(path: str | os.PathLike[str]) -> bool:
+    """Whether a folder is one that was completed."""
+    zarr = _zarr()
+    try:
+        return _ABOUT in zarr.open_group(os.fspath(path), mode="r").attrs
+    except (KeyError, ValueError, FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def _save(group: Any, name: str, array: Any) -> None:
+    """Write one array to a group."""
+    lazy = dispatch.library_of(array) == "dask"
+    array = _even(array) if lazy else to_numpy(array)
+    chunks = array.chunks if lazy else da.core.normalize_chunks("auto", array.shape, limit=_TILE, dtype=array.dtype)
+    sizes = tuple(max(1, parts[0]) for parts in chunks)
+    held = group.create_array(name, shape=array.shape, chunks=sizes, dtype=array.dtype, compressors=None)
+    if lazy:
+        da.store(array, held, lock=False)
+    else:
+        held[...] = array
+
+
+def _even(lazy: Any) -> Any:
+    """Tiles all of one size but the last, as Zarr needs them."""
+    uneven = any(len(set(sizes[:-1])) > 1 or sizes[-1] > sizes[0] for sizes in lazy.chunks)
+    return lazy.rechunk(lazy.chunksize) if uneven else lazy
+
+
+def _flush(folder: pathlib.Path) -> None:
+    """Have all files of a folder on disk."""
+    for base, _, names in os.walk(folder):
+        for name in names:
+            with open(os.path.join(base, name), "rb+") as file:
+                os.fsync(file.fileno())
+
+
+def _replace(part: pathlib.Path, final: pathlib.Path) -> None:
+    """Give a folder its name; one that has it goes first."""
+    before = final.with_name(f"{part.name}-before")
+    if final.exists():
+        os.replace(final, before)
+    os.replace(part, final)
+    shutil.rmtree(before, ignore_errors=True)

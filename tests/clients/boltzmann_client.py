@@ -1,0 +1,340 @@
+"""Boltzmann machines as a client of natural_bm's backend writes them: symbols, scans, updates, compiled functions.
+
+The programs are those of natural_bm_models.py, and their results are held to what natural_bm itself gave on Theano.
+Nothing here is natural_bm's code; what must be the same as there is the arithmetic and the order in which seeds are
+drawn: one for a machine, one for each layer of persistent or of annealed chains, and within a step of a chain one for
+each layer whose states are drawn.
+
+Two of natural_bm's habits decide its numbers, and are followed here: a layer that has neighbours below is driven by
+these alone, whatever lies above it; and validation moves persistent chains on like training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nbm_xp import natural_bm as B
+from nbm_xp.tape import Tensor, Variable
+from tests.clients.natural_bm_models import (
+    BATCH,
+    BETA,
+    CHAINS,
+    EPOCHS,
+    MACHINES,
+    OPTIMIZERS,
+    RUNS,
+    STEPS,
+    TEMPERATURES,
+    digits,
+    listed,
+    start_of_weights,
+    waves,
+)
+
+__all__ = ["chain", "partition", "training"]
+
+States = list[Any]
+Updates = dict[Variable, Tensor]
+
+
+class Machine:
+    """Layers of units, of which neighbours of even and odd number are connected."""
+
+    def __init__(self, name: str) -> None:
+        B.make_rng()  # natural_bm's machines have one, from which nothing is drawn
+        sizes, topology = MACHINES[name]
+        self.sizes = sizes
+        self.biases = [B.variable(start_of_weights((size,)), name=f"b{i}") for i, size in enumerate(sizes)]
+        self.weights = {
+            (low, high): B.variable(start_of_weights((sizes[low], sizes[high])), name=f"W{low}-{high}")
+            for low, above in topology.items()
+            for high in sorted(above)
+        }
+        self.parameters: list[Variable] = [*self.biases, *self.weights.values()]
+
+    def drive(self, layer: int, states: States, upward: bool = False) -> Any:
+        """What moves the units of a layer, given the states of its neighbours."""
+        below = [low for low, high in self.weights if high == layer]
+        above = [high for low, high in self.weights if low == layer]
+        total = self.biases[layer]
+        for low in sorted(below):
+            total = total + B.dot(states[low], self.weights[low, layer])
+        for high in sorted(above) if not below else ():
+            total = total + B.dot(states[high], B.transpose(self.weights[layer, high]))
+        return total * ((len(below) + len(above)) / len(below)) if upward and below and above else total
+
+    def updated(self, states: Sequence[Any], parity: int, beta: Any, clamped: Sequence[int] = ()) -> States:
+        """States with the probabilities of the even or the odd layers, given the others."""
+        moved = [i for i in range(parity, len(self.sizes), 2) if i not in clamped]
+        fresh = {i: B.sigmoid(beta * self.drive(i, list(states))) for i in moved}
+        return [fresh.get(i, state) for i, state in enumerate(states)]
+
+    def drawn(self, states: Sequence[Any], parity: int, clamped: Sequence[int] = ()) -> States:
+        """States with the even or the odd layers drawn, their units being ones with the probabilities given."""
+        moved = [i for i in range(parity, len(self.sizes), 2) if i not in clamped]
+        return [B.random_binomial(p.shape, p) if i in moved else p for i, p in enumerate(states)]
+
+    def upward(self, x: Any) -> States:
+        """Probabilities of all layers, each from those below it."""
+        states: States = [x]
+        for layer in range(1, len(self.sizes)):
+            states.append(B.sigmoid(self.drive(layer, states, upward=True)))
+        return states
+
+    def partial_energy(self, states: States, summed: int, beta: Any) -> Any:
+        """The free energy of the even or odd layers, the others being summed out."""
+        z = B.concatenate([self.drive(i, states) for i in range(summed, len(self.sizes), 2)], axis=1)
+        energy = -B.sum(B.log(1 + B.exp(beta * z)), axis=1)
+        for layer in range(1 - summed, len(self.sizes), 2):
+            energy = energy - beta * B.dot(states[layer], self.biases[layer])
+        return energy
+
+    def free_energy(self, states: States) -> Any:
+        """The free energy of the states of the visible layer, the others in their mean field."""
+        if len(self.sizes) > 2:
+            states, updates = mean_field(self, states, 25, 1.0, [0])
+            assert not updates
+        return self.partial_energy(states, 1, 1.0)
+
+
+def looped(step: Callable[..., Any], states: States, steps: int) -> tuple[States, Updates]:
+    """The states after some steps of a chain, and what each run leaves behind."""
+    every, updates = B.scan(step, outputs_info=states, n_steps=steps)
+    return [layer[-1] for layer in every], dict(updates)
+
+
+def mean_field(
+    machine: Machine, states: States, steps: int, beta: float, clamped: Sequence[int]
+) -> tuple[States, Updates]:
+    """Probabilities given probabilities, until they settle."""
+
+    def step(*before: Tensor) -> Any:
+        after = machine.updated(machine.updated(before, 1, beta, clamped), 0, beta, clamped)
+        if len(before) == 2:
+            return after
+        settled = [B.allclose(old, new, 1e-5, 1e-6) for old, new in zip(before, after, strict=True)]
+        return after, B.until(B.all(settled))
+
+    return looped(step, states, 1 if len(states) == 2 else steps)
+
+
+def gibbs(machine: Machine, states: States, steps: int, beta: float, clamped: Sequence[int]) -> tuple[States, Updates]:
+    """Chains of Gibbs sampling."""
+    return looped(lambda *before: swept(machine, before, beta, clamped), states, steps)
+
+
+def swept(machine: Machine, states: Sequence[Any], beta: Any, clamped: Sequence[int] = ()) -> States:
+    even = machine.drawn(states, 0, clamped)
+    odd = machine.drawn(machine.updated(even, 1, beta, clamped), 1, clamped)
+    return machine.drawn(machine.updated(odd, 0, beta, clamped), 0, clamped)
+
+
+def gibbs_of_probabilities(
+    machine: Machine, states: States, steps: int, beta: float, clamped: Sequence[int]
+) -> tuple[States, Updates]:
+    """Chains of Gibbs sampling that hand over the probabilities from which the next step draws."""
+
+    def step(*before: Tensor) -> States:
+        odd = machine.updated(machine.drawn(before, 0, clamped), 1, beta, clamped)
+        even = machine.updated(machine.drawn(odd, 1, clamped), 0, beta, clamped)
+        return [(odd if layer % 2 else even)[layer] for layer in range(len(before))]
+
+    return looped(step, states, steps)
+
+
+SAMPLERS = {"Meanfield": mean_field, "Gibbs": gibbs, "GibbsProb": gibbs_of_probabilities}
+
+
+def chain(name: str, sampler: str, clamped: list[int]) -> dict[str, Any]:
+    """The states of a machine after two runs of a sampler, from the same start."""
+    np.random.seed(31)  # noqa: NPY002 - natural_bm draws its seeds there
+    machine = Machine(name)
+    layers = [B.placeholder(shape=(None, size)) for size in machine.sizes]
+    after, updates = SAMPLERS[sampler](machine, layers, STEPS, BETA, clamped)
+    run = B.function(layers, after, updates=updates)
+    start = [(waves(CHAINS, size) + 1) / 2 for size in machine.sizes]
+    return {"first": list(map(listed, run(*start))), "second": list(map(listed, run(*start)))}
+
+
+@dataclass
+class Optimizer:
+    """How gradients become updates: what `options` leave out is as in natural_bm."""
+
+    kind: str
+    options: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        options = {"momentum": 0.0, "decay": 0.0, "nesterov": False, "clipnorm": 0.0, "clipvalue": 0.0}
+        self.settings = {**options, **self.options}
+        self.count = B.variable(0.0)
+        self.rate, self.decay = B.variable(self.settings["lr"]), B.variable(self.settings["decay"])
+        self.momentum, self.schedule = B.variable(self.settings["momentum"]), B.variable(1.0)
+
+    def updates(self, parameters: list[Variable], loss: Tensor) -> Updates:
+        slopes = B.gradients(loss, parameters)
+        if self.settings["clipnorm"]:
+            bound, total = self.settings["clipnorm"], 0.0
+            for slope in slopes:
+                total = total + B.sum(B.square(slope))
+            norm = B.sqrt(total)
+            slopes = [B.ifelse(norm >= bound, slope * bound / norm, slope) for slope in slopes]
+        if self.settings["clipvalue"]:
+            bound = self.settings["clipvalue"]
+            slopes = [B.clip(slope, -bound, bound) for slope in slopes]
+        return getattr(self, f"_{self.kind.lower()}")(parameters, slopes)
+
+    def _decayed(self, updates: Updates) -> Any:
+        if not self.settings["decay"]:
+            return self.rate
+        updates[self.count] = self.count + 1
+        return self.rate * (1.0 / (1.0 + self.decay * self.count))
+
+    def _sgd(self, parameters: list[Variable], slopes: list[Tensor]) -> Updates:
+        """Momentum, which first grows, and shrinks before it is halved after very many steps."""
+        updates: Updates = {}
+        rate, goal, last = self._decayed(updates), B.variable(self.settings["momentum"]), 500.0 * 950
+        grown = 1.0 - 0.5 * B.pow(0.96, self.count * 0.004)
+        shrinking = 1.0 - 0.5 * B.pow(0.96, (last - self.count) * 0.004)
+        updates[self.momentum] = B.ifelse(B.less(self.count, last), goal * grown * shrinking, 0.5 * goal)
+        for parameter, slope in zip(parameters, slopes, strict=True):
+            moment = B.zeros(B.get_variable_shape(parameter))
+            updates[moment] = self.momentum * moment - rate * slope
+            ahead = self.momentum * updates[moment] - rate * slope if self.settings["nesterov"] else updates[moment]
+            updates[parameter] = parameter + ahead
+        return updates
+
+    def _adam(self, parameters: list[Variable], slopes: list[Tensor]) -> Updates:
+        updates: Updates = {self.count: self.count + 1}
+        first, second, steps = B.variable(0.9), B.variable(0.999), self.count + 1
+        rate = self._decayed(updates) * (B.sqrt(1.0 - B.pow(second, steps)) / (1.0 - B.pow(first, steps)))
+        for parameter, slope in zip(parameters, slopes, strict=True):
+            mean, square = (B.zeros(B.get_variable_shape(parameter)) for _ in range(2))
+            updates[mean] = first * mean + (1.0 - first) * slope
+            updates[square] = second * square + (1.0 - second) * B.square(slope)
+            updates[parameter] = parameter - rate * updates[mean] / (B.sqrt(updates[square]) + 1e-8)
+        return updates
+
+    def _nadam(self, parameters: list[Variable], slopes: list[Tensor]) -> Updates:
+        first, second, steps = B.variable(0.9), B.variable(0.999), self.count + 1
+        now, then = (first * (1.0 - 0.5 * B.pow(0.96, k * 0.004)) for k in (steps, steps + 1))
+        reached = self.schedule * now
+        updates: Updates = {self.count: steps, self.schedule: reached}
+        for parameter, slope in zip(parameters, slopes, strict=True):
+            mean, square = (B.zeros(B.get_variable_shape(parameter)) for _ in range(2))
+            updates[mean] = first * mean + (1.0 - first) * slope
+            updates[square] = second * square + (1.0 - second) * B.square(slope)
+            ahead = (1.0 - now) * slope / (1.0 - reached) + then * updates[mean] / (1.0 - reached * then)
+            spread = B.sqrt(updates[square] / (1.0 - B.pow(second, steps)))
+            updates[parameter] = parameter - self.rate * ahead / (spread + 1e-8)
+        return updates
+
+
+def contrastive(machine: Machine, x: Tensor, persistent: list[Variable]) -> tuple[Any, Updates]:
+    """Contrastive divergence, from the data or from persistent chains, with a little weight decay."""
+    data, updates = mean_field(machine, machine.upward(x), 6, 1.0, [0])
+    model, drawn = gibbs_of_probabilities(machine, list(persistent or data), 3, 1.0, [])
+    updates |= {**drawn, **dict(zip(persistent, model, strict=bool(persistent)))}
+    data = [data[0], *B.stop_gradient(data[1:])]
+    loss = B.mean(machine.free_energy(data)) - B.mean(machine.free_energy(B.stop_gradient(model)))
+    for weight in machine.weights.values():
+        loss = loss + B.sum(0.002 * B.square(weight))
+    return loss, updates
+
+
+def training(name: str, trainer: str, optimizer: str) -> dict[str, Any]:
+    """What some epochs cost, and the weights after them."""
+    np.random.seed(53)  # noqa: NPY002
+    machine = Machine(name)
+    persistent = []
+    for size in machine.sizes if trainer == "PCD" else ():
+        persistent.append(B.variable(B.eval(B.random_binomial((BATCH, size), p=0.5))))
+    x = B.placeholder(shape=(None, machine.sizes[0]))
+    loss, kept = contrastive(machine, x, persistent)
+    steps = Optimizer(*OPTIMIZERS[optimizer])
+
+    def compiled(rows: Variable, learns: bool) -> Any:
+        index = B.placeholder(shape=(BATCH,), dtype="int32")
+        learned = steps.updates(machine.parameters, loss) if learns else {}
+        return B.function([index], loss, updates={**kept, **learned}, givens={x: rows[index]})
+
+    train = compiled(B.variable(digits(4 * BATCH)), True)
+    validate = compiled(B.variable(digits(6 * BATCH)[4 * BATCH :]), False)
+    order, costs, held_back = np.arange(4 * BATCH), [], []
+    for _ in range(EPOCHS):
+        np.random.shuffle(order)  # noqa: NPY002
+        costs.append(np.mean([float(train(batch)) for batch in order.reshape(4, BATCH)]))
+        held_back.append(np.mean([float(validate(batch)) for batch in np.arange(2 * BATCH).reshape(2, BATCH)]))
+    batch, all_of_it = B.variable(digits(BATCH)), np.arange(BATCH)
+    return {
+        "costs": listed(costs),
+        "held back": listed(held_back),
+        "one batch": [float(compiled(batch, learns)(all_of_it)) for learns in (False, True)],
+        "weights": [listed(weight.get_value()) for weight in machine.parameters],
+        "chains": [listed(layer.get_value()) for layer in persistent],
+    }
+
+
+def partition(name: str) -> dict[str, Any]:
+    """Estimates of a machine's partition function, and free energies."""
+    np.random.seed(71)  # noqa: NPY002
+    machine, data = Machine(name), digits(16)
+    x = B.placeholder(shape=(None, machine.sizes[0]))
+    log_weights, base = annealed(machine, data)
+    logz = B.placeholder(shape=(RUNS,))
+    mean = B.logsumexp(logz) - B.log(RUNS)
+    deviation = B.log(B.std(B.exp(logz - B.max(logz)))) + B.max(logz) - B.log(RUNS) / 2.0
+    ends = B.stack([B.log(3) + deviation, mean])
+    estimate = B.function([logz], [mean, B.logdiffexp(ends), B.logsumexp(ends)])(base + log_weights)
+    low = float(np.ravel(estimate[1])[0])
+    return {
+        "base": float(base),
+        "runs": listed(base + log_weights),
+        "estimate": [float(estimate[0]), 0.0 if np.isnan(low) else low, float(estimate[2])],
+        "free energies": listed(B.function([x], machine.free_energy(machine.upward(x)))(data)),
+        "exact": [exact(machine)] if name == "rbm" else [],
+    }
+
+
+def annealed(machine: Machine, data: np.ndarray) -> tuple[np.ndarray, float]:
+    """Logarithms of importance weights, and that of the partition function from which they begin.
+
+    Annealing starts from a machine without weights whose visible biases are the data's; the even layers are summed out.
+    """
+    B.make_rng()
+    frequent = (np.clip(data.mean(axis=0), B.epsilon(), 1 - B.epsilon()) + 0.05) / 1.05
+    biases = np.log(frequent / (1 - frequent)).astype("float32")
+    chances = np.tile(1 / (1 + np.exp(-biases)), (RUNS, 1))
+    visible = (chances > np.random.random_sample(chances.shape)).astype("float32")  # noqa: NPY002
+    states: States = [visible]
+    for size in machine.sizes[1:]:
+        states.append(B.variable(B.eval(B.random_binomial((RUNS, size), p=0.5))))
+    others = sum(machine.sizes[2::2])  # the even layers without biases, whose units count log(2) each
+    begins = B.variable(np.full(RUNS, -np.sum(np.log1p(np.exp(biases))) - others * np.log(2)))
+    betas = B.variable(np.linspace(0, 1, TEMPERATURES))
+
+    def step(total: Any, place: Any, *before: Any) -> Any:
+        beta = betas[place]
+        after = swept(machine, before, beta)
+        gained = total - machine.partial_energy(list(before), 0, beta) + machine.partial_energy(after, 0, beta)
+        return [gained, place + 1, *after]
+
+    started = [begins, B.variable(1, dtype="int32"), *states]
+    (total, _, *after), updates = looped(step, started, TEMPERATURES - 2)
+    run = B.function([], total - machine.partial_energy(after, 0, 1.0), updates=updates)
+    base = sum(machine.sizes[1:]) * np.log(2) + np.sum(np.log(1 + np.exp(biases)))
+    return run(), base
+
+
+def exact(machine: Machine) -> float:
+    """The logarithm of the partition function, summed over all states of the hidden layer."""
+    (weight,), (visible, hidden) = machine.weights.values(), machine.biases
+    states = B.placeholder(shape=(None, machine.sizes[1]))
+    driven = visible + B.dot(states, B.transpose(weight))
+    logarithms = B.dot(states, hidden) + B.sum(B.log(1 + B.exp(driven)), axis=1)
+    count = machine.sizes[1]
+    every = (np.arange(2**count)[:, None] >> np.arange(count)) & 1
+    return float(B.function([states], B.logsumexp(logarithms))(every))
