@@ -3,6 +3,7 @@
 A page is a file of Markdown. Its fenced blocks are told apart by the language after the fence and run in their order,
 in one namespace and one folder. An ``expression  # → value`` must give that value, as Python prints it. A block that
 cannot run where the tests run says so to its readers, in its first line: ``# not run in the tests:`` and why.
+A block of text right below commands is what they say; ``…`` in it stands for anything.
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ class Block:
         """Why it is not run; empty where it is."""
         first, _, _ = self.text.partition("\n")
         return first.removeprefix(NOT_RUN) if first.startswith(NOT_RUN) else ""
+
+    def says_what(self, commands: Block) -> bool:
+        """Whether it is text right below commands: a line ends their block, one is empty, one begins this block."""
+        return self.language == "text" and self.before == commands.before + commands.text.count("\n") + 3
 
     @property
     def commands(self) -> Iterator[list[str]]:
@@ -94,7 +99,7 @@ class Page:
         names: dict[str, Any] = {"print": lambda *texts: None}
         missing: set[str] = set()
         count = 0
-        for block in self.blocks:
+        for block, after in itertools.zip_longest(self.blocks, self.blocks[1:]):
             if block.not_run:
                 continue
             if block.language == "python":
@@ -106,8 +111,10 @@ class Page:
                 self.run_python(tree, names)
                 count += 1
             elif block.language == "sh" and commands:
-                for command in block.commands:
-                    run_command(command)
+                said = "".join(map(run_command, block.commands))
+                if after is not None and after.says_what(block):
+                    expected = ".*".join(map(re.escape, after.text.split("…")))
+                    assert re.fullmatch(expected, said), f"{self.name}, line {block.before + 1}: {said}"
                 count += 1
         return count
 
@@ -126,12 +133,14 @@ class Page:
             assert repr(got) == value, f"{self.name}, line {last}: {code.strip()}"
 
 
-def run_command(command: list[str]) -> None:
-    """Run nbm-xp. Other commands set up what the tests run in."""
+def run_command(command: list[str]) -> str:
+    """Run nbm-xp, and return what it says. Other commands set up what the tests run in."""
     if command[0] == "nbm-xp":
         program = [sys.executable, "-m", "nbm_xp", *command[1:]]
         ended = subprocess.run(program, capture_output=True, text=True, timeout=300, check=False)
         assert ended.returncode == 0, f"{shlex.join(command)}: {ended.stderr}"
+        return ended.stdout
+    return ""
 
 
 def imported(tree: ast.Module) -> set[str]:

@@ -11,11 +11,11 @@ from typing import Any
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import asarray
 
+from .annealing import Path
 from .chain_streams import ChainStreams
 from .chains import Chains, in_order
 from .energy import draw_layer
 from .model import variable
-from .partition import Path
 
 __all__ = ["AnnealedChains"]
 

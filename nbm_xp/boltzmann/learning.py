@@ -67,8 +67,10 @@ class Learning(Machine):
         """What `verbose` reports about the model's fit to some rows: its name and value."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any = None, *, callback: Callable[[Self], object] | None = None) -> Self:
-        """Learn from rows, from the beginning.
+    def fit(
+        self, X: Any, y: Any = None, *, callback: Callable[[Self], object] | None = None, resume: bool = False
+    ) -> Self:
+        """Learn from rows, from the beginning or from where an earlier `fit` was left.
 
         Parameters
         ----------
@@ -78,7 +80,12 @@ class Learning(Machine):
         y : optional
             Ignored; scikit-learn passes it.
         callback : callable, optional
-            Called with the model after each pass.
+            Called with the model after each pass. It may save the model, and may set `n_iter`, which then says how
+            many passes there will be in all.
+        resume : bool, optional
+            Whether to go on after the `n_iter_` passes that are done, in this process or before the model was saved.
+            With the same rows and hyperparameters, the model ends as it would have ended without a break, to the
+            last bit.
 
         Returns
         -------
@@ -90,22 +97,25 @@ class Learning(Machine):
             If a hyperparameter or the data is not what it must be; nothing has changed then.
         """
         self._check_hyperparameters()
-        layers = self._layers()
-        X = checked_rows(X, bounded=not layers.is_gaussian(0))
+        layers, known = self._layers(), self._fitted().n_features_in_ if resume else None
+        X = checked_rows(X, known, bounded=not layers.is_gaussian(0))
         if not X.shape[0]:
             raise ValueError("X must have at least one row")
-        self._begin(X)
+        if resume:
+            self._same_library(X)
+        else:
+            self._begin(X)
         uniforms = self._uniforms if self.shuffle else None
         steps: dict[int, tuple[Any, Any]] = {}
         self.n_samples_seen_ = int(X.shape[0])
-        for done in range(self.n_iter):
+        while self.n_iter_ < self.n_iter:
             began = time.perf_counter()
-            self._rate.set_value(rate_after(self.schedule, self.learning_rate, done, self.n_iter))
+            self._rate.set_value(rate_after(self.schedule, self.learning_rate, self.n_iter_, self.n_iter))
             for rows in minibatches(X, self.batch_size, uniforms):
                 count = rows.shape[0]
                 step, share = steps.get(count) or steps.setdefault(count, self._step(count))
                 step(rows, share)
-            self.n_iter_ = done + 1
+            self.n_iter_ += 1
             if self.verbose:
                 self._report(X, time.perf_counter() - began)
             if callback is not None:

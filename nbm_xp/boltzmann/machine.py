@@ -175,7 +175,7 @@ class Machine(Model):
         """
         topology = self._topology
         rows, steps = positive_int(n_chains, "n_chains"), positive_int(n_steps, "n_steps")
-        ladder = _ladder(n_temperatures, betas)
+        ladder = ladder_of(n_temperatures, betas)
         wanted = None if layer is None else self._layer(layer, "layer")
         base = variable(self._base_bias())
         rng = self._rng if random_state is None else stream(entropy_of(random_state))
@@ -317,7 +317,7 @@ class Machine(Model):
         """
         topology = self._topology
         rows = positive_int(n_runs, "n_runs")
-        ladder = _ladder(n_temperatures, betas)[::-1]
+        ladder = ladder_of(n_temperatures, betas)[::-1]
         positive_int(n_steps, "n_steps", 0)
         base = variable(self._base_bias())
         rng = self._rng if random_state is None else stream(entropy_of(random_state))

@@ -27,9 +27,12 @@ from . import storage
 from .energy import Parameters
 from .estimator import Estimator, NotFittedError
 from .randomness import entropy_of, stream
+from .resuming import Draws
 from .topology import Topology
 
 __all__ = ["Model", "transposed", "variable"]
+
+_VARIABLES = ("weights.", "biases.", "velocity.", "offset.", "chain.")
 
 
 class Model(Estimator):
@@ -46,6 +49,7 @@ class Model(Estimator):
     _rate: Any
     _entropy: int
     _rng: Any
+    _draws: Draws
     _compiled: dict[Hashable, Any]
 
     def _fitted(self) -> Self:
@@ -76,7 +80,7 @@ class Model(Estimator):
         """Begin, or go on, with these arrays, all of one library and dtype, named as `storage.names` does."""
         names = storage.names(topology)
         self._home = library_name(arrays[names[0]])
-        made = {name: variable(value, name) for name, value in arrays.items() if name != "base_rate"}
+        made = {name: variable(value, name) for name, value in arrays.items() if name.startswith(_VARIABLES)}
         empty = Parameters(topology, (None,) * len(topology.connections), (None,) * len(topology.sizes))
         self._parameters = empty.like(made[name] for name in names)
         moving = [made.get(f"velocity.{name}") for name in names]
@@ -90,6 +94,8 @@ class Model(Estimator):
         self._rate = variable(asarray(0.0, array_namespace(like), like.dtype))
         self._entropy = entropy
         self._rng = stream(entropy)
+        places = {name: value for name, value in arrays.items() if name.startswith(storage.STREAMS)}
+        self._draws = Draws(self._rng, {name.removeprefix(storage.STREAMS): value for name, value in places.items()})
         self._compiled = {}
         self.n_features_in_ = topology.sizes[0]
         self.n_iter_ = n_iter
@@ -103,7 +109,8 @@ class Model(Estimator):
         if self._velocities is not None:
             arrays |= {f"velocity.{name}": v.value for name, v in zip(names, self._velocities, strict=True)}
         arrays |= {f"offset.{layer}": offset.value for layer, offset in enumerate(self._offsets or ())}
-        return arrays | {f"chain.{layer}": chain.value for layer, chain in (self._chains or {}).items()}
+        arrays |= {f"chain.{layer}": chain.value for layer, chain in (self._chains or {}).items()}
+        return arrays | {f"{storage.STREAMS}{name}": value for name, value in self._draws.states().items()}
 
     def _same_library(self, X: Any) -> Any:
         """Refuse rows in host memory for a model on a device: what comes out would be on the device, unasked."""
@@ -118,7 +125,7 @@ class Model(Estimator):
             return self._compiled[key]
         except KeyError:
             with use_backend(self._home):
-                return self._compiled.setdefault(key, build())
+                return self._compiled.setdefault(key, self._draws.built(key, build))
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = {"params": self.get_params()}

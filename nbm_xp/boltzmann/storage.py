@@ -2,8 +2,9 @@
 
 The arrays of a model of any layers have these names: ``weights.I-J`` for a connection, of shape (units of layer I,
 units of layer J), ``biases.I``, ``base_rate``; where there are any, ``chain.I``, the states of the persistent chains,
-``velocity.weights.I-J`` and ``velocity.biases.I``, and ``offset.I``, the means to centre on. The metadata are strings:
-``format``, ``model``, ``library``, and as JSON ``topology``, ``params`` and ``progress``.
+``velocity.weights.I-J`` and ``velocity.biases.I``, ``offset.I``, the means to centre on, and ``streams.…``, the states
+that random draws have come to. The metadata are strings: ``format``, ``model``, ``library``, and as JSON ``topology``,
+``params`` and ``progress``.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from nbm_xp.namespace.stored import is_group, open_group, save_group
 
 from .topology import Topology
 
-__all__ = ["FORMAT", "kind_of", "names", "read", "shapes", "write"]
+__all__ = ["FORMAT", "STREAMS", "kind_of", "names", "read", "shapes", "write"]
 
 FORMAT = "nbm_xp.boltzmann 1"
+STREAMS = "streams."
+"""What the names of the states begin with that random draws have come to."""
+
 _JSON = ("topology", "params", "progress")
 
 
@@ -132,10 +136,13 @@ def _check(topology: Topology, arrays: Mapping[str, Any]) -> None:
         if name in columns:
             if len(shape) != 2 or shape[1] != columns[name]:
                 raise ValueError(f"is damaged: {name} must have {columns[name]} columns, got shape {shape}")
+        elif name.startswith(STREAMS):
+            if len(shape) != 2 or shape[1] != 6 or dtype_name(array) != "int32":
+                raise ValueError(f"is damaged: {name} must be int32 in 6 columns, got {dtype_name(array)} {shape}")
         elif plain not in wanted:
             raise ValueError(f"holds an array {name!r}, which no model has")
         elif shape != wanted[plain]:
             raise ValueError(f"is damaged: {name} must have shape {wanted[plain]}, got {shape}")
-    kinds = sorted({dtype_name(array) for array in arrays.values()})
+    kinds = sorted({dtype_name(array) for name, array in arrays.items() if not name.startswith(STREAMS)})
     if len(kinds) > 1 or kinds[0] not in ("float32", "float64"):
         raise ValueError(f"must hold arrays of one floating dtype, got {', '.join(kinds)}")

@@ -69,7 +69,7 @@ def run(out: pathlib.Path, seed: int, epochs: int | None, console: Console) -> F
     -------
     Findings
     """
-    from .picture import draw_findings
+    from .pictures.page import draw_findings
 
     began = time.perf_counter()
     train, test = _split(seed)
@@ -99,9 +99,9 @@ def run(out: pathlib.Path, seed: int, epochs: int | None, console: Console) -> F
         curve=curve,
     )
     console.print(_table(findings))
-    large.save(out / "model.npz")
+    large.save(out / "model.safetensors")
     draw_findings(findings, out / "demo.png")
-    console.print(f"wrote {out / 'demo.png'} and {out / 'model.npz'} after {time.perf_counter() - began:.0f} s")
+    console.print(f"wrote {out / 'demo.png'} and {out / 'model.safetensors'} after {time.perf_counter() - began:.0f} s")
     return findings
 
 

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-__all__ = ["InputError", "Group"]
+from nbm_xp.runs import RunError
+
+__all__ = ["BrokenOffError", "Group", "InputError", "going_on"]
 
 # typer's own errors (a missing option, a value that is no number) have one base class, whichever parser it is built on.
 _UsageError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
+_INTERRUPTED = "interrupted; nothing half-written is left"
 
 
 class InputError(Exception):
     """Something that the user gave and that cannot be used; the message is the line to show."""
+
+
+class BrokenOffError(Exception):
+    """The user interrupted what can go on; the message says how."""
+
+
+@contextlib.contextmanager
+def going_on(command: str) -> Iterator[None]:
+    """Have an interruption say with which command to go on."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise BrokenOffError(f"go on with: {command}") from error
 
 
 class Group(TyperGroup):
@@ -38,15 +55,20 @@ class Group(TyperGroup):
             _end(str(error), 2)
         except _UsageError as error:
             _end(error.format_message(), 2)  # empty where the help was asked for by saying nothing
+        except BrokenOffError as error:
+            _end(f"{_INTERRUPTED}; {error}", 130)
         except (typer.Abort, KeyboardInterrupt):
             code = 130
+        except RunError as error:
+            # What Python calls resume=True is --resume here.
+            _end(str(error).replace("resume=True", "--resume"), 1)
         except MemoryError as error:
             _end(f"not enough memory: {error}", 1)
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             _end(f"{where}{error.strerror or error}", 1)
         if code == 130:
-            _end("interrupted; nothing half-written is left", 130)
+            _end(_INTERRUPTED, 130)
         sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -1,4 +1,4 @@
-"""What the command reads: data from .npy and .npz files or by name, models, libraries; refused in one clear line."""
+"""What the command reads: data from .npy and .npz files or by name, libraries; refused in one clear line."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.boltzmann import RBM
-from nbm_xp.namespace import asarray, get_namespace, is_lazy
+from nbm_xp.namespace import asarray, get_namespace
 
 from .failing import InputError
 
-__all__ = ["DATA_NAMES", "checked_out", "digits", "library", "on_library", "read_data", "read_model", "saying", "side"]
+__all__ = ["DATA_NAMES", "absolute", "checked_out", "digits", "library", "on_library", "read_data", "saying", "side"]
 
-DATA_NAMES = ("digits",)
-_USUAL_KEYS = ("X", "x_train", "data", "train")
+DATA_NAMES = ("digits", "digits:train", "digits:test")
+_USUAL_KEYS = {
+    "train": ("X", "x_train", "X_train", "train.data", "train_data", "data", "train"),
+    "valid": ("x_valid", "X_valid", "valid.data", "valid_data", "valid"),
+    "test": ("x_test", "X_test", "test.data", "test_data", "test"),
+}
 
 
 @contextlib.contextmanager
@@ -46,8 +49,27 @@ def digits() -> tuple[Any, Any]:
     return (scans.data >= 8).astype("float32"), scans.target
 
 
-def read_data(source: str, threshold: float | None = None) -> Any:
-    """Rows of values in [0, 1] from a file or by name.
+def _digits(part: str) -> Any:
+    """All scans, or the four fifths to train on, or the fifth to test, each digit in both in proportion."""
+    from sklearn.model_selection import train_test_split
+
+    scans, labels = digits()
+    if not part:
+        return scans
+    train, test = train_test_split(scans, test_size=0.2, stratify=labels, random_state=0)
+    return train if part == "train" else test
+
+
+def absolute(source: str | None) -> str | None:
+    """A source of data that means the same from any folder."""
+    if source is None or source in DATA_NAMES:
+        return source
+    path, key = _path_and_key(source)
+    return f"{path.resolve()}" + ("" if key is None else f":{key}")
+
+
+def read_data(source: str, threshold: float | None = None, part: str = "train", *, bounded: bool = True) -> Any:
+    """Rows of values from a file or by name.
 
     Parameters
     ----------
@@ -55,6 +77,11 @@ def read_data(source: str, threshold: float | None = None) -> Any:
         A name (``digits``), a .npy file, or an .npz file, with ``:key`` after it to choose one of its arrays.
     threshold : float, optional
         Make values from it upwards 1 and those below 0.
+    part : {"train", "valid", "test"}, optional
+        What the rows are for: which array to take from an .npz file that has several with usual names. Where there
+        are none to validate with, those to test with are.
+    bounded : bool, optional
+        Whether the values must lie in [0, 1].
 
     Returns
     -------
@@ -69,11 +96,13 @@ def read_data(source: str, threshold: float | None = None) -> Any:
     if threshold is not None and math.isnan(threshold):
         raise InputError("--threshold must be a number, got nan")
     if source in DATA_NAMES:
-        return digits()[0]
-    rows = _numbers(_read_array(source), source)
+        return _digits(source.partition(":")[2])
+    rows = _numbers(_read_array(source, part), source)
     if threshold is not None:
         rows = (rows >= threshold).astype("float32")
     low, high = rows.min(), rows.max()
+    if not bounded:
+        return rows
     if low < 0 or high > 1:
         hint = "" if threshold is not None else "; --threshold makes them 0 and 1"
         raise InputError(f"{source}: values must lie in [0, 1], got {low:g} to {high:g}{hint}")
@@ -96,12 +125,12 @@ def _numbers(rows: Any, source: str) -> Any:
     return rows if rows.dtype in (np.uint8, np.bool_) else rows.astype("float32") if rows.max() <= 1 else rows
 
 
-def _read_array(source: str) -> Any:
+def _read_array(source: str, part: str) -> Any:
     path, key = _path_and_key(source)
     if not path.is_file():
         names = " or ".join(DATA_NAMES)
         fault = "is a folder" if path.is_dir() else "no such file"
-        raise InputError(f"{source}: {fault} (--data takes a .npy or .npz file, or the name {names})")
+        raise InputError(f"{source}: {fault} (data is a .npy or .npz file, or has the name {names})")
     with open(path, "rb") as file:
         try:
             loaded = np.load(file, allow_pickle=False)
@@ -112,7 +141,7 @@ def _read_array(source: str) -> Any:
                 raise InputError(f"{source}: holds one array, which has no key {key!r}")
             return loaded
         with loaded:
-            return _from_npz(loaded, key, source)
+            return _from_npz(loaded, key, source, part)
 
 
 def _path_and_key(source: str) -> tuple[pathlib.Path, str | None]:
@@ -122,9 +151,10 @@ def _path_and_key(source: str) -> tuple[pathlib.Path, str | None]:
     return pathlib.Path(source), None
 
 
-def _from_npz(loaded: Any, key: str | None, source: str) -> Any:
+def _from_npz(loaded: Any, key: str | None, source: str, part: str) -> Any:
     if key is None:
-        usual = [name for name in _USUAL_KEYS if name in loaded.files]
+        wanted = {"train": ("train",), "valid": ("valid", "test", "train"), "test": ("test", "train")}[part]
+        usual = [name for kind in wanted for name in _USUAL_KEYS[kind] if name in loaded.files]
         key = loaded.files[0] if len(loaded.files) == 1 else usual[0] if usual else None
     names = ", ".join(loaded.files) or "none"
     if key is None:
@@ -135,15 +165,6 @@ def _from_npz(loaded: Any, key: str | None, source: str) -> Any:
         return loaded[key]
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{source}: the array {key!r} is damaged or holds no numbers") from error
-
-
-def read_model(path: pathlib.Path, name: str | None = None) -> RBM:
-    """A saved model, with its arrays in a library."""
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; `nbm-xp train` makes a model")
-    home = None if name is None or is_lazy(library(name)) else name
-    with saying():
-        return RBM.load(path, library=home)
 
 
 def on_library(rows: Any, name: str | None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pathlib
 import tempfile
@@ -111,6 +112,8 @@ def load_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
 def save_tensors(path: str | os.PathLike[str], arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> None:
     """Write named arrays of any library, and strings that tell about them, to a .safetensors file, whole or not at all.
 
+    The same arrays and strings give the same bytes.
+
     Examples
     --------
     >>> import pathlib, tempfile
@@ -122,6 +125,24 @@ def save_tensors(path: str | os.PathLike[str], arrays: Mapping[str, Any], metada
     host = {name: np.ascontiguousarray(to_numpy(value)) for name, value in arrays.items()}
     with replacing(path) as part:
         safetensors.numpy.save_file(host, part, metadata=dict(metadata))
+        _order_metadata(part)
+
+
+def _order_metadata(path: pathlib.Path) -> None:
+    """Put the strings of a .safetensors file in the order of their names; safetensors writes them in any order.
+
+    The file begins with the length of its header, 8 bytes, and the header, JSON with spaces behind it.
+    """
+    with open(path, "rb+") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
+        if "__metadata__" in header:
+            header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+        ordered = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode().ljust(length)
+        if len(ordered) != length:
+            raise ValueError(f"{path}: the header came out {len(ordered)} bytes long, not {length}")
+        file.seek(8)
+        file.write(ordered)
 
 
 def load_tensors(

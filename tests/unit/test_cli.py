@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import signal
 import subprocess
 import sys
-import time
 from typing import Any
 
 import numpy as np
@@ -18,13 +16,16 @@ pytest.importorskip("typer")
 pytest.importorskip("matplotlib")
 pytest.importorskip("sklearn")
 
-from typer.testing import CliRunner
 
 import nbm_xp.cli
 from nbm_xp.boltzmann import RBM
-from nbm_xp.cli import commands, reading
+from nbm_xp.cli import reading
+from nbm_xp.cli.commands import sample as sampling
 
-PNG = b"\x89PNG\r\n\x1a\n"
+from ..command import PNG, refused, run
+
+MODEL = "model.safetensors"
+M = ("--model", MODEL)
 
 
 @pytest.fixture(autouse=True)
@@ -40,27 +41,11 @@ def scans() -> Any:
 @pytest.fixture
 def model(scans: Any) -> RBM:
     rbm = RBM(4, n_iter=1, random_state=0).fit(scans)
-    rbm.save("model.npz")
+    rbm.save(MODEL)
     return rbm
 
 
-def run(*arguments: str) -> Any:
-    return CliRunner().invoke(nbm_xp.cli.app, list(arguments), prog_name="nbm-xp")
-
-
-def refused(*arguments: str) -> str:
-    """The one line with which a call is refused; nothing is written."""
-    before = sorted(os.listdir())
-    result = run(*arguments)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.count("\n") == 1
-    assert result.stderr.startswith("nbm-xp: ")
-    assert sorted(os.listdir()) == before
-    return str(result.stderr)
-
-
-@pytest.mark.parametrize("command", [[], ["demo"], ["train"], ["sample"], ["info"]])
+@pytest.mark.parametrize("command", [[], ["demo"], ["train"], ["sample"], ["evaluate"], ["plot"], ["info"]])
 def test_every_command_has_help_with_an_example(command: list[str]) -> None:
     result = run(*command, "--help")
     assert result.exit_code == 0
@@ -70,45 +55,10 @@ def test_every_command_has_help_with_an_example(command: list[str]) -> None:
         assert "--seed" in result.stdout
 
 
-@pytest.mark.parametrize("command", ["train", "sample", "info"])
+@pytest.mark.parametrize("command", ["train", "sample", "evaluate", "info"])
 def test_the_common_options_are_common(command: str) -> None:
     shown = run(command, "--help").stdout
-    assert all(option in shown for option in ("--data", "--library", "--seed", "--out"))
-
-
-@pytest.mark.parametrize("source", ["scans.npy", "one.npz", "several.npz", "several.npz:other"])
-def test_train_reads_files(scans: Any, source: str) -> None:
-    np.save("scans.npy", scans)
-    np.savez("one.npz", anything=scans)
-    np.savez("several.npz", x_train=scans, other=scans[:20])
-    result = run("train", "--data", source, "--hidden", "3", "--epochs", "2")
-    assert result.exit_code == 0, result.output
-    assert f"{20 if source.endswith('other') else 30} rows of 9 on numpy" in result.stdout
-    assert RBM.load("model.npz").components_.shape == (3, 9)
-    assert sorted(os.listdir()) == ["model.npz", "one.npz", "scans.npy", "several.npz"]
-
-
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float64"])
-def test_train_reads_all_kinds_of_numbers(scans: Any, dtype: str) -> None:
-    np.save("scans.npy", scans.astype(dtype))
-    assert run("train", "--data", "scans.npy", "--hidden", "3", "--epochs", "1").exit_code == 0
-    assert RBM.load("model.npz").components_.dtype == ("float64" if dtype == "float64" else "float32")
-
-
-def test_train_is_reproducible_and_says_the_same_on_dask(scans: Any) -> None:
-    np.save("scans.npy", scans)
-    for library, out in (("numpy", "a.npz"), ("numpy", "b.npz"), ("dask", "c.npz")):
-        settings = ["--hidden", "3", "--epochs", "2", "--seed", "5", "--library", library, "--out", out]
-        assert run("train", "--data", "scans.npy", *settings).exit_code == 0
-    first, *others = (RBM.load(out).components_ for out in ("a.npz", "b.npz", "c.npz"))
-    for other in others:
-        np.testing.assert_array_equal(first, other)
-
-
-def test_a_threshold_makes_scans_binary() -> None:
-    np.save("grey.npy", np.arange(0, 180, 5, dtype="uint8").reshape(4, 9))
-    assert "--threshold" in refused("train", "--data", "grey.npy")
-    assert run("train", "--data", "grey.npy", "--threshold", "90", "--epochs", "1").exit_code == 0
+    assert all(option in shown for option in ("--data", "--library", "--seed", "--out", "--json"))
 
 
 def bad_files() -> None:
@@ -157,8 +107,8 @@ BAD_DATA = {
 @pytest.mark.parametrize("source", BAD_DATA)
 def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
     bad_files()
-    for command in ("train", "sample", "info"):
-        line = refused(command, "--data", source)
+    for command in (["train"], ["sample", "--model", MODEL], ["evaluate", "--model", MODEL], ["info"]):
+        line = refused(*command, "--data", source)
         assert source in line
         assert BAD_DATA[source] in line
 
@@ -167,7 +117,7 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
     ("arguments", "said"),
     [
         (["train", "--library", "beer"], "library must be one of"),
-        (["sample", "--library", "beer"], "library must be one of"),
+        (["sample", *M, "--library", "beer"], "library must be one of"),
         (["info", "--library", "beer"], "library must be one of"),
         (["train", "--hidden", "many"], "--hidden"),
         (["train", "--hidden", "0"], "--hidden"),
@@ -176,13 +126,48 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
         (["train", "--seed", "-1"], "--seed"),
         (["train", "--bogus"], "--bogus"),
         (["brew"], "brew"),
-        (["train", "--out", "model.txt"], "--out must end in .npz"),
-        (["train", "--out", "nowhere/model.npz"], "there is no folder nowhere"),
-        (["sample", "--out", "samples.txt"], "--out must end in .npy or .npz or .png"),
-        (["sample", "--model", "missing.npz"], "missing.npz: no such file"),
-        (["sample", "--model", "scans.npy"], "scans.npy"),
-        (["sample", "--data", "scans.npy"], "has 30 rows, too few to start 100 chains"),
-        (["sample", "--data", "digits"], "has 64 features, but model.npz has 9"),
+        (["train", "--schedule", "lunar"], "--schedule must be one of constant, linear"),
+        (["train", "--layers", "9"], "--layers must be two or more whole numbers"),
+        (["train", "--layers", "9,x"], "--layers must be two or more whole numbers"),
+        (["train", "--layers", "9,4,2", "--hidden", "3"], "--hidden and --layers both say"),
+        (["train", "--layers", "8,4,2", "--data", "scans.npy"], "--layers must begin with the 9 features"),
+        (["train", "--visible", "blue"], "--visible must be one of binary, gaussian"),
+        (["train", "--held-out", "digits", "--data", "scans.npy"], "--held-out: 64 features, but --data has 9"),
+        (["train", "--hours", "0"], "--hours"),
+        (["sample", *M, "--out", "nowhere/samples.npy"], "there is no folder nowhere"),
+        (["sample", *M, "--out", "nowhere/run"], "there is no folder nowhere"),
+        (["sample", *M, "--out", "scans.npy/run"], "there is no folder scans.npy"),
+        (["sample", "--model", "missing"], "missing: no such file"),
+        (["sample", "--model", "scans.npy"], "scans.npy is no whole .safetensors file"),
+        (["sample", "--model", "."], "it has no run.json"),
+        (["sample", *M, "--data", "scans.npy"], "has 30 rows, too few to start 100 chains"),
+        (["sample", *M, "--data", "digits"], "has 64 features, but model.safetensors has 9"),
+        (["sample", *M, "--draws", "5"], "--draws is for --out with a folder"),
+        (["sample", *M, "--scheduler", "local"], "--scheduler is for --out with a folder"),
+        (["sample", *M, "--out", "a", "--steps", "5"], "--steps is for --out with a file"),
+        (["sample", *M, "--out", "a", "--data", "scans.npy"], "--data is for --out with a file"),
+        (["sample", *M, "--out", "a", "--layers", "2"], "layers must be different numbers from 0 to 1"),
+        (["sample", *M, "--out", "a", "--layers", "x"], "--layers must be whole numbers"),
+        (["sample", *M, "--out", "a", "--scheduler", "cron"], "--scheduler must be threads, processes, local or an"),
+        (["sample", *M, "--out", "a", "--memory-limit", "1GB"], "--memory-limit is for --scheduler local"),
+        (
+            ["sample", *M, "--out", "a", "--scheduler", "local", "--memory-limit", "much"],
+            "must be a size as 4GB",
+        ),
+        (["sample", *M, "--out", "a", "--scheduler", "tcp://x:1", "--workers", "2"], "--workers is not for a cluster"),
+        (["sample", *M, "--out", "a", "--library", "dask"], "must be one that computes at once"),
+        (["evaluate", *M, "--data", "digits"], "has 64 features, but model.safetensors has 9"),
+        (["evaluate", *M, "--scheduler", "local"], "--scheduler needs a folder for a run: --out"),
+        (["evaluate", *M, "--out", "a", "--once"], "--convergence is not for a run"),
+        (["evaluate", *M, "--chunks", "5"], "--chunks needs a library that computes in blocks"),
+        (["plot", MODEL, "--what", "beer"], "--what must be one of filters, samples, curve, convergence, traces"),
+        (["plot", MODEL, "--what", "curve"], "there is nothing to draw curve from"),
+        (["plot", MODEL, "--units", "9"], "--units must be below 9"),
+        (["plot", MODEL, "--units", "a"], "--units must be whole numbers"),
+        (["plot", MODEL, "--out", "one.png"], "is one file, and there are 3 pictures"),
+        (["plot", MODEL, "--out", "nowhere"], "there is no folder nowhere"),
+        (["info", "missing"], "missing: no such file"),
+        (["info", "scans.npy"], "scans.npy is no whole .safetensors file"),
         (["info", "--out", "info.txt"], "--out must end in .json"),
         (["demo", "--out", "scans.npy"], "scans.npy is not a folder"),
     ],
@@ -200,7 +185,7 @@ def test_a_library_that_is_not_installed_is_refused_with_what_to_install() -> No
 
 
 def test_sample_is_reproducible_and_the_same_in_blocks(model: RBM) -> None:
-    common = ["sample", "--chains", "7", "--steps", "5", "--seed", "3"]
+    common = ["sample", *M, "--chains", "7", "--steps", "5", "--seed", "3"]
     for extra in (["--out", "a.npy"], ["--out", "b.npz"], ["--out", "c.npy", "--library", "dask", "--chunks", "3"]):
         result = run(*common, *extra)
         assert result.exit_code == 0, result.output
@@ -214,18 +199,18 @@ def test_sample_is_reproducible_and_the_same_in_blocks(model: RBM) -> None:
 
 def test_sample_starts_where_it_is_told(model: RBM, scans: Any) -> None:
     np.save("scans.npy", scans)
-    assert run("sample", "--data", "scans.npy", "--chains", "5", "--steps", "0").exit_code == 0
+    assert run("sample", *M, "--data", "scans.npy", "--chains", "5", "--steps", "0").exit_code == 0
     np.testing.assert_array_equal(np.load("samples.npy"), scans[:5])
     blocks = ["--library", "dask", "--chunks", "2", "--probabilities", "--out", "p.npy"]
-    assert run("sample", "--data", "scans.npy", "--chains", "5", "--steps", "2", *blocks).exit_code == 0
+    assert run("sample", *M, "--data", "scans.npy", "--chains", "5", "--steps", "2", *blocks).exit_code == 0
     assert ((np.load("p.npy") > 0) & (np.load("p.npy") < 1)).all()
 
 
 def test_sample_draws_a_picture_where_the_units_make_one(model: RBM) -> None:
-    assert run("sample", "--chains", "5", "--steps", "2", "--out", "samples.png").exit_code == 0
+    assert run("sample", *M, "--chains", "5", "--steps", "2", "--out", "samples.png").exit_code == 0
     assert pathlib.Path("samples.png").read_bytes().startswith(PNG)
-    RBM(2, n_iter=0).fit(np.zeros((2, 5))).save("five.npz")
-    assert "5 units make no square picture" in refused("sample", "--model", "five.npz", "--out", "five.png")
+    RBM(2, n_iter=0).fit(np.zeros((2, 5))).save("five.safetensors")
+    assert "5 units make no square picture" in refused("sample", "--model", "five.safetensors", "--out", "five.png")
 
 
 def test_info_says_what_there_is(scans: Any) -> None:
@@ -249,53 +234,21 @@ def test_an_interruption_leaves_no_file(monkeypatch: pytest.MonkeyPatch, model: 
         pathlib.Path(args[0]).write_bytes(b"half") if isinstance(args[0], pathlib.Path) else None
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(commands.np, "save", interrupted)
-    result = run("sample", "--chains", "2", "--steps", "1", "--out", "half.npy")
+    monkeypatch.setattr(sampling.np, "save", interrupted)
+    result = run("sample", *M, "--chains", "2", "--steps", "1", "--out", "half.npy")
     assert result.exit_code == 130
     assert result.stderr == "nbm-xp: interrupted; nothing half-written is left\n"
-    monkeypatch.setattr(RBM, "fit", interrupted)
-    assert run("train", "--out", "half.npz").exit_code == 130
-    assert os.listdir() == ["model.npz"]
+    assert os.listdir() == [MODEL]
 
 
 def test_a_disk_that_fails_is_no_bad_input(monkeypatch: pytest.MonkeyPatch, model: RBM) -> None:
     def full(*args: Any, **kwargs: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(commands.np, "save", full)
-    result = run("sample", "--chains", "2", "--steps", "1", "--out", "half.npy")
+    monkeypatch.setattr(sampling.np, "save", full)
+    result = run("sample", *M, "--chains", "2", "--steps", "1", "--out", "half.npy")
     assert (result.exit_code, result.stderr) == (1, "nbm-xp: No space left on device\n")
-    assert os.listdir() == ["model.npz"]
-
-
-def test_a_real_interruption_leaves_no_file() -> None:
-    # a process in the background of a shell is started deaf to interruptions, and so are those that it starts
-    code = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "from nbm_xp.cli import commands, main; print('ready', flush=True); main()"
-    )
-    arguments = ["train", "--epochs", "100000000", "--out", "model.npz"]
-    root = str(pathlib.Path(nbm_xp.__file__).parents[1])
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": root, "PYTHONFAULTHANDLER": "1"},
-    )
-    with process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            time.sleep(4)
-            assert process.poll() is None
-            process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=60)
-        finally:
-            process.kill()
-    assert process.returncode == 130
-    assert said == "nbm-xp: interrupted; nothing half-written is left\n"
-    assert os.listdir() == []
+    assert os.listdir() == [MODEL]
 
 
 def test_without_its_extra_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,11 +273,11 @@ def test_the_digits_are_scikit_learns() -> None:
 def test_the_demo_does_all_it_should() -> None:
     result = run("demo", "--epochs", "12", "--out", "made")
     assert result.exit_code == 0, result.output
-    assert sorted(os.listdir("made")) == ["demo.png", "model.npz"]
+    assert sorted(os.listdir("made")) == ["demo.png", MODEL]
     assert pathlib.Path("made/demo.png").read_bytes().startswith(PNG)
     for expected in ("1,437 to train on, 360 to test", "equal to the last bit", "independent pixels", "exact"):
         assert expected in result.stdout
-    model = RBM.load("made/model.npz")
+    model = RBM.load(f"made/{MODEL}")
     test = reading.read_data("digits")[:100]
     log_z = model.ais(100, 300, random_state=0)
     assert model.log_likelihood(test, log_z).mean() > -25.0  # independent pixels reach -25.2
@@ -336,13 +289,9 @@ def test_the_version_is_the_packages() -> None:
         assert told.stdout == f"nbm-xp {nbm_xp.__version__}\n"
 
 
-def test_one_pass_is_no_passes(scans: Any) -> None:
-    np.save("scans.npy", scans)
-    assert ", 1 pass in" in run("train", "--data", "scans.npy", "--epochs", "1").stdout
-
-
 def test_chunks_without_a_library_that_computes_in_blocks_are_refused(model: RBM) -> None:
-    assert "--chunks needs a library that computes in blocks: --library dask" in refused("sample", "--chunks", "5")
+    said = refused("sample", *M, "--chunks", "5")
+    assert "--chunks needs a library that computes in blocks, --library dask, or a folder as --out" in said
 
 
 def test_what_is_wrong_with_a_source_is_said(scans: Any) -> None:

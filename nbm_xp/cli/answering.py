@@ -1,0 +1,57 @@
+"""What the command answers on stdout: lines for people, or one JSON document for machines."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+
+__all__ = ["answer", "console", "plain", "signed"]
+
+
+def console() -> Console:
+    """Where results are written; made anew, so that it follows redirections."""
+    return Console(highlight=False, soft_wrap=True)
+
+
+def answer(document: Mapping[str, Any], lines: Sequence[Any], as_json: bool) -> None:
+    """Print what was found.
+
+    Parameters
+    ----------
+    document : mapping
+        All of it, in numbers, strings, lists and mappings.
+    lines : sequence of str or rich renderables
+        The same in words, for people.
+    as_json : bool
+        Whether to print the document, not the lines.
+    """
+    if as_json:
+        # Plain print of the library's own: no wrapping, no colours, whatever the terminal.
+        console().out(json.dumps(plain(document), indent=2, default=str), highlight=False)
+        return
+    for line in lines:
+        console().print(line, markup=False)
+
+
+def plain(value: Any) -> Any:
+    """A value as strict JSON has it: numbers that are not finite become null."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def signed(value: float, decimals: int = 1) -> str:
+    """A number with a minus sign as wide as it should be.
+
+    Examples
+    --------
+    >>> signed(-12.34)
+    '−12.3'
+    """
+    return f"{value:.{decimals}f}".replace("-", "−")

@@ -1,0 +1,56 @@
+"""The options that several commands have, said once: names, limits, help."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Annotated, Any
+
+import typer
+
+__all__ = [
+    "Chunks",
+    "Data",
+    "Json",
+    "Library",
+    "MemoryLimit",
+    "Model",
+    "Resume",
+    "Scheduler",
+    "Seed",
+    "Threshold",
+    "Workers",
+    "given",
+]
+
+_WHERE = "Where it is computed"
+
+Data = Annotated[
+    str,
+    typer.Option(help="A .npy file, an .npz file (file.npz:key picks an array), or a name: digits, digits:train, …"),
+]
+Library = Annotated[str | None, typer.Option(help="The library to compute in: numpy, dask, cupy, torch or jax.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")]
+Threshold = Annotated[float | None, typer.Option(help="Make values from this one upwards 1, those below 0.")]
+Model = Annotated[pathlib.Path, typer.Option(help="The directory of a run, or the file of a model.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out, if there is one.")]
+Chunks = Annotated[int | None, typer.Option(min=1, help="Chains in each block, where they are computed in blocks.")]
+Scheduler = Annotated[
+    str,
+    typer.Option(
+        help="threads, processes, local (a cluster of this machine), or a cluster's address, tcp://….",
+        rich_help_panel=_WHERE,
+    ),
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="How many tasks run at once; all cores by default.", rich_help_panel=_WHERE)
+]
+MemoryLimit = Annotated[
+    str | None, typer.Option(help="Of each worker, with --scheduler local: 4GB.", rich_help_panel=_WHERE)
+]
+
+
+def given(context: typer.Context, name: str) -> Any:
+    """Whether an option was given, not left to its default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"

@@ -1,0 +1,75 @@
+"""The command plot: pictures of a run's directory, or of a model."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Annotated, Any
+
+import typer
+
+from ..answering import answer
+from ..failing import InputError
+from . import options
+
+__all__ = ["EXAMPLES", "plot"]
+
+EXAMPLES = (
+    "Examples: [bold]nbm-xp plot run[/bold]\n\n[bold]nbm-xp plot run --what filters --out filters.png[/bold]\n\n"
+    "[bold]nbm-xp plot chains --what traces --units 3,17[/bold]"
+)
+
+
+def plot(
+    path: Annotated[pathlib.Path, typer.Argument(help="A run's directory, or the file of a model.")] = pathlib.Path(
+        "run"
+    ),
+    what: Annotated[
+        str | None,
+        typer.Option(help="One of filters, samples, curve, traces, convergence; all that there are by default."),
+    ] = None,
+    out: Annotated[
+        pathlib.Path | None,
+        typer.Option(help="The .png file, or the folder for several; by default beside what is drawn."),
+    ] = None,
+    units: Annotated[str | None, typer.Option(help="For traces: numbers of units to follow, as 3,17.")] = None,
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Draw filters, samples, the learning curve, traces of chains, and how estimates of log Z settle."""
+    from ..pictures.sources import PICTURES, Source
+
+    if what is not None and what not in PICTURES:
+        raise InputError(f"--what must be one of {', '.join(PICTURES)}, got {what}")
+    source = Source(path, seed, _numbers(units))
+    pictures = source.pictures()
+    if what is not None and what not in pictures:
+        raise InputError(f"{path}: there is nothing to draw {what} from; there is for {', '.join(pictures)}")
+    wanted = list(pictures) if what is None else [what]
+    written = [_place(out, name, path, len(wanted)) for name in wanted]
+    for name, place in zip(wanted, written, strict=True):
+        pictures[name](place)
+    answer({"pictures": [str(place) for place in written]}, [f"wrote {place}" for place in written], as_json)
+
+
+def _numbers(units: str | None) -> list[int]:
+    try:
+        found = [int(part) for part in (units or "").split(",") if part.strip()]
+    except ValueError as error:
+        raise InputError(f"--units must be whole numbers with commas between, got {units}") from error
+    if any(unit < 0 for unit in found):
+        raise InputError(f"--units must not be negative, got {units}")
+    return found
+
+
+def _place(out: pathlib.Path | None, name: str, path: pathlib.Path, count: int) -> pathlib.Path:
+    """Where a picture goes."""
+    folder: Any = out
+    if out is None:
+        folder = path if path.is_dir() else path.parent
+    elif out.suffix == ".png":
+        if count > 1:
+            raise InputError(f"--out: {out} is one file, and there are {count} pictures: choose one with --what")
+        folder = out.parent
+    if not folder.is_dir():
+        raise InputError(f"--out: there is no folder {folder}")
+    return out if out is not None and out.suffix == ".png" else folder / f"{name}.png"

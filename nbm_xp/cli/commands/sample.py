@@ -1,0 +1,233 @@
+"""The command sample: the last states of chains, at once, to a file; or a run of chains with all draws on disk."""
+
+from __future__ import annotations
+
+import pathlib
+import time
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+import nbm_xp
+from nbm_xp import runs
+from nbm_xp.namespace import is_lazy, to_numpy
+from nbm_xp.namespace.files import replacing, save_arrays
+from nbm_xp.runs import RunDirectory
+
+from .. import finding, reading
+from ..answering import answer
+from ..computing import computers
+from ..failing import InputError, going_on
+from ..running import amount
+from . import options
+
+__all__ = ["EXAMPLES", "sample"]
+
+EXAMPLES = (
+    "Examples: [bold]nbm-xp sample --model run --out fantasies.png[/bold]\n\n"
+    "[bold]nbm-xp sample --model run --out chains --chains 1000 --draws 500 --thin 10 --burn-in 1000[/bold]\n\n"
+    "[bold]nbm-xp sample --resume --out chains --scheduler tcp://10.0.0.5:8786[/bold]"
+)
+_FILES = (".npy", ".npz", ".png")
+_FILE, _RUN = "To a file: the last states", "To a folder: a run that keeps all draws"
+
+
+def sample(
+    context: typer.Context,
+    model: options.Model = pathlib.Path("run"),
+    out: Annotated[
+        pathlib.Path,
+        typer.Option(help="A .npy or .npz file for states, a .png file for a picture, or a folder for a run."),
+    ] = pathlib.Path("samples.npy"),
+    chains: Annotated[int, typer.Option(min=1, help="Independent chains.")] = 100,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="The probabilities of states, in place of the states.")
+    ] = False,
+    steps: Annotated[
+        int, typer.Option(min=0, help="Sweeps of Gibbs sampling in each chain.", rich_help_panel=_FILE)
+    ] = 1000,
+    data: Annotated[
+        str | None, typer.Option(help="Rows to start the chains from, as for train.", rich_help_panel=_FILE)
+    ] = None,
+    threshold: Annotated[float | None, typer.Option(help="For --data, as for train.", rich_help_panel=_FILE)] = None,
+    draws: Annotated[int, typer.Option(min=1, help="Draws to keep of each chain.", rich_help_panel=_RUN)] = 1000,
+    thin: Annotated[int, typer.Option(min=1, help="Sweeps from draw to draw.", rich_help_panel=_RUN)] = 1,
+    burn_in: Annotated[int, typer.Option(min=0, help="Sweeps before the first draw.", rich_help_panel=_RUN)] = 0,
+    layers: Annotated[
+        str, typer.Option(help="Layers to keep, 0 being the visible one: 0,1.", rich_help_panel=_RUN)
+    ] = "0",
+    checkpoint_every: Annotated[
+        int | None, typer.Option(min=1, help="Draws of a block that go to disk at once.", rich_help_panel=_RUN)
+    ] = None,
+    resume: options.Resume = False,
+    chunks: options.Chunks = None,
+    scheduler: options.Scheduler = "threads",
+    workers: options.Workers = None,
+    memory_limit: options.MemoryLimit = None,
+    library: options.Library = None,
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Sample a model: the last states of chains, to a file; or, to a folder, a run that keeps all draws.
+
+    A run's draws are the same, bit for bit, wherever they are computed and however often it was broken off.
+    """
+    others = _OF_A_RUN if out.suffix in _FILES else _OF_A_FILE
+    wrong = [name for name in others if options.given(context, name)]
+    if wrong:
+        kind = "a folder for a run" if others is _OF_A_RUN else f"a file ({', '.join(_FILES)})"
+        raise InputError(f"--{wrong[0].replace('_', '-')} is for --out with {kind}, got --out {out}")
+    if others is _OF_A_FILE:
+        _to_a_run(context, out, as_json)
+    else:
+        _to_a_file(model, out, chains, steps, data, threshold, probabilities, chunks, library, seed, as_json)
+
+
+_OF_A_FILE = ("steps", "data", "threshold")
+_OF_A_RUN = (
+    "draws",
+    "thin",
+    "burn_in",
+    "layers",
+    "checkpoint_every",
+    "resume",
+    "scheduler",
+    "workers",
+    "memory_limit",
+)
+
+
+def _to_a_run(context: typer.Context, out: pathlib.Path, as_json: bool) -> None:
+    """Begin a run, or go on with one, whose directory says what was not said here."""
+    asked = context.params
+    there = finding.run_to_go_on_with(out, "sample") if asked["resume"] else None
+    if not asked["resume"]:
+        finding.checked_new(out)
+    settings = {
+        "n_chains": asked["chains"],
+        "n_draws": asked["draws"],
+        "thin": asked["thin"],
+        "burn_in": asked["burn_in"],
+        "probabilities": asked["probabilities"],
+        "layers": _layers(asked["layers"]),
+        "chunks": asked["chunks"],
+        "checkpoint_every": asked["checkpoint_every"],
+        "library": asked["library"],
+        "seed": asked["seed"],
+    }
+    machine: Any = None
+    if there is not None:
+        for name, option in zip(settings, _SETTINGS, strict=True):
+            if not options.given(context, option):
+                settings[name] = there.configuration[name] if name != "seed" else there.seed
+    if there is None or options.given(context, "model"):
+        machine = finding.read_model(asked["model"], asked["library"])
+    began = time.perf_counter()
+    with (
+        computers(asked["scheduler"], asked["workers"], asked["memory_limit"]) as workers,
+        amount("sampling") as advance,
+        going_on(f"nbm-xp sample --resume --out {out}"),
+        reading.saying(),
+    ):
+        run = runs.sample(machine, out, **settings, scheduler=workers, resume=asked["resume"], progress=advance)
+        dashboard = workers.dashboard
+    found = {**_told(run), "seconds": round(time.perf_counter() - began, 3), "dashboard": dashboard}
+    of = f"{found['chains']:,} chains, {found['draws']:,} draws each"
+    answer(found, [f"{of}, in {found['seconds']:.1f} s", f"wrote {found['samples']}"], as_json)
+
+
+_SETTINGS = (
+    "chains",
+    "draws",
+    "thin",
+    "burn_in",
+    "probabilities",
+    "layers",
+    "chunks",
+    "checkpoint_every",
+    "library",
+    "seed",
+)
+
+
+def _layers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise InputError(f"--layers must be whole numbers with commas between, got {text}") from error
+
+
+def _told(run: RunDirectory) -> dict[str, Any]:
+    asked = run.configuration
+    return {
+        "run": str(run.path),
+        "samples": str(run.path / "samples.zarr"),
+        "chains": asked["n_chains"],
+        "draws": asked["n_draws"],
+        "thin": asked["thin"],
+        "burn_in": asked["burn_in"],
+        "layers": asked["layers"],
+        "seed": run.seed,
+        "library": asked["library"],
+    }
+
+
+def _to_a_file(
+    model: pathlib.Path,
+    out: pathlib.Path,
+    chains: int,
+    steps: int,
+    data: str | None,
+    threshold: float | None,
+    probabilities: bool,
+    chunks: int | None,
+    library: str | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Sample at once, and write the last states."""
+    reading.checked_out(out, *_FILES)
+    if chunks is not None and not is_lazy(reading.library(library or nbm_xp.backend())):
+        raise InputError("--chunks needs a library that computes in blocks, --library dask, or a folder as --out")
+    machine = finding.read_model(model, library)
+    pixels = reading.side(machine.n_features_in_)
+    if out.suffix == ".png" and pixels is None:
+        raise InputError(f"--out: {machine.n_features_in_} units make no square picture; write .npy or .npz")
+    start = None
+    if data is not None:
+        rows = reading.read_data(data, threshold, bounded=finding.is_bounded(machine))
+        if rows.shape[1] != machine.n_features_in_:
+            raise InputError(f"{data}: has {rows.shape[1]} features, but {model} has {machine.n_features_in_}")
+        if rows.shape[0] < chains:
+            raise InputError(f"{data}: has {rows.shape[0]} rows, too few to start {chains} chains")
+        start = reading.on_library(rows[:chains], library)
+        start = start.rechunk((chunks, -1)) if chunks and hasattr(start, "rechunk") else start
+    began = time.perf_counter()
+    states = to_numpy(
+        machine.sample(
+            chains,
+            steps,
+            start=start,
+            probabilities=probabilities,
+            library=None if start is not None else library,
+            chunks=chunks,
+            random_state=seed,
+        )
+    )
+    seconds = time.perf_counter() - began
+    _write(states, out, pixels)
+    found = {"model": str(model), "states": str(out), "chains": chains, "sweeps": steps, "seconds": round(seconds, 3)}
+    answer(found, [f"{chains:,} chains, {steps:,} sweeps in {seconds:.1f} s", f"wrote {out}"], as_json)
+
+
+def _write(states: Any, out: pathlib.Path, pixels: int | None) -> None:
+    if out.suffix == ".png":
+        from ..pictures.drawing import draw_states
+
+        draw_states(states, pixels or 1, out)
+    elif out.suffix == ".npz":
+        save_arrays(out, {"states": states})
+    else:
+        with replacing(out) as part:
+            np.save(part, states, allow_pickle=False)

@@ -1,0 +1,242 @@
+"""The command train: a machine learns your rows, in a directory that a broken-off training goes on in."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+import pathlib
+from typing import Annotated, Any
+
+import typer
+
+from nbm_xp.boltzmann import DBM, RBM
+from nbm_xp.boltzmann.schedules import SCHEDULES
+from nbm_xp.namespace import to_numpy
+
+from .. import finding, reading
+from ..answering import answer
+from ..failing import InputError, going_on
+from ..running import threads_for
+from ..training import Training, measures
+from . import options
+
+__all__ = ["EXAMPLES", "train"]
+
+EXAMPLES = (
+    "Examples: [bold]nbm-xp train --data digits --out run[/bold]\n\n"
+    "[bold]nbm-xp train --data mnist.npz --held-out mnist.npz --hidden 500 --batch 100 --hours 1 --out mnist[/bold]\n\n"
+    "[bold]nbm-xp train --resume --out mnist[/bold]"
+)
+_NO_END = 1_000_000_000
+
+_MODEL, _LEARNING, _RUN = "The model", "How it learns", "The run"
+
+
+def train(
+    context: typer.Context,
+    data: options.Data = "digits",
+    out: Annotated[
+        pathlib.Path, typer.Option(help="The run's directory: model, learning curve, configuration, log.")
+    ] = pathlib.Path("run"),
+    held_out: Annotated[
+        str | None, typer.Option(help="Rows, as for --data, whose log-likelihood to follow (by AIS at each look).")
+    ] = None,
+    threshold: options.Threshold = None,
+    hidden: Annotated[int, typer.Option(min=1, help="Hidden units.", rich_help_panel=_MODEL)] = 256,
+    layers: Annotated[
+        str | None,
+        typer.Option(
+            help="In place of --hidden, all layers of a deep Boltzmann machine: 784,500,1000.", rich_help_panel=_MODEL
+        ),
+    ] = None,
+    visible: Annotated[
+        str, typer.Option(help="Visible units: binary, or gaussian for real numbers.", rich_help_panel=_MODEL)
+    ] = "binary",
+    epochs: Annotated[int, typer.Option(min=0, help="Passes over the data.", rich_help_panel=_LEARNING)] = 100,
+    hours: Annotated[
+        float | None,
+        typer.Option(
+            min=1e-6,
+            help="Learn for so long, in place of --epochs.",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None,
+    centred: Annotated[
+        bool | None,
+        typer.Option(
+            "--centred/--uncentred",
+            help="Follow the gradient of centred units; with --layers by default.",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None,
+    batch: Annotated[int, typer.Option(min=1, help="Rows in a minibatch.", rich_help_panel=_LEARNING)] = 20,
+    rate: Annotated[
+        float, typer.Option(min=1e-9, max=1e3, help="Learning rate at the start.", rich_help_panel=_LEARNING)
+    ] = 0.1,
+    schedule: Annotated[
+        str,
+        typer.Option(help="How the rate falls: linear, exponential, step, constant.", rich_help_panel=_LEARNING),
+    ] = "linear",
+    gibbs: Annotated[int, typer.Option(min=1, help="Sweeps of chains in each step.", rich_help_panel=_LEARNING)] = 1,
+    momentum: Annotated[
+        float,
+        typer.Option(min=0.0, max=0.9999, help="How much of the last step is repeated.", rich_help_panel=_LEARNING),
+    ] = 0.0,
+    decay: Annotated[float, typer.Option(min=0.0, max=1e3, help="Weight decay.", rich_help_panel=_LEARNING)] = 0.0,
+    persistent: Annotated[
+        bool, typer.Option("--pcd/--cd", help="Persistent chains, or chains from the data.", rich_help_panel=_LEARNING)
+    ] = True,
+    look_every: Annotated[
+        int | None,
+        typer.Option(min=1, help="Passes between looks at the model; 50 in all by default.", rich_help_panel=_RUN),
+    ] = None,
+    checkpoint_every: Annotated[
+        int | None,
+        typer.Option(min=1, help="Passes between checkpoints; one a minute by default.", rich_help_panel=_RUN),
+    ] = None,
+    resume: options.Resume = False,
+    library: options.Library = None,
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Train a machine on your data, in a directory that holds all about it.
+
+    With --resume, a training that was broken off goes on from its last checkpoint, as its directory says, and ends
+    with the same model, to the last bit, as one that was not.
+    """
+    settings = {name: context.params[name] for name in _SETTINGS} | {"layers": _sizes(layers)}
+    if layers is not None and options.given(context, "hidden"):
+        raise InputError("--hidden and --layers both say which hidden layers there are: give one of them")
+    asked = {name for name in (*_SETTINGS, "seed") if options.given(context, name)}
+    there = finding.run_to_go_on_with(out, "train") if resume else None
+    if there is not None:
+        settings |= {name: there.configuration.get(name) for name in _SETTINGS if name not in asked}
+        seed = seed if "seed" in asked else there.seed
+    elif not resume:
+        finding.checked_new(out)
+    _check(settings)
+    bounded = settings["visible"] == "binary"
+    rows = reading.read_data(settings["data"], settings["threshold"], bounded=bounded)
+    held = None
+    if settings["held_out"] is not None:
+        held = reading.read_data(settings["held_out"], settings["threshold"], "valid", bounded=bounded)
+    if held is not None and held.shape[1] != rows.shape[1]:
+        raise InputError(f"--held-out: {held.shape[1]} features, but --data has {rows.shape[1]}")
+    model = _model(settings, rows, seed)
+    contents = {"data": _fingerprint(rows), "held_out": None if held is None else _fingerprint(held)}
+    for name, content in contents.items():
+        # A file may have another name by now; what counts is what is in it.
+        same = there is not None and there.configuration.get("contents", {}).get(name) == content
+        known = there.configuration[name] if there is not None and same else settings[name]
+        settings[name] = known if same else reading.absolute(known)
+    on_library = reading.on_library(rows, settings["library"])
+    sizes = settings["layers"] or [rows.shape[1], settings["hidden"]]
+    products = model.batch_size * max(low * high for low, high in itertools.pairwise(sizes))
+    with (
+        finding.begun(out, "train", settings | {"contents": contents}, seed=seed, resume=resume) as run,
+        threads_for(products),
+        going_on(f"nbm-xp train --resume --out {out}"),
+    ):
+        found = Training(
+            run,
+            model,
+            on_library,
+            held_out=None if held is None else reading.on_library(held, settings["library"]),
+            hours=settings["hours"],
+            look_every=settings["look_every"],
+            checkpoint_every=checkpoint_every,
+            library=settings["library"],
+        ).complete()
+    answer(found, list(_in_words(found)), as_json)
+
+
+_SETTINGS = (
+    "data",
+    "held_out",
+    "threshold",
+    "hidden",
+    "layers",
+    "visible",
+    "centred",
+    "epochs",
+    "hours",
+    "batch",
+    "rate",
+    "schedule",
+    "gibbs",
+    "momentum",
+    "decay",
+    "persistent",
+    "look_every",
+    "library",
+)
+"""What the result depends on: the arguments that a run's directory holds as its configuration."""
+
+
+def _model(settings: dict[str, Any], rows: Any, seed: int) -> Any:
+    """A machine with what was asked for, which has learnt nothing yet."""
+    learning = {
+        "learning_rate": settings["rate"],
+        "batch_size": min(settings["batch"], rows.shape[0]),
+        "n_iter": _NO_END if settings["hours"] else settings["epochs"],
+        "random_state": seed,
+        "persistent": settings["persistent"],
+        "n_gibbs": settings["gibbs"],
+        "momentum": settings["momentum"],
+        "weight_decay": settings["decay"],
+        "schedule": settings["schedule"],
+        "visible": settings["visible"],
+    }
+    if settings["centred"] is not None:
+        learning["centred"] = settings["centred"]
+    if settings["layers"] is None:
+        return RBM(settings["hidden"], **learning)
+    if settings["layers"][0] != rows.shape[1]:
+        raise InputError(
+            f"--layers must begin with the {rows.shape[1]} features of --data, got {settings['layers'][0]}"
+        )
+    return DBM(settings["layers"], **learning)
+
+
+def _sizes(layers: str | None) -> list[int] | None:
+    """The units of each layer."""
+    if layers is None:
+        return None
+    sizes = [int(part) for part in layers.split(",") if part.strip().isdigit()]
+    if len(sizes) != layers.count(",") + 1 or len(sizes) < 2 or min(sizes) < 1:
+        raise InputError(
+            f"--layers must be two or more whole numbers with commas between, as 784,500,1000, got {layers}"
+        )
+    return sizes
+
+
+def _check(settings: dict[str, Any]) -> None:
+    for name, allowed in (("schedule", tuple(SCHEDULES)), ("visible", ("binary", "gaussian"))):
+        if settings[name] not in allowed:
+            raise InputError(f"--{name} must be one of {', '.join(allowed)}, got {settings[name]}")
+    for name in ("rate", "decay", "momentum", "hours"):
+        value = settings[name]
+        if value is not None and not math.isfinite(value):
+            raise InputError(f"--{name} must be a finite number, got {value}")
+    if settings["library"] is not None:
+        reading.library(settings["library"])
+
+
+def _fingerprint(rows: Any) -> str:
+    """What tells rows from other rows."""
+    host = to_numpy(rows)
+    digest = hashlib.sha256(f"{host.dtype} {host.shape}".encode())
+    digest.update(memoryview(host if host.flags.c_contiguous else host.copy()).cast("B"))
+    return digest.hexdigest()
+
+
+def _in_words(found: dict[str, Any]) -> list[str]:
+    passes = "1 pass" if found["passes"] == 1 else f"{found['passes']:,} passes"
+    lines = [
+        f"{found['rows']:,} rows of {found['features']} on {found['library']}, {passes} in {found['seconds']:.1f} s",
+        *(f"mean {words} {found[name]:.2f}" for name, words in measures(found).items()),
+    ]
+    if "log_likelihood" in found:
+        lines.append(f"mean log-likelihood of the held-out rows {found['log_likelihood']:.2f} (by AIS)")
+    return [*lines, f"wrote {found['model']}"]

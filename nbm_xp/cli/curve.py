@@ -1,0 +1,62 @@
+"""A learning curve on disk: a line of JSON for each look at a model in training."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+from nbm_xp.runs.whole import write_whole
+
+from .answering import plain
+
+__all__ = ["Curve"]
+
+
+class Curve:
+    """The looks at a model in training, in a file that grows by a line at a time.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file; without one, the curve begins.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> curve = Curve(pathlib.Path(tempfile.mkdtemp()) / "curve.jsonl")
+    >>> curve.add({"pass": 1, "seconds": 0.5})
+    >>> curve.add({"pass": 2, "seconds": 1.0})
+    >>> curve.back_to(1)
+    >>> curve.looks, curve.path.read_text().count(chr(10))
+    ([{'pass': 1, 'seconds': 0.5}], 1)
+    """
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self.path = path
+        self.looks: list[dict[str, Any]] = []
+        if path.is_file():
+            # A process that was killed may have left a part of a last line.
+            whole = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line[-1:] == "\n"]
+            self.looks = [json.loads(line) for line in whole]
+
+    def add(self, look: Mapping[str, Any]) -> None:
+        """Add a look, and write it."""
+        self.looks.append(dict(look))
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(_line(look))
+
+    def back_to(self, passes: int) -> None:
+        """Forget looks later than so many passes, which a training that goes on takes anew."""
+        self.looks = [look for look in self.looks if look["pass"] <= passes]
+        write_whole(self.path, "".join(map(_line, self.looks)).encode())
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of learning up to the last look."""
+        return float(self.looks[-1]["seconds"]) if self.looks else 0.0
+
+
+def _line(look: Mapping[str, Any]) -> str:
+    return json.dumps(plain(look)) + "\n"

@@ -1,0 +1,111 @@
+"""What the command finds in folders: a run to go on with, a place for a new one, the model that a path leads to."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+from collections.abc import Iterator
+from typing import Any
+
+from nbm_xp import boltzmann
+from nbm_xp.namespace import is_lazy, to_numpy
+from nbm_xp.namespace.stored import is_group
+from nbm_xp.runs import RunDirectory
+
+from .failing import InputError
+from .reading import library, saying
+from .training import MODEL_FILE
+
+__all__ = [
+    "begun",
+    "checked_new",
+    "is_bounded",
+    "model_of",
+    "read_model",
+    "run_at",
+    "run_to_go_on_with",
+    "trained",
+    "weights_of",
+]
+
+
+def run_at(path: pathlib.Path) -> RunDirectory | None:
+    """The run whose directory a path is; None for the path of a file."""
+    if path.is_file() or is_group(path):
+        return None
+    if not path.exists():
+        raise InputError(f"{path}: no such file or directory; `nbm-xp train` makes a model")
+    with saying():
+        return RunDirectory.open(path)
+
+
+def run_to_go_on_with(path: pathlib.Path, kind: str) -> RunDirectory | None:
+    """The run of a kind that is to go on, if one was begun."""
+    checked_place(path)
+    if not path.is_dir() or not any(path.iterdir()):
+        return None
+    with saying("--resume"):
+        return RunDirectory.open(path, kind)
+
+
+def checked_new(path: pathlib.Path) -> None:
+    """Refuse a place that is taken for a new run."""
+    checked_place(path)
+    if path.is_dir() and any(path.iterdir()):
+        hint = "--resume goes on with the run in it; else" if (path / "run.json").is_file() else "for a run"
+        raise InputError(f"--out: {path} is not empty: {hint} name another folder")
+
+
+def checked_place(path: pathlib.Path) -> None:
+    """Refuse what cannot be a run's directory."""
+    if path.exists() and not path.is_dir():
+        raise InputError(f"--out: {path} is a file, and a run needs a folder")
+    if not path.parent.is_dir():
+        raise InputError(f"--out: there is no folder {path.parent}")
+
+
+@contextlib.contextmanager
+def begun(*arguments: Any, **options: Any) -> Iterator[RunDirectory]:
+    """A run's directory, begun or gone on with; what another run in it has otherwise is bad input."""
+    with saying():
+        run = RunDirectory.begin(*arguments, **options)
+    with run:
+        yield run
+
+
+def model_of(path: pathlib.Path) -> pathlib.Path:
+    """The file of the model that a path leads to: a model's own, or the one in a run's directory."""
+    run = run_at(path)
+    if run is None:
+        return path
+    found = trained(run)
+    if found is not None:
+        return found
+    if run.kind == "train":
+        raise InputError(f"{path}: the training in it has kept no model yet")
+    with saying():
+        return run.model_path
+
+
+def trained(run: RunDirectory) -> pathlib.Path | None:
+    """The model that a training ended with or, before its end, the one of its last checkpoint."""
+    files = [run.path / MODEL_FILE, run.path / "checkpoints" / MODEL_FILE]
+    return next((file for file in files if file.is_file()), None) if run.kind == "train" else None
+
+
+def read_model(path: pathlib.Path, name: str | None = None) -> Any:
+    """The model that a path leads to, with its arrays in a library."""
+    file = model_of(path)
+    home = None if name is None or is_lazy(library(name)) else name
+    with saying():
+        return boltzmann.load(file, library=home)
+
+
+def is_bounded(model: Any) -> bool:
+    """Whether a model's visible units have values in [0, 1]."""
+    return getattr(model, "visible", "binary") == "binary"
+
+
+def weights_of(model: Any) -> Any:
+    """The weights of the first hidden layer, in host memory, of shape (hidden units, visible units)."""
+    return to_numpy(model.components_) if hasattr(model, "components_") else to_numpy(model.coefs_[0]).T

@@ -1,0 +1,171 @@
+"""Panels that pictures are made of: images, filters, learning curves, estimates of log Z, traces of chains."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.ticker import MaxNLocator
+
+from ..answering import signed
+from .look import BLUE, GREY, INK, ORANGE, sheet
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["convergence", "filters", "images", "learning_curve", "level", "settling", "strongest", "traces", "weights"]
+
+_PALETTE = (BLUE, ORANGE, "#3b8f6b", "#8a5aa8", "#b7862a", "#5b7fb8", "#c24d6a", "#6b7280")
+
+_ROWS = 40  # of chains of a binary unit, each a row
+
+
+def images(axes: Axes, rows: Any, side: int | None, title: str, *, columns: int = 10, gap: int = 2) -> None:
+    """Rows of units as a sheet of square images, or, where they make none, as the rows that they are."""
+    page = rows if side is None else sheet(rows, side, columns, gap=gap, fill=0.0)
+    shape: Any = "auto" if side is None else "equal"
+    low, high = min(0.0, float(rows.min())), max(1.0, float(rows.max()))
+    axes.imshow(page, cmap="Greys", vmin=low, vmax=high, interpolation="nearest", aspect=shape)
+    _titled(axes, title, side)
+    if side is None:
+        axes.set_xlabel("unit")
+        axes.set_ylabel("row")
+
+
+def strongest(weights: Any, count: int = 100) -> Any:
+    """The weights of the hidden units that matter most, each scaled to its largest; a row each."""
+    chosen = weights[np.argsort(-(weights**2).sum(axis=1), kind="stable")[:count]]
+    largest = np.abs(chosen).max(axis=1, keepdims=True)
+    return chosen / np.where(largest > 0, largest, 1.0)
+
+
+def filters(axes: Axes, weights: Any, side: int | None, *, columns: int = 10) -> None:
+    """The weights of the hidden units that matter most; blue adds ink, orange takes it away."""
+    shown = strongest(weights)
+    colours = LinearSegmentedColormap.from_list("filters", [ORANGE, "#ffffff", BLUE]).with_extremes(bad="white")
+    page = shown if side is None else sheet(shown, side, columns, gap=1)
+    shape: Any = "auto" if side is None else "equal"
+    axes.imshow(page, cmap=colours, vmin=-1, vmax=1, interpolation="nearest", aspect=shape)
+    _titled(axes, f"{len(shown)} filters (blue: ink, orange: none)", side)
+    if side is None:
+        axes.set_xlabel("visible unit")
+        axes.set_ylabel("hidden unit, the strongest first")
+
+
+def _titled(axes: Axes, title: str, side: int | None) -> None:
+    axes.set_title(title)
+    axes.grid(False)
+    if side is not None:
+        axes.set_anchor("W")
+        axes.set_axis_off()
+
+
+def learning_curve(
+    axes: Axes, passes: Sequence[int], series: Mapping[str, Sequence[float]], value: str, title: str = "Learning curve"
+) -> None:
+    """What a model in training reached, pass by pass; each series' last value stands in the legend."""
+    for colour, (name, values) in zip(_PALETTE, series.items(), strict=False):
+        label = f"{name}, at the end {signed(values[-1])}"
+        axes.plot(passes, values, "o-", color=colour, markersize=5, label=label, clip_on=False)
+    axes.legend(loc="best")
+    if passes[-1] > passes[0]:
+        axes.set_xscale("log")
+        axes.set_xlim(max(passes[0], 1) * 0.9, passes[-1] * 1.12)
+    _whole_numbers(axes)
+    axes.set_xlabel("passes over the training rows")
+    axes.set_ylabel(value)
+    axes.set_title(title)
+
+
+def level(axes: Axes, value: float, name: str, at: float) -> None:
+    """A value to compare with, as a broken line with its name."""
+    axes.axhline(value, color=GREY, linestyle=(0, (4, 3)), linewidth=1.8)
+    text = f"{name} {signed(value)}"
+    axes.annotate(text, (at, value), (0, -16), textcoords="offset points", ha="right", color="#666b74")
+
+
+def convergence(axes: Axes, found: Sequence[Mapping[str, float]], title: str, exact: float | None = None) -> None:
+    """Estimates of log Z, with their bounds, over how many temperatures the annealing went through."""
+    lengths = [estimate["n_temperatures"] for estimate in found]
+    middle = np.array([estimate["log_z"] for estimate in found], float)
+    above = np.array([_number(estimate["log_z_high"], math.inf) for estimate in found]) - middle
+    # Where three standard errors exceed the estimate there is no lower bound: the bar goes down twice as far as up.
+    below = np.array([_number(estimate["log_z_low"], -math.inf) for estimate in found])
+    below = np.where(np.isfinite(below), middle - below, 2 * above)
+    label = "AIS, ± 3 standard errors"
+    axes.errorbar(lengths, middle, yerr=(below, above), fmt="o", color=BLUE, capsize=5, markersize=6, label=label)
+    if exact is not None:
+        axes.axhline(exact, color=ORANGE, linewidth=1.8, label=f"exact: {exact:.2f}", zorder=0)
+    if len(set(lengths)) > 1:
+        axes.set_xscale("log")
+    _whole_numbers(axes)
+    axes.set_xlabel("temperatures in the annealing")
+    axes.set_ylabel("log Z")
+    axes.set_title(title)
+    axes.legend(loc="best")
+
+
+def _number(value: float | None, missing: float) -> float:
+    """A number as JSON gives it back, where those that are not finite are null."""
+    return missing if value is None else float(value)
+
+
+def settling(axes: Axes, estimate: Any, title: str, exact: float | None = None) -> None:
+    """The estimate of log Z from the first chains, the more and more of them, with its bounds."""
+    weights = np.exp(estimate.log_weights - estimate.log_weights.max())
+    offset = estimate.log_z - np.log(weights.mean())
+    count = np.arange(1, len(weights) + 1)
+    mean = np.cumsum(weights) / count
+    spread = np.maximum(np.cumsum(weights**2) / count - mean**2, 0.0) * count / np.maximum(count - 1, 1)
+    relative = 3 * np.sqrt(spread / count) / mean
+    shown = slice(min(4, len(weights) - 1), None)  # fewer chains do not tell their own spread
+    middle = np.log(mean) + offset
+    # Where three standard errors exceed the estimate there is no lower bound: the band ends as far below as above.
+    below = np.where(relative < 1, np.log1p(-np.minimum(relative, 0.999)), -2 * np.log1p(relative))
+    low, high = middle + below, middle + np.log1p(relative)
+    axes.fill_between(count[shown], low[shown], high[shown], color=BLUE, alpha=0.16, linewidth=0)
+    axes.plot(count[shown], middle[shown], color=BLUE, label=f"AIS, ± 3 standard errors: {estimate.log_z:.2f}")
+    if exact is not None:
+        axes.axhline(exact, color=ORANGE, linewidth=1.8, label=f"exact: {exact:.2f}", zorder=0)
+    _whole_numbers(axes)
+    axes.set_xlabel("chains")
+    axes.set_ylabel("log Z")
+    axes.set_title(title)
+    axes.legend(loc="best")
+
+
+def weights(axes: Axes, estimate: Any) -> None:
+    """The weights of the chains, each as the log Z that it alone would tell."""
+    shift = estimate.log_z - np.log(np.mean(np.exp(estimate.log_weights - estimate.log_weights.max())))
+    told = estimate.log_weights - estimate.log_weights.max() + shift
+    axes.hist(told, bins=max(8, min(40, len(told) // 8)), color=BLUE, alpha=0.85)
+    axes.axvline(estimate.log_z, color=ORANGE, linewidth=1.8, label=f"log Z: {estimate.log_z:.2f}")
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("log Z by one chain alone")
+    axes.set_ylabel("chains")
+    axes.set_title(f"Weights: {estimate.effective_runs:.0f} of {len(told):,} chains count")
+    axes.legend(loc="best")
+
+
+def traces(axes: Axes, draws: Any, values: Any, name: str) -> None:
+    """A quantity of some chains along their draws, and its mean over all; of a unit of 0 and 1, each chain as a row."""
+    if np.isin(values, (0, 1)).all():
+        shown = values[:_ROWS]
+        edges = (draws[0], draws[-1], len(shown), 0)
+        axes.imshow(shown, cmap="Greys", vmin=0, vmax=1.25, aspect="auto", interpolation="nearest", extent=edges)
+        axes.grid(False)
+        axes.set_ylabel(f"{name}\n{len(shown)} chains")
+        axes.set_yticks([])
+        return
+    for colour, chain in zip(_PALETTE, values, strict=False):
+        axes.plot(draws, chain, color=colour, linewidth=0.8, alpha=0.55)
+    axes.plot(draws, values.mean(axis=0), color=INK, linewidth=2.4)
+    axes.set_ylabel(f"{name}\n{min(len(values), len(_PALETTE))} chains; black: mean")
+    axes.margins(x=0)
+
+
+def _whole_numbers(axes: Axes) -> None:
+    axes.xaxis.set_major_formatter("{x:,.0f}")

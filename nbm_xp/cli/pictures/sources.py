@@ -1,0 +1,134 @@
+"""What pictures are drawn from: a run's directory has more to show than a model alone."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import pathlib
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from nbm_xp.namespace import to_numpy
+from nbm_xp.runs import RunError, open_samples, read_evaluation
+
+from .. import finding
+from ..answering import signed
+from ..curve import Curve
+from ..failing import InputError
+from ..training import CURVE_FILE
+from ..weighing import Weighing, exact_log_z, lengths
+from . import drawing
+
+__all__ = ["PICTURES", "Source"]
+
+PICTURES = ("filters", "samples", "curve", "convergence", "traces")
+_FANTASIES, _SWEEPS = 100, 1000
+_RUNS, _TEMPERATURES = 100, 1000
+_CHAINS, _DRAWS = 100, 500  # at most, of those that traces are drawn and judged by
+
+
+class Source:
+    """Something to draw pictures of.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        A run's directory, or the file of a model.
+    seed : int
+        Of what is drawn from the model for a picture.
+    units : list of int
+        Visible units whose traces to draw.
+    """
+
+    def __init__(self, path: pathlib.Path, seed: int, units: list[int]) -> None:
+        self.path = path
+        self.run = finding.run_at(path)
+        self.kind = "model" if self.run is None else self.run.kind
+        self.model = finding.read_model(path)
+        self.seed = seed
+        self.units = units
+        if any(unit >= self.model.n_features_in_ for unit in units):
+            raise InputError(f"--units must be below {self.model.n_features_in_}, got {','.join(map(str, units))}")
+
+    def pictures(self) -> dict[str, Callable[[pathlib.Path], None]]:
+        """The pictures that can be drawn, by name."""
+        found: dict[str, Callable[[pathlib.Path], None]] = {"filters": self._filters, "samples": self._samples}
+        if (self.path / CURVE_FILE).is_file():
+            found["curve"] = self._curve
+        if self.kind == "sample":
+            return found | {"samples": self._draws, "traces": self._traces}
+        return found | {"convergence": self._weights if self.kind == "evaluate" else self._convergence}
+
+    def _filters(self, out: pathlib.Path) -> None:
+        drawing.draw_filters(finding.weights_of(self.model), out)
+
+    def _samples(self, out: pathlib.Path) -> None:
+        drawn = self.model.sample(_FANTASIES, _SWEEPS, probabilities=True, random_state=self.seed)
+        drawing.draw_samples(to_numpy(drawn), f"{_FANTASIES} fantasies after {_SWEEPS:,} sweeps", out)
+
+    def _curve(self, out: pathlib.Path) -> None:
+        drawing.draw_curve(Curve(self.path / CURVE_FILE).looks, out)
+
+    def _convergence(self, out: pathlib.Path) -> None:
+        found = Weighing(_RUNS, lengths(_TEMPERATURES, True), self.seed).of(self.model)
+        drawing.draw_convergence(found["estimates"], len(finding.weights_of(self.model)), found["exact"], out)
+
+    def _weights(self, out: pathlib.Path) -> None:
+        """How an estimate settles with the number of chains: a run keeps the weight of each."""
+        with _finished():
+            estimate = read_evaluation(self.path).ais
+        if estimate is None:
+            raise InputError(f"{self.path}: log Z was given there, not estimated")
+        title = f"Partition function, {estimate.n_temperatures:,} temperatures"
+        drawing.draw_weights(estimate, title, exact_log_z(self.model), out)
+
+    def _visible(self) -> Any:
+        with _finished():
+            return open_samples(self.path)
+
+    def _draws(self, out: pathlib.Path) -> None:
+        drawn = self._visible()
+        count = min(drawn.shape[0], _FANTASIES)
+        drawing.draw_samples(drawn[:count, -1].compute(), f"The last draws of {count:,} chains", out)
+
+    def _traces(self, out: pathlib.Path) -> None:
+        drawn = self._visible()
+        every = -(-drawn.shape[1] // _DRAWS)
+        states = drawn[:_CHAINS, ::every].compute()
+        n_chains, n_draws, n_units = states.shape
+        rows = states.reshape(-1, n_units).astype(finding.weights_of(self.model).dtype)
+        energies = to_numpy(self.model.free_energy(rows)).reshape(n_chains, n_draws)
+        quantities = {"free energy": energies} | {f"unit {unit}": states[:, :, unit] for unit in self.units}
+        notes = {name: _diagnosis(values) for name, values in quantities.items()}
+        configuration = self.run.configuration if self.run is not None else {}
+        thin, burn_in = configuration["thin"], configuration["burn_in"]
+        sweeps = burn_in + thin * (1 + every * np.arange(n_draws))
+        drawing.draw_traces(sweeps, quantities, notes, f"Traces of {n_chains:,} of {drawn.shape[0]:,} chains", out)
+
+
+@contextlib.contextmanager
+def _finished() -> Iterator[None]:
+    """Have a run that is not finished be bad input."""
+    try:
+        yield
+    except RunError as error:
+        raise InputError(str(error).replace("resume=True", "--resume")) from error
+
+
+def _diagnosis(values: Any) -> str:
+    """What ArviZ says of chains, where it is installed and there is something to say."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it announces its own future when it is imported
+            arviz: Any = importlib.import_module("arviz")
+    except ModuleNotFoundError:
+        return ""
+    if min(values.shape) < 4 or values.min() == values.max():
+        return ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        factor, size = float(arviz.rhat(values.astype(float))), float(arviz.ess(values.astype(float)))
+    return f"R-hat {signed(factor, 3)}, effective sample size {size:,.0f} of {values.size:,}"

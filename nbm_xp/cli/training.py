@@ -1,0 +1,192 @@
+"""A training in a run's directory: its checkpoints, its learning curve, its end, however often it is interrupted.
+
+What this chapter must satisfy: a training that was killed at any moment goes on from its last checkpoint and ends with
+the model that it would have ended with, to the last bit; looking at the model changes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nbm_xp import natural_bm as B
+from nbm_xp.namespace import library_name, to_numpy
+from nbm_xp.runs import RunDirectory
+from nbm_xp.runs.whole import read_json, write_json, written_whole
+
+from .answering import plain
+from .curve import Curve
+from .running import bar
+
+__all__ = ["CURVE_FILE", "MODEL_FILE", "RESULT_FILE", "Training", "measures"]
+
+MODEL_FILE, CURVE_FILE, RESULT_FILE = "model.safetensors", "curve.jsonl", "result.json"
+
+_MEASURES = {"pseudo_likelihood": "pseudo-likelihood", "free_energy": "free energy"}
+_WATCHED_ROWS = 1000
+_PATIENCE = 60.0  # seconds between checkpoints, where nobody says how many passes
+_HELD_OUT_RUNS, _HELD_OUT_TEMPERATURES = 100, 1000
+
+
+@dataclass
+class Training:
+    """What is to be learnt, and how it is watched.
+
+    Attributes
+    ----------
+    run : RunDirectory
+    model : model of `nbm_xp.boltzmann`
+        With its hyperparameters; a checkpoint in the run's directory takes its place.
+    rows : array
+    held_out : array or None
+        Rows whose log-likelihood is to be followed.
+    hours : float or None
+        How long to learn: `n_iter` follows from how fast it goes, and so does the schedule of the learning rate.
+    look_every : int or None
+        Passes between two looks; None for 50 looks in all, and for weighing the model, which takes longer, after
+        1, 2, 5, 10, 20, … passes and at the end.
+    checkpoint_every : int or None
+        Passes between two checkpoints; None for one a minute.
+    library : str or None
+    """
+
+    run: RunDirectory
+    model: Any
+    rows: Any
+    held_out: Any = None
+    hours: float | None = None
+    look_every: int | None = None
+    checkpoint_every: int | None = None
+    library: str | None = None
+
+    def __post_init__(self) -> None:
+        self._checkpoint = self.run.path / "checkpoints" / MODEL_FILE
+        self._curve = Curve(self.run.path / CURVE_FILE)
+        self._before = 0.0  # seconds of learning in earlier processes
+        self._looking = 0.0
+        self._began = self._kept_at = time.perf_counter()
+        self._first: tuple[int, float] | None = None
+
+    def complete(self) -> dict[str, Any]:
+        """Learn, from the beginning or the last checkpoint, and say what came of it.
+
+        Returns
+        -------
+        dict
+            What ``result.json`` holds; that of a training that is finished already is read from there.
+        """
+        result = self.run.path / RESULT_FILE
+        if result.is_file():
+            found: dict[str, Any] = read_json(result)
+            return found
+        resume = self._checkpoint.is_file()
+        if resume:
+            self.model = type(self.model).load(self._checkpoint, self.library)
+            self.run.log(f"the checkpoint of pass {self.model.n_iter_} is there")
+        done = self.model.n_iter_ if resume else 0
+        self._curve.back_to(done)
+        self._before = self._curve.seconds
+        self._began = self._kept_at = time.perf_counter()
+        try:
+            with bar("training", self.model.n_iter, len(self.rows), done) as self._advance:
+                self.model.fit(self.rows, callback=self._after_a_pass, resume=resume)
+        except BaseException as error:
+            passes = getattr(self.model, "n_iter_", 0)
+            self.run.log(f"ended after pass {passes}: {type(error).__name__} {error}")
+            raise
+        return self._finish(result)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of learning so far, those of looking left out."""
+        return self._before + time.perf_counter() - self._began - self._looking
+
+    def _after_a_pass(self, model: Any) -> None:
+        seconds = self.seconds
+        if self.hours is not None:
+            self._fit_into_the_hours(model, seconds)
+        passes, last = model.n_iter_, model.n_iter_ >= model.n_iter
+        began = time.perf_counter()
+        keeping = not last and (
+            began - self._kept_at >= _PATIENCE if self.checkpoint_every is None else not passes % self.checkpoint_every
+        )
+        every = self.look_every or max(1, model.n_iter // 50)
+        looking = last or passes % every == 0 or _is_round(passes)
+        note = ""
+        if looking or keeping:
+            weighing = last or (looking and bool(self.look_every)) or _is_round(passes)
+            look = {"pass": passes, "seconds": round(seconds, 3), **self._scores(model, weighing)}
+            self._curve.add(look)
+            note = _in_words(look)
+        if keeping:
+            self._keep(model)
+        self._looking += time.perf_counter() - began
+        self._advance(passes, note, model.n_iter)
+
+    def _fit_into_the_hours(self, model: Any, seconds: float) -> None:
+        """Set how many passes there will be by how long they take; the first one, slow to begin, does not count."""
+        left = (self.hours or 0.0) * 3600 - seconds
+        if self._first is None:
+            self._first = (model.n_iter_, seconds)
+        passes = model.n_iter_ - self._first[0]
+        each = (seconds - self._first[1]) / passes if passes else seconds
+        model.n_iter = model.n_iter_ + max(0, round(left / max(each, 1e-9)))
+
+    def _scores(self, model: Any, whole: bool) -> dict[str, float]:
+        measure, value = model._measure(self.rows[:_WATCHED_ROWS])
+        found = {name: value for name, words in _MEASURES.items() if words == measure}
+        if whole and self.held_out is not None:
+            weighed = model.ais(_HELD_OUT_RUNS, _HELD_OUT_TEMPERATURES, random_state=0)
+            found["log_likelihood"] = float(to_numpy(B.mean(model.log_likelihood(self.held_out, weighed.log_z))))
+            found |= {"log_z": weighed.log_z, "log_z_low": weighed.log_z_low, "log_z_high": weighed.log_z_high}
+        return found
+
+    def _keep(self, model: Any) -> None:
+        folder = self.run.checkpoints
+        with written_whole(folder / MODEL_FILE) as part:
+            model.save(part)
+        self._kept_at = time.perf_counter()
+        self.run.log(f"pass {model.n_iter_} of {model.n_iter} is kept")
+
+    def _finish(self, result: Any) -> dict[str, Any]:
+        with written_whole(self.run.path / MODEL_FILE) as part:
+            self.model.save(part)
+        last = (
+            self._curve.looks[-1]
+            if self._curve.looks
+            else {"pass": 0, "seconds": 0.0, **self._scores(self.model, True)}
+        )
+        found: dict[str, Any] = plain(
+            {
+                "run": str(self.run.path),
+                "model": str(self.run.path / MODEL_FILE),
+                "rows": int(self.rows.shape[0]),
+                "features": int(self.rows.shape[1]),
+                "library": library_name(self.rows),
+                "passes": self.model.n_iter_,
+                **{name: value for name, value in last.items() if name != "pass"},
+            }
+        )
+        write_json(result, found)
+        self._checkpoint.unlink(missing_ok=True)
+        self.run.log(f"finished after pass {self.model.n_iter_}")
+        return found
+
+
+def _is_round(passes: int) -> bool:
+    """Whether a number is 1, 2 or 5, or such a one with zeros behind it."""
+    return f"{passes}".rstrip("0") in ("1", "2", "5")
+
+
+def _in_words(look: Mapping[str, Any]) -> str:
+    if "log_likelihood" in look:
+        return f"held-out log-likelihood {look['log_likelihood']:.2f}"
+    ((name, words),) = measures(look).items()
+    return f"{words} {look[name]:.2f}"
+
+
+def measures(look: Mapping[str, Any]) -> dict[str, str]:
+    """What a look tells besides the log-likelihood of held-out rows: its name, and as people call it."""
+    return {name: words for name, words in _MEASURES.items() if name in look}

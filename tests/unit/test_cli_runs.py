@@ -1,0 +1,248 @@
+"""Sampling and weighing at the command line: runs on schedulers, broken off and gone on with; pictures of all of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import signal
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("matplotlib")
+pytest.importorskip("sklearn")
+pytest.importorskip("zarr")
+
+from nbm_xp.boltzmann import RBM
+from nbm_xp.runs import open_samples
+
+from ..command import PNG, contents, ran, refused, run, started, told
+
+SCANS = (np.random.default_rng(0).random((30, 9)) < 0.4).astype("float32")
+M = ("--model", "model.safetensors")
+CHAINS = ("sample", *M, "--out", "chains", "--chains", "10", "--draws", "12", "--chunks", "4", "--seed", "3")
+
+
+@pytest.fixture(autouse=True)
+def model(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> RBM:
+    monkeypatch.chdir(tmp_path)
+    np.save("scans.npy", SCANS)
+    rbm = RBM(4, n_iter=20, learning_rate=0.1, random_state=0).fit(SCANS)
+    rbm.save("model.safetensors")
+    return rbm
+
+
+def drawn(folder: str = "chains") -> Any:
+    return open_samples(folder).compute()
+
+
+# Sampling
+
+
+def test_a_run_of_chains_keeps_all_draws_and_says_what_it_is() -> None:
+    found = told(*CHAINS, "--thin", "3", "--burn-in", "5")
+    assert drawn().shape == (10, 12, 9)
+    assert {name: found[name] for name in ("chains", "draws", "thin", "burn_in", "seed", "layers")} == {
+        "chains": 10,
+        "draws": 12,
+        "thin": 3,
+        "burn_in": 5,
+        "seed": 3,
+        "layers": [0],
+    }
+    about = json.loads(pathlib.Path("chains/run.json").read_text())
+    assert (about["kind"], about["seed"], about["configuration"]["thin"]) == ("sample", 3, 3)
+    assert "samples.zarr is whole" in pathlib.Path("chains/run.log").read_text()
+    assert found["dashboard"] is None
+
+
+def test_draws_come_after_so_many_sweeps() -> None:
+    ran(*CHAINS)
+    every = drawn()
+    ran(*CHAINS, "--out", "thinned", "--draws", "3", "--thin", "3", "--burn-in", "2")
+    np.testing.assert_array_equal(drawn("thinned"), every[:, [4, 7, 10]])
+    ran(*CHAINS, "--out", "means", "--probabilities", "--layers", "0,1")
+    means = drawn("means")
+    assert ((means > 0) & (means < 1)).all()
+    assert open_samples("means", "hidden_1").shape == (10, 12, 4)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [["--workers", "1"], ["--scheduler", "processes", "--workers", "2"]],
+    ids=["one thread", "processes"],
+)
+def test_the_draws_are_the_same_wherever_they_are_computed(where: list[str]) -> None:
+    ran(*CHAINS)
+    ran(*CHAINS, "--out", "elsewhere", *where)
+    assert list(contents("chains/samples.zarr").values()) == list(contents("elsewhere/samples.zarr").values())
+
+
+@pytest.mark.slow
+def test_a_cluster_gives_the_same_draws_and_tells_its_page() -> None:
+    pytest.importorskip("distributed")
+    ran(*CHAINS)
+    where = ["--scheduler", "local", "--workers", "1", "--memory-limit", "1GB"]
+    with started(*CHAINS, "--out", "cluster", *where, "--json") as process:
+        answered, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    address = json.loads(answered)["dashboard"]
+    assert address.startswith("http://")
+    assert said.startswith(f"dashboard: {address}\n")
+    assert list(contents("chains/samples.zarr").values()) == list(contents("cluster/samples.zarr").values())
+
+
+def test_an_interrupted_run_goes_on_to_the_same_bytes() -> None:
+    """Interrupted at whatever it is doing; its directory says how to go on."""
+    many = ("--draws", "3000", "--checkpoint-every", "50")
+    with started(*CHAINS, *many, "--out", "broken") as process:
+        try:
+            end = time.monotonic() + 60
+            while process.poll() is None and time.monotonic() < end and not _segments("broken"):
+                time.sleep(0.005)
+            process.send_signal(signal.SIGINT)
+            answered, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, answered) == (130, "")
+    hint = "go on with: nbm-xp sample --resume --out broken"
+    assert said == f"nbm-xp: interrupted; nothing half-written is left; {hint}\n"
+    assert "not finished: go on with it by --resume" in refused("plot", "broken", "--what", "traces", "--out", "t.png")
+    ran("sample", "--resume", "--out", "broken")
+    ran(*CHAINS, *many, "--out", "whole")
+    assert list(contents("broken/samples.zarr").values()) == list(contents("whole/samples.zarr").values())
+
+
+def _segments(folder: str) -> bool:
+    return any(pathlib.Path(folder, "checkpoints").glob("*"))
+
+
+def test_resume_takes_what_was_not_said_from_the_run() -> None:
+    ran(*CHAINS, "--thin", "2")
+    before = contents("chains/samples.zarr")
+    ran("sample", "--resume", "--out", "chains")
+    ran("sample", "--resume", "--out", "chains", "--thin", "2", "--seed", "3", *M)
+    assert "thin is 2 there, and 3 was asked for" in refused("sample", "--resume", "--out", "chains", "--thin", "3")
+    assert "is not empty: --resume goes on" in refused(*CHAINS)
+    assert "holds a run of 'sample', not of 'train'" in refused("train", "--resume", "--out", "chains")
+    assert contents("chains/samples.zarr") == before
+
+
+def test_a_run_s_own_model_can_be_sampled_again() -> None:
+    ran(*CHAINS)
+    ran("sample", "--model", "chains", "--chains", "3", "--steps", "2", "--out", "again.npy")
+    ran("sample", *M, "--chains", "3", "--steps", "2", "--out", "first.npy")
+    np.testing.assert_array_equal(np.load("again.npy"), np.load("first.npy"))
+
+
+# Weighing
+
+
+def test_evaluate_finds_what_there_is_to_find(model: RBM) -> None:
+    found = told("evaluate", *M, "--data", "scans.npy", "--temperatures", "400")
+    assert found["exact"] == pytest.approx(model.log_partition())
+    assert found["log_z"] == found["exact"]
+    assert [estimate["n_temperatures"] for estimate in found["estimates"]] == [10, 40, 100, 400]
+    assert found["estimates"][-1]["log_z"] == pytest.approx(found["exact"], abs=0.1)
+    assert found["log_likelihood"] == pytest.approx(float(model.log_likelihood(SCANS).mean()), rel=1e-5)
+    assert found["rows"] == 30
+    again = told("evaluate", *M, "--data", "scans.npy", "--temperatures", "400")
+    assert again | {"seconds": 0} == found | {"seconds": 0}
+    shown = ran("evaluate", *M, "--temperatures", "50", "--once")
+    assert "exact" in shown
+    assert " 50 " in shown
+
+
+def test_a_model_too_large_to_enumerate_is_estimated_with_bounds() -> None:
+    RBM(25, n_iter=2, random_state=0).fit((np.random.default_rng(0).random((40, 30)) < 0.4).astype("float32")).save(
+        "large.safetensors"
+    )
+    found = told("evaluate", "--model", "large.safetensors", "--temperatures", "200", "--once")
+    assert found["exact"] is None
+    assert found["log_z_low"] < found["log_z"] < found["log_z_high"]
+
+
+def test_evaluate_takes_the_rows_to_test_with() -> None:
+    np.savez("mnist.npz", **{"train.data": SCANS, "test.data": SCANS[:7], "valid.data": SCANS[:3]})
+    assert told("evaluate", *M, "--data", "mnist.npz", "--once", "--temperatures", "9")["rows"] == 7
+    assert told("evaluate", *M, "--data", "mnist.npz:valid.data", "--once", "--temperatures", "9")["rows"] == 3
+
+
+def test_evaluate_is_a_run_with_a_folder(model: RBM) -> None:
+    asked = ("evaluate", *M, "--data", "scans.npy", "--runs", "60", "--temperatures", "80", "--chunks", "25")
+    found = told(*asked, "--out", "weighed")
+    assert found["log_likelihood"] == pytest.approx(float(model.log_likelihood(SCANS).mean()), rel=1e-5)
+    assert found["estimates"][0]["log_z"] == pytest.approx(model.log_partition(), abs=0.2)
+    again = told("evaluate", "--resume", "--out", "weighed")
+    assert {**again, "seconds": 0} == {**found, "seconds": 0}
+    assert "n_runs is 60 there" in refused("evaluate", "--resume", "--out", "weighed", "--runs", "61")
+    elsewhere = told(*asked, "--out", "elsewhere", "--workers", "1", "--checkpoint-every", "7")
+    assert elsewhere["estimates"] == found["estimates"]
+
+
+# Pictures
+
+
+def is_a_picture(path: str) -> bool:
+    return pathlib.Path(path).read_bytes().startswith(PNG)
+
+
+def test_plot_draws_all_that_a_training_has_to_show() -> None:
+    ran("train", "--data", "scans.npy", "--hidden", "3", "--epochs", "3", "--held-out", "scans.npy")
+    names = ["filters.png", "samples.png", "curve.png", "convergence.png"]
+    assert told("plot", "run")["pictures"] == [f"run/{name}" for name in names]
+    assert all(is_a_picture(f"run/{name}") for name in names)
+
+
+def test_plot_draws_all_that_chains_have_to_show() -> None:
+    ran(*CHAINS)
+    os.mkdir("pictures")
+    names = ["filters.png", "samples.png", "traces.png"]
+    shown = told("plot", "chains", "--out", "pictures", "--units", "0,8")["pictures"]
+    assert shown == [f"pictures/{name}" for name in names]
+    assert sorted(os.listdir("pictures")) == sorted(names)
+    assert all(map(is_a_picture, shown))
+
+
+def test_plot_draws_how_an_evaluation_settles() -> None:
+    ran("evaluate", *M, "--runs", "20", "--temperatures", "30", "--out", "weighed")
+    ran("plot", "weighed", "--what", "convergence", "--out", "settles.png")
+    assert is_a_picture("settles.png")
+
+
+def test_plot_draws_models_whose_units_make_no_square() -> None:
+    RBM(5, n_iter=1, random_state=0).fit(SCANS[:, :7]).save("seven.safetensors")
+    ran("plot", "seven.safetensors", "--what", "filters")
+    ran("plot", "seven.safetensors", "--what", "samples")
+    assert is_a_picture("filters.png") and is_a_picture("samples.png")
+
+
+# What is there
+
+
+def test_info_tells_of_runs_and_models() -> None:
+    ran("train", "--data", "scans.npy", "--hidden", "3", "--epochs", "3", "--seed", "4")
+    found = told("info", "run")
+    assert (found["run"]["kind"], found["run"]["seed"]) == ("train", 4)
+    assert found["configuration"]["hidden"] == 3
+    assert found["result"]["passes"] == 3
+    assert (found["model"]["visible units"], found["model"]["hidden units"]) == (9, 3)
+    assert "finished after pass 3" in found["run"]["log"][-1]
+    ran(*CHAINS)
+    assert told("info", "chains")["run"]["kind"] == "sample"
+    assert told("info", "model.safetensors")["model"]["hidden units"] == 4
+    shown = ran("info", "run")
+    assert all(word in shown for word in ("pseudo_likelihood", "hidden units", "learning_rate"))
+
+
+def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    result = run("train", "--data", "scans.npy", "--hidden", "3", "--epochs", "2", "--json")
+    assert result.exit_code == 0
+    assert "training" in result.stderr
+    assert json.loads(result.stdout)["passes"] == 2

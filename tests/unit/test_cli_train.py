@@ -1,0 +1,249 @@
+"""Training at the command line: a run's directory, checkpoints, and a model that no interruption changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import signal
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("matplotlib")
+pytest.importorskip("sklearn")
+
+from nbm_xp.boltzmann import RBM
+from nbm_xp.cli.training import MODEL_FILE, Training
+
+from ..command import contents, ran, refused, run, started, told
+
+SCANS = (np.random.default_rng(0).random((30, 9)) < 0.4).astype("float32")
+SMALL = ("train", "--data", "scans.npy", "--hidden", "3", "--seed", "5")
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("scans.npy", SCANS)
+
+
+def model(folder: str = "run") -> bytes:
+    return (pathlib.Path(folder) / MODEL_FILE).read_bytes()
+
+
+def curve(folder: str = "run") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (pathlib.Path(folder) / "curve.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("source", ["scans.npy", "one.npz", "several.npz", "several.npz:other", "mnist.npz"])
+def test_train_reads_files(source: str) -> None:
+    np.savez("one.npz", anything=SCANS)
+    np.savez("several.npz", x_train=SCANS, other=SCANS[:20])
+    np.savez("mnist.npz", **{"test.data": SCANS[:5], "train.lbl": np.arange(30), "train.data": SCANS})
+    said = ran("train", "--data", source, "--hidden", "3", "--epochs", "2")
+    assert f"{20 if source.endswith('other') else 30} rows of 9 on numpy" in said
+    assert RBM.load(f"run/{MODEL_FILE}").components_.shape == (3, 9)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float64"])
+def test_train_reads_all_kinds_of_numbers(dtype: str) -> None:
+    np.save("scans.npy", SCANS.astype(dtype))
+    ran(*SMALL, "--epochs", "1")
+    assert RBM.load(f"run/{MODEL_FILE}").components_.dtype == ("float64" if dtype == "float64" else "float32")
+
+
+def test_a_run_s_directory_says_all_about_it() -> None:
+    found = told(*SMALL, "--epochs", "4", "--held-out", "scans.npy")
+    about = json.loads(pathlib.Path("run/run.json").read_text())
+    assert about["kind"] == "train"
+    assert about["seed"] == 5
+    assert about["configuration"]["hidden"] == 3
+    assert about["configuration"]["data"] == str(pathlib.Path("scans.npy").resolve())
+    assert {"numpy", "python"} <= about["versions"].keys()
+    assert "finished after pass 4" in pathlib.Path("run/run.log").read_text()
+    assert [look["pass"] for look in curve()] == [1, 2, 3, 4]
+    assert found["model"] == f"run/{MODEL_FILE}"
+    assert found["passes"] == 4
+    assert found["log_likelihood"] == curve()[-1]["log_likelihood"]
+    assert found == json.loads(pathlib.Path("run/result.json").read_text())
+    assert not any(pathlib.Path("run").rglob("*.unfinished"))
+
+
+def test_what_is_followed_is_the_log_likelihood_of_the_held_out_rows() -> None:
+    held = SCANS[:7]
+    np.save("held.npy", held)
+    ran(*SMALL, "--epochs", "3", "--held-out", "held.npy")
+    exact = RBM.load(f"run/{MODEL_FILE}").log_likelihood(held).mean()
+    assert abs(curve()[-1]["log_likelihood"] - exact) < 0.02
+    assert "log_likelihood" not in curve()[-1] or curve()[0]["log_likelihood"] != curve()[-1]["log_likelihood"]
+
+
+def test_train_is_reproducible_and_says_the_same_on_dask() -> None:
+    for library, out in (("numpy", "a"), ("numpy", "b"), ("dask", "c")):
+        ran(*SMALL, "--epochs", "2", "--library", library, "--out", out)
+    assert model("a") == model("b")
+    first, other = (RBM.load(f"{out}/{MODEL_FILE}").components_ for out in ("a", "c"))
+    np.testing.assert_array_equal(first, other)
+
+
+def test_neither_looks_nor_checkpoints_change_the_model() -> None:
+    ran(*SMALL, "--epochs", "6", "--out", "plain")
+    ran(*SMALL, "--epochs", "6", "--out", "kept", "--checkpoint-every", "1")
+    assert model("plain") == model("kept")
+    ran(*SMALL, "--epochs", "6", "--out", "looked", "--look-every", "2", "--held-out", "scans.npy")
+    assert model("plain") == model("looked")
+    assert [look["pass"] for look in curve("looked")] == [1, 2, 4, 5, 6]
+
+
+LEARNING = {
+    "plain": ["--hidden", "3"],
+    "contrastive divergence": ["--hidden", "3", "--cd", "--gibbs", "2"],
+    "momentum": ["--hidden", "3", "--momentum", "0.5", "--decay", "0.01", "--schedule", "constant"],
+    "deep": ["--layers", "9,4,2", "--momentum", "0.5"],
+}
+
+
+@pytest.mark.parametrize(("options", "last"), list(zip(LEARNING.values(), (1, 4, 5, 3), strict=True)), ids=LEARNING)
+def test_an_interrupted_training_goes_on_to_the_same_bytes(
+    monkeypatch: pytest.MonkeyPatch, options: list[str], last: int
+) -> None:
+    asked = ["train", "--data", "scans.npy", "--seed", "5", "--epochs", "7", *options]
+    ran(*asked, "--out", "whole")
+    after_a_pass = Training._after_a_pass
+
+    def interrupted(self: Training, model: Any) -> None:
+        after_a_pass(self, model)
+        if model.n_iter_ == last:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Training, "_after_a_pass", interrupted)
+    result = run(*asked, "--checkpoint-every", "2")
+    assert result.exit_code == 130
+    assert result.stderr.endswith("go on with: nbm-xp train --resume --out run\n")
+    assert result.stderr.count("\n") == 1
+    assert not pathlib.Path("run", MODEL_FILE).exists()
+    monkeypatch.setattr(Training, "_after_a_pass", after_a_pass)
+    ran("train", "--resume", "--checkpoint-every", "3")  # all else stands in the run's directory
+    assert model() == model("whole")
+    assert [look["pass"] for look in curve()] == [1, 2, 3, 4, 5, 6, 7]
+    log = pathlib.Path("run/run.log").read_text()
+    assert ("the checkpoint of pass" in log) == (last > 1)
+    assert f"ended after pass {last}: KeyboardInterrupt" in log
+
+
+def test_a_killed_training_goes_on_to_the_same_bytes() -> None:
+    """Really killed, in the middle of whatever it is doing."""
+    arguments = [*SMALL, "--epochs", "400", "--checkpoint-every", "5", "--look-every", "100"]
+    with started(*arguments, "--out", "killed") as process:
+        try:
+            kept = pathlib.Path("killed/checkpoints", MODEL_FILE)
+            end = time.monotonic() + 60
+            while not kept.exists() and process.poll() is None and time.monotonic() < end:
+                time.sleep(0.002)
+        finally:
+            process.kill()
+    assert process.returncode == -signal.SIGKILL
+    assert not pathlib.Path("killed", MODEL_FILE).exists()
+    ran(*arguments, "--out", "killed", "--resume")
+    ran(*arguments, "--out", "whole")
+    assert model("killed") == model("whole")
+    assert not any(path.suffix == ".unfinished" for path in pathlib.Path("killed").rglob("*"))
+
+
+def test_a_real_interruption_leaves_a_run_to_go_on_with() -> None:
+    with started(*SMALL, "--epochs", "100000000", "--checkpoint-every", "1") as process:
+        try:
+            kept = pathlib.Path("run/checkpoints", MODEL_FILE)
+            end = time.monotonic() + 60
+            while not kept.exists() and process.poll() is None and time.monotonic() < end:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            said = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    hint = "go on with: nbm-xp train --resume --out run"
+    assert said == ("", f"nbm-xp: interrupted; nothing half-written is left; {hint}\n")
+    assert RBM.load(kept).n_iter_ >= 1
+
+
+def test_resume_goes_on_as_what_the_run_is() -> None:
+    ran(*SMALL, "--epochs", "2", "--momentum", "0.5")
+    before = contents("run")
+    assert "rate is 0.1 there, and 0.3 was asked for" in refused("train", "--resume", "--rate", "0.3")
+    assert "seed is 5 there, and 6 was asked for" in refused("train", "--resume", "--seed", "6")
+    assert "rate 0.1" not in ran("train", "--resume", "--rate", "0.1", "--seed", "5")  # the same may be said again
+    os.rename("scans.npy", "moved.npy")
+    assert "scans.npy: no such file" in refused("train", "--resume")
+    ran("train", "--resume", "--data", "moved.npy")  # what counts is what is in the file
+    np.save("moved.npy", 1 - SCANS)
+    assert "contents.data is" in refused("train", "--resume", "--data", "moved.npy")
+    after = contents("run")
+    assert {name for name in after if after[name] != before[name]} == {"run/run.log"}
+
+
+def test_resume_begins_where_there_is_nothing_to_go_on_with() -> None:
+    ran(*SMALL, "--epochs", "2", "--resume")
+    assert pathlib.Path("run", MODEL_FILE).exists()
+
+
+def test_a_place_that_is_taken_is_refused() -> None:
+    ran(*SMALL, "--epochs", "1")
+    assert "run is not empty: --resume goes on with the run in it" in refused(*SMALL)
+    os.mkdir("other")
+    pathlib.Path("other/file").touch()
+    assert "other is not empty" in refused(*SMALL, "--out", "other")
+    assert "it has no run.json" in refused(*SMALL, "--out", "other", "--resume")
+    assert "scans.npy is a file, and a run needs a folder" in refused(*SMALL, "--out", "scans.npy")
+    assert "there is no folder nowhere" in refused(*SMALL, "--out", "nowhere/run")
+
+
+def test_two_processes_never_work_on_one_run() -> None:
+    with started(*SMALL, "--epochs", "100000000", "--checkpoint-every", "1") as process:
+        try:
+            end = time.monotonic() + 60
+            while not pathlib.Path("run/checkpoints").exists() and time.monotonic() < end:
+                time.sleep(0.01)
+            result = run("train", "--resume")
+        finally:
+            process.kill()
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "nbm-xp: another process works on the run in run: wait for it, or end it\n"
+
+
+def test_hours_say_how_long_to_learn() -> None:
+    found = told(*SMALL, "--hours", str(1 / 3600))
+    assert found["passes"] > 3
+    assert 0.5 < found["seconds"] < 20
+    looks = curve()
+    assert looks[-1]["pass"] == found["passes"]
+    assert RBM.load(f"run/{MODEL_FILE}").n_iter == found["passes"]
+
+
+def test_one_pass_is_no_passes() -> None:
+    assert ", 1 pass in" in ran(*SMALL, "--epochs", "1")
+
+
+def test_no_pass_makes_a_model_all_the_same() -> None:
+    assert told(*SMALL, "--epochs", "0")["passes"] == 0
+    assert pathlib.Path("run", MODEL_FILE).exists()
+
+
+def test_a_threshold_makes_scans_binary() -> None:
+    np.save("grey.npy", np.arange(0, 180, 5, dtype="uint8").reshape(4, 9))
+    assert "--threshold" in refused("train", "--data", "grey.npy")
+    ran("train", "--data", "grey.npy", "--threshold", "90", "--epochs", "1")
+
+
+def test_a_full_disk_is_no_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: Any, **kwargs: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(RBM, "save", full)
+    result = run(*SMALL, "--epochs", "2")
+    assert (result.exit_code, result.stderr) == (1, "nbm-xp: No space left on device\n")
+    monkeypatch.undo()
