@@ -8,7 +8,7 @@ and from the same streams, gives for that element. So it depends on the element'
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -72,6 +72,23 @@ class ElementUniforms:
     def every(self, first: int, step: int) -> ElementUniforms:
         """The same, of which only every so manieth uniform is counted."""
         return replace(self, first=self.first + first * self.step, step=self.step * step)
+
+    def stretches(self, length: int) -> Iterator[tuple[int, ElementUniforms]]:
+        """Divide the elements into stretches of so many, each with the number of those before it."""
+        host = host_namespace()
+        source = substreams(self.source, self.streams) if isinstance(self.source, tuple) else self.source
+        ends, count = host.cumulative_sum(self.lengths), self.count
+        for start in range(0, count, length):
+            edges = host.asarray([start, min(start + length, count)])
+            first, last = (
+                concrete_int(host.searchsorted(ends, edges[0], side="right")),
+                concrete_int(host.searchsorted(ends, edges[1])),
+            )
+            own = ends[first : last + 1]
+            since = host.maximum(own - self.lengths[first : last + 1], edges[0])
+            skipped = since - (own - self.lengths[first : last + 1])
+            begins, lengths = self.begins[first : last + 1] + skipped, host.minimum(own, edges[1]) - since
+            yield start, replace(self, source=source, begins=begins, lengths=lengths, _states=[])
 
     def uniform(self, j: int, among: Any = None) -> Any:
         """Give uniform `j` of each element, or of those at some places in the block.
