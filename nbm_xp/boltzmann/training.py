@@ -100,7 +100,7 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
     given, updates = _given(learner, data, rows)
     fantasy, moved = _fantasy(learner, given, rows)
     updates += moved
-    states = [
+    states: list[Any] = [
         B.stop_gradient(B.concatenate([fantasy[layer], given[layer]], axis=0)) if layer in topology.kept else None
         for layer in topology.layers
     ]
