@@ -77,17 +77,13 @@ class ElementUniforms:
         """Divide the elements into stretches of so many, each with the number of those before it."""
         host = host_namespace()
         source = substreams(self.source, self.streams) if isinstance(self.source, tuple) else self.source
-        ends, count = host.cumulative_sum(self.lengths), self.count
-        for start in range(0, count, length):
-            edges = host.asarray([start, min(start + length, count)])
-            first, last = (
-                concrete_int(host.searchsorted(ends, edges[0], side="right")),
-                concrete_int(host.searchsorted(ends, edges[1])),
-            )
-            own = ends[first : last + 1]
-            since = host.maximum(own - self.lengths[first : last + 1], edges[0])
-            skipped = since - (own - self.lengths[first : last + 1])
-            begins, lengths = self.begins[first : last + 1] + skipped, host.minimum(own, edges[1]) - since
+        ends = host.cumulative_sum(self.lengths)
+        starts = ends - self.lengths
+        for start in range(0, self.count, length):
+            stop = min(start + length, self.count)
+            here = (ends > start) & (starts < stop)
+            since = host.maximum(starts[here], start)
+            begins, lengths = self.begins[here] + (since - starts[here]), host.minimum(ends[here], stop) - since
             yield start, replace(self, source=source, begins=begins, lengths=lengths, _states=[])
 
     def uniform(self, j: int, among: Any = None) -> Any:
