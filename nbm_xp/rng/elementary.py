@@ -103,6 +103,9 @@ def sqrt(x: Any) -> Any:
     array([0.        , 1.41421356, 3.        ])
     """
     xp = array_namespace(x)
+    exact = kernel("rng.sqrt", library_name(xp))
+    if exact is not None:
+        return exact(x)
     root = xp.sqrt(x)
     shifted = root * 134217729.0
     high = shifted - (shifted - root)

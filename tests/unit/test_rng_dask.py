@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from nbm_xp.rng import Generator, RandomStreams, substreams
 from nbm_xp.rng.blocks import FewNumbers, in_few_numbers
+from nbm_xp.rng.distributions import tasks
 from nbm_xp.rng.uniforms import advance
 from nbm_xp.tape import function, placeholder
 from tests.distributions import DRAWS, WITH_ARRAYS
@@ -125,3 +126,23 @@ def test_the_meta_says_what_the_blocks_are(name: str) -> None:
         else:
             lazy = WITH_ARRAYS[name](Generator(5), lambda x: da.from_array(x))
     assert lazy.dtype == lazy.compute(scheduler="synchronous").dtype == lazy._meta.dtype
+
+
+@pytest.mark.parametrize("name", ["gamma", "beta", "poisson"])
+def test_numbers_made_a_stretch_at_a_time_are_those_made_at_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    parameters = {"gamma": (0.7, 2.0), "beta": (0.7, 2.0), "poisson": (15.0,)}[name]
+    spread = np.linspace(1.0, 2.0, 33 * 41).reshape(33, 41)
+    given = parameters[0] * spread, *parameters[1:]
+
+    def made(*parameters: object, **settings: object) -> list[np.ndarray]:
+        whole = getattr(Generator(8), name)(*parameters, size=(33, 41), **settings)
+        lazy = getattr(Generator(8, "dask"), name)(*parameters, size=(33, 41), chunks=((20, 13), (30, 11)), **settings)
+        return [whole, lazy.compute(scheduler="synchronous")]
+
+    want = made(*parameters), made(*given)
+    for length in (1353 // 2, 100, 7):
+        monkeypatch.setattr(tasks, "_STRETCH", length)
+        for found, expected in zip((made(*parameters), made(*given)), want, strict=True):
+            for one, other in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(one, expected[0], strict=True)
+                np.testing.assert_array_equal(one, other, strict=True)

@@ -22,6 +22,7 @@ from nbm_xp.namespace import use_backend
 from nbm_xp.rng import RandomStreams
 from nbm_xp.tape import Variable, checkpoint, function, gradients, ifelse, placeholder, scan, until
 from nbm_xp.tape import namespace as xp
+from nbm_xp.tape.stable import sigmoid
 from tests.libraries import guard
 
 RNG = np.random.default_rng(3)
@@ -220,6 +221,21 @@ def test_draws_are_those_of_the_undivided_batch() -> None:
         for found, want in zip(computed(lazy), expected(ROWS), strict=True):
             assert found.dtype == want.dtype
             np.testing.assert_allclose(found, want, rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8"])
+def test_draws_in_blocks_that_are_worth_moving_the_streams_to(dtype: str) -> None:
+    def trials() -> tuple[list[Any], list[Any]]:
+        rng, x = RandomStreams(11), rows(None, 40, dtype="float32")
+        settings: dict[str, Any] = {"p": sigmoid(x), "dtype": dtype, "nstreams": 7}
+        return [x], [rng.binomial(x.shape, **settings), rng.binomial((x.shape[0], 40), **settings) + 0 * settings["p"]]
+
+    (batched, plain) = trials(), trials()
+    run, expected = function(*batched, batch_axis=0), function(*plain)
+    value = RNG.normal(size=(50, 40)).astype("float32")
+    for chunks in ((13, 40), (50, 40), ((1, 30, 0, 19), 40)):
+        for found, want in zip(computed(run(da.from_array(value, chunks=chunks))), expected(value), strict=True):
+            np.testing.assert_array_equal(found, want, strict=True)
 
 
 def gibbs() -> tuple[list[Any], list[Any], Any]:

@@ -12,7 +12,7 @@ __all__ = ["kernel"]
 
 for name in ("advance", "bernoulli", "bernoulli_of_sigmoid", "draw", "normals", "runs", "substreams"):
     register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled:{name}", requires="numba")
-for name in ("exp", "log"):
+for name in ("exp", "log", "sqrt"):
     register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled_elementary:{name}", requires="numba")
 for name in ("bernoulli", "draw", "normals"):
     register_kernel(f"rng.{name}", "cupy", f"{__name__}.cuda:{name}")

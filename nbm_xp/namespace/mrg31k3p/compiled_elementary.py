@@ -17,7 +17,7 @@ from nbm_xp.namespace.compiled_loops import compiled_loop
 from . import approximations
 from .approximations import LN2_HIGH, LN2_LOW
 
-__all__ = ["exp", "log", "logs_in_place"]
+__all__ = ["exp", "log", "logs_in_place", "sqrt"]
 
 _log_from_parts, _exp_near_zero = (
     numba.njit(inline="always")(function) for function in (approximations.log_from_parts, approximations.exp_near_zero)
@@ -52,6 +52,10 @@ def _exp(x: Any, power: Any, bits: Any) -> None:
         bits[0] = (int64(k) + int64(1023)) << int64(52)
         value = _exp_near_zero(inside - k * LN2_HIGH, k * LN2_LOW) * power[0]
         x[i] = 0.0 if x[i] < _LEAST else value
+
+
+sqrt = np.sqrt
+"""NumPy's root is the processor's, which IEEE 754 fixes."""
 
 
 def log(x: Any) -> Any:

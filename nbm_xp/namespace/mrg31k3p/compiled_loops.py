@@ -27,12 +27,13 @@ from .integers import M1, M2
 
 __all__ = [
     "FLOAT16", "SCALES", "TILE", "advance", "at_random", "draw", "draw_float16", "inlined", "load", "next_row",
-    "one_step", "runs", "store", "substreams", "three_steps",
+    "one_step", "panels", "runs", "store", "substreams", "three_steps",
 ]  # fmt: skip
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 TILE = 2048  # streams carried along together: six numbers of each stay in the caches next to the processor
+_PANEL = 2**19  # numbers
 _FOLD = 2**32 - 2 * M2  # 2**32 modulo M2
 FLOAT16 = ((np.arange(2**15) + 1) * 511 * 2.0**-24).astype(np.float16).view(np.uint16)
 SCALES = {"float32": np.float32(4.6566126e-10), "float64": np.float64(2.0**-31)}
@@ -159,29 +160,44 @@ def _stretch(row: Any, stretch: Any) -> None:
             row[i] = row[i] * stretch[0] + stretch[1]
 
 
+@inlined
+def panels(size: int, streams: int) -> Any:
+    """Stretches of a draw that stay in the caches while tile after tile of streams fills its part of them.
+
+    Gives for each where it begins, where its steps in threes end and where it ends. Memory that is new to the process
+    is so written right after it was first touched.
+    """
+    length = max(1, _PANEL // (3 * streams)) * 3 * streams
+    return [
+        (begin, begin + min(length, size - begin) // (3 * streams) * 3 * streams, min(begin + length, size))
+        for begin in range(0, size, length)
+    ]
+
+
 @compiled_loop
 def draw(states: Any, scale: Any, stretch: Any, out: Any, new: Any) -> None:
     """Fill `out` with uniforms, `new` with the states after it."""
     streams = states.shape[1]
-    steps = out.size // streams
     tile = np.empty(9 * TILE, np.uint32)
-    for first in range(0, streams, TILE):
-        width = min(TILE, streams - first)
-        load(tile, states, first, width)
-        for step in range(0, steps - 2, 3):
-            place = step * streams + first
-            row1 = out[place : place + width]
-            row2 = out[place + streams : place + streams + width]
-            row3 = out[place + 2 * streams : place + 2 * streams + width]
-            three_steps(tile, scale, row1, row2, row3)
-            _stretch(row1, stretch)
-            _stretch(row2, stretch)
-            _stretch(row3, stretch)
-        for place in range(steps // 3 * 3 * streams + first, out.size, streams):
-            row1 = out[place : place + width]
-            one_step(tile, scale, row1)
-            _stretch(row1, stretch)
-        store(tile, new, first, width)
+    before = states
+    for begin, triples, end in panels(out.size, streams):
+        for first in range(0, streams, TILE):
+            width = min(TILE, streams - first)
+            load(tile, before, first, width)
+            for place in range(begin + first, triples, 3 * streams):
+                row1 = out[place : place + width]
+                row2 = out[place + streams : place + streams + width]
+                row3 = out[place + 2 * streams : place + 2 * streams + width]
+                three_steps(tile, scale, row1, row2, row3)
+                _stretch(row1, stretch)
+                _stretch(row2, stretch)
+                _stretch(row3, stretch)
+            for place in range(triples + first, end, streams):
+                row1 = out[place : place + width]
+                one_step(tile, scale, row1)
+                _stretch(row1, stretch)
+            store(tile, new, first, width)
+        before = new
 
 
 @compiled_loop

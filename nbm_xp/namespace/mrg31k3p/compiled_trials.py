@@ -23,7 +23,7 @@ from numba import float32, int32
 from nbm_xp.namespace.compiled_loops import compiled_loop
 from nbm_xp.namespace.float_bits import bits_as_float, float_as_bits
 
-from .compiled_loops import SCALES, TILE, inlined, load, one_step, store, three_steps
+from .compiled_loops import SCALES, TILE, inlined, load, one_step, panels, store, three_steps
 
 __all__ = ["OPEN", "bernoulli", "bernoulli_of_sigmoid"]
 
@@ -65,25 +65,26 @@ def bernoulli(states: Any, scales: Any, p: Any, bits: Any, out: Any, new: Any) -
     """
     streams = states.shape[1]
     scale = scales[0]
-    steps = out.size // streams
     tile = np.empty(9 * TILE, np.uint32)
     rows = np.empty(3 * TILE, scales.dtype)
     largest = bits.dtype.type(0)
-    for first in range(0, streams, TILE):
-        width = min(TILE, streams - first)
-        load(tile, states, first, width)
-        row1, row2, row3 = rows[:width], rows[TILE : TILE + width], rows[2 * TILE : 2 * TILE + width]
-        for step in range(0, steps - 2, 3):
-            place = step * streams + first
-            three_steps(tile, scale, row1, row2, row3)
-            largest = _compare(row1, p, bits, place, out, largest)
-            largest = _compare(row2, p, bits, place + streams, out, largest)
-            largest = _compare(row3, p, bits, place + 2 * streams, out, largest)
-        for place in range(steps // 3 * 3 * streams + first, out.size, streams):
-            row1 = rows[: min(width, out.size - place)]
-            one_step(tile, scale, row1)
-            largest = _compare(row1, p, bits, place, out, largest)
-        store(tile, new, first, width)
+    before = states
+    for begin, triples, end in panels(out.size, streams):
+        for first in range(0, streams, TILE):
+            width = min(TILE, streams - first)
+            load(tile, before, first, width)
+            row1, row2, row3 = rows[:width], rows[TILE : TILE + width], rows[2 * TILE : 2 * TILE + width]
+            for place in range(begin + first, triples, 3 * streams):
+                three_steps(tile, scale, row1, row2, row3)
+                largest = _compare(row1, p, bits, place, out, largest)
+                largest = _compare(row2, p, bits, place + streams, out, largest)
+                largest = _compare(row3, p, bits, place + 2 * streams, out, largest)
+            for place in range(triples + first, end, streams):
+                row1 = rows[: min(width, end - place)]
+                one_step(tile, scale, row1)
+                largest = _compare(row1, p, bits, place, out, largest)
+            store(tile, new, first, width)
+        before = new
     return largest
 
 
@@ -130,23 +131,24 @@ def bernoulli_of_sigmoid(states: Any, x: Any, out: Any, new: Any, places: Any, u
     there is room.
     """
     streams = states.shape[1]
-    steps = out.size // streams
     tile = np.empty(9 * TILE, np.uint32)
     rows = np.empty(3 * TILE, np.float32)
     found = 0
-    for first in range(0, streams, TILE):
-        width = min(TILE, streams - first)
-        load(tile, states, first, width)
-        row1, row2, row3 = rows[:width], rows[TILE : TILE + width], rows[2 * TILE : 2 * TILE + width]
-        for step in range(0, steps - 2, 3):
-            place = step * streams + first
-            three_steps(tile, _SCALE, row1, row2, row3)
-            found = _decide(row1, x, place, out, places, uniforms, found)
-            found = _decide(row2, x, place + streams, out, places, uniforms, found)
-            found = _decide(row3, x, place + 2 * streams, out, places, uniforms, found)
-        for place in range(steps // 3 * 3 * streams + first, out.size, streams):
-            row1 = rows[: min(width, out.size - place)]
-            one_step(tile, _SCALE, row1)
-            found = _decide(row1, x, place, out, places, uniforms, found)
-        store(tile, new, first, width)
+    before = states
+    for begin, triples, end in panels(out.size, streams):
+        for first in range(0, streams, TILE):
+            width = min(TILE, streams - first)
+            load(tile, before, first, width)
+            row1, row2, row3 = rows[:width], rows[TILE : TILE + width], rows[2 * TILE : 2 * TILE + width]
+            for place in range(begin + first, triples, 3 * streams):
+                three_steps(tile, _SCALE, row1, row2, row3)
+                found = _decide(row1, x, place, out, places, uniforms, found)
+                found = _decide(row2, x, place + streams, out, places, uniforms, found)
+                found = _decide(row3, x, place + 2 * streams, out, places, uniforms, found)
+            for place in range(triples + first, end, streams):
+                row1 = rows[: min(width, end - place)]
+                one_step(tile, _SCALE, row1)
+                found = _decide(row1, x, place, out, places, uniforms, found)
+            store(tile, new, first, width)
+        before = new
     return found

@@ -8,7 +8,7 @@ and from the same streams, gives for that element. So it depends on the element'
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -72,6 +72,19 @@ class ElementUniforms:
     def every(self, first: int, step: int) -> ElementUniforms:
         """The same, of which only every so manieth uniform is counted."""
         return replace(self, first=self.first + first * self.step, step=self.step * step)
+
+    def stretches(self, length: int) -> Iterator[tuple[int, ElementUniforms]]:
+        """Divide the elements into stretches of so many, each with the number of those before it."""
+        host = host_namespace()
+        source = substreams(self.source, self.streams) if isinstance(self.source, tuple) else self.source
+        ends = host.cumulative_sum(self.lengths)
+        starts = ends - self.lengths
+        for start in range(0, self.count, length):
+            stop = min(start + length, self.count)
+            here = (ends > start) & (starts < stop)
+            since = host.maximum(starts[here], start)
+            begins, lengths = self.begins[here] + (since - starts[here]), host.minimum(ends[here], stop) - since
+            yield start, replace(self, source=source, begins=begins, lengths=lengths, _states=[])
 
     def uniform(self, j: int, among: Any = None) -> Any:
         """Give uniform `j` of each element, or of those at some places in the block.

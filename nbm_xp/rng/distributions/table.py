@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from ..rules import FINITE, NOT_NEGATIVE, POSITIVE, PROBABILITY, RATE, TRIALS, Rule
 from . import inversion, rejection
@@ -42,11 +42,14 @@ class Distribution:
         ``sample(uniforms, *parameters)`` gives a float64 array of shape (count,).
     method : str
         How, with a reference to the list above.
+    steps : {"few", "many"}
+        How many operations follow one another: arrays of many are best kept in the processor's caches.
     """
 
     rules: dict[str, Rule]
     sample: Callable[..., Any]
     method: str
+    steps: Literal["few", "many"] = "few"
 
 
 def _stretched(inverse: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -69,11 +72,13 @@ DISTRIBUTIONS: Final[dict[str, Distribution]] = {
     "laplace": Distribution(_LINE, _stretched(inversion.laplace), "inversion [1]"),
     "logistic": Distribution(_LINE, _stretched(inversion.logistic), "inversion [1]"),
     "gumbel": Distribution(_LINE, _stretched(inversion.gumbel), "inversion [1]"),
-    "truncated_normal": Distribution(_LINE, _stretched(inversion.truncated_normal_number), "inversion, AS 241 [2]"),
-    "gamma": Distribution({"shape": NOT_NEGATIVE, "scale": NOT_NEGATIVE}, rejection.gamma, "rejection [3]"),
-    "beta": Distribution({"a": POSITIVE, "b": POSITIVE}, rejection.beta, "two gamma numbers [3]"),
-    "poisson": Distribution({"lam": RATE}, rejection.poisson, "search below 10, else PTRS [4]"),
+    "truncated_normal": Distribution(
+        _LINE, _stretched(inversion.truncated_normal_number), "inversion, AS 241 [2]", "many"
+    ),
+    "gamma": Distribution({"shape": NOT_NEGATIVE, "scale": NOT_NEGATIVE}, rejection.gamma, "rejection [3]", "many"),
+    "beta": Distribution({"a": POSITIVE, "b": POSITIVE}, rejection.beta, "two gamma numbers [3]", "many"),
+    "poisson": Distribution({"lam": RATE}, rejection.poisson, "search below 10, else PTRS [4]", "many"),
     "binomial": Distribution(
-        {"n": TRIALS, "p": PROBABILITY}, rejection.large_binomial, "search below 10 expected, else BTRS [5]"
+        {"n": TRIALS, "p": PROBABILITY}, rejection.large_binomial, "search below 10 expected, else BTRS [5]", "many"
     ),
 }

@@ -6,19 +6,23 @@ parameters that are arrays come to it block by block. It is the same work wherev
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from nbm_xp.namespace import asarray, dtype_name, dtype_of, from_blocks, get_namespace, is_array, is_lazy, wide_dtypes
 from nbm_xp.namespace.mrg31k3p.integers import State
 
 from ..rules import Rule, check_weights, require
+from ..uniforms import HOST
 from . import whole_numbers
 from .element_uniforms import ElementUniforms, of_block
 from .rejection import large_binomial
 from .table import DISTRIBUTIONS
 
 __all__ = ["Elements", "Independent", "Integers", "Multinomials", "Outcomes", "made", "watched"]
+
+_STRETCH: Final = 2**17  # elements, whose float64 arrays are a megabyte
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +72,24 @@ class Elements:
             columns.append(xp.reshape(xp.broadcast_to(block, shape), (-1,)))
         return columns
 
+    def sampled(self, sample: Callable[..., Any], uniforms: ElementUniforms, *columns: Any) -> Any:
+        """What ``sample(uniforms, *columns)`` makes, a stretch at a time, which stays in the processor's caches."""
+        if self.library != HOST or uniforms.count < 2 * _STRETCH:
+            return sample(uniforms, *columns)
+        xp, parts = get_namespace(self.library), []
+        for begin, part in uniforms.stretches(_STRETCH):
+            own = (column if column.shape[0] == 1 else column[begin : begin + part.count] for column in columns)
+            parts.append(xp.astype(sample(part, *own), dtype_of(xp, self.dtype), copy=False))
+        return xp.concat(parts)
+
     def finished(self, x: Any, shape: tuple[int, ...]) -> Any:
         """The answer in its shape and dtype."""
         xp = get_namespace(self.library)
-        return xp.astype(xp.reshape(x, shape), dtype_of(xp, self.dtype))
+        return xp.astype(xp.reshape(x, shape), dtype_of(xp, self.dtype), copy=False)
+
+
+def _at_once(sample: Callable[..., Any], *arguments: Any) -> Any:
+    return sample(*arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +110,8 @@ class Independent(Elements):
             ):
                 if number is None:
                     require(name, parameter, rule)
-            return self.finished(distribution.sample(self.uniforms(offset, shape), *parameters), shape)
+            sampled = self.sampled if distribution.steps == "many" else _at_once
+            return self.finished(sampled(distribution.sample, self.uniforms(offset, shape), *parameters), shape)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from nbm_xp.namespace import dtype_of, library_name
+from nbm_xp.namespace import convert, dtype_name, dtype_of, library_name
+from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.tape.blockwise.matrices import several
 from nbm_xp.tape.blockwise.translation import SPLIT, WHOLE, Translator, Value, batch_rule
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.gradients import OPERATIONS, declare
 from nbm_xp.tape.lengths import Size, value_length
 from nbm_xp.tape.node import Node, Operation, Shape, Spec
+from nbm_xp.tape.stable import sigmoid
 
 from .. import draws
 from ..blocks import Normals, Uniforms
@@ -24,6 +26,7 @@ from ..blocks import Normals, Uniforms
 __all__: list[str] = []
 
 _TASKS = {"uniform": Uniforms, "normal": Normals}
+_WORTH_MOVING = 10  # elements of each stream from which on moving it to its first one costs less than finding each
 
 
 def _run_block(
@@ -31,8 +34,26 @@ def _run_block(
 ) -> Any:
     """The elements of one block."""
     begins = tuple(int(offset) if i == axis else 0 for i in range(len(size)))
-    task = _TASKS[kind](None, states.shape[0], tuple(map(int, whole)), dtype, library_name(xp), trial)
-    return task(begins, tuple(map(int, size)), states)
+    task = _TASKS[kind](None, states.shape[0], _numbers(whole), dtype, library_name(xp), trial)
+    return task(begins, _numbers(size), states)
+
+
+def _numbers(shape: Shape) -> tuple[int, ...]:
+    return tuple(map(int, shape))
+
+
+def _states_at(xp: Any, states: Any, *, size: Shape, whole: Shape, axis: int, offset: Any) -> Any:
+    """The streams as the elements of one block take them in turn, from its first on.
+
+    None where the elements do not lie together, or are too few for moving all streams to the block: then each is
+    found where it is.
+    """
+    shape, count, streams = _numbers(whole), math.prod(_numbers(size)), states.shape[0]
+    apart = math.prod(shape[:axis]) != 1
+    if apart or count < _WORTH_MOVING * streams or kernel("rng.bernoulli", library_name(xp)) is None:
+        return None
+    begin = int(offset) * math.prod(shape[axis + 1 :])
+    return xp.roll(draws.after(convert(states, xp), begin), -(begin % streams), axis=0)
 
 
 def _block_spec(states: Node, *, size: Shape, dtype: str, **attributes: Any) -> Spec:
@@ -41,6 +62,9 @@ def _block_spec(states: Node, *, size: Shape, dtype: str, **attributes: Any) -> 
 
 def _run_block_of_counts(xp: Any, states: Any, p: Any, *, n: int, dtype: str, precision: str, **where: Any) -> Any:
     """The successes of `n` trials for the elements of one block."""
+    if n == 1 and (ahead := _states_at(xp, states, **where)) is not None:
+        sample: Any = draws.binomial(xp, ahead, n, p, _numbers(where["size"]), dtype, precision)[0]
+        return sample
     kind = "int64" if dtype == "bool" and n > 1 else dtype
     total = None
     for trial in range(n):
@@ -48,6 +72,13 @@ def _run_block_of_counts(xp: Any, states: Any, p: Any, *, n: int, dtype: str, pr
         sample = draws.less(xp, u, p, kind)
         total = sample if total is None else total + sample
     return total if kind == dtype else xp.astype(total, dtype_of(xp, dtype))
+
+
+def _run_block_by_log_odds(xp: Any, states: Any, x: Any, *, n: int, dtype: str, precision: str, **where: Any) -> Any:
+    """What `_run_block_of_counts` gives by the sigmoids of `x`."""
+    if n == 1 and dtype == dtype_name(x) and (ahead := _states_at(xp, states, **where)) is not None:
+        return draws.bernoulli_of_sigmoid(xp, ahead, x, _numbers(where["size"]), precision)[0]
+    return _run_block_of_counts(xp, states, sigmoid(x), n=n, dtype=dtype, precision=precision, **where)
 
 
 def _run_after(xp: Any, states: Any, *, size: Shape, kind: str, times: int) -> Any:
@@ -64,6 +95,7 @@ _BLOCK_OF_COUNTS = declare(
         "random_block_of_counts",
         lambda states, p, **where: _block_spec(states, **where),
         run=_run_block_of_counts,
+        joined={(1, "sigmoid"): _run_block_by_log_odds},
     )
 )
 _AFTER = declare(Operation("random_states_after", lambda states, **draw: (states.shape, states.dtype), run=_run_after))
