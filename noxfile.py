@@ -95,7 +95,7 @@ def statistics(session: nox.Session) -> None:
     It needs a C compiler and TestU01 (on Debian: apt-get install libtestu01-0-dev, of the component non-free).
     """
     install(session, "test")
-    session.run("python", "-m", "tests.statistics", *(session.posargs or ["smallcrush"]), env=ONE_THREAD)
+    session.run("python", "-m", "tests.testu01", *(session.posargs or ["smallcrush"]), env=ONE_THREAD)
 
 
 @nox.session

@@ -1,4 +1,4 @@
-"""Run a battery of TestU01: ``python -m tests.statistics smallcrush raw drawn interleaved``."""
+"""Run a battery of TestU01: ``python -m tests.testu01 smallcrush raw drawn interleaved``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from tests.statistics.sources import SOURCES
+from tests.testu01.sources import SOURCES
 
 HERE = pathlib.Path(__file__).parent
 BATTERIES = ("smallcrush", "crush", "bigcrush")
@@ -20,7 +20,7 @@ SUSPECT, FAILED = 1e-3, 1e-10
 
 
 def parsed(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.statistics", description="TestU01 on the package's numbers.")
+    parser = argparse.ArgumentParser(prog="python -m tests.testu01", description="TestU01 on the package's numbers.")
     parser.add_argument("battery", choices=BATTERIES)
     parser.add_argument("source", nargs="*", help=f"of {', '.join(SOURCES)}; by default all of them")
     parser.add_argument("--seed", type=int, default=20_170_806)
