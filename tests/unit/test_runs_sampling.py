@@ -9,6 +9,7 @@ import dask.array
 import numpy as np
 import pytest
 
+from nbm_xp.boltzmann import DBM
 from nbm_xp.boltzmann.chains import Chains
 from nbm_xp.runs import RunDirectory, RunError, Workers, open_dataset, open_samples, sample
 from tests.runs import SAMPLE, dyadic, files_of, ordinary
@@ -107,6 +108,16 @@ def test_held_layers(tmp_path: pathlib.Path) -> None:
     assert np.abs(open_samples(again.path).mean(axis=(0, 1)).compute() - mean).max() < 0.15
     with pytest.raises(ValueError, match=r"clamped.1 is '\w+' there, and '\w+' was asked for"):
         sample(None, run.path, **SAMPLE | {"layers": (0,), "clamp": {1: 1 - held}, "resume": True})
+
+
+def test_deep_machines_and_held_layers(tmp_path: pathlib.Path) -> None:
+    rng = np.random.default_rng(0)
+    model = DBM([6, 5, 4], random_state=0).fit((rng.random((40, 6)) < 0.5).astype("float32"))
+    asked = {"n_chains": 10, "n_draws": 4, "seed": 1, "chunks": 4, "layers": (0, 1), "clamp": {2: np.ones(4)}}
+    whole = sample(model, tmp_path / "whole", **asked)
+    part = sample(model, tmp_path / "part", checkpoint_every=1, **asked)
+    assert open_samples(whole.path, "hidden_1").shape == (10, 4, 5)
+    assert np.array_equal(open_samples(part.path).compute(), open_samples(whole.path).compute())
 
 
 def test_progress_counts_up_to_the_whole(tmp_path: pathlib.Path) -> None:
