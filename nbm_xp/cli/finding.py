@@ -9,7 +9,6 @@ from typing import Any
 
 from nbm_xp import boltzmann
 from nbm_xp.namespace import is_lazy, to_numpy
-from nbm_xp.namespace.stored import is_group
 from nbm_xp.runs import RunDirectory
 
 from .failing import InputError
@@ -31,7 +30,7 @@ __all__ = [
 
 def run_at(path: pathlib.Path) -> RunDirectory | None:
     """The run whose directory a path is; None for the path of a file."""
-    if path.is_file() or is_group(path):
+    if path.is_file() or (path / "zarr.json").is_file():  # a model, also one whose weights stay in a folder
         return None
     if not path.exists():
         raise InputError(f"{path}: no such file or directory; `nbm-xp train` makes a model")
