@@ -18,10 +18,10 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from nbm_xp.namespace.files import replacing
 
-__all__ = ["BLUE", "GREY", "INK", "ORANGE", "SUBTLE", "drawn", "sheet", "write"]
+__all__ = ["BLUE", "GREY", "INK", "LOOK", "ORANGE", "SUBTLE", "drawn", "sheet", "write"]
 
 BLUE, ORANGE, GREY, INK, SUBTLE = "#1f5f99", "#d9622b", "#8a8f98", "#20242c", "#4a4f59"
-_LOOK: Any = {
+LOOK: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 12.5,
     "axes.titlesize": 14,
@@ -62,7 +62,7 @@ def drawn(path: pathlib.Path, width: float, height: float, *, arranged: bool = T
 
     Its panels are `arranged` with margins that fit their labels, unless the body places them itself.
     """
-    with mpl.rc_context(_LOOK):
+    with mpl.rc_context(LOOK):
         layout = ConstrainedLayoutEngine(w_pad=0.14, h_pad=0.12) if arranged else None
         figure = Figure(figsize=(width, height), dpi=100, facecolor="white", layout=layout)
         yield figure
