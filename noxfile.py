@@ -34,16 +34,23 @@ def pytest(session: nox.Session, *arguments: str) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """The suite on NumPy, Dask and array_api_strict."""
-    install(session, "test", extras="app,distributed")
-    pytest(session)
+    """The suite on NumPy, Dask and array_api_strict, without what is slow."""
+    install(session, "test")
+    pytest(session, "-m", "not slow")
+
+
+@nox.session
+def slow(session: nox.Session) -> None:
+    """What `tests` leaves out: workers and schedulers killed, little memory, estimates from hundreds of seeds."""
+    install(session, "test")
+    pytest(session, "-m", "slow")
 
 
 @nox.session
 def libraries(session: nox.Session) -> None:
-    """What the session `tests` leaves out: the same suite on PyTorch and JAX."""
+    """The same suite on PyTorch and JAX."""
     install(session, "test", extras=f"{EXTRAS},jax", packages=(TORCH,))
-    pytest(session, "-k", "torch or jax")
+    pytest(session, "-m", "not slow", "-k", "torch or jax")
 
 
 @nox.session
@@ -53,7 +60,7 @@ def clients(session: nox.Session, keras: str) -> None:
     beside = (TORCH,) if keras == "2.0.6" else ()  # of the other, Theano's costs are recorded
     install(session, "test", packages=(*beside, "pyyaml", "six"))
     session.install("--no-deps", f"keras=={keras}")
-    pytest(session, "tests/clients")
+    pytest(session, "tests/clients", "-k", f"keras{keras[0]}")
 
 
 @nox.session

@@ -1,0 +1,21 @@
+"""The example on MNIST, on rows small enough for a second."""
+
+import pathlib
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib", reason="pictures need nbm_xp[app]")
+
+
+def test_it_learns_and_draws(tmp_path: pathlib.Path) -> None:
+    from examples.mnist import draw, learn
+
+    bits = np.random.default_rng(5).random((400, 4)) < 0.5
+    rows = np.repeat(bits, 4, axis=1).astype("float32")  # 16 units in fours that agree: -4 log 2 at best
+    model, found = learn(rows[:300], rows[300:], seconds=3.0, looks=2, hidden=16, said=lambda look: None)
+    assert len(found) == 3
+    assert [look.n_gibbs for look in found] == [5, 5, 10]
+    assert found[-1].test > -16 * np.log(2.0) / 2
+    draw(model, found, tmp_path / "mnist.png")
+    assert (tmp_path / "mnist.png").read_bytes().startswith(b"\x89PNG")
