@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -58,7 +59,7 @@ SAMPLE: dict[str, Any] = {
 
 
 def program(source: str, **options: Any) -> subprocess.Popen[str]:
-    """A Python program of its own, with this package to import."""
+    """A Python program of its own, with this package to import; a signal ends it, whatever began these tests."""
     root = os.fspath(pathlib.Path(__file__).parents[1])
     paths = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = os.environ | {"PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
@@ -68,5 +69,6 @@ def program(source: str, **options: Any) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # which a shell's background jobs ignore
         **options,
     )
