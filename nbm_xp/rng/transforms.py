@@ -192,14 +192,15 @@ def with_replacement(xp: Any, p: Any, u: Any, size: int, dtype: str) -> Any:
     >>> with_replacement(xp, xp.asarray([[0.5, 0.25, 0.25]]), xp.asarray([0.6, 0.7]), 2, "int64").tolist()
     [[1, 1]]
     """
-    places = xp.arange(p.shape[-1], dtype=dtype_of(xp, "int64"))
-    last = xp.max(xp.where(p > 0, places, 0), axis=-1)
-    draws = xp.reshape(u, (size, *p.shape[:-1]))
-    chosen = []
-    for draw in range(size):
-        crossed = xp.max(xp.where(_crossed(xp, p, draws[draw, ...]), places, -1), axis=-1)
-        chosen.append(xp.astype(xp.where(crossed < 0, last, crossed), dtype_of(xp, dtype)))
-    return xp.stack(chosen, axis=-1)
+    outcomes, sums = p.shape[-1], xp.cumulative_sum(xp.astype(p, dtype_of(xp, "float64")), axis=-1)
+    last = xp.max(xp.where(p > 0, xp.arange(outcomes, dtype=dtype_of(xp, "int64")), 0), axis=-1)
+    draws = xp.reshape(xp.astype(u, sums.dtype), (size, *p.shape[:-1]))
+    if p.ndim == 1:
+        passed = xp.searchsorted(sums, draws, side="right")
+    else:
+        passed = outcomes - xp.sum(xp.astype(sums > draws[..., None], dtype_of(xp, "int64")), axis=-1)
+    chosen = xp.where(passed < outcomes, passed, last)
+    return xp.astype(xp.moveaxis(chosen, 0, -1), dtype_of(xp, dtype))
 
 
 def without_replacement(xp: Any, p: Any, u: Any, size: int, dtype: str) -> Any:
