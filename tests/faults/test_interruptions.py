@@ -66,7 +66,7 @@ def test_an_interrupted_run_goes_on(
     reported, returned, errors = interrupted(tmp_path / "run", scheduler, number)
     assert returned == code, errors
     if number == signal.SIGINT:
-        assert errors.rstrip().endswith("KeyboardInterrupt")
+        assert "KeyboardInterrupt" in errors.splitlines()
     if number != signal.SIGKILL:
         assert "ended with" in (tmp_path / "run" / "run.log").read_text()
     with pytest.raises(RunError, match="not finished"):

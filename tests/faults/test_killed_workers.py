@@ -29,11 +29,18 @@ class Killer:
 
     def __call__(self, done: int, total: int) -> None:
         if self.seen == self.at:
-            threading.Timer(self.later, self.kill).start()
+            if self.later:
+                threading.Timer(self.later, self.kill).start()
+            else:
+                self.kill()
         self.seen += 1
 
     def kill(self) -> None:
-        os.kill(self.chance.choice(self.pids()), signal.SIGKILL)
+        pids = self.pids()
+        if not pids:  # none has started yet
+            self.at = self.seen + 1
+            return
+        os.kill(self.chance.choice(pids), signal.SIGKILL)
         self.killed += 1
 
 
@@ -75,9 +82,10 @@ def test_processes_killed_in_random_places(tmp_path: pathlib.Path, undisturbed: 
             pool: Any = workers.pool
 
             def pids(pool: Any = pool) -> list[int]:
-                return list(pool._processes._processes)
+                return [] if pool._processes is None else list(pool._processes._processes)
 
             killer = Killer(pids, chance, events=8)
+            killer.later = 0.0  # no process is left when the run has ended
             run = sample(ordinary(), tmp_path / str(number), scheduler=workers, progress=killer, **SAMPLE)
             assert files_of(run.path / "samples.zarr") == undisturbed
             assert killer.killed
