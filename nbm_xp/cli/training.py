@@ -19,6 +19,7 @@ from nbm_xp.runs.whole import read_json, write_json, written_whole
 from .answering import plain
 from .curve import Curve
 from .running import bar
+from .weighing import bounded, likelihood_words
 
 __all__ = ["CURVE_FILE", "MODEL_FILE", "RESULT_FILE", "Training", "measures"]
 
@@ -141,6 +142,7 @@ class Training:
             weighed = model.ais(_HELD_OUT_RUNS, _HELD_OUT_TEMPERATURES, random_state=0)
             found["log_likelihood"] = float(to_numpy(B.mean(model.log_likelihood(self.held_out, weighed.log_z))))
             found |= {"log_z": weighed.log_z, "log_z_low": weighed.log_z_low, "log_z_high": weighed.log_z_high}
+            found |= bounded(model)
         return found
 
     def _keep(self, model: Any) -> None:
@@ -182,7 +184,7 @@ def _is_round(passes: int) -> bool:
 
 def _in_words(look: Mapping[str, Any]) -> str:
     if "log_likelihood" in look:
-        return f"held-out log-likelihood {look['log_likelihood']:.2f}"
+        return f"held-out {likelihood_words(look)} {look['log_likelihood']:.2f}"
     ((name, words),) = measures(look).items()
     return f"{words} {look[name]:.2f}"
 

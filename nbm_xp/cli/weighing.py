@@ -19,7 +19,7 @@ from nbm_xp.runs import RunDirectory, read_evaluation
 from .answering import signed
 from .running import steps
 
-__all__ = ["Weighing", "best", "lengths", "of_run", "table"]
+__all__ = ["Weighing", "best", "bounded", "lengths", "likelihood_words", "of_run", "table"]
 
 _PART = 4096  # rows at a time
 
@@ -114,7 +114,18 @@ def _log_likelihood(model: Any, rows: Any, found: Mapping[str, Any]) -> dict[str
     parts = [rows[first : first + _PART] for first in range(0, rows.shape[0], _PART)]
     each = B.concatenate([to_numpy(model.log_likelihood(part, 0.0)) for part in parts])
     count, mean = int(rows.shape[0]), float(B.mean(each))
-    return likelihood(count, mean, float(B.std(each)) / math.sqrt(max(count - 1, 1)), found)
+    of_rows = likelihood(count, mean, float(B.std(each)) / math.sqrt(max(count - 1, 1)), found)
+    return of_rows | bounded(model)
+
+
+def bounded(model: Any) -> dict[str, bool]:
+    """Says of a machine's log-likelihoods, where it is so, that they are lower bounds, by mean field."""
+    return {"lower_bound": True} if len(model._topology.sizes) > 2 else {}
+
+
+def likelihood_words(found: Mapping[str, Any]) -> str:
+    """What a log-likelihood among these numbers is called."""
+    return "lower bound on the log-likelihood" if "lower_bound" in found else "log-likelihood"
 
 
 def likelihood(rows: int, mean: float, standard_error: float, found: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,7 +163,7 @@ def table(found: Mapping[str, Any]) -> Table:
         "3 s.e. below",
         "above",
         "even chains",
-        *(["log-likelihood"] if weighed else []),
+        *(["log-likelihood ≥" if "lower_bound" in found else "log-likelihood"] if weighed else []),
     ]
     for name in names:
         shown.add_column(name, justify="right", no_wrap=True)

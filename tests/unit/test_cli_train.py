@@ -135,6 +135,16 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(
     assert f"ended after pass {last}: KeyboardInterrupt" in log
 
 
+@pytest.mark.parametrize(
+    ("sizes", "words"), [("9,4", "log-likelihood"), ("9,4,2", "lower bound on the log-likelihood")]
+)
+def test_a_bound_is_called_a_bound(sizes: str, words: str) -> None:
+    told = ran("train", "--data", "scans.npy", "--layers", sizes, "--epochs", "1", "--held-out", "scans.npy")
+    assert f"\nmean {words} of the held-out rows" in told
+    told = ran("evaluate", "--model", "run", "--data", "scans.npy", "--temperatures", "20")
+    assert ("log-likelihood ≥" in told) == ("bound" in words)
+
+
 def test_a_killed_training_goes_on_to_the_same_bytes() -> None:
     """Really killed, in the middle of whatever it is doing."""
     arguments = [*SMALL, "--epochs", "400", "--checkpoint-every", "5", "--look-every", "100"]

@@ -19,6 +19,7 @@ from ..answering import answer
 from ..failing import InputError, going_on
 from ..running import threads_for
 from ..training import Training, measures
+from ..weighing import likelihood_words
 from . import options
 
 __all__ = ["EXAMPLES", "train"]
@@ -238,5 +239,5 @@ def _in_words(found: dict[str, Any]) -> list[str]:
         *(f"mean {words} {found[name]:.2f}" for name, words in measures(found).items()),
     ]
     if "log_likelihood" in found:
-        lines.append(f"mean log-likelihood of the held-out rows {found['log_likelihood']:.2f} (by AIS)")
+        lines.append(f"mean {likelihood_words(found)} of the held-out rows {found['log_likelihood']:.2f} (by AIS)")
     return [*lines, f"wrote {found['model']}"]
