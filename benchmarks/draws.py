@@ -17,6 +17,7 @@ STREAMS = 15_360
 BARS = {"float32": 1 / 2.8, "float64": 1 / 1.8}
 BOTH_CORES, ZIGGURAT, GIBBS, TILES, COLUMNS = 1 / 1.7, 1 / 0.9, 1 / 2.5, 1 / 1.2, 1 / 0.6
 SEEDING = 3e-3  # seconds
+MANY, ACCEPTED = 10**7, 2.0
 
 
 def rows(library: Library) -> Iterator[Row]:
@@ -58,7 +59,48 @@ def rows(library: Library) -> Iterator[Row]:
         Contender("nbm_xp", lambda: substreams((2026,) * 6, STREAMS)),
         [Contender("nothing", lambda: None, at_most_more=SEEDING)],
     )
+    yield from distributions(ours, pcg64)
     yield from lazy()
+
+
+def distributions(ours: Generator, pcg64: np.random.Generator) -> Iterator[Row]:
+    """Integers and numbers by rejection or search, beside NumPy's of the same name."""
+
+    def redrawn() -> Any:
+        z = pcg64.standard_normal(MANY)
+        far = np.nonzero(np.abs(z) > 2)[0]
+        while far.size:
+            z[far] = pcg64.standard_normal(far.size)
+            far = far[np.abs(z[far]) > 2]
+        return z
+
+    for name, call, other in (
+        ("integers below 6", lambda: ours.integers(0, 6, MANY), lambda: pcg64.integers(0, 6, MANY)),
+        ("integers below 2**40", lambda: ours.integers(0, 2**40, MANY), lambda: pcg64.integers(0, 2**40, MANY)),
+        (
+            "integers of 64 bits",
+            lambda: ours.integers(-(2**63), 2**63, MANY),
+            lambda: pcg64.integers(-(2**63), 2**63 - 1, MANY, endpoint=True),
+        ),
+        (
+            "integers below 6, int8",
+            lambda: ours.integers(0, 6, MANY, "int8"),
+            lambda: pcg64.integers(0, 6, MANY, np.int8),
+        ),
+        ("truncated normals", lambda: ours.truncated_normal(size=MANY, dtype="float64"), redrawn),
+        ("gamma(2)", lambda: ours.gamma(2.0, 3.0, MANY, "float64"), lambda: pcg64.gamma(2.0, 3.0, MANY)),
+        ("beta(2, 3)", lambda: ours.beta(2.0, 3.0, MANY, "float64"), lambda: pcg64.beta(2.0, 3.0, MANY)),
+        ("poisson(30)", lambda: ours.poisson(30.0, MANY), lambda: pcg64.poisson(30.0, MANY)),
+        ("poisson(4)", lambda: ours.poisson(4.0, MANY), lambda: pcg64.poisson(4.0, MANY)),
+    ):
+        peer = "NumPy's, redrawn" if other is redrawn else "NumPy PCG64"
+        yield Row(
+            f"1e7 {name}",
+            Contender("nbm_xp", call),
+            [Contender(peer, other, at_most=ACCEPTED)],
+            per=MANY,
+            unit="number",
+        )
 
 
 def lazy() -> Iterator[Row]:

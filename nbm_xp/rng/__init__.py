@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2, MAX_STREAMS, jump
 
-from .draws import after, bernoulli, draw
+from .draws import after, draw
 from .generator import Generator
 from .recorded import RandomStreams
 from .seeds import check_seed, fresh_seed
+from .trials import bernoulli
 from .uniforms import stream_count, substreams
 
 __all__ = [

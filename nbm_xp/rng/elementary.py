@@ -1,4 +1,4 @@
-"""Root, logarithm, exponential, sine and cosine of float64 arrays: the same bits on every library.
+"""Root, logarithm, exponential, sine, cosine and normal quantile of float64 arrays: the same bits on every library.
 
 What this chapter must satisfy: only what IEEE 754 fixes to the last bit decides a result, so that a draw that goes
 through one of these is the same on every library and processor, now and later; within one unit in the last place,
@@ -15,26 +15,26 @@ from typing import Any, Final
 from nbm_xp.namespace import array_namespace, asarray, dtype_of, host_namespace, library_name
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.approximations import (
+    HALF_LOG_TWO_PI,
     HALF_PI_HIGH,
     HALF_PI_LOW,
     LN2_HIGH,
     LN2_LOW,
+    LOG_FACTORIALS,
     ROOT_TWO,
     cosine_near_zero,
     exp_near_zero,
     log_from_parts,
     sine_near_zero,
+    stirling_series,
 )
 
-__all__ = ["cos", "exp", "log", "log_factorial", "sin", "sqrt", "stirling_error"]
+from . import quantiles
+
+__all__ = ["cos", "exp", "log", "log_factorial", "normal_quantile", "sin", "sqrt", "stirling_error"]
 
 _LOWEST: Final = -1022
 _LEAST, _MOST = -708.0, 709.0
-_HALF_LOG_TWO_PI: Final = 0.9189385332046727
-_FACTORIALS: Final = (
-    0.0, 0.0, 0.6931471805599453, 1.791759469228055, 3.1780538303479458, 4.787491742782046, 6.579251212010101,
-    8.525161361065415, 10.60460290274525, 12.801827480081469,
-)  # fmt: skip
 _ERRORS: Final = (
     0.08106146679532726, 0.0413406959554093, 0.02767792568499834, 0.020790672103765093, 0.016644691189821193,
     0.013876128823070748, 0.01189670994589177, 0.010411265261972096, 0.009255462182712733, 0.00833056343336287,
@@ -188,6 +188,24 @@ def cos(x: Any) -> Any:
     return _wave(x, 1)
 
 
+def normal_quantile(p: Any) -> Any:
+    """The number below which a standard normal number lies with probability `p`: see `quantiles.normal_quantile`.
+
+    Parameters
+    ----------
+    p : array
+        float64, from 1.4e-11 to 1 less that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> normal_quantile(np.asarray([0.5, 0.975]))
+    array([0.        , 1.95996398])
+    """
+    compiled = kernel("rng.normal_quantile", library_name(array_namespace(p)))
+    return quantiles.normal_quantile(p, log, sqrt) if compiled is None else compiled(p)
+
+
 def log_factorial(k: Any) -> Any:
     """The logarithm of the factorial of whole numbers.
 
@@ -208,8 +226,10 @@ def log_factorial(k: Any) -> Any:
     """
     xp = array_namespace(k)
     large = xp.maximum(k, 10.0)
-    value = (large + 0.5) * log(large) - large + (_HALF_LOG_TWO_PI + _series(large))
-    return xp.where(k < 10.0, _looked_up(xp, asarray(list(_FACTORIALS), host_namespace()), xp.minimum(k, 9.0)), value)
+    value = (large + 0.5) * log(large) - large + (HALF_LOG_TWO_PI + stirling_series(large))
+    return xp.where(
+        k < 10.0, _looked_up(xp, asarray(list(LOG_FACTORIALS), host_namespace()), xp.minimum(k, 9.0)), value
+    )
 
 
 def stirling_error(k: Any) -> Any:
@@ -222,13 +242,5 @@ def stirling_error(k: Any) -> Any:
     array([0.081061, 0.007574])
     """
     xp = array_namespace(k)
-    value = _series(xp.maximum(k, 9.0) + 1.0)
+    value = stirling_series(xp.maximum(k, 9.0) + 1.0)
     return xp.where(k < 10.0, _looked_up(xp, asarray(list(_ERRORS), host_namespace()), xp.minimum(k, 9.0)), value)
-
-
-def _series(x: Any) -> Any:
-    r = 1.0 / x
-    z = r * r
-    return r * (
-        0.08333333333333333 - z * (0.002777777777777778 - z * (0.0007936507936507937 - z * 0.0005952380952380953))
-    )

@@ -184,9 +184,10 @@ def elements(source: State | Any, streams: int, begins: Any, lengths: Any, dtype
     span = int(host.min(begins)), int(host.max(begins + lengths)) - 1
     own = kernel("rng.runs", library)
     if own is not None and streams <= max(total, MAX_STREAMS):
-        rows = recurrence.rows_at(host, begins // streams, (span[0] // streams, span[1] // streams))
+        first, last = span[0] // streams, span[1] // streams
         states = substreams(source, streams) if isinstance(source, tuple) else source
-        return own(begins, lengths, rows, states, dtype)
+        rows = lambda places: recurrence.rows_at(host, places // streams, (first, last))  # noqa: E731
+        return own(begins, lengths, rows, convert(states, xp), dtype)
     within = host.arange(total) - host.repeat(host.cumulative_sum(lengths) - lengths, lengths)
     with wide_dtypes(xp):
         places = asarray(host.repeat(begins, lengths) + within, xp)

@@ -109,7 +109,7 @@ def operation(
     run: Callable[..., Any],
     gradient: Rule | tuple[Rule, ...] | Joint | None = None,
     several: bool = False,
-    joined: dict[tuple[int, str], Callable[..., Any]] | None = None,
+    joined: dict[tuple[int, *tuple[str, ...]], Callable[..., Any]] | None = None,
 ) -> Callable[..., Any]:
     """Declare a primitive of one's own.
 
@@ -127,9 +127,10 @@ def operation(
     several : bool
         Whether there are several results.
     joined : mapping, optional
-        By position of an argument and name of an operation, what plans run where such an operation computes that
-        argument for this one alone: ``run(xp, *arrays, **attributes)`` with the other's argument in its place. It must
-        give the same as both in turn.
+        By position of an argument and the names of operations, what plans run where these, one within another,
+        compute that argument for this one alone: ``run(xp, *arrays, **attributes)``, with what the innermost is given
+        in its place, then what else the outer ones are given. It must give the same as all in turn. Of two that fit,
+        the first is taken.
 
     Returns
     -------

@@ -86,13 +86,16 @@ class Function:
         self._exclusive = Exclusive(variable.node for variable in self._targets)
         self._results = [*self._outputs, *(value.node for _, value in updates)]
         leaves = reachable(self._results, self.inputs, givens)
-        self._variables = [n for n in leaves if n.op is VARIABLE and n not in set(self.inputs)]
-        self._constants = [n for n in leaves if n.op is CONSTANT and n not in set(self.inputs)]
-        missing = [n for n in leaves if n.op is PLACEHOLDER and n not in set(self.inputs)]
+        given = set(self.inputs)
+        variables = [n for n in leaves if n.op is VARIABLE and n not in given]
+        constants = [n for n in leaves if n.op is CONSTANT and n not in given]
+        missing = [n for n in leaves if n.op is PLACEHOLDER and n not in given]
         if missing:
             names = ", ".join(n.name or repr(n) for n in missing)
             raise ValueError(f"inputs must hold every placeholder that the outputs need; missing: {names}")
-        self._leaves = [*self.inputs, *self._variables, *self._constants]
+        self._leaves = [*self.inputs, *variables, *constants]
+        self._variables: list[Variable] = [node.payload for node in variables]
+        self._constants = [node.payload for node in constants]
         self._default = default_namespace()
         self._routes: dict[tuple[builtins.type, ...], _Route] = {}
         self._scalars = [p for p, r in enumerate(self._results) if isinstance(r, Node) and not r.shape]
@@ -123,10 +126,11 @@ class Function:
         arrays = [
             arg if is_array(arg) else self._from_python(arg, node) for arg, node in zip(args, self.inputs, strict=True)
         ]
-        for array, shape in zip(arrays, self._shapes, strict=True):
-            _check(array, *shape)
-        arrays += [node.payload.value for node in self._variables]
-        arrays += [node.payload for node in self._constants]
+        for array, expected in zip(arrays, self._shapes, strict=True):
+            if array.shape != expected[-1]:
+                _check(array, *expected)
+        arrays += [variable.value for variable in self._variables]
+        arrays += self._constants
         types = tuple(map(type, arrays))
         route = self._routes.get(types)
         if route is None:
@@ -176,8 +180,8 @@ class Function:
         >>> "a0 * a0" in function([x], x * x).source()
         True
         """
-        held = [n.payload.value for n in self._variables if not n.payload.is_state]
-        xp = running_namespace([*held, *(n.payload for n in self._constants)], self._default)
+        held = [variable.value for variable in self._variables if not variable.is_state]
+        xp = running_namespace([*held, *self._constants], self._default)
         return PlanWriter(self._leaves, self._results, xp, dict(self._givens), is_lazy(xp)).source()
 
     def _from_python(self, value: Any, node: Node) -> Any:

@@ -61,8 +61,9 @@ class Operation:
     emit
         ``emit(call, *sources)``: an expression in place of a call, for operators and indexing.
     joined
-        What runs in place of both where the argument at a position is computed for this operation alone, by an
-        operation of that name and one argument: like `run`, with the other's argument in place of its result.
+        What runs in place of several operations: by position of an argument and the names of the operations that
+        compute it, one within another, for this one alone. Like `run`, with what the innermost is given in place of
+        the argument, then what else the outer ones are given. Of two that fit, the first is taken.
     """
 
     name: str
@@ -71,7 +72,7 @@ class Operation:
     run: Callable[..., Any] | None = None
     emit: Callable[..., str] | None = None
     tags: frozenset[str] = field(default_factory=frozenset)
-    joined: dict[tuple[int, str], Callable[..., Any]] = field(default_factory=dict)
+    joined: dict[tuple[int, *tuple[str, ...]], Callable[..., Any]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<operation {self.name}>"

@@ -16,8 +16,8 @@ from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2
 from nbm_xp.rng import Generator, RandomStreams, after, bernoulli, draw, recurrence, substreams
 from nbm_xp.rng.blocks import Normals, Uniforms, Wide, lazily
-from nbm_xp.rng.draws import bernoulli_of_sigmoid
 from nbm_xp.rng.runs import block_runs, later_draw
+from nbm_xp.rng.trials import bernoulli_of_affine, bernoulli_of_sigmoid
 from nbm_xp.rng.uniforms import elements, from_integers
 from nbm_xp.tape import function, placeholder
 from nbm_xp.tape.stable import sigmoid
@@ -297,6 +297,56 @@ def test_kernel_of_log_odds_leaves_few_open() -> None:
 
     assert kernel("rng.bernoulli_of_sigmoid", "numpy")(substreams((3,) * 6, 9000), x, "float32", "float32", counted)
     assert sum(asked) < 20
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (7, 1), (1, 9), (40, 63), (63, 40), (30, 3000)])
+@pytest.mark.parametrize("shift", ["of each column", "of each column, a row", "of each row"])
+@pytest.mark.parametrize("spread", [1.0, 30.0])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_draws_by_products_are_those_by_their_sigmoids(
+    rows: int, columns: int, shift: str, spread: float, dtype: str
+) -> None:
+    first, random = substreams((rows,) * 6, max(1, rows * columns // 6)), np.random.default_rng(columns)
+    a, b = (random.normal(0.0, spread, shape).astype(dtype) for shape in ((rows, 5), (5, columns)))
+    shapes = {"of each column": (columns,), "of each column, a row": (1, columns), "of each row": (rows, 1)}
+    bias = random.normal(0.0, spread, shapes[shift]).astype(dtype)
+    a[:: rows + 1], bias.flat[-1] = np.nan, np.inf
+    before = [array.copy() for array in (a, b, bias)]
+    want = bernoulli(NP, first, sigmoid(a @ b + bias), (rows, columns), dtype, "float32")
+    got = bernoulli_of_affine(NP, first, a, b, bias, (rows, columns), "float32")
+    np.testing.assert_array_equal(got[0], want[0], strict=True)
+    np.testing.assert_array_equal(got[1], want[1])
+    for array, copy in zip((a, b, bias), before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+@pytest.mark.parametrize("columns", [700, 5000])  # fewer and more than the compiled loop leaves open
+def test_draws_by_products_where_all_depends_on_rounding(columns: int) -> None:
+    first = substreams((columns,) * 6, 30)
+    u = draw(NP, first, (columns,), "float64")[0]
+    a = np.ones((1, 1), "float32")
+    b, bias = (np.log(u) - np.log1p(-u)).astype(np.float32)[None, :], np.zeros(columns, "float32")
+    want = bernoulli(NP, first, sigmoid(b), b.shape, "float32", "float32")[0]
+    np.testing.assert_array_equal(bernoulli_of_affine(NP, first, a, b, bias, b.shape, "float32")[0], want)
+
+
+@pytest.mark.parametrize("library", libraries(without=("numpy-readonly", "dask-singles")))
+@pytest.mark.parametrize("turned", [False, True])
+def test_plans_draw_by_products_what_they_draw_by_sigmoids(library: Library, turned: bool) -> None:
+    x = np.random.default_rng(4).normal(0.0, 2.0, (30, 40)).astype("float32")
+    w, bias = np.eye(40, 20, dtype="float32"), np.linspace(-1, 1, 30 if turned else 20, dtype="float32")
+    with use_backend(library.name):
+        rows, weights, shifts = (placeholder((None,) * x.ndim, dtype="float32") for x in (x, w, bias))
+        p = sigmoid((shifts[:, None] if turned else shifts) + rows @ weights)
+        alone = RandomStreams(9).binomial((30, 20), p=p, dtype="float32")
+        beside = RandomStreams(9).binomial((30, 20), p=p, dtype="float32")
+        inputs = [rows, weights, shifts]
+        joined, apart = function(inputs, alone), function(inputs, [beside, p])
+        given_arrays = [library.array(array) for array in (x, w, bias)]
+        for _ in range(2):
+            got, (want, _) = joined(*given_arrays), apart(*given_arrays)
+            np.testing.assert_array_equal(library.numpy(got), library.numpy(want))
+    assert "random_binomial_of_sigmoid_of_add_of_matmul(" in joined.source()
 
 
 @pytest.mark.parametrize("library", libraries(without=("numpy-readonly",)))

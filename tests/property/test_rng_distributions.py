@@ -7,14 +7,26 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from nbm_xp.namespace import asarray, get_namespace, installed_libraries, to_numpy, use_backend, wide_dtypes
-from nbm_xp.namespace.mrg31k3p.integers import M2
+from nbm_xp.namespace import (
+    asarray,
+    get_namespace,
+    installed_libraries,
+    kernels,
+    to_numpy,
+    use_backend,
+    wide_dtypes,
+)
+from nbm_xp.namespace.mrg31k3p import kernel
+from nbm_xp.namespace.mrg31k3p.integers import M1, M2
 from nbm_xp.rng import Generator, elementary
 from nbm_xp.rng.distributions import element_uniforms
 from nbm_xp.rng.distributions.element_uniforms import of_block
+from nbm_xp.rng.distributions.rejection import gamma, poisson
+from nbm_xp.rng.distributions.whole_numbers import integers
+from nbm_xp.rng.parameters import INTEGERS
 from tests.distributions import DRAWS, REAL, WITH_ARRAYS
 from tests.libraries import Library, guard, libraries
 
@@ -82,12 +94,26 @@ def test_uniforms_of_some_elements_are_those_of_all(seed: int, streams: int, j: 
     np.testing.assert_array_equal(to_numpy(uniforms.uniform(j, some)), part[places])
 
 
-def test_those_that_fail_are_tried_again_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    together = [Generator(5).gamma(1.1, size=3000, dtype="float64"), Generator(5).poisson(12.0, 3000)]
+@pytest.mark.parametrize("compiled", ["rng.runs", None])
+def test_those_that_fail_are_tried_again_alone(monkeypatch: pytest.MonkeyPatch, compiled: str | None) -> None:
+    def drawn() -> list[Any]:
+        return [
+            Generator(5).gamma(1.1, size=3000, dtype="float64"),
+            Generator(5).poisson(12.0, 3000),
+            Generator(5).binomial(100, 0.4, 3000),
+            Generator(5).integers(0, 3 * 2**29, 3000),
+        ]
+
+    want = drawn()
+    for name in ("log_gamma", "poisson", "digits", "runs"):
+        if f"rng.{name}" != compiled:
+            assert kernel(f"rng.{name}", "numpy") is not None
+            monkeypatch.delitem(kernels._KERNELS, (f"rng.{name}", "numpy"))
+    together = drawn()
     monkeypatch.setattr(element_uniforms, "_FEW", 10)
-    alone = [Generator(5).gamma(1.1, size=3000, dtype="float64"), Generator(5).poisson(12.0, 3000)]
-    for got, want in zip(alone, together, strict=True):
-        np.testing.assert_array_equal(got, want)
+    for numbers in zip(want, together, drawn(), strict=True):
+        for got in numbers[1:]:
+            np.testing.assert_array_equal(got, numbers[0])
 
 
 FUNCTIONS = [
@@ -122,9 +148,95 @@ def test_threads_change_no_number() -> None:
         lambda g: g.normal(size=300_001, dtype="float64", nstreams=3),
         lambda g: g.bernoulli(p),
         lambda g: g.binomial(3, p, nstreams=7),
+        lambda g: g.integers(-5, 12, 300_001),
+        lambda g: g.integers(0, 2**63 + 5, 300_001, "uint64"),
+        lambda g: g.truncated_normal(p, 2.0),
+        lambda g: g.gamma(0.5 + p, size=300_001),
+        lambda g: g.exponential(p),
     ):
         np.testing.assert_array_equal(draw(four), draw(one), strict=True)
     assert one == four
+
+
+KERNELS = (
+    "digits", "exp", "log", "log_gamma", "normal_quantile", "poisson", "poisson_search", "runs", "wide_integers",
+)  # fmt: skip
+
+
+def as_without_kernels(draw: Any) -> None:
+    """Hold what kernels draw to what the portable bodies draw."""
+    assert all(kernel(f"rng.{name}", "numpy") for name in KERNELS)
+    got = draw()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in KERNELS:
+            patch.delitem(kernels._KERNELS, (f"rng.{name}", "numpy"))
+        want = draw()
+    np.testing.assert_array_equal(got, want, strict=True)
+    if got.dtype.kind == "f":
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
+
+
+sizes_and_streams = st.one_of(
+    st.tuples(st.integers(1, 3000), st.one_of(st.none(), st.integers(1, 4000))),
+    st.tuples(st.sampled_from([1023, 1025, 20_001]), st.none()),
+)
+
+
+@given(seeds, st.sampled_from(INTEGERS), sizes_and_streams, st.booleans(), st.data())
+@settings(max_examples=40)
+def test_integers_of_kernels(seed: int, dtype: str, size: Any, some: bool, data: st.DataObject) -> None:
+    n, streams = size
+    least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    edges = [v for v in (-(2**62), -1, 0, 5, M1 - 1, M1, 2**31, 2**62, M1 * M1 - 1) if least <= v <= most]
+    bound = st.one_of(st.integers(least, most), st.sampled_from([least, most, *edges]))
+    low, high = sorted((data.draw(bound), data.draw(bound)))
+    if some:
+        low, high = max(low, -(2**60)), min(high, 2**60)
+        assume(low <= high)
+        low, high = np.asarray([low]), np.linspace(low, high, n).astype("int64").clip(low, high)
+    as_without_kernels(lambda: Generator(seed).integers(low, high, n, dtype, endpoint=True, nstreams=streams))
+
+
+@given(seeds, sizes_and_streams, st.sampled_from(["float32", "float64"]), st.booleans(), st.data())
+@settings(max_examples=40)
+def test_numbers_of_kernels(seed: int, size: Any, dtype: str, some: bool, data: st.DataObject) -> None:
+    n, streams = size
+    options = {"size": n, "dtype": dtype, "nstreams": streams}
+    a, b = (2.0 ** data.draw(st.floats(-6, 40)) for _ in range(2))
+    if some:
+        a = np.geomspace(a, 1.5, n)
+    draws = {
+        "truncated_normal": lambda g: g.truncated_normal(b, a, **options),
+        "gamma": lambda g: g.gamma(a, b, **options),
+        "beta": lambda g: g.beta(b, a, **options),
+        "poisson": lambda g: g.poisson(a, **options),
+        "binomial": lambda g: g.binomial(40, 0.1, **options),
+    }
+    draw = draws[data.draw(st.sampled_from(sorted(draws)))]
+    as_without_kernels(lambda: draw(Generator(seed)))
+
+
+@given(seeds, st.integers(1, 60), st.integers(1, 60), st.data())
+@settings(max_examples=30)
+def test_blocks_of_kernels(seed: int, rows: int, columns: int, data: st.DataObject) -> None:
+    top, left = data.draw(st.integers(0, rows - 1)), data.draw(st.integers(0, columns - 1))
+    streams = data.draw(st.integers(1, 2 * rows * columns))
+    whole = of_block((seed, 1, 2, 3, 4, 5), streams, (rows, columns), (0, 0), (rows, columns), "numpy")
+    part = of_block((seed, 1, 2, 3, 4, 5), streams, (rows, columns), (top, left), (rows - top, columns - left), "numpy")
+    for make in (
+        lambda u: integers(u, np.asarray([-7]), np.asarray([3 * 2**29])),
+        lambda u: gamma(u, np.asarray([0.4]), np.asarray([2.0])),
+        lambda u: poisson(u, np.asarray([11.0])),
+    ):
+        want = np.reshape(make(whole), (rows, columns))[top:, left:]
+        np.testing.assert_array_equal(make(part), want.ravel(), strict=True)
+
+
+def test_an_element_that_nothing_becomes_of_is_an_error() -> None:
+    from nbm_xp.namespace.mrg31k3p import compiled_integers
+
+    with pytest.raises(RuntimeError, match="attempts were not enough for"):
+        compiled_integers.wide_integers(of_block((5,) * 6, 3, (9,), (0,), (9,), "numpy"), 0, -(2**63) + 2**20)
 
 
 @given(seeds, st.sampled_from(["float32", "float64"]), st.integers(1, 400), st.integers(1, 40))

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import pathlib
+import re
 import shutil
 import subprocess
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 from nbm_xp.namespace.mrg31k3p import cuda
-from nbm_xp.namespace.mrg31k3p.integers import transition
 from nbm_xp.rng import bernoulli, draw, substreams
 from nbm_xp.rng.draws import normals
+from nbm_xp.rng.recurrence import rows_at
 from nbm_xp.rng.uniforms import numbers
 from tests.libraries import Library, libraries
 
@@ -28,125 +32,121 @@ HOST = """
 #define __global__
 struct place { long long x; };
 static place blockIdx, blockDim, threadIdx;
-%s
-extern "C" void run(long long threads, PARAMETERS) {
+%(text)s
+extern "C" void run(long long threads, %(parameters)s) {
     blockDim.x = 256;
-    for (long long t = (threads + 255) / 256 * 256 - 1; t >= 0; --t) {
+    for (long long t = threads - 1; t >= 0; --t) {
         blockIdx.x = t / 256, threadIdx.x = t %% 256;
-        KERNEL;
+        %(name)s(%(arguments)s);
     }
 }
 """
+FLAGS = ["-O1", "-ffp-contract=off", "-Wall", "-Werror", "-Wno-unused-parameter", "-shared", "-fPIC"]
+C_INTEGERS = {np.dtype("int32"): ctypes.c_int, np.dtype("int64"): ctypes.c_longlong}
 
 
-DRAW = {
-    "PARAMETERS": "const int *states, const u32 *jumps, long long streams, long long n, long long length, "
-    "const PROBABILITY *p, OUT *out, int *after",
-    "KERNEL": "draw(states, jumps, streams, n, length, p, out, after)",
-}
-NORMALS = {
-    "PARAMETERS": "const int *states, const u32 *jumps, const u32 *bases, long long streams, long long half, "
-    "long long n, long long length, const OUT *line, int stretched, OUT *out",
-    "KERNEL": "normals(states, jumps, bases, streams, half, n, length, line, stretched, out)",
-}
+@pytest.fixture
+def on_host(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    """Kernels are compiled for the host, and launched on NumPy's arrays, the last thread first."""
+    if COMPILER is None:
+        pytest.skip("there is no C++ compiler")
+    built: dict[str, Any] = {}
+
+    def launched(text: str, name: str, grid: Any, block: Any, arguments: Any) -> None:
+        run = built.get(text) or built.setdefault(text, on_the_host(text, name, tmp_path / f"{len(built)}"))
+        values = [
+            C_INTEGERS[value.dtype](value) if isinstance(value, np.integer) else ctypes.c_void_p(value.ctypes.data)
+            for value in arguments
+        ]
+        assert all(value.flags.c_contiguous for value in arguments if isinstance(value, np.ndarray))
+        run(ctypes.c_longlong(grid[0] * block[0]), *values)
+
+    monkeypatch.setattr(cuda, "_kernel", lambda xp, text, name: functools.partial(launched, text, name))
 
 
-def host(text: str, folder: pathlib.Path, kernel: dict[str, str] = DRAW) -> Any:
-    """The kernel as a function of the host."""
-    program = HOST % text
-    for name, value in kernel.items():
-        program = program.replace(name, value)
+def on_the_host(text: str, name: str, folder: pathlib.Path) -> Any:
+    """A kernel as a function of the host: how many threads, then what the kernel takes."""
+    (parameters,) = re.findall(rf"__global__ void {name}\((.*?)\)", text, re.DOTALL)
+    arguments = ", ".join(re.findall(r"(\w+)(?:,|$)", parameters))
+    folder.mkdir()
+    program = HOST % {"text": text, "name": name, "parameters": parameters, "arguments": arguments}
     (folder / "kernel.cpp").write_text(program)
-    command = [
-        COMPILER or "",
-        "-O1",
-        "-ffp-contract=off",
-        "-Wall",
-        "-Werror",
-        "-Wno-unused-parameter",
-        "-shared",
-        "-fPIC",
-    ]
-    subprocess.run([*command, "-o", str(folder / "kernel.so"), str(folder / "kernel.cpp")], check=True)
+    command = [COMPILER or "", *FLAGS, "-o", str(folder / "kernel.so"), str(folder / "kernel.cpp")]
+    subprocess.run(command, check=True)
     return ctypes.CDLL(str(folder / "kernel.so")).run
-
-
-def call(run: Any, states: Any, n: int, p: Any, out: Any) -> Any:
-    states = np.ascontiguousarray(states)
-    after = np.full_like(states, -1)
-    threads, length, jumps = cuda.launch(states.shape[0], n)
-    matrices = np.asarray(jumps or [0], np.uint32)
-    sizes = [ctypes.c_longlong(value) for value in (states.shape[0], n, length)]
-    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (states, matrices, p, out, after)]
-    run(ctypes.c_longlong(threads), *pointers[:2], *sizes, *pointers[2:])
-    return after
 
 
 DRAWS = [(1, 1), (1, 5000), (3, 8), (3, 24), (7, 20), (40, 3000), (300, 100), (1000, 2**21 + 17), (15360, 15360 * 8)]
 
 
-@pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
+@pytest.mark.usefixtures("on_host")
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_the_text_gives_the_numbers_of_the_host(dtype: str, tmp_path: pathlib.Path) -> None:
-    out_type = {"float16": "unsigned short"}.get(dtype) or cuda._C_TYPES[dtype]
-    run = host(cuda.source(cuda._UNIFORMS[dtype], out_type), tmp_path)
+def test_the_text_gives_the_numbers_of_the_host(dtype: str) -> None:
     for streams, n in DRAWS:
         states = substreams((12345, 1, 2, 3, 4, 5), streams)
         want, following = draw(NP, states, (n,), dtype)
-        out = np.zeros(n, dtype)
-        after = call(run, states, n, out, out)
+        out, after = cuda.draw(states, n, dtype)
         np.testing.assert_array_equal(out, want, strict=True)
         np.testing.assert_array_equal(after, following)
 
 
-@pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
+@pytest.mark.usefixtures("on_host")
 @pytest.mark.parametrize(("sample", "probability"), [("bool", "float32"), ("float32", "float64"), ("int64", "float32")])
-def test_the_text_compares_as_the_host_does(sample: str, probability: str, tmp_path: pathlib.Path) -> None:
-    value = f"{cuda._UNIFORMS['float32']} < p[i]"
-    run = host(cuda.source(value, cuda._C_TYPES[sample], cuda._C_TYPES[probability]), tmp_path)
-    p = np.random.default_rng(0).random(3000).astype(probability)
+@pytest.mark.parametrize("count", [3000, 1])
+def test_the_text_compares_as_the_host_does(sample: str, probability: str, count: int) -> None:
+    p = np.random.default_rng(0).random(count).astype(probability)
     states = substreams((12345,) * 6, 40)
-    want, following = bernoulli(NP, states, p, p.shape, sample, "float32")
-    out = np.zeros(p.size, sample)
-    np.testing.assert_array_equal(call(run, states, p.size, p, out), following)
+    want, following = bernoulli(NP, states, np.broadcast_to(p, 3000), (3000,), sample, "float32")
+    out, after, _ = cuda.bernoulli(states, p, (3000,), sample, "float32")
+    np.testing.assert_array_equal(after, following)
     np.testing.assert_array_equal(out, want, strict=True)
 
 
-@pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
+@pytest.mark.usefixtures("on_host")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_the_text_stretches_as_the_host_does(dtype: str, tmp_path: pathlib.Path) -> None:
-    kind = cuda._C_TYPES[dtype]
-    run = host(cuda.source(cuda._uniform(dtype, (3.3, -1.1)), kind, kind), tmp_path)
-    states, line = substreams((12345,) * 6, 40), np.asarray([3.3, -1.1], dtype)
+def test_the_text_stretches_as_the_host_does(dtype: str) -> None:
+    states = substreams((12345,) * 6, 40)
     want = numbers(NP, states, 3001, dtype, (3.3, -1.1))
-    out = np.zeros(3001, dtype)
-    call(run, states, 3001, line, out)
-    np.testing.assert_array_equal(out, want, strict=True)
+    np.testing.assert_array_equal(cuda.draw(states, 3001, dtype, (3.3, -1.1))[0], want, strict=True)
 
 
-@pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
+@pytest.mark.usefixtures("on_host")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("stretch", [(), (2.5, -0.3)])
-def test_the_text_makes_the_normal_numbers_of_the_host(dtype: str, stretch: Any, tmp_path: pathlib.Path) -> None:
-    run = host(cuda.normals_source(dtype), tmp_path, NORMALS)
+def test_the_text_makes_the_normal_numbers_of_the_host(dtype: str, stretch: Any) -> None:
     for streams, n in [*DRAWS[:-2], (7, 21), (40, 2**17 + 3), (15360, 99_999)]:
-        states, half = substreams((12345, 1, 2, 3, 4, 5), streams), (n + 1) // 2
-        want = normals(NP, states, n, dtype, stretch)
-        threads, length, jumps = cuda.launch(streams, half)
-        matrices = np.asarray(jumps or [transition(0)], np.uint32)
-        bases = np.asarray([transition(half // streams), transition(half // streams + 1)], np.uint32)
-        first, line, out = np.ascontiguousarray(states), np.asarray(stretch or (1, 0), dtype), np.zeros(n, dtype)
-        sizes = [ctypes.c_longlong(value) for value in (streams, half, n, length)]
-        pointers = [ctypes.c_void_p(array.ctypes.data) for array in (first, matrices, bases, line, out)]
-        run(ctypes.c_longlong(threads), *pointers[:3], *sizes, pointers[3], int(bool(stretch)), pointers[4])
-        np.testing.assert_array_equal(out, want, strict=True)
+        states = substreams((12345, 1, 2, 3, 4, 5), streams)
+        got = cuda.normals(states, None, n, dtype, stretch)
+        np.testing.assert_array_equal(got, normals(NP, states, n, dtype, stretch), strict=True)
+
+
+@pytest.mark.usefixtures("on_host")
+@given(
+    streams=st.sampled_from([1, 3, 40, 1000]),
+    begins=st.lists(st.integers(0, 5000), min_size=1, max_size=6),
+    lengths=st.lists(st.integers(1, 3000), min_size=6, max_size=6),
+    dtype=st.sampled_from(["float16", "float32", "float64"]),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_runs_are_those_of_the_whole_draw(streams: int, begins: list[int], lengths: list[int], dtype: str) -> None:
+    """Blocks of Dask whose arrays are CuPy's are made of such runs."""
+    states = substreams((12345, 1, 2, 3, 4, 5), streams)
+    whole = draw(NP, states, (8000,), dtype)[0]
+    firsts, sizes = np.asarray(begins), np.asarray(lengths[: len(begins)])
+
+    def rows(places: Any) -> Any:
+        steps = places // streams
+        return rows_at(NP, steps, (int(steps.min()), int(steps.max())))
+
+    want = np.concatenate([whole[first : first + size] for first, size in zip(firsts, sizes, strict=True)])
+    np.testing.assert_array_equal(cuda.runs(firsts, sizes, rows, states, dtype), want, strict=True)
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no CUDA compiler")
 def test_the_cuda_compiler_takes_the_text(tmp_path: pathlib.Path) -> None:
     texts = [cuda.normals_source("float32"), cuda.normals_source("float64")]
     texts += [cuda.source(cuda._UNIFORMS[dtype], "unsigned short", "int") for dtype in ("float16",)]
-    texts += [cuda.source(cuda._uniform("float64", (1, 2)), "double", "double")]
+    texts += [cuda.source(cuda._uniform("float64", (1, 2)), "double", "double"), cuda.runs_source("float16")]
     for index, text in enumerate(texts):
         (tmp_path / f"{index}.cu").write_text(text)
         command = ["nvcc", "--ptx", "--fmad=false", "-o", str(tmp_path / "out.ptx"), str(tmp_path / f"{index}.cu")]

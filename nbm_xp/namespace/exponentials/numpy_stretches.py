@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,21 @@ _STRETCH = 1 << 15
 _LARGE = 1 << 16
 
 
+@lru_cache(maxsize=16)
+def _constants(dtype: Any, saturated: float) -> tuple[Any, Any]:
+    """Two numbers as arrays, which NumPy need not make of Python's in every call."""
+    return np.asarray(saturated, dtype), np.asarray(1.0, dtype)
+
+
 def sigmoid(x: Any, saturated: float) -> Any:
     """``e / (1 + e)`` with ``e = exp(min(x, saturated))``, or None."""
+    if not x.ndim:  # a number, which cannot be written to
+        return None
+    highest, one = _constants(x.dtype, saturated)
     if x.size < _LARGE:
-        e = np.minimum(x, saturated)
-        if not e.ndim:  # a number, which cannot be written to
-            return None
+        e = np.minimum(x, highest)
         np.exp(e, out=e)
-        out = e + 1.0
+        out = e + one
         return np.divide(e, out, out=out)
     if not x.flags.c_contiguous:
         return None
@@ -29,8 +37,8 @@ def sigmoid(x: Any, saturated: float) -> Any:
     for start in range(0, x.size, _STRETCH):
         part, result = source[start : start + _STRETCH], target[start : start + _STRETCH]
         e = exponential[: part.size]
-        np.minimum(part, saturated, out=e)
+        np.minimum(part, highest, out=e)
         np.exp(e, out=e)
-        np.add(e, 1.0, out=result)
+        np.add(e, one, out=result)
         np.divide(e, result, out=result)
     return out

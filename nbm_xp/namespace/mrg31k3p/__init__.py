@@ -10,9 +10,15 @@ from nbm_xp.namespace.kernels import kernel, register_kernel
 
 __all__ = ["kernel"]
 
-for name in ("advance", "bernoulli", "bernoulli_of_sigmoid", "draw", "normals", "runs", "substreams"):
+for name in (
+    "advance", "bernoulli", "bernoulli_of_sigmoid", "bernoulli_of_sum", "draw", "normals", "runs", "substreams",
+):  # fmt: skip
     register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled:{name}", requires="numba")
-for name in ("exp", "log", "sqrt"):
+for name in ("exp", "log", "normal_quantile", "sqrt"):
     register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled_elementary:{name}", requires="numba")
-for name in ("bernoulli", "draw", "normals"):
+for name in ("log_gamma", "poisson", "poisson_search"):
+    register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled_rejection:{name}", requires="numba")
+for name in ("digits", "wide_integers"):
+    register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled_integers:{name}", requires="numba")
+for name in ("bernoulli", "draw", "normals", "runs"):
     register_kernel(f"rng.{name}", "cupy", f"{__name__}.cuda:{name}")

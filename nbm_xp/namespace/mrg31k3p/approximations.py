@@ -1,4 +1,4 @@
-"""Logarithm, exponential, sine and cosine near a point, in sums, products and quotients alone.
+"""Logarithm, exponential, sine, cosine and normal quantiles near a point, in sums, products and quotients alone.
 
 What this chapter must satisfy: IEEE 754 fixes every sum, product, quotient and square root of doubles to the last bit,
 but no library's logarithm or sine. So what is made of these four has the same bits everywhere: on arrays of any
@@ -10,6 +10,8 @@ References
 .. [1] Sun Microsystems, "fdlibm: freely distributable libm", 1993, for the coefficients and their error bounds.
 .. [2] W. J. Cody and W. Waite, "Software manual for the elementary functions", Prentice-Hall, 1980, for the reduction
    by a constant in two parts.
+.. [3] M. J. Wichura, "Algorithm AS 241: the percentage points of the normal distribution", Applied Statistics 37
+   (1988), 477-484.
 """
 
 from __future__ import annotations
@@ -17,8 +19,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 __all__ = [
-    "HALF_PI_HIGH", "HALF_PI_LOW", "LN2_HIGH", "LN2_LOW", "ROOT_TWO", "TWO_PI", "cosine_near_zero", "exp_near_zero",
-    "log_from_parts", "sine_near_zero",
+    "FARTHEST", "HALF_LOG_TWO_PI", "HALF_PI_HIGH", "HALF_PI_LOW", "HALF_WIDTH", "LN2_HIGH", "LN2_LOW",
+    "LOG_FACTORIALS", "ROOT_TWO", "TWO_PI", "central_quantile", "cosine_near_zero", "exp_near_zero",
+    "log_from_parts", "outer_quantile", "sine_near_zero", "stirling_series",
 ]  # fmt: skip
 
 LN2_HIGH: Final = 6.93147180369123816490e-01
@@ -31,6 +34,19 @@ HALF_PI_LOW: Final = 6.07710050650619224932e-11
 
 ROOT_TWO: Final = 1.4142135623730951
 TWO_PI: Final = 6.283185307179586
+HALF_LOG_TWO_PI: Final = 0.9189385332046727
+
+LOG_FACTORIALS: Final = (
+    0.0, 0.0, 0.6931471805599453, 1.791759469228055, 3.1780538303479458, 4.787491742782046, 6.579251212010101,
+    8.525161361065415, 10.60460290274525, 12.801827480081469,
+)  # fmt: skip
+"""The logarithms of 0!, 1!, … 9!."""
+
+HALF_WIDTH: Final = 0.425
+"""How far from a half a probability may be whose normal number is `central_quantile`'s."""
+
+FARTHEST: Final = 1.3887943864964021e-11
+"""The exponential of -25: the least probability whose normal number is `outer_quantile`'s."""
 
 
 def log_from_parts(f: Any, k: Any) -> Any:
@@ -94,3 +110,66 @@ def cosine_near_zero(r: Any) -> Any:
     half = 0.5 * z
     w = 1.0 - half
     return w + (((1.0 - w) - half) + z * z * p)
+
+
+def central_quantile(r: Any) -> Any:
+    """The normal number below which lies a probability near a half, over what the probability is more than a half [3]_.
+
+    `r` is ``HALF_WIDTH**2`` less the square of that.
+
+    Examples
+    --------
+    >>> round(0.25 * central_quantile(HALF_WIDTH**2 - 0.25**2), 12)
+    0.674489750196
+    """
+    above = (
+        (2.5090809287301226727e3 * r + 3.3430575583588128105e4) * r + 6.7265770927008700853e4
+    ) * r + 4.5921953931549871457e4
+    above = (
+        ((above * r + 1.3731693765509461125e4) * r + 1.9715909503065514427e3) * r + 1.3314166789178437745e2
+    ) * r + 3.3871328727963666080e0
+    below = (
+        (5.2264952788528545610e3 * r + 2.8729085735721942674e4) * r + 3.9307895800092710610e4
+    ) * r + 2.1213794301586595867e4
+    below = (
+        ((below * r + 5.3941960214247511077e3) * r + 6.8718700749205790830e2) * r + 4.2313330701600911252e1
+    ) * r + 1.0
+    return above / below
+
+
+def outer_quantile(r: Any) -> Any:
+    """The normal number beyond which lies a small probability, of which `r` is ``sqrt(-log(p)) - 1.6`` [3]_.
+
+    Examples
+    --------
+    >>> round(outer_quantile(0.25), 12)
+    1.84346250039
+    """
+    above = (
+        (7.74545014278341407640e-4 * r + 2.27238449892691845833e-2) * r + 2.41780725177450611770e-1
+    ) * r + 1.27045825245236838258e0
+    above = (
+        ((above * r + 3.64784832476320460504e0) * r + 5.76949722146069140550e0) * r + 4.63033784615654529590e0
+    ) * r + 1.42343711074968357734e0
+    below = (
+        (1.05075007164441684324e-9 * r + 5.47593808499534494600e-4) * r + 1.51986665636164571966e-2
+    ) * r + 1.48103976427480074590e-1
+    below = (
+        ((below * r + 6.89767334985100004550e-1) * r + 1.67638483018380384940e0) * r + 2.05319162663775882187e0
+    ) * r + 1.0
+    return above / below
+
+
+def stirling_series(x: Any) -> Any:
+    """What Stirling's formula for the logarithm of a factorial lacks, from 10 on.
+
+    Examples
+    --------
+    >>> round(stirling_series(10.0), 12)
+    0.008330563433
+    """
+    r = 1.0 / x
+    z = r * r
+    return r * (
+        0.08333333333333333 - z * (0.002777777777777778 - z * (0.0007936507936507937 - z * 0.0005952380952380953))
+    )

@@ -6,6 +6,7 @@ NumPy draws are made, because numba takes a moment to import.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -18,18 +19,36 @@ from . import compiled_trials as trials
 from .integers import STREAM_STEPS, State, transition
 
 __all__ = [
-    "advance", "bernoulli", "bernoulli_of_sigmoid", "draw", "normals", "runs", "side_by_side", "substreams",
+    "advance", "bernoulli", "bernoulli_of_sigmoid", "bernoulli_of_sum", "contiguous", "draw", "normals",
+    "number_by_number", "runs", "side_by_side", "substreams",
 ]  # fmt: skip
 
-_SAMPLES = frozenset(("bool", "int8", "int32", "int64", "float32", "float64"))
+_SAMPLES = {name: np.dtype(name) for name in ("bool", "int8", "int32", "int64", "float32", "float64")}
 _SCALES = {name: np.asarray([scale]) for name, scale in loops.SCALES.items()}
 _BITS: dict[Any, Any] = {np.dtype("float32"): np.dtype("uint32"), np.dtype("float64"): np.dtype("uint64")}
 _ONES = {kind: int(np.asarray([1.0], kind).view(bits)[0]) for kind, bits in _BITS.items()}
-_DECIDED = _SAMPLES - {"bool"}
+_DECIDED = {name: dtype for name, dtype in _SAMPLES.items() if name != "bool"}
 _FLOAT32, _INT32, _UINT32 = np.dtype("float32"), np.dtype("int32"), np.dtype("uint32")
 _LAYOUT: Final = ("C", "A", "W")
 _WORTH_A_THREAD: Final = 2**16  # elements, which take some 50 microseconds
+_NO_SHIFTS = np.empty(0, _FLOAT32)
 _MOST_OPEN: Final = 1024  # answers that the compiled loop may leave to the library's sigmoid
+
+
+class _Open(threading.local):
+    """Where a thread's loops leave answers open: made once, since draws may be small and many."""
+
+    def __init__(self) -> None:
+        self.places = np.empty(_MOST_OPEN, np.int64)
+        self.uniforms, self.odds = np.empty(_MOST_OPEN, _FLOAT32), np.empty(_MOST_OPEN, _FLOAT32)
+
+    def decide(self, count: int, answers: Any, sigmoid: Callable[[Any], Any]) -> None:
+        """Let the library's sigmoid give the answers that are open."""
+        if count:
+            answers[self.places[:count]] = self.uniforms[:count] < sigmoid(self.odds[:count])
+
+
+_open = _Open()
 
 
 @lru_cache(maxsize=1)
@@ -49,7 +68,7 @@ def substreams(state: State, count: int) -> Any:
 def advance(states: Any, n: int) -> Any:
     """See `nbm_xp.rng.recurrence.advance`."""
     steps, ahead = divmod(n, states.shape[0])
-    numbers = _numbers(states, states.shape[0])
+    numbers = number_by_number(states, states.shape[0])
     new = np.empty_like(numbers)
     loops.advance(np.asarray([transition(steps + 1), transition(steps)], np.uint32), numbers, ahead, new)
     return new.view(np.int32).T
@@ -78,7 +97,7 @@ def draw(states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -
     new : numpy.ndarray
         The states after the draw, int32, of shape (count, 6).
     """
-    numbers = _numbers(states, n)
+    numbers = number_by_number(states, n)
     after = np.empty_like(numbers)
     out = np.empty(n, dtype)
     if dtype == "float16":
@@ -129,10 +148,10 @@ def bernoulli(
     kind = p.dtype
     if dtype not in _SCALES or kind not in _BITS or sample not in _SAMPLES:
         return None
-    out = np.empty(shape, sample)
-    numbers = _numbers(states, out.size)
+    out = np.empty(shape, _SAMPLES[sample])
+    numbers = number_by_number(states, out.size)
     after = np.empty_like(numbers)
-    bounds = _flat(p)
+    bounds = contiguous(p)
     bits, flat, scales = bounds.view(_BITS[kind]), out.reshape(-1), _SCALES[dtype]
 
     if threads == 1:
@@ -180,18 +199,67 @@ def bernoulli_of_sigmoid(
     """
     if dtype != "float32" or x.dtype != _FLOAT32 or sample not in _DECIDED:
         return None
-    out = np.empty(x.shape, sample)
-    numbers = _numbers(states, out.size)
-    after = np.empty_like(numbers)
-    inputs, flat = _flat(x), out.reshape(-1)
-    places, uniforms = np.empty(_MOST_OPEN, np.int64), np.empty(_MOST_OPEN, _FLOAT32)
-    left_open = trials.bernoulli_of_sigmoid(numbers, inputs, flat, after, places, uniforms)
+    out = np.empty(x.shape, _DECIDED[sample])
+    after = _by_odds(states, contiguous(x), x.size, _NO_SHIFTS, False, out.reshape(-1), sigmoid)
+    return None if after is None else (out, after)
+
+
+def bernoulli_of_sum(
+    states: Any, x: Any, shifts: Any, dtype: str, sigmoid: Callable[[Any], Any], sums: Callable[[], Any]
+) -> tuple[Any, Any] | None:
+    """Compare the next uniforms of the streams with the sigmoids of ``x + shifts``, which are not written down.
+
+    Parameters
+    ----------
+    states : numpy.ndarray
+        int32, of shape (count, 6).
+    x : numpy.ndarray
+        A matrix that is nobody else's: the answer may take its place.
+    shifts : numpy.ndarray
+        One for each column of `x`, or one for each row, of shape (rows, 1).
+    dtype : str
+        The dtype of the uniforms.
+    sigmoid : callable
+        The library's own, of arrays like `x`: it decides where that depends on rounding.
+    sums : callable
+        What gives ``x + shifts`` anew.
+
+    Returns
+    -------
+    sample : numpy.ndarray
+        1 where the uniform is less than the sigmoid, else 0; of the shape and dtype of `x`.
+    new : numpy.ndarray
+        The states after the draw, int32, of shape (count, 6).
+
+    Notes
+    -----
+    None in place of both says that this function is not made for such arrays, and has left them as they were.
+    """
+    rows, columns = x.shape if x.ndim == 2 else (0, 0)
+    along_rows = shifts.shape in ((columns,), (1, columns))
+    kinds = {np.dtype(dtype), x.dtype, shifts.dtype}
+    if kinds != {_FLOAT32} or not x.flags.carray or not (along_rows or shifts.shape == (rows, 1)):
+        return None
+    flat = x.reshape(-1)
+    after = _by_odds(states, flat, columns, contiguous(shifts), along_rows, flat, sigmoid)
+    if after is None:  # x has been written over
+        found = bernoulli(states, sigmoid(sums()), x.shape, "float32", dtype)
+        return found and found[:2]
+    return x, after
+
+
+def _by_odds(
+    states: Any, x: Any, columns: int, shifts: Any, along_rows: bool, out: Any, sigmoid: Callable[[Any], Any]
+) -> Any:
+    """Fill `out`; gives the states after the draw, or None where the compiled loop leaves too many answers open."""
+    numbers = number_by_number(states, out.size)
+    after, still = np.empty_like(numbers), _open
+    scratch = still.places, still.uniforms, still.odds
+    left_open = trials.bernoulli_of_sigmoid(numbers, x, columns, shifts, along_rows, out, after, *scratch)
     if left_open > _MOST_OPEN:
         return None
-    if left_open:
-        there = places[:left_open]
-        flat[there] = uniforms[:left_open] < sigmoid(inputs[there])
-    return out, _completed(after, states)
+    still.decide(left_open, out, sigmoid)
+    return _completed(after, states)
 
 
 def normals(states: Any, rows: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -> Any:
@@ -220,7 +288,7 @@ def normals(states: Any, rows: Any, n: int, dtype: str, stretch: Any = (), threa
     from . import compiled_normals
 
     half = (n + 1) // 2
-    numbers = _numbers(states, states.shape[0])
+    numbers = number_by_number(states, states.shape[0])
     out, line = np.empty(n, dtype), np.asarray(stretch, dtype)
 
     def part(begin: int, end: int) -> None:
@@ -280,8 +348,8 @@ def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:
     ----------
     begins, lengths : numpy.ndarray
         int64, of shape (count,): where each run begins, and how long it is.
-    rows : six numpy.ndarrays
-        The rows of the first element of each run, not centred.
+    rows : callable
+        ``rows(places)`` gives the rows of the elements at some places, not centred.
     states : numpy.ndarray
         The states in which all the streams start, of shape (streams, 6).
     dtype : {"float16", "float32", "float64"}
@@ -294,17 +362,17 @@ def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:
     """
     scale: Any = loops.SCALES.get(dtype, np.int32(1))
     out: Any = np.empty(int(lengths.sum()), scale.dtype)
-    table = np.stack(rows, axis=-1).astype(np.uint32)
-    loops.runs(begins, lengths, table, _numbers(states, states.shape[0]), scale, out)
+    table = np.stack(rows(begins), axis=-1).astype(np.uint32)
+    loops.runs(begins, lengths, table, number_by_number(states, states.shape[0]), scale, out)
     return loops.FLOAT16[out & 0x7FFF].view(np.float16) if dtype == "float16" else out
 
 
-def _flat(x: Any) -> Any:
+def contiguous(x: Any) -> Any:
     """All elements one after the other, as numba is to have them."""
     return (x if x.flags.carray else np.require(x, requirements=_LAYOUT)).reshape(-1)
 
 
-def _numbers(states: Any, count: int) -> Any:
+def number_by_number(states: Any, count: int) -> Any:
     """The first `count` states, number by number, as numba is to have them.
 
     States keep their shape (count, 6) while in memory all first numbers stand together, then all second ones: read and

@@ -1,7 +1,7 @@
-"""Logarithms and exponentials of NumPy arrays, compiled.
+"""Logarithms, exponentials and normal quantiles of NumPy arrays, compiled.
 
-What this chapter must satisfy: the bits of `nbm_xp.rng.elementary`, in one pass over memory. The exponent of a double
-is read from its bits and written to them.
+What this chapter must satisfy: the bits of `nbm_xp.rng.elementary` and `nbm_xp.rng.quantiles`, in one pass over
+memory. The exponent of a double is read from its bits and written to them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,20 @@ from numba import float64, int64
 from nbm_xp.namespace.compiled_loops import compiled_loop
 
 from . import approximations
-from .approximations import LN2_HIGH, LN2_LOW
+from .approximations import FARTHEST, HALF_WIDTH, LN2_HIGH, LN2_LOW
 
-__all__ = ["exp", "log", "logs_in_place", "sqrt"]
+__all__ = ["exp", "log", "logs_in_place", "normal_quantile", "quantiles", "sqrt"]
 
-_log_from_parts, _exp_near_zero = (
-    numba.njit(inline="always")(function) for function in (approximations.log_from_parts, approximations.exp_near_zero)
+_log_from_parts, _exp_near_zero, _central_quantile, _outer_quantile = (
+    numba.njit(inline="always")(function)
+    for function in (
+        approximations.log_from_parts,
+        approximations.exp_near_zero,
+        approximations.central_quantile,
+        approximations.outer_quantile,
+    )
 )
+_AT_ONCE = 1024
 _DIGITS = 0x000FFFFFFFFFFFFF  # of a double
 _TO_ROOT = 0x0009_5F61_9980_C433  # from the digits of the root of 2 to a carry into the exponent
 _LEAST, _MOST = -708.0, 709.0
@@ -29,7 +36,10 @@ _LEAST, _MOST = -708.0, 709.0
 
 @numba.njit(inline="always")
 def logs_in_place(x: Any, bits: Any, count: int) -> None:
-    """Put the logarithms of positive doubles in their place; `bits` is the same memory as integers."""
+    """Put the logarithms of positive doubles in their place; `bits` is ``x.view(np.int64)``.
+
+    The view is to be taken in the loop that is compiled: only so does the compiler know how the two overlap.
+    """
     for i in range(count):
         b = bits[i]
         digits = b & int64(_DIGITS)
@@ -40,18 +50,55 @@ def logs_in_place(x: Any, bits: Any, count: int) -> None:
 
 
 @compiled_loop
-def _log(x: Any, bits: Any) -> None:
-    logs_in_place(x, bits, x.size)
+def _log(x: Any) -> None:
+    logs_in_place(x, x.view(np.int64), x.size)
 
 
 @compiled_loop
-def _exp(x: Any, power: Any, bits: Any) -> None:
-    for i in range(x.size):
-        inside = min(max(x[i], _LEAST), _MOST)
-        k = np.rint(inside * 1.44269504088896338700e00)
-        bits[0] = (int64(k) + int64(1023)) << int64(52)
-        value = _exp_near_zero(inside - k * LN2_HIGH, k * LN2_LOW) * power[0]
-        x[i] = 0.0 if x[i] < _LEAST else value
+def _exp(x: Any) -> None:
+    power = np.empty(_AT_ONCE)
+    bits = power.view(np.int64)
+    for begin in range(0, x.size, _AT_ONCE):
+        row = x[begin : begin + _AT_ONCE]
+        for i in range(row.size):
+            k = np.rint(min(max(row[i], _LEAST), _MOST) * 1.44269504088896338700e00)
+            bits[i] = (int64(k) + int64(1023)) << int64(52)
+        for i in range(row.size):
+            inside = min(max(row[i], _LEAST), _MOST)
+            k = np.rint(inside * 1.44269504088896338700e00)
+            value = _exp_near_zero(inside - k * LN2_HIGH, k * LN2_LOW) * power[i]
+            row[i] = 0.0 if row[i] < _LEAST else value
+
+
+@numba.njit(nogil=True, error_model="numpy")
+def quantiles(p: Any, count: int, out: Any, spare: Any, places: Any) -> None:
+    """Put the normal quantiles of the first `count` probabilities of a row in `out`.
+
+    `spare` and `places`, doubles and integers that are overwritten, have room for as many.
+    """
+    for i in range(count):
+        q = p[i] - 0.5
+        out[i] = q * _central_quantile(HALF_WIDTH**2 - q * q)
+    found = 0
+    for i in range(count):
+        places[found] = i
+        found += abs(p[i] - 0.5) > HALF_WIDTH
+    for i in range(found):
+        one = p[places[i]]
+        spare[i] = max(min(one, 1.0 - one), FARTHEST)
+    logs_in_place(spare, spare.view(np.int64), found)
+    for i in range(found):
+        spare[i] = _outer_quantile(np.sqrt(-spare[i]) - 1.6)
+    for i in range(found):
+        out[places[i]] = -spare[i] if p[places[i]] < 0.5 else spare[i]
+
+
+@compiled_loop
+def _normal_quantile(p: Any, out: Any) -> None:
+    spare, places = np.empty(_AT_ONCE), np.empty(_AT_ONCE, np.int64)
+    for begin in range(0, p.size, _AT_ONCE):
+        row, target = p[begin : begin + _AT_ONCE], out[begin : begin + _AT_ONCE]
+        quantiles(row, row.size, target, spare, places)
 
 
 sqrt = np.sqrt
@@ -61,12 +108,19 @@ sqrt = np.sqrt
 def log(x: Any) -> Any:
     """See `nbm_xp.rng.elementary.log`."""
     out = np.array(x, np.float64, order="C").reshape(-1)
-    _log(out, out.view(np.int64))
+    _log(out)
     return out.reshape(x.shape)
 
 
 def exp(x: Any) -> Any:
     """See `nbm_xp.rng.elementary.exp`."""
-    out, power = np.array(x, np.float64, order="C").reshape(-1), np.empty(1)
-    _exp(out, power, power.view(np.int64))
+    out = np.array(x, np.float64, order="C").reshape(-1)
+    _exp(out)
     return out.reshape(x.shape)
+
+
+def normal_quantile(p: Any) -> Any:
+    """See `nbm_xp.rng.quantiles.normal_quantile`, of float64."""
+    out = np.empty(p.shape)
+    _normal_quantile(np.require(p, np.float64, ("C", "A", "W")).reshape(-1), out.reshape(-1))
+    return out

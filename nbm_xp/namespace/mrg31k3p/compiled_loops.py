@@ -26,8 +26,8 @@ from nbm_xp.namespace.compiled_loops import compiled_loop
 from .integers import M1, M2
 
 __all__ = [
-    "FLOAT16", "SCALES", "TILE", "advance", "at_random", "draw", "draw_float16", "inlined", "load", "next_row",
-    "one_step", "panels", "runs", "store", "substreams", "three_steps",
+    "FLOAT16", "SCALES", "TILE", "advance", "at_places", "at_random", "draw", "draw_float16", "inlined", "later_row",
+    "load", "next_row", "one_step", "panels", "runs", "store", "substreams", "three_steps",
 ]  # fmt: skip
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -84,11 +84,20 @@ def _dot_first(p: Any, q: Any, r: Any, a: Any, b: Any, c: Any) -> Any:
 def _dot_second(p: Any, q: Any, r: Any, a: Any, b: Any, c: Any) -> Any:
     """Compute p a + q b + r c modulo M2."""
     v = uint64(uint64(p) * uint64(a) + uint64(q) * uint64(b) + uint64(r) * uint64(c))
-    v = uint64(uint64(uint32(v)) + uint64(uint32(v >> uint64(32))) * uint64(_FOLD))
-    v = uint64(uint64(uint32(v)) + uint64(uint32(v >> uint64(32))) * uint64(_FOLD))
-    w = uint32(uint32(v) + uint32(uint32(v >> uint64(32)) * uint32(_FOLD)))
-    w = uint32(min(w, uint32(w - uint32(M2))))
+    v = uint64(uint64(uint32(v)) + uint64(uint32(v >> uint64(32))) * uint64(_FOLD))  # below 2**47
+    w = uint32((v & uint64(M1)) + uint64(uint32(v >> uint64(31))) * uint64(21069))  # below 2 M2
     return uint32(min(w, uint32(w - uint32(M2))))
+
+
+@inlined
+def _output(row: Any, x1: Any, x2: Any, x3: Any, y1: Any, y2: Any, y3: Any) -> Any:
+    """The integer that a row gives of a state: `_combined` of both products, the first of which stays unreduced."""
+    p, q, r, s, t, u = row
+    v = uint64(uint64(p) * uint64(x1) + uint64(q) * uint64(x2) + uint64(r) * uint64(x3))
+    v = uint64((v & uint64(M1)) + (v >> uint64(31)))
+    v = uint64(v + uint64(uint32(uint32(M1) - _dot_second(s, t, u, y1, y2, y3))))
+    d = uint32(uint32((v & uint64(M1)) + (v >> uint64(31))) - uint32(1))
+    return int32(uint32(uint32(min(d, uint32(d - uint32(M1)))) + uint32(1)))
 
 
 @inlined
@@ -255,15 +264,37 @@ def advance(matrices: Any, states: Any, ahead: int, new: Any) -> None:
 def at_random(states: Any, stream: int, width: int, row: Any, scale: Any, out: Any) -> None:
     """Fill the first `width` of `out` with uniforms of streams from one on, by the row of one output of each."""
     real = out.dtype.type
-    p, q, r, s, t, u = row
     end = stream + width
     x1, x2, x3 = states[0, stream:end], states[1, stream:end], states[2, stream:end]
     y1, y2, y3 = states[3, stream:end], states[4, stream:end], states[5, stream:end]
     place = out[:width]
     for i in range(width):
-        x = _dot_first(p, q, r, x1[i], x2[i], x3[i])
-        y = _dot_second(s, t, u, y1[i], y2[i], y3[i])
-        place[i] = real(_combined(x, y)) * scale
+        place[i] = real(_output(row, x1[i], x2[i], x3[i], y1[i], y2[i], y3[i])) * scale
+
+
+@inlined
+def at_places(states: Any, stream: int, places: Any, count: int, row: Any, scale: Any, out: Any) -> None:
+    """Fill the first `count` of `out` as `at_random` does, of the streams at some places from one stream on."""
+    real = out.dtype.type
+    x1, x2, x3, y1, y2, y3 = states[0], states[1], states[2], states[3], states[4], states[5]
+    for i in range(count):
+        one = stream + places[i]
+        out[i] = real(_output(row, x1[one], x2[one], x3[one], y1[one], y2[one], y3[one])) * scale
+
+
+@inlined
+def later_row(row: Any, matrices: Any) -> Any:
+    """The row of the output that follows by as many steps as the matrices of a transition take."""
+    p, q, r, s, t, u = row
+    first, second = matrices[0], matrices[1]
+    return (
+        _dot_first(p, q, r, first[0, 0], first[1, 0], first[2, 0]),
+        _dot_first(p, q, r, first[0, 1], first[1, 1], first[2, 1]),
+        _dot_first(p, q, r, first[0, 2], first[1, 2], first[2, 2]),
+        _dot_second(s, t, u, second[0, 0], second[1, 0], second[2, 0]),
+        _dot_second(s, t, u, second[0, 1], second[1, 1], second[2, 1]),
+        _dot_second(s, t, u, second[0, 2], second[1, 2], second[2, 2]),
+    )
 
 
 @inlined

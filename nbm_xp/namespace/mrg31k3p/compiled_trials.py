@@ -89,10 +89,9 @@ def bernoulli(states: Any, scales: Any, p: Any, bits: Any, out: Any, new: Any) -
 
 
 @inlined
-def _decide(row: Any, x: Any, place: int, out: Any, places: Any, uniforms: Any, found: int) -> int:
-    """Put 1 where a uniform lies below the sigmoid of `x`, 0 where above, and note where neither is certain."""
-    one, zero, left_open = out.dtype.type(1), out.dtype.type(0), out.dtype.type(OPEN)
-    target, inputs = out[place : place + row.size], x[place : place + row.size]
+def _compare_by_odds(row: Any, inputs: Any, target: Any) -> Any:
+    """Put 1 where a uniform lies below the sigmoid of an input, 0 where above; gives how often neither is certain."""
+    one, zero, left_open = target.dtype.type(1), target.dtype.type(0), target.dtype.type(OPEN)
     close = int32(0)
     for i in range(row.size):
         v = inputs[i]
@@ -113,26 +112,73 @@ def _decide(row: Any, x: Any, place: int, out: Any, places: Any, uniforms: Any, 
         answer = one if distance > float32(0) else zero
         target[i] = answer if certain else left_open
         close = int32(close + (int32(0) if certain else int32(1)))
-    if close:
+    return close
+
+
+@inlined
+def _decide(row: Any, inputs: Any, place: int, out: Any, places: Any, uniforms: Any, odds: Any, found: int) -> int:
+    """Put 1 where a uniform lies below the sigmoid of an input, 0 where above, and note where neither is certain."""
+    target = out[place : place + row.size]
+    if _compare_by_odds(row, inputs, target):
+        left_open = out.dtype.type(OPEN)
         for i in range(row.size):
             if target[i] == left_open:
                 if found < places.size:
                     places[found] = place + i
                     uniforms[found] = row[i]
+                    odds[found] = inputs[i]
                 found += 1
     return found
 
 
-@compiled_loop(fastmath={"contract"})
-def bernoulli_of_sigmoid(states: Any, x: Any, out: Any, new: Any, places: Any, uniforms: Any) -> int:
-    """Fill `out` with 1 where a float32 uniform lies below the sigmoid of `x`, with 0 where above.
+@inlined
+def _log_odds(x: Any, place: int, columns: int, shifts: Any, along_rows: bool, odds: Any) -> None:
+    """Elements of a matrix from some place on, each with the shift of its column or its row, if there are any."""
+    if not shifts.size:
+        inputs = x[place : place + odds.size]
+        for i in range(odds.size):
+            odds[i] = inputs[i]
+        return
+    done = 0
+    while done < odds.size:
+        row, first = divmod(place + done, columns)
+        width = min(columns - first, odds.size - done)
+        inputs, into = x[place + done : place + done + width], odds[done : done + width]
+        if along_rows:
+            own = shifts[first : first + width]
+            for i in range(width):
+                into[i] = inputs[i] + own[i]
+        else:
+            shift = shifts[row]
+            for i in range(width):
+                into[i] = inputs[i] + shift
+        done += width
 
-    Gives how many answers are open. Their places, and the uniforms there, are in `places` and `uniforms` as far as
-    there is room.
+
+@compiled_loop(fastmath={"contract"})
+def bernoulli_of_sigmoid(
+    states: Any,
+    x: Any,
+    columns: int,
+    shifts: Any,
+    along_rows: bool,
+    out: Any,
+    new: Any,
+    places: Any,
+    uniforms: Any,
+    odds: Any,
+) -> int:
+    """Fill `out` with 1 where a float32 uniform lies below the sigmoid of `x` and a shift, with 0 where above.
+
+    `x` is a matrix with so many columns, element after element; there is a shift for each column, or for each row, or
+    none. `out` may be `x`, whose elements are read before what takes their place is written.
+
+    Gives how many answers are open. Their places, and uniforms and log-odds there, are in `places`, `uniforms` and
+    `odds` as far as there is room.
     """
     streams = states.shape[1]
     tile = np.empty(9 * TILE, np.uint32)
-    rows = np.empty(3 * TILE, np.float32)
+    rows, inputs = np.empty(3 * TILE, np.float32), np.empty(TILE, np.float32)
     found = 0
     before = states
     for begin, triples, end in panels(out.size, streams):
@@ -140,15 +186,23 @@ def bernoulli_of_sigmoid(states: Any, x: Any, out: Any, new: Any, places: Any, u
             width = min(TILE, streams - first)
             load(tile, before, first, width)
             row1, row2, row3 = rows[:width], rows[TILE : TILE + width], rows[2 * TILE : 2 * TILE + width]
+            own = inputs[:width]
             for place in range(begin + first, triples, 3 * streams):
                 three_steps(tile, _SCALE, row1, row2, row3)
-                found = _decide(row1, x, place, out, places, uniforms, found)
-                found = _decide(row2, x, place + streams, out, places, uniforms, found)
-                found = _decide(row3, x, place + 2 * streams, out, places, uniforms, found)
+                _log_odds(x, place, columns, shifts, along_rows, own)
+                found = _decide(row1, own, place, out, places, uniforms, odds, found)
+                there = place + streams
+                _log_odds(x, there, columns, shifts, along_rows, own)
+                found = _decide(row2, own, there, out, places, uniforms, odds, found)
+                there = place + 2 * streams
+                _log_odds(x, there, columns, shifts, along_rows, own)
+                found = _decide(row3, own, there, out, places, uniforms, odds, found)
             for place in range(triples + first, end, streams):
                 row1 = rows[: min(width, end - place)]
+                own = inputs[: row1.size]
                 one_step(tile, _SCALE, row1)
-                found = _decide(row1, x, place, out, places, uniforms, found)
+                _log_odds(x, place, columns, shifts, along_rows, own)
+                found = _decide(row1, own, place, out, places, uniforms, odds, found)
             store(tile, new, first, width)
         before = new
     return found

@@ -7,6 +7,9 @@ needs of CuPy from the namespace of the states.
 A thread carries one stream over some steps, `length` of them: it jumps to the first by the matrices of ``length``,
 ``2 length``, ``4 length``, … steps, then steps in 32-bit arithmetic: ``2**31`` is 1 modulo M1 and 21069 modulo M2. The
 thread that takes a stream's last step leaves its state behind.
+
+Runs of elements from anywhere in a draw, such as make up a block of Dask's, are made by random access: a thread
+multiplies the row of an output, which the host works out, with the state in which a stream starts.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from .approximations import HALF_PI_HIGH, HALF_PI_LOW, TWO_PI, cosine_near_zero,
 from .c_text import c_function
 from .integers import transition
 
-__all__ = ["bernoulli", "draw", "launch", "normals", "normals_source", "source"]
+__all__ = ["bernoulli", "draw", "launch", "normals", "normals_source", "runs", "runs_source", "source"]
 
 THREADS: Final = 256
 _C_TYPES: Final = {
@@ -187,6 +190,31 @@ extern "C" __global__ void normals(const int *states, const u32 *jumps, const u3
 }
 """
 
+RUNS: Final = r"""
+/* a piece lies within one output of all streams, so that its elements share a row */
+extern "C" __global__ void runs(const int *states, const u32 *rows, const long long *streams, const long long *ends,
+                                long long pieces, long long n, OUT *out) {
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n)
+        return;
+    long long piece = 0, above = pieces - 1; /* the first piece that ends behind i */
+    while (piece < above) {
+        long long middle = (piece + above) / 2;
+        if (ends[middle] > i)
+            above = middle;
+        else
+            piece = middle + 1;
+    }
+    const int *state = states + 6 * (streams[piece] + i - (piece ? ends[piece - 1] : 0));
+    u32 s[6];
+    for (int k = 0; k < 6; ++k)
+        s[k] = (u32)state[k];
+    u32 x = row_times(rows + 6 * piece, s, M1), y = row_times(rows + 6 * piece + 3, s + 3, M2);
+    u32 z = x > y ? x - y : x - y + M1;
+    out[i] = VALUE;
+}
+"""
+
 
 def source(value: str, out: str, probability: str = "float") -> str:
     """Write the kernel for one kind of numbers.
@@ -218,6 +246,17 @@ def normals_source(dtype: str) -> str:
     lines += [f"#define {name} {value!r}" for name, value in constants.items()]
     functions = [c_function(function) for function in (log_from_parts, sine_near_zero, cosine_near_zero)]
     return "\n".join([*lines, SOURCE, *functions, NORMALS])
+
+
+def runs_source(dtype: str) -> str:
+    """Write the kernel for runs of uniforms of a dtype.
+
+    Returns
+    -------
+    str
+    """
+    out = _C_TYPES.get(dtype, "unsigned short")
+    return f"#define OUT {out}\n#define VALUE {_UNIFORMS[dtype]}\n{SOURCE}{RUNS}"
 
 
 def _uniform(dtype: str, stretch: Any) -> str:
@@ -286,7 +325,7 @@ def draw(states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -
     xp = array_namespace(states)
     out = xp.empty((n,), dtype=dtype_of(xp, dtype))
     kind = _C_TYPES.get(dtype, "unsigned short")
-    line = asarray(list(stretch), xp, dtype) if stretch else states
+    line = asarray(list(stretch), xp, dtype) if stretch else out
     return out, _run(source(_uniform(dtype, stretch), kind, kind if stretch else "int"), states, n, line, out)
 
 
@@ -320,3 +359,31 @@ def normals(states: Any, rows: Any, n: int, dtype: str, stretch: Any = (), threa
     arguments = (states, _matrices(xp, jumps), bases, count, half, n, length, line, stretched, out)
     _launched(xp, normals_source(dtype), "normals", threads, *arguments)
     return out
+
+
+def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:
+    """Draw runs of consecutive elements of a draw: see `runs` of the compiled loops."""
+    xp, host = array_namespace(states), host_namespace()
+    begins, lengths = _pieces(begins, lengths, states.shape[0])
+    ends = host.cumulative_sum(lengths)
+    n = int(ends[-1])
+    out = xp.empty((n,), dtype=dtype_of(xp, dtype))
+    tables = (
+        asarray(host.stack(rows(begins), axis=-1), xp, "uint32"),
+        asarray(begins % states.shape[0], xp, "int64"),
+        asarray(ends, xp, "int64"),
+    )
+    states = xp.ascontiguousarray(states)
+    _launched(xp, runs_source(dtype), "runs", n, states, *tables, ends.shape[0], n, out)
+    return out
+
+
+def _pieces(begins: Any, lengths: Any, streams: int) -> tuple[Any, Any]:
+    """Runs, cut wherever the streams start anew."""
+    host = host_namespace()
+    first, last = begins // streams, (begins + lengths - 1) // streams
+    counts = last - first + 1
+    nth = host.arange(int(host.sum(counts))) - host.repeat(host.cumulative_sum(counts) - counts, counts)
+    starts = host.maximum(host.repeat(begins, counts), (host.repeat(first, counts) + nth) * streams)
+    ends = host.minimum(host.repeat(begins + lengths, counts), (host.repeat(first, counts) + nth + 1) * streams)
+    return starts, ends - starts

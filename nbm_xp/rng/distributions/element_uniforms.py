@@ -10,15 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from nbm_xp.namespace import asarray, concrete_int, dtype_of, get_namespace, host_namespace, put
 from nbm_xp.namespace.mrg31k3p import kernel
-from nbm_xp.namespace.mrg31k3p.integers import State
+from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, State
 
 from .. import recurrence
 from ..runs import block_runs, later_draw
-from ..uniforms import advance, elements, from_integers, numbers, substreams
+from ..uniforms import HOST, advance, elements, from_integers, numbers, substreams
 
 __all__ = ["ElementUniforms", "of_block", "until_accepted"]
 
@@ -75,16 +76,36 @@ class ElementUniforms:
 
     def stretches(self, length: int) -> Iterator[tuple[int, ElementUniforms]]:
         """Divide the elements into stretches of so many, each with the number of those before it."""
+        whole = replace(self, source=self.states(), _states=[])
+        for start in range(0, self.count, length):
+            yield start, whole.between(start, min(start + length, self.count))
+
+    def between(self, start: int, stop: int) -> ElementUniforms:
+        """The same for the elements from one on to before another."""
         host = host_namespace()
-        source = substreams(self.source, self.streams) if isinstance(self.source, tuple) else self.source
         ends = host.cumulative_sum(self.lengths)
         starts = ends - self.lengths
-        for start in range(0, self.count, length):
-            stop = min(start + length, self.count)
-            here = (ends > start) & (starts < stop)
-            since = host.maximum(starts[here], start)
-            begins, lengths = self.begins[here] + (since - starts[here]), host.minimum(ends[here], stop) - since
-            yield start, replace(self, source=source, begins=begins, lengths=lengths, _states=[])
+        here = (ends > start) & (starts < stop)
+        since = host.maximum(starts[here], start)
+        begins, lengths = self.begins[here] + (since - starts[here]), host.minimum(ends[here], stop) - since
+        return replace(self, begins=begins, lengths=lengths, _states=[])
+
+    def states(self) -> Any:
+        """The states in which all streams start."""
+        return substreams(self.source, self.streams) if isinstance(self.source, tuple) else self.source
+
+    def rows(self) -> Any:
+        """The rows of the first elements of the runs, not centred: see `recurrence.rows_at`."""
+        steps = self.begins // self.streams
+        host = host_namespace()
+        return recurrence.rows_at(host, steps, (concrete_int(host.min(steps)), concrete_int(host.max(steps))))
+
+    def own(self, name: str) -> Callable[..., Any] | None:
+        """The kernel that makes numbers of these uniforms, ``kernel(uniforms, *parameters)``, or None."""
+        compiled = kernel(f"rng.{name}", self.library)
+        if compiled is None or not self.count or self.streams > max(self.count, MAX_STREAMS):
+            return None
+        return partial(compiled, self)
 
     def uniform(self, j: int, among: Any = None) -> Any:
         """Give uniform `j` of each element, or of those at some places in the block.
@@ -105,7 +126,7 @@ class ElementUniforms:
         if among is not None:
             return self._some(trial, among)
         whole = self.begins.shape[0] == 1 and self.lengths[0] == self.n
-        if whole and kernel("rng.runs", self.library) is None:
+        if whole and not self._has_random_access:
             return numbers(self.xp, self._states_before(trial), self.n, "float64")
         runs = later_draw(self.begins, self.lengths, self.n, self.streams, trial)
         return elements(self.source, self.streams, *runs, "float64", self.library)
@@ -114,11 +135,15 @@ class ElementUniforms:
         """Give the integer from 1 to M1 behind a uniform, as int64; see `uniform`."""
         return self.xp.astype(self.uniform(j, among) * 2.0**31, dtype_of(self.xp, "int64"))
 
+    @property
+    def _has_random_access(self) -> bool:
+        """Whether a kernel makes elements at places in host memory, and no slower than in their order."""
+        return self.library == HOST and kernel("rng.runs", HOST) is not None
+
     def _states_before(self, trial: int) -> Any:
         """The states of all streams after so many draws."""
         if not self._states:
-            states = substreams(self.source, self.streams) if isinstance(self.source, tuple) else self.source
-            self._states.append(states)
+            self._states.append(self.states())
         while len(self._states) <= trial:
             self._states.append(advance(self._states[-1], self.n))
         return self._states[trial]
@@ -131,7 +156,7 @@ class ElementUniforms:
         places = xp.take(asarray(host.repeat(self.begins, self.lengths) + within, xp), among, axis=0)
         later = xp.astype(places % self.streams < ahead, dtype_of(xp, "int64"))
         places = places + trial * self.streams * (steps + later)
-        if kernel("rng.runs", self.library) is not None:
+        if self._has_random_access:
             return elements(self.source, self.streams, places, host.ones_like(places), "float64", self.library)
         last = concrete_int(host.max(self.begins + self.lengths)) - 1
         span = concrete_int(host.min(self.begins)), last + trial * self.streams * (steps + 1)

@@ -10,7 +10,7 @@ from typing import Any
 
 from nbm_xp.namespace import array_namespace
 
-from ..elementary import log, sqrt
+from ..elementary import log, normal_quantile
 from ..quantiles import truncated_normal
 
 __all__ = ["exponential", "gumbel", "laplace", "logistic", "truncated_normal_number"]
@@ -76,4 +76,4 @@ def truncated_normal_number(u: Any) -> Any:
     >>> truncated_normal_number(np.asarray([0.5, 0.75])).round(6)
     array([0.      , 0.639112])
     """
-    return truncated_normal(u, log, sqrt)
+    return truncated_normal(u, normal_quantile)

@@ -19,9 +19,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace, concrete_int, dtype_of
+from nbm_xp.namespace.mrg31k3p import kernel
 
-from ..elementary import exp, log, log_factorial, sqrt, stirling_error
-from ..quantiles import normal_quantile
+from ..elementary import exp, log, log_factorial, normal_quantile, sqrt, stirling_error
 from .element_uniforms import ElementUniforms, until_accepted
 
 __all__ = ["beta", "gamma", "large_binomial", "poisson"]
@@ -45,14 +45,16 @@ def _log_gamma(uniforms: ElementUniforms, shape: Any) -> Any:
     c = 1.0 / sqrt(9.0 * d)
 
     def attempt(u1: Any, u2: Any, d: Any, c: Any) -> tuple[Any, Any]:
-        x = normal_quantile(u1, log, sqrt)
+        x = normal_quantile(u1)
         root = 1.0 + c * x
         inside = root > 0.0
         v = xp.where(inside, root * root * root, 1.0)
         log_v = log(v)
         return log(d) + log_v, inside & (log(u2) < 0.5 * x * x + d - d * v + d * log_v)
 
-    value = until_accepted(uniforms.every(1, 1), 2, attempt, d, c)
+    tried = uniforms.every(1, 1)
+    own = tried.own("log_gamma")
+    value = until_accepted(tried, 2, attempt, d, c) if own is None else own(d, c, log(d))
     if not _any(xp, small):
         return value
     return value + xp.where(small, log(uniforms.uniform(0)) / xp.where(small, shape, 1.0), 0.0)
@@ -104,9 +106,13 @@ def poisson(uniforms: ElementUniforms, lam: Any) -> Any:
     few = many = None
     if _any(xp, small):
         mean = xp.where(small, lam, 1.0)
-        few = _searched(uniforms.uniform(0), exp(-mean), lambda k: mean / k)
+        search = kernel("rng.poisson_search", uniforms.library)
+        u, first = uniforms.uniform(0), exp(-mean)
+        few = _searched(u, first, lambda k: mean / k) if search is None else search(u, first, mean)
     if _any(xp, ~small):
-        many = until_accepted(uniforms, 2, _poisson_attempt, xp.where(small, _SEARCHED, lam))
+        constants = _poisson_constants(xp.where(small, _SEARCHED, lam))
+        own = uniforms.own("poisson")
+        many = until_accepted(uniforms, 2, _poisson_attempt, *constants) if own is None else own(*constants)
     return _either(xp, small, few, many)
 
 
@@ -117,18 +123,25 @@ def _either(xp: Any, small: Any, few: Any, many: Any) -> Any:
     return xp.where(small, few, many)
 
 
-def _poisson_attempt(u: Any, v: Any, lam: Any) -> tuple[Any, Any]:
-    xp = array_namespace(lam)
+def _poisson_constants(lam: Any) -> tuple[Any, ...]:
+    """The means and what follows from them alone, in the order in which `_poisson_attempt` takes it."""
     b = 0.931 + 2.53 * sqrt(lam)
     a = -0.059 + 0.02483 * b
+    return lam, a, b, 0.9277 - 3.6224 / (b - 2.0), 1.1239 + 1.1328 / (b - 3.4), log(lam)
+
+
+def _poisson_attempt(
+    u: Any, v: Any, lam: Any, a: Any, b: Any, quickly: Any, factor: Any, log_lam: Any
+) -> tuple[Any, Any]:
+    xp = array_namespace(lam)
     u = u - 0.5
     us = 0.5 - xp.abs(u)
     k = xp.floor((2.0 * a / us + b) * u + lam + 0.43)
-    quick = (us >= 0.07) & (v <= 0.9277 - 3.6224 / (b - 2.0))
+    quick = (us >= 0.07) & (v <= quickly)
     possible = (k >= 0.0) & ((us >= 0.013) | (v <= us))
     inside = xp.where(k >= 0.0, k, 0.0)
-    height = log(v * (1.1239 + 1.1328 / (b - 3.4)) / (a / (us * us) + b))
-    return inside, quick | (possible & (height <= inside * log(lam) - lam - log_factorial(inside)))
+    height = log(v * factor / (a / (us * us) + b))
+    return inside, quick | (possible & (height <= inside * log_lam - lam - log_factorial(inside)))
 
 
 def large_binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:

@@ -7,7 +7,9 @@ parameters that are arrays come to it block by block. It is the same work wherev
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from nbm_xp.namespace import asarray, dtype_name, dtype_of, from_blocks, get_namespace, is_array, is_lazy, wide_dtypes
@@ -43,6 +45,8 @@ class Elements:
         The library of the blocks.
     numbers : tuple
         The parameters that are numbers; None for those that come as blocks.
+    threads : int
+        How many threads work side by side on a NumPy array.
     """
 
     state: State
@@ -51,6 +55,7 @@ class Elements:
     dtype: str
     library: str
     numbers: tuple[Any, ...] = ()
+    threads: int = 1
 
     def uniforms(self, offset: tuple[int, ...], shape: tuple[int, ...]) -> ElementUniforms:
         """Give the uniforms of the elements of a block."""
@@ -76,11 +81,18 @@ class Elements:
         """What ``sample(uniforms, *columns)`` makes, a stretch at a time, which stays in the processor's caches."""
         if self.library != HOST or uniforms.count < 2 * _STRETCH:
             return sample(uniforms, *columns)
-        xp, parts = get_namespace(self.library), []
-        for begin, part in uniforms.stretches(_STRETCH):
+        xp = get_namespace(self.library)
+
+        def made_of(stretch: tuple[int, ElementUniforms]) -> Any:
+            begin, part = stretch
             own = (column if column.shape[0] == 1 else column[begin : begin + part.count] for column in columns)
-            parts.append(xp.astype(sample(part, *own), dtype_of(xp, self.dtype), copy=False))
-        return xp.concat(parts)
+            return xp.astype(sample(part, *own), dtype_of(xp, self.dtype), copy=False)
+
+        stretches = uniforms.stretches(_STRETCH)
+        if self.threads == 1:
+            return xp.concat(list(map(made_of, stretches)))
+        with ThreadPoolExecutor(self.threads) as pool:
+            return xp.concat(list(pool.map(made_of, stretches)))
 
     def finished(self, x: Any, shape: tuple[int, ...]) -> Any:
         """The answer in its shape and dtype."""
@@ -110,7 +122,7 @@ class Independent(Elements):
             ):
                 if number is None:
                     require(name, parameter, rule)
-            sampled = self.sampled if distribution.steps == "many" else _at_once
+            sampled = self.sampled if distribution.steps == "many" or self.threads > 1 else _at_once
             return self.finished(sampled(distribution.sample, self.uniforms(offset, shape), *parameters), shape)
 
 
@@ -125,9 +137,12 @@ class Integers(Elements):
             return xp.zeros(shape, dtype=dtype_of(xp, self.dtype))
         with wide_dtypes(xp):
             uniforms, (low, span) = self.uniforms(offset, shape), self.numbers
+            sampled = self.sampled if self.dtype != "int64" or self.threads > 1 else _at_once
             if span is not None and span > whole_numbers.SPAN_OF_TWO:
-                return self.finished(whole_numbers.wide_integers(uniforms, low, span), shape)
-            return self.finished(whole_numbers.integers(uniforms, *self.columns(shape, blocks, "int64")), shape)
+                wide = partial(whole_numbers.wide_integers, low=low, span=span)
+                return self.finished(sampled(wide, uniforms), shape)
+            columns = self.columns(shape, blocks, "int64")
+            return self.finished(sampled(whole_numbers.integers, uniforms, *columns), shape)
 
 
 @dataclass(frozen=True, slots=True)

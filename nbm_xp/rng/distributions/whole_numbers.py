@@ -14,6 +14,7 @@ References
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace, concrete_int, dtype_of
@@ -55,23 +56,29 @@ def integers(uniforms: ElementUniforms, low: Any, span: Any) -> Any:
     xp = array_namespace(low, span)
     short = span <= M1
     one = concrete_int(xp.sum(xp.astype(short, span.dtype)))
-    few = many = None
-    if one:
-        few = until_accepted(
-            uniforms, 1, lambda u, span: _digit(xp, _integer(xp, u), span, M1), xp.where(short, span, 1)
-        )
-    if one < span.shape[0]:
-        many = until_accepted(
-            uniforms,
-            2,
-            lambda u, v, span: _digit(xp, _integer(xp, u) * M1 + _integer(xp, v), span, SPAN_OF_TWO),
-            xp.where(short, 1, span),
-        )
-    value = many if few is None else few if many is None else xp.where(short, few, many)
-    return low + value
+    if not one:
+        return _digits(uniforms, 2, low, span)
+    if one == span.shape[0]:
+        return _digits(uniforms, 1, low, span)
+    few = _digits(uniforms, 1, low, xp.where(short, span, 1))
+    return xp.where(short, few, _digits(uniforms, 2, low, xp.where(short, 1, span)))
 
 
-def _digit(xp: Any, z: Any, span: Any, values: int) -> tuple[Any, Any]:
+def _digits(uniforms: ElementUniforms, outputs: int, low: Any, span: Any) -> Any:
+    """Integers from `low` on, of so many outputs of the recurrence each."""
+    own = uniforms.own("digits")
+    if own is not None:
+        return own(outputs, low, span)
+    xp, values = uniforms.xp, M1**outputs
+
+    def attempt(*u_and_span: Any) -> tuple[Any, Any]:
+        *u, span = u_and_span
+        return _digit(reduce(lambda z, v: z * M1 + _integer(xp, v), u[1:], _integer(xp, u[0])), span, values)
+
+    return low + until_accepted(uniforms, outputs, attempt, span)
+
+
+def _digit(z: Any, span: Any, values: int) -> tuple[Any, Any]:
     return z % span, z < values - values % span
 
 
@@ -88,17 +95,19 @@ def wide_integers(uniforms: ElementUniforms, low: int, span: int) -> Any:
     Three outputs give 22, 21 and 21 bits; each is refused where it is one of the last few.
     """
     xp = uniforms.xp
+    start = (low + 2**63 + 2**63) % 2**64 - 2**63  # of the least value, -2**63, and wrapped around
+    own = uniforms.own("wide_integers")
+    if own is not None:
+        return own(start, span - 2**63 - 1)
 
     def attempt(u: Any, v: Any, w: Any) -> tuple[Any, Any]:
         value, fits = xp.zeros_like(u, dtype=dtype_of(xp, "int64")), u > 0.0
         for uniform, bits in ((u, 22), (v, 21), (w, 21)):
-            digit, right = _digit(xp, _integer(xp, uniform), 2**bits, M1)
+            digit, right = _digit(_integer(xp, uniform), 2**bits, M1)
             value, fits = (value << bits) + digit, fits & right
         return value, fits if span == 2**64 else fits & (value < span - 2**63)
 
-    value = until_accepted(uniforms, 3, attempt)
-    start = (low + 2**63 + 2**63) % 2**64 - 2**63  # of the least value, -2**63, and wrapped around
-    return value + start
+    return until_accepted(uniforms, 3, attempt) + start
 
 
 def levels(p: Any) -> Any:

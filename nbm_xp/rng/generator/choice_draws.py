@@ -189,7 +189,7 @@ class ChoiceDraws(CountDraws):
             chunks = (*sizes[:along], -1, *sizes[along + 1 :])
         with self._taking() as state:
             streams = streams_of(nstreams, (population,))
-            task = Ordered(state, streams, shape, dtype_name(x), library, (), population, along)
+            task = Ordered(state, streams, shape, dtype_name(x), library, population=population, axis=along)
             return made(xp, task, (x,), chunks=chunks)
 
     def shuffle(self, x: Any, axis: int = 0, *, nstreams: int | None = None) -> None:
@@ -244,7 +244,7 @@ class ChoiceDraws(CountDraws):
         library = library_of_blocks(xp, *weights) if is_lazy(xp) else library_name(xp)
         with self._taking() as state:
             streams = streams_of(nstreams, (population,))
-            task = Ordered(state, streams, shape, "int64", library, (), population, None, bool(weights))
+            task = Ordered(state, streams, shape, "int64", library, population=population, weighted=bool(weights))
             return made(xp, task, chunks=-1 if chunks is None else chunks, args=tuple(weights))
 
 

@@ -108,7 +108,8 @@ class CountDraws(UniformDraws, RealDraws):
         library = library_of_blocks(xp, *values) if is_lazy(xp) else library_name(xp)
         numbers = tuple(None if is_array(value) else int(value) for value in values)
         with self._taking() as state:
-            task = Integers(state, streams_of(nstreams, shape), shape, dtype, library, numbers)
+            threads = 1 if is_lazy(xp) else self._threads
+            task = Integers(state, streams_of(nstreams, shape), shape, dtype, library, numbers, threads)
             return made(xp, task, values, chunks=chunks_of(chunks, shape, *values))
 
     def binomial(
@@ -301,7 +302,7 @@ class CountDraws(UniformDraws, RealDraws):
         rows = [p[..., 0]] if p.ndim > 1 else []
         chunks = chunks_of(chunks, shape, *rows)
         with self._taking() as state:
-            task = Outcomes(state, streams_of(nstreams, shape), shape, dtype, library, (), name)
+            task = Outcomes(state, streams_of(nstreams, shape), shape, dtype, library, name=name)
             return made(xp, task, chunks=chunks, args=(p,))
 
 

@@ -26,8 +26,8 @@ class Generator(ChoiceDraws):
         The library of the arrays, as `nbm_xp.set_backend` knows it. Without it each array is of the library of the
         parameters that are arrays, else of the default library.
     threads : int or None
-        How many threads make a NumPy array of uniforms, normal numbers, ones and zeros; None for as many as there are
-        cores. It changes no number.
+        How many threads make a NumPy array, other than of `multinomial`, `categorical` or random orders; None for as
+        many as there are cores. It changes no number.
 
     Notes
     -----

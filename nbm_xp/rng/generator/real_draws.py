@@ -314,5 +314,6 @@ class RealDraws(GeneratorState):
         numbers = tuple(None if is_array(value) else float(value) for value in values)
         streams = streams_of(nstreams, shape)
         with self._taking() as state:
-            task = Independent(state, streams, shape, dtype, library, numbers, name)
+            threads = 1 if is_lazy(xp) else self._threads
+            task = Independent(state, streams, shape, dtype, library, numbers, threads, name)
             return made(xp, task, tuple(values), chunks=chunks_of(chunks, shape, *values))

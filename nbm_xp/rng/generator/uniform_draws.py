@@ -15,7 +15,7 @@ from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, State
 
 from ..blocks import Normals, Uniforms, Wide, lazily, library_of_blocks
 from ..distributions.tasks import watched
-from ..draws import less, normals, trials
+from ..draws import normals
 from ..parameters import (
     Size,
     as_stretch,
@@ -30,6 +30,7 @@ from ..parameters import (
 )
 from ..rules import FINITE, NOT_NEGATIVE, PROBABILITY, require
 from ..transforms import two_draws
+from ..trials import less, trials
 from ..uniforms import DTYPES, numbers, substreams
 from .state import GeneratorState
 

@@ -20,7 +20,7 @@ from nbm_xp.tape.lengths import Size, value_length
 from nbm_xp.tape.node import Node, Operation, Shape, Spec
 from nbm_xp.tape.stable import sigmoid
 
-from .. import draws
+from .. import draws, trials
 from ..blocks import Normals, Uniforms
 
 __all__: list[str] = []
@@ -63,13 +63,13 @@ def _block_spec(states: Node, *, size: Shape, dtype: str, **attributes: Any) -> 
 def _run_block_of_counts(xp: Any, states: Any, p: Any, *, n: int, dtype: str, precision: str, **where: Any) -> Any:
     """The successes of `n` trials for the elements of one block."""
     if n == 1 and (ahead := _states_at(xp, states, **where)) is not None:
-        sample: Any = draws.binomial(xp, ahead, n, p, _numbers(where["size"]), dtype, precision)[0]
+        sample: Any = trials.binomial(xp, ahead, n, p, _numbers(where["size"]), dtype, precision)[0]
         return sample
     kind = "int64" if dtype == "bool" and n > 1 else dtype
     total = None
     for trial in range(n):
         u = _run_block(xp, states, kind="uniform", dtype=precision, trial=trial, **where)
-        sample = draws.less(xp, u, p, kind)
+        sample = trials.less(xp, u, p, kind)
         total = sample if total is None else total + sample
     return total if kind == dtype else xp.astype(total, dtype_of(xp, dtype))
 
@@ -77,7 +77,17 @@ def _run_block_of_counts(xp: Any, states: Any, p: Any, *, n: int, dtype: str, pr
 def _run_block_by_log_odds(xp: Any, states: Any, x: Any, *, n: int, dtype: str, precision: str, **where: Any) -> Any:
     """What `_run_block_of_counts` gives by the sigmoids of `x`."""
     if n == 1 and dtype == dtype_name(x) and (ahead := _states_at(xp, states, **where)) is not None:
-        return draws.bernoulli_of_sigmoid(xp, ahead, x, _numbers(where["size"]), precision)[0]
+        return trials.bernoulli_of_sigmoid(xp, ahead, x, _numbers(where["size"]), precision)[0]
+    return _run_block_of_counts(xp, states, sigmoid(x), n=n, dtype=dtype, precision=precision, **where)
+
+
+def _run_block_by_affine_log_odds(
+    xp: Any, states: Any, a: Any, b: Any, bias: Any, *, n: int, dtype: str, precision: str, **where: Any
+) -> Any:
+    """What `_run_block_by_log_odds` gives by ``a @ b + bias``."""
+    if n == 1 and dtype == dtype_name(a) and (ahead := _states_at(xp, states, **where)) is not None:
+        return trials.bernoulli_of_affine(xp, ahead, a, b, bias, _numbers(where["size"]), precision)[0]
+    x = xp.matmul(a, b) + bias
     return _run_block_of_counts(xp, states, sigmoid(x), n=n, dtype=dtype, precision=precision, **where)
 
 
@@ -95,7 +105,10 @@ _BLOCK_OF_COUNTS = declare(
         "random_block_of_counts",
         lambda states, p, **where: _block_spec(states, **where),
         run=_run_block_of_counts,
-        joined={(1, "sigmoid"): _run_block_by_log_odds},
+        joined={
+            (1, "sigmoid", "add", "matmul"): _run_block_by_affine_log_odds,
+            (1, "sigmoid"): _run_block_by_log_odds,
+        },
     )
 )
 _AFTER = declare(Operation("random_states_after", lambda states, **draw: (states.shape, states.dtype), run=_run_after))

@@ -15,7 +15,7 @@ from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.node import FLAT, Node, Shape, Spec
 from nbm_xp.tape.stable import sigmoid
 
-from .. import draws, transforms
+from .. import draws, transforms, trials
 from . import blockwise  # noqa: F401  (draws in blocks: it enters their rules)
 
 __all__ = ["binomial", "choice", "multinomial", "normal", "rounded_product", "uniform"]
@@ -34,8 +34,16 @@ def _binomial_of_sigmoid(
     xp: Any, states: Any, x: Any, size: tuple[int, ...], n: int, dtype: str, precision: str
 ) -> tuple[Any, Any]:
     if n == 1 and dtype == dtype_name(x):
-        return draws.bernoulli_of_sigmoid(xp, states, x, size, precision)
-    return draws.binomial(xp, states, n, sigmoid(x), size, dtype, precision)
+        return trials.bernoulli_of_sigmoid(xp, states, x, size, precision)
+    return trials.binomial(xp, states, n, sigmoid(x), size, dtype, precision)
+
+
+def _binomial_of_affine(
+    xp: Any, states: Any, a: Any, b: Any, bias: Any, size: tuple[int, ...], n: int, dtype: str, precision: str
+) -> tuple[Any, Any]:
+    if n == 1 and dtype == dtype_name(a):
+        return trials.bernoulli_of_affine(xp, states, a, b, bias, size, precision)
+    return trials.binomial(xp, states, n, sigmoid(xp.matmul(a, b) + bias), size, dtype, precision)
 
 
 uniform = operation(
@@ -57,8 +65,8 @@ normal = operation(
 binomial = operation(
     "random_binomial",
     infer=lambda state, p, size, n, dtype, precision: _numbers_and_state(state, size, dtype),
-    run=lambda xp, states, p, size, n, dtype, precision: draws.binomial(xp, states, n, p, size, dtype, precision),
-    joined={(1, "sigmoid"): _binomial_of_sigmoid},
+    run=lambda xp, states, p, size, n, dtype, precision: trials.binomial(xp, states, n, p, size, dtype, precision),
+    joined={(1, "sigmoid", "add", "matmul"): _binomial_of_affine, (1, "sigmoid"): _binomial_of_sigmoid},
     gradient=FLAT,
     several=True,
 )

@@ -23,7 +23,9 @@ from ..lengths import Length
 from ..loops.uses import results_fed_only
 from ..node import IDENTITY_TAG, IFELSE_NAME, LEAVES, LOOP_TAG, OUTPUT, Node, nodes_in
 from ..traversal import Result, reachable
+from .bound_run import BoundRun
 from .branches import Block, common_block
+from .joining import given_to
 from .line_table import LineTable
 from .schedule import frugal, inlined
 
@@ -324,12 +326,12 @@ class PlanWriter:
 
     def _joined(self, node: Node) -> str | None:
         """Source that computes a node and one of its arguments in one call, where there is such a call."""
-        for (position, name), run in node.op.joined.items():
-            arg = node.args[position]
-            other = self.resolve(arg) if isinstance(arg, Node) else None
-            if other in self.inlined and other.op.name == name:
-                args = [*node.args[:position], other.args[0], *node.args[position + 1 :]]
-                function = self._bind(f"{node.op.name}_of_{name}", (node.op, name), _BoundRun(run, self.xp))
+        for (position, *names), run in node.op.joined.items():
+            given = given_to(names, node.args[position], self.resolve, self.inlined)
+            if given is not None:
+                args = [*node.args[:position], *given, *node.args[position + 1 :]]
+                label = "_of_".join([node.op.name, *names])
+                function = self._bind(label, (node.op, *names), BoundRun(run, self.xp))
                 return self._call(function, list(map(self.written, args)), node)
         return None
 
@@ -350,7 +352,7 @@ class PlanWriter:
             elif node.payload is not None:
                 name = self._bind(label, key, partial(op.run, self.xp, node.payload))
             else:
-                name = self._bind(label, op, _BoundRun(op.run, self.xp))
+                name = self._bind(label, op, BoundRun(op.run, self.xp))
             self._called[key] = name
         return name
 
@@ -388,18 +390,6 @@ class PlanWriter:
         if atom[0] == "axis":
             return f"{self.written(atom[1])}.shape[{atom[2]}]"
         return f"{self._bind('concrete_int', 'concrete_int', concrete_int)}({self.written(atom[1])})"
-
-
-class _BoundRun(partial[Any]):
-    """A `run` bound to its library, equal to another of the same, so that equal plans are found again."""
-
-    __slots__ = ()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _BoundRun) and self.func is other.func and self.args[0] is other.args[0]
-
-    def __hash__(self) -> int:
-        return hash((self.func, id(self.args[0])))
 
 
 _MOST_BEFORE_STAR = 200  # Python takes 255

@@ -1,0 +1,129 @@
+"""Gamma and Poisson numbers, compiled for NumPy arrays.
+
+What this chapter must satisfy: the bits of `nbm_xp.rng.distributions.rejection`, where the methods are told. Each sum,
+product and quotient stands here in the order in which it stands there. A loop writes one array and reads few: the
+compiler asks whether they overlap, and with more of them gives vector instructions up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numba import int8
+
+from nbm_xp.namespace.compiled_loops import compiled_loop
+
+from . import approximations
+from .approximations import HALF_LOG_TWO_PI, LOG_FACTORIALS
+from .compiled import contiguous
+from .compiled_elementary import logs_in_place, quantiles
+from .compiled_elements import Draws, each_until_accepted, part, until_accepted
+from .compiled_loops import SCALES
+
+__all__ = ["log_gamma", "poisson", "poisson_search"]
+
+_SCALE = np.asarray([SCALES["float64"]])
+_stirling_series = numba.njit(inline="always")(approximations.stirling_series)
+
+
+@part
+def _gamma_attempt(u: Any, own: Any, count: int, value: Any, done: Any, spare: Any, bits: Any) -> None:
+    d, c, log_d = own[0], own[1], own[2]
+    u2, x, log_v, log_u, v = u[1], spare[0], spare[1], spare[2], spare[3]
+    quantiles(u[0], count, x, spare[1], bits[2])
+    for i in range(count):
+        root = 1.0 + c[i] * x[i]
+        v[i] = root * root * root if root > 0.0 else 1.0
+    for i in range(count):
+        log_v[i] = v[i]
+    for i in range(count):
+        log_u[i] = u2[i]
+    logs_in_place(log_v, log_v.view(np.int64), count)
+    logs_in_place(log_u, log_u.view(np.int64), count)
+    for i in range(count):
+        v[i] = 0.5 * x[i] * x[i] + d[i] - d[i] * v[i] + d[i] * log_v[i]
+    for i in range(count):
+        value[i] = log_d[i] + log_v[i]
+    for i in range(count):
+        done[i] = int8(1) if (1.0 + c[i] * x[i] > 0.0) & (log_u[i] < v[i]) else int8(0)
+
+
+@part
+def _poisson_attempt(u: Any, own: Any, count: int, value: Any, done: Any, spare: Any, bits: Any) -> None:
+    lam, a, b, quickly, factor, log_lam = own[0], own[1], own[2], own[3], own[4], own[5]
+    u1, u2 = u[0], u[1]
+    height, large, logs, where = spare[0], spare[1], spare[2], bits[3]
+    for i in range(count):
+        centred = u1[i] - 0.5
+        us = 0.5 - abs(centred)
+        value[i] = np.floor((2.0 * a[i] / us + b[i]) * centred + lam[i] + 0.43)
+    for i in range(count):
+        us = 0.5 - abs(u1[i] - 0.5)
+        quick = (us >= 0.07) & (u2[i] <= quickly[i])
+        possible = (value[i] >= 0.0) & ((us >= 0.013) | (u2[i] <= us))
+        done[i] = int8(1) if quick else (int8(2) if possible else int8(0))
+    for i in range(count):
+        value[i] = value[i] if value[i] >= 0.0 else 0.0
+    found = 0
+    for i in range(count):
+        where[found] = i
+        found += done[i] == 2
+    for m in range(found):
+        i = where[m]
+        us = 0.5 - abs(u1[i] - 0.5)
+        height[m] = u2[i] * factor[i] / (a[i] / (us * us) + b[i])
+        large[m] = max(value[i], 10.0)
+        logs[m] = large[m]
+    logs_in_place(height, height.view(np.int64), found)
+    logs_in_place(logs, logs.view(np.int64), found)
+    for m in range(found):
+        i = where[m]
+        k = value[i]
+        if k < 10.0:
+            log_factorial = LOG_FACTORIALS[int(k)]
+        else:
+            rest = HALF_LOG_TWO_PI + _stirling_series(large[m])
+            log_factorial = (large[m] + 0.5) * logs[m] - large[m] + rest
+        done[i] = int8(1) if height[m] <= k * log_lam[i] - lam[i] - log_factorial else int8(0)
+
+
+@compiled_loop
+def _log_gamma(block: Any, out: Any) -> int:
+    return until_accepted(_gamma_attempt, 2, block, out)
+
+
+@compiled_loop
+def _poisson(block: Any, out: Any) -> int:
+    return until_accepted(_poisson_attempt, 2, block, out)
+
+
+@compiled_loop
+def _poisson_search(u: Any, first: Any, mean: Any, out: Any) -> None:
+    several = mean.size > 1
+    for i in range(u.size):
+        mass, rate = (first[i], mean[i]) if several else (first[0], mean[0])
+        total, k = mass, 0.0
+        while u[i] >= total and mass > 0.0:
+            k += 1.0
+            mass = mass * (rate / k)
+            total = total + mass
+        out[i] = k
+
+
+def log_gamma(draws: Draws, d: Any, c: Any, log_d: Any) -> Any:
+    """The logarithms of gamma numbers: see `nbm_xp.rng.distributions.rejection`."""
+    return each_until_accepted(_log_gamma, draws, _SCALE, "float64", d, c, log_d)
+
+
+def poisson(draws: Draws, *constants: Any) -> Any:
+    """Poisson numbers of large means: see `nbm_xp.rng.distributions.rejection`."""
+    return each_until_accepted(_poisson, draws, _SCALE, "float64", *constants)
+
+
+def poisson_search(u: Any, first: Any, mean: Any) -> Any:
+    """Poisson numbers of small means: see `nbm_xp.rng.distributions.rejection`."""
+    out = np.empty(u.shape)
+    _poisson_search(u, contiguous(first), contiguous(mean), out)
+    return out
