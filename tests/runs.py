@@ -8,13 +8,14 @@ import pathlib
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from nbm_xp.boltzmann import RBM
+from nbm_xp.boltzmann import DBM, RBM, Topology
 
-__all__ = ["SAMPLE", "dyadic", "files_of", "ordinary", "program"]
+__all__ = ["SAMPLE", "deep", "dyadic", "files_of", "ordinary", "program"]
 
 
 def ordinary(n_visible: int = 20, n_hidden: int = 12, seed: int = 0) -> RBM:
@@ -34,6 +35,15 @@ def dyadic(n_visible: int = 20, n_hidden: int = 12, seed: int = 0) -> RBM:
         return (rng.integers(-100, 101, shape) / 64).astype("float32")
 
     return RBM.from_parameters(multiples(n_hidden, n_visible), multiples(n_hidden), multiples(n_visible))
+
+
+def deep(sizes: Sequence[int] = (12, 9, 7), seed: int = 0, scale: float = 0.5, **params: Any) -> DBM:
+    """A small machine of any layers with weights of all sizes; further arguments are hyperparameters."""
+    rng = np.random.default_rng(seed)
+    topology = Topology(sizes, params.get("connections"))
+    shapes = [topology.weights_shape(number) for number in range(len(topology.connections))]
+    weights = [(scale * rng.normal(size=shape)).astype("float32") for shape in shapes]
+    return DBM.from_parameters(weights, [rng.normal(size=size).astype("float32") for size in sizes], **params)
 
 
 def files_of(folder: str | os.PathLike[str]) -> dict[str, str]:

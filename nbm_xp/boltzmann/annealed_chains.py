@@ -1,23 +1,25 @@
-"""Annealed importance sampling in blocks of chains: any block, from any temperature on, computed by itself.
+"""Annealed importance sampling in blocks of chains, and in reverse: any block, from any temperature on, by itself.
 
 What this chapter must satisfy: what `chains` does, and that the weights are those of `partition`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import asarray
+from nbm_xp.namespace import asarray, to_numpy, use_backend
 
 from .annealing import Path
 from .chain_streams import ChainStreams
 from .chains import Chains, in_order
 from .energy import draw_layer
 from .model import variable
+from .partition import Enumerated, is_enumerable
+from .sampling import placeholders
 
-__all__ = ["AnnealedChains"]
+__all__ = ["AnnealedChains", "ReverseChains"]
 
 
 class AnnealedChains(Chains):
@@ -28,7 +30,7 @@ class AnnealedChains(Chains):
     model : model of this package
     seed : int
     betas : sequence of float
-        Inverse temperatures, rising from 0 to 1.
+        Inverse temperatures, rising from 0 to 1; of `ReverseChains`, falling from 1 to 0.
 
     Examples
     --------
@@ -69,6 +71,26 @@ class AnnealedChains(Chains):
         -------
         states, log_weights
         """
+        now = tuple(states), log_weights
+        for after in self.anneal_stepwise(states, log_weights, offset, first, n_steps):
+            now = after
+        return now
+
+    def anneal_stepwise(
+        self, states: Sequence[Any], log_weights: Any, offset: int, first: int, n_steps: int
+    ) -> Iterator[tuple[tuple[Any, ...], Any]]:
+        """Move a block of chains on, from temperature to temperature.
+
+        Parameters
+        ----------
+        states, log_weights, offset, first, n_steps
+            As for `anneal`.
+
+        Yields
+        ------
+        states, log_weights
+            After each step.
+        """
         rows = int(states[0].shape[1])
         now = tuple(asarray(state, self._xp, self.dtype) for state in states)
         weights = asarray(log_weights, self._xp, "float64")
@@ -77,25 +99,92 @@ class AnnealedChains(Chains):
         for warm, cold in zip(self.betas[first:], self.betas[first + 1 : first + n_steps + 1], strict=False):
             found = move(*now, weights, cold, warm, *random)
             now, weights, random = in_order(found[: len(now)]), found[len(now)], found[len(now) + 1 :]
-        return now, weights
+            yield now, weights
 
     def _compile_start(self, rows: int) -> tuple[ChainStreams, Any]:
-        streams, parameters = self._streams("start"), self.model._parameters
-        base = variable(asarray(self.model._base_bias(), self._xp, self.dtype))
+        streams, parameters = self._streams("start"), self._parameters
+        base = parameters.for_each_state(variable(asarray(self.model._base_bias(), self._xp, self.dtype)))
         states = []
         for layer in self.carried:
-            inputs = B.zeros((rows, self.topology.sizes[layer]), dtype=self.dtype)
-            inputs = inputs + base if layer == 0 else inputs
+            inputs = B.zeros((self.topology.sizes[layer], rows), dtype=self.dtype)
+            inputs = inputs if layer else inputs + base
             mean = inputs if self.topology.is_gaussian(layer) else B.sigmoid(inputs)
             states.append(draw_layer(parameters, layer, mean, rows, streams))
-        return streams, streams.compiled([], [B.transpose(state) for state in states], name="start")
+        return streams, streams.compiled([], states, name="start")
 
     def _compile_step(self, rows: int) -> tuple[ChainStreams, Any]:
-        streams, parameters = self._streams("steps"), self.model._parameters
-        columns, state = self._columns(rows)
+        streams, parameters = self._streams("steps"), self._parameters
+        state = placeholders(parameters, self.carried, rows)
         weights = B.placeholder(shape=(rows,), dtype="float64", name="log_weights")
         cold, warm = (B.placeholder(shape=(), dtype=self.dtype, name=name) for name in ("cold", "warm"))
         path = Path(parameters, variable(asarray(self.model._base_bias(), self._xp, self.dtype)))
         gain, moved = path.step(cold, warm, state, rows, streams)
-        outputs = [*(B.transpose(moved[layer]) for layer in self.carried), weights + B.cast(gain, "float64")]
-        return streams, streams.compiled([*columns, weights, cold, warm], outputs, name="anneal")
+        outputs = [*(moved[layer] for layer in self.carried), weights + B.cast(gain, "float64")]
+        inputs = [*(state[layer] for layer in self.carried), weights, cold, warm]
+        return streams, streams.compiled(inputs, outputs, name="anneal")
+
+
+class ReverseChains(AnnealedChains):
+    """The chains of annealed importance sampling in reverse, from states of the model itself.
+
+    Where the model is small enough, `start` draws its states exactly. Else they are those of the base rate, and
+    `advance` moves them to the model's before they are annealed.
+
+    Parameters
+    ----------
+    model, seed, betas
+        See `AnnealedChains`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nbm_xp.boltzmann import RBM
+    >>> rbm = RBM.from_parameters(np.zeros((2, 3)), np.zeros(2), np.ones(3))
+    >>> chains = ReverseChains(rbm, 1, [1.0, 0.5, 0.0])
+    >>> _, log_weights = chains.anneal(chains.start(0, 4), np.zeros(4), 0, 0, 2)
+    >>> chains.is_exact, bool(np.all(log_weights < 0))
+    (True, True)
+    """
+
+    purpose = "reverse annealing"
+    _found_anew = (*AnnealedChains._found_anew, "_enumerated")
+
+    def _settle(self) -> None:
+        super()._settle()
+        self._enumerated: Enumerated | None = None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether `start` gives states of the model."""
+        return is_enumerable(self.topology)
+
+    def start(self, offset: int, rows: int) -> tuple[Any, ...]:
+        """The states that a block of chains starts from, drawn exactly where `is_exact`; see `Chains.start`."""
+        if not self.is_exact:
+            return super().start(offset, rows)
+        choices, choose = self._function("choices", rows)
+        uniforms = to_numpy(choose(*choices.states(offset, 0, self._xp))[0])
+        units = asarray(self._all_states().chosen(uniforms[0, :]), self._xp, self.dtype)
+        streams, draw = self._function("exact", rows)
+        return in_order(draw(units, *streams.states(offset, 0, self._xp))[: len(self.carried)])
+
+    def _all_states(self) -> Enumerated:
+        """The states of the model, enumerated once."""
+        with self._compiling:
+            if self._enumerated is None:
+                with use_backend(self.model._home):
+                    self._enumerated = Enumerated.of(self._parameters)
+            return self._enumerated
+
+    def _compile_start(self, rows: int) -> tuple[ChainStreams, Any]:
+        return Chains._compile_start(self, rows)
+
+    def _compile_choices(self, rows: int) -> tuple[ChainStreams, Any]:
+        streams = self._streams("choices")
+        return streams, streams.compiled([], [streams.uniform((1, rows), dtype="float64")], name="choices")
+
+    def _compile_exact(self, rows: int) -> tuple[ChainStreams, Any]:
+        streams, states = self._streams("start"), self._all_states()
+        units = B.placeholder(shape=(rows, states.n_units), dtype=self.dtype, name="units")
+        state = states.drawn(units, rows, streams)
+        return streams, streams.compiled([units], [state[layer] for layer in self.carried], name="exact")

@@ -17,6 +17,7 @@ annealing", AISTATS 2015.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,9 +26,22 @@ from nbm_xp import natural_bm as B
 
 from .energy import Parameters, draw_layer, energy_within, received, softplus
 from .partition import constant
+from .rows import positive_int
 from .sampling import placeholder, placeholders
 
-__all__ = ["Path", "compile_ais"]
+__all__ = ["Path", "compile_ais", "ladder_of"]
+
+
+def ladder_of(n_temperatures: int, betas: Sequence[float] | None) -> list[float]:
+    """The inverse temperatures of annealing, rising from 0 to 1: so many evenly, or those given, checked."""
+    if betas is None:
+        steps = positive_int(n_temperatures, "n_temperatures", 2) - 1
+        return [step / steps for step in range(steps + 1)]
+    ladder = [float(beta) for beta in betas]
+    rising = all(low <= high for low, high in itertools.pairwise(ladder))
+    if len(ladder) < 2 or not rising or ladder[0] != 0.0 or ladder[-1] != 1.0:
+        raise ValueError("betas must rise from 0 to 1")
+    return ladder
 
 
 def compile_ais(
@@ -96,11 +110,11 @@ class Path:
     def excess(self) -> Parameters:
         """What the model has over the base-rate model."""
         visible, *hidden = self.parameters.biases
-        return Parameters(self.parameters.topology, self.parameters.weights, (visible - self.base, *hidden))
+        return self.parameters.like((*self.parameters.weights, visible - self.base, *hidden))
 
     def at(self, beta: Any, layer: int, inputs: Any) -> Any:
         """What a layer receives at an inverse temperature, from what it receives of the excess."""
-        return self.base + beta * inputs if not layer else beta * inputs
+        return beta * inputs if layer else self.parameters.for_each_state(self.base) + beta * inputs
 
     def start(self, nothing: Any, rows: int | tuple[int, ...], rng: Any) -> list[Any]:
         """States of the base-rate model, of ``topology.kept``, for a column of zeros, a row for each chain."""
@@ -120,7 +134,7 @@ class Path:
         inputs = {layer: received(self.excess, layer, state) for layer in self.parameters.topology.summed}
         gain = (warm - cold) * energy_within(self.excess, state, self.parameters.topology.kept)
         for whole in inputs.values():
-            gain = gain + B.sum(softplus(cold * whole) - softplus(warm * whole), axis=1)
+            gain = gain + B.sum(softplus(cold * whole) - softplus(warm * whole), axis=self.parameters.units_axis)
         return gain, self.sweep(cold, state, rows, rng, inputs)
 
     def sweep(

@@ -24,7 +24,7 @@ __all__ = ["ChainStreams"]
 
 
 class ChainStreams(RandomStreams):
-    """Random streams whose draws have the shape (chains, units), each chain a stream.
+    """Random streams whose draws have the shape (units, chains), each chain a stream.
 
     Recorded formulas draw from it as from any other generator. What they compile to takes the states of the streams
     and gives those after the draws, for which `states` and `after` are there.
@@ -41,9 +41,9 @@ class ChainStreams(RandomStreams):
     >>> import numpy as np
     >>> def numbers(offset, rows, sweep):
     ...     streams = ChainStreams([234] * 6)
-    ...     drawn = streams.uniform((rows, 3), dtype="float32")
+    ...     drawn = streams.uniform((3, rows), dtype="float32")
     ...     function = streams.compiled([], [drawn])
-    ...     return function(*streams.states(offset, sweep, np))[0].round(3).tolist()
+    ...     return function(*streams.states(offset, sweep, np))[0].round(3).T.tolist()
     >>> numbers(0, 3, 1)[2] == numbers(2, 1, 1)[0]
     True
     """
@@ -57,12 +57,12 @@ class ChainStreams(RandomStreams):
         dtype: Any = None,
         nstreams: int | None = None,
     ) -> Any:
-        """Uniforms between 0 and 1, of shape (chains, units); the other arguments cannot be other than they are."""
+        """Uniforms between 0 and 1, of shape (units, chains); the other arguments cannot be other than they are."""
         _only_defaults(low=(low, 0.0), high=(high, 1.0), ndim=(ndim, None), nstreams=(nstreams, None))
-        rows, units = size
-        state = self.take_streams((units, rows), rows)
-        drawn, new = draws.uniform(state, size=(units, rows), dtype=dtype_name(dtype or B.floatx()))
-        return B.transpose(self.pretty_return(state, new, drawn, size=(units, rows), nstreams=rows))
+        _, chains = size
+        state = self.take_streams(size, chains)
+        drawn, new = draws.uniform(state, size=size, dtype=dtype_name(dtype or B.floatx()))
+        return self.pretty_return(state, new, drawn, size=size, nstreams=chains)
 
     def binomial(
         self,
@@ -73,16 +73,16 @@ class ChainStreams(RandomStreams):
         dtype: Any = "int64",
         nstreams: int | None = None,
     ) -> Any:
-        """Ones with probabilities `p`, an array of shape (chains, units), else zeros.
+        """Ones with probabilities `p`, an array of shape (units, chains), else zeros.
 
         The uniforms have the dtype of the answer, whatever the configuration says: a worker may have another.
         """
         _only_defaults(n=(n, 1), ndim=(ndim, None), nstreams=(nstreams, None))
-        rows, units = size
-        state = self.take_streams((units, rows), rows)
+        _, chains = size
+        state = self.take_streams(size, chains)
         name = dtype_name(dtype)
-        drawn, new = draws.binomial(state, B.transpose(p), size=(units, rows), n=1, dtype=name, precision=name)
-        return B.transpose(self.pretty_return(state, new, drawn, size=(units, rows), nstreams=rows))
+        drawn, new = draws.binomial(state, p, size=size, n=1, dtype=name, precision=name)
+        return self.pretty_return(state, new, drawn, size=size, nstreams=chains)
 
     def normal(
         self,
@@ -93,17 +93,16 @@ class ChainStreams(RandomStreams):
         dtype: Any = None,
         nstreams: int | None = None,
     ) -> Any:
-        """Normal numbers of shape (chains, units), by the method of Box and Muller.
+        """Normal numbers of shape (units, chains), by the method of Box and Muller.
 
         A chain takes an even number of uniforms, so that both of a pair are its own.
         """
         _only_defaults(ndim=(ndim, None), nstreams=(nstreams, None))
-        rows, units = size
-        even = (units + units % 2, rows)
-        state = self.take_streams(even, rows)
+        units, chains = size
+        even = (units + units % 2, chains)
+        state = self.take_streams(even, chains)
         drawn, new = draws.normal(state, size=even, dtype=dtype_name(dtype or B.floatx()))
-        drawn = B.transpose(self.pretty_return(state, new, drawn, size=even, nstreams=rows))
-        return drawn[:, :units] * std + avg
+        return self.pretty_return(state, new, drawn, size=even, nstreams=chains)[:units, :] * std + avg
 
     def states(self, offset: int, sweep: int, xp: Any) -> list[Any]:
         """The states of the streams of all draws made so far.
@@ -123,9 +122,9 @@ class ChainStreams(RandomStreams):
             int32, of shape (chains, 6).
         """
         found = []
-        for draw, (_, _, (units, rows), _) in enumerate(self.state_updates):
+        for draw, (_, _, (units, chains), _) in enumerate(self.state_updates):
             first = jump(check_seed(self.default_instance_seed), draw * DRAW_STEPS + offset * STREAM_STEPS)
-            found.append(asarray(after(substreams(first, rows), sweep * units * rows), xp))
+            found.append(asarray(after(substreams(first, chains), sweep * units * chains), xp))
         return found
 
     def compiled(self, inputs: Sequence[Any], outputs: Sequence[Any], name: str | None = None) -> Any:

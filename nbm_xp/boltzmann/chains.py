@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple
 
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, use_backend
 
 from .chain_streams import ChainStreams
-from .energy import draw_layer, sweep
+from .energy import Parameters, draw_layer, sweep
+from .model import variable
 from .randomness import stream
 from .sampling import placeholders
 
@@ -33,14 +35,11 @@ class Draw(NamedTuple):
     states : tuple of arrays of shape (units, chains)
         Those that the next sweep needs.
     shown : tuple of arrays of shape (units, chains)
-        The states of the layers asked for.
-    means : tuple of arrays of shape (units, chains)
-        What those were drawn with.
+        What was asked for: of some layers the states, or the means that they were drawn with.
     """
 
     states: tuple[Any, ...]
     shown: tuple[Any, ...]
-    means: tuple[Any, ...]
 
 
 class Chains:
@@ -53,6 +52,8 @@ class Chains:
     seed : int
     layers : sequence of int, optional
         The layers asked for, 0 being the visible one.
+    means : bool, optional
+        Whether to show the means that states were drawn with in place of the states.
     clamp : mapping of int to array, optional
         Layers that are held, and what at: an array of shape (chains, units), or (units,) for all chains.
 
@@ -77,17 +78,31 @@ class Chains:
     purpose = "chains"
     """What the random numbers are for: others for another purpose."""
 
+    _found_anew: ClassVar[tuple[str, ...]] = ("_xp", "_compiled", "_compiling")
+    """What each process has of its own."""
+
     def __init__(
-        self, model: Any, seed: int, *, layers: Sequence[int] = (0,), clamp: Mapping[int, Any] | None = None
+        self,
+        model: Any,
+        seed: int,
+        *,
+        layers: Sequence[int] = (0,),
+        means: bool = False,
+        clamp: Mapping[int, Any] | None = None,
     ) -> None:
         self.model = model
         self.seed = seed
         self.layers = tuple(layers)
+        self.means = means
         self.clamp = dict(sorted((clamp or {}).items()))
         self.topology = model._topology
-        self._xp = get_namespace(model._home)
         free = [layer for layer in self.topology.layers if layer not in self.clamp]
         self.carried = tuple(layer for layer in self.topology.kept if layer in free) or tuple(free)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Find the library in this process; nothing is compiled yet."""
+        self._xp = get_namespace(self.model._home)
         self._compiled: dict[tuple[str, int], tuple[ChainStreams, Any]] = {}
         self._compiling = threading.RLock()
 
@@ -155,20 +170,28 @@ class Chains:
         streams, move = self._function("sweep", rows)
         random = streams.states(offset, first_sweep, self._xp)
         held = self._held(offset, rows)
-        count, shown = len(self.carried), len(self.layers)
+        count = len(self.carried)
+        end = count + len(self._shown_besides)
         for _ in range(n_sweeps):
             found = move(*now, *held, *random)
-            now, random = in_order(found[:count]), found[count + 2 * shown :]
-            yield Draw(now, tuple(found[count : count + shown]), tuple(found[count + shown : count + 2 * shown]))
+            now, random = in_order(found[:count]), found[end:]
+            besides = dict(zip(self._shown_besides, found[count:end], strict=True))
+            known = besides if self.means else dict(zip(self.carried, now, strict=True)) | besides
+            yield Draw(now, tuple(known[layer] for layer in self.layers))
+
+    @property
+    def _shown_besides(self) -> tuple[int, ...]:
+        """The layers asked for, of which a state of `carried` does not tell already what is asked."""
+        return tuple(layer for layer in self.layers if self.means or layer not in self.carried)
 
     def _held(self, offset: int, rows: int) -> list[Any]:
-        """What the clamped layers of a block are held at, a row for each chain."""
+        """What the clamped layers of a block are held at, a column for each chain."""
         found = []
         for layer, values in self.clamp.items():
             whole = asarray(values, self._xp, self.dtype)
             block = whole[offset : offset + rows, :] if whole.ndim == 2 else whole
             shape = (rows, self.topology.sizes[layer])
-            found.append(in_order([self._xp.broadcast_to(block, shape)])[0])
+            found.append(in_order([self._xp.matrix_transpose(self._xp.broadcast_to(block, shape))])[0])
         return found
 
     def _function(self, what: str, rows: int) -> tuple[ChainStreams, Any]:
@@ -182,46 +205,40 @@ class Chains:
     def _streams(self, part: str) -> ChainStreams:
         return ChainStreams([int(word) for word in stream(self.seed, f"{part} of {self.purpose}").rstate])
 
-    def _columns(self, rows: int) -> tuple[list[Any], list[Any]]:
-        """Inputs for a state, and the state that they are the transpose of."""
-        columns = [
-            B.placeholder(shape=(self.topology.sizes[layer], rows), dtype=self.dtype, name=f"layer{layer}")
-            for layer in self.carried
-        ]
-        state: list[Any] = [None] * len(self.topology.sizes)
-        for layer, column in zip(self.carried, columns, strict=True):
-            state[layer] = B.transpose(column)
-        return columns, state
+    @property
+    def _parameters(self) -> Parameters:
+        """Those of the model, for states that lie in memory as random numbers are drawn: chain beside chain."""
+        parameters: Parameters = self.model._parameters
+        return replace(parameters, in_columns=True)
 
     def _compile_start(self, rows: int) -> tuple[ChainStreams, Any]:
-        streams, parameters = self._streams("start"), self.model._parameters
+        streams, parameters = self._streams("start"), self._parameters
         rate = asarray(self.model.base_rate_, self._xp, self.dtype)
         states = []
         for layer in self.carried:
-            mean = B.zeros((rows, self.topology.sizes[layer]), dtype=self.dtype) + (rate if layer == 0 else 0.5)
-            gaussian = self.topology.is_gaussian(layer)
+            size, gaussian = self.topology.sizes[layer], self.topology.is_gaussian(layer)
+            first = parameters.for_each_state(variable(rate)) if layer == 0 else 0.5
+            mean = B.zeros((size, rows), dtype=self.dtype) + first
             states.append(mean if gaussian else draw_layer(parameters, layer, mean, rows, streams))
-        return streams, streams.compiled([], [B.transpose(state) for state in states], name="start")
+        return streams, streams.compiled([], states, name="start")
 
     def _compile_sweep(self, rows: int) -> tuple[ChainStreams, Any]:
-        streams, parameters = self._streams("sweeps"), self.model._parameters
-        columns, state = self._columns(rows)
+        streams, parameters = self._streams("sweeps"), self._parameters
+        carried = placeholders(parameters, self.carried, rows)
         given = placeholders(parameters, self.clamp, rows, "held")
-        for layer in self.clamp:
-            state[layer] = given[layer]
+        state = [held if now is None else now for now, held in zip(carried, given, strict=True)]
         moved, means = sweep(parameters, state, rows, streams, tuple(self.clamp))
-        outputs = [
-            *(moved[layer] for layer in self.carried),
-            *(found[layer] for found in (moved, means) for layer in self.layers),
-        ]
-        inputs = [*columns, *(given[layer] for layer in self.clamp)]
-        return streams, streams.compiled(inputs, [B.transpose(output) for output in outputs], name="sweep")
+        shown = means if self.means else moved
+        outputs = [*(moved[layer] for layer in self.carried), *(shown[layer] for layer in self._shown_besides)]
+        inputs = [*(carried[layer] for layer in self.carried), *(given[layer] for layer in self.clamp)]
+        return streams, streams.compiled(inputs, outputs, name="sweep")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"model": self.model, "seed": self.seed, "layers": self.layers, "clamp": self.clamp}
+        return {name: value for name, value in self.__dict__.items() if name not in self._found_anew}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)  # type: ignore[misc]
+        self.__dict__.update(state)
+        self._settle()
 
 
 def in_order(arrays: Collection[Any]) -> tuple[Any, ...]:

@@ -10,7 +10,8 @@ units too: a binary unit that receives r is 1 with probability sigmoid(r), a Gau
 around r with variance 1. So any group of such layers is summed out in closed form; the free energy of the other layers
 is F = - log Σ exp(-E) over the states of the group. A restricted Boltzmann machine is the case of two layers.
 
-Every function takes a state as a sequence with an entry for each layer; entries that it does not need may be None.
+Every function takes a state as a sequence with an entry for each layer; entries that it does not need may be None. An
+entry has a row for each state, or a column where the parameters say so.
 
 References
 ----------
@@ -57,11 +58,14 @@ class Parameters:
         One for each connection, of shape (units of the lower layer, units of the higher layer).
     biases : tuple
         One for each layer.
+    in_columns : bool
+        Whether states are columns, of shape (units, states), in place of rows.
     """
 
     topology: Topology
     weights: tuple[Any, ...]
     biases: tuple[Any, ...]
+    in_columns: bool = False
 
     def __iter__(self) -> Any:
         """The weights, then the biases."""
@@ -71,12 +75,21 @@ class Parameters:
         """Others in the same order, for the same topology."""
         listed = tuple(values)
         count = len(self.weights)
-        return Parameters(self.topology, listed[:count], listed[count:])
+        return Parameters(self.topology, listed[:count], listed[count:], self.in_columns)
 
     @property
     def dtype(self) -> Any:
         """The dtype of all of them."""
         return B.dtype(self.biases[0])
+
+    @property
+    def units_axis(self) -> int:
+        """The axis of a state along which units lie."""
+        return 0 if self.in_columns else -1
+
+    def for_each_state(self, vector: Any) -> Any:
+        """A vector over a layer's units, such that it combines with states element by element."""
+        return vector[:, None] if self.in_columns else vector
 
 
 def shape_of(variable: Any) -> tuple[int, ...]:
@@ -95,9 +108,21 @@ def received(parameters: Parameters, layer: int, state: State) -> Any:
     for (low, high), weights in zip(parameters.topology.connections, parameters.weights, strict=True):
         if layer not in (low, high):
             continue
-        part = B.dot(state[low], weights) if layer == high else B.dot(state[high], B.transpose(weights))
+        part = (
+            _upwards(parameters, weights, state[low]) if layer == high else _downwards(parameters, weights, state[high])
+        )
         total = part if total is None else total + part
-    return total + parameters.biases[layer]
+    return total + parameters.for_each_state(parameters.biases[layer])
+
+
+def _upwards(parameters: Parameters, weights: Any, state: Any) -> Any:
+    """What the higher layer of a connection receives from the lower one."""
+    return B.dot(B.transpose(weights), state) if parameters.in_columns else B.dot(state, weights)
+
+
+def _downwards(parameters: Parameters, weights: Any, state: Any) -> Any:
+    """What the lower layer of a connection receives from the higher one."""
+    return B.dot(weights, state) if parameters.in_columns else B.dot(state, B.transpose(weights))
 
 
 def expectation(parameters: Parameters, layer: int, state: State) -> Any:
@@ -112,7 +137,8 @@ def draw_layer(parameters: Parameters, layer: int, mean: Any, rows: int | tuple[
     How many rows there are must be a number: how many streams a draw uses depends on it. A binary layer takes one
     uniform for each unit, a Gaussian one a normal number.
     """
-    shape = (*((rows,) if isinstance(rows, int) else rows), parameters.topology.sizes[layer])
+    units, count = parameters.topology.sizes[layer], (rows,) if isinstance(rows, int) else rows
+    shape = (units, *count) if parameters.in_columns else (*count, units)
     if parameters.topology.is_gaussian(layer):
         return mean + B.random_normal(shape, 0.0, 1.0, dtype=parameters.dtype, rng=rng)
     return B.random_binomial(shape, p=mean, dtype=B.dtype(mean), rng=rng)
@@ -164,11 +190,13 @@ def energy_within(parameters: Parameters, state: State, layers: Collection[int])
     """The part of E that weights and biases make among some layers alone."""
     total = None
     for layer in layers:
-        part = -B.dot(state[layer], parameters.biases[layer])
+        factors = state[layer], parameters.biases[layer]
+        part = -B.dot(*(reversed(factors) if parameters.in_columns else factors))
         total = part if total is None else total + part
     for (low, high), weights in zip(parameters.topology.connections, parameters.weights, strict=True):
         if low in layers and high in layers:
-            total = total - B.sum(B.dot(state[low], weights) * state[high], axis=-1)
+            product = _upwards(parameters, weights, state[low]) * state[high]
+            total = total - B.sum(product, axis=parameters.units_axis)
     return total
 
 
@@ -176,18 +204,18 @@ def _squares(parameters: Parameters, state: State, layers: Collection[int], tota
     """An energy, and what Gaussian units among some layers have by themselves."""
     for layer in layers:
         if parameters.topology.is_gaussian(layer):
-            total = total + 0.5 * B.sum(B.square(state[layer]), axis=-1)
+            total = total + 0.5 * B.sum(B.square(state[layer]), axis=parameters.units_axis)
     return total
 
 
-def summed_layer(topology: Topology, layer: int, inputs: Any) -> Any:
-    """Of each row, the logarithm of the sum over a layer's states x of ``exp(x·inputs)``.
+def summed_layer(topology: Topology, layer: int, inputs: Any, units_axis: int = -1) -> Any:
+    """Of each state, the logarithm of the sum over a layer's states x of ``exp(x·inputs)``.
 
     Of Gaussian units it is the integral, with ``exp(-½ x·x)`` as a further factor.
     """
     if topology.is_gaussian(layer):
-        return 0.5 * B.sum(B.square(inputs), axis=-1) + 0.5 * math.log(2 * math.pi) * topology.sizes[layer]
-    return B.sum(softplus(inputs), axis=-1)
+        return 0.5 * B.sum(B.square(inputs), axis=units_axis) + 0.5 * math.log(2 * math.pi) * topology.sizes[layer]
+    return B.sum(softplus(inputs), axis=units_axis)
 
 
 def free_energy(parameters: Parameters, state: State, summed: Sequence[int] | None = None) -> Any:
@@ -205,5 +233,5 @@ def free_energy(parameters: Parameters, state: State, summed: Sequence[int] | No
     rest = [layer for layer in topology.layers if layer not in group]
     total = _squares(parameters, state, rest, energy_within(parameters, state, rest))
     for layer in group:
-        total = total - summed_layer(topology, layer, received(parameters, layer, state))
+        total = total - summed_layer(topology, layer, received(parameters, layer, state), parameters.units_axis)
     return total

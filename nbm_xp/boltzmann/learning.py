@@ -25,18 +25,18 @@ from nbm_xp.namespace import (
 from nbm_xp.rng import Generator
 
 from . import storage
-from .machine import Machine
 from .model import transposed, variable
 from .randomness import entropy_of, stream
 from .rows import checked_rows, in_memory, minibatches, positive_int
 from .schedules import check_schedule, rate_after
 from .topology import Topology
 from .training import Learner, chain_layers, compile_step, shares
+from .weighing import Weighing
 
 __all__ = ["Learning"]
 
 
-class Learning(Machine):
+class Learning(Weighing):
     """A Boltzmann machine that learns; `RBM` and `DBM` say which layers it has.
 
     Attributes

@@ -1,4 +1,4 @@
-"""What a Boltzmann machine with given parameters does: makes states along chains, and weighs itself, Z.
+"""What a Boltzmann machine with given parameters does: makes states along chains.
 
 Rows go in and come out in the library that they are of, and on Dask nothing is computed before it is asked for. Every
 computation is a compiled function of recorded formulas, kept for the next call.
@@ -6,27 +6,25 @@ computation is a compiled function of recorded formulas, kept for the next call.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import array_namespace, asarray, from_blocks, get_namespace, is_lazy, to_numpy, use_backend
+from nbm_xp.namespace import array_namespace, from_blocks, get_namespace, is_lazy, to_numpy, use_backend
 
-from . import partition, sampling
-from .annealing import compile_ais
+from . import sampling
+from .annealing import ladder_of
 from .model import Model, variable
-from .partition import AISEstimate
 from .randomness import entropy_of, stream
 from .rows import checked_rows, positive_int
 from .tempering import compile_tempering
 
-__all__ = ["Machine", "ladder_of"]
+__all__ = ["Machine"]
 
 
 class Machine(Model):
-    """A Boltzmann machine in use; `Learning` adds how it learns."""
+    """A Boltzmann machine in use; `Weighing` adds how it finds Z, `Learning` how it learns."""
 
     def sample(
         self,
@@ -185,163 +183,6 @@ class Machine(Model):
         chosen = states[: len(topology.sizes)] if wanted is None else states[wanted]
         return (chosen, shares) if exchanges else chosen
 
-    def log_partition(self) -> float:
-        """Log Z, exactly, for a model with at most 20 units outside of one group of unconnected layers.
-
-        In a restricted Boltzmann machine that is a model with at most 20 hidden or 20 visible units.
-
-        Raises
-        ------
-        ValueError
-            If the model is larger.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from nbm_xp.boltzmann import RBM
-        >>> rbm = RBM.from_parameters(np.array([[1.0]]), np.zeros(1), np.zeros(1))
-        >>> rbm.log_partition(), float(np.log(3 + np.e))
-        (1.743668..., 1.743668...)
-        """
-        with use_backend(self._fitted()._home):
-            return partition.exact_log_partition(self._parameters)
-
-    def ais(
-        self,
-        n_runs: int = 100,
-        n_temperatures: int = 1000,
-        *,
-        betas: Sequence[float] | None = None,
-        library: str | None = None,
-        chunks: Any = None,
-        random_state: Any = None,
-    ) -> AISEstimate:
-        """Log Z estimated by annealed importance sampling, with error bars.
-
-        Parameters
-        ----------
-        n_runs : int, optional
-            Independent chains: the error bars come from how their weights differ.
-        n_temperatures : int, optional
-            How many models each chain goes through, evenly from the base-rate model to this one. More make the
-            weights more even, and the error bars honest.
-        betas : sequence of float, optional
-            Inverse temperatures rising from 0 to 1, in place of `n_temperatures`.
-        library, chunks : optional
-            As in `sample`.
-        random_state : int, None, or generator, optional
-            A seed of its own; None draws on in the model's streams.
-
-        Returns
-        -------
-        AISEstimate
-
-        Raises
-        ------
-        ValueError
-            If an argument is not what it must be.
-
-        References
-        ----------
-        R. Salakhutdinov and I. Murray, "On the quantitative analysis of deep belief networks", ICML 2008.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from nbm_xp.boltzmann import RBM
-        >>> rbm = RBM.from_parameters(np.eye(4), np.zeros(4), np.zeros(4), random_state=0)
-        >>> found = rbm.ais(200, 100)
-        >>> found.log_z_low < rbm.log_partition() < found.log_z_high
-        True
-        """
-        self._fitted()
-        rows = positive_int(n_runs, "n_runs")
-        ladder = ladder_of(n_temperatures, betas)
-        base = variable(self._base_bias())
-        rng = self._rng if random_state is None else stream(entropy_of(random_state))
-        with use_backend(self._home):
-            anneal = compile_ais(self._parameters, base, ladder, rows, rng)
-        log_weights = to_numpy(anneal(self._base_rows(rows, library, chunks)))
-        base_log_z = partition.base_log_partition(self._topology, base.value)
-        return partition.estimate(log_weights, base_log_z, len(ladder))
-
-    def reverse_ais(
-        self,
-        n_runs: int = 100,
-        n_temperatures: int = 1000,
-        *,
-        betas: Sequence[float] | None = None,
-        start: Any = None,
-        n_steps: int = 1000,
-        random_state: Any = None,
-    ) -> AISEstimate:
-        """Log Z estimated by annealed importance sampling in reverse, from states of the model to the base-rate model.
-
-        `ais` finds too little, if anything, and this too much: on average, log Z is between the two.
-
-        Parameters
-        ----------
-        n_runs, n_temperatures, betas
-            As in `ais`; the chains go through the temperatures backwards.
-        start : sequence with an array of shape (n_runs, units) for each layer, optional
-            States of the model to start from; layers that a sweep draws first may be None. By default they are drawn
-            exactly, where `log_partition` can tell Z exactly, else along Markov chains. Chains too short for the model
-            void the bound.
-        n_steps : int, optional
-            Sweeps of these chains.
-        random_state : int, None, or generator, optional
-            A seed of its own; None draws on in the model's streams.
-
-        Returns
-        -------
-        AISEstimate
-
-        Raises
-        ------
-        ValueError
-            If an argument is not what it must be.
-
-        References
-        ----------
-        Y. Burda, R. Grosse and R. Salakhutdinov, "Accurate and conservative estimates of MRF log-likelihood using
-        reverse annealing", AISTATS 2015.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from nbm_xp.boltzmann import RBM
-        >>> rbm = RBM.from_parameters(np.eye(4), np.zeros(4), np.zeros(4), random_state=0)
-        >>> found = rbm.reverse_ais(200, 100)
-        >>> found.log_z_low < rbm.log_partition() < found.log_z_high
-        True
-        """
-        topology = self._topology
-        rows = positive_int(n_runs, "n_runs")
-        ladder = ladder_of(n_temperatures, betas)[::-1]
-        positive_int(n_steps, "n_steps", 0)
-        base = variable(self._base_bias())
-        rng = self._rng if random_state is None else stream(entropy_of(random_state))
-        if start is None:
-            start = self._own_states(rows, n_steps, rng)
-        elif len(start) != len(topology.sizes):
-            raise ValueError(f"start must have {len(topology.sizes)} entries, one for each layer, got {len(start)}")
-        given = [self._given_rows(start[layer], rows, layer, "start") for layer in topology.kept]
-        with use_backend(self._home):
-            anneal = compile_ais(self._parameters, base, ladder, rows, rng, given=True)
-        log_weights = to_numpy(anneal(*given))
-        base_log_z = partition.base_log_partition(topology, base.value)
-        return partition.estimate(log_weights, base_log_z, len(ladder), reverse=True)
-
-    def _own_states(self, rows: int, n_steps: int, rng: Any) -> list[Any]:
-        """States of the model: exact ones where it is small, else the ends of chains."""
-        topology = self._topology
-        with use_backend(self._home):
-            if partition.is_enumerable(topology):
-                xp = array_namespace(self._like)
-                return [asarray(values, xp) for values in partition.exact_states(self._parameters, rows, rng)]
-            chain = sampling.compile_chain(self._parameters, rows, n_steps, rng, wanted=tuple(topology.layers))
-        return list(chain(self._base_rows(rows, None, None))[: len(topology.sizes)])
-
     def _rows(self, X: Any, name: str = "X") -> Any:
         """Rows of visible units checked against the model."""
         bounded = not self._topology.is_gaussian(0)
@@ -384,15 +225,3 @@ class Machine(Model):
 def _repeated(offset: tuple[int, ...], shape: tuple[int, ...], row: Any) -> Any:
     """A block of rows that are all the same."""
     return array_namespace(row).broadcast_to(row[offset[1] : offset[1] + shape[1]], shape)
-
-
-def ladder_of(n_temperatures: int, betas: Sequence[float] | None) -> list[float]:
-    """The inverse temperatures of annealing, rising from 0 to 1: so many evenly, or those given, checked."""
-    if betas is None:
-        steps = positive_int(n_temperatures, "n_temperatures", 2) - 1
-        return [step / steps for step in range(steps + 1)]
-    ladder = [float(beta) for beta in betas]
-    rising = all(low <= high for low, high in itertools.pairwise(ladder))
-    if len(ladder) < 2 or not rising or ladder[0] != 0.0 or ladder[-1] != 1.0:
-        raise ValueError("betas must rise from 0 to 1")
-    return ladder

@@ -23,6 +23,7 @@ from .topology import Topology
 __all__ = [
     "LARGEST",
     "AISEstimate",
+    "Enumerated",
     "base_log_partition",
     "constant",
     "enumerable_group",
@@ -94,10 +95,10 @@ def log_weights(parameters: Parameters) -> tuple[Any, list[int], tuple[int, ...]
 
     def part(bits: Any) -> Any:
         units = B.concatenate([B.zeros((2**low, high), dtype="float64") + bits, fast], axis=1)
-        return -free_energy(exact, _split(topology, layers, units), group)
+        return -free_energy(exact, _split(exact, layers, units), group)
 
     if not high:
-        return to_numpy(B.eval(-free_energy(exact, _split(topology, layers, fast), group))), layers, group
+        return to_numpy(B.eval(-free_energy(exact, _split(exact, layers, fast), group))), layers, group
     parts, updates = B.scan(part, sequences=[slow])
     found = B.function([], B.reshape(parts, (2**count,)), updates=updates, name="log_weights")()
     return to_numpy(found), layers, group
@@ -129,28 +130,76 @@ def exact_states(parameters: Parameters, rows: int, rng: Any) -> list[Any]:
     ValueError
         If there are more than 20 units to enumerate.
     """
-    topology = parameters.topology
-    found, layers, group = log_weights(parameters)
-    xp = array_namespace(found)
-    bounds = xp.cumulative_sum(xp.exp(found - xp.max(found)))
+    states = Enumerated.of(parameters)
     uniforms = to_numpy(B.function([], B.random_uniform((rows,), dtype="float64", rng=rng), name="choices")())
-    chosen = xp.searchsorted(bounds[:-1] / bounds[-1], uniforms, side="right")
-    count = sum(topology.sizes[layer] for layer in layers)
-    places = xp.arange(count - 1, -1, -1, dtype=chosen.dtype)
-    units = (chosen[:, None] >> places) & 1
-    state = _split(topology, layers, constant(units, parameters.dtype))
-    for layer in group:
-        state[layer] = draw_layer(parameters, layer, expectation(parameters, layer, state), rows, rng)
+    state = states.drawn(constant(states.chosen(uniforms), parameters.dtype), rows, rng)
     return [to_numpy(values) for values in B.function([], state, name="exact_states")()]
 
 
-def _split(topology: Topology, layers: Sequence[int], units: Any) -> list[Any]:
-    """A state of some layers from the columns of a matrix."""
-    state: list[Any] = [None] * len(topology.sizes)
+@dataclass(frozen=True)
+class Enumerated:
+    """The states of some layers of a model, all of them, to draw from.
+
+    Attributes
+    ----------
+    parameters : Parameters
+    layers : tuple of int
+        Those layers.
+    group : tuple of int
+        The others, which are independent given them.
+    bounds : array
+        In host memory: the probability of a state or one before it.
+    """
+
+    parameters: Parameters
+    layers: tuple[int, ...]
+    group: tuple[int, ...]
+    bounds: Any
+
+    @classmethod
+    def of(cls, parameters: Parameters) -> Enumerated:
+        """Enumerate the states of a model.
+
+        Raises
+        ------
+        ValueError
+            If there are more than 20 units to enumerate.
+        """
+        found, layers, group = log_weights(parameters)
+        xp = array_namespace(found)
+        sums = xp.cumulative_sum(xp.exp(found - xp.max(found)))
+        return cls(parameters, tuple(layers), group, sums[:-1] / sums[-1])
+
+    @property
+    def n_units(self) -> int:
+        """How many units there are in the layers that are enumerated."""
+        return sum(self.parameters.topology.sizes[layer] for layer in self.layers)
+
+    def chosen(self, uniforms: Any) -> Any:
+        """The units of states of these layers, of shape (rows, n_units), a uniform having chosen each."""
+        xp = array_namespace(uniforms)
+        chosen = xp.searchsorted(self.bounds, uniforms, side="right")
+        places = xp.arange(self.n_units - 1, -1, -1, dtype=chosen.dtype)
+        return (chosen[:, None] >> places) & 1
+
+    def drawn(self, units: Any, rows: int, rng: Any) -> list[Any]:
+        """Whole states, as formulas: the other layers are drawn given the units of these."""
+        state = _split(self.parameters, self.layers, units)
+        for layer in self.group:
+            mean = expectation(self.parameters, layer, state)
+            state[layer] = draw_layer(self.parameters, layer, mean, rows, rng)
+        return state
+
+
+def _split(parameters: Parameters, layers: Sequence[int], units: Any) -> list[Any]:
+    """A state of some layers from the columns of a matrix, which has a row for each state."""
+    sizes = parameters.topology.sizes
+    state: list[Any] = [None] * len(sizes)
     start = 0
     for layer in layers:
-        state[layer] = units[:, start : start + topology.sizes[layer]]
-        start += topology.sizes[layer]
+        part = units[:, start : start + sizes[layer]]
+        state[layer] = B.transpose(part) if parameters.in_columns else part
+        start += sizes[layer]
     return state
 
 

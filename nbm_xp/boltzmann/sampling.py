@@ -139,8 +139,9 @@ def pseudo_likelihood(parameters: Parameters, visible: Any, rows: int, rng: Any)
 
 
 def placeholder(parameters: Parameters, rows: int | None, name: str = "visible", layer: int = 0) -> Any:
-    """An input of states of a layer: so many rows, or any number."""
-    return B.placeholder(shape=(rows, parameters.topology.sizes[layer]), dtype=parameters.dtype, name=name)
+    """An input of states of a layer: so many, or any number."""
+    shape = (rows, parameters.topology.sizes[layer])
+    return B.placeholder(shape=shape[::-1] if parameters.in_columns else shape, dtype=parameters.dtype, name=name)
 
 
 def placeholders(parameters: Parameters, layers: Iterable[int], rows: int | None, name: str = "layer") -> list[Any]:

@@ -94,6 +94,19 @@ class Topology:
         """The layers that are not `summed`, rising: what a chain carries from sweep to sweep."""
         return tuple(layer for layer in self.layers if layer not in self.summed)
 
+    @property
+    def is_factorial(self) -> bool:
+        """Whether hidden units are independent given the visible ones.
+
+        Then the log-likelihood of rows is known but for log Z; else there is a lower bound on it, by mean field.
+
+        Examples
+        --------
+        >>> Topology([4, 3, 2]).is_factorial, Topology([4, 3, 2], [(0, 1), (0, 2)]).is_factorial
+        (False, True)
+        """
+        return self.kept == (0,)
+
     def is_gaussian(self, layer: int) -> bool:
         """Whether a layer's units are real numbers."""
         return layer == 0 and self.visible == "gaussian"

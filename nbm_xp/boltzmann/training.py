@@ -106,13 +106,14 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
     ]
     updates += _go_on(learner, fantasy, states)
     counts = B.reshape(share, (states[0].shape[0],))  # one for each state, which the tape need not find out
+    scaled = learner.rate * counts  # a product with the gradients would be one of all parameters
     if learner.offsets is None:
-        loss = B.sum(counts * free_energy(parameters, states))
+        loss = B.sum(scaled * free_energy(parameters, states))
         updates += _descent(learner, B.gradients(loss, list(parameters)))
     else:
         offsets = sliding_means(parameters, states, counts, learner.offsets)
         updates += zip(learner.offsets, offsets, strict=True)
-        updates += _descent(learner, centred_gradients(parameters, states, counts, offsets), offsets)
+        updates += _descent(learner, centred_gradients(parameters, states, scaled, offsets), offsets)
     return B.function([data, share], [], updates=updates, name="contrastive_divergence")
 
 
@@ -185,16 +186,17 @@ def _go_on(learner: Learner, fantasy: Sequence[Any], states: Sequence[Any]) -> l
     return updates
 
 
-def _descent(learner: Learner, gradients: Sequence[Any], offsets: Sequence[Any] | None = None) -> list[tuple[Any, Any]]:
+def _descent(learner: Learner, steps: Sequence[Any], offsets: Sequence[Any] | None = None) -> list[tuple[Any, Any]]:
     """New values for the parameters: down the gradient, with momentum and a pull of the weights towards 0.
 
-    Where the gradients are those of the centred model, its steps are translated into those of the plain parameters.
+    `steps` are gradients times the learning rate. Where they are those of the centred model, they are translated into
+    those of the plain parameters.
     """
     count, parameters = len(learner.parameters.weights), list(learner.parameters)
     if learner.weight_decay:
-        pull = [learner.weight_decay * weights for weights in learner.parameters.weights]
-        gradients = [*(g + p for g, p in zip(gradients, pull, strict=False)), *gradients[count:]]
-    steps = [learner.rate * gradient for gradient in gradients]
+        pull = learner.rate * learner.weight_decay
+        pulls = [pull * weights for weights in learner.parameters.weights]
+        steps = [*(step + pull for step, pull in zip(steps, pulls, strict=False)), *steps[count:]]
     updates: list[tuple[Any, Any]] = []
     if learner.velocities is not None:
         steps = [learner.momentum * old + step for old, step in zip(learner.velocities, steps, strict=True)]

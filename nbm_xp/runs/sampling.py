@@ -284,7 +284,7 @@ class Sampling(SampleJob):
             draw, left = divmod(sweep + 1, self.thin)
             if left or not part.n_draws:
                 continue
-            for layer, values in zip(self.layers, now.means if self.probabilities else now.shown, strict=True):
+            for layer, values in zip(self.layers, now.shown, strict=True):
                 drawn[layer][:, draw - 1] = to_numpy(values).astype(drawn[layer].dtype).T
         for layer, array in kept.items():
             index = (block.number, part.first_draw // self.checkpoint_every, 0)
@@ -314,4 +314,4 @@ def chains_of(job: SampleJob) -> Chains:
 def _made_chains(job: SampleJob) -> Chains:
     model = load_model(job.directory, job.library, job.model)
     held = saved_clamped(job.directory) if job.clamped else {}
-    return Chains(model, job.seed, layers=job.layers, clamp=held)
+    return Chains(model, job.seed, layers=job.layers, means=job.probabilities, clamp=held)

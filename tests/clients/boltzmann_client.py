@@ -287,7 +287,7 @@ def partition(name: str) -> dict[str, Any]:
     logz = B.placeholder(shape=(RUNS,))
     mean = B.logsumexp(logz) - B.log(RUNS)
     deviation = B.log(B.std(B.exp(logz - B.max(logz)))) + B.max(logz) - B.log(RUNS) / 2.0
-    ends = B.stack([B.log(3) + deviation, mean])
+    ends = B.stack([deviation + B.log(3), mean])
     estimate = B.function([logz], [mean, B.logdiffexp(ends), B.logsumexp(ends)])(base + log_weights)
     low = float(np.ravel(estimate[1])[0])
     return {

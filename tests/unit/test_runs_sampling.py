@@ -41,9 +41,9 @@ def test_probabilities_are_what_states_were_drawn_with(tmp_path: pathlib.Path, w
     found = open_samples(run.path)
     assert found.dtype == "float32"
     states = open_samples(whole.path).compute()
-    chains = Chains(ordinary(), 5)
+    chains = Chains(ordinary(), 5, means=True)
     *_, last = chains.walk(chains.start(16, 8), 16, 0, 34)
-    assert np.array_equal(found[16:, -1].compute(), last.means[0].T)
+    assert np.array_equal(found[16:, -1].compute(), last.shown[0].T)
     assert abs(float((states - found).mean())) < 0.02
 
 

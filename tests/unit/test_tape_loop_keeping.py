@@ -254,5 +254,5 @@ class TestElsewhere:
         expected = run(ROWS)
         (route,) = run._routes.values()
         plan = pickle.loads(cloudpickle.dumps(route.plan))
-        for got, want in zip(plan(ROWS, *(node.payload.value for node in run._variables)), expected, strict=True):
+        for got, want in zip(plan(ROWS, *(variable.value for variable in run._variables)), expected, strict=True):
             np.testing.assert_array_equal(got, want)

@@ -1,0 +1,202 @@
+"""A Boltzmann machine that weighs itself: its partition function Z, exactly and by annealed importance sampling.
+
+Chains are computed in the library that is asked for, on Dask in blocks; their weights come to host memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nbm_xp.namespace import array_namespace, asarray, from_blocks, is_lazy, to_numpy, use_backend
+
+from . import partition, sampling
+from .annealing import compile_ais, ladder_of
+from .machine import Machine
+from .model import variable
+from .partition import AISEstimate
+from .randomness import entropy_of, stream
+from .rows import positive_int
+
+__all__ = ["Weighing"]
+
+
+class Weighing(Machine):
+    """A Boltzmann machine and its partition function; `Learning` adds how it learns."""
+
+    def log_partition(self) -> float:
+        """Log Z, exactly, for a model with at most 20 units outside of one group of unconnected layers.
+
+        In a restricted Boltzmann machine that is a model with at most 20 hidden or 20 visible units.
+
+        Raises
+        ------
+        ValueError
+            If the model is larger.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nbm_xp.boltzmann import RBM
+        >>> rbm = RBM.from_parameters(np.array([[1.0]]), np.zeros(1), np.zeros(1))
+        >>> rbm.log_partition(), float(np.log(3 + np.e))
+        (1.743668..., 1.743668...)
+        """
+        with use_backend(self._fitted()._home):
+            return partition.exact_log_partition(self._parameters)
+
+    def ais(
+        self,
+        n_runs: int = 100,
+        n_temperatures: int = 1000,
+        *,
+        betas: Sequence[float] | None = None,
+        library: str | None = None,
+        chunks: Any = None,
+        random_state: Any = None,
+    ) -> AISEstimate:
+        """Log Z estimated by annealed importance sampling, with error bars.
+
+        Parameters
+        ----------
+        n_runs : int, optional
+            Independent chains: the error bars come from how their weights differ.
+        n_temperatures : int, optional
+            How many models each chain goes through, evenly from the base-rate model to this one. More make the
+            weights more even, and the error bars honest.
+        betas : sequence of float, optional
+            Inverse temperatures rising from 0 to 1, in place of `n_temperatures`.
+        library, chunks : optional
+            As in `sample`.
+        random_state : int, None, or generator, optional
+            A seed of its own; None draws on in the model's streams.
+
+        Returns
+        -------
+        AISEstimate
+
+        Raises
+        ------
+        ValueError
+            If an argument is not what it must be.
+
+        References
+        ----------
+        R. Salakhutdinov and I. Murray, "On the quantitative analysis of deep belief networks", ICML 2008.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nbm_xp.boltzmann import RBM
+        >>> rbm = RBM.from_parameters(np.eye(4), np.zeros(4), np.zeros(4), random_state=0)
+        >>> found = rbm.ais(200, 100)
+        >>> found.log_z_low < rbm.log_partition() < found.log_z_high
+        True
+        """
+        self._fitted()
+        rows = positive_int(n_runs, "n_runs")
+        ladder = ladder_of(n_temperatures, betas)
+        base = variable(self._base_bias())
+        rng = self._rng if random_state is None else stream(entropy_of(random_state))
+        with use_backend(self._home):
+            anneal = compile_ais(self._parameters, base, ladder, rows, rng)
+        log_weights = to_numpy(anneal(self._base_rows(rows, library, chunks)))
+        base_log_z = partition.base_log_partition(self._topology, base.value)
+        return partition.estimate(log_weights, base_log_z, len(ladder))
+
+    def reverse_ais(
+        self,
+        n_runs: int = 100,
+        n_temperatures: int = 1000,
+        *,
+        betas: Sequence[float] | None = None,
+        start: Any = None,
+        n_steps: int = 1000,
+        library: str | None = None,
+        chunks: Any = None,
+        random_state: Any = None,
+    ) -> AISEstimate:
+        """Log Z estimated by annealed importance sampling in reverse, from states of the model to the base-rate model.
+
+        `ais` finds too little, if anything, and this too much: on average, log Z is between the two.
+
+        Parameters
+        ----------
+        n_runs, n_temperatures, betas
+            As in `ais`; the chains go through the temperatures backwards.
+        start : sequence with an array of shape (n_runs, units) for each layer, optional
+            States of the model to start from; layers that a sweep draws first may be None. By default they are drawn
+            exactly, where `log_partition` can tell Z exactly, else along Markov chains. Chains too short for the model
+            void the bound.
+        n_steps : int, optional
+            Sweeps of these chains.
+        library, chunks : optional
+            As in `ais`; without them, chains are computed as `start` is, where it is given.
+        random_state : int, None, or generator, optional
+            A seed of its own; None draws on in the model's streams.
+
+        Returns
+        -------
+        AISEstimate
+
+        Raises
+        ------
+        ValueError
+            If an argument is not what it must be.
+
+        References
+        ----------
+        Y. Burda, R. Grosse and R. Salakhutdinov, "Accurate and conservative estimates of MRF log-likelihood using
+        reverse annealing", AISTATS 2015.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nbm_xp.boltzmann import RBM
+        >>> rbm = RBM.from_parameters(np.eye(4), np.zeros(4), np.zeros(4), random_state=0)
+        >>> found = rbm.reverse_ais(200, 100)
+        >>> found.log_z_low < rbm.log_partition() < found.log_z_high
+        True
+        """
+        topology = self._topology
+        rows = positive_int(n_runs, "n_runs")
+        ladder = ladder_of(n_temperatures, betas)[::-1]
+        positive_int(n_steps, "n_steps", 0)
+        base = variable(self._base_bias())
+        rng = self._rng if random_state is None else stream(entropy_of(random_state))
+        if start is not None and len(start) != len(topology.sizes):
+            raise ValueError(f"start must have {len(topology.sizes)} entries, one for each layer, got {len(start)}")
+        own = self._own_states(rows, n_steps, rng, library, chunks) if start is None else start
+        given = [self._given_rows(own[layer], rows, layer, "start") for layer in topology.kept]
+        if start is not None and library is not None:
+            like = self._base_rows(rows, library, chunks)
+            given = [_placed(states, layer, like) for layer, states in zip(topology.kept, given, strict=True)]
+        with use_backend(self._home):
+            anneal = compile_ais(self._parameters, base, ladder, rows, rng, given=True)
+        log_weights = to_numpy(anneal(*given))
+        base_log_z = partition.base_log_partition(topology, base.value)
+        return partition.estimate(log_weights, base_log_z, len(ladder), reverse=True)
+
+    def _own_states(self, rows: int, n_steps: int, rng: Any, library: str | None, chunks: Any) -> list[Any]:
+        """States of the model: exact ones where it is small, else the ends of chains."""
+        topology, like = self._topology, self._base_rows(rows, library, chunks)
+        with use_backend(self._home):
+            if partition.is_enumerable(topology):
+                exact = partition.exact_states(self._parameters, rows, rng)
+                return [_placed(states, layer, like) for layer, states in enumerate(exact)]
+            chain = sampling.compile_chain(self._parameters, rows, n_steps, rng, wanted=tuple(topology.layers))
+        return list(chain(like)[: len(topology.sizes)])
+
+
+def _placed(states: Any, layer: int, like: Any) -> Any:
+    """States of a layer in the library of rows of visible units, and in their blocks where they are computed later."""
+    xp = array_namespace(like)
+    if not is_lazy(xp) or is_lazy(array_namespace(states)):
+        return asarray(states, xp)
+    split = (like.chunks[0], like.chunks[1] if layer == 0 else -1)
+    return from_blocks(xp, _part, states.shape, states.dtype, split, args=(states,), name="start")
+
+
+def _part(offset: tuple[int, ...], shape: tuple[int, ...], states: Any) -> Any:
+    """A block of rows."""
+    return states[offset[0] : offset[0] + shape[0], offset[1] : offset[1] + shape[1]]
