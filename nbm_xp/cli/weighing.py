@@ -74,14 +74,13 @@ class Weighing:
         """
         began = time.perf_counter()
         found: dict[str, Any] = {"runs": self.runs, "seed": self.seed, "exact": exact_log_z(model), "estimates": []}
-        last = self.temperatures[-1]
+        last, where = self.temperatures[-1], {"library": self.library, "chunks": self.chunks}
         with steps("annealing", sum(self.temperatures) + last * self.reverse) as advance:
             for count in self.temperatures:
-                drawn = {"library": self.library, "chunks": self.chunks, "random_state": self.seed}
-                found["estimates"].append(told(model.ais(self.runs, count, **drawn)))
+                found["estimates"].append(told(model.ais(self.runs, count, random_state=self.seed, **where)))
                 advance(count)
             if self.reverse:
-                found["reverse"] = told(model.reverse_ais(self.runs, last, random_state=self.seed + 1))
+                found["reverse"] = told(model.reverse_ais(self.runs, last, random_state=self.seed + 1, **where))
         found |= best(found)
         if rows is not None:
             found |= _log_likelihood(model, rows, found)
@@ -120,7 +119,7 @@ def _log_likelihood(model: Any, rows: Any, found: Mapping[str, Any]) -> dict[str
 
 def bounded(model: Any) -> dict[str, bool]:
     """Says of a machine's log-likelihoods, where it is so, that they are lower bounds, by mean field."""
-    return {"lower_bound": True} if len(model._topology.sizes) > 2 else {}
+    return {} if model._topology.is_factorial else {"lower_bound": True}
 
 
 def likelihood_words(found: Mapping[str, Any]) -> str:
@@ -145,11 +144,14 @@ def of_run(path: pathlib.Path) -> dict[str, Any]:
     """What an evaluation found that was run in a directory, in the same words."""
     run, evaluation = RunDirectory.open(path, "evaluate"), read_evaluation(path)
     found: dict[str, Any] = {"runs": run.configuration["n_runs"], "seed": run.seed}
-    found |= {"exact": exact_log_z(run.load_model()), "estimates": [told(evaluation.ais)]}
+    model = run.load_model()
+    found |= {"exact": exact_log_z(model), "estimates": [told(evaluation.ais)]}
+    if evaluation.reverse is not None:
+        found["reverse"] = told(evaluation.reverse)
     found |= best(found)
     if evaluation.mean_log_likelihood is not None:
         mean, error = evaluation.mean_log_likelihood + evaluation.log_z, evaluation.standard_error
-        found |= likelihood(evaluation.n_rows, mean, error or 0.0, found)
+        found |= likelihood(evaluation.n_rows, mean, error or 0.0, found) | bounded(model)
     return found
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .diagnosis import diagnose
 from .directory import RunDirectory, RunError
-from .evaluation import Evaluation, evaluate, read_evaluation
+from .evaluation import evaluate
+from .evaluation_result import Evaluation, read_evaluation
 from .reading import open_dataset, open_samples
 from .sampling import sample
 from .schedulers import Workers

@@ -17,7 +17,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("sklearn")
 pytest.importorskip("zarr")
 
-from nbm_xp.boltzmann import RBM
+from nbm_xp.boltzmann import DBM, RBM
 from nbm_xp.runs import open_samples
 
 from ..command import PNG, contents, ran, refused, run, started, told
@@ -182,6 +182,39 @@ def test_evaluate_is_a_run_with_a_folder(model: RBM) -> None:
     assert "n_runs is 60 there" in refused("evaluate", "--resume", "--out", "weighed", "--runs", "61")
     elsewhere = told(*asked, "--out", "elsewhere", "--workers", "1", "--checkpoint-every", "7")
     assert elsewhere["estimates"] == found["estimates"]
+
+
+@pytest.mark.parametrize("where", [(), ("--scheduler", "processes", "--workers", "2")], ids=["threads", "processes"])
+def test_a_deep_machine_is_weighed_in_a_run_as_at_once(where: tuple[str, ...]) -> None:
+    deep = DBM([9, 5, 4], n_iter=2, batch_size=10, random_state=0).fit(SCANS)
+    deep.save("deep.safetensors")
+    asked = ("evaluate", "--model", "deep.safetensors", "--data", "scans.npy", "--temperatures", "80", "--reverse")
+    at_once = told(*asked, "--once")
+    found = told(*asked, "--chunks", "30", "--checkpoint-every", "25", "--out", "weighed", *where)
+    assert at_once["lower_bound"] is found["lower_bound"] is True
+    assert found["log_likelihood"] == pytest.approx(at_once["log_likelihood"], abs=1e-5)
+    assert found["log_likelihood"] == pytest.approx(float(deep.log_likelihood(SCANS).mean()), abs=1e-5)
+    assert found["log_z"] == deep.log_partition()
+    for estimate in (found["estimates"][0], found["reverse"]):
+        assert estimate["log_z_low"] < found["log_z"] < estimate["log_z_high"]
+    assert found["estimates"][0]["log_z"] != found["reverse"]["log_z"]
+    shown = ran("evaluate", "--resume", "--out", "weighed")
+    assert "log-likelihood ≥" in shown
+    assert "80 in reverse" in shown
+    assert json.loads(pathlib.Path("weighed/evaluation.json").read_text())["lower_bound"] is True
+    again = told("evaluate", "--resume", "--out", "weighed", "--reverse")
+    assert {**again, "seconds": 0} == {**found, "seconds": 0}
+
+
+def test_an_evaluation_without_its_reverse_does_not_go_on_with_it() -> None:
+    ran("evaluate", *M, "--runs", "20", "--temperatures", "30", "--out", "weighed")
+    assert "reverse is not said there" in refused("evaluate", "--resume", "--out", "weighed", "--reverse")
+
+
+def test_chains_in_reverse_are_computed_in_blocks() -> None:
+    asked = ("evaluate", *M, "--temperatures", "30", "--once", "--reverse", "--runs", "20")
+    lazy = told(*asked, "--library", "dask", "--chunks", "7")
+    assert lazy["reverse"]["log_z"] == pytest.approx(told(*asked)["reverse"]["log_z"], rel=1e-6)
 
 
 # Pictures

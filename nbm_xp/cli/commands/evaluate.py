@@ -48,10 +48,7 @@ def evaluate(
             rich_help_panel=_AT_ONCE,
         ),
     ] = True,
-    reverse: Annotated[
-        bool,
-        typer.Option("--reverse", help="Also anneal in reverse, for a bound from above.", rich_help_panel=_AT_ONCE),
-    ] = False,
+    reverse: Annotated[bool, typer.Option("--reverse", help="Also anneal in reverse, for a bound from above.")] = False,
     out: Annotated[
         pathlib.Path | None, typer.Option(help="The run's directory; without it, nothing is written.")
     ] = None,
@@ -68,7 +65,7 @@ def evaluate(
     as_json: options.Json = False,
 ) -> None:
     """Weigh a model: its partition function, exactly where it is small, and by annealed importance sampling."""
-    others = _OF_A_RUN if out is None else ("convergence", "reverse")
+    others = _OF_A_RUN if out is None else ("convergence",)
     wrong = [name for name in others if options.given(context, name)]
     if wrong:
         option = f"--{wrong[0].replace('_', '-')}"
@@ -125,12 +122,15 @@ def _in_a_run(context: typer.Context, out: pathlib.Path) -> dict[str, Any]:
         "chunks": settled("chunks", "chunks"),
         "checkpoint_every": settled("checkpoint_every", "checkpoint_every"),
         "library": settled("library", "library"),
+        "reverse": asked["reverse"],
         "seed": asked["seed"] if there is None or options.given(context, "seed") else there.seed,
     }
     if there is None or options.given(context, "temperatures"):
         settings["n_temperatures"] = asked["temperatures"]
     else:
         settings["betas"] = there.configuration["betas"]
+    if there is not None and "reverse" in there.configuration:
+        settings |= {"reverse": True, "n_steps": there.configuration["reverse"].get("n_steps", 0)}
     began = time.perf_counter()
     with (
         computers(asked["scheduler"], asked["workers"], asked["memory_limit"]) as workers,

@@ -1,0 +1,134 @@
+"""What an evaluation found: from the blocks that are on disk, to JSON, and read again."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from nbm_xp.boltzmann import AISEstimate
+from nbm_xp.boltzmann.partition import base_log_partition, estimate
+
+from . import store
+from .directory import RunDirectory, RunError
+from .whole import read_json
+
+__all__ = ["ARRAYS", "RESULT", "Evaluation", "read_evaluation", "result_of"]
+
+RESULT = "evaluation.json"
+ARRAYS = "evaluation.zarr"
+_WEIGHTS = {"ais": "log_weight", "reverse": "reverse_log_weight"}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a run of `evaluate` found.
+
+    Attributes
+    ----------
+    log_z : float
+    ais : AISEstimate or None
+        How log Z was found; None where it was given.
+    n_rows : int
+    mean_log_likelihood : float or None
+        None where there were no rows. Where `lower_bound` is True, the mean of a lower bound on it.
+    mean_log_likelihood_low, mean_log_likelihood_high : float or None
+        By the bounds of log Z: three of its standard errors. Where `lower_bound` is True, the log-likelihood may lie
+        above both.
+    standard_error : float or None
+        Of the mean over the rows, were they drawn anew.
+    lower_bound : bool
+        Whether rows were weighed by a lower bound on their log-likelihood, in mean-field approximation, as those of
+        machines whose hidden units depend on one another are.
+    reverse : AISEstimate or None
+        Log Z by annealing in reverse, where that was asked for: on average it is too large, where `log_z` is too small.
+    """
+
+    log_z: float
+    ais: AISEstimate | None
+    n_rows: int
+    mean_log_likelihood: float | None
+    mean_log_likelihood_low: float | None
+    mean_log_likelihood_high: float | None
+    standard_error: float | None
+    lower_bound: bool = False
+    reverse: AISEstimate | None = None
+
+
+def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
+    """What a run of `evaluate` found.
+
+    Parameters
+    ----------
+    directory : path-like
+        The run's.
+
+    Raises
+    ------
+    RunError
+        If the run is not finished.
+    """
+    run = RunDirectory.open(directory, "evaluate")
+    if not (run.path / RESULT).exists():
+        raise RunError(f"the run in {run.path} is not finished: go on with it by resume=True")
+    about = read_json(run.path / RESULT)
+    for name, weights in _WEIGHTS.items():
+        told = about.get(name)
+        if told is not None:
+            low = -math.inf if told["log_z_low"] is None else told["log_z_low"]
+            high = math.inf if told["log_z_high"] is None else told["log_z_high"]
+            group = store.open_group(run.path / ARRAYS)
+            found = {"log_z_low": low, "log_z_high": high, "log_weights": group[weights][:]}
+            found["standard_error"] = math.inf if told["standard_error"] is None else told["standard_error"]
+            about[name] = AISEstimate(**told | found)
+    return Evaluation(**about)
+
+
+def result_of(run: RunDirectory) -> dict[str, Any]:
+    """The result for JSON, from what the blocks have written."""
+    asked, group = run.configuration, store.open_group(run.path / ARRAYS)
+    model = run.load_model()
+    low = high = known = asked["log_z"]
+    found: dict[str, AISEstimate] = {}
+    if asked["betas"]:
+        base = base_log_partition(model._topology, model._base_bias())
+        for name in ("ais", "reverse") if "reverse" in asked else ("ais",):
+            weights = group[_WEIGHTS[name]][:]
+            found[name] = estimate(weights, base, len(asked["betas"]), reverse=name == "reverse")
+        known, low, high = found["ais"].log_z, found["ais"].log_z_low, found["ais"].log_z_high
+    mean = spread = None
+    if asked["n_rows"]:
+        energies = group["free_energy"][:].astype("float64")
+        mean = -float(energies.mean())
+        spread = float(energies.std(ddof=1)) / math.sqrt(len(energies)) if len(energies) > 1 else None
+    return {
+        "log_z": known,
+        "ais": _told(found.get("ais")),
+        "reverse": _told(found.get("reverse")),
+        "n_rows": asked["n_rows"],
+        "lower_bound": bool(asked["n_rows"]) and not model._topology.is_factorial,
+        "mean_log_likelihood": None if mean is None else mean - known,
+        "mean_log_likelihood_low": None if mean is None else _or_none(mean - high),
+        "mean_log_likelihood_high": None if mean is None else _or_none(mean - low),
+        "standard_error": spread,
+    }
+
+
+def _told(found: AISEstimate | None) -> dict[str, Any] | None:
+    """An estimate for JSON; the weights of its chains are in an array."""
+    if found is None:
+        return None
+    return {
+        "log_z": found.log_z,
+        "log_z_low": _or_none(found.log_z_low),
+        "log_z_high": _or_none(found.log_z_high),
+        "standard_error": _or_none(found.standard_error),
+        "effective_runs": found.effective_runs,
+        "n_temperatures": found.n_temperatures,
+    }
+
+
+def _or_none(value: float) -> float | None:
+    """A number for JSON, which has no infinities."""
+    return value if math.isfinite(value) else None
