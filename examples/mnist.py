@@ -46,7 +46,13 @@ class Look:
 
 
 def learn(
-    train: Any, test: Any, seconds: float, looks: int = 15, hidden: int = 500, said: Callable[[Look], object] = print
+    train: Any,
+    test: Any,
+    seconds: float,
+    looks: int = 15,
+    hidden: int = 500,
+    said: Callable[[Look], object] = print,
+    clock: Callable[[], float] = time.process_time,
 ) -> tuple[RBM, list[Look]]:
     """Learn for so much processor time, that of looks at the model not counted.
 
@@ -61,6 +67,8 @@ def learn(
     hidden : int, optional
     said : callable, optional
         Called with each look.
+    clock : callable, optional
+        Gives the seconds since some time, by which learning is measured.
 
     Returns
     -------
@@ -70,10 +78,10 @@ def learn(
     model = RBM(hidden, learning_rate=RATE, batch_size=BATCH, weight_decay=2e-4, n_iter=0, random_state=0).fit(train)
     used, passes, found = 0.0, 0.0, list[Look]()
     for rows in _minibatches(train):
-        began, share = time.process_time(), used / seconds
+        began, share = clock(), used / seconds
         sweeps = [number for since, number in SWEEPS if share >= since][-1]
         model.set_params(learning_rate=RATE * max(1.0 - share, 1e-4), n_gibbs=sweeps).partial_fit(rows)
-        used += time.process_time() - began
+        used += clock() - began
         passes += len(rows) / len(train)
         ended = used >= seconds
         if ended or used >= seconds * (len(found) + 1) / (looks + 1):
