@@ -7,6 +7,8 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from typing import Any
 
 import nbm_xp
@@ -78,3 +80,12 @@ def started(*arguments: str, first: str = "pass") -> subprocess.Popen[str]:
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     return process
+
+
+def wait_until(reached: Callable[[], object], process: subprocess.Popen[str]) -> None:
+    """Wait for what a process does, which may not end before, and may be slow."""
+    end = time.monotonic() + 300
+    while not reached():
+        assert process.poll() is None, "it has ended already"
+        assert time.monotonic() < end, "it does not do it"
+        time.sleep(0.002)

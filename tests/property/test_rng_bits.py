@@ -228,15 +228,10 @@ def test_a_lost_worker_s_block_comes_back_the_same_in_another_process() -> None:
     assert len(pickle.dumps(task)) < 400
 
 
-def test_a_dask_draw_computes_nothing_and_says_so_quickly() -> None:
-    import time
-
+def test_a_dask_draw_computes_nothing() -> None:
     with guard():
-        started = time.perf_counter()
         u = Generator(1, "dask").random((10**6, 10**4), chunks=(10**4, 10**3))
-        seconds = time.perf_counter() - started
     assert u.numblocks == (100, 10)
-    assert seconds < 1.0
     tile = u[123_456:123_460, 5000:5003].compute(scheduler="synchronous")
     task = Uniforms((1,) * 6, 15360, (10**6, 10**4), "float32")
     np.testing.assert_array_equal(tile, task((123_456, 5000), (4, 3)), strict=True)

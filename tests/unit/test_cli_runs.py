@@ -6,7 +6,6 @@ import json
 import os
 import pathlib
 import signal
-import time
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ pytest.importorskip("zarr")
 from nbm_xp.boltzmann import DBM, RBM
 from nbm_xp.runs import open_samples
 
-from ..command import PNG, contents, ran, refused, run, started, told
+from ..command import PNG, contents, ran, refused, run, started, told, wait_until
 
 SCANS = (np.random.default_rng(0).random((30, 9)) < 0.4).astype("float32")
 M = ("--model", "model.safetensors")
@@ -88,7 +87,7 @@ def test_a_cluster_gives_the_same_draws_and_tells_its_page() -> None:
     ran(*CHAINS)
     where = ["--scheduler", "local", "--workers", "1", "--memory-limit", "1GB"]
     with started(*CHAINS, "--out", "cluster", *where, "--json") as process:
-        answered, said = process.communicate(timeout=120)
+        answered, said = process.communicate(timeout=300)
     assert process.returncode == 0, said
     address = json.loads(answered)["dashboard"]
     assert address.startswith("http://")
@@ -101,11 +100,9 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes() -> None:
     many = ("--draws", "3000", "--checkpoint-every", "50")
     with started(*CHAINS, *many, "--out", "broken") as process:
         try:
-            end = time.monotonic() + 60
-            while process.poll() is None and time.monotonic() < end and not _segments("broken"):
-                time.sleep(0.005)
+            wait_until(lambda: _segments("broken"), process)
             process.send_signal(signal.SIGINT)
-            answered, said = process.communicate(timeout=60)
+            answered, said = process.communicate(timeout=300)
         finally:
             process.kill()
     assert (process.returncode, answered) == (130, "")

@@ -15,7 +15,9 @@ def test_it_learns_and_draws(tmp_path: pathlib.Path) -> None:
     bits = np.random.default_rng(5).random((400, 4)) < 0.5
     rows = np.repeat(bits, 4, axis=1).astype("float32")  # 16 units in fours that agree: -4 log 2 at best
     steps = itertools.count()
-    model, found = learn(rows[:300], rows[300:], 5000.0, 2, 16, said=lambda look: None, clock=lambda: float(next(steps)))
+    model, found = learn(
+        rows[:300], rows[300:], 5000.0, looks=2, hidden=16, said=lambda look: None, clock=lambda: float(next(steps))
+    )
     assert len(found) == 3
     assert [look.n_gibbs for look in found] == [5, 5, 10]
     assert found[-1].test > -16 * np.log(2.0) / 2
