@@ -146,7 +146,7 @@ def normal(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = 
     return xp.reshape(normals(xp, states, n, dtype), shape), after(states, 2 * half)
 
 
-def normals(xp: Any, states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -> Any:
+def normals(xp: Any, states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, out: Any = None) -> Any:
     """Make `n` standard normal numbers of the next uniforms of streams; see `normal`.
 
     Parameters
@@ -163,15 +163,17 @@ def normals(xp: Any, states: Any, n: int, dtype: str, stretch: Any = (), threads
         What each is multiplied by, and what is added then; rounded to the dtype.
     threads : int
         How many threads work side by side, where the library's kernel can.
+    out : array, optional
+        See `nbm_xp.rng.uniforms.numbers`.
 
     Returns
     -------
     array
-        Of shape (n,).
+        `out`, where the numbers are there; else of shape (n,).
     """
     compiled = kernel("rng.normals", library_name(xp))
     if compiled is not None and n and dtype != "float16":
-        return compiled(convert(states, xp), _rows(states.shape[0]), n, dtype, stretch, threads)
+        return compiled(convert(states, xp), _rows(states.shape[0]), n, dtype, stretch, threads, out)
     z = paired(xp, numbers(xp, states, n + n % 2, dtype, threads=threads), n)
     return z * stretch[0] + stretch[1] if stretch else z
 

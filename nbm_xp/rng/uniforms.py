@@ -91,7 +91,7 @@ def advance(states: Any, n: int) -> Any:
         return recurrence.advance(xp, states, n)
 
 
-def numbers(xp: Any, states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -> Any:
+def numbers(xp: Any, states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, out: Any = None) -> Any:
     """Draw uniforms from streams, and nothing else.
 
     Parameters
@@ -108,18 +108,20 @@ def numbers(xp: Any, states: Any, n: int, dtype: str, stretch: Any = (), threads
         What each uniform is multiplied by, and what is added then; rounded to the dtype.
     threads : int
         How many threads work side by side, where the library's kernel can.
+    out : array, optional
+        Has `n` elements, of that dtype: where the library's kernel can, they are the numbers then.
 
     Returns
     -------
     array
-        Of shape (n,): element ``i`` comes from stream ``i mod count``.
+        `out`, where the numbers are there; else of shape (n,). Element ``i`` comes from stream ``i mod count``.
     """
     if not n:
         return xp.zeros((0,), dtype=dtype_of(xp, dtype))
     own = kernel("rng.draw", library_name(xp))
     states = convert(states, xp)
     if own is not None and dtype != "float16":
-        return own(states, n, dtype, stretch, threads)[0]
+        return own(states, n, dtype, stretch, threads, out)[0]
     xp.empty((0,), dtype=dtype_of(xp, dtype))  # refused where the library, as it is set now, lacks the dtype
     if own is not None:
         u = own(states, n, dtype)[0]

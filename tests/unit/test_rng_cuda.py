@@ -91,6 +91,18 @@ def test_the_text_gives_the_numbers_of_the_host(dtype: str) -> None:
 
 
 @pytest.mark.usefixtures("on_host")
+def test_the_text_fills_an_array_that_is_there() -> None:
+    states = substreams((12345,) * 6, 40)
+    for out, put in ((np.zeros((60, 50), "float32"), True), (np.zeros((50, 60), "float32").T, False)):
+        for make in (cuda.draw, cuda.normals):
+            arguments: Any = (states,) if make is cuda.draw else (states, None)
+            want, got = (make(*arguments, 3000, "float32", out=into) for into in (None, out))
+            want, got = (want[0], got[0]) if make is cuda.draw else (want, got)
+            assert (got is out) == put
+            np.testing.assert_array_equal(got.reshape(-1), want, strict=True)
+
+
+@pytest.mark.usefixtures("on_host")
 @pytest.mark.parametrize(("sample", "probability"), [("bool", "float32"), ("float32", "float64"), ("int64", "float32")])
 @pytest.mark.parametrize("count", [3000, 1])
 def test_the_text_compares_as_the_host_does(sample: str, probability: str, count: int) -> None:

@@ -6,6 +6,7 @@ import copy
 import json
 import pickle
 import threading
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -271,6 +272,73 @@ def test_seed_sequences() -> None:
     assert Generator(sequence) == Generator(np.random.SeedSequence(1, spawn_key=(2,)))
     assert Generator(sequence) != Generator(np.random.SeedSequence(1))
     assert Generator.seed_from_entropy() != Generator.seed_from_entropy()
+
+
+FILLED: list[tuple[Any, Any]] = [
+    (lambda g, out: g.random(out=out), lambda g, shape, dtype: g.random(shape, dtype)),
+    (lambda g, out: g.random(None, None, out), lambda g, shape, dtype: g.random(shape, dtype)),
+    (
+        lambda g, out: g.uniform(-1.5, 2.5, out.shape, out=out),
+        lambda g, shape, dtype: g.uniform(-1.5, 2.5, shape, dtype),
+    ),
+    (
+        lambda g, out: g.uniform([-1.0, 0.0, 1.0], 2.0, out=out),
+        lambda g, shape, dtype: g.uniform([-1.0, 0.0, 1.0], 2.0, shape, dtype),
+    ),
+    (lambda g, out: g.standard_normal(out=out), lambda g, shape, dtype: g.standard_normal(shape, dtype)),
+    (lambda g, out: g.normal(1.0, 2.0, out=out), lambda g, shape, dtype: g.normal(1.0, 2.0, shape, dtype)),
+    (
+        lambda g, out: g.normal(1.0, [1.0, 2.0, 3.0], out=out),
+        lambda g, shape, dtype: g.normal(1.0, [1.0, 2.0, 3.0], shape, dtype),
+    ),
+    (
+        lambda g, out: g.standard_exponential(method="inv", out=out),
+        lambda g, shape, dtype: g.standard_exponential(shape, dtype),
+    ),
+    (lambda g, out: g.exponential(3.0, out=out), lambda g, shape, dtype: g.exponential(3.0, shape, dtype)),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("library", libraries(without=("numpy-readonly", "jax")))
+@pytest.mark.parametrize(("fill", "draw"), FILLED)
+def test_an_array_that_is_there_takes_the_numbers(library: Library, fill: Any, draw: Any, dtype: str) -> None:
+    if library.name == "array_api_strict" and dtype == "float16":
+        pytest.skip("array_api_strict has no float16")
+    for shape, part in (((4, 3), ...), ((0, 3), ...), ((7, 6), (slice(None, None, 2), slice(None, None, 2)))):
+        if library.name == "dask" and part is not ...:
+            continue
+        memory = library.array(np.full(shape, -7.0, dtype))
+        out = memory[part]
+        generator, other = Generator(5), Generator(5, library.name)
+        assert fill(generator, out) is out
+        want = library.numpy(draw(other, tuple(out.shape), dtype))
+        np.testing.assert_array_equal(library.numpy(out), want, strict=True)
+        if library.name != "dask":
+            np.testing.assert_array_equal(library.numpy(memory)[part], want, strict=True)
+            assert (np.delete(library.numpy(memory), slice(None, None, 2), 1) == -7.0).all() or part is ...
+        assert generator.state == other.state
+
+
+def test_a_kernel_fills_an_array_that_is_there_and_no_other() -> None:
+    pytest.importorskip("numba")
+    out = np.empty((1000, 1000), "float32")
+    Generator(5).normal(out=out)
+    tracemalloc.start()
+    try:
+        Generator(5).random(out=out)
+        Generator(5).normal(out=out)
+        assert tracemalloc.get_traced_memory()[1] < out.nbytes / 2
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("library", libraries("numpy-readonly", "jax"))
+def test_an_array_that_cannot_be_written_to_takes_none(library: Library) -> None:
+    generator = Generator(5)
+    with pytest.raises(TypeError, match="out must be an array that can be written to"):
+        generator.random(out=library.array(np.zeros(5)))
+    assert generator == Generator(5)
 
 
 @pytest.mark.parametrize("library", libraries("torch", "array_api_strict", "dask", "cupy"))

@@ -74,7 +74,7 @@ def advance(states: Any, n: int) -> Any:
     return new.view(np.int32).T
 
 
-def draw(states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -> tuple[Any, Any]:
+def draw(states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, out: Any = None) -> tuple[Any, Any]:
     """Draw the next `n` uniforms of the streams.
 
     Parameters
@@ -89,27 +89,29 @@ def draw(states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -
         What each uniform is multiplied by, and what is added then; not for float16.
     threads : int
         How many threads work side by side.
+    out : numpy.ndarray, optional
+        Has `n` elements of that dtype; they are the uniforms then, if they lie one after the other.
 
     Returns
     -------
     uniforms : numpy.ndarray
-        Of shape (n,).
+        `out`, where they are there; else of shape (n,).
     new : numpy.ndarray
         The states after the draw, int32, of shape (count, 6).
     """
     numbers = number_by_number(states, n)
     after = np.empty_like(numbers)
-    out = np.empty(n, dtype)
+    line, uniforms = _memory(n, dtype, out)
     if dtype == "float16":
-        loops.draw_float16(numbers, loops.FLOAT16, out.view(np.uint16), after)
+        loops.draw_float16(numbers, loops.FLOAT16, line.view(np.uint16), after)
     else:
-        scale, line = loops.SCALES[dtype], np.asarray(stretch, dtype)
+        scale, factors = loops.SCALES[dtype], np.asarray(stretch, dtype)
 
         def part(begin: int, end: int, states: Any, new: Any) -> None:
-            loops.draw(states, scale, line, out[begin:end], new)
+            loops.draw(states, scale, factors, line[begin:end], new)
 
         _by_steps(threads, n, numbers, after, part)
-    return out, _completed(after, states)
+    return uniforms, _completed(after, states)
 
 
 def bernoulli(
@@ -262,7 +264,7 @@ def _by_odds(
     return _completed(after, states)
 
 
-def normals(states: Any, rows: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -> Any:
+def normals(states: Any, rows: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, out: Any = None) -> Any:
     """Make normal numbers of the next uniforms of the streams, without writing the uniforms down.
 
     Parameters
@@ -279,26 +281,28 @@ def normals(states: Any, rows: Any, n: int, dtype: str, stretch: Any = (), threa
         What each number is multiplied by, and what is added then.
     threads : int
         How many threads work side by side.
+    out : numpy.ndarray, optional
+        See `draw`.
 
     Returns
     -------
     numpy.ndarray
-        Of shape (n,): the cosines of all pairs, then the sines; see `nbm_xp.rng.transforms.paired`.
+        `out`, or of shape (n,): the cosines of all pairs, then the sines; see `nbm_xp.rng.transforms.paired`.
     """
     from . import compiled_normals
 
     half = (n + 1) // 2
     numbers = number_by_number(states, states.shape[0])
-    out, line = np.empty(n, dtype), np.asarray(stretch, dtype)
+    (line, drawn), factors = _memory(n, dtype, out), np.asarray(stretch, dtype)
 
     def part(begin: int, end: int) -> None:
         places = np.asarray([begin, half + begin])
         table = np.stack(rows(places), axis=-1).astype(np.uint32)
-        cosines, sines = out[begin:end], out[half + begin : half + end]
-        compiled_normals.normals(numbers, loops.SCALES[dtype], table, places, end - begin, line, cosines, sines)
+        cosines, sines = line[begin:end], line[half + begin : half + end]
+        compiled_normals.normals(numbers, loops.SCALES[dtype], table, places, end - begin, factors, cosines, sines)
 
     side_by_side(threads, n, half, part)
-    return out
+    return drawn
 
 
 def side_by_side(threads: int, n: int, count: int, part: Callable[..., Any]) -> list[Any]:
@@ -365,6 +369,14 @@ def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:
     table = np.stack(rows(begins), axis=-1).astype(np.uint32)
     loops.runs(begins, lengths, table, number_by_number(states, states.shape[0]), scale, out)
     return loops.FLOAT16[out & 0x7FFF].view(np.float16) if dtype == "float16" else out
+
+
+def _memory(n: int, dtype: str, out: Any) -> tuple[Any, Any]:
+    """Memory for so many numbers one after the other, and the array that it is of: `out`, where that lies so."""
+    if out is not None and out.flags.carray:
+        return out.reshape(-1), out
+    line = np.empty(n, dtype)
+    return line, line
 
 
 def contiguous(x: Any) -> Any:

@@ -320,10 +320,15 @@ def _run(text: str, states: Any, n: int, p: Any, out: Any) -> Any:
     return after
 
 
-def draw(states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -> tuple[Any, Any]:
+def _memory(xp: Any, n: int, dtype: str, out: Any) -> Any:
+    """Memory for so many numbers one after the other: `out`, where it lies so."""
+    return out if out is not None and out.flags.c_contiguous else xp.empty((n,), dtype=dtype_of(xp, dtype))
+
+
+def draw(states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, out: Any = None) -> tuple[Any, Any]:
     """Draw the next `n` uniforms of the streams: see `draw` of the compiled loops; `threads` says nothing here."""
     xp = array_namespace(states)
-    out = xp.empty((n,), dtype=dtype_of(xp, dtype))
+    out = _memory(xp, n, dtype, out)
     kind = _C_TYPES.get(dtype, "unsigned short")
     line = asarray(list(stretch), xp, dtype) if stretch else out
     return out, _run(source(_uniform(dtype, stretch), kind, kind if stretch else "int"), states, n, line, out)
@@ -346,10 +351,10 @@ def bernoulli(
     return out, _run(text, states, out.size, xp.ascontiguousarray(p), out), None
 
 
-def normals(states: Any, rows: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1) -> Any:
+def normals(states: Any, rows: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, out: Any = None) -> Any:
     """Make normal numbers of the next uniforms of the streams: see `normals` of the compiled loops."""
     xp = array_namespace(states)
-    states, out = xp.ascontiguousarray(states), xp.empty((n,), dtype=dtype_of(xp, dtype))
+    states, out = xp.ascontiguousarray(states), _memory(xp, n, dtype, out)
     count, half = states.shape[0], (n + 1) // 2
     threads, length, jumps = launch(count, half)
     steps = half // count

@@ -31,6 +31,7 @@ from ..distributions.whole_numbers import random_order
 from ..parameters import Size, shape_of, streams_of
 from ..rules import NOT_NEGATIVE, require, require_integer, weights_of
 from .count_draws import CountDraws
+from .filling import fill, require_writable
 
 __all__ = ["ChoiceDraws"]
 
@@ -213,18 +214,9 @@ class ChoiceDraws(CountDraws):
         >>> x.tolist()
         [1, 0, 4, 2, 3]
         """
-        if not is_array(x):
-            raise TypeError(f"x must be an array, got {type(x).__name__}")
+        require_writable("x", x, ", use permutation instead")
         along = _axis_of("x", x, axis)
-        if not is_lazy(array_namespace(x)):
-            nothing = (slice(None),) * along + (slice(0, 0),)
-            try:
-                x[nothing] = x[nothing]
-            except (TypeError, ValueError) as error:
-                raise TypeError(
-                    f"x must be an array that can be written to, use permutation instead: {error}"
-                ) from error
-        x[...] = self.permutation(x, along, nstreams=nstreams)
+        fill(x, self.permutation(x, along, nstreams=nstreams))
 
     def _chosen(
         self,

@@ -48,6 +48,9 @@ class Generator(ChoiceDraws):
         parameter that has it, else as Dask likes. Other libraries take no notice.
     nstreams : int
         How many streams to take. By default a sixth of the number of elements, at most 15360.
+    out : array
+        Takes the numbers, and is given back: an array that can be written to, of the library, shape and dtype of the
+        draw, both of which it says where they are not given.
     resolution : {31, 53}
         How many bits a float64 has; with 53 each takes two draws.
 

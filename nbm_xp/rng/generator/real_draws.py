@@ -15,6 +15,7 @@ from ..distributions.table import DISTRIBUTIONS
 from ..distributions.tasks import Independent, made
 from ..parameters import Size, chunks_of, real_dtype, shape_of, streams_of
 from ..rules import require
+from .filling import fill, form_of
 from .state import GeneratorState
 
 __all__ = ["RealDraws"]
@@ -31,6 +32,7 @@ class RealDraws(GeneratorState):
         *,
         chunks: Any = None,
         nstreams: int | None = None,
+        out: Any = None,
     ) -> Any:
         """Draw exponential numbers, by inversion [1]_: ``-log(u) * scale``.
 
@@ -38,7 +40,7 @@ class RealDraws(GeneratorState):
         ----------
         scale : number or array
             The mean, 0 or more.
-        size, dtype, chunks, nstreams
+        size, dtype, chunks, nstreams, out
             See `Generator`.
 
         Returns
@@ -55,17 +57,26 @@ class RealDraws(GeneratorState):
         >>> Generator(234).exponential(2.0, 3, "float64").round(3).tolist()
         [1.597, 2.367, 0.472]
         """
-        return self._independent("exponential", size, dtype, chunks, nstreams, scale=scale)
+        return self._independent("exponential", size, dtype, chunks, nstreams, out, scale=scale)
 
     def standard_exponential(
-        self, size: Size = None, dtype: Any = None, *, chunks: Any = None, nstreams: int | None = None
+        self,
+        size: Size = None,
+        dtype: Any = None,
+        method: str = "inv",
+        out: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
     ) -> Any:
         """Draw exponential numbers of mean 1: see `exponential`.
 
         Parameters
         ----------
-        size, dtype, chunks, nstreams
+        size, dtype, out, chunks, nstreams
             See `Generator`.
+        method : {"inv"}
+            Inversion, the one method there is: it takes one uniform for each number, whatever that is.
 
         Returns
         -------
@@ -77,7 +88,9 @@ class RealDraws(GeneratorState):
         >>> Generator(234).standard_exponential(3, "float64").round(3).tolist()
         [0.799, 1.183, 0.236]
         """
-        return self.exponential(1.0, size, dtype, chunks=chunks, nstreams=nstreams)
+        if method != "inv":
+            raise ValueError(f"method must be 'inv', inversion, got {method!r}")
+        return self.exponential(1.0, size, dtype, chunks=chunks, nstreams=nstreams, out=out)
 
     def laplace(
         self,
@@ -299,12 +312,14 @@ class RealDraws(GeneratorState):
         dtype: Any,
         chunks: Any,
         nstreams: int | None,
+        out: Any = None,
         *,
         counts: bool = False,
         **parameters: Any,
     ) -> Any:
         """Draw from the distribution of some name; of counts, `dtype` was checked."""
-        xp, values = self._parameters(**parameters)
+        xp, values = self._parameters(out, **parameters)
+        size, dtype = form_of(xp, out, size, dtype)
         shape = shape_of(size, *values)
         dtype = dtype if counts else real_dtype(dtype, *values)
         for parameter, value in zip(parameters, values, strict=True):
@@ -316,4 +331,4 @@ class RealDraws(GeneratorState):
         with self._taking() as state:
             threads = 1 if is_lazy(xp) else self._threads
             task = Independent(state, streams, shape, dtype, library, numbers, threads, name)
-            return made(xp, task, tuple(values), chunks=chunks_of(chunks, shape, *values))
+            return fill(out, made(xp, task, tuple(values), chunks=chunks_of(chunks, shape, *values)))

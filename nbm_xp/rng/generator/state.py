@@ -259,10 +259,10 @@ class GeneratorState:
                     self._state = state
             raise
 
-    def _parameters(self, **parameters: Any) -> tuple[Any, list[Any]]:
-        """The library of an answer, and the parameters as numbers and arrays of it."""
+    def _parameters(self, out: Any = None, /, **parameters: Any) -> tuple[Any, list[Any]]:
+        """The library of an answer, which may go to `out`, and the parameters as numbers and arrays of it."""
         values = [checked(name, value) for name, value in parameters.items()]
-        arrays = [value for value in values if is_array(value)]
+        arrays = [out] if is_array(out) else [value for value in values if is_array(value)]
         xp = array_namespace(*arrays) if self._library is None else get_namespace(self._library)
         return xp, [convert(value, xp) if is_array(value) else value for value in values]
 

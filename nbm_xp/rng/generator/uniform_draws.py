@@ -32,6 +32,7 @@ from ..rules import FINITE, NOT_NEGATIVE, PROBABILITY, require
 from ..transforms import two_draws
 from ..trials import less, trials
 from ..uniforms import DTYPES, numbers, substreams
+from .filling import fill, form_of
 from .state import GeneratorState
 
 __all__ = ["UniformDraws"]
@@ -44,6 +45,7 @@ class UniformDraws(GeneratorState):
         self,
         size: Size = None,
         dtype: Any = None,
+        out: Any = None,
         *,
         chunks: Any = None,
         nstreams: int | None = None,
@@ -53,7 +55,7 @@ class UniformDraws(GeneratorState):
 
         Parameters
         ----------
-        size, dtype, chunks, nstreams, resolution
+        size, dtype, out, chunks, nstreams, resolution
             See `Generator`.
 
         Returns
@@ -66,7 +68,7 @@ class UniformDraws(GeneratorState):
         >>> Generator(234).random((2, 2), "float64").round(3).tolist()
         [[0.45, 0.306], [0.79, 0.826]]
         """
-        return self.uniform(0.0, 1.0, size, dtype, chunks=chunks, nstreams=nstreams, resolution=resolution)
+        return self.uniform(0.0, 1.0, size, dtype, chunks=chunks, nstreams=nstreams, resolution=resolution, out=out)
 
     def uniform(
         self,
@@ -78,6 +80,7 @@ class UniformDraws(GeneratorState):
         chunks: Any = None,
         nstreams: int | None = None,
         resolution: int | None = None,
+        out: Any = None,
     ) -> Any:
         """Draw uniforms between two bounds.
 
@@ -85,7 +88,7 @@ class UniformDraws(GeneratorState):
         ----------
         low, high : number or array
             The bounds, finite and so that their difference is.
-        size, dtype, chunks, nstreams, resolution
+        size, dtype, chunks, nstreams, resolution, out
             See `Generator`.
 
         Returns
@@ -100,7 +103,8 @@ class UniformDraws(GeneratorState):
         >>> Generator(234).uniform(np.asarray([0.0, 10.0]), np.asarray([1.0, 20.0])).round(3).tolist()
         [0.45, 13.062]
         """
-        xp, (low, high) = self._parameters(low=low, high=high)
+        xp, (low, high) = self._parameters(out, low=low, high=high)
+        size, dtype = form_of(xp, out, size, dtype)
         shape, name = shape_of(size, low, high), real_dtype(dtype, low, high)
         for bound, value in (("low", low), ("high", high)):
             require(bound, value, FINITE)
@@ -116,7 +120,7 @@ class UniformDraws(GeneratorState):
             low, high = (watched(xp, bound, value, FINITE) for bound, value in (("low", low), ("high", high)))
             with self._taking() as state:
                 u = lazily(xp, kind(state, streams, shape, name, library), chunks)
-                return between(xp, u, low, high, name)
+                return fill(out, between(xp, u, low, high, name))
         n, line = math.prod(shape), as_stretch(base, width, name)
         xp.empty((0,), dtype=dtype_of(xp, name))  # refused where the library, as it is set now, lacks the dtype
         with self._taking() as state:
@@ -125,9 +129,9 @@ class UniformDraws(GeneratorState):
                 u = numbers(xp, states, 2 * n, name, threads=self._threads)
                 u = two_draws(u[:n], u[n:])
             else:
-                u = numbers(xp, states, n, name, line or (), self._threads)
-            u = xp.reshape(u, shape)
-            return stretched(xp, u, base, width, name) if line is None or resolution == 53 else u
+                u = numbers(xp, states, n, name, line or (), self._threads, None if line is None else out)
+            u = u if u is out else xp.reshape(u, shape)
+            return fill(out, stretched(xp, u, base, width, name) if line is None or resolution == 53 else u)
 
     def normal(
         self,
@@ -138,6 +142,7 @@ class UniformDraws(GeneratorState):
         *,
         chunks: Any = None,
         nstreams: int | None = None,
+        out: Any = None,
     ) -> Any:
         """Draw normal numbers, by the method of Box and Muller [1]_.
 
@@ -145,7 +150,7 @@ class UniformDraws(GeneratorState):
         ----------
         loc, scale : number or array
             Mean and standard deviation, which is 0 or more.
-        size, dtype, chunks, nstreams
+        size, dtype, chunks, nstreams, out
             See `Generator`, but that `nstreams` is 15360 by default, as it is in Theano.
 
         Returns
@@ -164,7 +169,8 @@ class UniformDraws(GeneratorState):
         >>> Generator(234).normal(size=3, dtype="float64").round(3).tolist()
         [0.313, 0.703, -1.225]
         """
-        xp, (loc, scale) = self._parameters(loc=loc, scale=scale)
+        xp, (loc, scale) = self._parameters(out, loc=loc, scale=scale)
+        size, dtype = form_of(xp, out, size, dtype)
         shape, name = shape_of(size, loc, scale), real_dtype(dtype, loc, scale)
         require("loc", loc, FINITE)
         require("scale", scale, NOT_NEGATIVE)
@@ -177,21 +183,29 @@ class UniformDraws(GeneratorState):
             loc, scale = watched(xp, "loc", loc, FINITE), watched(xp, "scale", scale, NOT_NEGATIVE)
             with self._taking() as state:
                 z = lazily(xp, Normals(state, streams, shape, name, library), chunks)
-                return stretched(xp, z, loc, scale, name)
+                return fill(out, stretched(xp, z, loc, scale, name))
         n, line = math.prod(shape), as_stretch(base, width, name)
         xp.empty((0,), dtype=dtype_of(xp, name))
         with self._taking() as state:
-            z = xp.reshape(normals(xp, substreams(state, streams), n, name, line or (), self._threads), shape)
-            return z if line is not None else stretched(xp, z, base, width, name)
+            states, into = substreams(state, streams), None if line is None else out
+            z = normals(xp, states, n, name, line or (), self._threads, into)
+            z = z if z is out else xp.reshape(z, shape)
+            return fill(out, z if line is not None else stretched(xp, z, base, width, name))
 
     def standard_normal(
-        self, size: Size = None, dtype: Any = None, *, chunks: Any = None, nstreams: int | None = None
+        self,
+        size: Size = None,
+        dtype: Any = None,
+        out: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
     ) -> Any:
         """Draw normal numbers of mean 0 and standard deviation 1: see `normal`.
 
         Parameters
         ----------
-        size, dtype, chunks, nstreams
+        size, dtype, out, chunks, nstreams
             As for `normal`.
 
         Returns
@@ -204,7 +218,7 @@ class UniformDraws(GeneratorState):
         >>> Generator(234).standard_normal(3, "float64").round(3).tolist()
         [0.313, 0.703, -1.225]
         """
-        return self.normal(0.0, 1.0, size, dtype, chunks=chunks, nstreams=nstreams)
+        return self.normal(0.0, 1.0, size, dtype, chunks=chunks, nstreams=nstreams, out=out)
 
     def bernoulli(
         self, p: Any = 0.5, size: Size = None, dtype: Any = None, *, chunks: Any = None, nstreams: int | None = None
