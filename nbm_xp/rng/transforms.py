@@ -12,13 +12,16 @@ References
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from nbm_xp.namespace import dtype_name, dtype_of, wide_dtypes
 
 from . import elementary
 
 __all__ = ["box_muller", "multinomial_counts", "paired", "two_draws", "with_replacement", "without_replacement"]
+
+_AT_ONCE: Final = 2**15
+"""So many probabilities are compared with uniforms in one go."""
 
 
 def two_draws(high: Any, low: Any) -> Any:
@@ -155,12 +158,12 @@ def multinomial_counts(xp: Any, p: Any, u: Any, n: int, dtype: str) -> Any:
     >>> multinomial_counts(xp, p, u, 2, "int64").tolist()
     [[2, 0, 0], [0, 1, 1]]
     """
-    out = dtype_of(xp, dtype)
-    draws = xp.reshape(u, (n, *p.shape[:-1]))
-    counts = xp.zeros_like(p, dtype=out)
-    for draw in range(n):
-        counts = counts + xp.astype(_crossed(xp, p, draws[draw, ...]), out)
-    return counts
+    draws, index = xp.reshape(u, (n, *p.shape[:-1])), dtype_of(xp, "int64")
+    counts, together = xp.zeros_like(p, dtype=index), max(1, _AT_ONCE // max(1, math.prod(p.shape)))
+    for first in range(0, n, together):
+        crossed = _crossed(xp, p, draws[first : min(n, first + together), ...])
+        counts = counts + xp.sum(xp.astype(crossed, index), axis=0)
+    return xp.astype(counts, dtype_of(xp, dtype))
 
 
 def with_replacement(xp: Any, p: Any, u: Any, size: int, dtype: str) -> Any:
