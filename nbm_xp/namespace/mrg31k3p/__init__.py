@@ -10,10 +10,10 @@ from nbm_xp.namespace.kernels import kernel, register_kernel
 
 __all__ = ["kernel"]
 
-for name in (
-    "advance", "bernoulli", "bernoulli_of_sigmoid", "bernoulli_of_sum", "draw", "normals", "runs", "substreams",
-):  # fmt: skip
+for name in ("advance", "draw", "normals", "runs", "substreams"):
     register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled:{name}", requires="numba")
+for name in ("bernoulli", "bernoulli_of_sigmoid", "bernoulli_of_sum"):
+    register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled_trials:{name}", requires="numba")
 for name in ("exp", "log", "normal_quantile", "sqrt"):
     register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled_elementary:{name}", requires="numba")
 for name in ("log_gamma", "poisson", "poisson_search"):

@@ -1,208 +1,194 @@
-"""Ones and zeros by probabilities, compiled for NumPy arrays.
+"""Ones and zeros by probabilities for NumPy arrays: the loops of `compiled_trial_loops`, and what these leave open.
 
-What this chapter must satisfy: the answers of uniforms that are compared with probabilities, to the last bit, while the
-uniforms never reach memory; and where the probabilities are sigmoids of something, nor do those. As in
-`compiled_loops`, loops become vector instructions, and no lock is held.
-
-Whether ``u < e / (1 + e)``, with ``e = exp(x)``, is asked as ``u (1 + e) < e``, with an exponential that is good to
-some units in the last place. Where both sides are closer than the errors of it and of the library's own sigmoid, the
-answer is left open: that sigmoid then decides, about once in 10**5.
-
-References
-----------
-.. [1] S. L. Moshier, Cephes Mathematical Library, ``expf``, for the coefficients of the polynomial.
+What this chapter must satisfy: the answers of uniforms that are compared with probabilities or with the library's own
+sigmoids, to the last bit; what the loops are not made for is left to the portable form.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
-from numba import float32, int32
 
-from nbm_xp.namespace.compiled_loops import compiled_loop
-from nbm_xp.namespace.float_bits import bits_as_float, float_as_bits
+from . import compiled_trial_loops as loops
+from .compiled import by_steps, completed, contiguous, number_by_number
+from .compiled_loops import SCALES
 
-from .compiled_loops import SCALES, TILE, inlined, load, one_step, panels, store, three_steps
+__all__ = ["bernoulli", "bernoulli_of_sigmoid", "bernoulli_of_sum"]
 
-__all__ = ["OPEN", "bernoulli", "bernoulli_of_sigmoid"]
-
-OPEN = -1
-"""What stands in the place of an answer that is left open."""
-
-_CLOSE = np.float32(2.0**-17)  # the two sides differ by less than 2**-19 of themselves from what the library compares
-_HIGHEST = np.float32(40.0)  # where the sigmoid rounds to 1
-_LOWEST = np.float32(-30.0)  # where it is far below the least uniform, 2**-31
-_PER_LOG_2, _LOG_2 = np.float32(1.44269504088896341), np.float32(0.6931471805599453)
-_ROUNDING = np.float32(12582912.0)  # 1.5 * 2**23: adding and taking it away rounds to an integer, the lowest bits
-_ROUNDING_BITS = 0x4B400000
-_SCALE = SCALES["float32"]
+_FLOAT32 = np.dtype("float32")
+_SAMPLES = {name: np.dtype(name) for name in ("bool", "int8", "int32", "int64", "float32", "float64")}
+_SCALES = {name: np.asarray([scale]) for name, scale in SCALES.items()}
+_BITS: dict[Any, Any] = {np.dtype("float32"): np.dtype("uint32"), np.dtype("float64"): np.dtype("uint64")}
+_ONES = {kind: int(np.asarray([1.0], kind).view(bits)[0]) for kind, bits in _BITS.items()}
+_DECIDED = {name: dtype for name, dtype in _SAMPLES.items() if name != "bool"}
+_NO_SHIFTS = np.empty(0, _FLOAT32)
+_MOST_OPEN: Final = 1024  # answers that the compiled loop may leave to the library's sigmoid
 
 
-@inlined
-def _compare(row: Any, p: Any, bits: Any, place: int, out: Any, largest: Any) -> Any:
-    """Put 1 where a uniform lies below `p`, else 0; gives the largest of `bits` so far, which are those of `p`."""
-    one, zero = out.dtype.type(1), out.dtype.type(0)
-    target = out[place : place + row.size]
-    if p.size == 1:
-        for i in range(row.size):
-            target[i] = one if row[i] < p[0] else zero
+class _Open(threading.local):
+    """Where a thread's loops leave answers open: made once, since draws may be small and many."""
+
+    def __init__(self) -> None:
+        self.places = np.empty(_MOST_OPEN, np.int64)
+        self.uniforms, self.odds = np.empty(_MOST_OPEN, _FLOAT32), np.empty(_MOST_OPEN, _FLOAT32)
+
+    def decide(self, count: int, answers: Any, sigmoid: Callable[[Any], Any]) -> None:
+        """Let the library's sigmoid give the answers that are open."""
+        if count:
+            answers[self.places[:count]] = self.uniforms[:count] < sigmoid(self.odds[:count])
+
+
+_open = _Open()
+
+
+def bernoulli(
+    states: Any, p: Any, shape: Any, sample: str, dtype: str, threads: int = 1
+) -> tuple[Any, Any, int] | None:
+    """Compare the next uniforms of the streams with probabilities, without writing the uniforms down.
+
+    Parameters
+    ----------
+    states : numpy.ndarray
+        int32, of shape (count, 6).
+    p : numpy.ndarray
+        The probabilities, one for each draw, or a single one.
+    shape : tuple of ints
+        The shape of the answer.
+    sample : str
+        The dtype of the answer.
+    dtype : str
+        The dtype of the uniforms.
+    threads : int
+        How many threads work side by side.
+
+    Returns
+    -------
+    sample : numpy.ndarray
+        1 where the uniform is less than `p`, else 0.
+    new : numpy.ndarray
+        The states after the draw, int32, of shape (count, 6).
+    wrong : int
+        How many of an array `p` are not from 0 to 1.
+
+    Notes
+    -----
+    None in place of all three says that this function is not made for these dtypes.
+    """
+    kind = p.dtype
+    if dtype not in _SCALES or kind not in _BITS or sample not in _SAMPLES:
+        return None
+    out = np.empty(shape, _SAMPLES[sample])
+    numbers = number_by_number(states, out.size)
+    after = np.empty_like(numbers)
+    bounds = contiguous(p)
+    bits, flat, scales = bounds.view(_BITS[kind]), out.reshape(-1), _SCALES[dtype]
+
+    if threads == 1:
+        largest = loops.bernoulli(numbers, scales, bounds, bits, flat, after)
     else:
-        bounds, theirs = p[place : place + row.size], bits[place : place + row.size]
-        for i in range(row.size):
-            target[i] = one if row[i] < bounds[i] else zero
-        for i in range(row.size):
-            largest = max(largest, theirs[i])
-    return largest
+
+        def part(begin: int, end: int, states: Any, new: Any) -> Any:
+            own = slice(None) if bounds.size == 1 else slice(begin, end)
+            return loops.bernoulli(states, scales, bounds[own], bits[own], flat[begin:end], new)
+
+        largest = max(by_steps(threads, out.size, numbers, after, part))
+    may_be_wrong = largest > _ONES[kind]  # -0.0 is not
+    wrong = np.count_nonzero(~((bounds >= 0) & (bounds <= 1))) if may_be_wrong else 0
+    return out, completed(after, states), int(wrong)
 
 
-@compiled_loop
-def bernoulli(states: Any, scales: Any, p: Any, bits: Any, out: Any, new: Any) -> Any:
-    """Fill `out` with 1 where a uniform lies below `p`, else 0; gives the largest of `bits`, those of an array `p`.
-
-    Read as unsigned integers, the bits of probabilities are at most those of 1: what is larger, negative or nan has
-    larger ones. So one look at the largest tells whether all are probabilities.
-    """
-    streams = states.shape[1]
-    scale = scales[0]
-    tile = np.empty(9 * TILE, np.uint32)
-    rows = np.empty(3 * TILE, scales.dtype)
-    largest = bits.dtype.type(0)
-    before = states
-    for begin, triples, end in panels(out.size, streams):
-        for first in range(0, streams, TILE):
-            width = min(TILE, streams - first)
-            load(tile, before, first, width)
-            row1, row2, row3 = rows[:width], rows[TILE : TILE + width], rows[2 * TILE : 2 * TILE + width]
-            for place in range(begin + first, triples, 3 * streams):
-                three_steps(tile, scale, row1, row2, row3)
-                largest = _compare(row1, p, bits, place, out, largest)
-                largest = _compare(row2, p, bits, place + streams, out, largest)
-                largest = _compare(row3, p, bits, place + 2 * streams, out, largest)
-            for place in range(triples + first, end, streams):
-                row1 = rows[: min(width, end - place)]
-                one_step(tile, scale, row1)
-                largest = _compare(row1, p, bits, place, out, largest)
-            store(tile, new, first, width)
-        before = new
-    return largest
-
-
-@inlined
-def _compare_by_odds(row: Any, inputs: Any, target: Any) -> Any:
-    """Put 1 where a uniform lies below the sigmoid of an input, 0 where above; gives how often neither is certain."""
-    one, zero, left_open = target.dtype.type(1), target.dtype.type(0), target.dtype.type(OPEN)
-    close = int32(0)
-    for i in range(row.size):
-        v = inputs[i]
-        v = _HIGHEST if v > _HIGHEST else v  # nan stays nan
-        v = _LOWEST if v < _LOWEST else v
-        rounded = v * _PER_LOG_2 + _ROUNDING
-        r = v - (rounded - _ROUNDING) * _LOG_2
-        e = float32(1.3981999507e-3) * r + float32(8.3334519073e-3)
-        e = e * r + float32(4.1665795894e-2)
-        e = e * r + float32(1.6666665459e-1)
-        e = e * r + float32(5.0000001201e-1)
-        e = e * r * r + r + float32(1)
-        e = e * bits_as_float(
-            int32(int32(int32(float_as_bits(rounded) - int32(_ROUNDING_BITS)) + int32(127)) << int32(23))
-        )
-        distance = e - row[i] * (float32(1) + e)
-        certain = abs(distance) > _CLOSE * e
-        answer = one if distance > float32(0) else zero
-        target[i] = answer if certain else left_open
-        close = int32(close + (int32(0) if certain else int32(1)))
-    return close
-
-
-@inlined
-def _decide(row: Any, inputs: Any, place: int, out: Any, places: Any, uniforms: Any, odds: Any, found: int) -> int:
-    """Put 1 where a uniform lies below the sigmoid of an input, 0 where above, and note where neither is certain."""
-    target = out[place : place + row.size]
-    if _compare_by_odds(row, inputs, target):
-        left_open = out.dtype.type(OPEN)
-        for i in range(row.size):
-            if target[i] == left_open:
-                if found < places.size:
-                    places[found] = place + i
-                    uniforms[found] = row[i]
-                    odds[found] = inputs[i]
-                found += 1
-    return found
-
-
-@inlined
-def _log_odds(x: Any, place: int, columns: int, shifts: Any, along_rows: bool, odds: Any) -> None:
-    """Elements of a matrix from some place on, each with the shift of its column or its row, if there are any."""
-    if not shifts.size:
-        inputs = x[place : place + odds.size]
-        for i in range(odds.size):
-            odds[i] = inputs[i]
-        return
-    done = 0
-    while done < odds.size:
-        row, first = divmod(place + done, columns)
-        width = min(columns - first, odds.size - done)
-        inputs, into = x[place + done : place + done + width], odds[done : done + width]
-        if along_rows:
-            own = shifts[first : first + width]
-            for i in range(width):
-                into[i] = inputs[i] + own[i]
-        else:
-            shift = shifts[row]
-            for i in range(width):
-                into[i] = inputs[i] + shift
-        done += width
-
-
-@compiled_loop(fastmath={"contract"})
 def bernoulli_of_sigmoid(
-    states: Any,
-    x: Any,
-    columns: int,
-    shifts: Any,
-    along_rows: bool,
-    out: Any,
-    new: Any,
-    places: Any,
-    uniforms: Any,
-    odds: Any,
-) -> int:
-    """Fill `out` with 1 where a float32 uniform lies below the sigmoid of `x` and a shift, with 0 where above.
+    states: Any, x: Any, sample: str, dtype: str, sigmoid: Callable[[Any], Any]
+) -> tuple[Any, Any] | None:
+    """Compare the next uniforms of the streams with the sigmoids of `x`, without writing either down.
 
-    `x` is a matrix with so many columns, element after element; there is a shift for each column, or for each row, or
-    none. `out` may be `x`, whose elements are read before what takes their place is written.
+    Parameters
+    ----------
+    states : numpy.ndarray
+        int32, of shape (count, 6).
+    x : numpy.ndarray
+        The log-odds, one for each draw.
+    sample : str
+        The dtype of the answer.
+    dtype : str
+        The dtype of the uniforms.
+    sigmoid : callable
+        The library's own, of vectors like `x`: it decides where that depends on rounding.
 
-    Gives how many answers are open. Their places, and uniforms and log-odds there, are in `places`, `uniforms` and
-    `odds` as far as there is room.
+    Returns
+    -------
+    sample : numpy.ndarray
+        1 where the uniform is less than ``sigmoid(x)``, else 0; of the shape of `x`.
+    new : numpy.ndarray
+        The states after the draw, int32, of shape (count, 6).
+
+    Notes
+    -----
+    None in place of both says that this function is not made for these dtypes, or that many answers depend on rounding.
     """
-    streams = states.shape[1]
-    tile = np.empty(9 * TILE, np.uint32)
-    rows, inputs = np.empty(3 * TILE, np.float32), np.empty(TILE, np.float32)
-    found = 0
-    before = states
-    for begin, triples, end in panels(out.size, streams):
-        for first in range(0, streams, TILE):
-            width = min(TILE, streams - first)
-            load(tile, before, first, width)
-            row1, row2, row3 = rows[:width], rows[TILE : TILE + width], rows[2 * TILE : 2 * TILE + width]
-            own = inputs[:width]
-            for place in range(begin + first, triples, 3 * streams):
-                three_steps(tile, _SCALE, row1, row2, row3)
-                _log_odds(x, place, columns, shifts, along_rows, own)
-                found = _decide(row1, own, place, out, places, uniforms, odds, found)
-                there = place + streams
-                _log_odds(x, there, columns, shifts, along_rows, own)
-                found = _decide(row2, own, there, out, places, uniforms, odds, found)
-                there = place + 2 * streams
-                _log_odds(x, there, columns, shifts, along_rows, own)
-                found = _decide(row3, own, there, out, places, uniforms, odds, found)
-            for place in range(triples + first, end, streams):
-                row1 = rows[: min(width, end - place)]
-                own = inputs[: row1.size]
-                one_step(tile, _SCALE, row1)
-                _log_odds(x, place, columns, shifts, along_rows, own)
-                found = _decide(row1, own, place, out, places, uniforms, odds, found)
-            store(tile, new, first, width)
-        before = new
-    return found
+    if dtype != "float32" or x.dtype != _FLOAT32 or sample not in _DECIDED:
+        return None
+    out = np.empty(x.shape, _DECIDED[sample])
+    after = _by_odds(states, contiguous(x), x.size, _NO_SHIFTS, False, out.reshape(-1), sigmoid)
+    return None if after is None else (out, after)
+
+
+def bernoulli_of_sum(
+    states: Any, x: Any, shifts: Any, dtype: str, sigmoid: Callable[[Any], Any], sums: Callable[[], Any]
+) -> tuple[Any, Any] | None:
+    """Compare the next uniforms of the streams with the sigmoids of ``x + shifts``, which are not written down.
+
+    Parameters
+    ----------
+    states : numpy.ndarray
+        int32, of shape (count, 6).
+    x : numpy.ndarray
+        A matrix that is nobody else's: the answer may take its place.
+    shifts : numpy.ndarray
+        One for each column of `x`, or one for each row, of shape (rows, 1).
+    dtype : str
+        The dtype of the uniforms.
+    sigmoid : callable
+        The library's own, of arrays like `x`: it decides where that depends on rounding.
+    sums : callable
+        What gives ``x + shifts`` anew.
+
+    Returns
+    -------
+    sample : numpy.ndarray
+        1 where the uniform is less than the sigmoid, else 0; of the shape and dtype of `x`.
+    new : numpy.ndarray
+        The states after the draw, int32, of shape (count, 6).
+
+    Notes
+    -----
+    None in place of both says that this function is not made for such arrays, and has left them as they were.
+    """
+    rows, columns = x.shape if x.ndim == 2 else (0, 0)
+    along_rows = shifts.shape in ((columns,), (1, columns))
+    kinds = {np.dtype(dtype), x.dtype, shifts.dtype}
+    if kinds != {_FLOAT32} or not x.flags.carray or not (along_rows or shifts.shape == (rows, 1)):
+        return None
+    flat = x.reshape(-1)
+    after = _by_odds(states, flat, columns, contiguous(shifts), along_rows, flat, sigmoid)
+    if after is None:  # x has been written over
+        found = bernoulli(states, sigmoid(sums()), x.shape, "float32", dtype)
+        return found and found[:2]
+    return x, after
+
+
+def _by_odds(
+    states: Any, x: Any, columns: int, shifts: Any, along_rows: bool, out: Any, sigmoid: Callable[[Any], Any]
+) -> Any:
+    """Fill `out`; gives the states after the draw, or None where the compiled loop leaves too many answers open."""
+    numbers = number_by_number(states, out.size)
+    after, still = np.empty_like(numbers), _open
+    scratch = still.places, still.uniforms, still.odds
+    left_open = loops.bernoulli_of_sigmoid(numbers, x, columns, shifts, along_rows, out, after, *scratch)
+    if left_open > _MOST_OPEN:
+        return None
+    still.decide(left_open, out, sigmoid)
+    return completed(after, states)

@@ -1,0 +1,208 @@
+"""Ones and zeros by probabilities, compiled for NumPy arrays.
+
+What this chapter must satisfy: the answers of uniforms that are compared with probabilities, to the last bit, while the
+uniforms never reach memory; and where the probabilities are sigmoids of something, nor do those. As in
+`compiled_loops`, loops become vector instructions, and no lock is held.
+
+Whether ``u < e / (1 + e)``, with ``e = exp(x)``, is asked as ``u (1 + e) < e``, with an exponential that is good to
+some units in the last place. Where both sides are closer than the errors of it and of the library's own sigmoid, the
+answer is left open: that sigmoid then decides, about once in 10**5.
+
+References
+----------
+.. [1] S. L. Moshier, Cephes Mathematical Library, ``expf``, for the coefficients of the polynomial.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import float32, int32
+
+from nbm_xp.namespace.compiled_loops import compiled_loop
+from nbm_xp.namespace.float_bits import bits_as_float, float_as_bits
+
+from .compiled_loops import SCALES, TILE, inlined, load, one_step, panels, store, three_steps
+
+__all__ = ["OPEN", "bernoulli", "bernoulli_of_sigmoid"]
+
+OPEN = -1
+"""What stands in the place of an answer that is left open."""
+
+_CLOSE = np.float32(2.0**-17)  # the two sides differ by less than 2**-19 of themselves from what the library compares
+_HIGHEST = np.float32(40.0)  # where the sigmoid rounds to 1
+_LOWEST = np.float32(-30.0)  # where it is far below the least uniform, 2**-31
+_PER_LOG_2, _LOG_2 = np.float32(1.44269504088896341), np.float32(0.6931471805599453)
+_ROUNDING = np.float32(12582912.0)  # 1.5 * 2**23: adding and taking it away rounds to an integer, the lowest bits
+_ROUNDING_BITS = 0x4B400000
+_SCALE = SCALES["float32"]
+
+
+@inlined
+def _compare(row: Any, p: Any, bits: Any, place: int, out: Any, largest: Any) -> Any:
+    """Put 1 where a uniform lies below `p`, else 0; gives the largest of `bits` so far, which are those of `p`."""
+    one, zero = out.dtype.type(1), out.dtype.type(0)
+    target = out[place : place + row.size]
+    if p.size == 1:
+        for i in range(row.size):
+            target[i] = one if row[i] < p[0] else zero
+    else:
+        bounds, theirs = p[place : place + row.size], bits[place : place + row.size]
+        for i in range(row.size):
+            target[i] = one if row[i] < bounds[i] else zero
+        for i in range(row.size):
+            largest = max(largest, theirs[i])
+    return largest
+
+
+@compiled_loop
+def bernoulli(states: Any, scales: Any, p: Any, bits: Any, out: Any, new: Any) -> Any:
+    """Fill `out` with 1 where a uniform lies below `p`, else 0; gives the largest of `bits`, those of an array `p`.
+
+    Read as unsigned integers, the bits of probabilities are at most those of 1: what is larger, negative or nan has
+    larger ones. So one look at the largest tells whether all are probabilities.
+    """
+    streams = states.shape[1]
+    scale = scales[0]
+    tile = np.empty(9 * TILE, np.uint32)
+    rows = np.empty(3 * TILE, scales.dtype)
+    largest = bits.dtype.type(0)
+    before = states
+    for begin, triples, end in panels(out.size, streams):
+        for first in range(0, streams, TILE):
+            width = min(TILE, streams - first)
+            load(tile, before, first, width)
+            row1, row2, row3 = rows[:width], rows[TILE : TILE + width], rows[2 * TILE : 2 * TILE + width]
+            for place in range(begin + first, triples, 3 * streams):
+                three_steps(tile, scale, row1, row2, row3)
+                largest = _compare(row1, p, bits, place, out, largest)
+                largest = _compare(row2, p, bits, place + streams, out, largest)
+                largest = _compare(row3, p, bits, place + 2 * streams, out, largest)
+            for place in range(triples + first, end, streams):
+                row1 = rows[: min(width, end - place)]
+                one_step(tile, scale, row1)
+                largest = _compare(row1, p, bits, place, out, largest)
+            store(tile, new, first, width)
+        before = new
+    return largest
+
+
+@inlined
+def _compare_by_odds(row: Any, inputs: Any, target: Any) -> Any:
+    """Put 1 where a uniform lies below the sigmoid of an input, 0 where above; gives how often neither is certain."""
+    one, zero, left_open = target.dtype.type(1), target.dtype.type(0), target.dtype.type(OPEN)
+    close = int32(0)
+    for i in range(row.size):
+        v = inputs[i]
+        v = _HIGHEST if v > _HIGHEST else v  # nan stays nan
+        v = _LOWEST if v < _LOWEST else v
+        rounded = v * _PER_LOG_2 + _ROUNDING
+        r = v - (rounded - _ROUNDING) * _LOG_2
+        e = float32(1.3981999507e-3) * r + float32(8.3334519073e-3)
+        e = e * r + float32(4.1665795894e-2)
+        e = e * r + float32(1.6666665459e-1)
+        e = e * r + float32(5.0000001201e-1)
+        e = e * r * r + r + float32(1)
+        e = e * bits_as_float(
+            int32(int32(int32(float_as_bits(rounded) - int32(_ROUNDING_BITS)) + int32(127)) << int32(23))
+        )
+        distance = e - row[i] * (float32(1) + e)
+        certain = abs(distance) > _CLOSE * e
+        answer = one if distance > float32(0) else zero
+        target[i] = answer if certain else left_open
+        close = int32(close + (int32(0) if certain else int32(1)))
+    return close
+
+
+@inlined
+def _decide(row: Any, inputs: Any, place: int, out: Any, places: Any, uniforms: Any, odds: Any, found: int) -> int:
+    """Put 1 where a uniform lies below the sigmoid of an input, 0 where above, and note where neither is certain."""
+    target = out[place : place + row.size]
+    if _compare_by_odds(row, inputs, target):
+        left_open = out.dtype.type(OPEN)
+        for i in range(row.size):
+            if target[i] == left_open:
+                if found < places.size:
+                    places[found] = place + i
+                    uniforms[found] = row[i]
+                    odds[found] = inputs[i]
+                found += 1
+    return found
+
+
+@inlined
+def _log_odds(x: Any, place: int, columns: int, shifts: Any, along_rows: bool, odds: Any) -> None:
+    """Elements of a matrix from some place on, each with the shift of its column or its row, if there are any."""
+    if not shifts.size:
+        inputs = x[place : place + odds.size]
+        for i in range(odds.size):
+            odds[i] = inputs[i]
+        return
+    done = 0
+    while done < odds.size:
+        row, first = divmod(place + done, columns)
+        width = min(columns - first, odds.size - done)
+        inputs, into = x[place + done : place + done + width], odds[done : done + width]
+        if along_rows:
+            own = shifts[first : first + width]
+            for i in range(width):
+                into[i] = inputs[i] + own[i]
+        else:
+            shift = shifts[row]
+            for i in range(width):
+                into[i] = inputs[i] + shift
+        done += width
+
+
+@compiled_loop(fastmath={"contract"})
+def bernoulli_of_sigmoid(
+    states: Any,
+    x: Any,
+    columns: int,
+    shifts: Any,
+    along_rows: bool,
+    out: Any,
+    new: Any,
+    places: Any,
+    uniforms: Any,
+    odds: Any,
+) -> int:
+    """Fill `out` with 1 where a float32 uniform lies below the sigmoid of `x` and a shift, with 0 where above.
+
+    `x` is a matrix with so many columns, element after element; there is a shift for each column, or for each row, or
+    none. `out` may be `x`, whose elements are read before what takes their place is written.
+
+    Gives how many answers are open. Their places, and uniforms and log-odds there, are in `places`, `uniforms` and
+    `odds` as far as there is room.
+    """
+    streams = states.shape[1]
+    tile = np.empty(9 * TILE, np.uint32)
+    rows, inputs = np.empty(3 * TILE, np.float32), np.empty(TILE, np.float32)
+    found = 0
+    before = states
+    for begin, triples, end in panels(out.size, streams):
+        for first in range(0, streams, TILE):
+            width = min(TILE, streams - first)
+            load(tile, before, first, width)
+            row1, row2, row3 = rows[:width], rows[TILE : TILE + width], rows[2 * TILE : 2 * TILE + width]
+            own = inputs[:width]
+            for place in range(begin + first, triples, 3 * streams):
+                three_steps(tile, _SCALE, row1, row2, row3)
+                _log_odds(x, place, columns, shifts, along_rows, own)
+                found = _decide(row1, own, place, out, places, uniforms, odds, found)
+                there = place + streams
+                _log_odds(x, there, columns, shifts, along_rows, own)
+                found = _decide(row2, own, there, out, places, uniforms, odds, found)
+                there = place + 2 * streams
+                _log_odds(x, there, columns, shifts, along_rows, own)
+                found = _decide(row3, own, there, out, places, uniforms, odds, found)
+            for place in range(triples + first, end, streams):
+                row1 = rows[: min(width, end - place)]
+                own = inputs[: row1.size]
+                one_step(tile, _SCALE, row1)
+                _log_odds(x, place, columns, shifts, along_rows, own)
+                found = _decide(row1, own, place, out, places, uniforms, odds, found)
+            store(tile, new, first, width)
+        before = new
+    return found
