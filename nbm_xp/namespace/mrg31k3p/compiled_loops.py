@@ -32,7 +32,7 @@ __all__ = [
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-TILE = 2048  # streams carried along together: six numbers of each stay in the caches next to the processor
+TILE = 5120  # streams carried along together: a third of 15,360, whose numbers stay in the second cache
 _PANEL = 2**19  # numbers
 _FOLD = 2**32 - 2 * M2  # 2**32 modulo M2
 FLOAT16 = ((np.arange(2**15) + 1) * 511 * 2.0**-24).astype(np.float16).view(np.uint16)
