@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from nbm_xp.namespace import asarray, dtype_of, host_namespace
+from nbm_xp.namespace import asarray, dtype_of, host_namespace, library_name
+from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2, MAX_STREAMS, STREAM_STEPS, State, Transition, centred, transition
 
 __all__ = ["Six", "advance", "integers", "integers_at", "orbit", "rows_at", "starts_at", "substreams"]
@@ -283,10 +284,12 @@ def rows_at(xp: Any, steps: Any, span: tuple[int, int]) -> Six:
         Of shape (count,).
     """
     first, length = span[0], span[1] - span[0] + 1
-    start = _constant(xp, _first_row(first + 1))
-    if length <= steps.shape[0] + LONGEST_TABLE:
-        return _gathered(xp, orbit(xp, start, 1, length, rows=True), steps - first)
-    return _ladder(xp, start, 1, steps - first, length - 1, rows=True)
+    start = _first_row(first + 1)
+    if length > steps.shape[0] + LONGEST_TABLE:
+        return _ladder(xp, _constant(xp, start), 1, steps - first, length - 1, rows=True)
+    own = kernel("rng.rows", library_name(xp))
+    table = orbit(xp, _constant(xp, start), 1, length, rows=True) if own is None else own(start, length)
+    return _gathered(xp, table, steps - first)
 
 
 def starts_at(xp: Any, source: State | Any, streams: int, which: Any) -> Six:

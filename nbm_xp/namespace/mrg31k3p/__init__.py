@@ -10,7 +10,7 @@ from nbm_xp.namespace.kernels import kernel, register_kernel
 
 __all__ = ["kernel"]
 
-for name in ("advance", "draw", "normals", "runs", "substreams"):
+for name in ("advance", "draw", "normals", "rows", "runs", "substreams"):
     register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled:{name}", requires="numba")
 for name in ("bernoulli", "bernoulli_of_sigmoid", "bernoulli_of_sum"):
     register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled_trials:{name}", requires="numba")

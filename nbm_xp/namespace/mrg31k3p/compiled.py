@@ -17,8 +17,8 @@ from . import compiled_loops as loops
 from .integers import STREAM_STEPS, State, transition
 
 __all__ = [
-    "advance", "by_steps", "completed", "contiguous", "draw", "normals", "number_by_number", "runs", "side_by_side",
-    "substreams",
+    "advance", "by_steps", "completed", "contiguous", "draw", "normals", "number_by_number", "rows", "runs",
+    "side_by_side", "substreams",
 ]  # fmt: skip
 
 _INT32, _UINT32 = np.dtype("int32"), np.dtype("uint32")
@@ -168,6 +168,19 @@ def by_steps(threads: int, n: int, numbers: Any, after: Any, part: Callable[...,
         return part(begin * streams, n if last else end * streams, states, new)
 
     return side_by_side(threads, n, steps, some)
+
+
+def rows(first: tuple[int, ...], count: int) -> Any:
+    """Make the rows of consecutive outputs, of which the first is given; see `nbm_xp.rng.recurrence.orbit`.
+
+    Returns
+    -------
+    six numpy.ndarrays
+        int64, of shape (count,), not centred.
+    """
+    table = np.empty((6, count), np.int64)
+    loops.rows(np.asarray(first, np.uint32), table)
+    return tuple(table)
 
 
 def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:

@@ -27,7 +27,7 @@ from .integers import M1, M2
 
 __all__ = [
     "FLOAT16", "SCALES", "TILE", "advance", "at_places", "at_random", "draw", "draw_float16", "inlined", "later_row",
-    "load", "next_row", "one_step", "panels", "runs", "store", "substreams", "three_steps",
+    "load", "next_row", "one_step", "panels", "rows", "runs", "store", "substreams", "three_steps",
 ]  # fmt: skip
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -309,6 +309,16 @@ def next_row(row: Any) -> Any:
         u,
         _dot_second(2**15 + 1, 0, 0, s, 0, 0),
     )
+
+
+@compiled_loop
+def rows(first: Any, table: Any) -> None:
+    """Fill `table`, of shape (6, count), with the rows of consecutive outputs."""
+    row = first[0], first[1], first[2], first[3], first[4], first[5]
+    for k in range(table.shape[1]):
+        for i in range(6):
+            table[i, k] = row[i]
+        row = next_row(row)
 
 
 @compiled_loop
