@@ -201,6 +201,6 @@ def test_dask_shapes_must_be_known(library: Library) -> None:
         generator.bernoulli(unknown)
     generator = Generator(5, "dask")
     for draw in (generator.random, generator.normal, generator.exponential, generator.standard_normal):
-        with guard(), pytest.raises(ValueError, match="chunks must say how .* Chunks do not add up to shape"):
+        with guard(), pytest.raises(ValueError, match=r"chunks must say how .* Chunks do not add up to shape"):
             draw(size=3, chunks=((1, 1),))
     assert generator == Generator(5, "dask")
