@@ -102,6 +102,23 @@ def test_the_text_fills_an_array_that_is_there() -> None:
             np.testing.assert_array_equal(got.reshape(-1), want, strict=True)
 
 
+class Elsewhere(np.ndarray):
+    """An array on another device than that of the states, whose memory no kernel may touch."""
+
+    device = "elsewhere"  # type: ignore[assignment]
+
+
+@pytest.mark.usefixtures("on_host")
+def test_memory_of_another_device_is_left_alone() -> None:
+    states, out = substreams((12345,) * 6, 40), np.zeros(3000, "float32").view(Elsewhere)
+    drawn, _ = cuda.draw(states, 3000, "float32", out=out)
+    normal = cuda.normals(states, None, 3000, "float32", out=out)
+    assert drawn is not out
+    assert normal is not out
+    assert not out.any()
+    assert cuda.bernoulli(states, out, (3000,), "float32", "float32") is None
+
+
 @pytest.mark.usefixtures("on_host")
 @pytest.mark.parametrize(("sample", "probability"), [("bool", "float32"), ("float32", "float64"), ("int64", "float32")])
 @pytest.mark.parametrize("count", [3000, 1])

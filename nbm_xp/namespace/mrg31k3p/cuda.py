@@ -320,15 +320,18 @@ def _run(text: str, states: Any, n: int, p: Any, out: Any) -> Any:
     return after
 
 
-def _memory(xp: Any, n: int, dtype: str, out: Any) -> Any:
-    """Memory for so many numbers one after the other: `out`, where it lies so."""
-    return out if out is not None and out.flags.c_contiguous else xp.empty((n,), dtype=dtype_of(xp, dtype))
+def _memory(states: Any, n: int, dtype: str, out: Any) -> Any:
+    """Memory for so many numbers one after the other: `out`, where it lies so and on the device of the states."""
+    if out is not None and out.flags.c_contiguous and out.device == states.device:
+        return out
+    xp = array_namespace(states)
+    return xp.empty((n,), dtype=dtype_of(xp, dtype))
 
 
 def draw(states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, out: Any = None) -> tuple[Any, Any]:
     """Draw the next `n` uniforms of the streams: see `draw` of the compiled loops; `threads` says nothing here."""
     xp = array_namespace(states)
-    out = _memory(xp, n, dtype, out)
+    out = _memory(states, n, dtype, out)
     kind = _C_TYPES.get(dtype, "unsigned short")
     line = asarray(list(stretch), xp, dtype) if stretch else out
     return out, _run(source(_uniform(dtype, stretch), kind, kind if stretch else "int"), states, n, line, out)
@@ -339,10 +342,12 @@ def bernoulli(
 ) -> tuple[Any, Any, None] | None:
     """Compare the next uniforms of the streams with probabilities: see `bernoulli` of the compiled loops.
 
-    It does not look at what the probabilities are.
+    It does not look at what the probabilities are, and leaves those on another device than the states to CuPy.
     """
     probability = dtype_name(p)
     if dtype == "float16" or probability not in ("float32", "float64") or sample not in _C_TYPES:
+        return None
+    if p.device != states.device:
         return None
     xp = array_namespace(states)
     out = xp.empty(shape, dtype=dtype_of(xp, sample))
@@ -354,7 +359,7 @@ def bernoulli(
 def normals(states: Any, rows: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, out: Any = None) -> Any:
     """Make normal numbers of the next uniforms of the streams: see `normals` of the compiled loops."""
     xp = array_namespace(states)
-    states, out = xp.ascontiguousarray(states), _memory(xp, n, dtype, out)
+    states, out = xp.ascontiguousarray(states), _memory(states, n, dtype, out)
     count, half = states.shape[0], (n + 1) // 2
     threads, length, jumps = launch(count, half)
     steps = half // count
