@@ -95,7 +95,7 @@ def test_bad_sizes_leave_the_state_alone(size: Any, error: type[Exception], mess
 
 
 def test_parameters_broadcast(library: Library) -> None:
-    lows, highs = np.asarray([[0.0], [10.0]], "float32"), np.asarray([1.0, 2.0, 3.0], "float32")
+    lows, highs = np.asarray([[0.0], [-10.0]], "float32"), np.asarray([1.0, 2.0, 3.0], "float32")
     low, high = library.array(lows), library.array(highs)
     x = library.numpy(Generator(5, library.name).uniform(low, high))
     u = to_numpy(Generator(5).random((2, 3)))

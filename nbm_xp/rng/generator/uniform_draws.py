@@ -87,7 +87,7 @@ class UniformDraws(GeneratorState):
         Parameters
         ----------
         low, high : number or array
-            The bounds, finite and so that their difference is.
+            The bounds, finite and so that their difference is; `high` is not below `low`.
         size, dtype, chunks, nstreams, resolution, out
             See `Generator`.
 
@@ -110,7 +110,7 @@ class UniformDraws(GeneratorState):
             require(bound, value, FINITE)
             require(f"{bound} in {name}", value, finite_in(name))
         base, width = line_between(xp, low, high, name)
-        require(f"high - low in {name}", width, FINITE)
+        require(f"high - low in {name}", width, NOT_NEGATIVE)
         if resolution not in (None, 31, 53) or (resolution == 53 and name != "float64"):
             raise ValueError(f"resolution must be 31, or 53 where dtype is float64; got {resolution!r} and {name}")
         streams = streams_of(nstreams, shape)
@@ -121,7 +121,7 @@ class UniformDraws(GeneratorState):
                 u = lazily(xp, kind(state, streams, shape, name, library), chunks)
                 low, high = (_watched_in(xp, bound, v, FINITE, u) for bound, v in (("low", low), ("high", high)))
                 base, width = line_between(xp, low, high, name)
-                width = watched(xp, f"high - low in {name}", width, FINITE, u)
+                width = watched(xp, f"high - low in {name}", width, NOT_NEGATIVE, u)
                 return fill(out, stretched(xp, u, base, width, name))
         n, line = math.prod(shape), as_stretch(base, width, name)
         xp.empty((0,), dtype=dtype_of(xp, name))  # refused where the library, as it is set now, lacks the dtype
