@@ -13,6 +13,7 @@ __all__ = ["DRAWS", "REAL", "WITH_ARRAYS"]
 
 SIZE = (4, 11)
 LAM = np.asarray([0.0, 0.3, 5.0, 12.0, 300.0, 1e6])
+HUGE = np.asarray([1e10, 3.5, 1e17, 9e18])
 P = np.asarray([[0.1], [0.5], [0.97]])
 ROWS = np.asarray([[0.5, 0.25, 0.25, 0.0], [0.125, 0.125, 0.25, 0.5]])
 
@@ -70,6 +71,10 @@ WITH_ARRAYS: dict[str, Callable[[Generator, Callable[[Any], Any]], Any]] = {
     "integers": lambda g, a: g.integers(a(np.asarray([[-5], [0]])), a(np.asarray([1, 10, 2**35])), endpoint=True),
     "binomial": lambda g, a: g.binomial(a(np.asarray([0, 1, 17, 100, 10**6])), a(P)),
     "poisson": lambda g, a: g.poisson(a(LAM), (2, 6)),
+    "gamma, huge": lambda g, a: g.gamma(a(HUGE), 1.0, (3, 4)),
+    "beta, extreme": lambda g, a: g.beta(a(np.asarray([5e-324, 3.0, 1e308])), a(np.asarray([[1e-300], [1e300]]))),
+    "binomial, huge": lambda g, a: g.binomial(a(np.asarray([2**53, 2**40, 30])), a(P * 1e-3), (4, 3, 3)),
+    "poisson, huge": lambda g, a: g.poisson(a(HUGE), (3, 4)),
     "multinomial": lambda g, a: g.multinomial(a(np.asarray([[5], [1000]])), a(ROWS)),
     "categorical": lambda g, a: g.categorical(a(ROWS), (5, 2)),
     "choice": lambda g, a: g.choice(a(np.arange(12.0).reshape(3, 4)), (2, 3), axis=1),

@@ -11,13 +11,25 @@ import operator
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
-from nbm_xp.namespace import asarray, dtype_name, dtype_of, floatx, host_namespace, is_array, promote_types
+from nbm_xp.namespace import (
+    array_namespace,
+    asarray,
+    concrete_int,
+    dtype_name,
+    dtype_of,
+    floatx,
+    host_namespace,
+    is_array,
+    is_integer,
+    is_lazy,
+    promote_types,
+)
 
 from .uniforms import DTYPES, stream_count
 
 __all__ = [
     "MOST_ELEMENTS", "Size", "as_stretch", "between", "checked", "chunks_of", "integer_dtype", "is_number",
-    "line_between", "real_dtype", "rounded", "shape_of", "streams_of", "stretched",
+    "known_integer", "line_between", "real_dtype", "rounded", "shape_of", "streams_of", "stretched",
 ]  # fmt: skip
 
 Size: TypeAlias = int | Sequence[int] | None
@@ -38,11 +50,30 @@ def is_number(value: Any) -> bool:
 
 def checked(name: str, value: Any) -> Any:
     """Give a parameter as a number or an array."""
-    if is_array(value) or is_number(value):
+    if is_number(value):
         return value
-    if isinstance(value, (list, tuple)):
-        return asarray(value, host_namespace())
+    if isinstance(value, (list, tuple)) or is_array(value):
+        try:
+            value = value if is_array(value) else asarray(value, host_namespace())
+            dtype_name(value)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{name} must be a number or an array of numbers, got {value!r}") from error
+        return value
     raise TypeError(f"{name} must be a number or an array (RandomStreams takes Tensors), got {type(value).__name__}")
+
+
+def known_integer(value: Any) -> Any:
+    """Give an array of one integer and no axes, such as NumPy's scalars are, as an int; anything else as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> known_integer(np.uint64(7)), known_integer(2.5)
+    (7, 2.5)
+    """
+    if not is_array(value) or value.ndim or is_lazy(array_namespace(value)) or not is_integer(value):
+        return value
+    return concrete_int(value)
 
 
 def shape_of(size: Size, *parameters: Any) -> tuple[int, ...]:
@@ -59,7 +90,8 @@ def shape_of(size: Size, *parameters: Any) -> tuple[int, ...]:
     if size is None:
         return _countable(_broadcast(shapes))
     try:
-        shape = (operator.index(size),) if not isinstance(size, Sequence) else tuple(map(operator.index, size))
+        several = isinstance(size, Sequence) or getattr(size, "ndim", 0) == 1
+        shape = tuple(map(operator.index, size)) if several else (operator.index(size),)  # type: ignore[arg-type]
     except TypeError:
         raise TypeError(f"size must be an int or a tuple of ints, got {size!r}") from None
     if any(length < 0 for length in shape):

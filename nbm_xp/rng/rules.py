@@ -14,16 +14,16 @@ from typing import Any, Final
 
 from nbm_xp.namespace import (
     array_namespace,
-    asarray,
     concrete_int,
     dtype_name,
     dtype_of,
-    host_namespace,
     is_array,
     is_complex,
     is_integer,
     is_lazy,
 )
+
+from .parameters import checked, known_integer
 
 __all__ = [
     "FINITE", "LARGEST_MEAN", "MOST_TRIALS", "NOT_NEGATIVE", "POSITIVE", "PROBABILITY", "RATE", "Rule", "TRIALS",
@@ -123,12 +123,21 @@ def require(name: str, value: Any, rule: Rule) -> None:
     """
     require_real(name, value)
     if not is_array(value):
-        if not rule.holds(value):
+        if not rule.holds(value) or not _is_double(value):
             raise ValueError(f"{name} must be {rule.text}, got {value!r}")
         return
     wrong = _first_broken(value, rule)
     if wrong is not None:
         raise ValueError(f"{name} must be {rule.text}, got {wrong} in it")
+
+
+def _is_double(value: Any) -> bool:
+    """Whether a number is within what a double holds, as the largest ints are not."""
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
 
 
 def _first_broken(x: Any, rule: Rule) -> Any:
@@ -176,13 +185,15 @@ def check_weights(name: str, p: Any) -> None:
 
 
 def require_integer(name: str, value: Any) -> None:
-    """Refuse what is neither an int nor an array of ints."""
-    if isinstance(value, (list, tuple)):
-        value = asarray(value, host_namespace())
-    if isinstance(value, (bool, int, float)) and not is_array(value):
+    """Refuse what is neither an int nor an array of ints; an empty list may be one."""
+    listed = isinstance(value, (list, tuple))
+    value = checked(name, value)
+    if not is_array(value):
         if isinstance(value, float):
             raise TypeError(f"{name} must be an int or an array of ints, got {value!r}")
-    elif is_array(value) and (not is_integer(value) or dtype_name(value) == "uint64"):
+    elif listed and 0 in value.shape:
+        return
+    elif not is_integer(value) or (dtype_name(value) == "uint64" and known_integer(value) is value):
         raise TypeError(f"{name} must be an int or an array of ints, of int64 at most; got one of {dtype_name(value)}")
 
 

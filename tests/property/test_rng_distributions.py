@@ -203,7 +203,7 @@ def test_integers_of_kernels(seed: int, dtype: str, size: Any, some: bool, data:
 def test_numbers_of_kernels(seed: int, size: Any, dtype: str, some: bool, data: st.DataObject) -> None:
     n, streams = size
     options = {"size": n, "dtype": dtype, "nstreams": streams}
-    a, b = (2.0 ** data.draw(st.floats(-6, 40)) for _ in range(2))
+    a, b = (2.0 ** data.draw(st.floats(-6, 60)) for _ in range(2))
     if some:
         a = np.geomspace(a, 1.5, n)
     draws = {

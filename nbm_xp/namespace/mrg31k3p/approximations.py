@@ -20,8 +20,9 @@ from typing import Any, Final
 
 __all__ = [
     "FARTHEST", "HALF_LOG_TWO_PI", "HALF_PI_HIGH", "HALF_PI_LOW", "HALF_WIDTH", "LN2_HIGH", "LN2_LOW",
-    "LOG_FACTORIALS", "ROOT_TWO", "STIRLING_ERRORS", "TWO_PI", "central_quantile", "cosine_near_zero", "exp_near_zero",
-    "log_from_parts", "outer_quantile", "sine_near_zero", "stirling_series",
+    "LOG_FACTORIALS", "MANY_EVENTS", "ROOT_TWO", "STIRLING_ERRORS", "SURELY_ACCEPTED", "TWO_PI", "central_quantile",
+    "cosine_near_zero", "exp_near_zero", "large_poisson_deviance", "log_from_parts", "outer_quantile",
+    "sine_near_zero", "stirling_series",
 ]  # fmt: skip
 
 LN2_HIGH: Final = 6.93147180369123816490e-01
@@ -47,6 +48,12 @@ STIRLING_ERRORS: Final = (
     0.013876128823070748, 0.01189670994589177, 0.010411265261972096, 0.009255462182712733, 0.00833056343336287,
 )  # fmt: skip
 """What Stirling's formula lacks for 0!, 1!, … 9!, written about 1, 2, … 10."""
+
+MANY_EVENTS: Final = 2.0**30
+"""How many events or trials are so many that logarithms of factorials would lose the digits that decide."""
+
+SURELY_ACCEPTED: Final = 2.0**40
+"""The shape of gamma numbers above which fewer than one in 10**10 is refused."""
 
 HALF_WIDTH: Final = 0.425
 """How far from a half a probability may be whose normal number is `central_quantile`'s."""
@@ -179,3 +186,17 @@ def stirling_series(x: Any) -> Any:
     return r * (
         0.08333333333333333 - z * (0.002777777777777778 - z * (0.0007936507936507937 - z * 0.0005952380952380953))
     )
+
+
+def large_poisson_deviance(delta: Any, lam: Any) -> Any:
+    """``k log(k / lam) - (k - lam)`` for a `k` that is `delta` more than a `lam` of `MANY_EVENTS` or more.
+
+    Four terms of its series: next to the mean the rest is below 1e-9; far from it both are beyond all measure.
+
+    Examples
+    --------
+    >>> round(large_poisson_deviance(2.0**17, 2.0**34), 9)
+    0.499998728
+    """
+    x = delta / lam
+    return 0.5 * delta * x * (1.0 - x * (0.3333333333333333 - x * 0.16666666666666666))

@@ -16,7 +16,7 @@ from numba import int8
 from nbm_xp.namespace.compiled_loops import compiled_loop
 
 from . import approximations
-from .approximations import HALF_LOG_TWO_PI, LOG_FACTORIALS, STIRLING_ERRORS
+from .approximations import HALF_LOG_TWO_PI, LOG_FACTORIALS, MANY_EVENTS, STIRLING_ERRORS, SURELY_ACCEPTED
 from .compiled import contiguous
 from .compiled_elementary import logs_in_place, quantiles
 from .compiled_elements import Draws, each_until_accepted, part, until_accepted
@@ -25,6 +25,7 @@ from .compiled_loops import SCALES
 __all__ = ["binomial", "binomial_search", "log_gamma", "poisson", "poisson_search"]
 
 _SCALE = np.asarray([SCALES["float64"]])
+_large_deviance = numba.njit(inline="always")(approximations.large_poisson_deviance)
 _stirling_series = numba.njit(inline="always")(approximations.stirling_series)
 
 
@@ -47,7 +48,8 @@ def _gamma_attempt(u: Any, own: Any, count: int, value: Any, done: Any, spare: A
     for i in range(count):
         value[i] = log_d[i] + log_v[i]
     for i in range(count):
-        done[i] = int8(1) if (1.0 + c[i] * x[i] > 0.0) & (log_u[i] < v[i]) else int8(0)
+        fits = (d[i] > SURELY_ACCEPTED) | (log_u[i] < v[i])
+        done[i] = int8(1) if (1.0 + c[i] * x[i] > 0.0) & fits else int8(0)
 
 
 @part
@@ -81,6 +83,10 @@ def _poisson_attempt(u: Any, own: Any, count: int, value: Any, done: Any, spare:
     for m in range(found):
         i = where[m]
         k = value[i]
+        if lam[i] >= MANY_EVENTS:
+            far = -(_large_deviance(k - lam[i], lam[i]) + 0.5 * logs[m] + HALF_LOG_TWO_PI)
+            done[i] = int8(1) if height[m] <= far else int8(0)
+            continue
         if k < 10.0:
             log_factorial = LOG_FACTORIALS[int(k)]
         else:

@@ -20,14 +20,26 @@ from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace, concrete_int, dtype_of
 from nbm_xp.namespace.mrg31k3p import kernel
+from nbm_xp.namespace.mrg31k3p.approximations import (
+    HALF_LOG_TWO_PI,
+    MANY_EVENTS,
+    SURELY_ACCEPTED,
+    large_poisson_deviance,
+)
 
 from ..elementary import exp, log, log_factorial, normal_quantile, sqrt, stirling_error
+from .deviance import log_binomial_ratio
 from .element_uniforms import ElementUniforms, until_accepted
 
 __all__ = ["beta", "gamma", "large_binomial", "poisson"]
 
 _SEARCHED: Final = 10.0
 """The mean below which the distribution function is searched from 0 on."""
+
+_LEAST: Final = 2.0**-1000
+_TINY: Final = 2.0**-800
+_LARGEST: Final = 2.0**820
+_SHIFT: Final = 2.0**204
 
 
 def _any(xp: Any, condition: Any) -> bool:
@@ -37,11 +49,12 @@ def _any(xp: Any, condition: Any) -> bool:
 def _log_gamma(uniforms: ElementUniforms, shape: Any) -> Any:
     """The logarithms of standard gamma numbers, by the method of Marsaglia and Tsang [1]_.
 
-    A shape below 1 is increased by 1, and the number is multiplied by ``u ** (1 / shape)``.
+    A shape below 1 is increased by 1, and the number is multiplied by ``u ** (1 / shape)``. One above 2**40 has every
+    number accepted: fewer than 1 in 10**10 would not be, and what decides would be lost in rounding.
     """
     xp = array_namespace(shape)
     small = shape < 1.0
-    d = xp.where(small, shape + 1.0, shape) - 1.0 / 3.0
+    d = xp.where(small, shape + 1.0, xp.minimum(shape, _LARGEST)) - 1.0 / 3.0
     c = 1.0 / sqrt(9.0 * d)
 
     def attempt(u1: Any, u2: Any, d: Any, c: Any) -> tuple[Any, Any]:
@@ -50,26 +63,35 @@ def _log_gamma(uniforms: ElementUniforms, shape: Any) -> Any:
         inside = root > 0.0
         v = xp.where(inside, root * root * root, 1.0)
         log_v = log(v)
-        return log(d) + log_v, inside & (log(u2) < 0.5 * x * x + d - d * v + d * log_v)
+        fits = log(u2) < 0.5 * x * x + d - d * v + d * log_v
+        return log(d) + log_v, inside & ((d > SURELY_ACCEPTED) | fits)
 
     tried = uniforms.every(1, 1)
     own = tried.own("log_gamma")
     value = until_accepted(tried, 2, attempt, d, c) if own is None else own(d, c, log(d))
     if not _any(xp, small):
         return value
-    return value + xp.where(small, log(uniforms.uniform(0)) / xp.where(small, shape, 1.0), 0.0)
+    return value + xp.where(small, log(uniforms.uniform(0)) / xp.where(small, xp.maximum(shape, _LEAST), 1.0), 0.0)
 
 
 def gamma(uniforms: ElementUniforms, shape: Any, scale: Any) -> Any:
-    """Gamma numbers: see `_log_gamma`. Of shape 0 they are 0."""
+    """Gamma numbers: see `_log_gamma`. Of shape 0 they are 0; large ones are made without a logarithm."""
     xp = array_namespace(shape)
-    none = shape == 0.0
-    value = exp(_log_gamma(uniforms, xp.where(none, 1.0, shape)))
+    none, large = shape == 0.0, shape > SURELY_ACCEPTED
+    value = exp(_log_gamma(uniforms, xp.where(none | large, 1.0, shape)))
+    if _any(xp, large):
+        d = xp.where(large, shape, 1.0) - 1.0 / 3.0
+        root = 1.0 + normal_quantile(uniforms.uniform(1)) / sqrt(9.0 * xp.minimum(d, _LARGEST))
+        value = xp.where(large, d * (root * root * root), value)
     return xp.where(none, 0.0, value) * scale
 
 
 def beta(uniforms: ElementUniforms, a: Any, b: Any) -> Any:
     """Beta numbers ``x / (x + y)`` of gamma numbers ``x`` and ``y``, by their logarithms, so that none is lost."""
+    xp = array_namespace(a, b)
+    largest = xp.maximum(a, b)  # of the tiniest and the largest the proportion alone matters
+    shift = xp.where(largest < _TINY, _SHIFT, xp.where(largest > _LARGEST, 1.0 / _SHIFT, xp.ones_like(largest)))
+    a, b = a * shift, b * shift
     x, y = _log_gamma(uniforms.every(0, 2), a), _log_gamma(uniforms.every(1, 2), b)
     return 1.0 / (1.0 + exp(y - x))
 
@@ -141,7 +163,12 @@ def _poisson_attempt(
     possible = (k >= 0.0) & ((us >= 0.013) | (v <= us))
     inside = xp.where(k >= 0.0, k, 0.0)
     height = log(v * factor / (a / (us * us) + b))
-    return inside, quick | (possible & (height <= inside * log_lam - lam - log_factorial(inside)))
+    mass = inside * log_lam - lam - log_factorial(inside)
+    many = lam >= MANY_EVENTS
+    if _any(xp, many):
+        far = -(large_poisson_deviance(inside - lam, lam) + 0.5 * log(xp.maximum(inside, 10.0)) + HALF_LOG_TWO_PI)
+        mass = xp.where(many, far, mass)
+    return inside, quick | (possible & (height <= mass))
 
 
 def large_binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
@@ -164,7 +191,7 @@ def large_binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
         few = xp.minimum(few, n)
     if _any(xp, ~small):
         constants = _binomial_constants(xp.where(small, 20.0, n), xp.where(small, 0.5, p))
-        own = uniforms.own("binomial")
+        own = None if _any(xp, n >= MANY_EVENTS) else uniforms.own("binomial")
         many = until_accepted(uniforms, 2, _binomial_attempt, *constants) if own is None else own(*constants)
     value = _either(xp, small, few, many)
     return xp.where(flipped, n - value, value)
@@ -222,4 +249,7 @@ def _binomial_attempt(
         + error
         - (stirling_error(inside) + stirling_error(n - inside))
     )
+    many = n >= MANY_EVENTS
+    if _any(xp, many):
+        bound = xp.where(many, log_binomial_ratio(n, mean, mode, inside), bound)
     return inside, (quick & possible) | (possible & (height <= bound))

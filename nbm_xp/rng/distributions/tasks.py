@@ -15,7 +15,7 @@ from typing import Any, Final
 from nbm_xp.namespace import asarray, dtype_name, dtype_of, from_blocks, get_namespace, is_array, is_lazy, wide_dtypes
 from nbm_xp.namespace.mrg31k3p.integers import State
 
-from ..rules import Rule, check_weights, require
+from ..rules import TRIALS, Rule, check_weights, require
 from ..uniforms import HOST
 from . import whole_numbers
 from .element_uniforms import ElementUniforms, of_block
@@ -185,7 +185,9 @@ class Multinomials(Elements):
         uniforms = of_block(self.state, self.streams, self.whole[:-1], offset[:-1], rows, self.library)
         with wide_dtypes(xp):
             trials = self.numbers[0]
-            left = asarray([trials], xp, "float64") if trials is not None else blocks[0][..., 0]
+            left = asarray(trials, xp, "float64") if trials is not None else blocks[0][..., 0]
+            if trials is None:
+                require("n", left, TRIALS)
             left = xp.reshape(xp.broadcast_to(xp.astype(left, dtype_of(xp, "float64")), rows), (-1,))
             p = xp.reshape(xp.broadcast_to(xp.astype(p, dtype_of(xp, "float64")), shape), (-1, outcomes))
             sums = xp.astype(whole_numbers.levels(p), p.dtype)

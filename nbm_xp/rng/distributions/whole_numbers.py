@@ -29,6 +29,9 @@ __all__ = ["ONE", "SPAN_OF_TWO", "integers", "levels", "outcomes", "random_order
 ONE: Final = 2**52
 """What probability 1 is as an integer."""
 
+_LEAST: Final = 2.0**-1000
+"""The least probability, and those below it, wait for a time that is finite still."""
+
 SPAN_OF_TWO: Final = M1 * M1
 """How many values two outputs of the recurrence have."""
 
@@ -180,7 +183,7 @@ def random_order(uniforms: ElementUniforms, p: Any = None) -> Any:
     else:
         some = p > 0.0
         waiting = -log(two_draws(uniforms.uniform(0), uniforms.uniform(1)))
-        key = xp.where(some, waiting / xp.where(some, p, 1.0), xp.inf)
+        key = xp.where(some, waiting / xp.where(some, xp.maximum(p, _LEAST), 1.0), xp.inf)
     return xp.astype(_stable_order(xp, key), dtype_of(xp, "int64"))
 
 

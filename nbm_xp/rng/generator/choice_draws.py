@@ -7,6 +7,7 @@ what is chosen from is handed to each task whole along the axis of the choice, a
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,8 +29,8 @@ from ..blocks import library_of_blocks
 from ..distributions.element_uniforms import ElementUniforms
 from ..distributions.tasks import Elements, made
 from ..distributions.whole_numbers import random_order
-from ..parameters import Size, shape_of, streams_of
-from ..rules import NOT_NEGATIVE, require, require_integer, weights_of
+from ..parameters import Size, checked, known_integer, shape_of, streams_of
+from ..rules import NOT_NEGATIVE, check_weights, require, require_integer, weights_of
 from .count_draws import CountDraws
 from .filling import fill, require_writable
 
@@ -63,12 +64,16 @@ class Ordered(Elements):
         begins, lengths = host.asarray([0]), host.asarray([self.population])
         uniforms = ElementUniforms(self.state, self.streams, self.population, begins, lengths, self.library)
         with wide_dtypes(xp):
-            p = xp.astype(arrays[-1], dtype_of(xp, "float64")) if self.weighted else None
+            p = None
+            if self.weighted:
+                check_weights("p", arrays[-1])
+                _require_enough(self.population, math.prod(self.whole), [arrays[-1]])
+                p = xp.astype(arrays[-1], dtype_of(xp, "float64"))
             order = random_order(uniforms, p)
             if self.axis is None:
                 order = xp.reshape(order[: math.prod(self.whole)], self.whole)
                 within = tuple(slice(a, a + b) for a, b in zip(offset, shape, strict=True))
-                return xp.astype(order[within], dtype_of(xp, self.dtype))
+                return xp.astype(order[within] if within else order, dtype_of(xp, self.dtype))
         begin = offset[self.axis]
         return xp.take(things, order[begin : begin + shape[self.axis]], axis=self.axis)
 
@@ -92,8 +97,9 @@ class ChoiceDraws(CountDraws):
 
         Parameters
         ----------
-        a : int or array
-            What to choose from: the integers below a number, or what lies along an axis of an array.
+        a : int, array or list
+            What to choose from: the integers below a number, or what lies along an axis of an array, which on NumPy
+            may hold anything.
         size : int or tuple of ints
             How many, as a shape that takes the place of the axis.
         replace : bool
@@ -129,9 +135,9 @@ class ChoiceDraws(CountDraws):
         >>> Generator(234).choice([1.5, 2.5], 4, p=[0.9, 0.1]).tolist()
         [1.5, 1.5, 1.5, 1.5]
         """
-        if not isinstance(a, (list, tuple)) and not is_array(a):
-            require_integer("a", a)
-        xp, (a, *weights) = self._parameters(**({"a": a} if p is None else {"a": a, "p": p}))
+        things = _things("a", a)
+        xp, (a, *weights) = self._alike(None, things, *([] if p is None else [checked("p", p)]))
+        a = known_integer(things) if is_array(a) and not a.ndim else a
         shape, along = shape_of(size), _axis_of("a", a, axis)
         population = a.shape[along] if is_array(a) else int(a)
         if population < 1 and 0 not in shape:
@@ -151,8 +157,8 @@ class ChoiceDraws(CountDraws):
 
         Parameters
         ----------
-        x : int or array
-            A number, or an array, which stays as it is.
+        x : int, array or list
+            A number, or an array, which stays as it is, and on NumPy may hold anything.
         axis : int
             The axis of an array.
         chunks, nstreams
@@ -176,21 +182,23 @@ class ChoiceDraws(CountDraws):
         >>> Generator(234).permutation(5).tolist()
         [1, 0, 4, 2, 3]
         """
-        if not isinstance(x, (list, tuple)) and not is_array(x):
-            require_integer("x", x)
-        xp, (x,) = self._parameters(x=x)
+        things = _things("x", x)
+        xp, (x,) = self._alike(None, things)
+        x = known_integer(things) if is_array(x) and not x.ndim else x
         if not is_array(x):
             require("x", x, NOT_NEGATIVE)
             return self._chosen(xp, int(x), (int(x),), False, [], chunks, nstreams)
         along = _axis_of("x", x, axis)
         shape, population = shape_of(None, x), x.shape[along]
-        library = library_of_blocks(xp, x) if is_lazy(xp) else library_name(xp)
-        if is_lazy(xp):
-            sizes = x.chunks if chunks is None else chunks if isinstance(chunks, tuple) else (chunks,) * len(shape)
-            chunks = (*sizes[:along], -1, *sizes[along + 1 :])
+        if not is_lazy(xp):
+            order = self._chosen(xp, population, (population,), False, [], None, nstreams)
+            return xp.take(x, order, axis=along) if 0 not in shape else x
+        dtype, sizes = dtype_name(x), chunks if isinstance(chunks, tuple) else (chunks,) * len(shape)
+        sizes = x.chunks if chunks is None else sizes
+        chunks = (*sizes[:along], -1, *sizes[along + 1 :])
         with self._taking() as state:
             streams = streams_of(nstreams, (population,))
-            task = Ordered(state, streams, shape, dtype_name(x), library, population=population, axis=along)
+            task = Ordered(state, streams, shape, dtype, library_of_blocks(xp, x), population=population, axis=along)
             return made(xp, task, (x,), chunks=chunks)
 
     def shuffle(self, x: Any, axis: int = 0, *, nstreams: int | None = None) -> None:
@@ -245,9 +253,25 @@ def _axis_of(name: str, x: Any, axis: Any) -> int:
     ndim = x.ndim if is_array(x) else 1
     if not ndim:
         raise ValueError(f"{name} must have an axis, got an array without any")
-    if not isinstance(axis, int) or not -ndim <= axis < ndim:
-        raise ValueError(f"axis must be from {-ndim} to {ndim - 1}, got {axis!r}")
-    return axis % ndim
+    try:
+        place = operator.index(axis)
+    except TypeError:
+        raise TypeError(f"axis must be an int, got {axis!r}") from None
+    if not -ndim <= place < ndim:
+        raise ValueError(f"axis must be from {-ndim} to {ndim - 1}, got {place}")
+    return place % ndim
+
+
+def _things(name: str, x: Any) -> Any:
+    """What to choose from, or to bring into an order: a number, or an array of anything."""
+    if isinstance(x, (list, tuple)):
+        try:
+            return host_namespace().asarray(x)
+        except ValueError as error:
+            raise ValueError(f"{name} must be an int or hold things of one shape, got {x!r}") from error
+    if not is_array(x) or not x.ndim:
+        require_integer(name, x)
+    return checked(name, x) if is_array(x) and is_lazy(array_namespace(x)) else x
 
 
 def _require_enough(population: int, count: int, weights: list[Any]) -> None:

@@ -12,7 +12,7 @@ from nbm_xp.namespace import dtype_name, dtype_of, is_array, is_lazy, library_na
 from ..blocks import library_of_blocks
 from ..distributions.tasks import Integers, Multinomials, Outcomes, made, watched
 from ..distributions.whole_numbers import SPAN_OF_TWO
-from ..parameters import Size, chunks_of, integer_dtype, shape_of, streams_of
+from ..parameters import Size, chunks_of, integer_dtype, known_integer, shape_of, streams_of
 from ..rules import TRIALS, Rule, require, require_integer, weights_of, within
 from .real_draws import RealDraws
 from .uniform_draws import UniformDraws
@@ -81,7 +81,9 @@ class CountDraws(UniformDraws, RealDraws):
         name = integer_dtype(dtype, "bool")
         for bound, value in (("low", low), ("high", high)):
             require_integer(bound, value)
-        xp, (low, high) = self._parameters(low=low, high=high)
+        xp, converted = self._parameters(low=low, high=high)
+        known = known_integer(low), known_integer(high)
+        low, high = (v if isinstance(v, int) else here for v, here in zip(known, converted, strict=True))
         shape, (least, most) = shape_of(size, low, high), _BOUNDS[name]
         if not is_array(low) and not is_array(high):
             span: Any = high - low + endpoint

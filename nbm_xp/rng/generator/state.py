@@ -18,7 +18,7 @@ from typing import Any, Final, Self
 from nbm_xp.namespace import array_namespace, convert, get_namespace, is_array, library_name
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, State, jump
 
-from ..parameters import checked, is_number
+from ..parameters import checked, known_integer
 from ..seeds import check_seed, fresh_seed, from_words
 
 __all__ = ["GeneratorState", "WORKER_DRAWS"]
@@ -236,7 +236,9 @@ class GeneratorState:
 
     def _hashed(self, state: Sequence[int], text: str) -> Self:
         """A generator from a hash."""
-        digest = hashlib.blake2b(f"{' '.join(map(str, state))} {text}".encode(), digest_size=48).digest()
+        digest = hashlib.blake2b(
+            f"{' '.join(map(str, state))} {text}".encode("utf-8", "surrogatepass"), digest_size=48
+        ).digest()
         words = [int.from_bytes(digest[i : i + 8], "little") for i in range(0, 48, 8)]
         return type(self)(from_words(words), self._library, threads=self._threads)
 
@@ -261,7 +263,10 @@ class GeneratorState:
 
     def _parameters(self, out: Any = None, /, **parameters: Any) -> tuple[Any, list[Any]]:
         """The library of an answer, which may go to `out`, and the parameters as numbers and arrays of it."""
-        values = [checked(name, value) for name, value in parameters.items()]
+        return self._alike(out, *(checked(name, value) for name, value in parameters.items()))
+
+    def _alike(self, out: Any, *values: Any) -> tuple[Any, list[Any]]:
+        """The library of an answer, and numbers and arrays, the arrays of that library."""
         arrays = [out] if is_array(out) else [value for value in values if is_array(value)]
         xp = array_namespace(*arrays) if self._library is None else get_namespace(self._library)
         return xp, [convert(value, xp) if is_array(value) else value for value in values]
@@ -291,6 +296,7 @@ def _count(name: str, value: Any) -> int:
 def _checked_threads(threads: Any) -> int:
     if threads is None:
         return os.cpu_count() or 1
-    if is_number(threads) and not isinstance(threads, bool) and isinstance(threads, int) and threads > 0:
-        return threads
+    count = None if isinstance(threads, bool) else known_integer(threads)
+    if isinstance(count, int) and count > 0:
+        return count
     raise ValueError(f"threads must be an int of 1 or more, or None for as many as there are cores; got {threads!r}")

@@ -20,6 +20,7 @@ from ..parameters import (
     Size,
     as_stretch,
     between,
+    checked,
     chunks_of,
     line_between,
     real_dtype,
@@ -246,7 +247,7 @@ class UniformDraws(GeneratorState):
         [1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0]
         """
         if dtype is None:
-            own = dtype_name(p) if is_array(p) else ""
+            own = dtype_name(checked("p", p)) if is_array(p) else ""
             dtype = own if own in DTYPES else floatx()
         return self._trials(1, p, size, dtype_name(dtype), chunks, nstreams)
 
@@ -261,7 +262,7 @@ class UniformDraws(GeneratorState):
             samples = self._successes(xp, state, streams, p, shape, kind, precision, chunks)
             total = next(samples) if n else xp.zeros(shape, dtype=dtype_of(xp, kind))
             for _ in range(n - 1):
-                total = total + next(samples)
+                total = xp.asarray(total + next(samples))  # NumPy's sum of arrays without axes is none
             return total if kind == dtype else xp.astype(total, dtype_of(xp, dtype))
 
     def _successes(

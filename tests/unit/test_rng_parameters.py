@@ -1,0 +1,163 @@
+"""What parameters and sizes may be, as `numpy.random.Generator` takes them: NumPy's scalars, lists, no size at all."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.namespace import to_numpy
+from nbm_xp.rng import Generator
+from tests.libraries import Library, guard, libraries
+
+LIBRARIES = libraries("numpy", "dask", "array_api_strict", "torch", "jax", "cupy")
+
+ONE: dict[str, Any] = {
+    "random": lambda g, size: g.random(size),
+    "uniform": lambda g, size: g.uniform(1, 2, size),
+    "normal": lambda g, size: g.normal(1, 2, size),
+    "integers": lambda g, size: g.integers(5, size=size),
+    "binomial, few": lambda g, size: g.binomial(3, 0.5, size),
+    "binomial, many": lambda g, size: g.binomial(30, 0.5, size),
+    "poisson": lambda g, size: g.poisson(3.0, size),
+    "gamma": lambda g, size: g.gamma(3.0, 1.0, size),
+    "choice": lambda g, size: g.choice(5, size),
+    "choice, no replacement": lambda g, size: g.choice(5, size, False),
+    "categorical": lambda g, size: g.categorical([0.5, 0.5], size),
+    "multinomial": lambda g, size: g.multinomial(20, [0.25, 0.75], size),
+    "bernoulli": lambda g, size: g.bernoulli(0.5, size),
+}
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", ONE)
+def test_one_number(library: Library, name: str) -> None:
+    """Without a size there are no axes, and the number is the first of several."""
+    draw = ONE[name]
+    want = to_numpy(draw(Generator(5, "numpy"), 1))[0]
+    for size in (None, ()):
+        with guard():
+            got = draw(Generator(5, library.name), size)
+        assert type(got) is type(library.array(np.zeros(1)))
+        assert tuple(got.shape) == want.shape
+        np.testing.assert_array_equal(library.numpy(got), want)
+
+
+@pytest.mark.parametrize("size", [np.int64(4), (np.int32(4),), [4], np.asarray([4]), np.asarray(4)])
+def test_sizes(size: Any) -> None:
+    np.testing.assert_array_equal(Generator(5).random(size), Generator(5).random(4), strict=True)
+
+
+@pytest.mark.parametrize("scalar", [np.int64, np.uint8, np.uint64, np.asarray])
+def test_numpy_scalars_are_the_ints_they_hold(scalar: Any) -> None:
+    seven = scalar(7)
+    for draw in (
+        lambda g, n: g.integers(n, size=20),
+        lambda g, n: g.integers(0, n, 20, endpoint=True),
+        lambda g, n: g.permutation(n),
+        lambda g, n: g.choice(n, 20),
+        lambda g, n: g.choice(n, n, replace=False),
+        lambda g, n: g.multinomial(n, [0.5, 0.5], 3),
+        lambda g, n: g.permutation(np.arange(14).reshape(2, 7), axis=n // n),
+    ):
+        np.testing.assert_array_equal(draw(Generator(5), seven), draw(Generator(5), 7), strict=True)
+    assert Generator(5).binomial(seven, 1.0) == 7
+    lazy = Generator(5, "dask").integers(seven, size=20)
+    np.testing.assert_array_equal(lazy.compute(scheduler="synchronous"), Generator(5).integers(7, size=20))
+
+
+def test_bounds_of_all_64_bits_may_be_numpy_scalars() -> None:
+    for dtype in ("int64", "uint64"):
+        least, most = (getattr(np.iinfo(dtype), end) for end in ("min", "max"))
+        want = Generator(5).integers(least, most, 9, dtype, endpoint=True)
+        scalars = np.dtype(dtype).type(least), np.dtype(dtype).type(most)
+        np.testing.assert_array_equal(Generator(5).integers(*scalars, 9, dtype, endpoint=True), want, strict=True)
+
+
+def test_nothing_to_draw() -> None:
+    for draw in (
+        lambda g: g.integers([]),
+        lambda g: g.binomial([], 0.5),
+        lambda g: g.poisson([]),
+        lambda g: g.uniform([], 1.0),
+        lambda g: g.permutation([]),
+        lambda g: g.choice([], 0),
+        lambda g: g.multinomial(5, [0.5, 0.5], 0)[:, 0],
+    ):
+        assert draw(Generator(5)).shape == (0,)
+
+
+def test_things_that_are_no_numbers() -> None:
+    words = ["a", "b", "c", "d"]
+    order = Generator(5).permutation(4)
+    np.testing.assert_array_equal(Generator(5).permutation(words), np.asarray(words)[order], strict=True)
+    np.testing.assert_array_equal(Generator(5).choice(words, 4, False), np.asarray(words)[order], strict=True)
+    things = np.asarray([None, "b", 3, (4, 5)], dtype=object)
+    Generator(5).shuffle(things)
+    assert things.tolist() == [[None, "b", 3, (4, 5)][i] for i in order]
+    rows = np.asarray([(1, 2.0), (3, 4.0)], dtype=[("n", "i8"), ("x", "f8")])
+    assert set(Generator(5).permutation(rows)["n"]) == {1, 3}
+    with pytest.raises(ValueError, match="a must be an int or hold things of one shape"):
+        Generator(5).choice([[1], [2, 3]])
+
+
+def test_what_has_no_probability_is_not_chosen() -> None:
+    for p in ([0.0, 1.0, 5e-324], [5e-324, 1.0, 0.0], [0.0, 5e-324, 1.0]):
+        assert {p[i] > 0 for i in Generator(5).choice(3, 2, False, p).tolist()} == {True}
+
+
+@pytest.mark.parametrize("p", [[0.0, 0.0, 1.0], [0.5, 0.5, 0.5], [float("nan"), 0.5, 0.5], [-0.5, 1.0, 0.5]])
+def test_probabilities_on_dask_are_looked_at_when_they_are_known(p: Any) -> None:
+    da = pytest.importorskip("dask.array")
+    lazy = Generator(5, "dask").choice(3, 2, False, da.from_array(np.asarray(p)))
+    with pytest.raises(ValueError, match=r"^(p|size) must"):
+        lazy.compute(scheduler="synchronous")
+    with pytest.raises(ValueError, match=r"^(p|size) must"):
+        Generator(5).choice(3, 2, False, p)
+
+
+def test_trials_on_dask_are_looked_at_when_they_are_known() -> None:
+    da = pytest.importorskip("dask.array")
+    lazy = Generator(5, "dask").multinomial(da.from_array(np.asarray([5, -1])), [0.5, 0.5])
+    with pytest.raises(ValueError, match=r"n must be an integer from 0 to 2\*\*53, got -1 in it"):
+        lazy.compute(scheduler="synchronous")
+
+
+def test_any_text_is_a_name() -> None:
+    assert Generator(5).fold_in("\ud800") != Generator(5).fold_in("\ud801")
+
+
+def test_threads_may_be_a_numpy_integer() -> None:
+    assert repr(Generator(5, threads=np.int64(2))) == "Generator((5, 5, 5, 5, 5, 5), threads=2)"
+
+
+def test_copies_start_where_the_original_is() -> None:
+    rng = Generator(5, "numpy", threads=2)
+    rng.spawn(3)
+    rng.random(4)
+    for other in (copy.copy(rng), copy.deepcopy(rng), pickle.loads(pickle.dumps(rng)), eval(repr(rng))):
+        assert other == rng
+        assert other.state == rng.state
+        assert repr(other) == repr(rng)
+    np.testing.assert_array_equal(copy.copy(rng).random(5), rng.random(5))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_draws_of_python_threads_are_those_of_one(threads: int) -> None:
+    def draw(rng: Generator) -> bytes:
+        return b"".join(
+            (rng.gamma(0.5, 1.0, 300).tobytes(), rng.binomial(100, 0.5, 300).tobytes(), rng.permutation(50).tobytes())
+        )
+
+    one, many = Generator(3), Generator(3, threads=threads)
+    want = {one.random(70_000).tobytes() for _ in range(40)}
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(lambda _: many.random(70_000).tobytes(), range(40))) == want
+        assert one == many
+        drawn = list(pool.map(lambda _: draw(many), range(20)))
+    assert len(set(drawn)) == 20
+    assert many == one.jump(60)
