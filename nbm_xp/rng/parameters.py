@@ -29,7 +29,7 @@ from .uniforms import DTYPES, stream_count
 
 __all__ = [
     "MOST_ELEMENTS", "Size", "as_stretch", "between", "checked", "chunks_of", "integer_dtype", "is_number",
-    "known_integer", "line_between", "real_dtype", "rounded", "shape_of", "streams_of", "stretched",
+    "known_integer", "line_between", "most_of", "real_dtype", "rounded", "shape_of", "streams_of", "stretched",
 ]  # fmt: skip
 
 Size: TypeAlias = int | Sequence[int] | None
@@ -165,6 +165,20 @@ def integer_dtype(dtype: Any, *others: str) -> str:
     if name not in INTEGERS and name not in others:
         raise TypeError(f"dtype must be one of {', '.join((*INTEGERS, *others))}; got {name!r}")
     return name
+
+
+def most_of(dtype: str) -> int:
+    """Give the largest whole number that a dtype of integers or real numbers holds.
+
+    Examples
+    --------
+    >>> most_of("int8"), most_of("float16"), most_of("uint64") == 2**64 - 1
+    (127, 65504, True)
+    """
+    if dtype in LARGEST:
+        return int(LARGEST[dtype])
+    bits = int(dtype.lstrip("uint"))
+    return int(2 ** (bits - (dtype[0] != "u")) - 1)
 
 
 def chunks_of(chunks: Any, shape: tuple[int, ...], *parameters: Any) -> Any:

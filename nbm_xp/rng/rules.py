@@ -18,16 +18,18 @@ from nbm_xp.namespace import (
     dtype_name,
     dtype_of,
     is_array,
+    is_bool,
     is_complex,
     is_integer,
     is_lazy,
+    promote_types,
 )
 
-from .parameters import checked, known_integer
+from .parameters import LARGEST, checked, known_integer, most_of
 
 __all__ = [
     "FINITE", "LARGEST_MEAN", "MOST_TRIALS", "NOT_NEGATIVE", "POSITIVE", "PROBABILITY", "RATE", "Rule", "TRIALS",
-    "check_weights", "require", "require_integer", "require_real", "weights_of", "within",
+    "check_weights", "finite_in", "require", "require_held", "require_integer", "require_real", "weights_of", "within",
 ]  # fmt: skip
 
 MOST_TRIALS: Final = 2**53
@@ -73,6 +75,27 @@ POSITIVE: Final = Rule("finite and more than 0", _is_positive)
 PROBABILITY: Final = Rule("from 0 to 1", _is_probability)
 RATE: Final = Rule(f"from 0 to {LARGEST_MEAN:g}", _is_rate)
 TRIALS: Final = Rule("an integer from 0 to 2**53", _is_count)
+
+
+def finite_in(dtype: str) -> Rule:
+    """The rule that a value rounded to a floating-point dtype is finite.
+
+    Examples
+    --------
+    >>> finite_in("float32").holds(1e38), finite_in("float32").holds(1e39)
+    (True, False)
+    """
+    return Rule("finite", partial(_is_finite_in, dtype))
+
+
+def _is_finite_in(dtype: str, x: Any) -> Any:
+    if not is_array(x):
+        return abs(x) <= LARGEST[dtype]
+    if is_bool(x):
+        return x == x
+    if is_integer(x):
+        return abs(x) <= int(LARGEST[dtype]) if dtype == "float16" else x == x
+    return abs(x) < math.inf if promote_types(dtype_name(x), dtype) == dtype else abs(x) <= LARGEST[dtype]
 
 
 def within(least: int, most: int, what: str) -> Rule:
@@ -129,6 +152,32 @@ def require(name: str, value: Any, rule: Rule) -> None:
     wrong = _first_broken(value, rule)
     if wrong is not None:
         raise ValueError(f"{name} must be {rule.text}, got {wrong} in it")
+
+
+def require_held(counts: Any, dtype: str) -> None:
+    """Refuse a dtype that does not hold counts.
+
+    Parameters
+    ----------
+    counts : array
+        float64, whole, 0 or more, and at most 2**63.
+    dtype : str
+        The dtype they are to have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> require_held(np.asarray([5.0, 300.0]), "int8")
+    Traceback (most recent call last):
+        ...
+    ValueError: dtype must hold all counts, and int8 holds none above 127; got a count of 300
+    """
+    most = most_of(dtype)
+    if most >= 2**63 - 1:
+        return
+    wrong = _first_broken(counts, Rule("a count", partial(_is_between, 0, most)))
+    if wrong is not None:
+        raise ValueError(f"dtype must hold all counts, and {dtype} holds none above {most}; got a count of {wrong:.0f}")
 
 
 def _is_double(value: Any) -> bool:

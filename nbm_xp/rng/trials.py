@@ -14,11 +14,13 @@ from typing import Any
 from nbm_xp.namespace import (
     array_namespace,
     asarray,
+    convert,
     dtype_name,
     dtype_of,
     get_namespace,
     is_array,
     is_lazy,
+    library_name,
     promote,
 )
 from nbm_xp.namespace.mrg31k3p import kernel
@@ -26,6 +28,7 @@ from nbm_xp.tape.stable import sigmoid_for
 
 from .blocks import Uniforms, lazily, library_of_blocks
 from .draws import after, draw
+from .uniforms import HOST
 
 __all__ = ["Trials", "bernoulli", "bernoulli_of_affine", "bernoulli_of_sigmoid", "binomial", "less", "trials"]
 
@@ -92,6 +95,8 @@ def trials(
     compiled = kernel("rng.bernoulli", xp)
     if compiled is not None and 0 not in shape and (whole or not is_array(p)):
         bounds = p if whole else asarray([p], xp, precision)
+        if type(states) is not type(bounds) and library_name(states) == HOST:
+            states = convert(states, xp)
         same = type(states) is type(bounds)
         found: tuple[Any, Any, int | None] | None = (
             compiled(states, bounds, shape, dtype, precision, threads) if same else None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.namespace import to_numpy
+from nbm_xp.namespace import kernels, library_name, to_numpy
 from nbm_xp.rng import Generator
 from tests.libraries import Library, guard, libraries
 
@@ -125,6 +125,116 @@ def test_trials_on_dask_are_looked_at_when_they_are_known() -> None:
     lazy = Generator(5, "dask").multinomial(da.from_array(np.asarray([5, -1])), [0.5, 0.5])
     with pytest.raises(ValueError, match=r"n must be an integer from 0 to 2\*\*53, got -1 in it"):
         lazy.compute(scheduler="synchronous")
+
+
+NARROW: dict[str, tuple[Any, str]] = {
+    "poisson": (lambda g, dtype: g.poisson([3.0, 1000.0], dtype=dtype), "count"),
+    "binomial": (lambda g, dtype: g.binomial(1000, 0.5, 3, dtype=dtype), "count"),
+    "binomial, arrays": (lambda g, dtype: g.binomial([5, 1000], 0.5, dtype=dtype), "count"),
+    "multinomial": (lambda g, dtype: g.multinomial(1000, [0.25, 0.75], 3, dtype=dtype), "count"),
+    "categorical": (lambda g, dtype: g.categorical(np.full(300, 1 / 300), 3, dtype=dtype), "numbers of all 300"),
+}
+
+
+@pytest.mark.parametrize("name", NARROW)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_dtype_must_hold_what_is_drawn(name: str, threads: int) -> None:
+    draw, what = NARROW[name]
+    rng = Generator(5, threads=threads)
+    with pytest.raises(ValueError, match=f"dtype must hold .*{what}"):
+        draw(rng, "int8")
+    assert rng.state == (5, 5, 5, 5, 5, 5, 0)
+    want = draw(Generator(5), "int64")
+    for dtype in ("int16", "uint16", "int32", "uint64"):
+        np.testing.assert_array_equal(draw(Generator(5), dtype), want)
+    pytest.importorskip("dask.array")
+    if what == "count":
+        with pytest.raises(ValueError, match="dtype must hold all counts, and int8 holds none above 127; got a count"):
+            draw(Generator(5, "dask"), "int8").compute(scheduler="synchronous")
+
+
+@pytest.mark.parametrize(
+    "name", ["exponential", "laplace", "logistic", "gumbel", "truncated_normal", "gamma", "normal"]
+)
+def test_parameters_must_be_finite_in_the_dtype(name: str) -> None:
+    first = "scale" if name == "exponential" else "shape" if name == "gamma" else "loc"
+    for draw in (
+        lambda g: getattr(g, name)(1e39, size=3),
+        lambda g: getattr(g, name)(np.asarray([1.0, 1e39]), dtype="float32"),
+        lambda g: getattr(g, name)(np.asarray([1, 2**40]), dtype="float16"),
+    ):
+        rng = Generator(5)
+        with pytest.raises(ValueError, match=f"{first} in float(32|16) must be finite, got 1.*e?"):
+            draw(rng)
+        assert rng.state == (5, 5, 5, 5, 5, 5, 0)
+        assert np.isfinite(getattr(rng, name)(1e39, size=3, dtype="float64")).all()
+    da = pytest.importorskip("dask.array")
+    lazy = getattr(Generator(5), name)(da.from_array(np.asarray([1.0, 1e39])), dtype="float32")
+    with pytest.raises(ValueError, match=f"{first} in float32 must be finite, got 1e.39 in it"):
+        lazy.compute(scheduler="synchronous")
+
+
+SPLIT: dict[str, Any] = {
+    "uniform": lambda g, a, **k: g.uniform(a, 2.0, **k),
+    "normal": lambda g, a, **k: g.normal(a, a + 1.0, **k),
+    "bernoulli": lambda g, a, **k: g.bernoulli(a, **k),
+    "binomial": lambda g, a, **k: g.binomial(3, a, **k),
+    "gamma": lambda g, a, **k: g.gamma(a, **k),
+}
+
+
+@pytest.mark.parametrize("name", SPLIT)
+def test_chunks_asked_for_are_kept(name: str) -> None:
+    """Also where parameters are split otherwise."""
+    da = pytest.importorskip("dask.array")
+    a = np.linspace(0.1, 0.9, 12).reshape(2, 6)
+    with guard():
+        lazy = SPLIT[name](Generator(5), da.from_array(a, chunks=(1, 4)), chunks=((2,), (1, 5)))
+    assert lazy.chunks == ((2,), (1, 5))
+    np.testing.assert_array_equal(lazy.compute(scheduler="synchronous"), SPLIT[name](Generator(5), a))
+
+
+@pytest.mark.parametrize("chunks", [0, -2, 2.5, "x", ((3,), (4, 1)), (float("nan"), 2)])
+def test_chunks_that_are_none(chunks: Any) -> None:
+    pytest.importorskip("dask.array")
+    rng = Generator(5, "dask")
+    for draw in (rng.random, rng.gamma):
+        with pytest.raises(ValueError, match="chunks must"):
+            draw(2.0, size=(3, 4), chunks=chunks) if draw == rng.gamma else draw((3, 4), chunks=chunks)
+    assert rng.state == (5, 5, 5, 5, 5, 5, 0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_memory_of_another_byte_order_or_place(dtype: str) -> None:
+    """It is filled, and read, as any other."""
+    swapped = np.dtype(dtype).newbyteorder()
+    for draw in (
+        lambda g, **k: g.random(**k),
+        lambda g, **k: g.normal(1.0, 2.0, **k),
+        lambda g, **k: g.exponential(**k),
+        lambda g, **k: g.uniform(np.zeros(7, swapped), 2.0, **k),
+    ):
+        want = draw(Generator(5), out=np.zeros(7, dtype))
+        apart = np.frombuffer(bytearray(7 * swapped.itemsize + 1), dtype, offset=1)
+        for out in (np.zeros(7, swapped), apart, np.zeros((7, 3), dtype)[:, 1]):
+            assert draw(Generator(5), out=out) is out
+            np.testing.assert_array_equal(out, want)
+    p = np.linspace(0.0, 1.0, 7).astype(dtype)
+    np.testing.assert_array_equal(Generator(5).bernoulli(p.astype(swapped)), Generator(5).bernoulli(p))
+    np.testing.assert_array_equal(Generator(5).poisson(p.astype(swapped)), Generator(5).poisson(p))
+
+
+def test_a_librarys_own_kernel_makes_ones_and_zeros(monkeypatch: pytest.MonkeyPatch) -> None:
+    """States are made on the host, and handed over as arrays of the kernel's library."""
+    asked: list[str] = []
+
+    def kernel(states: Any, p: Any, *options: Any) -> None:
+        asked.extend(library_name(x) for x in (states, p))
+
+    monkeypatch.setitem(kernels._KERNELS, ("rng.bernoulli", "array_api_strict"), kernel)
+    drawn = Generator(5, "array_api_strict").bernoulli(np.linspace(0, 1, 50))
+    assert asked == ["array_api_strict", "array_api_strict"]
+    np.testing.assert_array_equal(to_numpy(drawn), Generator(5).bernoulli(np.linspace(0, 1, 50)))
 
 
 def test_any_text_is_a_name() -> None:

@@ -150,6 +150,19 @@ def test_size_may_be_an_integer_tensor() -> None:
         (lambda s: s.uniform((3,), high=np.ones((2, 3))), ValueError, "size must hold what high broadcasts to"),
         (lambda s: s.binomial((3,), p=np.ones(4)), ValueError, "size must hold what p broadcasts to"),
         (lambda s: s.binomial((3,), n=0), ValueError, "n must be 1 or more, got 0"),
+        (lambda s: s.binomial((3,), n=2.5), TypeError, "n must be an int, got 2.5"),
+        (
+            lambda s: s.binomial((3,), n=300, dtype="int8"),
+            ValueError,
+            "n must be at most 127, which int8 holds; got 300",
+        ),
+        (lambda s: s.multinomial(n=2.5, pvals=[[1.0]]), TypeError, "n must be an int or an integer Tensor, got 2.5"),
+        (
+            lambda s: s.multinomial(n=300, pvals=[[1.0]], dtype="uint8"),
+            ValueError,
+            "n must be at most 255, which uint8",
+        ),
+        (lambda s: s.choice((2, 2), a=3), TypeError, r"size must be an int or an integer Tensor, got \(2, 2\)"),
         (lambda s: s.normal((0,)), ValueError, "size must hold lengths of 1 or more"),
         (lambda s: s.multinomial(), TypeError, "pvals must be given"),
         (lambda s: s.multinomial(size=(2,), pvals=[[1.0]]), ValueError, "size must not be given"),
@@ -178,6 +191,11 @@ def test_refusals_name_the_argument_and_leave_the_object_alone(call: Any, error:
         call(rng)
     assert rng.rstate.tolist() == [5] * 6
     assert rng.updates() == []
+
+
+def test_a_number_to_choose_below_may_be_numpys() -> None:
+    want = RandomStreams(5).choice(4, a=6).eval()
+    np.testing.assert_array_equal(RandomStreams(5).choice(4, a=np.int64(6)).eval(), want)
 
 
 def test_gradients_flow_through_bounds_and_scales_but_not_through_draws() -> None:

@@ -29,7 +29,7 @@ REFUSED: list[tuple[str, Any, type[Exception], str]] = [
         ValueError,
         "high - low in float64 must be finite, got inf",
     ),
-    ("width", lambda g: g.uniform(-1e39, 1.0, 3, "float32"), ValueError, "low in float32 must be finite, got -inf"),
+    ("width", lambda g: g.uniform(-1e39, 1.0, 3, "float32"), ValueError, "low in float32 must be finite, got -1e[+]39"),
     ("loc", lambda g: g.normal(10**400, 1.0, 3), ValueError, "loc must be finite, got 1000"),
     ("low", lambda g: g.uniform(["a"], 1.0), TypeError, r"low must be a number or an array of numbers, got \['a'\]"),
     ("low", lambda g: g.uniform([[1], [2, 3]], 1.0), TypeError, "low must be a number or an array of numbers, got"),
@@ -201,6 +201,6 @@ def test_dask_shapes_must_be_known(library: Library) -> None:
         generator.bernoulli(unknown)
     generator = Generator(5, "dask")
     for draw in (generator.random, generator.normal, generator.exponential, generator.standard_normal):
-        with guard(), pytest.raises(ValueError, match="Chunks do not add up to shape"):
+        with guard(), pytest.raises(ValueError, match=r"chunks must say how .* Chunks do not add up to shape"):
             draw(size=3, chunks=((1, 1),))
     assert generator == Generator(5, "dask")

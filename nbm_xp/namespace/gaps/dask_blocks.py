@@ -62,9 +62,13 @@ def from_blocks(
     blocks: tuple[Any, ...] = (),
 ) -> Any:
     """See `nbm_xp.namespace.from_blocks`."""
-    normal = da.core.normalize_chunks(chunks, shape, dtype=np.dtype(dtype))
+    try:
+        normal = da.core.normalize_chunks(chunks, shape, dtype=np.dtype(dtype))
+    except (ArithmeticError, TypeError, ValueError) as error:
+        wanted = f"chunks must say how Dask is to split an array of shape {shape}"
+        raise ValueError(f"{wanted}, got {chunks!r}: {error}") from error
     if any(length != length for sizes in normal for length in sizes):
-        raise ValueError(f"from_blocks needs known chunks, got {chunks!r}")
+        raise ValueError(f"chunks must be known, got {chunks!r}")
     whole = [arg.rechunk(-1) if isinstance(arg, da.Array) else arg for arg in args]
     split = [_split_alike(block, normal) for block in blocks]
     token = f"{name}-{tokenize(function, shape, dtype, normal, split, whole)}"

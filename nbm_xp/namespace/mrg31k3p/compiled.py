@@ -211,7 +211,7 @@ def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:
 
 def _memory(n: int, dtype: str, out: Any) -> tuple[Any, Any]:
     """Memory for so many numbers one after the other, and the array that it is of: `out`, where that lies so."""
-    if out is not None and out.flags.carray:
+    if out is not None and out.flags.carray and out.dtype.isnative:
         return out.reshape(-1), out
     line = np.empty(n, dtype)
     return line, line
@@ -219,7 +219,8 @@ def _memory(n: int, dtype: str, out: Any) -> tuple[Any, Any]:
 
 def contiguous(x: Any) -> Any:
     """All elements one after the other, as numba is to have them."""
-    return (x if x.flags.carray else np.require(x, requirements=_LAYOUT)).reshape(-1)
+    lies = x.flags.carray and x.dtype.isnative
+    return (x if lies else np.require(x, x.dtype.newbyteorder("="), _LAYOUT)).reshape(-1)
 
 
 def number_by_number(states: Any, count: int) -> Any:

@@ -44,12 +44,16 @@ class Distribution:
         How, with a reference to the list above.
     steps : {"few", "many"}
         How many operations follow one another: arrays of many are best kept in the processor's caches.
+    kind : {"real", "share", "count"}
+        Real numbers that grow with the parameters, which then are to be finite in the dtype asked for; numbers from
+        0 to 1; or counts, which it is to hold.
     """
 
     rules: dict[str, Rule]
     sample: Callable[..., Any]
     method: str
     steps: Literal["few", "many"] = "few"
+    kind: Literal["real", "share", "count"] = "real"
 
 
 def _stretched(inverse: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -76,9 +80,13 @@ DISTRIBUTIONS: Final[dict[str, Distribution]] = {
         _LINE, _stretched(inversion.truncated_normal_number), "inversion, AS 241 [2]", "many"
     ),
     "gamma": Distribution({"shape": NOT_NEGATIVE, "scale": NOT_NEGATIVE}, rejection.gamma, "rejection [3]", "many"),
-    "beta": Distribution({"a": POSITIVE, "b": POSITIVE}, rejection.beta, "two gamma numbers [3]", "many"),
-    "poisson": Distribution({"lam": RATE}, rejection.poisson, "search below 10, else PTRS [4]", "many"),
+    "beta": Distribution({"a": POSITIVE, "b": POSITIVE}, rejection.beta, "two gamma numbers [3]", "many", "share"),
+    "poisson": Distribution({"lam": RATE}, rejection.poisson, "search below 10, else PTRS [4]", "many", "count"),
     "binomial": Distribution(
-        {"n": TRIALS, "p": PROBABILITY}, rejection.large_binomial, "search below 10 expected, else BTRS [5]", "many"
+        {"n": TRIALS, "p": PROBABILITY},
+        rejection.large_binomial,
+        "search below 10 expected, else BTRS [5]",
+        "many",
+        "count",
     ),
 }

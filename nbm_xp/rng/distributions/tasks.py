@@ -15,7 +15,7 @@ from typing import Any, Final
 from nbm_xp.namespace import asarray, dtype_name, dtype_of, from_blocks, get_namespace, is_array, is_lazy, wide_dtypes
 from nbm_xp.namespace.mrg31k3p.integers import State
 
-from ..rules import TRIALS, Rule, check_weights, require
+from ..rules import TRIALS, Rule, check_weights, finite_in, require, require_held
 from ..uniforms import HOST
 from . import whole_numbers
 from .element_uniforms import ElementUniforms, of_block
@@ -94,6 +94,12 @@ class Elements:
         with ThreadPoolExecutor(self.threads) as pool:
             return xp.concat(list(pool.map(made_of, stretches)))
 
+    def held(self, sample: Callable[..., Any], uniforms: ElementUniforms, *columns: Any) -> Any:
+        """The counts that ``sample(uniforms, *columns)`` makes, which the dtype asked for must hold."""
+        x = sample(uniforms, *columns)
+        require_held(x, self.dtype)
+        return x
+
     def finished(self, x: Any, shape: tuple[int, ...]) -> Any:
         """The answer in its shape and dtype."""
         xp = get_namespace(self.library)
@@ -122,8 +128,11 @@ class Independent(Elements):
             ):
                 if number is None:
                     require(name, parameter, rule)
+                    if distribution.kind == "real":
+                        require(f"{name} in {self.dtype}", parameter, finite_in(self.dtype))
             sampled = self.sampled if distribution.steps == "many" or self.threads > 1 else _at_once
-            return self.finished(sampled(distribution.sample, self.uniforms(offset, shape), *parameters), shape)
+            sample = partial(self.held, distribution.sample) if distribution.kind == "count" else distribution.sample
+            return self.finished(sampled(sample, self.uniforms(offset, shape), *parameters), shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +206,9 @@ class Multinomials(Elements):
                 share = xp.where(over > 0.0, own / xp.where(over > 0.0, over, 1.0), 0.0)
                 counts.append(large_binomial(uniforms.every(k, outcomes), left, xp.minimum(share, 1.0)))
                 left, over = left - counts[-1], over - own
-            return self.finished(xp.stack([*counts, left], axis=-1), shape)
+            together = xp.stack([*counts, left], axis=-1)
+            require_held(together, self.dtype)
+            return self.finished(together, shape)
 
 
 def made(
@@ -252,7 +263,7 @@ class _Watched:
         return block
 
 
-def watched(xp: Any, name: str, value: Any, rule: Rule) -> Any:
+def watched(xp: Any, name: str, value: Any, rule: Rule, beside: Any = None) -> Any:
     """A parameter of which each block is held to a rule when it is computed; a number as it is.
 
     Parameters
@@ -265,16 +276,21 @@ def watched(xp: Any, name: str, value: Any, rule: Rule) -> Any:
         What it is.
     rule : Rule
         What it must be.
+    beside : Dask array, optional
+        An array to which it broadcasts, and as which it is to be split.
     """
     if not is_array(value):
         return value
-    meta = getattr(value, "_meta", None)
+    meta, chunks = getattr(value, "_meta", None), value.chunks
+    if beside is not None:
+        lengths = zip(value.shape, beside.chunks[beside.ndim - value.ndim :], strict=True)
+        chunks = tuple((1,) if length == 1 else sizes for length, sizes in lengths)
     return from_blocks(
         xp,
         _Watched(name, rule),
         value.shape,
         dtype_name(value),
-        value.chunks,
+        chunks,
         blocks=(value,),
         name="watched",
         meta=meta,

@@ -12,7 +12,7 @@ from nbm_xp.namespace import dtype_name, dtype_of, is_array, is_lazy, library_na
 from ..blocks import library_of_blocks
 from ..distributions.tasks import Integers, Multinomials, Outcomes, made, watched
 from ..distributions.whole_numbers import SPAN_OF_TWO
-from ..parameters import Size, chunks_of, integer_dtype, known_integer, shape_of, streams_of
+from ..parameters import Size, chunks_of, integer_dtype, known_integer, most_of, shape_of, streams_of
 from ..rules import TRIALS, Rule, require, require_integer, weights_of, within
 from .real_draws import RealDraws
 from .uniform_draws import UniformDraws
@@ -293,6 +293,8 @@ class CountDraws(UniformDraws, RealDraws):
         name = integer_dtype(dtype)
         xp, (pvals,) = self._parameters(pvals=pvals)
         p = weights_of("pvals", pvals)
+        if p.shape[-1] - 1 > most_of(name):
+            raise ValueError(f"dtype must hold the numbers of all {p.shape[-1]} outcomes in pvals, got {name}")
         rows = [p[..., 0]] if p.ndim > 1 else []
         return self._outcomes(xp, p, shape_of(size, *rows), name, chunks, nstreams, "pvals")
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_array, is_lazy
+from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_array, is_lazy, promote_types
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, State
 
 from ..blocks import Normals, Uniforms, Wide, lazily, library_of_blocks
@@ -19,7 +19,6 @@ from ..draws import normals
 from ..parameters import (
     Size,
     as_stretch,
-    between,
     checked,
     chunks_of,
     line_between,
@@ -29,7 +28,7 @@ from ..parameters import (
     streams_of,
     stretched,
 )
-from ..rules import FINITE, NOT_NEGATIVE, PROBABILITY, require
+from ..rules import FINITE, NOT_NEGATIVE, PROBABILITY, Rule, finite_in, require
 from ..transforms import two_draws
 from ..trials import less, trials
 from ..uniforms import DTYPES, numbers, substreams
@@ -109,19 +108,21 @@ class UniformDraws(GeneratorState):
         shape, name = shape_of(size, low, high), real_dtype(dtype, low, high)
         for bound, value in (("low", low), ("high", high)):
             require(bound, value, FINITE)
+            require(f"{bound} in {name}", value, finite_in(name))
         base, width = line_between(xp, low, high, name)
-        for bound, value in (("low", base), ("high - low", width)):
-            require(f"{bound} in {name}", value, FINITE)
+        require(f"high - low in {name}", width, FINITE)
         if resolution not in (None, 31, 53) or (resolution == 53 and name != "float64"):
             raise ValueError(f"resolution must be 31, or 53 where dtype is float64; got {resolution!r} and {name}")
         streams = streams_of(nstreams, shape)
         if is_lazy(xp):
             kind, library = Wide if resolution == 53 else Uniforms, library_of_blocks(xp, low, high)
             chunks = chunks_of(chunks, shape, low, high)
-            low, high = (watched(xp, bound, value, FINITE) for bound, value in (("low", low), ("high", high)))
             with self._taking() as state:
                 u = lazily(xp, kind(state, streams, shape, name, library), chunks)
-                return fill(out, between(xp, u, low, high, name))
+                low, high = (_watched_in(xp, bound, v, FINITE, u) for bound, v in (("low", low), ("high", high)))
+                base, width = line_between(xp, low, high, name)
+                width = watched(xp, f"high - low in {name}", width, FINITE, u)
+                return fill(out, stretched(xp, u, base, width, name))
         n, line = math.prod(shape), as_stretch(base, width, name)
         xp.empty((0,), dtype=dtype_of(xp, name))  # refused where the library, as it is set now, lacks the dtype
         with self._taking() as state:
@@ -175,15 +176,15 @@ class UniformDraws(GeneratorState):
         shape, name = shape_of(size, loc, scale), real_dtype(dtype, loc, scale)
         require("loc", loc, FINITE)
         require("scale", scale, NOT_NEGATIVE)
+        for parameter, value in (("loc", loc), ("scale", scale)):
+            require(f"{parameter} in {name}", value, finite_in(name))
         base, width = rounded(xp, loc, name), rounded(xp, scale, name)
-        for parameter, value in (("loc", base), ("scale", width)):
-            require(f"{parameter} in {name}", value, FINITE)
         streams = MAX_STREAMS if nstreams is None else streams_of(nstreams, shape)
         if is_lazy(xp):
             library, chunks = library_of_blocks(xp, loc, scale), chunks_of(chunks, shape, loc, scale)
-            loc, scale = watched(xp, "loc", loc, FINITE), watched(xp, "scale", scale, NOT_NEGATIVE)
             with self._taking() as state:
                 z = lazily(xp, Normals(state, streams, shape, name, library), chunks)
+                loc, scale = _watched_in(xp, "loc", loc, FINITE, z), _watched_in(xp, "scale", scale, NOT_NEGATIVE, z)
                 return fill(out, stretched(xp, z, loc, scale, name))
         n, line = math.prod(shape), as_stretch(base, width, name)
         xp.empty((0,), dtype=dtype_of(xp, name))
@@ -280,10 +281,11 @@ class UniformDraws(GeneratorState):
         if is_lazy(xp) or not is_array(p):
             require("p", p, PROBABILITY)
         if is_lazy(xp):
-            library, trial, p = library_of_blocks(xp, p), 0, watched(xp, "p", p, PROBABILITY)
+            library, trial, checked_p = library_of_blocks(xp, p), 0, None
             while True:
                 u = lazily(xp, Uniforms(state, streams, shape, precision, library, trial), chunks)
-                yield less(xp, u, p, dtype)
+                checked_p = watched(xp, "p", p, PROBABILITY, u) if checked_p is None else checked_p
+                yield less(xp, u, checked_p, dtype)
                 trial += 1
         states = substreams(state, streams)
         sample, states, wrong = trials(xp, states, p, shape, dtype, precision, threads=self._threads)
@@ -292,3 +294,12 @@ class UniformDraws(GeneratorState):
         while True:
             yield sample
             sample, states, _ = trials(xp, states, p, shape, dtype, precision, threads=self._threads)
+
+
+def _watched_in(xp: Any, name: str, value: Any, rule: Rule, draw: Any) -> Any:
+    """A parameter on Dask, held to a rule and to be finite in the dtype of a draw, as which it is split."""
+    dtype = dtype_name(draw)
+    value = watched(xp, name, value, rule, draw)
+    if not is_array(value) or promote_types(dtype_name(value), dtype) == dtype:
+        return value
+    return watched(xp, f"{name} in {dtype}", value, finite_in(dtype), draw)

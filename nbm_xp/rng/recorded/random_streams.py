@@ -13,12 +13,12 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from nbm_xp.namespace import dtype_name, floatx, promote_types
+from nbm_xp.namespace import dtype_name, floatx, is_complex, promote_types
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS
 from nbm_xp.tape import Tensor
 from nbm_xp.tape import namespace as recorded
 
-from ..parameters import between, real_dtype, stretched
+from ..parameters import between, most_of, real_dtype, stretched
 from . import draws as draws
 from .sizes import (
     as_parameter,
@@ -149,9 +149,13 @@ class RandomStreams(StreamStates):
         [1, 1, 0, 0, 1, 1, 0, 1]
         """
         p = as_parameter("p", p)
-        trials = operator.index(n)
+        try:
+            trials = operator.index(n)
+        except TypeError:
+            raise TypeError(f"n must be an int, got {n!r}") from None
         if trials < 1:
             raise ValueError(f"n must be 1 or more, got {n}")
+        _require_room(trials, dtype_name(dtype))
         size, shape = recorded_shape(size_or_parameters(size, p), ndim)
         as_wide_as(shape, p=p)
         state = self.take_streams(size, nstreams)
@@ -248,6 +252,7 @@ class RandomStreams(StreamStates):
         if ndim is not None:
             raise ValueError(f"ndim must not be given, it is that of pvals; got {ndim!r}")
         rows, count = as_parameter("pvals", pvals, axes=1), count_of("n", n)
+        _require_room(count, dtype_name(dtype))
         u = self._for_each_row(rows, count, nstreams)
         sample: Tensor = draws.multinomial(rows, u, n=count, dtype=dtype_name(dtype))
         return sample
@@ -360,3 +365,9 @@ class RandomStreams(StreamStates):
         """Draw `count` uniforms for each row of probabilities."""
         size = elements_of(p.node.shape[:-1]) * count
         return self.uniform((size,), nstreams=MAX_STREAMS if nstreams is None else nstreams)
+
+
+def _require_room(n: Any, dtype: str) -> None:
+    """Refuse a dtype that does not hold the number of trials; one of ``bool`` says whether there was a success."""
+    if isinstance(n, int) and dtype != "bool" and not is_complex(dtype) and n > most_of(dtype):
+        raise ValueError(f"n must be at most {most_of(dtype)}, which {dtype} holds; got {n}")

@@ -23,7 +23,7 @@ from nbm_xp.namespace import (
 from nbm_xp.tape import KnownLength, Length, Tensor, as_tensor, integer_length, is_tensor
 from nbm_xp.tape import namespace as recorded
 
-from ..parameters import is_number
+from ..parameters import is_number, known_integer
 
 __all__ = [
     "Lengths", "as_parameter", "as_wide_as", "count_of", "elements_of", "equal_chances", "recorded_shape",
@@ -128,7 +128,10 @@ def count_of(name: str, value: Any) -> Any:
     >>> count_of("n", 3)
     3
     """
-    count = _length(value, value)
+    try:
+        count = _length(value, value)
+    except TypeError:
+        raise TypeError(f"{name} must be an int or an integer Tensor, got {value!r}") from None
     if isinstance(count, int) and count < 1:
         raise ValueError(f"{name} must be 1 or more, got {value!r}")
     return count
@@ -183,6 +186,7 @@ def things_of(name: str, a: Any) -> Any:
     >>> things_of("a", 3)
     3
     """
+    a = known_integer(a)
     if a is None or (is_number(a) and not isinstance(a, float)):
         if a is not None and a < 1:
             raise ValueError(f"{name} must be 1 or more where it is a number, got {a}")
