@@ -112,6 +112,8 @@ def distributions(ours: Generator, pcg64: np.random.Generator) -> Iterator[Row]:
         ("gamma(2)", lambda: ours.gamma(2.0, 3.0, MANY, "float64"), lambda: pcg64.gamma(2.0, 3.0, MANY)),
         ("beta(2, 3)", lambda: ours.beta(2.0, 3.0, MANY, "float64"), lambda: pcg64.beta(2.0, 3.0, MANY)),
         ("poisson(30)", lambda: ours.poisson(30.0, MANY), lambda: pcg64.poisson(30.0, MANY)),
+        ("binomial(100, 0.3)", lambda: ours.binomial(100, 0.3, MANY), lambda: pcg64.binomial(100, 0.3, MANY)),
+        ("binomial(1000, 0.5)", lambda: ours.binomial(1000, 0.5, MANY), lambda: pcg64.binomial(1000, 0.5, MANY)),
         ("poisson(4)", lambda: ours.poisson(4.0, MANY), lambda: pcg64.poisson(4.0, MANY)),
     ):
         peer = "NumPy's, redrawn" if other is redrawn else "NumPy PCG64"

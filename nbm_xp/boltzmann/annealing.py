@@ -26,7 +26,7 @@ from nbm_xp import natural_bm as B
 
 from .energy import Parameters, draw_layer, energy_within, received, softplus
 from .partition import constant
-from .rows import positive_int
+from .rows import positive_int, shortened
 from .sampling import placeholder, placeholders
 
 __all__ = ["Path", "compile_ais", "ladder_of"]
@@ -37,10 +37,13 @@ def ladder_of(n_temperatures: int, betas: Sequence[float] | None) -> list[float]
     if betas is None:
         steps = positive_int(n_temperatures, "n_temperatures", 2) - 1
         return [step / steps for step in range(steps + 1)]
-    ladder = [float(beta) for beta in betas]
+    try:
+        ladder = [float(beta) for beta in betas]
+    except (TypeError, ValueError):
+        raise ValueError(f"betas must be numbers that rise from 0 to 1, got {shortened(repr(betas))}") from None
     rising = all(low <= high for low, high in itertools.pairwise(ladder))
     if len(ladder) < 2 or not rising or ladder[0] != 0.0 or ladder[-1] != 1.0:
-        raise ValueError("betas must rise from 0 to 1")
+        raise ValueError(f"betas must rise from 0 to 1, at least two of them, got {shortened(repr(ladder))}")
     return ladder
 
 

@@ -165,7 +165,8 @@ class DBM(Learning):
         ----------
         coefs : sequence of array
             The weights, one for each connection in the order of ``Topology.connections``, of shape (units of the lower
-            layer, units of the higher layer). The model takes the library and dtype of the first.
+            layer, units of the higher layer). The model takes the library of the first and, if it is float32 or
+            float64, its dtype.
         intercepts : sequence of array
             The biases, one for each layer.
         base_rate : array of shape (visible units,), optional
@@ -176,7 +177,8 @@ class DBM(Learning):
         Raises
         ------
         ValueError
-            If the numbers of arrays or their shapes do not fit together.
+            If the numbers of arrays or their shapes do not fit together, or values are not finite. Dask arrays are not
+            looked into.
 
         Examples
         --------

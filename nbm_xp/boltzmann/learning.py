@@ -17,7 +17,6 @@ from nbm_xp.namespace import (
     array_namespace,
     asarray,
     dtype_name,
-    floatx,
     host_namespace,
     library_name,
     to_numpy,
@@ -25,7 +24,7 @@ from nbm_xp.namespace import (
 from nbm_xp.rng import Generator
 
 from . import storage
-from .model import transposed, variable
+from .model import float_dtype, transposed, variable
 from .randomness import entropy_of, stream
 from .rows import checked_rows, in_memory, minibatches, positive_int
 from .schedules import check_schedule, rate_after
@@ -155,8 +154,7 @@ class Learning(Weighing):
     def _begin(self, X: Any) -> None:
         """Start a model for rows like these."""
         topology, home = self._layers(int(X.shape[1])), array_namespace(in_memory(X[:1, :]))
-        given = dtype_name(X)
-        dtype = given if given in ("float32", "float64") else "float32" if floatx() == "float16" else floatx()
+        dtype = float_dtype(dtype_name(X))
         count, mean = X.shape[0], to_numpy(B.mean(X, axis=0))
         rate = mean if topology.is_gaussian(0) else (count * mean + 1.0) / (count + 2.0)
         entropy = entropy_of(self.random_state)
@@ -260,4 +258,7 @@ class Learning(Weighing):
             if isinstance(value, bool) or not hasattr(value, "__float__") or not low <= value < high:
                 above = "above 0" if low else "at least 0"
                 raise ValueError(f"{name} must be a number, {above} and below {high}, got {value!r}")
+        for name in ("persistent", "centred", "shuffle"):
+            if getattr(self, name) not in (True, False):
+                raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}")
         check_schedule(self.schedule)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import array_namespace, from_blocks, get_namespace, is_lazy, to_numpy, use_backend
+from nbm_xp.namespace import array_namespace, asarray, from_blocks, get_namespace, is_lazy, to_numpy, use_backend
 
 from . import sampling
 from .annealing import ladder_of
@@ -20,7 +20,9 @@ from .randomness import entropy_of, stream
 from .rows import checked_rows, positive_int
 from .tempering import compile_tempering
 
-__all__ = ["Machine"]
+__all__ = ["Machine", "placed"]
+
+_RAREST = 2.0**-23  # what float32 can tell from 0, and 1 less it from 1
 
 
 class Machine(Model):
@@ -57,7 +59,8 @@ class Machine(Model):
             Whether to return the probabilities that the last states were drawn with, which look smoother; of Gaussian
             units, their means.
         library : str, optional
-            The library to compute in: that of `start` or `clamp`, or the model's, by default.
+            The library to compute in: that of `start` or `clamp`, or the model's, by default. Arrays of Dask stay as
+            they are.
         chunks : optional
             With Dask, how the chains are split: a number of chains in each block, or whatever Dask takes.
         random_state : int, None, or generator, optional
@@ -89,6 +92,8 @@ class Machine(Model):
         rows = positive_int(n_chains, "n_chains")
         steps = positive_int(n_steps, "n_steps", 0)
         wanted = tuple(topology.layers) if layer is None else (self._layer(layer, "layer"),)
+        if clamp is not None and not isinstance(clamp, Mapping):
+            raise ValueError(f"clamp must map layers to their states, got {type(clamp).__name__}")
         given = {
             self._layer(number, "clamp"): self._given_rows(held, rows, number, "clamp")
             for number, held in (clamp or {}).items()
@@ -100,8 +105,11 @@ class Machine(Model):
             raise ValueError("start must be left out where clamp holds the visible layer")
         if start is not None:
             given[0] = self._given_rows(start, rows, 0, "start")
-        elif not given:
+        if not given:
             given[0] = self._base_rows(rows, library, chunks)
+        elif library is not None:
+            like = self._base_rows(rows, library, chunks)
+            given = {number: placed(states, number, like) for number, states in given.items()}
         options = {"given": tuple(sorted(given)), "clamped": clamped, "wanted": wanted}
         if random_state is None:
             build = partial(sampling.compile_chain, self._parameters, rows, steps, self._rng, **options)
@@ -143,7 +151,8 @@ class Machine(Model):
             The layer whose states are wanted, by default the visible one; None for all of them, as a list.
         exchanges : bool, optional
             Whether to return also the share of exchanges made, of shape (n_chains, n_temperatures - 1), a column for
-            each pair of neighbours: where it is near 0, temperatures are too far apart.
+            each pair of neighbours, of which every other one has its turn in each step: where it is near 0,
+            temperatures are too far apart.
         library, chunks, random_state
             As in `sample`.
 
@@ -204,9 +213,16 @@ class Machine(Model):
         return states
 
     def _base_bias(self) -> Any:
-        """The visible biases of the model without weights that is most like the data, in host memory."""
+        """The visible biases of the model without weights that is most like the data, in host memory.
+
+        A unit that was always 0, or always 1, still has some chance to be otherwise: annealing could not weigh states
+        that the model without weights never has.
+        """
         rate = to_numpy(self.base_rate_)
-        return rate if self._topology.is_gaussian(0) else B.log(rate) - B.log(1 - rate)
+        if self._topology.is_gaussian(0):
+            return rate
+        rate = B.minimum(B.maximum(rate, _RAREST), 1 - _RAREST)
+        return B.log(rate) - B.log(1 - rate)
 
     def _visible_tiles(self) -> Any:
         """How the visible units are split: as the weights are, if those are computed later."""
@@ -225,3 +241,17 @@ class Machine(Model):
 def _repeated(offset: tuple[int, ...], shape: tuple[int, ...], row: Any) -> Any:
     """A block of rows that are all the same."""
     return array_namespace(row).broadcast_to(row[offset[1] : offset[1] + shape[1]], shape)
+
+
+def placed(states: Any, layer: int, like: Any) -> Any:
+    """States of a layer in the library of rows of visible units, and in their blocks where they are computed later."""
+    xp = array_namespace(like)
+    if not is_lazy(xp) or is_lazy(array_namespace(states)):
+        return asarray(states, xp)
+    split = (like.chunks[0], like.chunks[1] if layer == 0 else -1)
+    return from_blocks(xp, _part, states.shape, states.dtype, split, args=(states,), name="start")
+
+
+def _part(offset: tuple[int, ...], shape: tuple[int, ...], states: Any) -> Any:
+    """A block of rows."""
+    return states[offset[0] : offset[0] + shape[0], offset[1] : offset[1] + shape[1]]

@@ -15,8 +15,11 @@ from nbm_xp.namespace import (
     array_namespace,
     asarray,
     dtype_name,
+    floatx,
     get_namespace,
     host_namespace,
+    is_array,
+    is_complex,
     is_lazy,
     library_name,
     to_numpy,
@@ -28,9 +31,10 @@ from .energy import Parameters
 from .estimator import Estimator, NotFittedError
 from .randomness import entropy_of, stream
 from .resuming import Draws
+from .rows import checked_values, numbers
 from .topology import Topology
 
-__all__ = ["Model", "transposed", "variable"]
+__all__ = ["Model", "float_dtype", "transposed", "variable"]
 
 _VARIABLES = ("weights.", "biases.", "velocity.", "offset.", "chain.")
 
@@ -153,17 +157,25 @@ class Model(Estimator):
         self._rng.set_rstate(list(progress["rstate"]))
 
     def _adopt(self, topology: Topology, arrays: Mapping[str, Any], labels: Mapping[str, str]) -> Self:
-        """Begin with parameters from outside, as arrays of the library and dtype of the first one.
+        """Begin with parameters from outside, as arrays of the library of the first one, and of its dtype.
 
-        `labels` says how messages call them.
+        If that is no dtype of models, they get the one that `fit` would give them. `labels` says how messages call
+        them. What is computed later is not looked into.
         """
-        shapes, first = storage.shapes(topology), next(iter(arrays.values()))
-        xp, converted = array_namespace(first), {}
+        shapes, label = storage.shapes(topology), next(iter(labels.values()))
+        first = next(iter(arrays.values()))
+        first = numbers(first, label, array_namespace(first) if is_array(first) else host_namespace())
+        if is_complex(first):
+            raise ValueError(f"{label} must hold real numbers, got complex ones")
+        xp, dtype, converted = array_namespace(first), float_dtype(dtype_name(first)), {}
         for name, value in arrays.items():
-            converted[name] = asarray(value, xp, first.dtype)
+            converted[name] = numbers(value, labels[name], xp, dtype)
             found = tuple(converted[name].shape)
             if found != shapes[name]:
                 raise ValueError(f"{labels[name]} must have shape {shapes[name]}, got {found}")
+            if not is_lazy(array_namespace(converted[name])):
+                bounded = name == "base_rate" and not topology.is_gaussian(0)
+                checked_values(converted[name], labels[name], bounded)
         self._install(topology, converted, entropy_of(self.get_params()["random_state"]))
         return self
 
@@ -232,6 +244,13 @@ class Model(Estimator):
         except (KeyError, TypeError) as error:
             raise ValueError(f"{os.fspath(path)} holds no {cls.__name__} of this release: {error}") from error
         return model
+
+
+def float_dtype(given: str) -> str:
+    """The dtype of a model that begins with arrays of some dtype: theirs if it is one for models, else ``floatx``."""
+    if given in ("float32", "float64"):
+        return given
+    return "float32" if floatx() == "float16" else floatx()
 
 
 def transposed(matrix: Any) -> Any:

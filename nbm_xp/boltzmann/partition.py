@@ -250,8 +250,18 @@ class AISEstimate:
 
 
 def log_z_of(known: float | AISEstimate) -> float:
-    """Log Z, from an estimate or as a number."""
-    return float(known.log_z if isinstance(known, AISEstimate) else known)
+    """Log Z, from an estimate or as a number.
+
+    Raises
+    ------
+    ValueError
+        If it is no finite number, nor an estimate.
+    """
+    if isinstance(known, AISEstimate):
+        return known.log_z
+    if isinstance(known, (str, bool)) or not hasattr(known, "__float__") or not math.isfinite(known):
+        raise ValueError(f"log_z must be a finite number or an AISEstimate, got {known!r}")
+    return float(known)
 
 
 def estimate(log_weights: Any, base_log_z: float, n_temperatures: int, *, reverse: bool = False) -> AISEstimate:

@@ -144,8 +144,9 @@ class RBM(Learning):
         Parameters
         ----------
         components : array of shape (hidden units, visible units)
-            The weights. The model takes their library and dtype. A Dask array stays one: weights larger than memory
-            are opened with `nbm_xp.namespace.stored.open_array`, or with ``dask.array.from_zarr``.
+            The weights. The model takes their library and, if it is float32 or float64, their dtype. A Dask array stays
+            one: weights larger than memory are opened with `nbm_xp.namespace.stored.open_array`, or with
+            ``dask.array.from_zarr``.
         intercept_hidden, intercept_visible : array
             The biases.
         base_rate : array of shape (visible units,), optional
@@ -157,7 +158,7 @@ class RBM(Learning):
         Raises
         ------
         ValueError
-            If the shapes do not fit together.
+            If the shapes do not fit together, or values are not finite. Dask arrays are not looked into.
 
         Examples
         --------
@@ -171,6 +172,8 @@ class RBM(Learning):
             raise ValueError("components must be an array of shape (hidden units, visible units)")
         xp, (n_hidden, n_visible) = array_namespace(components), components.shape
         model = cls(**{"n_components": int(n_hidden)} | params)
+        if model.n_components != n_hidden:
+            raise ValueError(f"n_components must be the {n_hidden} rows of components, got {model.n_components!r}")
         rate = 0.0 if model.visible == "gaussian" else 0.5
         arrays = {
             "weights.0-1": transposed(components),

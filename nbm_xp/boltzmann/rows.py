@@ -11,9 +11,29 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_array, is_bool, is_complex, is_lazy
+from nbm_xp.namespace import (
+    array_namespace,
+    asarray,
+    dtype_name,
+    host_namespace,
+    is_array,
+    is_bool,
+    is_complex,
+    is_lazy,
+    library_name,
+)
 
-__all__ = ["WINDOW", "checked_rows", "in_memory", "known_length", "minibatches", "positive_int"]
+__all__ = [
+    "WINDOW",
+    "checked_rows",
+    "checked_values",
+    "in_memory",
+    "known_length",
+    "minibatches",
+    "numbers",
+    "positive_int",
+    "shortened",
+]
 
 WINDOW = 16_384
 """Rows that training holds, and shuffles, at a time."""
@@ -35,6 +55,37 @@ def positive_int(value: Any, name: str, least: int = 1) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
         raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}")
     return int(value)
+
+
+def numbers(values: Any, name: str, xp: Any, dtype: Any = None) -> Any:
+    """An array of a library, of what may be a nested list or an array of another one.
+
+    Raises
+    ------
+    ValueError
+        If that holds anything else than numbers; the message names the argument.
+
+    Examples
+    --------
+    >>> numbers(None, "X", host_namespace())
+    Traceback (most recent call last):
+    ...
+    ValueError: X must be an array of numbers, got None
+    """
+    try:
+        array = asarray(values, xp, dtype)
+        dtype_name(array)  # refuses arrays of objects and of text
+    except (TypeError, ValueError) as error:
+        if is_array(values) and library_name(values) not in (library_name(xp), library_name(host_namespace())):
+            raise  # it says how to convert one library's arrays openly
+        raise ValueError(f"{name} must be an array of numbers, got {shortened(repr(values))}") from error
+    return array
+
+
+def shortened(text: str) -> str:
+    """A text in one line that a message can hold."""
+    line = " ".join(text.split())
+    return line if len(line) <= 80 else line[:77] + "..."
 
 
 def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X", bounded: bool = True) -> Any:
@@ -68,11 +119,7 @@ def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X", boun
     ...
     ValueError: X must have values in [0, 1], got values from 0 to 2
     """
-    if not is_array(X):
-        try:
-            X = asarray(X, host_namespace())
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{name} must be an array of numbers: {error}") from error
+    X = numbers(X, name, array_namespace(X) if is_array(X) else host_namespace())
     if X.ndim != 2:
         raise ValueError(f"{name} must have two axes, (rows, features), got an array of shape {tuple(X.shape)}")
     if n_features is not None and X.shape[1] != n_features:
@@ -80,11 +127,18 @@ def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X", boun
     if is_complex(X):
         raise ValueError(f"{name} must hold real numbers, got complex ones")
     if is_lazy(array_namespace(X)):
-        return X.map_blocks(_checked_block, argument=name, bounded=bounded, dtype=X.dtype, meta=X._meta)
-    return _checked_block(X, argument=name, bounded=bounded)
+        return X.map_blocks(checked_values, argument=name, bounded=bounded, dtype=X.dtype, meta=X._meta)
+    return checked_values(X, argument=name, bounded=bounded)
 
 
-def _checked_block(block: Any, argument: str, bounded: bool) -> Any:
+def checked_values(block: Any, argument: str, bounded: bool) -> Any:
+    """An array in memory itself, if its values are finite and, where they are `bounded`, lie in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If they are not.
+    """
     if is_bool(block) or 0 in block.shape:
         return block
     low, high = float(B.min(block)), float(B.max(block))
@@ -97,16 +151,18 @@ def _checked_block(block: Any, argument: str, bounded: bool) -> Any:
 
 
 def known_length(X: Any, name: str = "X") -> int:
-    """How many rows there are, which random numbers need to know.
+    """How many rows there are, which random numbers need to know; at least one.
 
     Raises
     ------
     ValueError
-        If nobody knows before the array is computed.
+        If nobody knows before the array is computed, or there is none.
     """
     length = X.shape[0]
     if length != length:
         raise ValueError(f"{name} must have a known number of rows: call its compute_chunk_sizes() first")
+    if not length:
+        raise ValueError(f"{name} must have at least one row")
     return int(length)
 
 

@@ -59,7 +59,7 @@ def rate_after(schedule: str | Schedule, rate: float, done: int, total: int) -> 
     >>> rate_after(lambda done, total: 1 / (1 + done), 0.5, 1, 4)
     0.25
     """
-    factor = (SCHEDULES[schedule] if isinstance(schedule, str) else schedule)(done, total)
-    if not math.isfinite(factor) or factor < 0:
+    factor: Any = (SCHEDULES[schedule] if isinstance(schedule, str) else schedule)(done, total)
+    if not hasattr(factor, "__float__") or not math.isfinite(factor) or factor < 0:
         raise ValueError(f"schedule must give a finite factor of at least 0, got {factor!r} after {done} of {total}")
     return rate * float(factor)

@@ -52,8 +52,8 @@ def compile_tempering(
     -------
     Function
         Called with an array of any values, of shape (rows, visible units), whose library and chunks the chains are of.
-        It returns the last states of all layers at β = 1, then the share of exchanges that were made, of shape
-        (rows, replicas - 1).
+        It returns the last states of all layers at β = 1, then the share of its turns in which each pair exchanged
+        its states, of shape (rows, replicas - 1); 0 for a pair that had none.
     """
     topology, dtype, count = parameters.topology, parameters.dtype, len(betas)
     path, layers = Path(parameters, base), topology.layers
@@ -77,7 +77,8 @@ def compile_tempering(
         return [*(exchanged(values, swap, column) for values in states), 1 - turn, made + swap]
 
     last, updates = repeated(step, [*state, turn, turn * 0], list(range(len(layers) + 2)), n_steps)
-    shares = last[-1] / (0.5 * n_steps)
+    turns = [max((n_steps + 1 - pair % 2) // 2, 1) for pair in range(count - 1)]
+    shares = last[-1] / constant([float(number) for number in turns], dtype)
     return B.function([like], [*(last[layer][:, -1, :] for layer in layers), shares], updates=updates, name="tempering")
 
 

@@ -134,6 +134,8 @@ def _sizes(sizes: Any) -> tuple[int, ...]:
 
 
 def _connections(pairs: Iterable[Sequence[int]], count: int) -> tuple[tuple[int, int], ...]:
+    if not isinstance(pairs, Iterable):
+        raise ValueError(f"connections must be pairs of layers, got {pairs!r}")
     found: set[tuple[int, int]] = set()
     for pair in pairs:
         try:

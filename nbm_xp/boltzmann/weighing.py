@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nbm_xp.namespace import array_namespace, asarray, from_blocks, is_lazy, to_numpy, use_backend
+from nbm_xp.namespace import to_numpy, use_backend
 
 from . import partition, sampling
 from .annealing import compile_ais, ladder_of
-from .machine import Machine
+from .machine import Machine, placed
 from .model import variable
 from .partition import AISEstimate
 from .randomness import entropy_of, stream
@@ -164,13 +164,14 @@ class Weighing(Machine):
         positive_int(n_steps, "n_steps", 0)
         base = variable(self._base_bias())
         rng = self._rng if random_state is None else stream(entropy_of(random_state))
-        if start is not None and len(start) != len(topology.sizes):
-            raise ValueError(f"start must have {len(topology.sizes)} entries, one for each layer, got {len(start)}")
+        if start is not None and (not hasattr(start, "__len__") or len(start) != len(topology.sizes)):
+            count = len(start) if hasattr(start, "__len__") else repr(start)
+            raise ValueError(f"start must have {len(topology.sizes)} entries, one for each layer, got {count}")
         own = self._own_states(rows, n_steps, rng, library, chunks) if start is None else start
         given = [self._given_rows(own[layer], rows, layer, "start") for layer in topology.kept]
         if start is not None and library is not None:
             like = self._base_rows(rows, library, chunks)
-            given = [_placed(states, layer, like) for layer, states in zip(topology.kept, given, strict=True)]
+            given = [placed(states, layer, like) for layer, states in zip(topology.kept, given, strict=True)]
         with use_backend(self._home):
             anneal = compile_ais(self._parameters, base, ladder, rows, rng, given=True)
         log_weights = to_numpy(anneal(*given))
@@ -183,20 +184,6 @@ class Weighing(Machine):
         with use_backend(self._home):
             if partition.is_enumerable(topology):
                 exact = partition.exact_states(self._parameters, rows, rng)
-                return [_placed(states, layer, like) for layer, states in enumerate(exact)]
+                return [placed(states, layer, like) for layer, states in enumerate(exact)]
             chain = sampling.compile_chain(self._parameters, rows, n_steps, rng, wanted=tuple(topology.layers))
         return list(chain(like)[: len(topology.sizes)])
-
-
-def _placed(states: Any, layer: int, like: Any) -> Any:
-    """States of a layer in the library of rows of visible units, and in their blocks where they are computed later."""
-    xp = array_namespace(like)
-    if not is_lazy(xp) or is_lazy(array_namespace(states)):
-        return asarray(states, xp)
-    split = (like.chunks[0], like.chunks[1] if layer == 0 else -1)
-    return from_blocks(xp, _part, states.shape, states.dtype, split, args=(states,), name="start")
-
-
-def _part(offset: tuple[int, ...], shape: tuple[int, ...], states: Any) -> Any:
-    """A block of rows."""
-    return states[offset[0] : offset[0] + shape[0], offset[1] : offset[1] + shape[1]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 import sys
 from collections.abc import Iterator
@@ -41,6 +42,8 @@ def computers(scheduler: str, workers: int | None, memory_limit: str | None) -> 
             raise InputError(f"--memory-limit is for --scheduler local, which can keep to one, got {scheduler}")
         if not re.fullmatch(r"[0-9]+(\.[0-9]+)?\s*([kMGTP]i?)?B?", memory_limit):
             raise InputError(f"--memory-limit must be a size as 4GB or 500MiB, got {memory_limit}")
+    # What it logs of a cluster that is lost, with its traceback, is told in one line.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     with saying(), Workers(scheduler, workers, memory_limit) as started:
         if scheduler not in ("threads", "processes"):
             sys.stderr.write(f"dashboard: {started.dashboard}\n")

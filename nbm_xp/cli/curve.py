@@ -39,7 +39,10 @@ class Curve:
         if path.is_file():
             # A process that was killed may have left a part of a last line.
             whole = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line[-1:] == "\n"]
-            self.looks = [json.loads(line) for line in whole]
+            try:
+                self.looks = [json.loads(line) for line in whole]
+            except json.JSONDecodeError as error:
+                raise ValueError(f"{path} is damaged: {error}") from error
 
     def add(self, look: Mapping[str, Any]) -> None:
         """Add a look, and write it."""

@@ -18,6 +18,7 @@ from nbm_xp.runs.whole import read_json, write_json, written_whole
 
 from .answering import plain
 from .curve import Curve
+from .reading import saying
 from .running import bar
 from .weighing import bounded, likelihood_words
 
@@ -78,10 +79,11 @@ class Training:
         dict
             What ``result.json`` holds; that of a training that is finished already is read from there.
         """
-        result = self.run.path / RESULT_FILE
-        if result.is_file():
-            found: dict[str, Any] = read_json(result)
-            return found
+        result, model = self.run.path / RESULT_FILE, self.run.path / MODEL_FILE
+        if result.is_file() and model.is_file():
+            with saying():
+                found: dict[str, Any] = read_json(result)
+            return found | {"run": str(self.run.path), "model": str(model)}  # it may have been moved
         resume = self._checkpoint.is_file()
         if resume:
             self.model = type(self.model).load(self._checkpoint, self.library)

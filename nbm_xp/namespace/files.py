@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import tempfile
 import zipfile
 import zlib
@@ -124,8 +125,17 @@ def save_tensors(path: str | os.PathLike[str], arrays: Mapping[str, Any], metada
     """
     host = {name: np.ascontiguousarray(to_numpy(value)) for name, value in arrays.items()}
     with replacing(path) as part:
-        safetensors.numpy.save_file(host, part, metadata=dict(metadata))
+        try:
+            safetensors.numpy.save_file(host, part, metadata=dict(metadata))
+        except safetensors.SafetensorError as error:
+            raise _system_error(error, path) from error
         _order_metadata(part)
+
+
+def _system_error(error: Exception, path: str | os.PathLike[str]) -> Exception:
+    """What the system said, where an error of safetensors passes it on in words."""
+    said = re.search(r"\(os error (\d+)\)", str(error))
+    return error if said is None else OSError(int(said[1]), os.strerror(int(said[1])), os.fspath(path))
 
 
 def _order_metadata(path: pathlib.Path) -> None:

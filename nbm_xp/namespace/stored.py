@@ -25,6 +25,7 @@ from .gaps.dask_names import da
 __all__ = ["is_group", "open_array", "open_group", "save_group"]
 
 _ABOUT = "nbm_xp"  # the attribute that is written last
+_TILES = "tiles written"  # the attribute of an array that says how many of its tiles are files
 _TILE = "64MiB"  # what an array in memory is cut into
 
 
@@ -161,13 +162,18 @@ def open_group(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Any]:
     Raises
     ------
     ValueError
-        If the folder is none that `save_group` completed.
+        If the folder is none that `save_group` completed, or lacks tiles that it wrote.
     """
     zarr = _zarr()
     if not _is_ours(path):
         raise ValueError(f"{os.fspath(path)} is no folder of arrays that was written whole")
     group = zarr.open_group(os.fspath(path), mode="r")
-    arrays = {name: da.from_array(held, chunks=held.chunks) for name, held in group.arrays()}
+    arrays = {}
+    for name, held in group.arrays():
+        written = held.attrs.get(_TILES, 0)
+        if held.nchunks_initialized < written:  # Zarr would take them for zeros
+            raise ValueError(f"{os.fspath(path)} is damaged: {name} lacks {written - held.nchunks_initialized} tiles")
+        arrays[name] = da.from_array(held, chunks=held.chunks)
     return arrays, json.loads(group.attrs[_ABOUT])
 
 
@@ -191,6 +197,7 @@ def _save(group: Any, name: str, array: Any) -> None:
         da.store(array, held, lock=False)
     else:
         held[...] = array
+    held.attrs[_TILES] = held.nchunks_initialized  # tiles of zeros are not written
 
 
 def _even(lazy: Any) -> Any:

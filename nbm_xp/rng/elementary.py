@@ -22,6 +22,7 @@ from nbm_xp.namespace.mrg31k3p.approximations import (
     LN2_LOW,
     LOG_FACTORIALS,
     ROOT_TWO,
+    STIRLING_ERRORS,
     cosine_near_zero,
     exp_near_zero,
     log_from_parts,
@@ -35,10 +36,6 @@ __all__ = ["cos", "exp", "log", "log_factorial", "normal_quantile", "sin", "sqrt
 
 _LOWEST: Final = -1022
 _LEAST, _MOST = -708.0, 709.0
-_ERRORS: Final = (
-    0.08106146679532726, 0.0413406959554093, 0.02767792568499834, 0.020790672103765093, 0.016644691189821193,
-    0.013876128823070748, 0.01189670994589177, 0.010411265261972096, 0.009255462182712733, 0.00833056343336287,
-)  # fmt: skip
 
 
 @lru_cache(maxsize=1)
@@ -227,9 +224,8 @@ def log_factorial(k: Any) -> Any:
     xp = array_namespace(k)
     large = xp.maximum(k, 10.0)
     value = (large + 0.5) * log(large) - large + (HALF_LOG_TWO_PI + stirling_series(large))
-    return xp.where(
-        k < 10.0, _looked_up(xp, asarray(list(LOG_FACTORIALS), host_namespace()), xp.minimum(k, 9.0)), value
-    )
+    table = asarray(list(LOG_FACTORIALS), host_namespace())
+    return xp.where(k < 10.0, _looked_up(xp, table, xp.minimum(k, 9.0)), value)
 
 
 def stirling_error(k: Any) -> Any:
@@ -243,4 +239,5 @@ def stirling_error(k: Any) -> Any:
     """
     xp = array_namespace(k)
     value = stirling_series(xp.maximum(k, 9.0) + 1.0)
-    return xp.where(k < 10.0, _looked_up(xp, asarray(list(_ERRORS), host_namespace()), xp.minimum(k, 9.0)), value)
+    table = asarray(list(STIRLING_ERRORS), host_namespace())
+    return xp.where(k < 10.0, _looked_up(xp, table, xp.minimum(k, 9.0)), value)

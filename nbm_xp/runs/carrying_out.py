@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import pathlib
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,7 @@ from .checkpoints import segments_done
 from .directory import RunDirectory, RunError
 from .pools import Pool, WorkerLostError
 
-__all__ = ["Progress", "carry_out", "interruptible"]
+__all__ = ["Progress", "carry_out", "interruptible", "needing_room"]
 
 Progress = Callable[[int, int], object]
 
@@ -86,12 +87,28 @@ def carry_out(run: RunDirectory, job: Any, blocks: Sequence[Any], pool: Pool, pr
     except BaseException as error:
         pool.stop(list(pending))
         run.log(f"ended with {done} of {total} steps done: {type(error).__name__}: {error}")
-        if isinstance(error, OSError) and error.errno in _FULL:
-            raise RunError(
-                f"the disk of {run.path} is full, or the file would be longer than is allowed ({error}): what was "
-                "reported done is whole. Make room, and go on with resume=True"
-            ) from error
-        raise
+        with needing_room(run.path):
+            raise
+
+
+@contextlib.contextmanager
+def needing_room(folder: pathlib.Path) -> Iterator[None]:
+    """Have a full disk say what to do.
+
+    Raises
+    ------
+    RunError
+        If there is no room, or a file would be longer than is allowed.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise RunError(
+            f"the disk of {folder} is full, or the file would be longer than is allowed ({error}): what was "
+            "reported done is whole. Make room, and go on with resume=True"
+        ) from error
 
 
 @contextlib.contextmanager

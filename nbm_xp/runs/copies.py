@@ -6,16 +6,21 @@ import hashlib
 import itertools
 import os
 import pathlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from nbm_xp.boltzmann.model import Model
+from nbm_xp.boltzmann.rows import checked_values, numbers
+from nbm_xp.boltzmann.topology import Topology
 from nbm_xp.namespace import (
     array_namespace,
     dtype_name,
     get_namespace,
     host_namespace,
+    is_array,
+    is_complex,
     is_lazy,
     library_name,
     to_numpy,
@@ -24,7 +29,17 @@ from nbm_xp.namespace.files import load_arrays, save_arrays
 
 from .whole import written_whole
 
-__all__ = ["clamped_arrays", "digest_of", "digest_of_model", "library_for", "rows_of", "save_clamped", "save_rows"]
+__all__ = [
+    "clamped_arrays",
+    "digest_of",
+    "digest_of_model",
+    "library_for",
+    "machine",
+    "rows_of",
+    "save_clamped",
+    "save_rows",
+    "saved_clamped",
+]
 
 _CLAMPED = "clamped.npz"
 _ROWS = "rows.npy"
@@ -74,13 +89,26 @@ def library_for(model: Any, library: str | None) -> str:
     return library_name(host_namespace())
 
 
-def clamped_arrays(clamp: Mapping[int, Any] | None, rows: int, sizes: Sequence[int]) -> dict[int, Any]:
+def machine(model: Any) -> Any:
+    """A model of `nbm_xp.boltzmann` that has parameters, or an error."""
+    if not isinstance(model, Model):
+        raise TypeError(f"model must be a model of nbm_xp.boltzmann, got {type(model).__name__}")
+    return model._fitted()
+
+
+def clamped_arrays(clamp: Mapping[int, Any] | None, rows: int, topology: Topology) -> dict[int, Any]:
     """The states of clamped layers, checked and in host memory."""
-    found = {}
+    if clamp is not None and not isinstance(clamp, Mapping):
+        raise ValueError(f"clamp must map layers to their states, got {type(clamp).__name__}")
+    found, sizes = {}, topology.sizes
     for layer, values in (clamp or {}).items():
         if isinstance(layer, bool) or not hasattr(layer, "__index__") or not 0 <= layer < len(sizes):
             raise ValueError(f"clamp must name layers from 0 to {len(sizes) - 1}, got {layer!r}")
-        host = to_numpy(values, copy=True)
+        name, xp = f"clamp[{layer}]", host_namespace()
+        host = numbers(to_numpy(values, copy=True) if is_array(values) else values, name, xp)
+        if is_complex(host):
+            raise ValueError(f"{name} must hold real numbers, got complex ones")
+        checked_values(host, name, bounded=not topology.is_gaussian(layer))
         if tuple(host.shape) not in ((sizes[layer],), (rows, sizes[layer])):
             raise ValueError(
                 f"clamp must hold, for layer {layer}, an array of shape ({sizes[layer]},) or ({rows}, "
@@ -115,5 +143,15 @@ def save_rows(rows: Any, folder: pathlib.Path) -> None:
 
 
 def rows_of(folder: str | os.PathLike[str], first: int, count: int) -> Any:
-    """Some of the rows of data that a run's directory holds."""
-    return np.array(np.load(pathlib.Path(folder) / _ROWS, mmap_mode="r")[first : first + count])
+    """Some of the rows of data that a run's directory holds.
+
+    Raises
+    ------
+    ValueError
+        If their file is damaged.
+    """
+    path = pathlib.Path(folder) / _ROWS
+    try:
+        return np.array(np.load(path, mmap_mode="r")[first : first + count])
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{path} is damaged: {error}") from error

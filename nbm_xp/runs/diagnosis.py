@@ -10,14 +10,19 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
+import dask.array
 import numpy as np
 
+from nbm_xp import natural_bm as B
+from nbm_xp.boltzmann.energy import energy
 from nbm_xp.boltzmann.rows import positive_int
-from nbm_xp.namespace import asarray, get_namespace, to_numpy
+from nbm_xp.boltzmann.sampling import placeholders
+from nbm_xp.namespace import asarray, get_namespace, to_numpy, use_backend
 
+from .copies import saved_clamped
 from .directory import RunDirectory
 from .needs import need
 from .reading import open_samples
@@ -44,8 +49,10 @@ def diagnose(
     units : int or sequence of int, optional
         Which visible units to look at: so many, evenly spread, or these.
     free_energy : bool, optional
-        Whether to look at the free energy of the visible states too, the statistic that all units have a part in; for
-        models with one hidden layer, of states, not of probabilities.
+        Whether to look at an energy of the states too, the statistic that all units have a part in. It is the free
+        energy of the visible states; of a deep machine, whose free energy is not known in closed form, the energy of
+        the states of all layers, if the run has kept or held all of them, else the bound on the free energy that mean
+        field finds, which takes up to 100 sweeps for each draw. Not for probabilities.
     warm_up : int, optional
         How many draws at the beginning to leave out.
 
@@ -77,7 +84,8 @@ def diagnose(
     looked_at = _units(units, draws.shape[2])
     statistics = {f"unit {unit}": draws[:, :, unit].compute().astype("float64") for unit in looked_at}
     if free_energy:
-        statistics = {"free energy": _energies(RunDirectory.open(directory, "sample"), draws)} | statistics
+        name, energies = _energies(RunDirectory.open(directory, "sample"), draws, first)
+        statistics = {name: energies} | statistics
     with np.errstate(divide="ignore", invalid="ignore"):
         return _summary(arviz, statistics)
 
@@ -95,8 +103,10 @@ def _summary(arviz: Any, statistics: dict[str, Any]) -> Any:
     return need("pandas").DataFrame(table, index=list(statistics))
 
 
-def _units(units: int | Sequence[int], count: int) -> list[int]:
-    if isinstance(units, int):
+def _units(units: Any, count: int) -> list[int]:
+    if isinstance(units, str) or not (hasattr(units, "__index__") or isinstance(units, Iterable)):
+        raise ValueError(f"units must be a number of visible units, or which of them, got {units!r}")
+    if not isinstance(units, Iterable):
         wanted = min(positive_int(units, "units", 0), count)
         return [place * count // wanted for place in range(wanted)]
     listed = [positive_int(unit, "units", 0) for unit in units]
@@ -105,21 +115,47 @@ def _units(units: int | Sequence[int], count: int) -> list[int]:
     return listed
 
 
-def _energies(run: RunDirectory, draws: Any) -> Any:
-    """The free energy of each draw, computed chunk by chunk."""
+def _energies(run: RunDirectory, draws: Any, first: int) -> tuple[str, Any]:
+    """An energy of each draw, computed chunk by chunk, and what it is called.
+
+    It is the free energy where that is known in closed form; else the energy, where all layers are there; else the
+    bound on the free energy that mean field finds.
+    """
     asked = run.configuration
+    if asked["probabilities"]:
+        raise ValueError("free_energy must be False for probabilities, which are no states")
     model = run.load_model(asked["library"])
-    if len(model._topology.sizes) > 2 or asked["probabilities"]:
-        raise ValueError(
-            "free_energy must be False for probabilities, and for models with more than one hidden layer: it is not "
-            "known in closed form"
-        )
-    xp, dtype = get_namespace(asked["library"]), str(model._parameters.dtype)
+    topology, parameters = model._topology, model._parameters
+    xp, dtype = get_namespace(asked["library"]), str(parameters.dtype)
+    name, layers, of = "free energy", [draws], model.free_energy
+    if not topology.is_factorial:
+        held = {int(layer) for layer in asked["clamped"]}
+        name = "free energy bound"
+        if {*asked["layers"], *held} == {*topology.layers}:
+            name, layers = "energy", [_states(run, layer, draws, held, first) for layer in topology.layers]
+            given = placeholders(parameters, topology.layers, None)
+            with use_backend(model._home):
+                of = B.function(given, energy(parameters, given), name="energy")
 
-    def of(block: Any) -> Any:
-        rows = asarray(np.reshape(block, (-1, block.shape[2])), xp, dtype)
-        return np.reshape(to_numpy(model.free_energy(rows)), (*block.shape[:2], 1))
+    def of_blocks(*blocks: Any) -> Any:
+        states = [asarray(np.reshape(block, (-1, block.shape[2])), xp, dtype) for block in blocks]
+        return np.reshape(to_numpy(of(*states)), blocks[0].shape[:2])
 
+    pairs = [part for place, states in enumerate(layers) for part in (states, ("chain", "draw", f"unit {place}"))]
     with one_thread():
-        energies = draws.map_blocks(of, dtype=dtype, chunks=(*draws.chunks[:2], (1,)), meta=np.empty((0, 0, 0), dtype))
-        return energies.compute(scheduler="threads")[:, :, 0].astype("float64")
+        energies = dask.array.blockwise(  # type: ignore[no-untyped-call]
+            of_blocks, ("chain", "draw"), *pairs, dtype=dtype, concatenate=True, meta=np.empty((0, 0), dtype)
+        )
+        return name, energies.compute(scheduler="threads").astype("float64")
+
+
+def _states(run: RunDirectory, layer: int, draws: Any, held: Collection[int], first: int) -> Any:
+    """The states of a layer along the draws: those kept, or those that it was held at."""
+    if layer not in held:
+        return open_samples(run.path, "visible" if layer == 0 else f"hidden_{layer}")[:, first:]
+    values = saved_clamped(run.path)[layer]
+    shape = (*draws.shape[:2], values.shape[-1])
+    rows = np.broadcast_to(values, (shape[0], shape[2]))[:, None, :]
+    split = dask.array.from_array(rows, chunks=(draws.chunks[0], 1, -1))  # type: ignore[no-untyped-call]
+    chunks = (*draws.chunks[:2], (shape[2],))
+    return dask.array.broadcast_to(split, shape, chunks=chunks)  # type: ignore[no-untyped-call]

@@ -92,6 +92,11 @@ class RunDirectory:
         self.versions = about["versions"]
         self.created = about["created"]
         self._model = about["model"]
+        for name in ("configuration", "versions", *(("model",) if self._model is not None else ())):
+            if not isinstance(about[name], Mapping):
+                raise TypeError(f"{name} must be a mapping, got {about[name]!r}")
+        if self._model is not None and not {"class", "file"} <= self._model.keys():
+            raise TypeError(f"model must have a class and a file, got {self._model!r}")
         self._locked: Any = None
 
     # How one comes about

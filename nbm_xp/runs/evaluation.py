@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp.boltzmann.annealing import ladder_of
-from nbm_xp.boltzmann.partition import is_enumerable
+from nbm_xp.boltzmann.partition import AISEstimate, is_enumerable, log_z_of
 from nbm_xp.boltzmann.rows import checked_rows, known_length, positive_int
 
 from . import store
 from .carrying_out import Progress, carry_out, interruptible
-from .copies import digest_of, digest_of_model, library_for, save_rows
+from .copies import digest_of, digest_of_model, library_for, machine, save_rows
 from .directory import RunDirectory
 from .evaluation_jobs import UNFINISHED, jobs_of
 from .evaluation_result import ARRAYS, RESULT, result_of
@@ -35,7 +35,7 @@ def evaluate(
     n_runs: int = 100,
     n_temperatures: int = 1000,
     betas: Sequence[float] | None = None,
-    log_z: float | None = None,
+    log_z: float | AISEstimate | None = None,
     reverse: bool = False,
     n_steps: int = 1000,
     chunks: int | None = None,
@@ -56,13 +56,14 @@ def evaluate(
     Parameters
     ----------
     model : model of `nbm_xp.boltzmann`
+        None, with `resume`, takes the model that the run began with.
     directory : path-like
         The run's directory: one that does not exist, or, with `resume`, may.
     X : array of shape (rows, visible units), optional
         Rows to be weighed; they are copied into the run's directory, a Dask array block by block.
     n_runs, n_temperatures, betas : optional
         The chains of annealed importance sampling and their temperatures: see `RBM.ais`.
-    log_z : float, optional
+    log_z : float or AISEstimate, optional
         The logarithm of the partition function, where it is known: then nothing is annealed.
     reverse : bool, optional
         Whether to anneal as many chains in reverse too, for an estimate of log Z that is too large, if anything.
@@ -112,24 +113,26 @@ def evaluate(
     True
     """
     if model is None:
-        raise ValueError("model must be given")
+        if not resume:
+            raise ValueError("model must be given, unless resume=True takes that of the run to go on with")
+        model = RunDirectory.open(directory, "evaluate").load_model()
+    topology = machine(model)._topology
     runs = positive_int(n_runs, "n_runs")
     temperatures = list(ladder_of(n_temperatures, betas)) if log_z is None else []
+    known = None if log_z is None else log_z_of(log_z)
     sweeps = positive_int(n_steps, "n_steps", 0)
     if reverse and log_z is not None:
         raise ValueError("reverse must be left out where log_z is given: then nothing is annealed")
     rows = 0
     if X is not None:
-        X = checked_rows(X, model.n_features_in_, bounded=not model._topology.is_gaussian(0))
+        X = checked_rows(X, model.n_features_in_, bounded=not topology.is_gaussian(0))
         rows = known_length(X)
-        if not rows:
-            raise ValueError("X must have at least one row")
     elif log_z is not None:
         raise ValueError("X must be given where log_z is: there would be nothing to do")
     configuration = {
         "n_runs": runs if temperatures else 0,
         "betas": temperatures,
-        "log_z": None if log_z is None else float(log_z),
+        "log_z": known,
         "chunks": chunk_of(chunks, runs),
         "checkpoint_every": _STEPS_IN_A_SEGMENT
         if checkpoint_every is None
@@ -140,12 +143,11 @@ def evaluate(
         "rows": None if X is None else digest_of(X),
     }
     if reverse:
-        exact = is_enumerable(model._topology)
+        exact = is_enumerable(topology)
         configuration["reverse"] = {"from": "exact states"} if exact else {"from": "chains", "n_steps": sweeps}
-    with (
-        interruptible(),
-        workers_of(scheduler, n_workers, memory_limit) as workers,
-        RunDirectory.begin(
+    with interruptible(), workers_of(scheduler, n_workers, memory_limit) as workers:
+        pool = workers.pool  # where there is no cluster, no directory is made
+        with RunDirectory.begin(
             directory,
             "evaluate",
             configuration,
@@ -153,9 +155,8 @@ def evaluate(
             model=model,
             resume=resume,
             also=None if X is None else functools.partial(save_rows, X),
-        ) as run,
-    ):
-        carry_on(run, workers.pool, progress)
+        ) as run:
+            carry_on(run, pool, progress)
     return run
 
 

@@ -68,38 +68,42 @@ def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
     ------
     RunError
         If the run is not finished.
+    ValueError
+        If what it found is damaged.
     """
     run = RunDirectory.open(directory, "evaluate")
     if not (run.path / RESULT).exists():
         raise RunError(f"the run in {run.path} is not finished: go on with it by resume=True")
-    about = read_json(run.path / RESULT)
-    for name, weights in _WEIGHTS.items():
-        told = about.get(name)
-        if told is not None:
-            low = -math.inf if told["log_z_low"] is None else told["log_z_low"]
-            high = math.inf if told["log_z_high"] is None else told["log_z_high"]
-            group = store.open_group(run.path / ARRAYS)
-            found = {"log_z_low": low, "log_z_high": high, "log_weights": group[weights][:]}
-            found["standard_error"] = math.inf if told["standard_error"] is None else told["standard_error"]
-            about[name] = AISEstimate(**told | found)
-    return Evaluation(**about)
+    about, arrays = read_json(run.path / RESULT), store.open_arrays(run.path / ARRAYS)
+    try:
+        for name, weights in _WEIGHTS.items():
+            told = about.get(name)
+            if told is not None:
+                low = -math.inf if told["log_z_low"] is None else told["log_z_low"]
+                high = math.inf if told["log_z_high"] is None else told["log_z_high"]
+                found = {"log_z_low": low, "log_z_high": high, "log_weights": arrays[weights][:]}
+                found["standard_error"] = math.inf if told["standard_error"] is None else told["standard_error"]
+                about[name] = AISEstimate(**told | found)
+        return Evaluation(**about)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"{run.path / RESULT} is damaged: {error!r}") from error
 
 
 def result_of(run: RunDirectory) -> dict[str, Any]:
     """The result for JSON, from what the blocks have written."""
-    asked, group = run.configuration, store.open_group(run.path / ARRAYS)
+    asked, arrays = run.configuration, store.open_arrays(run.path / ARRAYS)
     model = run.load_model()
     low = high = known = asked["log_z"]
     found: dict[str, AISEstimate] = {}
     if asked["betas"]:
         base = base_log_partition(model._topology, model._base_bias())
         for name in ("ais", "reverse") if "reverse" in asked else ("ais",):
-            weights = group[_WEIGHTS[name]][:]
+            weights = arrays[_WEIGHTS[name]][:]
             found[name] = estimate(weights, base, len(asked["betas"]), reverse=name == "reverse")
         known, low, high = found["ais"].log_z, found["ais"].log_z_low, found["ais"].log_z_high
     mean = spread = None
     if asked["n_rows"]:
-        energies = group["free_energy"][:].astype("float64")
+        energies = arrays["free_energy"][:].astype("float64")
         mean = -float(energies.mean())
         spread = float(energies.std(ddof=1)) / math.sqrt(len(energies)) if len(energies) > 1 else None
     return {

@@ -34,13 +34,12 @@ def open_samples(directory: str | os.PathLike[str], name: str = "visible") -> An
     RunError
         If the run is not finished.
     ValueError
-        If it holds no such layer.
+        If it holds no such layer, or lacks draws that were written; if some are damaged, when they are computed.
     """
-    group = store.open_group(_whole(directory))
-    names = [key for key in group.array_keys() if group[key].ndim == 3]
-    if name not in names:
-        raise ValueError(f"name must be one of {sorted(names)}, got {name!r}")
-    array = group[name]
+    arrays = store.open_arrays(_whole(directory))
+    if name not in arrays:
+        raise ValueError(f"name must be one of {sorted(arrays)}, got {name!r}: the run kept no other layers")
+    array = arrays[name]
     return dask.array.from_array(array, chunks=array.chunks, name=False)  # type: ignore[no-untyped-call]
 
 

@@ -7,7 +7,7 @@ import os
 import pathlib
 import shutil
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from nbm_xp.namespace import asarray, host_namespace, to_numpy
 
 from . import store
 from .carrying_out import Progress, carry_out, interruptible
-from .copies import clamped_arrays, digest_of, digest_of_model, library_for, save_clamped, saved_clamped
+from .copies import clamped_arrays, digest_of, digest_of_model, library_for, machine, save_clamped, saved_clamped
 from .directory import RunDirectory
 from .job import Block, SampleJob, chunk_of, usual_segment
 from .schedulers import workers_of
@@ -130,14 +130,15 @@ def sample(
         if not resume:
             raise ValueError("model must be given, unless resume=True takes that of the run to go on with")
         model = RunDirectory.open(directory, "sample").load_model()
+    topology = machine(model)._topology
     rows = positive_int(n_chains, "n_chains")
     draws = positive_int(n_draws, "n_draws")
     every = positive_int(thin, "thin")
-    held = clamped_arrays(clamp, rows, _sizes(model))
-    kept = _layers(layers, len(_sizes(model)), held)
+    held = clamped_arrays(clamp, rows, topology)
+    kept = _layers(layers, len(topology.sizes), held)
     width = chunk_of(chunks, rows)
     if checkpoint_every is None:
-        bytes_of_a_draw = width * max(_sizes(model)[layer] for layer in kept) * (4 if probabilities else 1)
+        bytes_of_a_draw = width * max(topology.sizes[layer] for layer in kept) * (4 if probabilities else 1)
         checkpoint_every = usual_segment(draws, every, bytes_of_a_draw)
     configuration = {
         "n_chains": rows,
@@ -152,10 +153,9 @@ def sample(
         "model": digest_of_model(model),
         "clamped": {str(layer): digest_of(values) for layer, values in held.items()},
     }
-    with (
-        interruptible(),
-        workers_of(scheduler, n_workers, memory_limit) as workers,
-        RunDirectory.begin(
+    with interruptible(), workers_of(scheduler, n_workers, memory_limit) as workers:
+        pool = workers.pool  # where there is no cluster, no directory is made
+        with RunDirectory.begin(
             directory,
             "sample",
             configuration,
@@ -163,9 +163,8 @@ def sample(
             model=model,
             resume=resume,
             also=functools.partial(save_clamped, held) if held else None,
-        ) as run,
-    ):
-        carry_on(run, workers.pool, progress)
+        ) as run:
+            carry_on(run, pool, progress)
     return run
 
 
@@ -186,14 +185,13 @@ def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
     shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
 
 
-def _sizes(model: Any) -> tuple[int, ...]:
-    return tuple(model._topology.sizes)
-
-
-def _layers(layers: Sequence[int], count: int, clamped: Mapping[int, Any]) -> tuple[int, ...]:
+def _layers(layers: Any, count: int, clamped: Mapping[int, Any]) -> tuple[int, ...]:
+    wanted = f"layers must be different numbers from 0 to {count - 1}, at least one"
+    if isinstance(layers, str) or not isinstance(layers, Iterable):
+        raise ValueError(f"{wanted}, got {layers!r}")
     kept = tuple(positive_int(layer, "layers", 0) for layer in layers)
     if not kept or len(set(kept)) < len(kept) or max(kept) >= count:
-        raise ValueError(f"layers must be different numbers from 0 to {count - 1}, at least one, got {tuple(layers)}")
+        raise ValueError(f"{wanted}, got {kept}")
     if both := sorted(set(kept) & set(clamped)):
         raise ValueError(f"layers must not be clamped ones, which stay as they are, got layer {both[0]}")
     return kept

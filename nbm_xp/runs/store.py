@@ -24,7 +24,7 @@ import numpy as np
 from .needs import need
 from .whole import flush_folder, leftover_name, sweep, write_whole
 
-__all__ = ["Stored", "create", "finish", "open_group", "write_chunk"]
+__all__ = ["Opened", "Stored", "create", "finish", "open_arrays", "write_chunk"]
 
 
 @dataclass(frozen=True)
@@ -155,6 +155,56 @@ def finish(unfinished: pathlib.Path, place: pathlib.Path, arrays: Sequence[Store
     flush_folder(unfinished.parent)
 
 
-def open_group(place: pathlib.Path) -> Any:
-    """The Zarr group of a store, to read from."""
-    return need("zarr").open_group(place, mode="r", zarr_format=3)
+class Opened:
+    """An array of a finished store, of which parts are read.
+
+    Attributes
+    ----------
+    shape, chunks : tuple of int
+    dtype : dtype
+    ndim : int
+    """
+
+    def __init__(self, place: pathlib.Path, array: Any) -> None:
+        self._place = place
+        self._array = array
+        self.shape, self.chunks, self.dtype, self.ndim = array.shape, array.chunks, array.dtype, array.ndim
+
+    def __getitem__(self, index: Any) -> Any:
+        """Some of its values.
+
+        Raises
+        ------
+        ValueError
+            If one of their chunks is damaged.
+        """
+        try:
+            return self._array[index]
+        except (RuntimeError, ValueError) as error:
+            raise ValueError(f"{self._place} is damaged: {error}") from error
+
+
+def open_arrays(place: pathlib.Path) -> dict[str, Opened]:
+    """The arrays of a finished store by name, without its coordinates.
+
+    Raises
+    ------
+    ValueError
+        If the store is damaged. Zarr would take a chunk that is not there for zeros.
+    """
+    try:
+        group = need("zarr").open_group(place, mode="r", zarr_format=3)
+        found = {name: array for name, array in group.arrays() if "/" not in _key(array, (0,) * array.ndim)}
+    except (ValueError, KeyError, FileNotFoundError) as error:
+        raise ValueError(f"{place} is damaged: {error}") from error
+    for name, array in found.items():
+        there = set(os.listdir(place / name))
+        for index in itertools.product(*map(range, array.cdata_shape)):
+            if _key(array, index) not in there:
+                raise ValueError(f"{place / name} is damaged: it lacks the chunk {_key(array, index)}")
+    return {name: Opened(place / name, array) for name, array in found.items()}
+
+
+def _key(array: Any, index: tuple[int, ...]) -> str:
+    """The file of a chunk of a Zarr array: names of `write_chunk` lie in one folder, coordinates' in folders."""
+    return str(array.metadata.encode_chunk_key(index))

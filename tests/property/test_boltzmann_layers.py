@@ -268,6 +268,42 @@ def test_one_seed_gives_one_chain_on_every_library_and_for_every_chunking(librar
         np.testing.assert_array_equal(library.numpy(mine), theirs)
 
 
+@given(st.integers(1, 6), st.integers(2, 5))
+def test_replicas_without_weights_exchange_whenever_it_is_their_turn(n_steps: int, n_temperatures: int) -> None:
+    """All models between are the same one, so every exchange is made; a pair that never had its turn made none."""
+    model = RBM.from_parameters(np.zeros((2, 3)), np.zeros(2), np.zeros(3), random_state=0)
+    _, shares = model.parallel_tempering(2, n_steps, n_temperatures=n_temperatures, exchanges=True)
+    expected = [float(n_steps > pair % 2) for pair in range(n_temperatures - 1)]
+    np.testing.assert_array_equal(shares, [expected] * 2)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_units_that_never_changed_in_the_data_are_annealed_all_the_same(dtype: str) -> None:
+    """Five standard errors: once in a million, each way. The states that the data never had weigh a lot here."""
+    weights = np.random.default_rng(0).normal(size=(3, 4)).astype(dtype)
+    model = RBM.from_parameters(weights, np.zeros(3), np.zeros(4), base_rate=[0, 1, 0.5, 0.3], random_state=1)
+    exact = model.log_partition()
+    for found in (model.ais(1000, 500), model.reverse_ais(1000, 500)):
+        assert abs(found.log_z - exact) < 5 * found.standard_error < 0.1
+    rates = model.parallel_tempering(4000, 30).mean(axis=0)
+    np.testing.assert_allclose(rates, model.sample(4000, 100).mean(axis=0), atol=5 * 0.5 * np.sqrt(2 / 4000))
+
+
+@pytest.mark.parametrize("held", [{}, {1: np.ones((12, 3))}], ids=["started", "clamped"])
+def test_given_states_are_computed_in_the_library_that_is_asked_for(held: Any) -> None:
+    strict = pytest.importorskip("array_api_strict")
+    model = RBM.from_parameters(np.eye(3), np.zeros(3), np.zeros(3), random_state=0)
+    given: dict[str, Any] = {"clamp": held} if held else {"start": states(4)[:12, :3]}
+    whole = model.sample(12, 5, random_state=3, **given)
+    with guard():
+        blocks = model.sample(12, 5, random_state=3, library="dask", chunks=5, **given)
+    assert blocks.chunks[0] == (5, 5, 2)
+    np.testing.assert_array_equal(blocks.compute(scheduler="synchronous"), whole)
+    elsewhere = model.sample(12, 5, random_state=3, library="array_api_strict", **given)
+    assert isinstance(elsewhere, type(strict.zeros(1)))
+    np.testing.assert_array_equal(to_numpy(elsewhere), whole)
+
+
 @pytest.mark.parametrize("chunks", [1, 4, 9])
 def test_tempered_chains_in_blocks_are_those_at_once(chunks: int) -> None:
     model = machine(Topology([6, 5, 4]), seed=2)

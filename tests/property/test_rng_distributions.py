@@ -24,7 +24,7 @@ from nbm_xp.namespace.mrg31k3p.integers import M1, M2
 from nbm_xp.rng import Generator, elementary
 from nbm_xp.rng.distributions import element_uniforms
 from nbm_xp.rng.distributions.element_uniforms import of_block
-from nbm_xp.rng.distributions.rejection import gamma, poisson
+from nbm_xp.rng.distributions.rejection import gamma, large_binomial, poisson
 from nbm_xp.rng.distributions.whole_numbers import integers
 from nbm_xp.rng.parameters import INTEGERS
 from tests.distributions import DRAWS, REAL, WITH_ARRAYS
@@ -105,7 +105,7 @@ def test_those_that_fail_are_tried_again_alone(monkeypatch: pytest.MonkeyPatch, 
         ]
 
     want = drawn()
-    for name in ("log_gamma", "poisson", "digits", "runs"):
+    for name in ("log_gamma", "poisson", "binomial", "digits", "runs"):
         if f"rng.{name}" != compiled:
             assert kernel(f"rng.{name}", "numpy") is not None
             monkeypatch.delitem(kernels._KERNELS, (f"rng.{name}", "numpy"))
@@ -159,7 +159,8 @@ def test_threads_change_no_number() -> None:
 
 
 KERNELS = (
-    "digits", "exp", "log", "log_gamma", "normal_quantile", "poisson", "poisson_search", "runs", "wide_integers",
+    "binomial", "binomial_search", "digits", "exp", "log", "log_gamma", "normal_quantile", "poisson", "poisson_search",
+    "runs", "wide_integers",
 )  # fmt: skip
 
 
@@ -210,8 +211,11 @@ def test_numbers_of_kernels(seed: int, size: Any, dtype: str, some: bool, data: 
         "gamma": lambda g: g.gamma(a, b, **options),
         "beta": lambda g: g.beta(b, a, **options),
         "poisson": lambda g: g.poisson(a, **options),
-        "binomial": lambda g: g.binomial(40, 0.1, **options),
+        "binomial": lambda g: g.binomial(trials, p, **options),
     }
+    trials, p = data.draw(st.integers(17, 2**53)), data.draw(st.floats(0, 1))
+    if some:
+        trials, p = np.geomspace(1, trials, n).astype("int64"), np.linspace(0, p, n) ** 3
     draw = draws[data.draw(st.sampled_from(sorted(draws)))]
     as_without_kernels(lambda: draw(Generator(seed)))
 
@@ -227,6 +231,7 @@ def test_blocks_of_kernels(seed: int, rows: int, columns: int, data: st.DataObje
         lambda u: integers(u, np.asarray([-7]), np.asarray([3 * 2**29])),
         lambda u: gamma(u, np.asarray([0.4]), np.asarray([2.0])),
         lambda u: poisson(u, np.asarray([11.0])),
+        lambda u: large_binomial(u, np.asarray([100.0]), np.asarray([0.4])),
     ):
         want = np.reshape(make(whole), (rows, columns))[top:, left:]
         np.testing.assert_array_equal(make(part), want.ravel(), strict=True)

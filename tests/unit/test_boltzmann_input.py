@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import RBM
+from nbm_xp.boltzmann import DBM, RBM
 from nbm_xp.boltzmann.rows import WINDOW, minibatches
 from tests.libraries import DASK, LIBRARIES, Library, guard, libraries
 
@@ -35,6 +35,7 @@ BAD_OBJECTS = {
     "strings": ([["a", "b"]], "X must be an array of numbers"),
     "nothing": (None, "X must be an array of numbers"),
     "ragged": ([[1, 0], [1]], "X must be an array of numbers"),
+    "objects": (GOOD.astype(object), "X must be an array of numbers"),
 }
 METHODS = ("transform", "free_energy", "score_samples", "log_likelihood", "partial_fit")
 
@@ -118,6 +119,9 @@ def test_lists_are_rows_too(rbm: RBM) -> None:
         ("weight_decay", -1e-3),
         ("schedule", "cosine"),
         ("random_state", -1),
+        ("persistent", "no"),
+        ("centred", None),
+        ("shuffle", "yes"),
     ],
 )
 def test_bad_hyperparameters_are_refused(name: str, value: Any) -> None:
@@ -149,14 +153,49 @@ def test_what_is_no_seed_is_refused() -> None:
         (lambda rbm: rbm.ais(5, betas=[0.0, 0.7, 0.5, 1.0]), "betas must rise from 0 to 1"),
         (lambda rbm: rbm.ais(5, betas=[0.1, 1.0]), "betas must rise from 0 to 1"),
         (lambda rbm: rbm.ais(5, betas=[]), "betas must rise from 0 to 1"),
+        (lambda rbm: rbm.ais(5, betas=3), "betas must be numbers that rise from 0 to 1, got 3"),
+        (lambda rbm: rbm.ais(5, betas="abc"), "betas must be numbers that rise from 0 to 1, got 'abc'"),
+        (lambda rbm: rbm.reverse_ais(5, 5, start=5), "start must have 2 entries, one for each layer, got 5"),
+        (lambda rbm: rbm.sample(2, 3, clamp=[1, 2]), "clamp must map layers to their states, got list"),
+        (lambda rbm: rbm.gibbs(GOOD[:0]), "v must have at least one row"),
+        (lambda rbm: rbm.score_samples(GOOD[:0]), "X must have at least one row"),
+        (
+            lambda rbm: rbm.log_likelihood(GOOD, float("nan")),
+            "log_z must be a finite number or an AISEstimate, got nan",
+        ),
+        (lambda rbm: rbm.log_likelihood(GOOD, "many"), "log_z must be a finite number or an AISEstimate, got 'many'"),
+        (lambda rbm: RBM(2, schedule=lambda done, total: "a").fit(GOOD), "schedule must give a finite factor"),
+        (lambda rbm: DBM([4, 2], connections=7).fit(GOOD), "connections must be pairs of layers, got 7"),
         (lambda rbm: rbm.to("beer"), "beer"),
         (lambda rbm: RBM.from_parameters([1.0], [0.0], [0.0]), "components must be an array"),
         (lambda rbm: RBM.from_parameters(np.ones((2, 3)), np.ones(3), np.ones(3)), r"intercept_hidden must have shape"),
+        (lambda rbm: with_parameters(intercept_hidden=None), "intercept_hidden must be an array of numbers, got None"),
+        (
+            lambda rbm: with_parameters(components=np.full((2, 3), np.nan)),
+            "components must have finite values, got nan",
+        ),
+        (lambda rbm: with_parameters(intercept_visible=[0, np.inf, 0]), "intercept_visible must have finite values"),
+        (lambda rbm: with_parameters(components=np.ones((2, 3), "complex64")), "components must hold real numbers"),
+        (lambda rbm: with_parameters(base_rate=[0, 0.5, 2]), r"base_rate must have values in \[0, 1\]"),
+        (lambda rbm: with_parameters(n_components=7), "n_components must be the 2 rows of components, got 7"),
     ],
 )
 def test_bad_arguments_are_refused(rbm: RBM, call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call(rbm)
+
+
+def with_parameters(**others: Any) -> RBM:
+    parameters = {"components": np.ones((2, 3)), "intercept_hidden": np.zeros(2), "intercept_visible": np.zeros(3)}
+    return RBM.from_parameters(**parameters | others)
+
+
+def test_parameters_that_are_whole_numbers_make_a_model_as_others_do() -> None:
+    whole = with_parameters(components=np.ones((2, 3), dtype="int64"), random_state=0)
+    as_floats = with_parameters(components=np.ones((2, 3), dtype="float32"), random_state=0)
+    assert whole.components_.dtype == "float32"
+    np.testing.assert_array_equal(whole.sample(8, 5), as_floats.sample(8, 5))
+    assert whole.log_partition() == as_floats.log_partition()
 
 
 def test_the_exact_partition_function_has_its_limit() -> None:

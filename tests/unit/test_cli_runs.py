@@ -17,7 +17,7 @@ pytest.importorskip("sklearn")
 pytest.importorskip("zarr")
 
 from nbm_xp.boltzmann import DBM, RBM
-from nbm_xp.runs import open_samples
+from nbm_xp.runs import evaluate, open_samples
 
 from ..command import PNG, contents, ran, refused, run, started, told, wait_until
 
@@ -276,3 +276,44 @@ def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) 
     assert result.exit_code == 0
     assert "training" in result.stderr
     assert json.loads(result.stdout)["passes"] == 2
+
+
+def test_a_log_z_that_was_given_stays_given(model: RBM) -> None:
+    evaluate(model, "weighed", SCANS, log_z=5.0, n_runs=300, seed=0)
+    pathlib.Path("weighed/evaluation.json").unlink()
+    found = told("evaluate", "--resume", "--out", "weighed")
+    assert (found["given"], found["log_z"], found["estimates"]) == (5.0, 5.0, [])
+    assert found["log_likelihood"] == pytest.approx(float(model.log_likelihood(SCANS, 5.0).mean()), abs=1e-4)
+    assert "given" in ran("evaluate", "--resume", "--out", "weighed")
+    assert "log Z was given there" in refused("plot", "weighed", "--what", "convergence")
+
+
+def test_sweeps_before_annealing_in_reverse_can_be_chosen() -> None:
+    large = RBM.from_parameters(np.full((25, 30), 0.5), np.zeros(25), np.full(30, -3.0))
+    large.save("large.safetensors")
+    asked = ("evaluate", "--model", "large.safetensors", "--temperatures", "20", "--runs", "20", "--once")
+    assert "--steps is for chains in reverse" in refused(*asked, "--steps", "3")
+    few, many = (told(*asked, "--reverse", "--steps", steps)["reverse"] for steps in ("0", "50"))
+    assert few["log_z"] == large.reverse_ais(20, 20, n_steps=0, random_state=1).log_z
+    assert many["log_z"] == large.reverse_ais(20, 20, n_steps=50, random_state=1).log_z
+    run = (*asked[:-1], "--reverse", "--steps", "7", "--out", "weighed")
+    first = told(*run)
+    about = json.loads(pathlib.Path("weighed/run.json").read_text())
+    assert about["configuration"]["reverse"] == {"from": "chains", "n_steps": 7}
+    assert told("evaluate", "--resume", "--out", "weighed")["reverse"] == first["reverse"]
+    assert "n_steps is 7 there, and 8 was asked for" in refused(*run, "--resume", "--steps", "8")
+
+
+def test_info_tells_of_all_layers() -> None:
+    DBM([9, 4, 3], n_iter=1, random_state=0).fit(SCANS).save("deep.safetensors")
+    assert told("info", "deep.safetensors")["model"]["hidden units"] == [4, 3]
+
+
+def test_draws_that_are_damaged_are_not_drawn() -> None:
+    ran(*CHAINS)
+    chunk = pathlib.Path("chains/samples.zarr/visible/c.0.0.0")
+    chunk.write_bytes(chunk.read_bytes()[:20])
+    for what in ("samples", "traces"):
+        assert "visible is damaged" in refused("plot", "chains", "--what", what)
+    chunk.unlink()
+    assert "it lacks the chunk c.0.0.0" in refused("plot", "chains", "--what", "samples")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
 pytest.importorskip("typer")
 pytest.importorskip("matplotlib")
@@ -247,11 +248,48 @@ def test_a_threshold_makes_scans_binary() -> None:
     ran("train", "--data", "grey.npy", "--threshold", "90", "--epochs", "1")
 
 
-def test_a_full_disk_is_no_bad_input(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("said", ["by the system", "by safetensors"])
+def test_a_full_disk_is_no_bad_input(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
     def full(*args: Any, **kwargs: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(RBM, "save", full)
-    result = run(*SMALL, "--epochs", "2")
-    assert (result.exit_code, result.stderr) == (1, "nbm-xp: No space left on device\n")
-    monkeypatch.undo()
+    with monkeypatch.context() as patched:
+        if said == "by the system":
+            patched.setattr(RBM, "save", full)
+        else:
+            patched.setattr(safetensors.numpy, "save_file", without_room)
+        result = run(*SMALL, "--epochs", "2")
+    assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
+    assert "the disk of run is full" in result.stderr
+    assert "--resume" in result.stderr
+    ran(*SMALL, "--epochs", "2", "--resume")
+
+
+def without_room(*args: Any, **kwargs: Any) -> None:
+    raise safetensors.SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+
+def test_passes_and_hours_are_not_both_taken() -> None:
+    assert "--hours and --epochs both say how long to learn" in refused(*SMALL, "--hours", "1", "--epochs", "2")
+
+
+def test_a_finished_training_that_was_moved_says_where_it_is() -> None:
+    ran(*SMALL, "--epochs", "2")
+    whole = model()
+    pathlib.Path("run").rename("moved")
+    said = told("train", "--resume", "--out", "moved")
+    assert (said["run"], said["model"]) == ("moved", f"moved/{MODEL_FILE}")
+    pathlib.Path("moved", MODEL_FILE).unlink()  # then it learns anew, and comes to the same
+    told("train", "--resume", "--out", "moved")
+    assert model("moved") == whole
+
+
+def test_what_is_damaged_in_a_training_is_said_in_a_line() -> None:
+    ran(*SMALL, "--epochs", "2")
+    result, looks = pathlib.Path("run/result.json"), pathlib.Path("run/curve.jsonl")
+    told_there = result.read_text()
+    result.write_text(told_there[:10])
+    assert "result.json is not JSON" in refused("info", "run")
+    result.write_text(told_there)
+    looks.write_text("?\n" + looks.read_text())
+    assert "curve.jsonl is damaged" in refused("plot", "run", "--what", "curve")

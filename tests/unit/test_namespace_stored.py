@@ -148,3 +148,14 @@ def test_large_arrays_in_memory_are_cut(tmp_path: pathlib.Path) -> None:
         save_group(tmp_path / "x.zarr", {"x": np.zeros((6000, 6000), "float32")}, {})
     (x,) = open_group(tmp_path / "x.zarr")[0].values()
     assert 1 < x.npartitions < 10
+
+
+def test_a_tile_that_is_gone_is_not_taken_for_zeros(tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "model.zarr"
+    matrix = np.zeros((8, 6))
+    matrix[:4, :3] = 1.0  # of four tiles, one is written
+    save_group(folder, {"x": da.from_array(matrix, chunks=(4, 3)), "zeros": np.zeros(5)}, {})
+    np.testing.assert_array_equal(numpy(open_group(folder)[0]["x"]), matrix)
+    next(path for path in (folder / "x").rglob("*") if path.is_file() and path.name != "zarr.json").unlink()
+    with pytest.raises(ValueError, match=r"model.zarr is damaged: x lacks 1 tiles"):
+        open_group(folder)

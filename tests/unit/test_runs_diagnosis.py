@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import RBM
-from nbm_xp.runs import diagnose, sample
-from tests.runs import SAMPLE, ordinary
+from nbm_xp.runs import diagnose, open_samples, sample
+from tests.runs import SAMPLE, deep, ordinary
 
 pytest.importorskip("zarr")
 pytest.importorskip("arviz")
@@ -37,8 +37,6 @@ def test_chains_that_stay_where_they_are_do_not_agree(tmp_path: pathlib.Path) ->
 
 
 def test_the_free_energy_is_the_models(tmp_path: pathlib.Path) -> None:
-    from nbm_xp.runs import open_samples
-
     run = sample(ordinary(), tmp_path / "run", **SAMPLE)
     found = diagnose(run.path, units=0, warm_up=4)
     rows = open_samples(run.path)[:, 4:].compute().reshape(-1, 20).astype("float32")
@@ -53,3 +51,47 @@ def test_what_cannot_be_is_refused(tmp_path: pathlib.Path) -> None:
         diagnose(run.path, units=[20])
     with pytest.raises(ValueError, match="at least two chains of four draws, got 24 of 2"):
         diagnose(run.path, warm_up=10)
+
+
+@pytest.mark.parametrize("held", [(), (1,), (2,)], ids=["all kept", "one held", "the top held"])
+def test_of_a_deep_machine_it_is_the_energy_where_all_layers_are_there(
+    tmp_path: pathlib.Path, held: tuple[int, ...]
+) -> None:
+    skipping = [(0, 1), (0, 2), (1, 2)]
+    model, sizes = deep((12, 9, 7), connections=skipping), (12, 9, 7)
+    ones = {layer: np.ones((10, sizes[layer]) if layer == 2 else sizes[layer]) for layer in held}
+    kept = [layer for layer in range(3) if layer not in held]
+    run = sample(model, tmp_path / "run", 10, 12, layers=kept, clamp=ones, chunks=4, checkpoint_every=5, seed=3)
+    found = diagnose(run.path, units=1, warm_up=3)
+    assert list(found.index) == ["energy", "unit 0"]
+    names = ("visible", "hidden_1", "hidden_2")
+    states = [
+        np.ones((10, 9, sizes[layer])) if layer in held else open_samples(run.path, names[layer])[:, 3:].compute()
+        for layer in range(3)
+    ]
+    expected = -sum(x @ bias for x, bias in zip(states, model.intercepts_, strict=True))
+    for (low, high), weights in zip(skipping, model.coefs_, strict=True):
+        expected = expected - np.einsum("cdi,ij,cdj->cd", states[low], weights, states[high])
+    assert found["mean"].iloc[0] == pytest.approx(expected.mean(), rel=1e-5)
+    assert found["sd"].iloc[0] == pytest.approx(expected.std(ddof=1), rel=1e-4)
+
+
+def test_of_a_deep_machine_it_is_a_bound_where_a_layer_is_missing(tmp_path: pathlib.Path) -> None:
+    run = sample(deep(), tmp_path / "run", 6, 8, layers=(0, 1), seed=3)
+    found = diagnose(run.path, units=0)
+    assert list(found.index) == ["free energy bound"]
+    rows = open_samples(run.path).compute().reshape(-1, 12)
+    assert found["mean"].iloc[0] == pytest.approx(float(deep().free_energy(rows).mean()), rel=1e-5)
+
+
+def test_hidden_layers_that_are_not_connected_have_a_free_energy(tmp_path: pathlib.Path) -> None:
+    model = deep((12, 9, 7), connections=[(0, 1), (0, 2)])
+    found = diagnose(sample(model, tmp_path / "run", 6, 8, seed=3).path, units=np.int64(2))
+    assert list(found.index) == ["free energy", "unit 0", "unit 6"]
+
+
+@pytest.mark.parametrize("units", ["ab", 2.5, None])
+def test_what_names_no_units_is_refused(tmp_path: pathlib.Path, units: object) -> None:
+    run = sample(ordinary(), tmp_path / "run", **SAMPLE)
+    with pytest.raises(ValueError, match="units must be a number of visible units, or which of them, got"):
+        diagnose(run.path, units=units)  # type: ignore[arg-type]

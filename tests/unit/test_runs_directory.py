@@ -97,6 +97,12 @@ def test_it_is_made_whole_or_not_at_all(tmp_path: pathlib.Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+ABOUT = (
+    '{"format": "nbm_xp.run 1", "kind": "sample", "seed": 1, "created": "", "configuration": %s, "versions": %s, '
+    '"model": %s}'
+)
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [
@@ -104,6 +110,10 @@ def test_it_is_made_whole_or_not_at_all(tmp_path: pathlib.Path) -> None:
         ('{"format": "nbm_xp.run 9"}', "must have the format 'nbm_xp.run 1', got 'nbm_xp.run 9'"),
         ('{"format": "nbm_xp.run 1"}', "is damaged"),
         ("[]", "must have the format"),
+        (ABOUT % ("3", "{}", "null"), "is damaged: .*configuration must be a mapping, got 3"),
+        (ABOUT % ("{}", "null", "null"), "is damaged: .*versions must be a mapping, got None"),
+        (ABOUT % ("{}", "{}", "3"), "is damaged: .*model must be a mapping, got 3"),
+        (ABOUT % ("{}", "{}", "{}"), "is damaged: .*model must have a class and a file"),
     ],
 )
 def test_a_damaged_one_is_refused(tmp_path: pathlib.Path, content: str, says: str) -> None:

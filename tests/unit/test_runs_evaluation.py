@@ -16,7 +16,8 @@ import pytest
 
 from nbm_xp.boltzmann import DBM, RBM
 from nbm_xp.runs import RunError, evaluate, read_evaluation
-from nbm_xp.runs.store import open_group
+from nbm_xp.runs.copies import rows_of
+from nbm_xp.runs.store import open_arrays
 from nbm_xp.runs.threads import one_thread
 from tests.runs import deep, files_of, ordinary
 
@@ -79,7 +80,7 @@ def test_rows_are_weighed_as_in_memory(tmp_path: pathlib.Path, name: str) -> Non
     found = read_evaluation(run.path)
     with one_thread():
         wanted = model.free_energy(ROWS.astype(str(model._parameters.dtype)))
-    energies = open_group(run.path / "evaluation.zarr")["free_energy"][:]
+    energies = open_arrays(run.path / "evaluation.zarr")["free_energy"][:]
     np.testing.assert_array_equal(energies, wanted)
     assert found.mean_log_likelihood == -wanted.astype("float64").mean() - found.log_z
     assert found.lower_bound == (name not in ("rbm", "gaussian rbm", "two tops"))
@@ -114,7 +115,7 @@ def test_rows_of_several_blocks_agree_with_those_at_once(tmp_path: pathlib.Path)
     model = deep((8, 5, 4))
     rows = (np.random.default_rng(5).random((9000, 8)) < 0.4).astype("float32")
     run = evaluate(model, tmp_path / "run", rows, log_z=0.0)
-    energies = open_group(run.path / "evaluation.zarr")["free_energy"][:]
+    energies = open_arrays(run.path / "evaluation.zarr")["free_energy"][:]
     with one_thread():
         parts = [model.free_energy(rows[first : first + 4096]) for first in range(0, 9000, 4096)]
     np.testing.assert_array_equal(energies, np.concatenate(parts))
@@ -210,6 +211,8 @@ def test_other_rows_are_refused(tmp_path: pathlib.Path) -> None:
         (ROWS, {"reverse": True, "n_steps": -1}, "n_steps must be"),
         (ROWS, {"betas": [0.5, 1.0]}, "betas must rise from 0 to 1"),
         (ROWS, {"checkpoint_every": 0}, "checkpoint_every must be"),
+        (ROWS, {"log_z": float("nan")}, "log_z must be a finite number or an AISEstimate, got nan"),
+        (ROWS, {"log_z": "many"}, "log_z must be a finite number or an AISEstimate, got 'many'"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(
@@ -218,3 +221,37 @@ def test_what_cannot_be_is_refused_by_name(
     with pytest.raises(ValueError, match=says):
         evaluate(ordinary(), tmp_path / "run", rows, **ASKED | change)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_it_goes_on_with_the_model_that_it_has(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(ValueError, match="model must be given, unless resume=True"):
+        evaluate(None, tmp_path / "run", ROWS, **ASKED)
+    whole = evaluate(ordinary(), tmp_path / "whole", ROWS, **ASKED)
+    run = evaluate(ordinary(), tmp_path / "run", ROWS, **ASKED)
+    (run.path / "evaluation.json").unlink()
+    evaluate(None, run.path, ROWS, resume=True, **ASKED)
+    assert results_of(run.path) == results_of(whole.path)
+
+
+def test_an_estimate_is_a_log_z_that_is_known(tmp_path: pathlib.Path) -> None:
+    found = ordinary().ais(20, 20, random_state=0)
+    assert read_evaluation(evaluate(ordinary(), tmp_path / "run", ROWS, log_z=found).path).log_z == found.log_z
+
+
+def test_what_is_damaged_is_refused(tmp_path: pathlib.Path) -> None:
+    run = evaluate(ordinary(), tmp_path / "run", ROWS, **ASKED)
+    result, weights = run.path / "evaluation.json", run.path / "evaluation.zarr" / "log_weight" / "c.1"
+    told = result.read_text()
+    result.write_text("{}")
+    with pytest.raises(ValueError, match=r"evaluation\.json is damaged"):
+        read_evaluation(run.path)
+    result.write_text(told)
+    weights.write_bytes(weights.read_bytes()[:3])
+    with pytest.raises(ValueError, match="log_weight is damaged"):
+        read_evaluation(run.path)
+    weights.unlink()
+    with pytest.raises(ValueError, match=r"log_weight is damaged: it lacks the chunk c\.1"):
+        read_evaluation(run.path)
+    (run.path / "rows.npy").write_bytes(b"\x93NUMPY")
+    with pytest.raises(ValueError, match=r"rows\.npy is damaged"):
+        rows_of(run.path, 0, 5)

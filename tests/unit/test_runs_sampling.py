@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import pathlib
+import shutil
 from typing import Any
 
 import dask.array
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import DBM
+from nbm_xp.boltzmann import DBM, RBM
 from nbm_xp.boltzmann.chains import Chains
-from nbm_xp.runs import RunDirectory, RunError, Workers, open_dataset, open_samples, sample
+from nbm_xp.runs import RunDirectory, RunError, Workers, evaluate, open_dataset, open_samples, sample
+from nbm_xp.runs.pools import ClusterPool
 from tests.runs import SAMPLE, dyadic, files_of, ordinary
 
 pytest.importorskip("zarr")
@@ -169,6 +171,16 @@ def test_another_model_is_refused(whole: RunDirectory) -> None:
         ({"clamp": {0: np.zeros(20)}}, "layers must not be clamped ones"),
         ({"clamp": {1: np.zeros(3)}, "layers": (0,)}, r"clamp must hold, for layer 1, an array of shape \(12,\)"),
         ({"clamp": {7: np.zeros(3)}}, "clamp must name layers from 0 to 1, got 7"),
+        ({"clamp": [1, 0]}, "clamp must map layers to their states, got list"),
+        ({"clamp": {1: [np.nan] * 12}, "layers": (0,)}, r"clamp\[1\] must have values in \[0, 1\], got nan"),
+        (
+            {"clamp": {1: [5.0] * 12}, "layers": (0,)},
+            r"clamp\[1\] must have values in \[0, 1\], got values from 5 to 5",
+        ),
+        ({"clamp": {1: ["a"] * 12}, "layers": (0,)}, r"clamp\[1\] must be an array of numbers"),
+        ({"layers": 0}, "layers must be different numbers from 0 to 1, at least one, got 0"),
+        ({"layers": "01"}, "layers must be different numbers from 0 to 1, at least one, got '01'"),
+        ({"scheduler": "local", "memory_limit": "much"}, "much"),
         ({"seed": -1}, "seed must not be negative, got -1"),
         ({"library": "dask"}, "library must be one that computes at once, got 'dask'"),
         ({"scheduler": "rays"}, "scheduler must be one of .* or an address tcp://…, got 'rays'"),
@@ -181,6 +193,46 @@ def test_what_cannot_be_is_refused_by_name(tmp_path: pathlib.Path, change: dict[
     with pytest.raises(ValueError, match=says):
         sample(ordinary(), tmp_path / "run", **SAMPLE | change)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("model", [3, "model.safetensors"])
+def test_what_is_no_model_is_refused(tmp_path: pathlib.Path, model: Any) -> None:
+    for begin in (sample, evaluate):
+        with pytest.raises(TypeError, match=f"model must be a model of nbm_xp.boltzmann, got {type(model).__name__}"):
+            begin(model, tmp_path / "run")
+        with pytest.raises(ValueError, match="this RBM has learnt nothing yet"):
+            begin(RBM(3), tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_directory_is_made_where_there_is_no_cluster(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nobody(address: str) -> Any:
+        raise RunError(f"there is no Dask cluster at {address}")
+
+    monkeypatch.setattr(ClusterPool, "existing", nobody)
+    for begin in (sample, evaluate):
+        with pytest.raises(RunError, match="no Dask cluster"):
+            begin(ordinary(), tmp_path / "run", scheduler="tcp://127.0.0.1:1")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_draws_that_are_gone_or_damaged_are_no_zeros(tmp_path: pathlib.Path, whole: RunDirectory) -> None:
+    place = tmp_path / "copy"
+    shutil.copytree(whole.path, place)
+    chunk = place / "samples.zarr" / "visible" / "c.1.2.0"
+    chunk.write_bytes(chunk.read_bytes()[:30])
+    draws = open_samples(place)
+    np.testing.assert_array_equal(draws[:8].compute(), open_samples(whole.path)[:8].compute())
+    with pytest.raises(ValueError, match="visible is damaged"):
+        draws.compute()
+    chunk.unlink()
+    with pytest.raises(ValueError, match=r"visible is damaged: it lacks the chunk c\.1\.2\.0"):
+        open_samples(place)
+    (place / "samples.zarr" / "zarr.json").write_text("{")
+    with pytest.raises(ValueError, match=r"samples.zarr is damaged"):
+        open_samples(place)
 
 
 def test_a_run_without_a_model_needs_one_to_go_on_with(tmp_path: pathlib.Path) -> None:

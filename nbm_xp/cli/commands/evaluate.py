@@ -49,6 +49,10 @@ def evaluate(
         ),
     ] = True,
     reverse: Annotated[bool, typer.Option("--reverse", help="Also anneal in reverse, for a bound from above.")] = False,
+    steps: Annotated[
+        int,
+        typer.Option(min=0, help="With --reverse: sweeps to its first states, where these cannot be drawn exactly."),
+    ] = 1000,
     out: Annotated[
         pathlib.Path | None, typer.Option(help="The run's directory; without it, nothing is written.")
     ] = None,
@@ -71,6 +75,8 @@ def evaluate(
         option = f"--{wrong[0].replace('_', '-')}"
         needs = f"{option} needs a folder for a run: --out"
         raise InputError(needs if out is None else f"{option} is not for a run: leave --out out, or {option}")
+    if options.given(context, "steps") and not (reverse or resume):
+        raise InputError("--steps is for chains in reverse: --reverse")
     if out is not None:
         found = _in_a_run(context, out)
     else:
@@ -78,7 +84,7 @@ def evaluate(
             raise InputError("--chunks needs a library that computes in blocks, --library dask, or --out")
         machine = finding.read_model(model, library)
         rows = _rows(data, threshold, machine, model)
-        weighing = Weighing(runs, lengths(temperatures, convergence), seed, library, chunks, reverse)
+        weighing = Weighing(runs, lengths(temperatures, convergence), seed, library, chunks, reverse, steps)
         with threads_for(runs * sum(p.value.size for p in machine._parameters)):
             found = weighing.of(machine, None if rows is None else reading.on_library(rows, library))
         found = {"model": str(model), "data": data, **found}
@@ -116,21 +122,28 @@ def _in_a_run(context: typer.Context, out: pathlib.Path) -> dict[str, Any]:
     if there is None or options.given(context, "data"):
         rows = _rows(asked["data"], asked["threshold"], machine, asked["model"])
     else:
-        rows = _rows_there(there)
+        with reading.saying():
+            rows = _rows_there(there)
+    known = None if there is None else there.configuration["log_z"]
     settings = {
-        "n_runs": settled("runs", "n_runs"),
+        "n_runs": settled("runs", "n_runs") or settled("chunks", "chunks"),  # none, where log Z was given
+        "n_steps": asked["steps"],
         "chunks": settled("chunks", "chunks"),
         "checkpoint_every": settled("checkpoint_every", "checkpoint_every"),
         "library": settled("library", "library"),
         "reverse": asked["reverse"],
         "seed": asked["seed"] if there is None or options.given(context, "seed") else there.seed,
     }
-    if there is None or options.given(context, "temperatures"):
+    if known is not None:
+        settings["log_z"] = known
+    elif there is None or options.given(context, "temperatures"):
         settings["n_temperatures"] = asked["temperatures"]
     else:
         settings["betas"] = there.configuration["betas"]
     if there is not None and "reverse" in there.configuration:
-        settings |= {"reverse": True, "n_steps": there.configuration["reverse"].get("n_steps", 0)}
+        settings["reverse"] = True
+        if not options.given(context, "steps"):
+            settings["n_steps"] = there.configuration["reverse"].get("n_steps", 0)
     began = time.perf_counter()
     with (
         computers(asked["scheduler"], asked["workers"], asked["memory_limit"]) as workers,
@@ -142,8 +155,9 @@ def _in_a_run(context: typer.Context, out: pathlib.Path) -> dict[str, Any]:
             machine, out, rows, **settings, scheduler=workers, resume=asked["resume"], progress=advance
         )
         dashboard = workers.dashboard
-    seconds = round(time.perf_counter() - began, 3)
-    return {"run": str(run.path), **of_run(run.path), "seconds": seconds, "dashboard": dashboard}
+        seconds = round(time.perf_counter() - began, 3)
+        found = of_run(run.path)
+    return {"run": str(run.path), **found, "seconds": seconds, "dashboard": dashboard}
 
 
 def _rows_there(run: RunDirectory) -> Any:

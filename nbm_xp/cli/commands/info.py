@@ -69,7 +69,8 @@ def _of_path(path: pathlib.Path) -> dict[str, Any]:
         return {"model": _of_model(path)}
     found: dict[str, Any] = {"run": _of_run(run), "configuration": run.configuration, "versions": run.versions}
     if (run.path / RESULT_FILE).is_file():
-        found["result"] = read_json(run.path / RESULT_FILE)
+        with reading.saying():
+            found["result"] = read_json(run.path / RESULT_FILE)
     elif run.kind == "train":
         kept = run.path / "checkpoints"
         found["run"]["state"] = "not finished" + ("" if any(kept.glob("*")) else ", nothing kept yet")
@@ -89,18 +90,18 @@ def _of_run(run: RunDirectory) -> dict[str, Any]:
 
 def _of_model(file: pathlib.Path) -> dict[str, Any]:
     model = finding.read_model(file)
-    weights = finding.weights_of(model)
-    hidden, visible = weights.shape
+    visible, *hidden = model._topology.sizes
+    largest = max(float(B.max(B.abs(weights.value))) for weights in model._parameters.weights)
     parameters = {name: value for name, value in model.get_params().items() if value is not None}
     return {
         "file": str(file),
         "kind": type(model).__name__,
-        "visible units": int(visible),
-        "hidden units": int(hidden),
-        "dtype": str(weights.dtype),
+        "visible units": visible,
+        "hidden units": hidden[0] if len(hidden) == 1 else hidden,
+        "dtype": str(model._parameters.dtype),
         "passes": model.n_iter_,
         "rows learnt from": model.n_samples_seen_,
-        "largest weight": round(float(abs(weights).max()), 4),
+        "largest weight": round(largest, 4),
         "hyperparameters": parameters,
     }
 

@@ -13,6 +13,7 @@ import typer
 from nbm_xp.boltzmann import DBM, RBM
 from nbm_xp.boltzmann.schedules import SCHEDULES
 from nbm_xp.namespace import to_numpy
+from nbm_xp.runs.carrying_out import needing_room
 
 from .. import finding, reading
 from ..answering import answer
@@ -109,6 +110,8 @@ def train(
     settings = {name: context.params[name] for name in _SETTINGS} | {"layers": _sizes(layers)}
     if layers is not None and options.given(context, "hidden"):
         raise InputError("--hidden and --layers both say which hidden layers there are: give one of them")
+    if options.given(context, "hours") and options.given(context, "epochs"):
+        raise InputError("--hours and --epochs both say how long to learn: give one of them")
     asked = {name for name in (*_SETTINGS, "seed") if options.given(context, name)}
     there = finding.run_to_go_on_with(out, "train") if resume else None
     if there is not None:
@@ -138,17 +141,20 @@ def train(
         finding.begun(out, "train", settings | {"contents": contents}, seed=seed, resume=resume) as run,
         threads_for(products),
         going_on(f"nbm-xp train --resume --out {out}"),
+        needing_room(out),
     ):
-        found = Training(
-            run,
-            model,
-            on_library,
-            held_out=None if held is None else reading.on_library(held, settings["library"]),
-            hours=settings["hours"],
-            look_every=settings["look_every"],
-            checkpoint_every=checkpoint_every,
-            library=settings["library"],
-        ).complete()
+        with reading.saying():
+            training = Training(
+                run,
+                model,
+                on_library,
+                held_out=None if held is None else reading.on_library(held, settings["library"]),
+                hours=settings["hours"],
+                look_every=settings["look_every"],
+                checkpoint_every=checkpoint_every,
+                library=settings["library"],
+            )
+        found = training.complete()
     answer(found, list(_in_words(found)), as_json)
 
 

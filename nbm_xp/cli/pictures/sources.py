@@ -14,7 +14,7 @@ import numpy as np
 from nbm_xp.namespace import to_numpy
 from nbm_xp.runs import RunError, open_samples, read_evaluation
 
-from .. import finding
+from .. import finding, reading
 from ..answering import signed
 from ..curve import Curve
 from ..failing import InputError
@@ -70,7 +70,9 @@ class Source:
         drawing.draw_samples(to_numpy(drawn), f"{_FANTASIES} fantasies after {_SWEEPS:,} sweeps", out)
 
     def _curve(self, out: pathlib.Path) -> None:
-        drawing.draw_curve(Curve(self.path / CURVE_FILE).looks, out)
+        with reading.saying():
+            curve = Curve(self.path / CURVE_FILE)
+        drawing.draw_curve(curve.looks, out)
 
     def _convergence(self, out: pathlib.Path) -> None:
         found = Weighing(_RUNS, lengths(_TEMPERATURES, True), self.seed).of(self.model)
@@ -85,23 +87,22 @@ class Source:
         title = f"Partition function, {estimate.n_temperatures:,} temperatures"
         drawing.draw_weights(estimate, title, exact_log_z(self.model), out)
 
-    def _visible(self) -> Any:
-        with _finished():
-            return open_samples(self.path)
-
     def _draws(self, out: pathlib.Path) -> None:
-        drawn = self._visible()
-        count = min(drawn.shape[0], _FANTASIES)
-        drawing.draw_samples(drawn[:count, -1].compute(), f"The last draws of {count:,} chains", out)
+        with _finished():
+            drawn = open_samples(self.path)
+            states = drawn[:_FANTASIES, -1].compute()
+        drawing.draw_samples(states, f"The last draws of {len(states):,} chains", out)
 
     def _traces(self, out: pathlib.Path) -> None:
-        drawn = self._visible()
-        every = -(-drawn.shape[1] // _DRAWS)
-        states = drawn[:_CHAINS, ::every].compute()
+        with _finished():
+            drawn = open_samples(self.path)
+            every = -(-drawn.shape[1] // _DRAWS)
+            states = drawn[:_CHAINS, ::every].compute()
         n_chains, n_draws, n_units = states.shape
         rows = states.reshape(-1, n_units).astype(finding.weights_of(self.model).dtype)
         energies = to_numpy(self.model.free_energy(rows)).reshape(n_chains, n_draws)
-        quantities = {"free energy": energies} | {f"unit {unit}": states[:, :, unit] for unit in self.units}
+        energy = "free energy" if self.model._topology.is_factorial else "free energy bound"
+        quantities = {energy: energies} | {f"unit {unit}": states[:, :, unit] for unit in self.units}
         notes = {name: _diagnosis(values) for name, values in quantities.items()}
         configuration = self.run.configuration if self.run is not None else {}
         thin, burn_in = configuration["thin"], configuration["burn_in"]
@@ -111,9 +112,10 @@ class Source:
 
 @contextlib.contextmanager
 def _finished() -> Iterator[None]:
-    """Have a run that is not finished be bad input."""
+    """Have a run that is not finished, or is damaged, be bad input."""
     try:
-        yield
+        with reading.saying():
+            yield
     except RunError as error:
         raise InputError(str(error).replace("resume=True", "--resume")) from error
 

@@ -16,7 +16,7 @@ for name in ("bernoulli", "bernoulli_of_sigmoid", "bernoulli_of_sum"):
     register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled_trials:{name}", requires="numba")
 for name in ("exp", "log", "normal_quantile", "sqrt"):
     register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled_elementary:{name}", requires="numba")
-for name in ("log_gamma", "poisson", "poisson_search"):
+for name in ("binomial", "binomial_search", "log_gamma", "poisson", "poisson_search"):
     register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled_rejection:{name}", requires="numba")
 for name in ("digits", "wide_integers"):
     register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled_integers:{name}", requires="numba")

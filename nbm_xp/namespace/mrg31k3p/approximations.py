@@ -20,8 +20,9 @@ from typing import Any, Final
 
 __all__ = [
     "FARTHEST", "HALF_LOG_TWO_PI", "HALF_PI_HIGH", "HALF_PI_LOW", "HALF_WIDTH", "LN2_HIGH", "LN2_LOW",
-    "LOG_FACTORIALS", "MANY_EVENTS", "ROOT_TWO", "SURELY_ACCEPTED", "TWO_PI", "central_quantile", "cosine_near_zero",
-    "exp_near_zero", "large_poisson_deviance", "log_from_parts", "outer_quantile", "sine_near_zero", "stirling_series",
+    "LOG_FACTORIALS", "MANY_EVENTS", "ROOT_TWO", "STIRLING_ERRORS", "SURELY_ACCEPTED", "TWO_PI", "central_quantile",
+    "cosine_near_zero", "exp_near_zero", "large_poisson_deviance", "log_from_parts", "outer_quantile",
+    "sine_near_zero", "stirling_series",
 ]  # fmt: skip
 
 LN2_HIGH: Final = 6.93147180369123816490e-01
@@ -41,6 +42,12 @@ LOG_FACTORIALS: Final = (
     8.525161361065415, 10.60460290274525, 12.801827480081469,
 )  # fmt: skip
 """The logarithms of 0!, 1!, … 9!."""
+
+STIRLING_ERRORS: Final = (
+    0.08106146679532726, 0.0413406959554093, 0.02767792568499834, 0.020790672103765093, 0.016644691189821193,
+    0.013876128823070748, 0.01189670994589177, 0.010411265261972096, 0.009255462182712733, 0.00833056343336287,
+)  # fmt: skip
+"""What Stirling's formula lacks for 0!, 1!, … 9!, written about 1, 2, … 10."""
 
 MANY_EVENTS: Final = 2.0**30
 """How many events or trials are so many that logarithms of factorials would lose the digits that decide."""

@@ -57,8 +57,7 @@ def _next_first(x2: Any, x3: Any) -> Any:
 @inlined
 def _next_second(y1: Any, y3: Any) -> Any:
     """2**15 (y1 + y3) + y3 modulo M2."""
-    v = uint32(y1 + y3)
-    v = uint32(min(v, uint32(v - uint32(M2))))
+    v = uint32(y1 + y3)  # below 2 M2, with which the next sum, of 31 bits and 16 by 15, still is
     v = uint32(uint32((v & uint32(0xFFFF)) << uint32(15)) + uint32(uint32(v >> uint32(16)) * uint32(21069)))
     v = uint32(uint32(min(v, uint32(v - uint32(M2)))) + y3)
     return uint32(min(v, uint32(v - uint32(M2))))
@@ -67,8 +66,8 @@ def _next_second(y1: Any, y3: Any) -> Any:
 @inlined
 def _combined(x: Any, y: Any) -> Any:
     """(x - y) modulo M1, with M1 in place of 0."""
-    d = uint32(uint32(x - y) - uint32(1))
-    return int32(uint32(uint32(min(d, uint32(d + uint32(M1)))) + uint32(1)))
+    d = int32(uint32(x - y))
+    return d if d > int32(0) else int32(d + int32(M1))
 
 
 @inlined

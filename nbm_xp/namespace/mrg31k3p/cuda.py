@@ -59,7 +59,7 @@ static __device__ inline u32 next_first(u32 x2, u32 x3) {
 }
 
 static __device__ inline u32 next_second(u32 y1, u32 y3) {
-    u32 v = below(y1 + y3, M2);
+    u32 v = y1 + y3; /* below 2 M2, with which the next sum still is */
     v = below(((v & 0xffffu) << 15) + (v >> 16) * 21069u, M2);
     return below(v + y3, M2);
 }

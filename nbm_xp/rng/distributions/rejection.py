@@ -185,11 +185,14 @@ def large_binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
     if _any(xp, small):
         rare = xp.where(small, p, 0.0)
         odds = rare / (1.0 - rare)
-        few = _searched(uniforms.uniform(0), exp(n * _log_of_rest(rare)), lambda k: (n + 1.0 - k) / k * odds)
+        search = kernel("rng.binomial_search", uniforms.library)
+        u, first = uniforms.uniform(0), exp(n * _log_of_rest(rare))
+        few = _searched(u, first, lambda k: (n + 1.0 - k) / k * odds) if search is None else search(u, first, n, odds)
         few = xp.minimum(few, n)
     if _any(xp, ~small):
-        safe_n, safe_p = xp.where(small, 20.0, n), xp.where(small, 0.5, p)
-        many = until_accepted(uniforms, 2, _binomial_attempt, safe_n, safe_p)
+        constants = _binomial_constants(xp.where(small, 20.0, n), xp.where(small, 0.5, p))
+        own = None if _any(xp, n >= MANY_EVENTS) else uniforms.own("binomial")
+        many = until_accepted(uniforms, 2, _binomial_attempt, *constants) if own is None else own(*constants)
     value = _either(xp, small, few, many)
     return xp.where(flipped, n - value, value)
 
@@ -202,29 +205,51 @@ def _log_of_rest(p: Any) -> Any:
     return xp.where(lost == 0.0, -p, log(q) * (p / xp.where(lost == 0.0, 1.0, lost)))
 
 
-def _binomial_attempt(u: Any, v: Any, n: Any, p: Any) -> tuple[Any, Any]:
+def _binomial_constants(n: Any, p: Any) -> tuple[Any, ...]:
+    """What follows from the parameters alone, in the order in which `_binomial_attempt` takes it."""
     xp = array_namespace(n, p)
-    q = 1.0 - p
-    spread = sqrt(n * p * q)
+    mean, q = n * p, 1.0 - p
+    spread = sqrt(mean * q)
     b = 1.15 + 2.53 * spread
     a = -0.0873 + 0.0248 * b + 0.01 * p
     mode = xp.floor((n + 1.0) * p)
     odds = p / q
+    at_mode = (mode + 0.5) * log((mode + 1.0) / (odds * (n - mode + 1.0)))
+    error = stirling_error(mode) + stirling_error(n - mode)
+    return n, mean, a, b, 0.92 - 4.2 / b, 2.83 + 5.1 / b, spread, mode, odds, at_mode, error
+
+
+def _binomial_attempt(
+    u: Any,
+    v: Any,
+    n: Any,
+    mean: Any,
+    a: Any,
+    b: Any,
+    quickly: Any,
+    factor: Any,
+    spread: Any,
+    mode: Any,
+    odds: Any,
+    at_mode: Any,
+    error: Any,
+) -> tuple[Any, Any]:
+    xp = array_namespace(n)
     u = u - 0.5
     us = 0.5 - xp.abs(u)
-    k = xp.floor((2.0 * a / us + b) * u + n * p + 0.5)
-    quick = (us >= 0.07) & (v <= 0.92 - 4.2 / b)
+    k = xp.floor((2.0 * a / us + b) * u + mean + 0.5)
+    quick = (us >= 0.07) & (v <= quickly)
     possible = (k >= 0.0) & (k <= n)
     inside = xp.where(possible, k, mode)
-    height = log(v * (2.83 + 5.1 / b) * spread / (a / (us * us) + b))
+    height = log(v * factor * spread / (a / (us * us) + b))
     bound = (
-        (mode + 0.5) * log((mode + 1.0) / (odds * (n - mode + 1.0)))
+        at_mode
         + (n + 1.0) * log((n - mode + 1.0) / (n - inside + 1.0))
         + (inside + 0.5) * log(odds * (n - inside + 1.0) / (inside + 1.0))
-        + (stirling_error(mode) + stirling_error(n - mode))
+        + error
         - (stirling_error(inside) + stirling_error(n - inside))
     )
     many = n >= MANY_EVENTS
     if _any(xp, many):
-        bound = xp.where(many, log_binomial_ratio(n, n * p, mode, inside), bound)
+        bound = xp.where(many, log_binomial_ratio(n, mean, mode, inside), bound)
     return inside, (quick & possible) | (possible & (height <= bound))
