@@ -271,3 +271,10 @@ def test_draws_of_python_threads_are_those_of_one(threads: int) -> None:
         drawn = list(pool.map(lambda _: draw(many), range(20)))
     assert len(set(drawn)) == 20
     assert many == one.jump(60)
+
+
+def test_a_number_of_trials_means_the_same_however_it_is_given() -> None:
+    for n in (10, 100):
+        want = Generator(5).binomial(n, 0.3, 20)
+        for given in (np.int64(n), np.uint8(n), np.asarray(n)):
+            np.testing.assert_array_equal(Generator(5).binomial(given, 0.3, 20), want, strict=True)

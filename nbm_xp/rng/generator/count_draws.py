@@ -159,7 +159,7 @@ class CountDraws(UniformDraws, RealDraws):
         [498980, 500532, 500454]
         """
         require_integer("n", n)
-        name = dtype_name(dtype)
+        n, name = known_integer(n), dtype_name(dtype)
         if isinstance(n, int):
             require("n", n, TRIALS)
             if n <= FEW_TRIALS:
