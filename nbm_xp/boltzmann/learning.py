@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -94,6 +95,11 @@ class Learning(Weighing):
         ------
         ValueError
             If a hyperparameter or the data is not what it must be; nothing has changed then.
+
+        Warns
+        -----
+        RuntimeWarning
+            If the parameters grew beyond all bounds.
         """
         self._check_hyperparameters()
         layers, known = self._layers(), self._fitted().n_features_in_ if resume else None
@@ -119,6 +125,7 @@ class Learning(Weighing):
                 self._report(X, time.perf_counter() - began)
             if callback is not None:
                 callback(self)
+        self._warn_of_divergence()
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
@@ -248,6 +255,11 @@ class Learning(Weighing):
         sys.stdout.write(
             f"[{type(self).__name__}] pass {self.n_iter_} of {self.n_iter}: {measure} {value:.2f}, {seconds:.2f} s\n"
         )
+
+    def _warn_of_divergence(self) -> None:
+        if not all(math.isfinite(float(B.max(B.abs(values.value)))) for values in self._parameters):
+            told = f"the parameters are not finite after {self.n_iter_} passes: a lower learning_rate may help"
+            warnings.warn(told, RuntimeWarning, stacklevel=3)
 
     def _check_hyperparameters(self) -> None:
         """Refuse, before any work, what learning could not go on with."""

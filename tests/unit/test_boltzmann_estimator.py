@@ -209,3 +209,9 @@ def test_the_rows_are_shuffled_unless_told_otherwise() -> None:
     for start in (*range(0, 40, 10), *range(0, 40, 10)):
         by_hand.partial_fit(X[start : start + 10])
     np.testing.assert_array_equal(by_hand.components_, ordered)
+
+
+def test_a_fit_that_diverges_says_so() -> None:
+    rows = np.random.default_rng(0).normal(0.0, 100.0, (40, 6)).astype("float32")
+    with np.errstate(all="ignore"), pytest.warns(RuntimeWarning, match="not finite after 50 passes: a lower learning"):
+        RBM(4, visible="gaussian", learning_rate=1e6, n_iter=50, random_state=0).fit(rows)
