@@ -64,14 +64,14 @@ def rows(library: Library) -> Iterator[Row]:
     yield row(
         "1e8 ones and zeros by an array of probabilities, float32",
         lambda: ours.binomial(1, p, dtype="float32"),
-        "NumPy (random(dtype=float32) < p).astype(float32)",
+        "NumPy random < p, as float32",
         lambda: (pcg64.random(SIZE, dtype=np.float32) < p).astype(np.float32),
         GIBBS,
     )
     yield row(
         "1e8 ones and zeros by an array of probabilities, bool",
         lambda: ours.binomial(1, p, dtype="bool"),
-        "NumPy random(dtype=float32) < p",
+        "NumPy random < p",
         lambda: pcg64.random(SIZE, dtype=np.float32) < p,
         GIBBS,
     )

@@ -91,14 +91,16 @@ def draw_throughput(record: dict[str, Any], pyplot: Any, benchmark: str) -> Any:
         if timing["benchmark"] == benchmark and timing.get("seconds") and timing["per"] > 1:
             rate = timing["per"] / min(timing["samples"]) / 1e9
             rows.setdefault(timing["row"], []).append((timing["contender"], rate))
-    figure, axes = pyplot.subplots(figsize=(8, 0.5 + 0.75 * len(rows)))
+    figure, axes = pyplot.subplots(figsize=(8, 0.5 + 0.5 * len(rows)))
     for place, contenders in enumerate(reversed(rows.values())):
         for shift, (contender, rate) in zip((0.19, -0.19), contenders, strict=False):
             axes.barh(place + shift, rate, 0.36, color=OURS if contender == "nbm_xp" else PEER)
             axes.text(rate, place + shift, f" {contender}, {rate:.2g}", va="center", fontsize=8)
     axes.set_yticks(range(len(rows)), list(reversed(rows)), fontsize=8)
     axes.set_xlabel("numbers a nanosecond, the best of the rounds; longer is faster")
-    axes.set_xlim(0, 1.35 * max(rate for contenders in rows.values() for _, rate in contenders))
+    rates = [rate for contenders in rows.values() for _, rate in contenders]
+    axes.set(xscale="log", xlim=(0.7 * min(rates), 6 * max(rates)))
+    axes.margins(y=0.01)
     return figure
 
 
