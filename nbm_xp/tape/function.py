@@ -33,6 +33,7 @@ from .plans.exclusive import Exclusive
 from .plans.plan import compile_plan
 from .plans.views import to_be_copied
 from .plans.writer import PlanWriter
+from .printing import described
 from .tensor import Tensor, as_tensor
 from .traversal import Result, reachable
 from .variable import Variable
@@ -91,8 +92,11 @@ class Function:
         constants = [n for n in leaves if n.op is CONSTANT and n not in given]
         missing = [n for n in leaves if n.op is PLACEHOLDER and n not in given]
         if missing:
-            names = ", ".join(n.name or repr(n) for n in missing)
-            raise ValueError(f"inputs must hold every placeholder that the outputs need; missing: {names}")
+            names = ", ".join(n.name or described(n, "Tensor") for n in missing)
+            raise ValueError(
+                f"inputs must hold every placeholder that the outputs need; missing: {names}. A value that depends on "
+                "placeholders comes from function(inputs, outputs), called with arrays for them"
+            )
         self._leaves = [*self.inputs, *variables, *constants]
         self._variables: list[Variable] = [node.payload for node in variables]
         self._constants = [node.payload for node in constants]

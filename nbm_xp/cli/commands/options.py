@@ -26,9 +26,17 @@ _WHERE = "Where it is computed"
 
 Data = Annotated[
     str,
-    typer.Option(help="A .npy file, an .npz file (file.npz:key picks an array), or a name: digits, digits:train, …"),
+    typer.Option(
+        help="Rows, of shape (rows, features): a .npy file, an .npz file (file.npz:key picks an array), or a name: "
+        "digits, digits:train, digits:test."
+    ),
 ]
-Library = Annotated[str | None, typer.Option(help="The library to compute in: numpy, dask, cupy, torch or jax.")]
+Library = Annotated[
+    str | None,
+    typer.Option(
+        help="The library to compute in: numpy, dask, cupy, torch or jax; by default numpy, or dask for a .zarr model."
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")]
 Threshold = Annotated[float | None, typer.Option(help="Make values from this one upwards 1, those below 0.")]
 Model = Annotated[pathlib.Path, typer.Option(help="The directory of a run, or the file of a model.")]

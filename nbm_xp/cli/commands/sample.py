@@ -38,7 +38,10 @@ def sample(
     model: options.Model = pathlib.Path("run"),
     out: Annotated[
         pathlib.Path,
-        typer.Option(help="A .npy or .npz file for states, a .png file for a picture, or a folder for a run."),
+        typer.Option(
+            help="A .npy or .npz file for states, a .png file for a picture (of units that fill a square); any other "
+            "name is a folder for a run."
+        ),
     ] = pathlib.Path("samples.npy"),
     chains: Annotated[int, typer.Option(min=1, help="Independent chains.")] = 100,
     probabilities: Annotated[

@@ -91,7 +91,11 @@ def train(
     ] = True,
     look_every: Annotated[
         int | None,
-        typer.Option(min=1, help="Passes between looks at the model; 50 in all by default.", rich_help_panel=_RUN),
+        typer.Option(
+            min=1,
+            help="Passes between looks at the model, a line of curve.jsonl each; 50 in all by default.",
+            rich_help_panel=_RUN,
+        ),
     ] = None,
     checkpoint_every: Annotated[
         int | None,
