@@ -19,6 +19,7 @@ from .directory import RunDirectory
 from .evaluation_jobs import UNFINISHED, jobs_of
 from .evaluation_result import ARRAYS, RESULT, result_of
 from .job import chunk_of
+from .needs import need
 from .schedulers import workers_of
 from .whole import write_json
 
@@ -145,6 +146,7 @@ def evaluate(
     if reverse:
         exact = is_enumerable(topology)
         configuration["reverse"] = {"from": "exact states"} if exact else {"from": "chains", "n_steps": sweeps}
+    need("zarr")  # before a directory is made
     with interruptible(), workers_of(scheduler, n_workers, memory_limit) as workers:
         pool = workers.pool  # where there is no cluster, no directory is made
         with RunDirectory.begin(

@@ -21,6 +21,7 @@ from .carrying_out import Progress, carry_out, interruptible
 from .copies import clamped_arrays, digest_of, digest_of_model, library_for, machine, save_clamped, saved_clamped
 from .directory import RunDirectory
 from .job import Block, SampleJob, chunk_of, usual_segment
+from .needs import need
 from .schedulers import workers_of
 from .store import Stored
 from .tasks import StoppedError, load_model
@@ -153,6 +154,7 @@ def sample(
         "model": digest_of_model(model),
         "clamped": {str(layer): digest_of(values) for layer, values in held.items()},
     }
+    need("zarr")  # before a directory is made
     with interruptible(), workers_of(scheduler, n_workers, memory_limit) as workers:
         pool = workers.pool  # where there is no cluster, no directory is made
         with RunDirectory.begin(

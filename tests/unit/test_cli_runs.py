@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import signal
+import sys
 from typing import Any
 
 import numpy as np
@@ -317,3 +318,14 @@ def test_draws_that_are_damaged_are_not_drawn() -> None:
         assert "visible is damaged" in refused("plot", "chains", "--what", what)
     chunk.unlink()
     assert "it lacks the chunk c.0.0.0" in refused("plot", "chains", "--what", "samples")
+
+
+def test_the_name_of_another_kind_of_file_is_no_folder() -> None:
+    words = "--out must be a file (.npy, .npz, .png) or a folder for a run, got fantasies.jpg"
+    assert words in refused("sample", "--model", "model.safetensors", "--out", "fantasies.jpg")
+
+
+@pytest.mark.parametrize("command", ["sample", "evaluate"])
+def test_a_run_without_zarr_leaves_nothing_behind(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "zarr", None)
+    assert "zarr" in refused(command, "--model", "model.safetensors", "--out", "place")

@@ -30,6 +30,8 @@ EXAMPLES = (
     "[bold]nbm-xp sample --resume --out chains --scheduler tcp://10.0.0.5:8786[/bold]"
 )
 _FILES = (".npy", ".npz", ".png")
+_NOT_OURS = (".csv", ".gif", ".h5", ".hdf5", ".jpeg", ".jpg", ".json", ".mat", ".nc", ".parquet", ".pdf", ".svg")
+"""Endings of files that are not written; a folder for a run is not called so by intention."""
 _FILE, _RUN = "To a file: the last states", "To a folder: a run that keeps all draws"
 
 
@@ -76,6 +78,8 @@ def sample(
 
     A run's draws are the same, bit for bit, wherever they are computed and however often it was broken off.
     """
+    if out.suffix.lower() in _NOT_OURS and not out.is_dir():
+        raise InputError(f"--out must be a file ({', '.join(_FILES)}) or a folder for a run, got {out}")
     others = _OF_A_RUN if out.suffix in _FILES else _OF_A_FILE
     wrong = [name for name in others if options.given(context, name)]
     if wrong:
