@@ -72,7 +72,7 @@ WITH_ARRAYS: dict[str, Callable[[Generator, Callable[[Any], Any]], Any]] = {
     "binomial": lambda g, a: g.binomial(a(np.asarray([0, 1, 17, 100, 10**6])), a(P)),
     "poisson": lambda g, a: g.poisson(a(LAM), (2, 6)),
     "gamma, huge": lambda g, a: g.gamma(a(HUGE), 1.0, (3, 4)),
-    "beta, extreme": lambda g, a: g.beta(a(np.asarray([5e-324, 3.0, 1e308])), a(np.asarray([[1e-300], [1e300]]))),
+    "beta, extreme": lambda g, a: g.beta(a(np.asarray([1e-300, 3.0, 1e308])), a(np.asarray([[1e-300], [1e300]]))),
     "binomial, huge": lambda g, a: g.binomial(a(np.asarray([2**53, 2**40, 30])), a(P * 1e-3), (4, 3, 3)),
     "poisson, huge": lambda g, a: g.poisson(a(HUGE), (3, 4)),
     "multinomial": lambda g, a: g.multinomial(a(np.asarray([[5], [1000]])), a(ROWS)),

@@ -36,6 +36,7 @@ __all__ = ["beta", "gamma", "large_binomial", "poisson"]
 _SEARCHED: Final = 10.0
 """The mean below which the distribution function is searched from 0 on."""
 
+_FARTHEST: Final = 708.0  # logarithms of gamma numbers so far apart give no subnormal number, which JAX takes for 0
 _LEAST: Final = 2.0**-1000
 _TINY: Final = 2.0**-800
 _LARGEST: Final = 2.0**820
@@ -93,7 +94,7 @@ def beta(uniforms: ElementUniforms, a: Any, b: Any) -> Any:
     shift = xp.where(largest < _TINY, _SHIFT, xp.where(largest > _LARGEST, 1.0 / _SHIFT, xp.ones_like(largest)))
     a, b = a * shift, b * shift
     x, y = _log_gamma(uniforms.every(0, 2), a), _log_gamma(uniforms.every(1, 2), b)
-    return 1.0 / (1.0 + exp(y - x))
+    return 1.0 / (1.0 + exp(xp.minimum(y - x, _FARTHEST)))
 
 
 def _searched(u: Any, first: Any, ratio: Any) -> Any:
