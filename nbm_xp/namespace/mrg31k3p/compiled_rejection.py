@@ -52,6 +52,16 @@ def _gamma_attempt(u: Any, own: Any, count: int, value: Any, done: Any, spare: A
         done[i] = int8(1) if (1.0 + c[i] * x[i] > 0.0) & fits else int8(0)
 
 
+@numba.njit(inline="always")
+def _undecided(done: Any, count: int, where: Any) -> int:
+    """Put the places of what is possible, but not quickly accepted, in `where`; gives how many they are."""
+    found = 0
+    for i in range(count):
+        where[found] = i
+        found += done[i] == 2
+    return found
+
+
 @part
 def _poisson_attempt(u: Any, own: Any, count: int, value: Any, done: Any, spare: Any, bits: Any) -> None:
     lam, a, b, quickly, factor, log_lam = own[0], own[1], own[2], own[3], own[4], own[5]
@@ -68,10 +78,7 @@ def _poisson_attempt(u: Any, own: Any, count: int, value: Any, done: Any, spare:
         done[i] = int8(1) if quick else (int8(2) if possible else int8(0))
     for i in range(count):
         value[i] = value[i] if value[i] >= 0.0 else 0.0
-    found = 0
-    for i in range(count):
-        where[found] = i
-        found += done[i] == 2
+    found = _undecided(done, count, where)
     for m in range(found):
         i = where[m]
         us = 0.5 - abs(u1[i] - 0.5)
@@ -115,10 +122,7 @@ def _binomial_attempt(u: Any, own: Any, count: int, value: Any, done: Any, spare
         quick = (us >= 0.07) & (u2[i] <= quickly[i])
         possible = (value[i] >= 0.0) & (value[i] <= n[i])
         done[i] = (int8(1) if quick else int8(2)) if possible else int8(0)
-    found = 0
-    for i in range(count):
-        where[found] = i
-        found += done[i] == 2
+    found = _undecided(done, count, where)
     for m in range(found):
         i = where[m]
         k, us = value[i], 0.5 - abs(u1[i] - 0.5)
