@@ -34,7 +34,7 @@ __all__ = [
     "digest_of",
     "digest_of_model",
     "library_for",
-    "machine",
+    "fitted_model",
     "rows_of",
     "save_clamped",
     "save_rows",
@@ -89,7 +89,7 @@ def library_for(model: Any, library: str | None) -> str:
     return library_name(host_namespace())
 
 
-def machine(model: Any) -> Any:
+def fitted_model(model: Any) -> Any:
     """A model of `nbm_xp.boltzmann` that has parameters, or an error."""
     if not isinstance(model, Model):
         raise TypeError(f"model must be a model of nbm_xp.boltzmann, got {type(model).__name__}")

@@ -14,7 +14,7 @@ from nbm_xp.boltzmann.rows import checked_rows, known_length, positive_int
 
 from . import store
 from .carrying_out import Progress, carry_out, interruptible
-from .copies import digest_of, digest_of_model, library_for, machine, save_rows
+from .copies import digest_of, digest_of_model, fitted_model, library_for, save_rows
 from .directory import RunDirectory
 from .evaluation_jobs import UNFINISHED, jobs_of
 from .evaluation_result import ARRAYS, RESULT, result_of
@@ -117,7 +117,7 @@ def evaluate(
         if not resume:
             raise ValueError("model must be given, unless resume=True takes that of the run to go on with")
         model = RunDirectory.open(directory, "evaluate").load_model()
-    topology = machine(model)._topology
+    topology = fitted_model(model)._topology
     runs = positive_int(n_runs, "n_runs")
     temperatures = list(ladder_of(n_temperatures, betas)) if log_z is None else []
     known = None if log_z is None else log_z_of(log_z)

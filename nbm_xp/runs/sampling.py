@@ -18,7 +18,7 @@ from nbm_xp.namespace import asarray, host_namespace, to_numpy
 
 from . import store
 from .carrying_out import Progress, carry_out, interruptible
-from .copies import clamped_arrays, digest_of, digest_of_model, library_for, machine, save_clamped, saved_clamped
+from .copies import clamped_arrays, digest_of, digest_of_model, fitted_model, library_for, save_clamped, saved_clamped
 from .directory import RunDirectory
 from .job import Block, SampleJob, chunk_of, usual_segment
 from .needs import need
@@ -131,7 +131,7 @@ def sample(
         if not resume:
             raise ValueError("model must be given, unless resume=True takes that of the run to go on with")
         model = RunDirectory.open(directory, "sample").load_model()
-    topology = machine(model)._topology
+    topology = fitted_model(model)._topology
     rows = positive_int(n_chains, "n_chains")
     draws = positive_int(n_draws, "n_draws")
     every = positive_int(thin, "thin")
