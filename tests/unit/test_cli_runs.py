@@ -329,3 +329,15 @@ def test_the_name_of_another_kind_of_file_is_no_folder() -> None:
 def test_a_run_without_zarr_leaves_nothing_behind(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "zarr", None)
     assert "zarr" in refused(command, "--model", "model.safetensors", "--out", "place")
+
+
+def test_ticks_of_sweeps_stand_at_whole_numbers() -> None:
+    from matplotlib.figure import Figure
+
+    from nbm_xp.cli.pictures.panels import whole_numbers
+
+    axes = Figure().subplots()
+    axes.plot([0, 20], [0, 1])
+    axes.set_xlim(0.5, 18.5)
+    whole_numbers(axes)
+    assert all(tick == round(tick) for tick in axes.get_xticks())

@@ -115,4 +115,4 @@ def draw_traces(
             axes.set_title(notes.get(name, ""), loc="right", fontsize=12, fontweight="normal", color=SUBTLE)
         places[0].set_title(about)
         places[-1].set_xlabel("sweep")
-        places[-1].xaxis.set_major_formatter("{x:,.0f}")
+        panels.whole_numbers(places[-1])

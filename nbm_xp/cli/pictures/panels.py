@@ -16,7 +16,10 @@ from .look import BLUE, GREY, INK, ORANGE, sheet
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["convergence", "filters", "images", "learning_curve", "level", "settling", "strongest", "traces", "weights"]
+__all__ = [
+    "convergence", "filters", "images", "learning_curve", "level", "settling", "strongest", "traces", "weights",
+    "whole_numbers",
+]  # fmt: skip
 
 _PALETTE = (BLUE, ORANGE, "#3b8f6b", "#8a5aa8", "#b7862a", "#5b7fb8", "#c24d6a", "#6b7280")
 
@@ -74,7 +77,7 @@ def learning_curve(
     if passes[-1] > passes[0]:
         axes.set_xscale("log")
         axes.set_xlim(max(passes[0], 1) * 0.9, passes[-1] * 1.12)
-    _whole_numbers(axes)
+    whole_numbers(axes)
     axes.set_xlabel("passes over the training rows")
     axes.set_ylabel(value)
     axes.set_title(title)
@@ -101,7 +104,7 @@ def convergence(axes: Axes, found: Sequence[Mapping[str, float]], title: str, ex
         axes.axhline(exact, color=ORANGE, linewidth=1.8, label=f"exact: {exact:.2f}", zorder=0)
     if len(set(lengths)) > 1:
         axes.set_xscale("log")
-    _whole_numbers(axes)
+    whole_numbers(axes)
     axes.set_xlabel("temperatures in the annealing")
     axes.set_ylabel("log Z")
     axes.set_title(title)
@@ -130,7 +133,7 @@ def settling(axes: Axes, estimate: Any, title: str, exact: float | None = None) 
     axes.plot(count[shown], middle[shown], color=BLUE, label=f"AIS, ± 3 standard errors: {estimate.log_z:.2f}")
     if exact is not None:
         axes.axhline(exact, color=ORANGE, linewidth=1.8, label=f"exact: {exact:.2f}", zorder=0)
-    _whole_numbers(axes)
+    whole_numbers(axes)
     axes.set_xlabel("chains")
     axes.set_ylabel("log Z")
     axes.set_title(title)
@@ -167,5 +170,8 @@ def traces(axes: Axes, draws: Any, values: Any, name: str) -> None:
     axes.margins(x=0)
 
 
-def _whole_numbers(axes: Axes) -> None:
+def whole_numbers(axes: Axes) -> None:
+    """Name whole numbers alone along the horizontal axis."""
+    if axes.get_xscale() == "linear":
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.xaxis.set_major_formatter("{x:,.0f}")
