@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from nbm_xp.namespace.core import functions
+
 from .geometry import Lengths
 
 __all__ = ["correlate", "correlate_outer", "suits"]
 
 _KERNEL = np.asarray([[1.0, 0.0, 0.0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0.0, 0.0, 1.0]])
-_WORTH = 1e8  # multiplications: fewer take some milliseconds, which are not worth a compiler
+_WORTH = 1e8  # multiplications: of fewer, the plain way's are as fast
 _CHANNELS = 16  # fewer, and the sums cost more than they save
 _BLOCK = 2**20  # bytes of sums
 
@@ -28,7 +30,8 @@ _BLOCK = 2**20  # bytes of sums
 def suits(x: Any, filters: int, sizes: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths) -> bool:
     """Whether this way is open, and the shorter one."""
     return (
-        sizes == (3, 3)
+        bool(functions)
+        and sizes == (3, 3)
         and {*strides, *dilation} == {1}
         and x.dtype.name in ("float32", "float64")
         and min(x.shape[-1], filters) >= _CHANNELS
@@ -38,15 +41,13 @@ def suits(x: Any, filters: int, sizes: Lengths, strides: Lengths, dilation: Leng
 
 def correlate(x: Any, kernel: Any, starts: Lengths, lengths: Lengths) -> Any:
     """See `nbm_xp.namespace.convolution.correlate`; None where numbers are too large for sums."""
-    from .winograd_loops import join
-
     channels, filters = kernel.shape[2:]
     limit = _limit(x, channels)
     if not _moderate(kernel, limit):
         return None
     sums = np.einsum("ai,bj,ijco->abco", _KERNEL, _KERNEL, kernel).astype(x.dtype).reshape(16, channels, filters)
     out = np.empty((x.shape[0], *lengths, filters), dtype=x.dtype)
-    across = -(-lengths[1] // 2)
+    across, join = -(-lengths[1] // 2), functions[f"join_{x.dtype.name}"]
     parts = np.empty((8, across * filters), dtype=x.dtype)
     space = np.empty(0, dtype=x.dtype)
     for images, rows, tiles in _tiles(x, starts, lengths, max(channels, filters), limit):
@@ -55,18 +56,17 @@ def correlate(x: Any, kernel: Any, starts: Lengths, lengths: Lengths) -> Any:
         space = _room(space, 16 * tiles.shape[1] * across * filters)
         products = space.reshape(16, -1, filters)
         np.matmul(tiles.reshape(16, -1, channels), sums, out=products)
-        join(products.reshape(16, tiles.shape[1], -1), parts, out[images, rows])
+        part = out[images, rows]
+        join(products, parts, part, *part.shape[:3], across, filters)
     return out
 
 
 def correlate_outer(x: Any, y: Any, starts: Lengths) -> Any:
     """See `nbm_xp.namespace.convolution.correlate_outer`; without the axis of groups. None as for `correlate`."""
-    from .winograd_loops import split_results
-
     channels, filters, lengths = x.shape[-1], y.shape[-1], y.shape[1:-1]
     total = np.zeros((16, channels, filters), dtype=x.dtype)
     part = np.empty_like(total)
-    across = -(-lengths[1] // 2)
+    across, split_results = -(-lengths[1] // 2), functions[f"split_results_{x.dtype.name}"]
     limit = _limit(x, x.shape[0] * lengths[0] * lengths[1])
     parts = np.empty((4, 2 * across * filters), dtype=x.dtype)
     halves = space = np.empty(0, dtype=x.dtype)
@@ -85,7 +85,7 @@ def correlate_outer(x: Any, y: Any, starts: Lengths) -> Any:
             return None
         space = _room(space, 16 * tiles.shape[1] * across * filters)
         results = space.reshape(16, tiles.shape[1], -1)
-        split_results(room.reshape(2 * tiles.shape[1], -1), parts, results)
+        split_results(room, parts, results, across * filters)
         total += np.matmul(
             np.swapaxes(tiles.reshape(16, -1, channels), 1, 2), results.reshape(16, -1, filters), out=part
         )
@@ -112,9 +112,7 @@ def _tiles(x: Any, starts: Lengths, lengths: Lengths, width: int, limit: float) 
 
     None in their place, where an image has larger numbers than allowed.
     """
-    from .winograd_loops import split_tiles
-
-    channels = x.shape[-1]
+    channels, split_tiles = x.shape[-1], functions[f"split_tiles_{x.dtype.name}"]
     down, across = -(-lengths[0] // 2), -(-lengths[1] // 2)
     together = max(1, _BLOCK // (16 * across * width * x.itemsize))
     step, high = min(max(1, together // down), x.shape[0]), min(together, down)
@@ -135,7 +133,8 @@ def _tiles(x: Any, starts: Lengths, lengths: Lengths, width: int, limit: float) 
             rows = slice(first, min(first + high, down))
             several = rows.stop - first
             tiles = space[: 16 * count * several * across * channels].reshape(16, count * several, -1)
-            split_tiles(flat[:, 2 * first : 2 * rows.stop + 2], parts, tiles, channels)
+            given = flat[:, 2 * first : 2 * rows.stop + 2]
+            split_tiles(given, parts, tiles, *given.shape[1:], across * channels, channels)
             yield images, slice(2 * first, min(2 * rows.stop, lengths[0])), tiles
 
 

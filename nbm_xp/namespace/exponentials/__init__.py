@@ -8,10 +8,12 @@ a small array), it says by giving None.
 
 from __future__ import annotations
 
+from nbm_xp.namespace import core
 from nbm_xp.namespace.kernels import kernel, register_kernel
 
 __all__ = ["kernel"]
 
-for name in ("log_softmax", "logsumexp", "softmax"):
-    register_kernel(f"exponentials.{name}", "numpy", f"{__name__}.numpy_rows:{name}", requires="numba")
+if core.functions:
+    for name in ("log_softmax", "logsumexp", "softmax"):
+        register_kernel(f"exponentials.{name}", "numpy", f"{__name__}.numpy_rows:{name}")
 register_kernel("exponentials.sigmoid", "numpy", f"{__name__}.numpy_stretches:sigmoid")

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from nbm_xp.namespace.core import functions
+
 __all__ = ["log_softmax", "logsumexp", "softmax"]
 
-_LARGE = 1 << 16
-"""Elements from which on a loop pays for importing numba."""
+_LARGE = 1 << 12
+"""Elements from which on it pays to ask whether the loops are made for an array."""
 
 
 def _rows(x: Any, axis: Any) -> Any:
@@ -23,9 +25,7 @@ def _rows(x: Any, axis: Any) -> Any:
 
 
 def _run(name: str, rows: Any, out: Any) -> Any:
-    from . import row_loops
-
-    getattr(row_loops, name)(rows, out.reshape(rows.shape[0], -1))
+    functions[name](rows, rows.shape[1], out)
     return out
 
 

@@ -6,19 +6,23 @@ form of `nbm_xp.rng` serves, and gives the same bits.
 
 from __future__ import annotations
 
+from nbm_xp.namespace import core
 from nbm_xp.namespace.kernels import kernel, register_kernel
 
 __all__ = ["kernel"]
 
-for name in ("advance", "draw", "normals", "rows", "runs", "substreams"):
-    register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled:{name}", requires="numba")
-for name in ("bernoulli", "bernoulli_of_sigmoid", "bernoulli_of_sum"):
-    register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled_trials:{name}", requires="numba")
-for name in ("exp", "log", "normal_quantile", "sqrt"):
-    register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled_elementary:{name}", requires="numba")
-for name in ("binomial", "binomial_search", "log_gamma", "poisson", "poisson_search"):
-    register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled_rejection:{name}", requires="numba")
-for name in ("digits", "wide_integers"):
-    register_kernel(f"rng.{name}", "numpy", f"{__name__}.compiled_integers:{name}", requires="numba")
+_COMPILED = {
+    "numpy_draws": ("advance", "draw", "normals", "rows", "runs", "substreams"),
+    "numpy_trials": ("bernoulli", "bernoulli_of_sigmoid", "bernoulli_of_sum"),
+    "numpy_elementary": ("exp", "log", "normal_quantile", "sqrt"),
+    "numpy_samplers": (
+        "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "wide_integers",
+    ),
+}  # fmt: skip
+
+if core.functions:
+    for module, names in _COMPILED.items():
+        for name in names:
+            register_kernel(f"rng.{name}", "numpy", f"{__name__}.{module}:{name}")
 for name in ("bernoulli", "draw", "normals", "runs"):
     register_kernel(f"rng.{name}", "cupy", f"{__name__}.cuda:{name}")

@@ -1,7 +1,7 @@
-"""MRG31k3p for NumPy arrays: the states and numbers that compiled loops make.
+"""MRG31k3p for NumPy arrays: the states and numbers that the compiled core makes.
 
-What this chapter must satisfy: the bits of `nbm_xp.rng.recurrence` and `nbm_xp.rng.uniforms`. It is imported only when
-NumPy draws are made, because numba takes a moment to import.
+What this chapter must satisfy: the bits of `nbm_xp.rng.recurrence` and `nbm_xp.rng.uniforms`; no lock is held, so that
+threads run side by side.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from . import compiled_loops as loops
+from nbm_xp.namespace.core import functions
+
 from .integers import STREAM_STEPS, State, transition
 
 __all__ = [
@@ -22,8 +23,9 @@ __all__ = [
 ]  # fmt: skip
 
 _INT32, _UINT32 = np.dtype("int32"), np.dtype("uint32")
-_LAYOUT: Final = ("C", "A", "W")
+_LAYOUT: Final = ("C", "A")
 _WORTH_A_THREAD: Final = 2**16  # elements, which take some 50 microseconds
+_RUNS: Final = {"float16": "int32", "float32": "float32", "float64": "float64"}
 
 
 @lru_cache(maxsize=1)
@@ -32,11 +34,19 @@ def _jumps() -> Any:
     return np.asarray([transition(STREAM_STEPS << k) for k in range(31)], np.uint32).reshape(31, 2, 3, 3)
 
 
+@lru_cache(maxsize=1)
+def _float16() -> Any:
+    """The bits of the float16 numbers that the last 15 bits of an integer become."""
+    table = np.empty(2**15, np.uint16)
+    functions["half_table"](table)
+    return table
+
+
 def substreams(state: State, count: int) -> Any:
     """See `nbm_xp.rng.recurrence.substreams`."""
     numbers = np.empty((6, count), np.uint32)
     numbers[:, 0] = state
-    loops.substreams(_jumps()[: (count - 1).bit_length()], numbers)
+    functions["substreams"](_jumps(), numbers)
     return numbers.view(np.int32).T
 
 
@@ -45,7 +55,7 @@ def advance(states: Any, n: int) -> Any:
     steps, ahead = divmod(n, states.shape[0])
     numbers = number_by_number(states, states.shape[0])
     new = np.empty_like(numbers)
-    loops.advance(np.asarray([transition(steps + 1), transition(steps)], np.uint32), numbers, ahead, new)
+    functions["advance"](np.asarray([transition(steps + 1), transition(steps)], np.uint32), numbers, ahead, new)
     return new.view(np.int32).T
 
 
@@ -77,15 +87,12 @@ def draw(states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, o
     numbers = number_by_number(states, n)
     after = np.empty_like(numbers)
     line, uniforms = _memory(n, dtype, out)
-    if dtype == "float16":
-        loops.draw_float16(numbers, loops.FLOAT16, line.view(np.uint16), after)
-    else:
-        scale, factors = loops.SCALES[dtype], np.asarray(stretch, dtype)
+    fill, table = functions[f"draw_{dtype}"], _float16() if dtype == "float16" else np.asarray(stretch, dtype)
 
-        def part(begin: int, end: int, states: Any, new: Any) -> None:
-            loops.draw(states, scale, factors, line[begin:end], new)
+    def part(begin: int, end: int, states: Any, new: Any) -> None:
+        fill(states, table, line[begin:end], new)
 
-        by_steps(threads, n, numbers, after, part)
+    by_steps(threads, n, numbers, after, part)
     return uniforms, completed(after, states)
 
 
@@ -114,17 +121,15 @@ def normals(states: Any, rows: Any, n: int, dtype: str, stretch: Any = (), threa
     numpy.ndarray
         `out`, or of shape (n,): the cosines of all pairs, then the sines; see `nbm_xp.rng.transforms.paired`.
     """
-    from . import compiled_normals
-
     half = (n + 1) // 2
     numbers = number_by_number(states, states.shape[0])
     (line, drawn), factors = _memory(n, dtype, out), np.asarray(stretch, dtype)
+    make = functions[f"normals_{dtype}"]
 
     def part(begin: int, end: int) -> None:
         places = np.asarray([begin, half + begin])
         table = np.stack(rows(places), axis=-1).astype(np.uint32)
-        cosines, sines = line[begin:end], line[half + begin : half + end]
-        compiled_normals.normals(numbers, loops.SCALES[dtype], table, places, end - begin, factors, cosines, sines)
+        make(numbers, table, places, factors, line[begin:end], line[half + begin : half + end])
 
     side_by_side(threads, n, half, part)
     return drawn
@@ -163,7 +168,7 @@ def by_steps(threads: int, n: int, numbers: Any, after: Any, part: Callable[...,
         states, last = numbers, end == steps
         if begin:
             states = np.empty_like(numbers)
-            loops.advance(matrices, numbers, 0, states)
+            functions["advance"](matrices, numbers, 0, states)
         new = after if last else np.empty_like(numbers)
         return part(begin * streams, n if last else end * streams, states, new)
 
@@ -179,7 +184,7 @@ def rows(first: tuple[int, ...], count: int) -> Any:
         int64, of shape (count,), not centred.
     """
     table = np.empty((6, count), np.int64)
-    loops.rows(np.asarray(first, np.uint32), table)
+    functions["rows"](np.asarray(first, np.uint32), table)
     return tuple(table)
 
 
@@ -202,11 +207,12 @@ def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:
     numpy.ndarray
         The runs one after the other.
     """
-    scale: Any = loops.SCALES.get(dtype, np.int32(1))
-    out: Any = np.empty(int(lengths.sum()), scale.dtype)
+    kind = _RUNS[dtype]
+    out = np.empty(int(lengths.sum()), kind)
     table = np.stack(rows(begins), axis=-1).astype(np.uint32)
-    loops.runs(begins, lengths, table, number_by_number(states, states.shape[0]), scale, out)
-    return loops.FLOAT16[out & 0x7FFF].view(np.float16) if dtype == "float16" else out
+    states = number_by_number(states, states.shape[0])
+    functions[f"runs_{kind}"](contiguous(begins), contiguous(lengths), table, states, out)
+    return _float16()[out & 0x7FFF].view(np.float16) if dtype == "float16" else out
 
 
 def _memory(n: int, dtype: str, out: Any) -> tuple[Any, Any]:
@@ -218,20 +224,19 @@ def _memory(n: int, dtype: str, out: Any) -> tuple[Any, Any]:
 
 
 def contiguous(x: Any) -> Any:
-    """All elements one after the other, as numba is to have them."""
-    lies = x.flags.carray and x.dtype.isnative
+    """All elements one after the other, as the core takes them."""
+    lies = x.flags.c_contiguous and x.flags.aligned and x.dtype.isnative
     return (x if lies else np.require(x, x.dtype.newbyteorder("="), _LAYOUT)).reshape(-1)
 
 
 def number_by_number(states: Any, count: int) -> Any:
-    """The first `count` states, number by number, as numba is to have them.
+    """The first `count` states, number by number, as the core takes them.
 
     States keep their shape (count, 6) while in memory all first numbers stand together, then all second ones: read and
-    written in turn, and no copy is made here unless states come from elsewhere. Read-only arrays are copied because
-    numba takes them for another type and would compile anew.
+    written in turn, and no copy is made here unless states come from elsewhere.
     """
     taken = states.T if states.shape[0] <= count else states[:count].T
-    if not (taken.flags.carray and taken.dtype == _INT32):
+    if not (taken.flags.c_contiguous and taken.flags.aligned and taken.dtype == _INT32):
         taken = np.require(taken, _INT32, _LAYOUT)
     return taken.view(_UINT32)
 

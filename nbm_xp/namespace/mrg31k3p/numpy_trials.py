@@ -1,4 +1,4 @@
-"""Ones and zeros by probabilities for NumPy arrays: the loops of `compiled_trial_loops`, and what these leave open.
+"""Ones and zeros by probabilities for NumPy arrays: the loops of the compiled core, and what these leave open.
 
 What this chapter must satisfy: the answers of uniforms that are compared with probabilities or with the library's own
 sigmoids, to the last bit; what the loops are not made for is left to the portable form.
@@ -12,17 +12,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from . import compiled_trial_loops as loops
-from .compiled import by_steps, completed, contiguous, number_by_number
-from .compiled_loops import SCALES
+from nbm_xp.namespace.core import functions
+
+from .numpy_draws import by_steps, completed, contiguous, number_by_number
 
 __all__ = ["bernoulli", "bernoulli_of_sigmoid", "bernoulli_of_sum"]
 
 _FLOAT32 = np.dtype("float32")
 _SAMPLES = {name: np.dtype(name) for name in ("bool", "int8", "int32", "int64", "float32", "float64")}
-_SCALES = {name: np.asarray([scale]) for name, scale in SCALES.items()}
-_BITS: dict[Any, Any] = {np.dtype("float32"): np.dtype("uint32"), np.dtype("float64"): np.dtype("uint64")}
-_ONES = {kind: int(np.asarray([1.0], kind).view(bits)[0]) for kind, bits in _BITS.items()}
+_REAL = {np.dtype(name): name for name in ("float32", "float64")}
 _DECIDED = {name: dtype for name, dtype in _SAMPLES.items() if name != "bool"}
 _NO_SHIFTS = np.empty(0, _FLOAT32)
 _MOST_OPEN: Final = 1024  # answers that the compiled loop may leave to the library's sigmoid
@@ -71,31 +69,26 @@ def bernoulli(
     new : numpy.ndarray
         The states after the draw, int32, of shape (count, 6).
     wrong : int
-        How many of an array `p` are not from 0 to 1.
+        How many of `p` are not from 0 to 1.
 
     Notes
     -----
     None in place of all three says that this function is not made for these dtypes.
     """
-    kind = p.dtype
-    if dtype not in _SCALES or kind not in _BITS or sample not in _SAMPLES:
+    kind = _REAL.get(p.dtype)
+    if dtype == "float16" or kind is None or sample not in _SAMPLES:
         return None
+    compare = functions[f"bernoulli_{dtype}_{kind}_{sample}"]
     out = np.empty(shape, _SAMPLES[sample])
     numbers = number_by_number(states, out.size)
     after = np.empty_like(numbers)
-    bounds = contiguous(p)
-    bits, flat, scales = bounds.view(_BITS[kind]), out.reshape(-1), _SCALES[dtype]
+    bounds, flat = contiguous(p), out.reshape(-1)
 
-    if threads == 1:
-        largest = loops.bernoulli(numbers, scales, bounds, bits, flat, after)
-    else:
+    def part(begin: int, end: int, states: Any, new: Any) -> Any:
+        own = bounds if bounds.size == 1 else bounds[begin:end]
+        return compare(states, own, flat[begin:end], new)
 
-        def part(begin: int, end: int, states: Any, new: Any) -> Any:
-            own = slice(None) if bounds.size == 1 else slice(begin, end)
-            return loops.bernoulli(states, scales, bounds[own], bits[own], flat[begin:end], new)
-
-        largest = max(by_steps(threads, out.size, numbers, after, part))
-    may_be_wrong = largest > _ONES[kind]  # -0.0 is not
+    may_be_wrong = any(by_steps(threads, out.size, numbers, after, part))  # -0.0 may be, and is not
     wrong = np.count_nonzero(~((bounds >= 0) & (bounds <= 1))) if may_be_wrong else 0
     return out, completed(after, states), int(wrong)
 
@@ -187,7 +180,8 @@ def _by_odds(
     numbers = number_by_number(states, out.size)
     after, still = np.empty_like(numbers), _open
     scratch = still.places, still.uniforms, still.odds
-    left_open = loops.bernoulli_of_sigmoid(numbers, x, columns, shifts, along_rows, out, after, *scratch)
+    compare = functions[f"bernoulli_of_sigmoid_{out.dtype.name}"]
+    left_open = compare(numbers, x, columns, shifts, along_rows, out, after, *scratch)
     if left_open > _MOST_OPEN:
         return None
     still.decide(left_open, out, sigmoid)

@@ -1,0 +1,104 @@
+"""The compiled core: loops over NumPy's memory, in C, for what the processor has.
+
+What this chapter must satisfy: it is never the only way. Where the package was installed without a compiler there are
+no functions here, and the portable forms serve, with the same bits. Each function is there once for every level of
+vector instructions, and the best that the machine has is taken when the package is loaded; each level gives the same
+bits. What happens to one element stands in ``elements/*.h``, which the CUDA kernels read too.
+
+The environment variable ``NBM_XP_LEVEL`` picks another level: one of `levels`, or ``none`` for the portable forms.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pathlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+try:
+    from . import compiled
+except ModuleNotFoundError:  # installed without a compiler
+    compiled = None  # type: ignore[assignment]
+
+__all__ = ["VARIABLE", "functions", "is_current", "level", "levels", "text", "using_level"]
+
+VARIABLE: Final = "NBM_XP_LEVEL"
+"""The environment variable that picks a level."""
+
+NONE: Final = "none"
+
+levels: Final[tuple[str, ...]] = () if compiled is None else compiled.levels
+"""The levels that this machine has, from the least on."""
+
+functions: Final[dict[str, Callable[..., Any]]] = {}
+"""The functions of the level in use, by name: they take contiguous arrays and integers, and hold no lock."""
+
+_FOLDER: Final = pathlib.Path(__file__).parent
+_in_use = [NONE]
+
+
+def level() -> str:
+    """The level in use; ``none`` where there is no core.
+
+    Examples
+    --------
+    >>> level() in (*levels, "none")
+    True
+    """
+    return _in_use[0]
+
+
+def _take(name: str) -> None:
+    if name not in (NONE, *levels):
+        raise ValueError(f"{VARIABLE} must be one of {', '.join((NONE, *levels))} on this machine, got {name!r}")
+    functions.update({} if name == NONE else compiled.functions(name))
+    _in_use[0] = name
+
+
+_take(os.environ.get(VARIABLE) or (levels[-1] if levels else NONE))
+
+
+@contextmanager
+def using_level(name: str) -> Iterator[None]:
+    """Take another of the `levels` for a while, in all threads; for tests.
+
+    Examples
+    --------
+    >>> with using_level(level()):
+    ...     level() in (*levels, "none")
+    True
+    """
+    before = level()
+    _take(name)
+    try:
+        yield
+    finally:
+        _take(before)
+
+
+def text(name: str) -> str:
+    """A file of the core's text, such as ``elements/recurrence.h``.
+
+    Examples
+    --------
+    >>> "M1" in text("elements/recurrence.h")
+    True
+    """
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def is_current() -> bool:
+    """Whether the core was built of the text that lies beside this file.
+
+    Examples
+    --------
+    >>> is_current() or compiled is None
+    True
+    """
+    if compiled is None:
+        return False
+    sources = sorted(path for path in _FOLDER.rglob("*") if path.suffix in (".c", ".h"))
+    digests = "".join(hashlib.sha256(path.read_bytes()).hexdigest() for path in sources)
+    return bool(hashlib.sha256(digests.encode()).hexdigest() == compiled.source)

@@ -1,0 +1,28 @@
+/* What module.c knows of kernels. */
+#ifndef NBM_KERNELS_H
+#define NBM_KERNELS_H
+
+#include "elements/language.h"
+
+typedef union {
+    struct {
+        void *data;
+        i64 size; /* elements */
+    };
+    i64 integer;
+} Argument;
+
+/* `takes` has a letter for each argument: n for an integer, else what an array holds: b bytes, h 2 bytes, i 4, l 8,
+   f float32, d float64; capital letters are written to. */
+typedef struct {
+    const char *name, *takes;
+    i64 (*run)(const Argument *);
+} Kernel;
+
+#define MOST_ARGUMENTS 24
+#define NO_MEMORY (-1)
+
+/* One table for each level of a processor's vector instructions, ended by a kernel without a name. */
+extern const Kernel kernels_portable[], kernels_v2[], kernels_v3[], kernels_v4[];
+
+#endif

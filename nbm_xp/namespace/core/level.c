@@ -1,0 +1,122 @@
+/* All kernels, for one level of vector instructions: LEVEL names the table, the compiler's options say the level. Sums
+   and products are never contracted (-ffp-contract=off), so that each level gives the same bits. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels.h"
+
+#include "elements/elementary.h"
+#include "elements/recurrence.h"
+#include "elements/samplers.h"
+#include "elements/trials.h"
+
+#include "loops/tile.h"
+
+#include "loops/states.h"
+
+enum {
+    TRIES = 1000,      /* more attempts than any element needs */
+    MOST_UNIFORMS = 3, /* an attempt takes */
+    MOST_COLUMNS = 11, /* of parameters */
+    SURE = 64,         /* answers that are looked through together, whether one is open */
+};
+
+/* the places of what is not done; gives how many they are */
+static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
+    i64 found = 0;
+    for (i64 i = 0; i < count; ++i) {
+        where[found] = (i32)i;
+        found += !done[i];
+    }
+    return found;
+}
+
+#define REAL float
+#define OWN float
+#define NAMED(name) name##_float
+#define UNIFORM uniform_float
+#define ROOT rootf_of
+#include "loops/random_access.h"
+#include "loops/draws.h"
+#include "loops/winograd.h"
+#include "undefine.h"
+
+#define REAL double
+#define OWN double
+#define NAMED(name) name##_double
+#define UNIFORM uniform_double
+#define ROOT root_of
+#include "loops/random_access.h"
+#include "loops/draws.h"
+#include "loops/accepted.h"
+#include "loops/winograd.h"
+#include "undefine.h"
+
+#define REAL i32
+#define OWN i64
+#define NAMED(name) name##_integer
+#define UNIFORM (i32)
+#include "loops/random_access.h"
+#include "loops/accepted.h"
+#include "undefine.h"
+
+#include "loops/elementary.h"
+#include "loops/exponentials.h"
+#include "loops/samplers.h"
+#include "loops/trials.h"
+
+#define JOINED(a, b) a##b
+#define TABLE_OF(level) JOINED(kernels_, level)
+
+const Kernel TABLE_OF(LEVEL)[] = {
+    {"substreams", "iI", substreams},
+    {"advance", "iinI", advance},
+    {"rows", "iL", rows},
+    {"half_table", "H", half_table},
+    {"draw_float16", "ihHI", draw_half},
+    {"draw_float32", "ifFI", draw_float},
+    {"draw_float64", "idDI", draw_double},
+    {"runs_float32", "lliiF", runs_float},
+    {"runs_float64", "lliiD", runs_double},
+    {"runs_int32", "lliiI", runs_integer},
+    {"normals_float32", "iilfFF", normals_float},
+    {"normals_float64", "iildDD", normals_double},
+    {"log", "D", log_in_place},
+    {"exp", "D", exp_in_place},
+    {"normal_quantile", "dD", normal_quantile},
+    {"log_gamma", "inlliiiDddd", log_gamma},
+    {"poisson", "inlliiiDdddddd", poisson},
+    {"binomial", "inlliiiDddddddddddd", binomial},
+    {"digits", "inlliiiLll", digits},
+    {"digits_of_two", "inlliiiLll", digits_of_two},
+    {"wide_integers", "inlliiiLll", wide_integers},
+    {"poisson_search", "dddD", poisson_searches},
+    {"binomial_search", "ddddD", binomial_searches},
+    {"softmax", "fnF", softmax},
+    {"log_softmax", "fnF", log_softmax},
+    {"logsumexp", "fnF", logsumexp},
+    {"split_tiles_float32", "fFFnnnn", split_tiles_float},
+    {"split_tiles_float64", "dDDnnnn", split_tiles_double},
+    {"split_results_float32", "fFFn", split_results_float},
+    {"split_results_float64", "dDDn", split_results_double},
+    {"join_float32", "fFFnnnnn", join_float},
+    {"join_float64", "dDDnnnnn", join_double},
+#define SAMPLES(U, u, P, p)                                                                                           \
+    {"bernoulli_" #U "_" #P "_bool", "i" #p "BI", bernoulli_##u##p##b},                                               \
+    {"bernoulli_" #U "_" #P "_int8", "i" #p "BI", bernoulli_##u##p##b},                                               \
+    {"bernoulli_" #U "_" #P "_int32", "i" #p "II", bernoulli_##u##p##i},                                              \
+    {"bernoulli_" #U "_" #P "_int64", "i" #p "LI", bernoulli_##u##p##l},                                              \
+    {"bernoulli_" #U "_" #P "_float32", "i" #p "FI", bernoulli_##u##p##f},                                            \
+    {"bernoulli_" #U "_" #P "_float64", "i" #p "DI", bernoulli_##u##p##d}
+    SAMPLES(float32, f, float32, f),
+    SAMPLES(float32, f, float64, d),
+    SAMPLES(float64, d, float32, f),
+    SAMPLES(float64, d, float64, d),
+    {"bernoulli_of_sigmoid_int8", "ifnfnBILFF", bernoulli_of_sigmoid_b},
+    {"bernoulli_of_sigmoid_int32", "ifnfnIILFF", bernoulli_of_sigmoid_i},
+    {"bernoulli_of_sigmoid_int64", "ifnfnLILFF", bernoulli_of_sigmoid_l},
+    {"bernoulli_of_sigmoid_float32", "ifnfnFILFF", bernoulli_of_sigmoid_f},
+    {"bernoulli_of_sigmoid_float64", "ifnfnDILFF", bernoulli_of_sigmoid_d},
+    {NULL, NULL, NULL},
+};

@@ -1,0 +1,106 @@
+/* Uniform and normal numbers of one dtype. Included once for float and once for double, after random_access.h: REAL is
+   the type, NAMED(x) a name of its own, UNIFORM what an integer becomes, ROOT the square root. */
+
+static void NAMED(three_steps)(Tile *restrict tile, i64 width, REAL *restrict row1, REAL *restrict row2,
+                               REAL *restrict row3) {
+    for (i64 i = 0; i < width; ++i) {
+        u32 x1 = tile->x1[i], x2 = tile->x2[i], x3 = tile->x3[i];
+        u32 y1 = tile->y1[i], y2 = tile->y2[i], y3 = tile->y3[i];
+        x3 = next_first(x2, x3), y3 = next_second(y1, y3);
+        row1[i] = UNIFORM(combined(x3, y3));
+        x2 = next_first(x1, x2), y2 = next_second(y3, y2);
+        row2[i] = UNIFORM(combined(x2, y2));
+        x1 = next_first(x3, x1), y1 = next_second(y2, y1);
+        row3[i] = UNIFORM(combined(x1, y1));
+        tile->x1[i] = x1, tile->x2[i] = x2, tile->x3[i] = x3;
+        tile->y1[i] = y1, tile->y2[i] = y2, tile->y3[i] = y3;
+    }
+}
+
+static void NAMED(one_step)(Tile *restrict tile, i64 width, REAL *restrict row) {
+    for (i64 i = 0; i < width; ++i) {
+        State s = state_of(tile, i);
+        row[i] = UNIFORM(stepped(&s));
+        put_state(tile, i, s);
+    }
+}
+
+static void NAMED(stretch)(REAL *row, i64 width, const REAL *line) {
+    if (line)
+        for (i64 i = 0; i < width; ++i)
+            row[i] = row[i] * line[0] + line[1];
+}
+
+/* draw(states, line, out, new): fill `out` with uniforms, `new` with the states after it; `line`, if it is not empty,
+   is what each is multiplied by, and what is added then */
+static i64 NAMED(draw)(const Argument *a) {
+    const u32 *before = a[0].data;
+    const REAL *line = a[1].size ? a[1].data : NULL;
+    REAL *out = a[2].data;
+    i64 streams = a[0].size / 6, size = a[2].size, length = panel_length(streams);
+    Tile *tile = malloc(sizeof(Tile));
+    if (!tile)
+        return NO_MEMORY;
+    for (i64 begin = 0; begin < size; begin += length) {
+        i64 end = begin + length < size ? begin + length : size;
+        i64 threes = begin + (end - begin) / (3 * streams) * 3 * streams;
+        for (i64 first = 0; first < streams; first += TILE) {
+            i64 width = streams - first < TILE ? streams - first : TILE, place = begin + first;
+            load(tile, before, streams, first, width);
+            for (; place < threes; place += 3 * streams) {
+                REAL *row1 = out + place, *row2 = row1 + streams, *row3 = row2 + streams;
+                NAMED(three_steps)(tile, width, row1, row2, row3);
+                NAMED(stretch)(row1, width, line);
+                NAMED(stretch)(row2, width, line);
+                NAMED(stretch)(row3, width, line);
+            }
+            for (; place < end; place += streams) {
+                i64 some = end - place < width ? end - place : width;
+                NAMED(one_step)(tile, some, out + place);
+                NAMED(stretch)(out + place, some, line);
+            }
+            store(tile, a[3].data, streams, first, width);
+        }
+        before = a[3].data;
+    }
+    free(tile);
+    return 0;
+}
+
+/* normals(states, rows, places, line, cosines, sines): what pairs of uniforms make, by Box and Muller. The uniforms are
+   elements from places[0] and from places[1] on, whose rows are `rows`. There may be a sine less than cosines. */
+static i64 NAMED(normals)(const Argument *a) {
+    const i64 *places = a[2].data;
+    const REAL *line = a[3].size ? a[3].data : NULL;
+    REAL *cosines = a[4].data, *sines = a[5].data;
+    i64 streams = a[0].size / 6, pairs = a[4].size, both = a[5].size;
+    i64 stream1 = places[0] % streams, stream2 = places[1] % streams;
+    State row1 = row_at(a[1].data, 0), row2 = row_at(a[1].data, 1);
+    REAL u1[AT_ONCE], u2[AT_ONCE], spare[AT_ONCE];
+    for (i64 begin = 0; begin < pairs;) {
+        i64 width = pairs - begin < AT_ONCE ? pairs - begin : AT_ONCE;
+        width = width < streams - stream1 ? width : streams - stream1;
+        width = width < streams - stream2 ? width : streams - stream2;
+        NAMED(at_random)(a[0].data, streams, stream1, width, row1, u1);
+        NAMED(at_random)(a[0].data, streams, stream2, width, row2, u2);
+        for (i64 i = 0; i < width; ++i)
+            u1[i] = ROOT((REAL)-2.0 * (REAL)log_of((double)u1[i]));
+        REAL *out1 = cosines + begin, *out2 = begin + width <= both ? sines + begin : spare;
+        for (i64 i = 0; i < width; ++i) {
+            double cosine, sine;
+            waves((double)(REAL)(u2[i] * (REAL)TWO_PI), &cosine, &sine);
+            out1[i] = u1[i] * (REAL)cosine;
+            out2[i] = u1[i] * (REAL)sine;
+        }
+        NAMED(stretch)(out1, width, line);
+        NAMED(stretch)(out2, width, line);
+        if (out2 == spare && both > begin)
+            memcpy(sines + begin, spare, (size_t)(both - begin) * sizeof(REAL));
+        begin += width, stream1 += width, stream2 += width;
+        if (stream1 == streams)
+            stream1 = 0, row1 = next_row(row1);
+        if (stream2 == streams)
+            stream2 = 0, row2 = next_row(row2);
+    }
+    return 0;
+}

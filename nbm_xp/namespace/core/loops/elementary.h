@@ -1,0 +1,49 @@
+/* Elementary functions of double arrays, in stages that become vector instructions. */
+
+static void logs_in_place(double *restrict x, i64 count) {
+    for (i64 i = 0; i < count; ++i)
+        x[i] = log_of(x[i]);
+}
+
+/* the normal quantiles of probabilities; `places` is overwritten, as is `spare` */
+static void quantiles(const double *restrict p, i64 count, double *restrict out, double *restrict spare,
+                      i32 *restrict places) {
+    i64 found = 0;
+    for (i64 i = 0; i < count; ++i) {
+        double q = p[i] - 0.5;
+        out[i] = q * central_quantile(HALF_WIDTH * HALF_WIDTH - q * q);
+    }
+    for (i64 i = 0; i < count; ++i) {
+        places[found] = (i32)i;
+        found += magnitude_of(p[i] - 0.5) > HALF_WIDTH;
+    }
+    for (i64 m = 0; m < found; ++m)
+        spare[m] = tail_of(p[places[m]]);
+    for (i64 m = 0; m < found; ++m)
+        spare[m] = quantile_of_tail(log_of(spare[m]));
+    for (i64 m = 0; m < found; ++m)
+        out[places[m]] = p[places[m]] < 0.5 ? -spare[m] : spare[m];
+}
+
+/* log(x), exp(x): in place */
+static i64 log_in_place(const Argument *a) {
+    logs_in_place(a[0].data, a[0].size);
+    return 0;
+}
+
+static i64 exp_in_place(const Argument *a) {
+    double *restrict x = a[0].data;
+    for (i64 i = 0; i < a[0].size; ++i)
+        x[i] = exp_of(x[i]);
+    return 0;
+}
+
+/* normal_quantile(p, out) */
+static i64 normal_quantile(const Argument *a) {
+    const double *p = a[0].data;
+    double *out = a[1].data, spare[AT_ONCE];
+    i32 places[AT_ONCE];
+    for (i64 begin = 0; begin < a[0].size; begin += AT_ONCE)
+        quantiles(p + begin, a[0].size - begin < AT_ONCE ? a[0].size - begin : AT_ONCE, out + begin, spare, places);
+    return 0;
+}

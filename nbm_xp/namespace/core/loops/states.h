@@ -1,0 +1,90 @@
+/* States of streams, and rows that give their outputs from afar. */
+
+/* the products of both matrices with some states, from `from` to `to` */
+static void multiply(const u32 *m, const u32 *from, u32 *to, i64 streams, i64 width) {
+    for (int half = 0; half < 2; ++half)
+        for (int row = 0; row < 3; ++row) {
+            const u32 *restrict a = from + 3 * half * streams, *restrict b = a + streams, *restrict c = b + streams;
+            const u32 *entries = m + 9 * half + 3 * row;
+            u32 p = entries[0], q = entries[1], r = entries[2];
+            u32 *restrict product = to + (3 * half + row) * streams;
+            if (half == 0)
+                for (i64 i = 0; i < width; ++i)
+                    product[i] = dot_first(p, q, r, a[i], b[i], c[i]);
+            else
+                for (i64 i = 0; i < width; ++i)
+                    product[i] = dot_second(p, q, r, a[i], b[i], c[i]);
+        }
+}
+
+/* substreams(jumps, states): complete states from the first; `jumps` holds the matrices of 1, 2, 4, … streams */
+static i64 substreams(const Argument *a) {
+    const u32 *jumps = a[0].data;
+    u32 *states = a[1].data;
+    i64 count = a[1].size / 6;
+    for (i64 length = 1; length < count; length *= 2, jumps += 18)
+        multiply(jumps, states, states + length, count, length < count - length ? length : count - length);
+    return 0;
+}
+
+/* advance(matrices, states, ahead, new): move the first streams on by the first pair of matrices, the others by the
+   second */
+static i64 advance(const Argument *a) {
+    const u32 *matrices = a[0].data, *states = a[1].data;
+    u32 *new = a[3].data;
+    i64 streams = a[1].size / 6, ahead = a[2].integer;
+    multiply(matrices, states, new, streams, ahead);
+    multiply(matrices + 18, states + ahead, new + ahead, streams, streams - ahead);
+    return 0;
+}
+
+/* rows(first, table): the rows of consecutive outputs, (6, count) */
+static i64 rows(const Argument *a) {
+    State row = row_at(a[0].data, 0);
+    i64 *table = a[1].data, count = a[1].size / 6;
+    for (i64 k = 0; k < count; ++k, row = next_row(row)) {
+        u32 numbers[6] = {row.x1, row.x2, row.x3, row.y1, row.y2, row.y3};
+        for (int i = 0; i < 6; ++i)
+            table[i * count + k] = numbers[i];
+    }
+    return 0;
+}
+
+/* draw_half(states, table, out, new): the bits of float16 numbers, looked up by the last 15 bits of each integer */
+static i64 draw_half(const Argument *a) {
+    const u16 *table = a[1].data;
+    u16 *out = a[2].data;
+    i64 streams = a[0].size / 6, size = a[2].size;
+    Tile *tile = malloc(sizeof(Tile));
+    if (!tile)
+        return NO_MEMORY;
+    for (i64 first = 0; first < streams; first += TILE) {
+        i64 width = streams - first < TILE ? streams - first : TILE;
+        load(tile, a[0].data, streams, first, width);
+        for (i64 place = first; place < size; place += streams) {
+            i64 some = size - place < width ? size - place : width;
+            u32 z[AT_ONCE];
+            for (i64 begin = 0; begin < some; begin += AT_ONCE) {
+                i64 few = some - begin < AT_ONCE ? some - begin : AT_ONCE;
+                for (i64 i = 0; i < few; ++i) {
+                    State s = state_of(tile, begin + i);
+                    z[i] = stepped(&s);
+                    put_state(tile, begin + i, s);
+                }
+                for (i64 i = 0; i < few; ++i)
+                    out[place + begin + i] = table[z[i] & 0x7fffu];
+            }
+        }
+        store(tile, a[3].data, streams, first, width);
+    }
+    free(tile);
+    return 0;
+}
+
+/* half_table(out): the bits of the float16 numbers that the last 15 bits of an integer become */
+static i64 half_table(const Argument *a) {
+    u16 *out = a[0].data;
+    for (u32 z = 0; z < 32768u; ++z)
+        out[z] = uniform_half(z);
+    return 0;
+}

@@ -1,0 +1,154 @@
+/* The Python module nbm_xp.namespace.core.compiled: kernels as functions of arrays and integers.
+
+   Arrays are taken by the buffer protocol, contiguous, of the width and kind that the kernel's letters say, and writable
+   where they are written to. No lock is held while a kernel runs. Only the limited API is used, so that one file serves
+   every Python from 3.11 on. */
+
+#define Py_LIMITED_API 0x030b0000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "kernels.h"
+
+typedef struct {
+    const char *name;
+    const Kernel *kernels;
+} Level;
+
+/* from the least to the most that this file was built for; a machine that has one has those before it */
+static const Level levels[] = {
+#ifdef NBM_X86_LEVELS
+    {"x86-64-v2", kernels_v2},
+    {"x86-64-v3", kernels_v3},
+    {"x86-64-v4", kernels_v4},
+#else
+    {"portable", kernels_portable},
+#endif
+};
+enum { LEVELS = sizeof levels / sizeof levels[0] };
+
+/* how many of these the machine has */
+static int levels_here(void) {
+#ifdef NBM_X86_LEVELS
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("popcnt"))
+        return 0;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("fma"))
+        return 1;
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+        !__builtin_cpu_supports("avx512cd") || !__builtin_cpu_supports("avx512dq") ||
+        !__builtin_cpu_supports("avx512vl"))
+        return 2;
+#endif
+    return LEVELS;
+}
+
+/* the letter of what a buffer holds: by its width, and whether these are floating-point numbers */
+static char letter_of(const Py_buffer *view) {
+    const char *format = view->format ? view->format : "B";
+    if (*format == '@' || *format == '=' || *format == '<')
+        ++format;
+    int floating = *format == 'f' || *format == 'd';
+    switch (view->itemsize) {
+    case 1: return 'b';
+    case 2: return 'h';
+    case 4: return floating ? 'f' : 'i';
+    case 8: return floating ? 'd' : 'l';
+    default: return '?';
+    }
+}
+
+static const char *capsule_name = "nbm_xp kernel";
+
+static PyObject *call(PyObject *self, PyObject *const *values, Py_ssize_t count) {
+    const Kernel *kernel = PyCapsule_GetPointer(self, capsule_name);
+    Py_buffer views[MOST_ARGUMENTS];
+    Argument arguments[MOST_ARGUMENTS];
+    int viewed = 0;
+    i64 answer = 0;
+    if (!kernel)
+        return NULL;
+    if (count != (Py_ssize_t)strlen(kernel->takes))
+        return PyErr_Format(PyExc_TypeError, "%s takes %zd arguments, got %zd", kernel->name,
+                            (Py_ssize_t)strlen(kernel->takes), count);
+    for (Py_ssize_t k = 0; k < count; ++k) {
+        char letter = kernel->takes[k];
+        if (letter == 'n') {
+            arguments[k].integer = PyLong_AsLongLong(values[k]);
+            if (arguments[k].integer == -1 && PyErr_Occurred())
+                goto failed;
+            continue;
+        }
+        int written = letter >= 'A' && letter <= 'Z';
+        Py_buffer *view = &views[viewed];
+        if (PyObject_GetBuffer(values[k], view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (written ? PyBUF_WRITABLE : 0)))
+            goto failed;
+        ++viewed;
+        if (letter_of(view) != (char)(written ? letter - 'A' + 'a' : letter)) {
+            PyErr_Format(PyExc_TypeError, "argument %zd of %s has elements of %zd bytes and format %s, not '%c'", k,
+                         kernel->name, view->itemsize, view->format ? view->format : "B", letter);
+            goto failed;
+        }
+        arguments[k].data = view->buf;
+        arguments[k].size = view->len / view->itemsize;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    answer = kernel->run(arguments);
+    Py_END_ALLOW_THREADS
+    if (answer == NO_MEMORY)
+        PyErr_NoMemory();
+failed:
+    while (viewed)
+        PyBuffer_Release(&views[--viewed]);
+    return PyErr_Occurred() ? NULL : PyLong_FromLongLong(answer);
+}
+
+static PyMethodDef definition = {"kernel", (PyCFunction)(void (*)(void))call, METH_FASTCALL, NULL};
+
+static PyObject *functions(PyObject *module, PyObject *name) {
+    (void)module;
+    PyObject *found = PyDict_New();
+    int here = levels_here(), which = 0;
+    while (which < here && PyUnicode_CompareWithASCIIString(name, levels[which].name))
+        ++which;
+    if (which == here) {
+        Py_XDECREF(found);
+        return PyErr_Format(PyExc_ValueError, "this machine has no kernels of level %R", name);
+    }
+    for (const Kernel *kernel = levels[which].kernels; found && kernel->name; ++kernel) {
+        PyObject *self = PyCapsule_New((void *)kernel, capsule_name, NULL);
+        PyObject *function = self ? PyCFunction_New(&definition, self) : NULL;
+        Py_XDECREF(self);
+        if (!function || PyDict_SetItemString(found, kernel->name, function))
+            Py_CLEAR(found);
+        Py_XDECREF(function);
+    }
+    return found;
+}
+
+static PyMethodDef methods[] = {
+    {"functions", functions, METH_O, "functions(level): the kernels of a level by their names"},
+    {NULL, NULL, 0, NULL},
+};
+
+static int filled(PyObject *module) {
+    int here = levels_here();
+    PyObject *names = PyTuple_New(here);
+    for (int k = 0; names && k < here; ++k) {
+        PyObject *name = PyUnicode_FromString(levels[k].name);
+        if (!name || PyTuple_SetItem(names, k, name))
+            Py_CLEAR(names);
+    }
+    int wrong = !names || PyModule_AddObjectRef(module, "levels", names);
+    Py_XDECREF(names);
+    return wrong ? -1 : PyModule_AddStringConstant(module, "source", NBM_SOURCE);
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)filled},
+    {0, NULL},
+};
+
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "compiled", NULL, 0, methods, slots, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit_compiled(void) { return PyModuleDef_Init(&module); }

@@ -1,0 +1,6 @@
+/* Ends a type for which loops were written out. */
+#undef REAL
+#undef OWN
+#undef NAMED
+#undef UNIFORM
+#undef ROOT

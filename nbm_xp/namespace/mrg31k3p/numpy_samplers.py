@@ -1,0 +1,105 @@
+"""Numbers that are made each of its own uniforms, for NumPy arrays, by the compiled core.
+
+What this chapter must satisfy: the bits of `nbm_xp.rng.distributions`, whose methods try until they accept. Uniforms
+are made a few at a time and never reach memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from nbm_xp.namespace.core import functions
+
+from .integers import transition
+from .numpy_draws import contiguous, number_by_number
+
+__all__ = ["Draws", "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "wide_integers"]
+
+
+class Draws(Protocol):
+    """Which uniforms the elements of a block have: see `nbm_xp.rng.distributions.element_uniforms`."""
+
+    streams: int
+    n: int
+    begins: Any
+    lengths: Any
+    first: int
+    step: int
+
+    @property
+    def count(self) -> int:
+        """How many elements there are."""
+
+    def states(self) -> Any:
+        """The states of all streams."""
+
+    def rows(self) -> Any:
+        """The rows of the first elements of the runs, not centred."""
+
+
+def _each_until_accepted(name: str, draws: Draws, dtype: str, *columns: Any) -> Any:
+    """A number for each element of a block, by a function of the core and parameters for all elements or for each."""
+    steps, ahead = divmod(draws.n, draws.streams)
+    out = np.empty(draws.count, dtype)
+    lost = functions[name](
+        number_by_number(draws.states(), draws.streams),
+        ahead,
+        contiguous(draws.begins),
+        contiguous(draws.lengths),
+        np.stack(draws.rows(), axis=-1).astype(np.uint32),
+        _matrices(steps, draws.first) if draws.first else np.empty(0, np.uint32),
+        _matrices(steps, draws.step),
+        out,
+        *map(contiguous, columns),
+    )
+    if lost:
+        raise RuntimeError(f"a thousand attempts were not enough for {lost} elements")
+    return out
+
+
+def _matrices(steps: int, draws: int) -> Any:
+    """What takes a row so many draws on, in streams that are not ahead and in those that are."""
+    return np.asarray([transition(draws * steps), transition(draws * (steps + 1))], np.uint32)
+
+
+def log_gamma(draws: Draws, *constants: Any) -> Any:
+    """The logarithms of gamma numbers: see `nbm_xp.rng.distributions.rejection`."""
+    return _each_until_accepted("log_gamma", draws, "float64", *constants)
+
+
+def poisson(draws: Draws, *constants: Any) -> Any:
+    """Poisson numbers of large means: see `nbm_xp.rng.distributions.rejection`."""
+    return _each_until_accepted("poisson", draws, "float64", *constants)
+
+
+def binomial(draws: Draws, *constants: Any) -> Any:
+    """Binomial numbers, neither of few successes nor of few failures: see `nbm_xp.rng.distributions.rejection`."""
+    return _each_until_accepted("binomial", draws, "float64", *constants)
+
+
+def digits(draws: Draws, each: int, low: Any, span: Any) -> Any:
+    """Integers of one or two outputs each: see `nbm_xp.rng.distributions.whole_numbers.integers`."""
+    return _each_until_accepted("digits" if each == 1 else "digits_of_two", draws, "int64", low, span)
+
+
+def wide_integers(draws: Draws, start: int, most: int) -> Any:
+    """Integers of three outputs each, from `start` on: see `nbm_xp.rng.distributions.whole_numbers.wide_integers`."""
+    return _each_until_accepted("wide_integers", draws, "int64", np.asarray([start]), np.asarray([most]))
+
+
+def poisson_search(u: Any, *constants: Any) -> Any:
+    """Poisson numbers of small means: see `nbm_xp.rng.distributions.rejection`."""
+    return _searched("poisson_search", u, *constants)
+
+
+def binomial_search(u: Any, *constants: Any) -> Any:
+    """Binomial numbers of few successes: see `nbm_xp.rng.distributions.rejection`."""
+    return _searched("binomial_search", u, *constants)
+
+
+def _searched(name: str, u: Any, *constants: Any) -> Any:
+    out = np.empty(u.shape)
+    functions[name](contiguous(u), *map(contiguous, constants), out)
+    return out
