@@ -13,6 +13,8 @@
 
 #include "loops/tile.h"
 
+#include "loops/lanes.h"
+
 #include "loops/states.h"
 
 enum {

@@ -1,10 +1,10 @@
 /* Exponentials and their sums along the rows of a float matrix.
 
    exp(x) = 2**n exp(r) with n the integer nearest to x / log 2, and Cephes's polynomial for exp(r): one or two units in
-   the last place. Below -87.3, where the result would be no normal number, it is 0; nan stays nan. Sums run in LANES
+   the last place. Below -87.3, where the result would be no normal number, it is 0; nan stays nan. Sums run in PARTS
    parts that are added up in a fixed order, so that they do not depend on the width of vectors. */
 
-enum { LANES = 32 };
+enum { PARTS = 32 };
 
 ELEMENT float short_exp(float x) {
     float n = x * 1.44269504088896341f + 12582912.0f - 12582912.0f;
@@ -35,32 +35,32 @@ static void exponentials(const float *restrict row, i64 size, float shift, float
         out[j] = short_exp(row[j] - shift);
 }
 
-static void add_lanes(const float *restrict row, i64 size, float *restrict lanes) {
+static void add_parts(const float *restrict row, i64 size, float *restrict parts) {
     i64 j = 0;
-    for (; j + LANES <= size; j += LANES)
-        for (i64 l = 0; l < LANES; ++l)
-            lanes[l] += row[j + l];
+    for (; j + PARTS <= size; j += PARTS)
+        for (i64 l = 0; l < PARTS; ++l)
+            parts[l] += row[j + l];
     for (i64 l = 0; j + l < size; ++l)
-        lanes[l] += row[j + l];
+        parts[l] += row[j + l];
 }
 
-static float sum_of_lanes(float *lanes) {
-    for (i64 width = LANES / 2; width; width /= 2)
+static float sum_of_parts(float *parts) {
+    for (i64 width = PARTS / 2; width; width /= 2)
         for (i64 l = 0; l < width; ++l)
-            lanes[l] += lanes[l + width];
-    return lanes[0];
+            parts[l] += parts[l + width];
+    return parts[0];
 }
 
 /* the largest element, and the logarithm of the sum of exponentials of what the others are below it */
 static float log_of_sum(const float *row, i64 size, float *largest) {
-    float lanes[LANES] = {0}, some[16 * LANES];
+    float parts[PARTS] = {0}, some[16 * PARTS];
     *largest = largest_of(row, size);
-    for (i64 begin = 0; begin < size; begin += 16 * LANES) {
-        i64 count = size - begin < 16 * LANES ? size - begin : 16 * LANES;
+    for (i64 begin = 0; begin < size; begin += 16 * PARTS) {
+        i64 count = size - begin < 16 * PARTS ? size - begin : 16 * PARTS;
         exponentials(row + begin, count, *largest, some);
-        add_lanes(some, count, lanes);
+        add_parts(some, count, parts);
     }
-    float total = sum_of_lanes(lanes);
+    float total = sum_of_parts(parts);
     return total > 0.0f ? (float)log_of((double)total) : total; /* nan where an element is */
 }
 
@@ -69,10 +69,10 @@ static i64 softmax(const Argument *a) {
     i64 columns = a[1].integer;
     for (i64 begin = 0; begin < a[0].size; begin += columns) {
         const float *row = (const float *)a[0].data + begin;
-        float *restrict weights = (float *)a[2].data + begin, lanes[LANES] = {0};
+        float *restrict weights = (float *)a[2].data + begin, parts[PARTS] = {0};
         exponentials(row, columns, largest_of(row, columns), weights);
-        add_lanes(weights, columns, lanes);
-        float share = 1.0f / sum_of_lanes(lanes);
+        add_parts(weights, columns, parts);
+        float share = 1.0f / sum_of_parts(parts);
         for (i64 j = 0; j < columns; ++j)
             weights[j] *= share;
     }

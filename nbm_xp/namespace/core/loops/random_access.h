@@ -3,12 +3,14 @@
    what an integer becomes. */
 
 /* uniforms of some streams from one on, by the row of one output of each */
-static void NAMED(at_random)(const u32 *restrict states, i64 streams, i64 stream, i64 width, State row,
-                             REAL *restrict out) {
-    const u32 *x1 = states + stream, *x2 = x1 + streams, *x3 = x2 + streams;
-    const u32 *y1 = x3 + streams, *y2 = y1 + streams, *y3 = y2 + streams;
-    for (i64 i = 0; i < width; ++i)
-        out[i] = UNIFORM(output(row, x1[i], x2[i], x3[i], y1[i], y2[i], y3[i]));
+static void NAMED(at_random)(const u32 *states, i64 streams, i64 stream, i64 width, State row, REAL *restrict out) {
+    u32 z[AT_ONCE];
+    for (i64 begin = 0; begin < width; begin += AT_ONCE) {
+        i64 some = width - begin < AT_ONCE ? width - begin : AT_ONCE;
+        outputs(states, streams, stream + begin, some, row, z);
+        for (i64 i = 0; i < some; ++i)
+            out[begin + i] = UNIFORM(z[i]);
+    }
 }
 
 /* runs(begins, lengths, rows, states, out): runs of consecutive elements, `rows` those of the first element of each */

@@ -1,20 +1,11 @@
 /* States of streams, and rows that give their outputs from afar. */
 
-/* the products of both matrices with some states, from `from` to `to` */
+/* the products of both matrices with some states */
 static void multiply(const u32 *m, const u32 *from, u32 *to, i64 streams, i64 width) {
-    for (int half = 0; half < 2; ++half)
-        for (int row = 0; row < 3; ++row) {
-            const u32 *restrict a = from + 3 * half * streams, *restrict b = a + streams, *restrict c = b + streams;
-            const u32 *entries = m + 9 * half + 3 * row;
-            u32 p = entries[0], q = entries[1], r = entries[2];
-            u32 *restrict product = to + (3 * half + row) * streams;
-            if (half == 0)
-                for (i64 i = 0; i < width; ++i)
-                    product[i] = dot_first(p, q, r, a[i], b[i], c[i]);
-            else
-                for (i64 i = 0; i < width; ++i)
-                    product[i] = dot_second(p, q, r, a[i], b[i], c[i]);
-        }
+    for (int row = 0; row < 6; ++row) {
+        const u32 *a = from + row / 3 * 3 * streams;
+        dots(row / 3, m + 3 * row, a, a + streams, a + 2 * streams, width, to + row * streams);
+    }
 }
 
 /* substreams(jumps, states): complete states from the first; `jumps` holds the matrices of 1, 2, 4, … streams */

@@ -104,8 +104,8 @@ static const float *log_odds(const float *x, i64 place, i64 width, i64 columns, 
 }
 
 #define DECIDE(LETTER, OUT)                                                                                           \
-    static void decide_##LETTER(const float *u, const float *x, i64 width, void *target, i64 place, Open *open) {     \
-        OUT *out = (OUT *)target + place;                                                                             \
+    static void decide_##LETTER(const float *restrict u, const float *x, i64 width, void *target, i64 place, Open *open) {     \
+        OUT *restrict out = (OUT *)target + place;                                                                    \
         for (i64 begin = 0; begin < width; begin += SURE) {                                                           \
             i64 some = width - begin < SURE ? width - begin : SURE;                                                   \
             i32 signs = 0;                                                                                            \
