@@ -11,13 +11,14 @@ from typing import Any
 from nbm_xp.boltzmann.annealing import ladder_of
 from nbm_xp.boltzmann.partition import AISEstimate, is_enumerable, log_z_of
 from nbm_xp.boltzmann.rows import checked_rows, known_length, positive_int
+from nbm_xp.namespace.checksums import sealed
 
 from . import store
 from .carrying_out import Progress, carry_out, interruptible
 from .copies import digest_of, digest_of_model, fitted_model, library_for, save_rows
 from .directory import RunDirectory
 from .evaluation_jobs import UNFINISHED, jobs_of
-from .evaluation_result import ARRAYS, RESULT, result_of
+from .evaluation_result import ARRAYS, RESULT, read_evaluation, result_of
 from .job import chunk_of
 from .needs import need
 from .schedulers import workers_of
@@ -166,12 +167,16 @@ def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
     """Do what is left to do of an evaluation."""
     if (run.path / RESULT).exists():
         shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
+        read_evaluation(run.path)  # refuses what is damaged
         return
     jobs = jobs_of(run)
     arrays = [job.array() for job in jobs]
     unfinished, final = run.path / UNFINISHED, run.path / ARRAYS
-    if not unfinished.exists() and not final.exists():
-        store.create(unfinished, arrays, {}, {"source": "nbm_xp.runs.evaluate", "seed": str(run.seed)})
+    if unfinished.exists():
+        store.check(unfinished, arrays, run.identity)
+    elif not final.exists():
+        about = {"source": "nbm_xp.runs.evaluate", "seed": str(run.seed), "run": run.identity}
+        store.create(unfinished, arrays, {}, about)
     if not final.exists():
         totals = [sum(job.steps(b, s) for b in job.blocks for s in range(job.n_segments)) for job in jobs]
         for place, job in enumerate(jobs):
@@ -179,6 +184,6 @@ def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
             step = None if progress is None else lambda done, _, n=before, w=whole: progress(n + done, w)
             carry_out(run, job, job.blocks, pool, step)
         store.finish(unfinished, final, arrays)
-    write_json(run.path / RESULT, result_of(run))
+    write_json(run.path / RESULT, sealed(result_of(run) | {"run": run.identity}))
     run.log(f"{RESULT} is written")
     shutil.rmtree(run.path / "checkpoints", ignore_errors=True)

@@ -78,6 +78,8 @@ class SampleJob:
     library : str
     model : str
         The hash of its parameters.
+    run : str
+        What tells the run from all others.
     clamped : tuple of int
         Layers that are held.
     """
@@ -94,6 +96,7 @@ class SampleJob:
     checkpoint_every: int
     library: str
     model: str
+    run: str
     clamped: tuple[int, ...] = ()
 
     @property

@@ -177,13 +177,17 @@ def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
     if not (run.path / SAMPLES).exists():
         unfinished = run.path / _UNFINISHED
         arrays = job.arrays()
-        if not unfinished.exists():
+        if unfinished.exists():
+            store.check(unfinished, list(arrays.values()), run.identity)
+        else:
             store.create(unfinished, list(arrays.values()), job.coordinates(), job.about())
         carry_out(run, job, job.blocks, pool, progress)
         store.finish(unfinished, run.path / SAMPLES, list(arrays.values()))
         run.log(f"{SAMPLES} is whole")
-    elif progress is not None:
-        progress(total, total)
+    else:
+        store.open_arrays(run.path / SAMPLES, run.identity)  # refuses what is damaged
+        if progress is not None:
+            progress(total, total)
     shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
 
 
@@ -219,6 +223,7 @@ class Sampling(SampleJob):
             },
             library=asked["library"],
             model=asked["model"],
+            run=run.identity,
         )
 
     # What the result is
@@ -258,6 +263,7 @@ class Sampling(SampleJob):
             "burn_in": self.burn_in,
             "thin": self.thin,
             "library": self.library,
+            "run": self.run,
         }
 
     # What a task does
