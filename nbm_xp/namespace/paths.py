@@ -37,7 +37,8 @@ def local_path(path: str | os.PathLike[str], name: str = "path") -> pathlib.Path
     ...
     ValueError: path must be a path of this machine's files, not an address, got 's3://bucket/model.zarr'
     """
-    text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
+    given: object = path  # which may be a number, a file's descriptor to Python
+    text = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
     if not isinstance(text, str):
         raise TypeError(f"{name} must be a path, got {path!r}")
     if _ADDRESS.match(text):

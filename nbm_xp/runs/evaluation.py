@@ -12,6 +12,7 @@ from nbm_xp.boltzmann.annealing import ladder_of
 from nbm_xp.boltzmann.partition import AISEstimate, is_enumerable, log_z_of
 from nbm_xp.boltzmann.rows import checked_rows, known_length, positive_int
 from nbm_xp.namespace.checksums import sealed
+from nbm_xp.namespace.paths import local_path
 
 from . import store
 from .carrying_out import Progress, carry_out, interruptible
@@ -114,6 +115,7 @@ def evaluate(
     >>> found.mean_log_likelihood_low < exact < found.mean_log_likelihood_high
     True
     """
+    local_path(directory, "directory")
     if model is None:
         if not resume:
             raise ValueError("model must be given, unless resume=True takes that of the run to go on with")

@@ -15,6 +15,7 @@ import numpy as np
 from nbm_xp.boltzmann.chains import Chains
 from nbm_xp.boltzmann.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy
+from nbm_xp.namespace.paths import local_path
 
 from . import store
 from .carrying_out import Progress, carry_out, interruptible
@@ -127,6 +128,7 @@ def sample(
     >>> draws.shape, draws.dtype, draws.mean(axis=(0, 1)).compute().tolist()[::2]
     ((4, 5, 3), dtype('uint8'), [1.0, 0.0])
     """
+    local_path(directory, "directory")
     if model is None:
         if not resume:
             raise ValueError("model must be given, unless resume=True takes that of the run to go on with")
