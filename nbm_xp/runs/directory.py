@@ -66,8 +66,10 @@ class RunDirectory:
     created : str
         When, in UTC.
     identity : str
-        What tells the run from all that were asked for otherwise: a digest of its kind, configuration and seed. What it
-        writes bears it.
+        What tells the run from all that were asked for otherwise: a digest of its kind, configuration and seed. Its
+        checkpoints bear it.
+    result_identity : str
+        The same without how often there were checkpoints, which results do not depend on. Results bear it.
 
     Examples
     --------
@@ -102,6 +104,8 @@ class RunDirectory:
         self._files = about["files"]
         asked = {"kind": self.kind, "configuration": self.configuration, "seed": self.seed}
         self.identity = digest_of_record(asked)
+        counts = {name: value for name, value in self.configuration.items() if name != "checkpoint_every"}
+        self.result_identity = digest_of_record(asked | {"configuration": counts})
         for name in ("configuration", "versions", "files", *(("model",) if self._model is not None else ())):
             if not isinstance(about[name], Mapping):
                 raise TypeError(f"{name} must be a mapping, got {about[name]!r}")

@@ -175,9 +175,9 @@ def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
     arrays = [job.array() for job in jobs]
     unfinished, final = run.path / UNFINISHED, run.path / ARRAYS
     if unfinished.exists():
-        store.check(unfinished, arrays, run.identity)
+        store.check(unfinished, arrays, run.result_identity)
     elif not final.exists():
-        about = {"source": "nbm_xp.runs.evaluate", "seed": str(run.seed), "run": run.identity}
+        about = {"source": "nbm_xp.runs.evaluate", "seed": str(run.seed), "run": run.result_identity}
         store.create(unfinished, arrays, {}, about)
     if not final.exists():
         totals = [sum(job.steps(b, s) for b in job.blocks for s in range(job.n_segments)) for job in jobs]
@@ -186,6 +186,6 @@ def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
             step = None if progress is None else lambda done, _, n=before, w=whole: progress(n + done, w)
             carry_out(run, job, job.blocks, pool, step)
         store.finish(unfinished, final, arrays)
-    write_json(run.path / RESULT, sealed(result_of(run) | {"run": run.identity}))
+    write_json(run.path / RESULT, sealed(result_of(run) | {"run": run.result_identity}))
     run.log(f"{RESULT} is written")
     shutil.rmtree(run.path / "checkpoints", ignore_errors=True)

@@ -75,9 +75,9 @@ def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
     if not (run.path / RESULT).exists():
         raise RunError(f"the run in {run.path} is not finished: go on with it by resume=True")
     about = unsealed(read_record(run.path / RESULT), run.path / RESULT)
-    if about.pop("run", None) != run.identity:
+    if about.pop("run", None) != run.result_identity:
         raise ValueError(f"{run.path / RESULT} is of another run than {run.path}")
-    arrays = store.open_arrays(run.path / ARRAYS, run.identity)
+    arrays = store.open_arrays(run.path / ARRAYS, run.result_identity)
     try:
         for name, weights in _WEIGHTS.items():
             told = about.get(name)
@@ -94,7 +94,7 @@ def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
 
 def result_of(run: RunDirectory) -> dict[str, Any]:
     """The result for JSON, from what the blocks have written."""
-    asked, arrays = run.configuration, store.open_arrays(run.path / ARRAYS, run.identity)
+    asked, arrays = run.configuration, store.open_arrays(run.path / ARRAYS, run.result_identity)
     model = run.load_model()
     low = high = known = asked["log_z"]
     found: dict[str, AISEstimate] = {}

@@ -78,8 +78,8 @@ class SampleJob:
     library : str
     model : str
         The hash of its parameters.
-    run : str
-        What tells the run from all others.
+    run, result : str
+        What tells the run, and what it results in, from all others.
     clamped : tuple of int
         Layers that are held.
     """
@@ -97,6 +97,7 @@ class SampleJob:
     library: str
     model: str
     run: str
+    result: str
     clamped: tuple[int, ...] = ()
 
     @property

@@ -37,7 +37,7 @@ def open_samples(directory: str | os.PathLike[str], name: str = "visible") -> An
         If it holds no such layer, or lacks draws that were written; if some are damaged, when they are computed.
     """
     run = _whole(directory)
-    arrays = store.open_arrays(run.path / SAMPLES, run.identity)
+    arrays = store.open_arrays(run.path / SAMPLES, run.result_identity)
     if name not in arrays:
         raise ValueError(f"name must be one of {sorted(arrays)}, got {name!r}: the run kept no other layers")
     array = arrays[name]
@@ -68,7 +68,7 @@ def open_dataset(directory: str | os.PathLike[str]) -> Any:
         If xarray is not installed.
     """
     run, xarray = _whole(directory), need("xarray")
-    opened = store.checked_store(run.path / SAMPLES, run.identity)
+    opened = store.checked_store(run.path / SAMPLES, run.result_identity)
     return xarray.open_zarr(opened, consolidated=False, zarr_format=3)
 
 

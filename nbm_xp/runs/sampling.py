@@ -180,14 +180,14 @@ def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
         unfinished = run.path / _UNFINISHED
         arrays = job.arrays()
         if unfinished.exists():
-            store.check(unfinished, list(arrays.values()), run.identity)
+            store.check(unfinished, list(arrays.values()), run.result_identity)
         else:
             store.create(unfinished, list(arrays.values()), job.coordinates(), job.about())
         carry_out(run, job, job.blocks, pool, progress)
         store.finish(unfinished, run.path / SAMPLES, list(arrays.values()))
         run.log(f"{SAMPLES} is whole")
     else:
-        store.open_arrays(run.path / SAMPLES, run.identity)  # refuses what is damaged
+        store.open_arrays(run.path / SAMPLES, run.result_identity)  # refuses what is damaged
         if progress is not None:
             progress(total, total)
     shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
@@ -226,6 +226,7 @@ class Sampling(SampleJob):
             library=asked["library"],
             model=asked["model"],
             run=run.identity,
+            result=run.result_identity,
         )
 
     # What the result is
@@ -265,7 +266,7 @@ class Sampling(SampleJob):
             "burn_in": self.burn_in,
             "thin": self.thin,
             "library": self.library,
-            "run": self.run,
+            "run": self.result,
         }
 
     # What a task does

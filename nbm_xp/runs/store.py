@@ -205,26 +205,27 @@ def check(unfinished: pathlib.Path, arrays: Sequence[Stored], run: str) -> None:
     """
     headers = _headers(unfinished, run)
     for array in arrays:
-        if array.name not in headers or headers[array.name].shape != array.shape:
-            raise ValueError(f"{unfinished} is damaged: it lacks the array {array.name}")
+        found = headers.get(array.name)
+        if found is None or (found.shape, found.tile) != (array.shape, array.chunks):
+            raise ValueError(f"{unfinished} is damaged: it lacks the array {array.name}, as it was begun")
         _files(unfinished / array.name)
 
 
-def _headers(place: pathlib.Path, run: str) -> dict[str, Header]:
+def _headers(place: pathlib.Path, run: str | None) -> dict[str, Header]:
     """The headers of a store's arrays, by name."""
-    if (found := checked_seal(place).get("run")) != run:
+    if (found := checked_seal(place).get("run")) != run and run is not None:
         raise ValueError(f"{place} is of another run: {found!r}, not {run!r}")
     return {path.parent.name: array_header(path.parent, _DRAWS) for path in sorted(place.glob(f"*/{HEADER}"))}
 
 
-def open_arrays(place: pathlib.Path, run: str) -> dict[str, Any]:
+def open_arrays(place: pathlib.Path, run: str | None = None) -> dict[str, Any]:
     """The arrays of a finished store by name, without its coordinates; whoever reads a damaged chunk has a ValueError.
 
     Parameters
     ----------
     place : Path
         The store's.
-    run : str
+    run : str, optional
         What tells the run that it must be of from all others.
 
     Raises
@@ -248,7 +249,7 @@ def checked_store(place: pathlib.Path, run: str) -> Any:
     return whole_store(place, _headers(place, run))
 
 
-def _complete(place: pathlib.Path, run: str) -> dict[str, Header]:
+def _complete(place: pathlib.Path, run: str | None) -> dict[str, Header]:
     """The headers of the arrays of a finished store, of which no chunk is missing."""
     headers = {name: found for name, found in _headers(place, run).items() if found.codecs == _DRAWS}
     for name, header in headers.items():
