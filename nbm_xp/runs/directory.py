@@ -92,6 +92,8 @@ class RunDirectory:
     seed: int
     versions: dict[str, str]
     created: str
+    identity: str
+    result_identity: str
 
     def __init__(self, path: pathlib.Path, about: Mapping[str, Any]) -> None:
         self.path = path
@@ -101,18 +103,18 @@ class RunDirectory:
         self.versions = about["versions"]
         self.created = about["created"]
         self._model = about["model"]
-        self._files = about["files"]
-        asked = {"kind": self.kind, "configuration": self.configuration, "seed": self.seed}
-        self.identity = digest_of_record(asked)
-        counts = {name: value for name, value in self.configuration.items() if name != "checkpoint_every"}
-        self.result_identity = digest_of_record(asked | {"configuration": counts})
-        for name in ("configuration", "versions", "files", *(("model",) if self._model is not None else ())):
+        for name in ("configuration", "versions", *(("model",) if self._model is not None else ())):
             if not isinstance(about[name], Mapping):
                 raise TypeError(f"{name} must be a mapping, got {about[name]!r}")
         if self._model is not None and not {"class", "file"} <= self._model.keys():
             raise TypeError(f"model must have a class and a file, got {self._model!r}")
-        if any(pathlib.PurePath(name).name != name for name in self._files):
-            raise TypeError(f"files must be names of files, got {sorted(self._files)}")
+        self._files = about["files"]
+        if not isinstance(self._files, Mapping) or any(pathlib.PurePath(name).name != name for name in self._files):
+            raise TypeError(f"files must be digests by the names of files, got {self._files!r}")
+        asked = {"kind": self.kind, "configuration": self.configuration, "seed": self.seed}
+        counts = {name: value for name, value in self.configuration.items() if name != "checkpoint_every"}
+        self.identity = digest_of_record(asked)
+        self.result_identity = digest_of_record(asked | {"configuration": counts})
         self._locked: Any = None
 
     # How one comes about
