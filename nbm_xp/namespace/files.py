@@ -189,6 +189,8 @@ def _check_header(file: IO[bytes], size: int) -> None:
     """Refuse the header of an .npy file that claims more numbers than there are bytes."""
     try:
         version = np.lib.format.read_magic(file)
+        if version not in ((1, 0), (2, 0), (3, 0)):
+            raise ValueError(f"its header is of version {version}, which is not known")
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, _, dtype = read(file)
     except (RecursionError, MemoryError, OverflowError) as error:  # of text that is nested or long beyond measure
