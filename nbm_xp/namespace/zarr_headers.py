@@ -179,7 +179,10 @@ def checked_seal(folder: str | os.PathLike[str]) -> dict[str, Any]:
         If they are not.
     """
     place = pathlib.Path(folder)
-    attributes = group_header(place).get("attributes")
-    if not isinstance(attributes, dict) or attributes.get(DIGEST) != seal_of(place):
+    try:
+        attributes, seal = group_header(place).get("attributes"), seal_of(place)
+    except (AttributeError, ValueError) as error:
+        raise ValueError(f"{place} is damaged: {error}") from error
+    if not isinstance(attributes, dict) or attributes.get(DIGEST) != seal:
         raise ValueError(f"{place} is damaged: what its {HEADER} say is not what was written")
     return attributes
