@@ -136,7 +136,8 @@ def test_ordinary_codecs_are_read(tmp_path: pathlib.Path) -> None:
             {"compressors": codecs.ZstdCodec(), "filters": [codecs.TransposeCodec(order=(1, 0))]},
         )
     ):
-        zarr.create_array(tmp_path / f"{number}", data=VALUES, zarr_format=3, **{"chunks": (5, 4)} | given)
+        about = {"shape": (12, 10), "dtype": "float32", "chunks": (5, 4), "zarr_format": 3}
+        zarr.create_array(tmp_path / f"{number}", **about | given)[:] = VALUES
         with computing():
             np.testing.assert_array_equal(open_array(tmp_path / f"{number}").compute(), VALUES)
 
