@@ -17,6 +17,7 @@ __all__ = ["BrokenOffError", "Command", "Group", "InputError", "going_on"]
 
 # typer's own errors (a missing option, a value that is no number) have one base class, whichever parser it is built on.
 _UsageError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
+_PATHS = {"model", "out", "path"}  # what commands call the options and arguments that are paths
 _INTERRUPTED = "interrupted; nothing half-written is left"
 
 
@@ -42,12 +43,10 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command, unless one of its paths is the address of something elsewhere."""
-        for given in self.params:
-            value = ctx.params.get(given.name)
-            kind: Any = getattr(given, "type", None)
-            if value is not None and type(kind).__name__.endswith("Path"):
+        for name in _PATHS & ctx.params.keys():
+            if ctx.params[name] is not None:
                 try:
-                    local_path(value, given.opts[0])
+                    local_path(ctx.params[name], name if name == "path" else f"--{name}")
                 except (TypeError, ValueError) as error:
                     raise InputError(str(error)) from error
         return super().invoke(ctx)

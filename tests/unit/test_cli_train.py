@@ -324,13 +324,19 @@ def test_a_checkpoint_or_a_model_of_another_training_is_told() -> None:
     mine, other = RunDirectory.open("run"), RunDirectory.open("other")
     kept = pathlib.Path("run", MODEL_FILE).read_bytes()
     pathlib.Path("run", MODEL_FILE).write_bytes(pathlib.Path("other", MODEL_FILE).read_bytes())
-    for command in (("info", "run"), ("sample", "--model", "run"), ("train", "--resume", "--out", "run")):
+    for command in (("info", "run"), ("sample", "--model", "run")):
         assert "is not the model that the run ended with" in refused(*command)
+    resumed = run("train", "--resume", "--out", "run")
+    assert (resumed.exit_code, resumed.stderr.count("\n")) == (2, 1)
+    assert "is not the model that the run ended with" in resumed.stderr
     pathlib.Path("run/result.json").unlink()
     pathlib.Path("run", MODEL_FILE).unlink()
     RBM.load(f"other/{MODEL_FILE}")._write(mine.checkpoints / MODEL_FILE, other.identity)
-    for command in (("info", "run"), ("sample", "--model", "run"), ("train", "--resume", "--out", "run")):
+    for command in (("info", "run"), ("sample", "--model", "run")):
         assert "is a checkpoint of another run" in refused(*command)
+    resumed = run("train", "--resume", "--out", "run")
+    assert (resumed.exit_code, resumed.stderr.count("\n")) == (2, 1)
+    assert "is a checkpoint of another run" in resumed.stderr
     assert kept != pathlib.Path("other", MODEL_FILE).read_bytes()
 
 
