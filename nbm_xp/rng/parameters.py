@@ -42,6 +42,9 @@ LARGEST: Final = {"float16": 65504.0, "float32": 3.4028234663852886e38, "float64
 MOST_ELEMENTS: Final = 2**55
 """So many elements a draw may have: places and those of later draws fit 64 bits."""
 
+MOST_STREAMS: Final = 2**31
+"""So many streams a draw may have: jumps to where they begin are kept for 31 bits."""
+
 
 def is_number(value: Any) -> bool:
     """Whether a parameter is one of Python's numbers, whose dtype gives way to that of arrays; NumPy's are arrays."""
@@ -123,8 +126,14 @@ def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     return tuple(reversed(out))
 
 
-def streams_of(nstreams: int | None, shape: tuple[int, ...]) -> int:
-    """Give the number of streams that a draw takes."""
+def streams_of(nstreams: int | None, shape: tuple[int, ...] | None = None) -> int:
+    """Give the number of streams that a draw takes, and no more of them than a draw of some shape makes use of.
+
+    Examples
+    --------
+    >>> streams_of(None, (12,)), streams_of(5, (12,)), streams_of(10**6, (12,)), streams_of(10**6)
+    (2, 5, 24, 1000000)
+    """
     if nstreams is None:
         return max(1, stream_count(shape))
     try:
@@ -133,7 +142,9 @@ def streams_of(nstreams: int | None, shape: tuple[int, ...]) -> int:
         raise TypeError(f"nstreams must be an int, got {nstreams!r}") from None
     if count < 1:
         raise ValueError(f"nstreams must be 1 or more, got {count}")
-    return count
+    if count > MOST_STREAMS:
+        raise ValueError(f"nstreams must be at most 2**31, got {count}")
+    return count if shape is None else min(count, max(1, 2 * math.prod(shape)))  # normals and 53 bits take two each
 
 
 def real_dtype(dtype: Any, *parameters: Any) -> str:
@@ -233,5 +244,5 @@ def rounded(xp: Any, value: Any, dtype: str) -> Any:
     if is_number(value):
         if math.isfinite(value) and abs(value) > LARGEST[dtype]:
             return math.copysign(math.inf, value)
-        return float(asarray(value, host_namespace(), dtype))
+        return float(asarray(float(value), host_namespace(), dtype))
     return xp.astype(value, dtype_of(xp, dtype))

@@ -24,6 +24,7 @@ from nbm_xp.namespace import (
     library_name,
     wide_dtypes,
 )
+from nbm_xp.namespace.mrg31k3p.integers import State
 
 from ..blocks import library_of_blocks
 from ..distributions.element_uniforms import ElementUniforms
@@ -148,9 +149,10 @@ class ChoiceDraws(CountDraws):
             weights_of("p", p)
         if not replace:
             _require_enough(population, math.prod(shape), weights)
-        if not is_array(a):
-            return self._chosen(xp, population, shape, replace, weights, chunks, nstreams)
-        return _taken(xp, a, self._chosen(xp, population, shape, replace, weights, None, nstreams), along, chunks)
+        with self._taking() as state:
+            own = None if is_array(a) else chunks
+            index = self._chosen(xp, state, population, shape, replace, weights, own, nstreams)
+            return _taken(xp, a, index, along, chunks) if is_array(a) else index
 
     def permutation(self, x: Any, axis: int = 0, *, chunks: Any = None, nstreams: int | None = None) -> Any:
         """Give the integers below a number, or what lies along an axis of an array, in a random order.
@@ -182,24 +184,28 @@ class ChoiceDraws(CountDraws):
         >>> Generator(234).permutation(5).tolist()
         [1, 0, 4, 2, 3]
         """
+        with self._taking() as state:
+            return self._in_order(state, x, axis, chunks, nstreams)
+
+    def _in_order(self, state: State, x: Any, axis: int, chunks: Any, nstreams: int | None) -> Any:
+        """See `permutation`."""
         things = _things("x", x)
         xp, (x,) = self._alike(None, things)
         x = known_integer(things) if is_array(x) and not x.ndim else x
         if not is_array(x):
             require("x", x, NOT_NEGATIVE)
-            return self._chosen(xp, int(x), (int(x),), False, [], chunks, nstreams)
+            return self._chosen(xp, state, int(x), shape_of(int(x)), False, [], chunks, nstreams)
         along = _axis_of("x", x, axis)
         shape, population = shape_of(None, x), x.shape[along]
         if not is_lazy(xp):
-            order = self._chosen(xp, population, (population,), False, [], None, nstreams)
+            order = self._chosen(xp, state, population, (population,), False, [], None, nstreams)
             return xp.take(x, order, axis=along) if 0 not in shape else x
         dtype, sizes = dtype_name(x), chunks if isinstance(chunks, tuple) else (chunks,) * len(shape)
         sizes = x.chunks if chunks is None else sizes
         chunks = (*sizes[:along], -1, *sizes[along + 1 :])
-        with self._taking() as state:
-            streams = streams_of(nstreams, (population,))
-            task = Ordered(state, streams, shape, dtype, library_of_blocks(xp, x), population=population, axis=along)
-            return made(xp, task, (x,), chunks=chunks)
+        streams = streams_of(nstreams, (population,))
+        task = Ordered(state, streams, shape, dtype, library_of_blocks(xp, x), population=population, axis=along)
+        return made(xp, task, (x,), chunks=chunks)
 
     def shuffle(self, x: Any, axis: int = 0, *, nstreams: int | None = None) -> None:
         """Bring what lies along an axis of an array into a random order, in place.
@@ -223,12 +229,13 @@ class ChoiceDraws(CountDraws):
         [1, 0, 4, 2, 3]
         """
         require_writable("x", x, ", use permutation instead")
-        along = _axis_of("x", x, axis)
-        fill(x, self.permutation(x, along, nstreams=nstreams))
+        with self._taking() as state:
+            fill(x, self._in_order(state, x, _axis_of("x", x, axis), None, nstreams))
 
     def _chosen(
         self,
         xp: Any,
+        state: State,
         population: int,
         shape: tuple[int, ...],
         replace: bool,
@@ -238,14 +245,13 @@ class ChoiceDraws(CountDraws):
     ) -> Any:
         """Choose integers below a number."""
         if replace and weights:
-            return self._outcomes(xp, weights[0], shape, "int64", chunks, nstreams, "p")
+            return self._outcomes(xp, state, weights[0], shape, "int64", chunks, nstreams, "p")
         if replace:
-            return self._integers(xp, 0, population, shape, "int64", chunks, nstreams)
+            return self._integers(xp, state, 0, population, shape, "int64", chunks, nstreams)
         library = library_of_blocks(xp, *weights) if is_lazy(xp) else library_name(xp)
-        with self._taking() as state:
-            streams = streams_of(nstreams, (population,))
-            task = Ordered(state, streams, shape, "int64", library, population=population, weighted=bool(weights))
-            return made(xp, task, chunks=-1 if chunks is None else chunks, args=tuple(weights))
+        streams = streams_of(nstreams, (population,))
+        task = Ordered(state, streams, shape, "int64", library, population=population, weighted=bool(weights))
+        return made(xp, task, chunks=-1 if chunks is None else chunks, args=tuple(weights))
 
 
 def _axis_of(name: str, x: Any, axis: Any) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from nbm_xp.namespace import dtype_name, dtype_of, is_array, is_lazy, library_name
+from nbm_xp.namespace.mrg31k3p.integers import State
 
 from ..blocks import library_of_blocks
 from ..distributions.tasks import Integers, Multinomials, Outcomes, made, watched
@@ -100,19 +101,27 @@ class CountDraws(UniformDraws, RealDraws):
             require("high - low", span, _SPAN)
             if is_lazy(xp):
                 low, span = watched(xp, "low", low, bounds), watched(xp, "high - low", span, _SPAN)
-        return self._integers(xp, low, span, shape, name, chunks, nstreams)
+        with self._taking() as state:
+            return self._integers(xp, state, low, span, shape, name, chunks, nstreams)
 
     def _integers(
-        self, xp: Any, low: Any, span: Any, shape: tuple[int, ...], dtype: str, chunks: Any, nstreams: int | None
+        self,
+        xp: Any,
+        state: State,
+        low: Any,
+        span: Any,
+        shape: tuple[int, ...],
+        dtype: str,
+        chunks: Any,
+        nstreams: int | None,
     ) -> Any:
-        """Draw integers from `low` on, `span` of them, both of which were checked."""
+        """Make integers from `low` on, `span` of them, both of which were checked."""
         values = (low, span)
         library = library_of_blocks(xp, *values) if is_lazy(xp) else library_name(xp)
         numbers = tuple(None if is_array(value) else int(value) for value in values)
-        with self._taking() as state:
-            threads = 1 if is_lazy(xp) else self._threads
-            task = Integers(state, streams_of(nstreams, shape), shape, dtype, library, numbers, threads)
-            return made(xp, task, values, chunks=chunks_of(chunks, shape, *values))
+        threads = 1 if is_lazy(xp) else self._threads
+        task = Integers(state, streams_of(nstreams, shape), shape, dtype, library, numbers, threads)
+        return made(xp, task, values, chunks=chunks_of(chunks, shape, *values))
 
     def binomial(
         self,
@@ -296,18 +305,26 @@ class CountDraws(UniformDraws, RealDraws):
         if p.shape[-1] - 1 > most_of(name):
             raise ValueError(f"dtype must hold the numbers of all {p.shape[-1]} outcomes in pvals, got {name}")
         rows = [p[..., 0]] if p.ndim > 1 else []
-        return self._outcomes(xp, p, shape_of(size, *rows), name, chunks, nstreams, "pvals")
+        shape = shape_of(size, *rows)
+        with self._taking() as state:
+            return self._outcomes(xp, state, p, shape, name, chunks, nstreams, "pvals")
 
     def _outcomes(
-        self, xp: Any, p: Any, shape: tuple[int, ...], dtype: str, chunks: Any, nstreams: int | None, name: str
+        self,
+        xp: Any,
+        state: State,
+        p: Any,
+        shape: tuple[int, ...],
+        dtype: str,
+        chunks: Any,
+        nstreams: int | None,
+        name: str,
     ) -> Any:
-        """Draw outcomes by probabilities that were checked."""
+        """Make outcomes by probabilities that were checked."""
         library = library_of_blocks(xp, p) if is_lazy(xp) else library_name(xp)
         rows = [p[..., 0]] if p.ndim > 1 else []
-        chunks = chunks_of(chunks, shape, *rows)
-        with self._taking() as state:
-            task = Outcomes(state, streams_of(nstreams, shape), shape, dtype, library, name=name)
-            return made(xp, task, chunks=chunks, args=(p,))
+        task = Outcomes(state, streams_of(nstreams, shape), shape, dtype, library, name=name)
+        return made(xp, task, chunks=chunks_of(chunks, shape, *rows), args=(p,))
 
 
 def _counting(name: str) -> str:

@@ -20,8 +20,8 @@ class Generator(ChoiceDraws):
     Parameters
     ----------
     seed : int, six ints, a state, a SeedSequence, or None
-        From 1 to 2147462578; or the six integers of a state, or those and its counter; or a ``SeedSequence`` of NumPy.
-        None takes a seed from the operating system.
+        0 or more, of any size; or the six integers of a state, or those and its counter; or a ``SeedSequence`` of
+        NumPy. None takes a state from the operating system.
     library : str, optional
         The library of the arrays, as `nbm_xp.set_backend` knows it. Without it each array is of the library of the
         parameters that are arrays, else of the default library.
@@ -36,6 +36,9 @@ class Generator(ChoiceDraws):
     2**134 steps. So what one call gives depends on the calls before it, but neither on their sizes nor on the library
     nor on how Dask splits the array. Where an element needs several uniforms, they are those that as many draws of the
     same size from the same streams give for it, however many other elements need.
+
+    An integer is hashed by NumPy's ``SeedSequence``, so that seeds may follow one another. `RandomStreams` repeats it
+    six times, as Theano does: its numbers for seed 234 are those of ``Generator((234,) * 6)``.
 
     Where methods have parameters in common, they mean the same:
 

@@ -179,7 +179,7 @@ class UniformDraws(GeneratorState):
         for parameter, value in (("loc", loc), ("scale", scale)):
             require(f"{parameter} in {name}", value, finite_in(name))
         base, width = rounded(xp, loc, name), rounded(xp, scale, name)
-        streams = MAX_STREAMS if nstreams is None else streams_of(nstreams, shape)
+        streams = streams_of(MAX_STREAMS if nstreams is None else nstreams, shape)
         if is_lazy(xp):
             library, chunks = library_of_blocks(xp, loc, scale), chunks_of(chunks, shape, loc, scale)
             with self._taking() as state:
