@@ -118,7 +118,9 @@ X = np.linspace(0, 1, 15, dtype="float32").reshape(5, 3)
 def test_lengths_may_be_known_late(library: Library, ours: Any, theirs: Any) -> None:
     with use_backend(library.name):
         run = function([UNKNOWN], ours(RandomStreams(5), UNKNOWN))
-        np.testing.assert_allclose(library.numpy(run(library.array(X))), theirs(Generator((5,) * 6)), rtol=1e-6, strict=True)
+        np.testing.assert_allclose(
+            library.numpy(run(library.array(X))), theirs(Generator((5,) * 6)), rtol=1e-6, strict=True
+        )
 
 
 def test_size_may_be_an_integer_tensor() -> None:
@@ -274,7 +276,9 @@ def test_size_may_be_that_of_the_parameters() -> None:
     drawn = function([late], RandomStreams(5).binomial(p=late, nstreams=1))(p)
     np.testing.assert_array_equal(drawn, Generator((5,) * 6).bernoulli(p, dtype="int64", nstreams=1))
     low, high = np.zeros((2, 1)), np.ones(3)
-    np.testing.assert_array_equal(RandomStreams(5).uniform(None, low, high).eval(), Generator((5,) * 6).uniform(low, high))
+    np.testing.assert_array_equal(
+        RandomStreams(5).uniform(None, low, high).eval(), Generator((5,) * 6).uniform(low, high)
+    )
     assert RandomStreams(5).normal(None, low, high).eval().shape == (2, 3)
 
 

@@ -30,7 +30,7 @@ from ..blocks import library_of_blocks
 from ..distributions.element_uniforms import ElementUniforms
 from ..distributions.tasks import Elements, made
 from ..distributions.whole_numbers import random_order
-from ..parameters import Size, checked, known_integer, shape_of, streams_of
+from ..parameters import MOST_ELEMENTS, Size, checked, flag, known_integer, shape_of, streams_of
 from ..rules import NOT_NEGATIVE, check_weights, require, require_integer, weights_of
 from .count_draws import CountDraws
 from .filling import fill, require_writable
@@ -136,13 +136,15 @@ class ChoiceDraws(CountDraws):
         >>> Generator(234).choice([1.5, 2.5], 4, p=[0.9, 0.1]).tolist()
         [1.5, 1.5, 1.5, 1.5]
         """
-        things = _things("a", a)
+        things, replace = _things("a", a), flag("replace", replace)
         xp, (a, *weights) = self._alike(None, things, *([] if p is None else [checked("p", p)]))
         a = known_integer(things) if is_array(a) and not a.ndim else a
         shape, along = shape_of(size), _axis_of("a", a, axis)
         population = a.shape[along] if is_array(a) else int(a)
         if population < 1 and 0 not in shape:
             raise ValueError(f"a must hold something to choose from, got {population} things")
+        if population > (most := 2**63 if replace else MOST_ELEMENTS):
+            raise ValueError(f"a must be at most {most}, got {population}")
         for p in weights:
             if tuple(p.shape) != (population,):
                 raise ValueError(f"p must have a probability for each of {population}, got shape {tuple(p.shape)}")

@@ -13,7 +13,7 @@ from nbm_xp.namespace.mrg31k3p.integers import State
 from ..blocks import library_of_blocks
 from ..distributions.tasks import Integers, Multinomials, Outcomes, made, watched
 from ..distributions.whole_numbers import SPAN_OF_TWO
-from ..parameters import Size, chunks_of, integer_dtype, known_integer, most_of, shape_of, streams_of
+from ..parameters import Size, chunks_of, flag, integer_dtype, known_integer, most_of, shape_of, streams_of
 from ..rules import TRIALS, Rule, require, require_integer, weights_of, within
 from .real_draws import RealDraws
 from .uniform_draws import UniformDraws
@@ -79,6 +79,7 @@ class CountDraws(UniformDraws, RealDraws):
         [6, 6, 5, 3, 3, 6, 5, 2]
         """
         low, high = (0, low) if high is None else (low, high)
+        endpoint = flag("endpoint", endpoint)
         name = integer_dtype(dtype, "bool")
         for bound, value in (("low", low), ("high", high)):
             require_integer(bound, value)

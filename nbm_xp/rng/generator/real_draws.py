@@ -88,7 +88,7 @@ class RealDraws(GeneratorState):
         >>> Generator(234).standard_exponential(3, "float64").round(3).tolist()
         [0.799, 1.183, 0.236]
         """
-        if method != "inv":
+        if not isinstance(method, str) or method != "inv":
             raise ValueError(f"method must be 'inv', inversion, got {method!r}")
         return self.exponential(1.0, size, dtype, chunks=chunks, nstreams=nstreams, out=out)
 

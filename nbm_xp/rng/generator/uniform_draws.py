@@ -21,6 +21,7 @@ from ..parameters import (
     as_stretch,
     checked,
     chunks_of,
+    known_integer,
     line_between,
     real_dtype,
     rounded,
@@ -111,7 +112,8 @@ class UniformDraws(GeneratorState):
             require(f"{bound} in {name}", value, finite_in(name))
         base, width = line_between(xp, low, high, name)
         require(f"high - low in {name}", width, NOT_NEGATIVE)
-        if resolution not in (None, 31, 53) or (resolution == 53 and name != "float64"):
+        resolution = known_integer(resolution)
+        if is_array(resolution) or resolution not in (None, 31, 53) or (resolution == 53 and name != "float64"):
             raise ValueError(f"resolution must be 31, or 53 where dtype is float64; got {resolution!r} and {name}")
         streams = streams_of(nstreams, shape)
         if is_lazy(xp):

@@ -18,7 +18,7 @@ from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS
 from nbm_xp.tape import Tensor
 from nbm_xp.tape import namespace as recorded
 
-from ..parameters import between, most_of, real_dtype, stretched
+from ..parameters import between, flag, most_of, real_dtype, stretched
 from . import draws as draws
 from .sizes import (
     as_parameter,
@@ -309,6 +309,7 @@ class RandomStreams(StreamStates):
         >>> RandomStreams(31).choice(4, a=[1.5, 2.5]).eval().tolist()
         [1.5, 2.5, 2.5, 2.5]
         """
+        replace = flag("replace", replace)
         if replace and a is None:
             raise NotImplementedError("replace must be False where a is not given: a says what there is to choose from")
         if a is not None and p is not None and not replace:
@@ -327,7 +328,7 @@ class RandomStreams(StreamStates):
             raise ValueError(f"p must have a probability for each of {length}, got shape {rows.shape}")
         with self.recording():
             u = self._for_each_row(rows, count, nstreams)
-            sample: Tensor = draws.choice(rows, u, size=count, dtype=dtype_name(dtype), replace=bool(replace))
+            sample: Tensor = draws.choice(rows, u, size=count, dtype=dtype_name(dtype), replace=replace)
             if a is None or isinstance(things, int):
                 return sample
             flat = recorded.take(things, recorded.reshape(recorded.astype(sample, recorded.int64), (-1,)), axis=0)

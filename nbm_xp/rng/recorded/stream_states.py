@@ -23,7 +23,7 @@ from nbm_xp.namespace import asarray, default_namespace, dtype_name, host_namesp
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, State, jump
 from nbm_xp.tape import Tensor, Variable, function
 
-from ..parameters import streams_of
+from ..parameters import flag, streams_of
 from ..seeds import check_seed
 from ..uniforms import stream_count, substreams
 
@@ -208,11 +208,12 @@ class StreamStates:
         [704833060, 506023153, 12815654]
         """
         dtype_name(dtype)
-        count, xp = streams_of(n_streams), default_namespace()
+        count, xp = streams_of(n_streams, name="n_streams"), default_namespace()
+        moves = flag("inc_rstate", inc_rstate)
         with _advancing:
             states = substreams(self._state, count)
             states = states if is_lazy(xp) else asarray(states, xp)
-            if inc_rstate:
+            if moves:
                 self.inc_rstate()
         return states
 
@@ -281,5 +282,5 @@ class StreamStates:
         >>> RandomStreams(234).take_streams((3, 4), None).shape
         (2, 6)
         """
-        streams = self.n_streams(size) if nstreams is None else nstreams
+        streams = self.n_streams(size) if nstreams is None else streams_of(nstreams)
         return Variable(self.get_substream_rstates(streams, "float32"), name="random streams", is_state=True)
