@@ -57,7 +57,7 @@ def hashed_words(entropy: int, count: int) -> list[int]:
     Examples
     --------
     >>> hashed_words(0, 1), hashed_words(1, 1)
-    ([15793235383387715774], [12428789537187268837])
+    ([15793235383387715774], [7434755675892716031])
     """
     words: list[int] = np.random.SeedSequence(entropy).generate_state(count, np.uint64).tolist()
     return words

@@ -132,9 +132,9 @@ class ChoiceDraws(CountDraws):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).choice(10, 5, replace=False).tolist()
-        [8, 4, 1, 0, 3]
+        [5, 0, 7, 8, 6]
         >>> Generator(234).choice([1.5, 2.5], 4, p=[0.9, 0.1]).tolist()
-        [1.5, 1.5, 1.5, 1.5]
+        [1.5, 1.5, 2.5, 1.5]
         """
         things, replace = _things("a", a), flag("replace", replace)
         xp, (a, *weights) = self._alike(None, things, *([] if p is None else [checked("p", p)]))
@@ -184,7 +184,7 @@ class ChoiceDraws(CountDraws):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).permutation(5).tolist()
-        [1, 0, 4, 2, 3]
+        [0, 1, 4, 3, 2]
         """
         with self._taking() as state:
             return self._in_order(state, x, axis, chunks, nstreams)
@@ -228,7 +228,7 @@ class ChoiceDraws(CountDraws):
         >>> x = np.arange(5)
         >>> Generator(234).shuffle(x)
         >>> x.tolist()
-        [1, 0, 4, 2, 3]
+        [0, 1, 4, 3, 2]
         """
         require_writable("x", x, ", use permutation instead")
         with self._taking() as state:
