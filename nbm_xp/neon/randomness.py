@@ -19,8 +19,6 @@ from .recording import Recording
 
 __all__ = ["Randomness"]
 
-_SEEDS = 2147462578
-
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -252,7 +250,7 @@ class Randomness(Recording):
 
 
 def _seed(seed: int | None) -> int | None:
-    """One of the generator's seeds; those that it knows stand for themselves."""
+    """A seed of the generator, checked."""
     if seed is None:
         return None
     try:
@@ -261,4 +259,4 @@ def _seed(seed: int | None) -> int | None:
         raise TypeError(f"seed must be an integer or None, got {seed!r}") from None
     if number < 0:
         raise ValueError(f"seed must not be negative, got {number}")
-    return (number - 1) % _SEEDS + 1
+    return number

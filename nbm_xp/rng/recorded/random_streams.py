@@ -53,6 +53,9 @@ class RandomStreams(StreamStates):
 
     Notes
     -----
+    An int is repeated, not hashed, as in Theano: the numbers of near seeds are alike, those of seed 2 twice those of
+    seed 1 modulo 1. Several streams want one object, or seeds that `hashed_seed` makes.
+
     Where methods have parameters in common, they mean the same:
 
     size : tuple of ints, or Tensor
