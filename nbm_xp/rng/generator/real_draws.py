@@ -88,7 +88,7 @@ class RealDraws(GeneratorState):
         >>> Generator(234).standard_exponential(3, "float64").round(3).tolist()
         [1.367, 0.968, 0.029]
         """
-        if not isinstance(method, str) or method != "inv":
+        if str(method) != "inv":
             raise ValueError(f"method must be 'inv', inversion, got {method!r}")
         return self.exponential(1.0, size, dtype, chunks=chunks, nstreams=nstreams, out=out)
 
