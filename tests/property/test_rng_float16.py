@@ -57,7 +57,7 @@ def doubles() -> Any:
     return np.concatenate([whole, -whole])
 
 
-@pytest.mark.parametrize("library", libraries("torch", "jax", "dask-halves"))
+@pytest.mark.parametrize("library", libraries("torch", "jax"))
 def test_casts_round_once(library: Library) -> None:
     xp = get_namespace(library.name)
     with wide_dtypes(xp):
