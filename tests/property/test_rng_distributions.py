@@ -238,10 +238,10 @@ def test_blocks_of_kernels(seed: int, rows: int, columns: int, data: st.DataObje
 
 
 def test_an_element_that_nothing_becomes_of_is_an_error() -> None:
-    from nbm_xp.namespace.mrg31k3p import compiled_integers
+    from nbm_xp.namespace.mrg31k3p import numpy_samplers
 
     with pytest.raises(RuntimeError, match="attempts were not enough for"):
-        compiled_integers.wide_integers(of_block((5,) * 6, 3, (9,), (0,), (9,), "numpy"), 0, -(2**63) + 2**20)
+        numpy_samplers.wide_integers(of_block((5,) * 6, 3, (9,), (0,), (9,), "numpy"), 0, -(2**63) + 2**20)
 
 
 @given(seeds, st.sampled_from(["float32", "float64"]), st.integers(1, 400), st.integers(1, 40))

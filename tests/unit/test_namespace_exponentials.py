@@ -14,7 +14,6 @@ from nbm_xp.namespace.exponentials import numpy_rows
 from nbm_xp.tape import Variable, evaluate, gradients
 from nbm_xp.tape import namespace as xp
 
-pytest.importorskip("numba")
 
 
 @pytest.fixture
