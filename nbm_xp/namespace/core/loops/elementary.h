@@ -9,20 +9,25 @@ static void logs_in_place(double *restrict x, i64 count) {
 static void quantiles(const double *restrict p, i64 count, double *restrict out, double *restrict spare,
                       i32 *restrict places) {
     i64 found = 0;
+    i8 outer[AT_ONCE];
     for (i64 i = 0; i < count; ++i) {
         double q = p[i] - 0.5;
         out[i] = q * central_quantile(HALF_WIDTH * HALF_WIDTH - q * q);
     }
+    for (i64 i = 0; i < count; ++i)
+        outer[i] = magnitude_of(p[i] - 0.5) > HALF_WIDTH;
     for (i64 i = 0; i < count; ++i) {
         places[found] = (i32)i;
-        found += magnitude_of(p[i] - 0.5) > HALF_WIDTH;
+        found += outer[i]; /* without a branch, which would be guessed wrong */
     }
     for (i64 m = 0; m < found; ++m)
-        spare[m] = tail_of(p[places[m]]);
+        spare[m] = p[places[m]];
     for (i64 m = 0; m < found; ++m)
-        spare[m] = quantile_of_tail(log_of(spare[m]));
+        spare[m] = log_of(tail_of(spare[m]));
     for (i64 m = 0; m < found; ++m)
-        out[places[m]] = p[places[m]] < 0.5 ? -spare[m] : spare[m];
+        spare[m] = quantile_of_tail(spare[m]);
+    for (i64 m = 0; m < found; ++m)
+        out[places[m]] = __builtin_copysign(spare[m], p[places[m]] - 0.5);
 }
 
 /* log(x), exp(x): in place */
