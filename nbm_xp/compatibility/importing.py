@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
@@ -71,17 +71,24 @@ class _Attendant(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if "." not in fullname and self.folders and PathFinder.find_spec(fullname, self.folders) is not None:
+        if "." not in fullname and self._lies_in_folders(fullname):
             self.packages.add(fullname)
         package = next((name for name in self.packages if f"{fullname}.".startswith(f"{name}.")), None)
         if package is None:
             return None
         others = sys.meta_path[sys.meta_path.index(self) + 1 :]
-        found = (other.find_spec(fullname, path, target) for other in others if hasattr(other, "find_spec"))
-        spec = next((spec for spec in found if spec is not None), None)
-        if spec is not None and hasattr(spec.loader, "get_code"):
-            spec.loader = _Loader(spec.loader, fullname.removeprefix(package))
-        return spec
+        found = [other.find_spec(fullname, path, target) for other in others if hasattr(other, "find_spec")]
+        specs = [spec for spec in found if spec is not None]
+        for spec in specs:
+            if hasattr(spec.loader, "get_code"):  # not so pytest's, which takes what is called test for a test
+                spec.loader = _Loader(spec.loader, fullname.removeprefix(package))
+                return spec
+        return specs[0] if specs else None
+
+    def _lies_in_folders(self, name: str) -> bool:
+        if not self.folders or any(built_in.find_spec(name) for built_in in (BuiltinImporter, FrozenImporter)):
+            return False
+        return PathFinder.find_spec(name, self.folders) is not None
 
 
 class _Loader(Loader):
@@ -115,7 +122,5 @@ _ATTENDANT = _Attendant()
 
 
 def _station() -> None:
-    """Before the finder of files, so that what is built into Python comes first as ever."""
     if _ATTENDANT not in sys.meta_path:
-        places = [place for place, finder in enumerate(sys.meta_path) if finder is PathFinder]
-        sys.meta_path.insert(places[0] if places else 0, _ATTENDANT)
+        sys.meta_path.insert(0, _ATTENDANT)
