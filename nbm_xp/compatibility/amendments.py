@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -33,6 +34,35 @@ def _pickles(module: ModuleType) -> None:
     module.np = View(module.np, {"load": numpy_then.load})  # type: ignore[attr-defined]
 
 
+def _models(module: ModuleType) -> None:
+    """A model is pickled as what Keras saves of it: on Theano graphs could be pickled, and recorded ones cannot."""
+    module.Container.__reduce__ = _saved  # type: ignore[attr-defined]
+
+
+def _saved(model: Any) -> Any:
+    own = {type(layer).__name__: type(layer) for layer in model.layers}
+    compiled = None
+    if hasattr(model, "loss_weights"):  # Keras 1.0 does not keep what it compiled with, nor saves it
+        names = ("loss", "metrics", "loss_weights", "sample_weight_mode")
+        optimizer = model.optimizer
+        compiled = (type(optimizer), optimizer.get_config(), optimizer.get_weights())
+        compiled += ({name: getattr(model, name) for name in names},)
+    return _restored, (type(model), model.get_config(), model.get_weights(), own, compiled)
+
+
+def _restored(kind: Any, config: Any, weights: Any, own: dict[str, type], compiled: Any) -> Any:
+    takes_own = "custom_objects" in inspect.signature(kind.from_config).parameters
+    model = kind.from_config(config, **({"custom_objects": own} if takes_own else {}))
+    model.set_weights(weights)
+    if compiled is not None:
+        made_by, settings, state, options = compiled
+        model.compile(made_by.from_config(settings), **options)
+        if state:
+            getattr(model, "model", model)._make_train_function()  # which makes what the optimizer keeps
+            model.optimizer.set_weights(state)
+    return model
+
+
 def _estimators(module: ModuleType) -> None:
     """scikit-learn asks estimators for their kind since 1.6, and how to copy those that copy their arguments."""
     module.BaseWrapper.__sklearn_clone__ = _clone
@@ -59,6 +89,7 @@ def _tags(self: Any) -> Any:
 AMENDMENTS: dict[str, Callable[[ModuleType], None]] = {
     ".datasets.imdb": _pickles,
     ".datasets.reuters": _pickles,
+    ".engine.topology": _models,
     ".wrappers.scikit_learn": _estimators,
 }
 """By the place in the package."""

@@ -94,6 +94,19 @@ def _inspect(module: ModuleType) -> dict[str, Any]:
     return {} if hasattr(module, "getargspec") else {"getargspec": getargspec, "ArgSpec": ArgSpec}
 
 
+def _random(module: ModuleType) -> dict[str, Any]:
+    def randint(a: Any, b: Any) -> int:
+        """An integer from `a` to `b`, which may be floats with whole values, until Python 3.12."""
+        whole: int = module.randint(_whole(a), _whole(b))
+        return whole
+
+    return {"randint": randint}
+
+
+def _whole(number: Any) -> Any:
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
 def _yaml(module: ModuleType) -> dict[str, Any]:
     def load(stream: Any, Loader: Any = module.FullLoader) -> Any:
         """Read a document; without a Loader, with one that knows Python's tuples and runs nothing."""
@@ -113,6 +126,7 @@ THEN: dict[str, Callable[[ModuleType], dict[str, Any]]] = {
     "h5py": files_then.names,
     "inspect": _inspect,
     "numpy": numpy_then.names,
+    "random": _random,
     "scipy.ndimage": _ndimage,
     "time": lambda module: {} if hasattr(module, "clock") else {"clock": time.process_time},
     "yaml": _yaml,
