@@ -9,6 +9,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from . import numpy_then
 from .views import View
 
@@ -34,8 +36,29 @@ def _pickles(module: ModuleType) -> None:
     module.np = View(module.np, {"load": numpy_then.load})  # type: ignore[attr-defined]
 
 
+def _as_on_tensorflow(module: ModuleType) -> None:
+    """Here Keras asks for the backend's name to learn how kernels are turned and shapes inferred: as on TensorFlow.
+
+    By another name, those of convolutions would be turned round when they are read from a file.
+    """
+    module.K = View(module.K, {"backend": lambda: "tensorflow"})  # type: ignore[attr-defined]
+
+
+def _kernels(module: ModuleType) -> None:
+    """NumPy takes no list of slices for an index since 1.23."""
+    module.convert_kernel = _turned  # type: ignore[attr-defined]
+
+
+def _turned(kernel: Any) -> Any:
+    kernel = np.asarray(kernel)
+    if not 3 <= kernel.ndim <= 5:
+        raise ValueError(f"kernel must have 3 to 5 axes, got shape {kernel.shape}")
+    return np.flip(kernel, tuple(range(kernel.ndim - 2))).copy()
+
+
 def _models(module: ModuleType) -> None:
     """A model is pickled as what Keras saves of it: on Theano graphs could be pickled, and recorded ones cannot."""
+    _as_on_tensorflow(module)
     module.Container.__reduce__ = _saved  # type: ignore[attr-defined]
 
 
@@ -87,9 +110,14 @@ def _tags(self: Any) -> Any:
 
 
 AMENDMENTS: dict[str, Callable[[ModuleType], None]] = {
+    ".applications.mobilenet": _as_on_tensorflow,
+    ".applications.xception": _as_on_tensorflow,
     ".datasets.imdb": _pickles,
     ".datasets.reuters": _pickles,
     ".engine.topology": _models,
+    ".layers.core": _as_on_tensorflow,
+    ".models": _as_on_tensorflow,
+    ".utils.conv_utils": _kernels,
     ".wrappers.scikit_learn": _estimators,
 }
 """By the place in the package."""

@@ -18,6 +18,8 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from . import files_then, numpy_then
 
 __all__ = ["THEN", "View", "moved", "view"]
@@ -82,11 +84,11 @@ def getargspec(func: Callable[..., Any]) -> ArgSpec:
     Raises
     ------
     ValueError
-        If it has keyword-only arguments or annotations, of which this says nothing.
+        If it has keyword-only arguments, of which this says nothing.
     """
     full = inspect.getfullargspec(func)
-    if full.kwonlyargs or full.annotations:
-        raise ValueError(f"getargspec knows no keyword-only arguments and no annotations, which {func!r} has")
+    if full.kwonlyargs:
+        raise ValueError(f"getargspec knows no keyword-only arguments, which {func!r} has")
     return ArgSpec(full.args, full.varargs, full.varkw, full.defaults)
 
 
@@ -112,7 +114,15 @@ def _yaml(module: ModuleType) -> dict[str, Any]:
         """Read a document; without a Loader, with one that knows Python's tuples and runs nothing."""
         return module.load(stream, Loader)
 
-    return {"load": load}
+    class Dumper(module.Dumper):  # type: ignore[misc, name-defined]
+        """Writes numbers of NumPy as numbers, which every loader reads."""
+
+    def dump(data: Any, stream: Any = None, Dumper: Any = Dumper, **options: Any) -> Any:
+        return module.dump(data, stream, Dumper, **options)
+
+    for kind in (np.generic, np.ndarray):
+        Dumper.add_multi_representer(kind, lambda dumper, value: dumper.represent_data(value.tolist()))
+    return {"dump": dump, "load": load}
 
 
 def _ndimage(module: ModuleType) -> dict[str, Any]:

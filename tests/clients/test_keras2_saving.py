@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nbm_xp.namespace import installed_libraries, use_backend
+
 RNG = np.random.default_rng(3)
 X, Y = RNG.normal(size=(40, 6)).astype("float32"), np.eye(3, dtype="float32")[np.arange(40) % 3]
 
@@ -115,6 +117,35 @@ def test_a_file_that_says_its_text_as_text(keras: Any, tmp_path: Path) -> None:
     np.testing.assert_array_equal(keras.models.load_model(path).predict(X), model.predict(X))
 
 
+@pytest.mark.parametrize("backend", ["tensorflow", "theano"])
+@pytest.mark.parametrize("library", sorted({"numpy", "torch"} & set(installed_libraries())))
+def test_kernels_of_a_file_are_turned_as_its_backend_turned_them(
+    keras: Any, tmp_path: Path, backend: str, library: str
+) -> None:
+    """What was trained on TensorFlow is taken as it is, and so is one's own file, on whatever library it was written."""
+    h5py, layers = pytest.importorskip("h5py", reason="h5py is not installed"), keras.layers
+    path, kernel = str(tmp_path / "weights.h5"), RNG.normal(size=(3, 2, 2, 4)).astype("float32")
+    model = keras.models.Sequential([layers.Conv2D(4, (3, 2), input_shape=(6, 6, 2))])
+    model.set_weights([kernel, np.zeros(4)])
+    with use_backend(library):
+        model.save_weights(path)
+    with h5py.File(path, "a") as file:
+        assert file.attrs["backend"] == "tensorflow"
+        file.attrs["backend"] = backend
+    model.load_weights(path)
+    np.testing.assert_array_equal(model.get_weights()[0], kernel if backend == "tensorflow" else kernel[::-1, ::-1])
+
+
+def test_shapes_of_what_programs_compute_are_inferred(keras: Any) -> None:
+    """As on TensorFlow, for which programs did not say the shape of a Lambda's output."""
+    layers = keras.layers
+    model = keras.models.Sequential([layers.Lambda(lambda x: 5.0 * x[:, :, 0], input_shape=(3, 5))])
+    assert model.output_shape == (None, 3)
+    np.testing.assert_allclose(model.predict(np.ones((2, 3, 5))), np.full((2, 3), 5.0))
+    clone = keras.models.model_from_json(model.to_json())
+    assert clone.output_shape == (None, 3)
+
+
 @NETWORKS
 def test_descriptions(keras: Any, make: Any) -> None:
     model = trained(keras, make)
@@ -213,7 +244,9 @@ def test_preprocessing(keras: Any) -> None:
     layers = keras.layers
     model = keras.models.Sequential([layers.Flatten(input_shape=(8, 8, 3)), layers.Dense(1)])
     model.compile("sgd", "mse")
-    model.fit_generator(changed.flow(pictures, np.arange(12) / 12, batch_size=4), steps_per_epoch=3, epochs=1, verbose=0)
+    model.fit_generator(
+        changed.flow(pictures, np.arange(12) / 12, batch_size=4), steps_per_epoch=3, epochs=1, verbose=0
+    )
 
     text = importlib.import_module("keras.preprocessing.text")
     words = text.Tokenizer(num_words=5)

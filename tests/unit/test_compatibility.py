@@ -132,6 +132,8 @@ def test_yaml_without_a_loader_knows_tuples_and_runs_nothing(package: Any) -> No
     yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
     (old,) = package(old="import yaml\n")
     assert old.yaml.load(yaml.dump({"shape": (3, None)})) == {"shape": (3, None)}
+    numbers = {"rate": np.float32(0.5), "rates": np.asarray([1.0, 2.0]), "none": np.asarray(3.0)}
+    assert yaml.safe_load(old.yaml.dump(numbers)) == {"rate": 0.5, "rates": [1.0, 2.0], "none": 3.0}
     with pytest.raises(yaml.constructor.ConstructorError, match="os.system"):
         old.yaml.load("!!python/object/apply:os.system ['false']")
 
@@ -224,7 +226,9 @@ def test_a_program_runs_as_it_is(site: Path) -> None:
     (site / "programs" / "old.py").write_text(PROGRAM)
     (site / "programs" / "beside.py").write_text("from collections import Iterable\n")
     done = run("keras2", "programs/old.py", "--epochs", "3", folder=site)
-    assert done.stdout == "__main__ ['programs/old.py', '--epochs', '3'] True Iterable nbm_xp.keras2 True\n", done.stderr
+    assert done.stdout == "__main__ ['programs/old.py', '--epochs', '3'] True Iterable nbm_xp.keras2 True\n", (
+        done.stderr
+    )
     assert done.returncode == 5
     (site / "beside.py").write_text("from collections import Iterable\n")
     (site / "old.py").write_text(PROGRAM)
@@ -258,9 +262,7 @@ def test_what_of_keras_is_missing_is_said(site: Path) -> None:
     (site / "old.py").write_text("import keras\n")
     done = run("keras1", "old.py", folder=site)
     assert done.returncode == 2
-    assert done.stderr == (
-        "nbm_xp.keras1: keras 2.0.6 is installed, not 1.0: pip install --no-deps keras==1.0.3\n"
-    )
+    assert done.stderr == ("nbm_xp.keras1: keras 2.0.6 is installed, not 1.0: pip install --no-deps keras==1.0.3\n")
     (site / "site" / "keras" / "__init__.py").write_text("raise ImportError\n")
     done = run("keras2", "old.py", folder=site)
     assert "keras of an unknown release is installed, not 2.0: pip install --no-deps keras==2.0.6" in done.stderr
