@@ -59,17 +59,17 @@ def _turned(kernel: Any) -> Any:
 def _models(module: ModuleType) -> None:
     """A model is pickled as what Keras saves of it: on Theano graphs could be pickled, and recorded ones cannot."""
     _as_on_tensorflow(module)
-    module.Container.__reduce__ = _saved  # type: ignore[attr-defined]
+    module.Container.__reduce__ = _saved
 
 
 def _saved(model: Any) -> Any:
     own = {type(layer).__name__: type(layer) for layer in model.layers}
-    compiled = None
+    compiled: tuple[Any, ...] | None = None
     if hasattr(model, "loss_weights"):  # Keras 1.0 does not keep what it compiled with, nor saves it
         names = ("loss", "metrics", "loss_weights", "sample_weight_mode")
         optimizer = model.optimizer
-        compiled = (type(optimizer), optimizer.get_config(), optimizer.get_weights())
-        compiled += ({name: getattr(model, name) for name in names},)
+        options = {name: getattr(model, name) for name in names}
+        compiled = (type(optimizer), optimizer.get_config(), optimizer.get_weights(), options)
     return _restored, (type(model), model.get_config(), model.get_weights(), own, compiled)
 
 

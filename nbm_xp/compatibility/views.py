@@ -63,7 +63,8 @@ def view(module: ModuleType) -> ModuleType:
 
 @cache
 def _view(module: ModuleType) -> View:
-    return View(module, THEN.get(module.__name__, lambda _: {})(module))
+    names = THEN.get(module.__name__)
+    return View(module, {} if names is None else names(module))
 
 
 def moved(name: str) -> ModuleType | None:

@@ -1,4 +1,4 @@
-"""What Keras 2.0.6 saves it loads again: files of weights and of models, YAML, JSON, pickles; its data and its estimators."""
+"""What Keras 2.0.6 saves it loads again: files, YAML, JSON, pickles; its data, and its estimators of scikit-learn."""
 
 import importlib
 import pickle
@@ -133,7 +133,8 @@ def test_kernels_of_a_file_are_turned_as_its_backend_turned_them(
         assert file.attrs["backend"] == "tensorflow"
         file.attrs["backend"] = backend
     model.load_weights(path)
-    np.testing.assert_array_equal(model.get_weights()[0], kernel if backend == "tensorflow" else kernel[::-1, ::-1])
+    turned = kernel if backend == "tensorflow" else kernel[::-1, ::-1]
+    np.testing.assert_array_equal(model.get_weights()[0], turned)
 
 
 def test_shapes_of_what_programs_compute_are_inferred(keras: Any) -> None:
@@ -244,9 +245,8 @@ def test_preprocessing(keras: Any) -> None:
     layers = keras.layers
     model = keras.models.Sequential([layers.Flatten(input_shape=(8, 8, 3)), layers.Dense(1)])
     model.compile("sgd", "mse")
-    model.fit_generator(
-        changed.flow(pictures, np.arange(12) / 12, batch_size=4), steps_per_epoch=3, epochs=1, verbose=0
-    )
+    batches = changed.flow(pictures, np.arange(12) / 12, batch_size=4)
+    model.fit_generator(batches, steps_per_epoch=3, epochs=1, verbose=0)
 
     text = importlib.import_module("keras.preprocessing.text")
     words = text.Tokenizer(num_words=5)
