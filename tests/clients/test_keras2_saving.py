@@ -122,7 +122,7 @@ def test_a_file_that_says_its_text_as_text(keras: Any, tmp_path: Path) -> None:
 def test_kernels_of_a_file_are_turned_as_its_backend_turned_them(
     keras: Any, tmp_path: Path, backend: str, library: str
 ) -> None:
-    """What was trained on TensorFlow is taken as it is, and so is one's own file, on whatever library it was written."""
+    """What was trained on TensorFlow is taken as it is, and so is one's own file, whatever library wrote it."""
     h5py, layers = pytest.importorskip("h5py", reason="h5py is not installed"), keras.layers
     path, kernel = str(tmp_path / "weights.h5"), RNG.normal(size=(3, 2, 2, 4)).astype("float32")
     model = keras.models.Sequential([layers.Conv2D(4, (3, 2), input_shape=(6, 6, 2))])
@@ -260,7 +260,7 @@ def test_preprocessing(keras: Any) -> None:
 
 
 def test_data_sets_of_lists(keras: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrays of objects in a file of NumPy, and arrays of rows of several lengths, as `keras.datasets.imdb` has them."""
+    """Files with arrays of objects, and arrays of rows of several lengths, as `keras.datasets.imdb` has them."""
     rows, labels = np.empty(4, "O"), np.arange(4)
     rows[:] = [[1, 7, 9], [1, 8], [1, 5, 5, 5], [1, 6]]
     np.savez(tmp_path / "imdb.npz", x_train=rows, y_train=labels, x_test=rows[:2], y_test=labels[:2])
