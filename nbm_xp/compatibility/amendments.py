@@ -41,7 +41,8 @@ def _as_on_tensorflow(module: ModuleType) -> None:
 
     By another name, those of convolutions would be turned round when they are read from a file.
     """
-    module.K = View(module.K, {"backend": lambda: "tensorflow"})  # type: ignore[attr-defined]
+    if hasattr(module.K, "image_data_format"):  # Keras 1.0 does not ask, and stands on Theano
+        module.K = View(module.K, {"backend": lambda: "tensorflow"})  # type: ignore[attr-defined]
 
 
 def _kernels(module: ModuleType) -> None:
