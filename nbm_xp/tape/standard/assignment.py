@@ -13,7 +13,7 @@ from nbm_xp.namespace import put as library_put
 from nbm_xp.namespace import replaced as library_replaced
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import Length, Size, known, product, same_length
-from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS, is_number
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -42,6 +42,7 @@ _REPLACE: Operation = declare(
             lambda g, out, x, values, index: getitem(g, index),
         ),
         run=lambda xp, x, values, index: library_replaced(x, index, values),
+        memory=Memory.OWN,
     )
 )
 _PUT: Operation = declare(
@@ -54,6 +55,7 @@ _PUT: Operation = declare(
             lambda g, out, x, places, values, *, axis: _from_places(g, places, axis),
         ),
         run=lambda xp, x, places, values, *, axis: library_put(x, places, values, axis),
+        memory=Memory.OWN,
     )
 )
 

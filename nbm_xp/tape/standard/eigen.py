@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from nbm_xp.tape.gradients import declare
-from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.tensor import Tensor, record, record_several
 
 from .complex_numbers import conj, real
@@ -66,7 +66,7 @@ def _eigh_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor:
     return conj(matmul(matmul(vectors, inner), adjoint(vectors)))
 
 
-_EIGH = declare(Operation("linalg.eigh", lambda x: _infer_hermitian(x, "eigh"), (_eigh_rule,)))
+_EIGH = declare(Operation("linalg.eigh", lambda x: _infer_hermitian(x, "eigh"), (_eigh_rule,), memory=Memory.OWN))
 
 
 def eigh(x: Any, /) -> EighResult:
@@ -80,7 +80,7 @@ def _eigvalsh_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
 
 
 _EIGVALSH = declare(
-    Operation("linalg.eigvalsh", lambda x: _infer_hermitian(x, "eigvalsh")[0], (_eigvalsh_rule,)),
+    Operation("linalg.eigvalsh", lambda x: _infer_hermitian(x, "eigvalsh")[0], (_eigvalsh_rule,), memory=Memory.OWN),
 )
 
 
@@ -111,7 +111,13 @@ def _eig_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, name: str, dtype: An
 
 
 _EIG = declare(
-    Operation("linalg.eig", lambda x, *, name, dtype: _infer_general(x, name), (_eig_rule,), run=_run_general)
+    Operation(
+        "linalg.eig",
+        lambda x, *, name, dtype: _infer_general(x, name),
+        (_eig_rule,),
+        run=_run_general,
+        memory=Memory.OWN,
+    )
 )
 
 
@@ -129,7 +135,11 @@ def _eigvals_rule(g: Tensor, out: Tensor, x: Tensor, *, name: str, dtype: Any) -
 
 _EIGVALS = declare(
     Operation(
-        "linalg.eigvals", lambda x, *, name, dtype: _infer_general(x, name)[0], (_eigvals_rule,), run=_run_general
+        "linalg.eigvals",
+        lambda x, *, name, dtype: _infer_general(x, name)[0],
+        (_eigvals_rule,),
+        run=_run_general,
+        memory=Memory.OWN,
     )
 )
 

@@ -17,7 +17,7 @@ from nbm_xp.tape.dtypes import bool as boolean
 from nbm_xp.tape.dtypes import common_dtype
 from nbm_xp.tape.gradients import OPERATIONS, declare
 from nbm_xp.tape.lengths import Length
-from nbm_xp.tape.node import ELEMENTWISE_TAG, Node, Operation, Rule
+from nbm_xp.tape.node import ELEMENTWISE_TAG, Memory, Node, Operation, Rule
 from nbm_xp.tape.operators import FUNCTIONS, is_number
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -118,9 +118,10 @@ def unary(
     to_float: bool = False,
     infer: Callable[[Node], Any] = _unary_infer,
     emit: Any = None,
+    memory: Memory = Memory.OWN,
 ) -> Callable[[Any], Tensor]:
     """Declare a function of one array."""
-    op = declare(Operation(name, infer, (rule,), emit=emit, tags=_ELEMENTWISE))
+    op = declare(Operation(name, infer, (rule,), emit=emit, tags=_ELEMENTWISE, memory=memory))
     real_only = name in _REAL_ONLY
 
     def function(x: Any, /) -> Tensor:
@@ -137,7 +138,11 @@ def binary(
 ) -> Callable[[Any, Any], Tensor]:
     """Declare a function of two arrays; `symbol` is how Python writes it."""
     emit = None if symbol is None else lambda x, y: f"({x} {symbol} {y})"
-    op = declare(Operation(name, _pair_to_bool if to_bool else _pair_spec, rules, emit=emit, tags=_ELEMENTWISE))
+    op = declare(
+        Operation(
+            name, _pair_to_bool if to_bool else _pair_spec, rules, emit=emit, tags=_ELEMENTWISE, memory=Memory.OWN
+        )
+    )
     fold = _FOLDABLE.get(name)
     real_only = name in _REAL_ONLY
 
@@ -222,7 +227,7 @@ log2 = unary("log2", lambda g, out, x: g / (x * _LN2), to_float=True)
 log10 = unary("log10", lambda g, out, x: g / (x * _LN10), to_float=True)
 logical_not = unary("logical_not", None, infer=_unary_to_bool)
 _negative = unary("negative", lambda g, out, x: -g, emit=lambda x: f"(-{x})")
-positive = unary("positive", lambda g, out, x: g)
+positive = unary("positive", lambda g, out, x: g, memory=Memory.FIRST)
 reciprocal = unary("reciprocal", lambda g, out, x: -g * out * out, to_float=True)
 round = unary("round", None)
 sign = unary("sign", lambda g, out, x: _sign_rule(g, out, x) if is_complex(x) else None)
@@ -304,7 +309,7 @@ def negative(x: Any, /) -> Tensor:
     return _negative(x) if number is None else FUNCTIONS["asarray"](-number, dtype=x.dtype)
 
 
-_LOG = declare(Operation("log", _unary_infer, (lambda g, out, x: g / x,), tags=_ELEMENTWISE))
+_LOG = declare(Operation("log", _unary_infer, (lambda g, out, x: g / x,), tags=_ELEMENTWISE, memory=Memory.OWN))
 
 
 def log(x: Any, /) -> Tensor:

@@ -16,7 +16,7 @@ from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.length_arguments import integer_length
 from nbm_xp.tape.lengths import Length, Size, known, maximum_length, product, same_length
 from nbm_xp.tape.loops.node import last_entry
-from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -46,6 +46,7 @@ _GETITEM = declare(
         _infer_getitem,
         (lambda g, out, x, index: index_add(g, index, x.node.shape),),
         emit=lambda x, index: f"{x}[{index}]",
+        memory=Memory.FIRST,
     )
 )
 _TAKE = declare(
@@ -53,6 +54,7 @@ _TAKE = declare(
         "take",
         lambda x, places, *, axis: ((*x.shape[:axis], places.shape[0], *x.shape[axis + 1 :]), x.dtype),
         (lambda g, out, x, places, *, axis: index_add(g, (slice(None),) * axis + (places,), x.node.shape), None),
+        memory=Memory.OWN,
     )
 )
 _INDEX_ADD = declare(
@@ -61,6 +63,7 @@ _INDEX_ADD = declare(
         lambda values, index, shape: (shape, values.dtype),
         (lambda g, out, values, index, shape: getitem(g, index),),
         run=lambda xp, values, index, shape: scattered(xp, shape, index, values),
+        memory=Memory.OWN,
     )
 )
 
@@ -276,7 +279,7 @@ def _take_along_rule(g: Tensor, out: Tensor, x: Tensor, indices: Tensor, *, axis
     return index_add(g, tuple(index), x.node.shape)
 
 
-_TAKE_ALONG = declare(Operation("take_along_axis", _infer_take_along, (_take_along_rule, None)))
+_TAKE_ALONG = declare(Operation("take_along_axis", _infer_take_along, (_take_along_rule, None), memory=Memory.OWN))
 
 
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Tensor:

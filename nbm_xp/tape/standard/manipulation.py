@@ -10,7 +10,7 @@ from nbm_xp.tape.concrete import concrete, what_is_unknown
 from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import Length, Size, known, product, same_length
-from nbm_xp.tape.node import Joint, Node, Operation, Shape
+from nbm_xp.tape.node import Joint, Memory, Node, Operation, Shape
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -29,6 +29,7 @@ _ASTYPE = declare(
         lambda x, dtype: (x.shape, dtype),
         (lambda g, out, x, dtype: g,),  # the driver brings a gradient to the dtype of its input
         run=lambda xp, x, dtype: x if x.dtype == dtype else xp.astype(x, dtype),
+        memory=Memory.FIRST,
     )
 )
 
@@ -52,7 +53,9 @@ def _infer_reshape(x: Node, shape: Shape) -> Any:
     return shape, x.dtype
 
 
-_RESHAPE = declare(Operation("reshape", _infer_reshape, (lambda g, out, x, shape: reshape(g, x.node.shape),)))
+_RESHAPE = declare(
+    Operation("reshape", _infer_reshape, (lambda g, out, x, shape: reshape(g, x.node.shape),), memory=Memory.VIEW)
+)
 
 
 def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Tensor:
@@ -90,6 +93,7 @@ _PERMUTE = declare(
         "permute_dims",
         _infer_permute,
         (lambda g, out, x, axes: permute_dims(g, tuple(axes.index(i) for i in range(len(axes)))),),
+        memory=Memory.VIEW,
     )
 )
 
@@ -111,6 +115,7 @@ _TRANSPOSE = declare(
         lambda x: (x.shape[::-1], x.dtype),
         (lambda g, out, x: matrix_transpose(g),),
         emit=lambda x: f"{x}.T",
+        memory=Memory.VIEW,
     )
 )
 _MATRIX_TRANSPOSE = declare(
@@ -118,6 +123,7 @@ _MATRIX_TRANSPOSE = declare(
         "matrix_transpose",
         lambda x: ((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype),
         (lambda g, out, x: matrix_transpose(g),),
+        memory=Memory.VIEW,
     )
 )
 
@@ -178,6 +184,7 @@ _SQUEEZE = declare(
         "squeeze",
         lambda x, *, axis: (tuple(n for i, n in enumerate(x.shape) if i not in axis), x.dtype),
         (lambda g, out, x, *, axis: expand_dims(g, axis),),
+        memory=Memory.VIEW,
     )
 )
 
@@ -202,7 +209,7 @@ def _split(g: Tensor, out: Tensor, arrays: tuple[Tensor, ...], *, axis: int) -> 
     return [parts]
 
 
-_CONCAT = declare(Operation("concat", _infer_concat, Joint(_split)))
+_CONCAT = declare(Operation("concat", _infer_concat, Joint(_split), memory=Memory.OWN))
 
 
 def _same_dtype(arrays: Any, what: str) -> list[Tensor]:
@@ -243,6 +250,7 @@ _STACK = declare(
         "stack",
         lambda arrays, *, axis: ((*arrays[0].shape[:axis], len(arrays), *arrays[0].shape[axis:]), _joined(arrays)),
         Joint(lambda g, out, arrays, *, axis: [[g[(slice(None),) * axis + (i,)] for i in range(len(arrays))]]),
+        memory=Memory.OWN,
     )
 )
 
@@ -265,7 +273,7 @@ def _infer_same(x: Node, **attributes: Any) -> Any:
     return x.shape, x.dtype
 
 
-_FLIP = declare(Operation("flip", _infer_same, (lambda g, out, x, *, axis: flip(g, axis=axis),)))
+_FLIP = declare(Operation("flip", _infer_same, (lambda g, out, x, *, axis: flip(g, axis=axis),), memory=Memory.FIRST))
 
 
 def flip(x: Any, /, *, axis: Any = None) -> Tensor:
@@ -283,6 +291,7 @@ _ROLL = declare(
                 g, tuple(-s for s in shift) if isinstance(shift, tuple) else -shift, axis=axis
             ),
         ),
+        memory=Memory.FIRST,
     )
 )
 
@@ -317,7 +326,7 @@ def _untile(g: Tensor, out: Tensor, x: Tensor, repetitions: tuple[Size, ...]) ->
     return FUNCTIONS["sum"](reshape(g, tuple(paired)), axis=tuple(range(0, 2 * len(repetitions), 2)), dtype=g.dtype)
 
 
-_TILE = declare(Operation("tile", _tiled, (_untile,)))
+_TILE = declare(Operation("tile", _tiled, (_untile,), memory=Memory.FIRST))
 
 
 def tile(x: Any, repetitions: Any, /) -> Tensor:
@@ -339,7 +348,7 @@ def _unrepeat(g: Tensor, out: Tensor, x: Tensor, repeats: Size, *, axis: int) ->
     return FUNCTIONS["sum"](apart, axis=axis + 1, dtype=g.dtype)
 
 
-_REPEAT = declare(Operation("repeat", _infer_repeat, (_unrepeat,)))
+_REPEAT = declare(Operation("repeat", _infer_repeat, (_unrepeat,), memory=Memory.FIRST))
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import minimum_length, same_length
-from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.tensor import Tensor, record, record_several
 
 from .complex_numbers import conj
@@ -93,7 +93,7 @@ def _outside(factor: Tensor, own: Tensor, g: Tensor, rank: Any, full_matrices: b
     return result
 
 
-_SVD = declare(Operation("linalg.svd", _infer_svd, (_svd_rule,)))
+_SVD = declare(Operation("linalg.svd", _infer_svd, (_svd_rule,), memory=Memory.OWN))
 
 
 def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
@@ -107,7 +107,7 @@ def _svdvals_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
 
 
 _SVDVALS = declare(
-    Operation("linalg.svdvals", lambda x: _infer_svd(x, full_matrices=False)[1], (_svdvals_rule,)),
+    Operation("linalg.svdvals", lambda x: _infer_svd(x, full_matrices=False)[1], (_svdvals_rule,), memory=Memory.OWN),
 )
 
 
@@ -128,7 +128,7 @@ def _run_rank(xp: Any, x: Any, rtol: Any) -> Any:
     return xp.astype(rank, xp.int64)
 
 
-_RANK = declare(Operation("linalg.matrix_rank", _infer_rank, (None, None), run=_run_rank))
+_RANK = declare(Operation("linalg.matrix_rank", _infer_rank, (None, None), run=_run_rank, memory=Memory.OWN))
 
 
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Tensor:
