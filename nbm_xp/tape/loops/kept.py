@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..lengths import known, product
-from ..node import ELEMENTWISE_TAG, OUTPUT, Node
+from ..node import ELEMENTWISE_TAG, IDENTITY_TAG, OUTPUT, Node
 from ..plans.branches import blocks_of
 from .hoist import varying_in
 
@@ -51,7 +51,7 @@ def values_to_keep(body: LoopBody, results: Sequence[Node]) -> list[Node]:
         if (node in ends and node in place) or keepable(node):
             found[node] = None
         elif node not in ends:
-            stack += node.inputs
+            stack += node.inputs[:1] if IDENTITY_TAG in node.op.tags else node.inputs
     sequences, carries = frozenset(body.sequences), frozenset(body.carries)
     again: set[Node] = set()
     for node in sorted(found, key=lambda node: place.get(node, len(order))):

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nbm_xp.tape.gradients import declare, vjp
+from nbm_xp.tape.backward import grown
+from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.loops.node import is_inner
 from nbm_xp.tape.node import ELEMENTWISE_TAG, LEAVES, OUTPUT, Memory, Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS
@@ -106,17 +107,10 @@ def _gained(numerator: Tensor, values: Tensor, x: Tensor) -> tuple[Tensor | None
         return None, False
     if not own:
         return None, True
-    seed = FUNCTIONS["zeros_like"](numerator)
     try:
-        back = vjp([numerator.node], [seed], own, as_leaves=True)
-        flowing = [linear * _steps(values) for linear in back if linear is not None]
-        if not flowing:
-            return None, True
-        total = sum((FUNCTIONS["sum"](part) for part in flowing[1:]), FUNCTIONS["sum"](flowing[0]))
-        (gained,) = vjp([total.node], [FUNCTIONS["ones_like"](total)], [seed.node])
+        return grown(numerator, own, [_steps(values)] * len(own)), True
     except NotImplementedError:  # something on the way has no second derivative
         return None, False
-    return gained, True
 
 
 def _call_of(node: Node) -> Node:

@@ -52,7 +52,7 @@ def _function(name: str) -> Callable[..., Tensor]:
 
 log_, sin_, cos_, sqrt_, where_, sign_ = map(_function, ("log", "sin", "cos", "sqrt", "where", "sign"))
 sinh_, cosh_, sigmoid_, zeros_like_ = map(_function, ("sinh", "cosh", "sigmoid", "zeros_like"))
-conj_, abs_ = map(_function, ("conj", "abs"))
+conj_, abs_, along_ = map(_function, ("conj", "abs", "along"))
 
 
 def _folded(operate: Callable[[Any, Any], Any], x1: Any, x2: Any) -> Tensor | None:
@@ -206,7 +206,7 @@ def _sign_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
     return where_(none, 0.0, (g - conj_(g * out * out)) / (2.0 * size))
 
 
-abs = unary("abs", lambda g, out, x: g * conj_(sign_(x)), infer=_unary_to_real)
+abs = unary("abs", lambda g, out, x: along_(g * conj_(sign_(x)), g, conj_(x), out), infer=_unary_to_real)
 acos = unary("acos", lambda g, out, x: -g / sqrt_(1 - x * x), to_float=True)
 acosh = unary("acosh", lambda g, out, x: g / (sqrt_(x - 1) * sqrt_(x + 1)), to_float=True)
 asin = unary("asin", lambda g, out, x: g / sqrt_(1 - x * x), to_float=True)
@@ -253,7 +253,14 @@ atan2 = binary(
     (lambda g, out, x, y: g * _per(y, x * x + y * y), lambda g, out, x, y: -g * _per(x, x * x + y * y)),
     to_float=True,
 )
-hypot = binary("hypot", (lambda g, out, x, y: g * _per(x, out), lambda g, out, x, y: g * _per(y, out)), to_float=True)
+hypot = binary(
+    "hypot",
+    (
+        lambda g, out, x, y: along_(g * _per(x, out), g, x, out),
+        lambda g, out, x, y: along_(g * _per(y, out), g, y, out),
+    ),
+    to_float=True,
+)
 copysign = binary("copysign", (lambda g, out, x, y: g * sign_(x) * sign_(out), None), to_float=True)
 nextafter = binary("nextafter", (lambda g, out, x, y: g, None))
 logaddexp = binary(

@@ -134,9 +134,12 @@ def _var_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, correction: Any, 
 def _std_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, correction: Any, keepdims: bool) -> Tensor:
     # the deviation of equal elements is 0, where the root has no slope: nothing flows back
     safe = where(out == 0, 1.0, out)
-    scale: Tensor = where(out == 0, 0.0, g / safe)
+    scale = where(out == 0, 0.0, g / safe)
     degrees: Any = _degrees(x, axis, correction)
-    return _spread(scale / degrees, x, axis, keepdims) * (x - mean(x, axis=axis, keepdims=True))
+    apart = x - mean(x, axis=axis, keepdims=True)
+    value = _spread(scale, x, axis, keepdims) * apart
+    found: Tensor = FUNCTIONS["along"](value, g, apart, out, kept_shape(x.node.shape, axis))
+    return found / degrees
 
 
 _VAR = declare(Operation("var", _reduced, (_var_rule,), run=_of_nothing_nan("var"), memory=Memory.OWN))
@@ -157,9 +160,8 @@ def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
     """The standard deviation over axes."""
     x = floating(x)
     if x.dtype[0] == "c":
-        squared = var(x, axis=axis, correction=correction, keepdims=keepdims)
-        none = squared == 0
-        return where(none, 0.0, FUNCTIONS["sqrt"](where(none, 1.0, squared)))
+        parts = (FUNCTIONS[name](x) for name in ("real", "imag"))
+        return FUNCTIONS["hypot"](*(std(part, axis=axis, correction=correction, keepdims=keepdims) for part in parts))
     return record(_STD, x, axis=axes_of(axis, x.ndim), correction=correction, keepdims=keepdims)
 
 
