@@ -12,7 +12,7 @@ from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .manipulation import reshape
-from .shapes import broadcast, sizes_of
+from .shapes import broadcast, not_written, sizes_of
 
 __all__ = ["broadcast_arrays", "broadcast_shapes", "broadcast_to", "sum_to"]
 
@@ -22,7 +22,13 @@ def _infer_shape(x: Node, shape: Shape) -> Any:
 
 
 _BROADCAST = declare(
-    Operation("broadcast_to", _infer_shape, (lambda g, out, x, shape: sum_to(g, x.node.shape),), memory=Memory.SPREAD)
+    Operation(
+        "broadcast_to",
+        _infer_shape,
+        (lambda g, out, x, shape: sum_to(g, x.node.shape),),
+        memory=Memory.SPREAD,
+        written=not_written,
+    )
 )
 
 

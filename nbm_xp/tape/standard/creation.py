@@ -302,7 +302,8 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
         place = order.index(position)
         shape = [1] * len(order)
         shape[place] = -1
-        grids.append(FUNCTIONS["broadcast_to"](FUNCTIONS["reshape"](cast(tensor, dtype), tuple(shape)), tuple(lengths)))
+        line = FUNCTIONS["reshape"](cast(tensor, dtype), tuple(shape))
+        grids.append(Tensor(FUNCTIONS["broadcast_to"](line, tuple(lengths)).node))  # an array of its own
     return tuple(grids)
 
 

@@ -40,6 +40,14 @@ def _infer_getitem(x: Node, index: tuple[Any, ...]) -> Any:
     return (*shape, *x.shape[axis:]), x.dtype
 
 
+def _written_getitem(part: Tensor, x: Tensor, index: tuple[Any, ...]) -> Tensor:
+    """The array with a part of it replaced; new axes are the part's alone."""
+    plain = tuple(item for item in index if item is not None)
+    if len(plain) != len(index):
+        part = reshape(part, _infer_getitem(x.node, plain)[0])
+    return FUNCTIONS["setitem"](x, plain, part)
+
+
 _GETITEM = declare(
     Operation(
         "getitem",
@@ -47,6 +55,7 @@ _GETITEM = declare(
         (lambda g, out, x, index: index_add(g, index, x.node.shape),),
         emit=lambda x, index: f"{x}[{index}]",
         memory=Memory.FIRST,
+        written=_written_getitem,
     )
 )
 _TAKE = declare(
@@ -247,7 +256,9 @@ def _last_of_loop(x: Tensor, key: Any) -> Tensor | None:
     if final is None:
         return None
     rest = key[1:] if isinstance(key, tuple) else ()
-    return Tensor(final)[rest] if rest else Tensor(final)
+    last = Tensor(final)
+    last.view = record(_GETITEM, x, (-1,)).view
+    return last[rest] if rest else last
 
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Tensor:

@@ -54,12 +54,22 @@ def _infer_reshape(x: Node, shape: Shape) -> Any:
 
 
 _RESHAPE = declare(
-    Operation("reshape", _infer_reshape, (lambda g, out, x, shape: reshape(g, x.node.shape),), memory=Memory.VIEW)
+    Operation(
+        "reshape",
+        _infer_reshape,
+        (lambda g, out, x, shape: reshape(g, x.node.shape),),
+        memory=Memory.VIEW,
+        written=lambda part, x, shape: reshape(part, x.node.shape),
+    )
 )
 
 
 def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Tensor:
-    """The same elements in another shape; one length may be -1."""
+    """The same elements in another shape; one length may be -1.
+
+    What is written to the result is written to `x` unless ``copy=True``; where `x` is a part or transpose of something
+    else, it must be said.
+    """
     x = as_tensor(x)
     items = shape if isinstance(shape, (tuple, list)) else (shape,)
     open_axes = [i for i, item in enumerate(items) if type(item) is int and item == -1]
@@ -75,7 +85,28 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Tensor:
         sizes[open_axes[0]] = count // rest
     elif same_length(count, product(sizes)) is False:
         raise ValueError(f"cannot reshape an array of shape {x.shape} to {tuple(items)}")
-    return record(_RESHAPE, x, tuple(sizes))
+    result = record(_RESHAPE, x, tuple(sizes))
+    if copy:
+        result.view = None
+    elif copy is None and result.view is not None:
+        result.view.may_be_copy = not _lies_together(x)
+    return result
+
+
+def _lies_together(x: Tensor) -> bool:
+    """Whether the elements of a Tensor follow each other in memory, as far as all libraries have it so."""
+    if x.view is None:
+        return True
+    call = x.view.call
+    if call.op is _RESHAPE:
+        return _lies_together(x.view.base)
+    if call.op.name != "getitem":
+        return False
+    items = [item for item in call.args[1] if item is not None]
+    while items and not isinstance(items[0], slice):
+        items = items[1:]
+    whole = all(item == slice(None) for item in items[1:])
+    return whole and (not items or items[0].step in (None, 1)) and _lies_together(x.view.base)
 
 
 def _check_divides(count: Size, rest: Size, x: Tensor, items: Any) -> None:
@@ -94,6 +125,7 @@ _PERMUTE = declare(
         _infer_permute,
         (lambda g, out, x, axes: permute_dims(g, tuple(axes.index(i) for i in range(len(axes)))),),
         memory=Memory.VIEW,
+        written=lambda part, x, axes: permute_dims(part, tuple(axes.index(i) for i in range(len(axes)))),
     )
 )
 
@@ -116,6 +148,7 @@ _TRANSPOSE = declare(
         (lambda g, out, x: matrix_transpose(g),),
         emit=lambda x: f"{x}.T",
         memory=Memory.VIEW,
+        written=lambda part, x: matrix_transpose(part),
     )
 )
 _MATRIX_TRANSPOSE = declare(
@@ -124,6 +157,7 @@ _MATRIX_TRANSPOSE = declare(
         lambda x: ((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype),
         (lambda g, out, x: matrix_transpose(g),),
         memory=Memory.VIEW,
+        written=lambda part, x: matrix_transpose(part),
     )
 )
 
@@ -160,7 +194,7 @@ def expand_dims(x: Any, /, axis: Any) -> Tensor:
     shape = list(x.node.shape)
     for place in new:
         shape.insert(place, 1)
-    return reshape(x, tuple(shape))
+    return reshape(x, tuple(shape), copy=False)
 
 
 def squeeze(x: Any, /, axis: Any) -> Tensor:
@@ -185,6 +219,7 @@ _SQUEEZE = declare(
         lambda x, *, axis: (tuple(n for i, n in enumerate(x.shape) if i not in axis), x.dtype),
         (lambda g, out, x, *, axis: expand_dims(g, axis),),
         memory=Memory.VIEW,
+        written=lambda part, x, *, axis: expand_dims(part, axis),
     )
 )
 
@@ -273,7 +308,15 @@ def _infer_same(x: Node, **attributes: Any) -> Any:
     return x.shape, x.dtype
 
 
-_FLIP = declare(Operation("flip", _infer_same, (lambda g, out, x, *, axis: flip(g, axis=axis),), memory=Memory.FIRST))
+_FLIP = declare(
+    Operation(
+        "flip",
+        _infer_same,
+        (lambda g, out, x, *, axis: flip(g, axis=axis),),
+        memory=Memory.FIRST,
+        written=lambda part, x, *, axis: flip(part, axis=axis),
+    )
+)
 
 
 def flip(x: Any, /, *, axis: Any = None) -> Tensor:
