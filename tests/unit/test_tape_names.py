@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import nbm_xp.keras2  # noqa: F401
+import nbm_xp.keras2
 import nbm_xp.natural_bm  # noqa: F401  (whose operations and rules are looked up here)
 from nbm_xp.tape.blockwise.translation import RULES as BLOCKWISE
 from nbm_xp.tape.derivatives.batching import RULES as BATCHING

@@ -101,7 +101,7 @@ def setitem(x: Tensor, key: Any, value: Any) -> Tensor:
     return reshape(flat, x.node.shape)
 
 
-def assign(x: Tensor, key: Any, value: Any) -> None:
+def assign(x: Tensor, key: Any, value: Any) -> Tensor:
     """``x[key] = value``: in `x`, and in what it is a view of, as NumPy's views have it.
 
     Nothing has changed where an error is raised.
@@ -141,6 +141,7 @@ def assign(x: Tensor, key: Any, value: Any) -> None:
         tensor.node = node
         if tensor.view is not None:
             tensor.view.seen = tensor.view.base.node
+    return x
 
 
 def _now(x: Tensor) -> Tensor:

@@ -76,14 +76,13 @@ def _pull(factor: Tensor, g: Tensor | None, rank: Any) -> Tensor | None:
 
 def _turns(s: Tensor, tolerance: Tensor, x: Tensor, of_u: Tensor | None, of_v: Tensor | None) -> Tensor:
     """How the cotangents of the factors turn their columns into each other: together, and apart."""
-    if of_u is None or of_v is None:
-        one = of_u if of_u is not None else of_v
-        together = apart = skew(one)
-        apart = apart if of_u is not None else -apart
-        scale = one
-    else:
+    if of_u is not None and of_v is not None:
         together, apart = skew(of_u + of_v), skew(of_u - of_v)
         scale = FUNCTIONS["abs"](of_u) + FUNCTIONS["abs"](of_v)
+    else:
+        scale = next(pull for pull in (of_u, of_v) if pull is not None)
+        together = skew(scale)
+        apart = -together if of_u is None else together
     difference = over_difference(together, s, tolerance, x, scale)
     return (difference + over_sum(apart, s, tolerance, x, scale)) * 0.5
 

@@ -138,8 +138,8 @@ def _std_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, correction: Any, 
     degrees: Any = _degrees(x, axis, correction)
     apart = x - mean(x, axis=axis, keepdims=True)
     value = _spread(scale, x, axis, keepdims) * apart
-    found: Tensor = FUNCTIONS["along"](value, g, apart, out, kept_shape(x.node.shape, axis))
-    return found / degrees
+    scaled: Tensor = FUNCTIONS["along"](value, g, apart, out, kept_shape(x.node.shape, axis)) / degrees
+    return scaled
 
 
 _VAR = declare(Operation("var", _reduced, (_var_rule,), run=_of_nothing_nan("var"), memory=Memory.OWN))
