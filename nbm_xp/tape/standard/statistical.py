@@ -137,9 +137,9 @@ def _std_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, correction: Any, 
     scale = where(out == 0, 0.0, g / safe)
     degrees: Any = _degrees(x, axis, correction)
     apart = x - mean(x, axis=axis, keepdims=True)
-    value = _spread(scale, x, axis, keepdims) * apart
-    scaled: Tensor = FUNCTIONS["along"](value, g, apart, out, kept_shape(x.node.shape, axis)) / degrees
-    return scaled
+    value = _spread(scale / degrees, x, axis, keepdims) * apart
+    found: Tensor = FUNCTIONS["along"](value, g, apart / degrees, out, kept_shape(x.node.shape, axis))
+    return found
 
 
 _VAR = declare(Operation("var", _reduced, (_var_rule,), run=_of_nothing_nan("var"), memory=Memory.OWN))
