@@ -11,6 +11,7 @@ The environment variable ``NBM_XP_LEVEL`` picks another level: one of `levels`, 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import pathlib
 import warnings
@@ -18,23 +19,29 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-try:
-    from . import compiled
-except ModuleNotFoundError:  # installed without a compiler
-    compiled = None  # type: ignore[assignment]
-except ImportError as error:  # built for another machine, or broken
-    warnings.warn(
-        f"nbm_xp's compiled core cannot be loaded, and everything works without it, more slowly: {error}. Install the "
-        "package anew on this machine",
-        RuntimeWarning,
-        stacklevel=2,
-    )
-    compiled = None  # type: ignore[assignment]
-
 __all__ = ["MEND", "VARIABLE", "functions", "is_current", "is_there", "level", "levels", "text", "using_level"]
 
 MEND: Final = "pip install --force-reinstall --no-deps . in the clone, with a C compiler and Python's headers there"
 """How a core comes to be where there is none, or an old one."""
+
+
+def _loaded() -> Any:
+    """The compiled module, if it is there and for this machine."""
+    try:
+        return importlib.import_module(f"{__name__}.compiled")
+    except ModuleNotFoundError:  # installed without a compiler
+        return None
+    except ImportError as error:
+        warnings.warn(
+            f"nbm_xp's compiled core cannot be loaded, and everything works without it, more slowly: {error}. Install "
+            "the package anew on this machine",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
+
+
+compiled: Final = _loaded()
 
 VARIABLE: Final = "NBM_XP_LEVEL"
 """The environment variable that picks a level."""
@@ -86,7 +93,8 @@ def using_level(name: str) -> Iterator[None]:
     """
     before = level()
     if name != before and NONE in (name, before):
-        raise ValueError(f"name must be one of {', '.join(levels) or NONE}, got {name!r}: {NONE} is picked by {VARIABLE}")
+        allowed = ", ".join(levels) or NONE
+        raise ValueError(f"name must be one of {allowed}, got {name!r}: {VARIABLE} alone picks {NONE}, and leaves it")
     _take(name)
     try:
         yield
@@ -110,7 +118,7 @@ def is_there() -> bool:
 
     Examples
     --------
-    >>> is_there() == bool(levels)
+    >>> is_there() or level() == "none"
     True
     """
     return compiled is not None
