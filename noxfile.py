@@ -98,7 +98,7 @@ def pythons(session: nox.Session) -> None:
 
 @nox.session
 def wheel(session: nox.Session) -> None:
-    """What would be published: the sdist, the wheel made of it, and the README's first example where it is installed."""
+    """What would be published: the sdist, the wheel made of it, and the README's first example on that."""
     folder = pathlib.Path(session.create_tmp()).resolve()
     for left in folder.glob("nbm_xp-*"):
         left.unlink()
@@ -130,7 +130,7 @@ def sanitize(session: nox.Session) -> None:
         "LD_PRELOAD": str(runtime).strip(),
         "ASAN_OPTIONS": found,
         "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-        "LSAN_OPTIONS": "exitcode=0",  # Python and its libraries keep memory to the end: whose it is, is looked up below
+        "LSAN_OPTIONS": "exitcode=0",  # Python and its libraries keep memory to the end: ours is looked for below
         "PYTHONMALLOC": "malloc",
     }
     session.run("pytest", *(session.posargs or KERNEL_TESTS), env=ONE_THREAD | options)
