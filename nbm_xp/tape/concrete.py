@@ -2,20 +2,36 @@
 
 Variables and constants may be looked at. Inputs have no value yet, arrays of a lazy library are computed only when the
 user says so, and random draws are drawn anew at every run: where one of these is involved, the function is refused.
+
+An integer that is given as a length is known for good where numbers and constants alone decide it. Where variables
+do, it is known now, and told again whenever it is asked for, as far as that takes little: a few numbers, not arrays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from nbm_xp.namespace import default_namespace, is_lazy, running_namespace
+from nbm_xp.namespace import (
+    concrete_int,
+    default_namespace,
+    host_namespace,
+    is_lazy,
+    library_name,
+    running_namespace,
+    use_backend,
+)
 
-from .node import CONSTANT, PLACEHOLDER, VARIABLE
+from .lengths import Length, known, product
+from .node import CONSTANT, IFELSE_NAME, LEAVES, LOOP_TAG, PLACEHOLDER, VARIABLE, Node
 from .operators import FUNCTIONS
 from .tensor import Tensor
 from .traversal import reachable
 
-__all__ = ["concrete", "what_is_unknown"]
+__all__ = ["concrete", "lasting_integer", "what_is_unknown"]
+
+_MOST_NODES = 64
+_MOST_ELEMENTS = 64
 
 
 def what_is_unknown(x: Tensor) -> str | None:
@@ -49,3 +65,60 @@ def concrete(x: Tensor, function: str) -> Any:
             f"the length of what {function} gives depends on data, which must be known while recording; {reason}"
         )
     return FUNCTIONS["evaluate"](x)
+
+
+def lasting_integer(node: Node) -> int | None:
+    """The value of an integer scalar that nothing can change; None where inputs, variables or lazy arrays decide it."""
+    arrays = []
+    for needed in _needed(node):
+        if needed.op in (PLACEHOLDER, VARIABLE):
+            return None
+        if needed.op is CONSTANT:
+            arrays.append(needed.payload)
+    return _read(node, arrays)
+
+
+def _present_integer(node: Node) -> int | None:
+    """The value that an integer scalar has now, if no more than a few numbers decide it and none of them is open."""
+    arrays = []
+    for count, needed in enumerate(_needed(node)):
+        op = needed.op
+        if op is PLACEHOLDER or op.name == IFELSE_NAME or LOOP_TAG in op.tags or count == _MOST_NODES:
+            return None
+        size = known(product(needed.shape))
+        if size is None or size > _MOST_ELEMENTS:
+            return None
+        if op is VARIABLE:
+            if needed.payload.is_state or needed.payload.default_update is not None:
+                return None
+            arrays.append(needed.payload.value)
+        elif op is CONSTANT:
+            arrays.append(needed.payload)
+    return _read(node, arrays)
+
+
+Length.reader = staticmethod(_present_integer)
+
+
+def _needed(node: Node) -> Iterator[Node]:
+    """What a node is computed from, itself first; a variable whose lengths alone are asked for is left out."""
+    seen = {node}
+    stack = [node]
+    while stack:
+        found = stack.pop()
+        yield found
+        arrays = set(found.array_args())
+        for other in found.inputs:
+            if other not in seen and (other in arrays or other.op not in LEAVES or other.op is PLACEHOLDER):
+                seen.add(other)
+                stack.append(other)
+
+
+def _read(node: Node, arrays: list[Any]) -> int | None:
+    """The integer that a node computes from these arrays, unless they are lazy."""
+    if arrays and is_lazy(running_namespace(arrays, default_namespace())):
+        return None
+    if arrays:
+        return concrete_int(FUNCTIONS["look"](Tensor(node)))
+    with use_backend(library_name(host_namespace())):  # of numbers alone: the same in every library
+        return concrete_int(FUNCTIONS["look"](Tensor(node)))

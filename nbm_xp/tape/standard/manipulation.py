@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, device_argument
-from nbm_xp.tape.concrete import concrete, what_is_unknown
+from nbm_xp.tape.concrete import concrete
 from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import Length, Size, known, product, same_length
@@ -363,8 +363,6 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
         if repeats.ndim and same_length(repeats.node.shape[0], 1) is not True:
             return _repeated_each(x, repeats, place)
         repeats = reshape(repeats, ())
-        if what_is_unknown(repeats) is None:
-            repeats = int(concrete(repeats, "repeat"))
     (count,) = sizes_of(repeats, "repeats")
     return record(_REPEAT, x, count, axis=place)
 
