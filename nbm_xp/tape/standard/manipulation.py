@@ -146,11 +146,18 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Tensor:
     return permute_dims(x, order)
 
 
+def _axes_named(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Axes counted from the front, where none of them is meant unless it is named."""
+    if axis is None:
+        raise TypeError("axis must be an integer or a tuple of integers, got None")
+    return axes_of(axis, ndim)
+
+
 def expand_dims(x: Any, /, axis: Any) -> Tensor:
     """One or more new axes of length 1."""
     x = as_tensor(x)
     ndim = x.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
-    new = axes_of(axis, ndim)
+    new = _axes_named(axis, ndim)
     shape = list(x.node.shape)
     for place in new:
         shape.insert(place, 1)
@@ -166,7 +173,7 @@ def squeeze(x: Any, /, axis: Any) -> Tensor:
         If such an axis is known to be longer.
     """
     x = as_tensor(x)
-    gone = axes_of(axis, x.ndim)
+    gone = _axes_named(axis, x.ndim)
     for place in gone:
         if same_length(x.node.shape[place], 1) is False:
             raise ValueError(f"axis {place} has length {x.shape[place]}, only axes of length 1 can be squeezed")
