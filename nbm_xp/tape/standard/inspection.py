@@ -39,9 +39,9 @@ class Info:
         """Where new Tensors are."""
         return DEVICE
 
-    def devices(self) -> tuple[str, ...]:
+    def devices(self) -> list[str]:
         """All devices there are."""
-        return (DEVICE,)
+        return [DEVICE]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, DType]:
         """The dtypes that creation functions take unless told another: that of the configured precision."""
