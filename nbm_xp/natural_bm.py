@@ -355,4 +355,4 @@ def install_as(name: str = "natural_bm.backend") -> None:
     sys.modules.update(dict.fromkeys(places, module))
 
 
-theano_backend = numpy_backend = common = sys.modules[__name__]  # natural_bm imports these by name beside the chosen one
+theano_backend = numpy_backend = common = sys.modules[__name__]  # natural_bm imports these by name, beside its choice

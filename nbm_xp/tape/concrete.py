@@ -70,8 +70,8 @@ def concrete(x: Tensor, function: str) -> Any:
 def lasting_integer(node: Node) -> int | None:
     """The value of an integer scalar that nothing can change; None where inputs, variables or lazy arrays decide it."""
     arrays = []
-    for needed in _needed(node):
-        if needed.op in (PLACEHOLDER, VARIABLE):
+    for needed, _ in _needed(node):
+        if needed.op in (PLACEHOLDER, VARIABLE):  # also of the lengths of a variable
             return None
         if needed.op is CONSTANT:
             arrays.append(needed.payload)
@@ -81,8 +81,10 @@ def lasting_integer(node: Node) -> int | None:
 def _present_integer(node: Node) -> int | None:
     """The value that an integer scalar has now, if no more than a few numbers decide it and none of them is open."""
     arrays = []
-    for count, needed in enumerate(_needed(node)):
+    for count, (needed, for_its_value) in enumerate(_needed(node)):
         op = needed.op
+        if op is VARIABLE and not for_its_value:
+            continue
         if op is PLACEHOLDER or op.name == IFELSE_NAME or LOOP_TAG in op.tags or count == _MOST_NODES:
             return None
         size = known(product(needed.shape))
@@ -100,18 +102,19 @@ def _present_integer(node: Node) -> int | None:
 Length.reader = staticmethod(_present_integer)
 
 
-def _needed(node: Node) -> Iterator[Node]:
-    """What a node is computed from, itself first; a variable whose lengths alone are asked for is left out."""
-    seen = {node}
-    stack = [node]
+def _needed(node: Node) -> Iterator[tuple[Node, bool]]:
+    """What a node is computed from, itself first, and whether by its value or by its lengths alone."""
+    seen = {(node, True)}
+    stack = [(node, True)]
     while stack:
         found = stack.pop()
         yield found
-        arrays = set(found.array_args())
-        for other in found.inputs:
-            if other not in seen and (other in arrays or other.op not in LEAVES or other.op is PLACEHOLDER):
-                seen.add(other)
-                stack.append(other)
+        arrays = set(found[0].array_args())
+        for other in found[0].inputs:
+            entry = other, other in arrays or other.op not in LEAVES
+            if entry not in seen:
+                seen.add(entry)
+                stack.append(entry)
 
 
 def _read(node: Node, arrays: list[Any]) -> int | None:

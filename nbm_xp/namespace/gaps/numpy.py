@@ -75,7 +75,8 @@ def _cumulative(name: str, ufunc: np.ufunc) -> Any:
 
 def _clip(x: Any, /, min: Any = None, max: Any = None, **options: Any) -> Any:
     """array-api-compat's clip, which asks the ufunc for the dtype of `x`."""
-    return array_api_compat.numpy.clip(x.astype(_native(x.dtype), copy=False), min, max, **options)
+    original: Any = array_api_compat.numpy
+    return original.clip(x.astype(_native(x.dtype), copy=False), min, max, **options)
 
 
 def build() -> Any:

@@ -14,7 +14,7 @@ from nbm_xp.tape.length_arguments import integer_length
 from nbm_xp.tape.lengths import Length, Size, maximum_length, product
 from nbm_xp.tape.node import CONSTANT, IDENTITY_TAG, Node, Operation, Shape
 from nbm_xp.tape.operators import FUNCTIONS, is_number
-from nbm_xp.tape.tensor import Tensor, as_tensor, record
+from nbm_xp.tape.tensor import Tensor, as_tensor, record, with_attributes
 
 from .data_types import iinfo
 from .elementwise import cast
@@ -53,7 +53,8 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     """A Tensor of an array, a number, a length, or a nested sequence of these.
 
     An array is shared unless ``copy=True``; a Tensor is given back as it is, or as another one that assignment to a
-    part of the first does not change.
+    part of the first does not change. A variable gives its value: a part of that can be assigned to, as to any other
+    Tensor, and the variable stays as it is.
 
     Raises
     ------
@@ -93,7 +94,7 @@ def _of_array(obj: Any, dtype: DType | None, copy: bool | None) -> Tensor:
             raise ValueError(f"copy=False is not possible from {x.dtype} to {dtype}")
         return cast(x, dtype)
     if not copy:
-        return x
+        return with_attributes(Tensor(x.node), x) if x.holds_array and copy is None else x
     if x.node.op is CONSTANT:
         held = x.node.payload
         return as_tensor(array_namespace(held).asarray(held, copy=True))

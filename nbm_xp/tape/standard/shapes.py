@@ -140,7 +140,7 @@ def total(shape: Shape, axes: Sequence[int]) -> Size:
 
 def slice_length(length: Size, part: slice) -> Size:
     """The length of a slice with a positive step; a bound made of lengths alone is taken to be 0 or more."""
-    start, stop, step = part.start or 0, part.stop, 1 if part.step is None else part.step
+    start, stop, step = 0 if part.start is None else part.start, part.stop, 1 if part.step is None else part.step
     if all(isinstance(size, int) for size in (length, start, 0 if stop is None else stop, step)):
         return len(range(*part.indices(length)))
     start = from_front(start, length)
@@ -152,7 +152,7 @@ def slice_length(length: Size, part: slice) -> Size:
             span = maximum_length((last - maximum_length((length + start, 0)), 0))
     else:
         span = maximum_length((last - maximum_length((start, 0)), 0))
-    return span if step == 1 else -(-span // step)
+    return span if type(step) is int and step == 1 else -(-span // step)
 
 
 def _bound(stop: Size, length: Size) -> Size:
@@ -163,7 +163,9 @@ def from_front(bound: Size, length: Size) -> Size:
     """A bound of a slice that may turn out to be negative, counted from the front; any other as it is."""
     if not isinstance(bound, Length) or not _may_count_from_end(bound):
         return bound
-    return bound + length * minimum_length((maximum_length((-bound, 0)), 1))
+    from_end: Size = minimum_length((maximum_length((-bound, 0)), 1))  # 1 where it counts from the end, else 0
+    counted: Size = bound + length * from_end
+    return counted
 
 
 def _may_count_from_end(bound: Length) -> bool:
