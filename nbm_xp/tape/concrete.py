@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from nbm_xp.namespace import (
-    concrete_int,
     default_namespace,
     host_namespace,
     is_lazy,
     library_name,
     running_namespace,
+    to_numpy,
     use_backend,
 )
 
@@ -28,7 +28,7 @@ from .operators import FUNCTIONS
 from .tensor import Tensor
 from .traversal import reachable
 
-__all__ = ["concrete", "lasting_integer", "what_is_unknown"]
+__all__ = ["concrete", "lasting_number", "what_is_unknown"]
 
 _MOST_NODES = 64
 _MOST_ELEMENTS = 64
@@ -67,8 +67,8 @@ def concrete(x: Tensor, function: str) -> Any:
     return FUNCTIONS["evaluate"](x)
 
 
-def lasting_integer(node: Node) -> int | None:
-    """The value of an integer scalar that nothing can change; None where inputs, variables or lazy arrays decide it."""
+def lasting_number(node: Node) -> Any:
+    """The value of a scalar that nothing can change; None where inputs, variables or lazy arrays decide it."""
     arrays = []
     for needed, _ in _needed(node):
         if needed.op in (PLACEHOLDER, VARIABLE):  # also of the lengths of a variable
@@ -96,7 +96,8 @@ def _present_integer(node: Node) -> int | None:
             arrays.append(needed.payload.value)
         elif op is CONSTANT:
             arrays.append(needed.payload)
-    return _read(node, arrays)
+    found: int | None = _read(node, arrays)
+    return found
 
 
 Length.reader = staticmethod(_present_integer)
@@ -117,11 +118,11 @@ def _needed(node: Node) -> Iterator[tuple[Node, bool]]:
                 stack.append(entry)
 
 
-def _read(node: Node, arrays: list[Any]) -> int | None:
-    """The integer that a node computes from these arrays, unless they are lazy."""
+def _read(node: Node, arrays: list[Any]) -> Any:
+    """The number that a node computes from these arrays, unless they are lazy."""
     if arrays and is_lazy(running_namespace(arrays, default_namespace())):
         return None
     if arrays:
-        return concrete_int(FUNCTIONS["look"](Tensor(node)))
+        return to_numpy(FUNCTIONS["look"](Tensor(node))).item()
     with use_backend(library_name(host_namespace())):  # of numbers alone: the same in every library
-        return concrete_int(FUNCTIONS["look"](Tensor(node)))
+        return to_numpy(FUNCTIONS["look"](Tensor(node))).item()

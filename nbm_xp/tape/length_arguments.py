@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .concrete import lasting_integer
+from .concrete import lasting_number
 from .lengths import Length, Size, value_length
 from .node import Node
 from .public_lengths import as_length
@@ -17,7 +17,7 @@ def integer_length(value: Any) -> Any:
     """A length from an int, a Length or an integer Tensor without axes; an int where nothing can change it."""
     length = recorded_length(value)
     if isinstance(value, Tensor) and isinstance(length, Length):
-        lasting = lasting_integer(value.node)
+        lasting = lasting_number(value.node)
         return length if lasting is None else lasting
     return length
 

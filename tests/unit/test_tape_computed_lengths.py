@@ -164,3 +164,12 @@ def test_a_draw_of_a_recorded_size_takes_the_streams_of_an_unknown_one() -> None
     rng = RandomStreams(123)
     rng.uniform((xp.asarray(2) + 0, 3))
     assert rng.state_updates[-1][0].shape == (15360, 6)
+
+
+def test_arange_takes_floating_scalars_that_nothing_changes() -> None:
+    made = xp.arange(xp.asarray(0.0), xp.asarray(np.asarray(1.0)) + 0.5, xp.asarray(0.25))
+    assert made.shape == (6,)
+    np.testing.assert_array_equal(evaluate(made), np.arange(0.0, 1.5, 0.25))
+    for bound in (Variable(np.asarray(2.5)), placeholder(())):
+        with pytest.raises(TypeError, match="arange must be a number, or computed from numbers and constants alone"):
+            xp.arange(bound)

@@ -8,6 +8,7 @@ from typing import Any
 
 from nbm_xp.namespace import array_namespace, default_namespace, dtype_of, floatx, host_namespace, is_array
 from nbm_xp.namespace import asarray as library_asarray
+from nbm_xp.tape.concrete import lasting_number
 from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.length_arguments import integer_length
@@ -219,11 +220,26 @@ _ARANGE = declare(Operation("arange", _infer_arange, ()))
 
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Evenly spaced values from `start` to before `stop`; numbers, Lengths and integer Tensors are taken."""
+    """Evenly spaced values from `start` to before `stop`; numbers, Lengths and integer Tensors are taken.
+
+    Tensors of a floating dtype are, where they are computed from numbers and constants alone.
+    """
     _check_device(device)
-    start, stop, step = map(integer_length, (0, start, step) if stop is None else (start, stop, step))
+    start, stop, step = map(_bound, (0, start, step) if stop is None else (start, stop, step))
     whole = not any(isinstance(value, float) for value in (start, stop, step))
     return record(_ARANGE, start, stop, step, dtype=_dtype_or(dtype, "int64" if whole else floatx()))
+
+
+def _bound(value: Any) -> Any:
+    if not isinstance(value, Tensor) or value.ndim or value.dtype[0] != "f":
+        return integer_length(value)
+    number = lasting_number(value.node)
+    if number is None:
+        raise TypeError(
+            "a floating bound or step of arange must be a number, or computed from numbers and constants alone, for it "
+            f"decides how many values there are: got {value!r}"
+        )
+    return number
 
 
 _LINSPACE = declare(Operation("linspace", lambda start, stop, num, *, dtype, endpoint: ((num,), dtype), ()))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, is_array, scattered
-from nbm_xp.tape.concrete import concrete, lasting_integer
+from nbm_xp.tape.concrete import concrete, lasting_number
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.length_arguments import integer_length
@@ -111,7 +111,7 @@ def _normal(item: Any) -> Any:
     if tensor.dtype[0] not in "iub":
         raise IndexError(f"an array in an index must be of integers or a mask, got {tensor.dtype}")
     if not tensor.ndim and tensor.dtype != "bool":
-        place = lasting_integer(tensor.node)
+        place = lasting_number(tensor.node)
         return tensor if place is None else place
     return tensor
 

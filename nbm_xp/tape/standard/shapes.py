@@ -89,7 +89,9 @@ def axis_of(axis: int, ndim: int, name: str = "axis") -> int:
         raise TypeError(f"{name} must be an integer, got {axis!r}")
     axis = axis.__index__()
     if not -ndim <= axis < ndim:
-        raise AxisError(f"{name} must be from {-ndim} to {ndim - 1} for an array of {ndim} axes, got {axis}")
+        raise AxisError(
+            f"{name} must be from {-ndim} to {ndim - 1} for an array of {ndim} axes, got {axis}, which is out of range"
+        )
     return axis % ndim
 
 
