@@ -120,7 +120,7 @@ def test_info() -> None:
     assert set(info.dtypes()) == set(NAMES)
     assert set(info.dtypes(kind="signed integer")) == {"int8", "int16", "int32", "int64"}
     assert info.default_dtypes()["real floating"] == "float32"
-    assert info.devices() == [info.default_device()]
+    assert info.devices() == (info.default_device(),)
     assert set(info.capabilities()) == {"boolean indexing", "data-dependent shapes", "max dimensions"}
 
 

@@ -39,9 +39,9 @@ class Info:
         """Where new Tensors are."""
         return DEVICE
 
-    def devices(self) -> list[str]:
-        """All devices there are."""
-        return [DEVICE]
+    def devices(self) -> tuple[str, ...]:
+        """All devices there are; a tuple since the standard's version 2025.12, a list before."""
+        return (DEVICE,)
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, DType]:
         """The dtypes that creation functions take unless told another: that of the configured precision."""
