@@ -328,7 +328,7 @@ def random_binomial(shape: Shape, p: Array = 0.0, dtype: Any = None, rng: Random
 
 
 def install_as(name: str = "natural_bm.backend") -> None:
-    """Let this module be natural_bm's backend, and its two by name, for what imports them afterwards.
+    """Let this module be natural_bm's backend, its two by name and what they have in common, for imports afterwards.
 
     Parameters
     ----------
@@ -338,7 +338,7 @@ def install_as(name: str = "natural_bm.backend") -> None:
     Raises
     ------
     ImportError
-        If one of the three was imported already; then nothing is changed.
+        If one of the four was imported already; then nothing is changed.
 
     Examples
     --------
@@ -348,11 +348,11 @@ def install_as(name: str = "natural_bm.backend") -> None:
     True
     """
     module = sys.modules[__name__]
-    places = [name, f"{name}.theano_backend", f"{name}.numpy_backend"]
+    places = [name, *(f"{name}.{part}" for part in ("theano_backend", "numpy_backend", "common"))]
     for place in places:
         if sys.modules.get(place, module) is not module:
             raise ImportError(f"{place} was imported already: call install_as({name!r}) before what imports it")
     sys.modules.update(dict.fromkeys(places, module))
 
 
-theano_backend = numpy_backend = sys.modules[__name__]  # natural_bm imports the two by name, beside the chosen one
+theano_backend = numpy_backend = common = sys.modules[__name__]  # natural_bm imports these by name, beside its choice

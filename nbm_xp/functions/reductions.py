@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbm_xp.namespace import dtype_name, dtype_of, floatx
+from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_complex
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, Axis, axes, floating, floats, numbers, numeric
@@ -146,8 +146,8 @@ def var(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     Returns
     -------
     array
-        Floating dtypes are kept; integers give float64. In two passes, so that a large mean does no harm. The
-        variance of nothing is nan.
+        Floating dtypes are kept; integers give float64, complex numbers the real dtype of their parts, whose variances
+        add up. In two passes, so that a large mean does no harm. The variance of nothing is nan.
 
     Examples
     --------
@@ -163,6 +163,9 @@ def var(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
         return xp.var(x, axis=axes(axis), keepdims=keepdims)
     axis = axes(axis)
     deviation = x - _average(xp, x, axis, True)
+    if is_complex(x):
+        real, imag = xp.real(deviation), xp.imag(deviation)
+        return _average(xp, real * real + imag * imag, axis, keepdims)
     return _average(xp, deviation * deviation, axis, keepdims)
 
 
@@ -181,7 +184,8 @@ def std(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     Returns
     -------
     array
-        Floating dtypes are kept; integers give float64. Where all elements are equal, the gradient is 0.
+        Floating dtypes are kept; integers give float64, complex numbers the real dtype of their parts. Where all
+        elements are equal, the gradient is 0.
 
     Examples
     --------

@@ -12,7 +12,9 @@ from .lengths import Length, same_length
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-__all__ = ["FUNCTIONS", "Operators", "is_number", "look_up_by_identity", "looked_up_by_identity"]
+__all__ = [
+    "FUNCTIONS", "Operators", "is_number", "kind_of_number", "look_up_by_identity", "looked_up_by_identity",
+]  # fmt: skip
 
 _NUMBERS = frozenset({bool, int, float, complex})
 
@@ -51,6 +53,11 @@ def looked_up_by_identity() -> bool:
 def is_number(value: object) -> bool:
     """Whether a value is a Python number or a length, whose dtype is weak (that of a library's own scalars is not)."""
     return type(value) in _NUMBERS or (isinstance(value, (int, float, complex, Length)) and not is_array(value))
+
+
+def kind_of_number(number: Any) -> type:
+    """The one of Python's types of numbers that a number counts as; lengths are integers."""
+    return next((kind for kind in (bool, int, float, complex) if isinstance(number, kind)), int)
 
 
 def _apply(name: str, left: Any, right: Any, other: Any) -> Tensor:

@@ -160,3 +160,18 @@ class TestInPlace:
         for other in inputs[1:]:
             output += other
         np.testing.assert_array_equal(evaluate([inputs[0], output]), [A, 2 * A])
+
+
+def test_the_value_of_a_variable_is_assigned_to_and_the_variable_stays() -> None:
+    """What `asarray` gives for a variable is its value: there assignment records, as for any other Tensor."""
+    v = Variable(np.asarray([1.0, 2.0, 3.0]))
+    value = xp.asarray(v)
+    value[1] = 7.0
+    assert evaluate(value).tolist() == [1.0, 7.0, 3.0]
+    assert v.get_value().tolist() == [1.0, 2.0, 3.0]
+    assert evaluate(gradients(xp.sum(value**2), v)).tolist() == [2.0, 0.0, 6.0]
+    v.set_value([4.0, 5.0, 6.0])
+    assert evaluate(value).tolist() == [4.0, 7.0, 6.0]
+    for same in (v, xp.asarray(v, copy=False)):
+        with pytest.raises(TypeError, match="assigned to as a whole"):
+            same[1] = 7.0
