@@ -174,7 +174,8 @@ def _candidates(beam: _Beam, chances: Any, classes: Any) -> tuple[Any, Any, Any]
     made_by = _rows(beam.last) == classes
     again = recorded.max(recorded.where(made_by, _columns(chances[:, :-1]), _NEVER), axis=2)
     is_parent = _rows(beam.parent) == _columns(beam.own)
-    is_parent = is_parent & _rows(beam.last >= 0) & _columns(total > _NEVER / 2)
+    there_is = total > _NEVER / 2
+    is_parent = is_parent & _rows((beam.last >= 0) & there_is) & _columns(there_is)
     # a label that follows itself is another one only behind a blank
     after_same = recorded.where(_rows(beam.last) == _columns(beam.last), _columns(beam.blank_end), _columns(total))
     inherited = recorded.max(recorded.where(is_parent, after_same, _NEVER), axis=2)

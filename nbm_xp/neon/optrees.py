@@ -55,7 +55,6 @@ class OpTree(Tensor):
     """
 
     __slots__ = ("backend", "target")
-    keeps_kind = False
     backend: Backend
     target: Buffer | None
 
