@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from nbm_xp import tape
+from nbm_xp.compatibility import attend
 from nbm_xp.functions import convolution, convolution_local
 from nbm_xp.functions._arguments import Array
 
@@ -55,10 +56,13 @@ def install_as(name: str = "keras.backend") -> None:
 
 
 def stand_in(module: ModuleType, name: str) -> None:
-    """Put a surface in the place of a backend of Keras."""
+    """Put a surface in the place of a backend of Keras, whose other modules see Python and NumPy as they were."""
     if sys.modules.setdefault(name, module) is not module:
         raise ImportError(f"{name} was imported already: call install_as({name!r}) before what imports it")
     tape.look_up_by_identity()
+    package = name.rpartition(".")[0]
+    if package:
+        attend(package)
 
 
 @contextmanager
