@@ -10,7 +10,7 @@ from nbm_xp.functions._arguments import Array, Shape
 from nbm_xp.functions.conversion import cast
 from nbm_xp.namespace import dtype_name, floatx, global_integer
 from nbm_xp.rng import RandomStreams
-from nbm_xp.rng.parameters import DTYPES
+from nbm_xp.rng.uniforms import DTYPES
 
 from .graphs import variable
 

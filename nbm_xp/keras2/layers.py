@@ -130,7 +130,7 @@ def one_hot(indices: Array, num_classes: int) -> Array:
     return joining.one_hot(indices, num_classes, out_of_range="zeros")
 
 
-def repeat_elements(x: Array, rep: int, axis: int) -> Array:
+def repeat_elements(x: Array, rep: int, axis: int | None) -> Array:
     """Repeat each element in place.
 
     Parameters
@@ -139,8 +139,8 @@ def repeat_elements(x: Array, rep: int, axis: int) -> Array:
         The elements.
     rep : int
         How often each stands in the result.
-    axis : int
-        The axis along which to repeat.
+    axis : int or None
+        The axis along which to repeat; None flattens first.
 
     Returns
     -------
