@@ -52,23 +52,13 @@ def make_rng(seed: Any = None, *, draw: Callable[[int, int], int] = random.randr
     return RandomStreams(seed=draw(1, 10**7) if seed is None else seed)
 
 
-<<<<<<< HEAD
 def rng_from(seed: int) -> RandomStreams:
-    """A generator from any integer.
+    """A generator from any integer, which is hashed, so that near ones have nothing in common.
 
     Parameters
     ----------
     seed : int
         Where it starts: 0 and negative numbers too.
-=======
-def rng_from(seed: int | None) -> RandomStreams:
-    """A generator from any integer, which is hashed, so that near ones have nothing in common.
-
-    Parameters
-    ----------
-    seed : int or None
-        0 and negative numbers too. None for a number from Python's ``random`` module.
->>>>>>> main
 
     Returns
     -------
@@ -80,12 +70,7 @@ def rng_from(seed: int | None) -> RandomStreams:
     >>> rng_from(1).rstate.tolist() == list(Generator(1).state[:6])
     True
     """
-<<<<<<< HEAD
-    return make_rng(1 + int(seed) % (M2 - 1))
-=======
-    number = random.randrange(1, 10**7) if seed is None else int(seed) % 2**64
-    return make_rng(hashed_seed(number))
->>>>>>> main
+    return make_rng(hashed_seed(int(seed) % 2**64))
 
 
 def random_uniform(
