@@ -32,7 +32,7 @@ def _decodable(found: Any) -> Any:
     """What an attribute holds, with text that can be decoded."""
     if isinstance(found, str):
         return Text(found)
-    if getattr(found, "dtype", None) == object:
+    if getattr(getattr(found, "dtype", None), "kind", "") == "O":
         for place, item in enumerate(found.flat):
             found.flat[place] = Text(item) if isinstance(item, str) else item
     return found

@@ -1,8 +1,8 @@
 """Only the modules of one package, or of one program, see modules as they were.
 
-Python looks the function behind ``import`` up in the builtins of the module that imports, and a module may have builtins
-of its own. So those of an old package are executed with an ``import`` that gives them views; the modules that they import,
-`sys.modules` and everyone else stay as they are.
+Python looks the function behind ``import`` up in the builtins of the module that imports, and a module may have
+builtins of its own. So those of an old package are executed with an ``import`` that gives them views; the modules that
+they import, `sys.modules` and everyone else stay as they are.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What NumPy's module held when Keras 1 and 2, neon and their programs were written, of which 2.0 and later hold less."""
+"""What NumPy's module held when Keras 1 and 2 and their programs were written, and holds no longer."""
 
 from __future__ import annotations
 

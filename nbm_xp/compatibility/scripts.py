@@ -1,7 +1,7 @@
 """``python -m nbm_xp.keras2 script.py``: an old program, unmodified, on a surface.
 
-The program, the modules beside it and its Keras see modules as they were. ``sys.argv``, ``sys.path`` and ``__main__`` are
-what they are for ``python script.py`` and ``python -m module``.
+The program, the modules beside it and its Keras see modules as they were. ``sys.argv``, ``sys.path`` and ``__main__``
+are what they are for ``python script.py`` and ``python -m module``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NEEDED = {"six": "six", "yaml": "pyyaml"}
 
 
 def release_of(package: str) -> str | None:
-    """The release of a package that would be imported, as it says itself; None where there is none, "" where it is silent.
+    """The release of a package, as it says itself: None where there is no package, and "" where it is silent.
 
     Nothing is imported.
     """
@@ -74,7 +74,7 @@ def main(surface: str, release: str, install: Callable[[], None], arguments: Seq
     words = list(sys.argv[1:] if arguments is None else arguments)
     usage = f"usage: python -m {surface} script.py [arguments]\n       python -m {surface} -m module [arguments]"
     if words[:1] in (["-h"], ["--help"]):
-        print(f"{usage}\n\nRun a program written for Keras {release}, unmodified, on {surface}.")
+        sys.stdout.write(f"{usage}\n\nRun a program written for Keras {release}, unmodified, on {surface}.\n")
         return
     as_module = words[:1] == ["-m"]
     words = words[as_module:]
@@ -101,5 +101,5 @@ def main(surface: str, release: str, install: Callable[[], None], arguments: Seq
 
 
 def _refuse(surface: str, reason: str) -> None:
-    print(f"{surface}: {reason}", file=sys.stderr)
+    sys.stderr.write(f"{surface}: {reason}\n")
     raise SystemExit(2)

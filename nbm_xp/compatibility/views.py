@@ -18,6 +18,8 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from . import files_then, numpy_then
 
 __all__ = ["THEN", "View", "moved", "view"]
@@ -61,7 +63,8 @@ def view(module: ModuleType) -> ModuleType:
 
 @cache
 def _view(module: ModuleType) -> View:
-    return View(module, THEN.get(module.__name__, lambda _: {})(module))
+    names = THEN.get(module.__name__)
+    return View(module, {} if names is None else names(module))
 
 
 def moved(name: str) -> ModuleType | None:
@@ -82,11 +85,11 @@ def getargspec(func: Callable[..., Any]) -> ArgSpec:
     Raises
     ------
     ValueError
-        If it has keyword-only arguments or annotations, of which this says nothing.
+        If it has keyword-only arguments, of which this says nothing.
     """
     full = inspect.getfullargspec(func)
-    if full.kwonlyargs or full.annotations:
-        raise ValueError(f"getargspec knows no keyword-only arguments and no annotations, which {func!r} has")
+    if full.kwonlyargs:
+        raise ValueError(f"getargspec knows no keyword-only arguments, which {func!r} has")
     return ArgSpec(full.args, full.varargs, full.varkw, full.defaults)
 
 
@@ -94,12 +97,33 @@ def _inspect(module: ModuleType) -> dict[str, Any]:
     return {} if hasattr(module, "getargspec") else {"getargspec": getargspec, "ArgSpec": ArgSpec}
 
 
+def _random(module: ModuleType) -> dict[str, Any]:
+    def randint(a: Any, b: Any) -> int:
+        """An integer from `a` to `b`, which may be floats with whole values, until Python 3.12."""
+        whole: int = module.randint(_whole(a), _whole(b))
+        return whole
+
+    return {"randint": randint}
+
+
+def _whole(number: Any) -> Any:
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
 def _yaml(module: ModuleType) -> dict[str, Any]:
     def load(stream: Any, Loader: Any = module.FullLoader) -> Any:
         """Read a document; without a Loader, with one that knows Python's tuples and runs nothing."""
         return module.load(stream, Loader)
 
-    return {"load": load}
+    class Dumper(module.Dumper):  # type: ignore[misc, name-defined]
+        """Writes numbers of NumPy as numbers, which every loader reads."""
+
+    def dump(data: Any, stream: Any = None, Dumper: Any = Dumper, **options: Any) -> Any:
+        return module.dump(data, stream, Dumper, **options)
+
+    for kind in (np.generic, np.ndarray):
+        Dumper.add_multi_representer(kind, lambda dumper, value: dumper.represent_data(value.tolist()))
+    return {"dump": dump, "load": load}
 
 
 def _ndimage(module: ModuleType) -> dict[str, Any]:
@@ -113,6 +137,7 @@ THEN: dict[str, Callable[[ModuleType], dict[str, Any]]] = {
     "h5py": files_then.names,
     "inspect": _inspect,
     "numpy": numpy_then.names,
+    "random": _random,
     "scipy.ndimage": _ndimage,
     "time": lambda module: {} if hasattr(module, "clock") else {"clock": time.process_time},
     "yaml": _yaml,

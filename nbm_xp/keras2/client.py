@@ -49,7 +49,9 @@ def install_as(name: str = "keras.backend") -> None:
     called, for the whole process.
 
     Keras 2.0 takes some branches by the name that `backend` gives. It gives that of the array library, so Keras asks
-    for no TensorFlow; a ``Lambda`` layer must then be told its ``output_shape``, as on Keras's other backends.
+    for no TensorFlow; where Keras infers shapes or turns kernels by that name, it is told TensorFlow's.
+
+    The other modules of the package see Python and NumPy as they were (`nbm_xp.compatibility`), and nobody else does.
 
     Examples
     --------
