@@ -49,7 +49,6 @@ class Variable(Tensor):
     """
 
     __slots__ = ("_value", "default_update", "is_state")
-    keeps_kind: ClassVar[bool] = False
     holds_array: ClassVar[bool] = True
 
     def __init__(self, value: Any, dtype: Any = None, name: str | None = None, *, is_state: bool = False) -> None:
