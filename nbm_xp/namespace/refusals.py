@@ -1,0 +1,197 @@
+"""What the error of a call that failed says: the function, the argument at fault, what it was, and what is allowed.
+
+Array libraries complain of their own functions and parameters, and Python of what it met inside. Here, after a call has
+failed and at no cost to one that does not, its arguments are held to what the function's annotations declare; the
+first that is something else is named. Where all are as declared, the library's complaint stays, after the function's
+name and before what it was given. An error that names the function or a parameter already stays as it is, and so does
+what a callable of the user's raised.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType, FunctionType
+from typing import Any, NoReturn, TypeVar
+
+from .dispatch import is_array, is_registered
+
+__all__ = ["FAILURES", "described", "naming", "refuse"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FAILURES = (
+    ArithmeticError, AssertionError, AttributeError, BufferError, LookupError, MemoryError, NameError, RuntimeError,
+    StopIteration, SystemError, TypeError, ValueError,
+)  # fmt: skip
+"""What a bad argument can end in; errors of files, of imports and of warnings are about something else."""
+
+_ACCIDENTS = (AttributeError, KeyError, NameError, AssertionError, RecursionError, StopIteration, SystemError)
+"""What only an argument of a wrong kind brings about: no answer to a user, who gets a TypeError instead."""
+
+_INSIDE = re.compile(
+    r"object has no attribute|NoneType|not subscriptable|not iterable|not callable|unsupported operand|has no len"
+    r"|to unpack|index out of range|cannot be interpreted|not supported between|unhashable|can't multiply"
+)
+"""Python's words for the same."""
+
+_LONGEST = 80
+
+
+def refuse(error: Exception) -> NoReturn:
+    """Raise the error of the calling function, which called an array library's, so that it names what is at fault."""
+    frame = sys._getframe(1)
+    code = frame.f_code
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    given = {name: frame.f_locals[name] for name in names if name in frame.f_locals}
+    function = frame.f_globals.get(code.co_name)
+    _raise(error, code.co_name, given, getattr(function, "__annotations__", {}))
+
+
+def naming(function: F, module: str) -> F:
+    """A public function whose errors name what is at fault, as `refuse` has it, under a name of a module's."""
+
+    failures, refuse_call = FAILURES, _refuse_call  # as variables of the closure: the globals are another module's
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        try:
+            return function(*args, **keywords)
+        except failures as error:
+            refuse_call(error, function, args, keywords)
+
+    # with the globals of the function, by which doctest tells whose examples to run
+    made = FunctionType(call.__code__, function.__globals__, function.__name__, None, call.__closure__)  # type: ignore[attr-defined]
+    functools.update_wrapper(made, function)
+    made.__module__ = module  # where it is found by name, as pickle does
+    made.__qualname__ = function.__name__
+    return made  # type: ignore[return-value]
+
+
+def described(value: object) -> str:
+    """A value in a message: an array's dtype and shape, of anything else what Python writes, cut short."""
+    if (is_array(value) or is_registered(value)) and hasattr(value, "dtype") and hasattr(value, "shape"):
+        dtype = str(value.dtype).rpartition(".")[2]
+        return f"{dtype}[{', '.join(map(str, value.shape))}]"
+    if isinstance(value, (list, tuple)) and 0 < len(value) <= 4:
+        inner = ", ".join(map(described, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner})"
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _refuse_call(error: Exception, function: Any, args: Any, keywords: Mapping[str, Any]) -> NoReturn:
+    try:
+        bound = inspect.signature(function).bind(*args, **keywords)
+    except TypeError:  # Python's own complaint about the call, which names the function
+        raise error from error.__cause__
+    _raise(error, function.__name__, bound.arguments, inspect.unwrap(function).__annotations__)
+
+
+def _raise(error: Exception, name: str, given: Mapping[str, Any], annotations: Mapping[str, Any]) -> NoReturn:
+    """Raise the error, or one of its kind that says more."""
+    text = str(error)
+    accident = isinstance(error, _ACCIDENTS) or _INSIDE.search(text) is not None
+    if _is_users(error, given) or (_names(text, (name, *given)) and not accident):
+        raise error
+    fault = next(_faults(given, annotations), None)
+    listed = ", ".join(f"{key} = {described(value)}" for key, value in given.items())
+    if fault is not None:
+        raise TypeError(f"{name}: {fault}") from error
+    if accident:
+        raise TypeError(f"{name} cannot be computed of {listed}") from error
+    text = f"{name}: {text}" + (f"; given {listed}" if given and "given" not in text else "")
+    error.args = (text,)
+    if str(error) == text:
+        raise error
+    kind = next(base for base in type(error).__mro__ if base.__module__ == "builtins")
+    raise kind(text) from error
+
+
+def _names(text: str, names: tuple[str, ...]) -> bool:
+    """Whether one of the names stands in a message; the article does not stand for the parameter `a`."""
+    return any(
+        re.search(rf"(?<![\w'.])(?:{re.escape(name)})(?!\w)" + (r"(?= (?:must|has|holds|and)\b)" if name == "a" else ""), text)
+        for name in names
+    )
+
+
+def _is_users(error: BaseException, given: Mapping[str, Any]) -> bool:
+    """Whether the error was raised within a callable that was given."""
+    codes = set(_codes(list(given.values())))
+    traceback = error.__traceback__
+    while codes and traceback is not None:
+        if traceback.tb_frame.f_code in codes:
+            return True
+        traceback = traceback.tb_next
+    return False
+
+
+def _codes(value: Any) -> Iterator[CodeType]:
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _codes(item)
+    elif callable(value) and not isinstance(value, type) and not is_registered(value):
+        while isinstance(value, functools.partial):
+            value = value.func
+        value = getattr(value, "__func__", value)
+        code = getattr(value, "__code__", None) or getattr(getattr(type(value), "__call__", None), "__code__", None)
+        if code is not None:
+            yield code
+
+
+def _faults(given: Mapping[str, Any], annotations: Mapping[str, Any]) -> Iterator[str]:
+    """For each argument that is not what its annotation says, a sentence."""
+    for name, value in given.items():
+        kinds = [_KINDS.get(kind.strip()) for kind in str(annotations.get(name, "Any")).split("|")]
+        if all(kinds) and not any(is_one(value) for is_one, _ in kinds):  # type: ignore[misc]
+            words = " or ".join(words for _, words in kinds)  # type: ignore[misc]
+            yield f"{name} must be {words}, got {described(value)}"
+
+
+def _is_integer(x: Any) -> bool:
+    return not isinstance(x, bool) and hasattr(type(x), "__index__") and not getattr(x, "ndim", 0) and _is_whole(x)
+
+
+def _is_whole(x: Any) -> bool:
+    return not hasattr(x, "dtype") or str(x.dtype).rpartition(".")[2].lstrip("u").startswith("int")
+
+
+def _is_numeric(x: Any) -> bool:
+    """Whether something is an array of numbers, a number, or a list of these with as many in each row."""
+    if is_array(x) or is_registered(x):
+        return str(getattr(x, "dtype", "")).rpartition(".")[2].rstrip("0123456789") in _NUMERIC
+    if isinstance(x, (list, tuple)):
+        return all(map(_is_numeric, x)) and len({len(item) if isinstance(item, (list, tuple)) else 0 for item in x}) < 2
+    return isinstance(x, (bool, int, float, complex)) or hasattr(type(x), "__index__")
+
+
+def _are_integers(x: Any) -> bool:
+    return isinstance(x, (list, tuple)) and all(map(_is_integer, x))
+
+
+def _is_shape(x: Any) -> bool:
+    if is_array(x) or is_registered(x):
+        return x.ndim < 2 and _is_whole(x)
+    return _is_integer(x) or _are_integers(x)
+
+
+_NUMERIC = frozenset({"bool", "int", "uint", "float", "bfloat", "complex"})
+_Kind = tuple[Callable[[Any], bool], str]
+_INTEGERS: _Kind = (_are_integers, "a sequence of integers")
+_KINDS: dict[str, _Kind] = {
+    "Array": (_is_numeric, "an array, a Tensor, a number or a nested list of numbers"),
+    "Axis": (lambda x: x is None or _is_integer(x) or _are_integers(x), "an integer, a sequence of integers or None"),
+    "Shape": (_is_shape, "a length, a sequence of lengths or an integer vector"),
+    "Sequence[int]": _INTEGERS,
+    "tuple[int, int]": _INTEGERS,
+    "tuple[int, ...]": _INTEGERS,
+    "int": (_is_integer, "an integer"),
+    "bool": (lambda x: isinstance(x, bool) or str(getattr(x, "dtype", "")) == "bool", "True or False"),
+    "float": (lambda x: isinstance(x, (int, float)) or _is_numeric(x) and not getattr(x, "ndim", 0), "a number"),
+    "str": (lambda x: isinstance(x, str), "a string"),
+    "None": (lambda x: x is None, "None"),
+}
+"""What an annotation of a public function declares: how to tell, and in words."""
