@@ -124,7 +124,9 @@ def mean(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
         except KeyError:
             xp, y = floats(x)
             x = y if y is x else xp.astype(y, dtype_of(xp, floatx()))
-        return xp.mean(x, axis=axes(axis), keepdims=keepdims) if xp is recorded else _average(xp, x, axes(axis), keepdims)
+        return (
+            xp.mean(x, axis=axes(axis), keepdims=keepdims) if xp is recorded else _average(xp, x, axes(axis), keepdims)
+        )
     except FAILURES as error:
         refuse(error)
 

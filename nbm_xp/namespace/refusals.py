@@ -13,13 +13,13 @@ import functools
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any, NoReturn, TypeVar
 
 from .dispatch import is_array, is_registered
 
-__all__ = ["FAILURES", "described", "naming", "refuse"]
+__all__ = ["FAILURES", "described", "name_errors", "naming", "prefix", "refuse"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,8 +33,8 @@ _ACCIDENTS = (AttributeError, KeyError, NameError, AssertionError, RecursionErro
 """What only an argument of a wrong kind brings about: no answer to a user, who gets a TypeError instead."""
 
 _INSIDE = re.compile(
-    r"object has no attribute|NoneType|not subscriptable|not iterable|not callable|unsupported operand|has no len"
-    r"|to unpack|index out of range|cannot be interpreted|not supported between|unhashable|can't multiply"
+    r"object has no attribute|'NoneType' object|not subscriptable|not iterable|not callable|unsupported operand"
+    r"|has no len|to unpack|index out of range|cannot be interpreted|not supported between|unhashable|can't multiply"
 )
 """Python's words for the same."""
 
@@ -53,7 +53,6 @@ def refuse(error: Exception) -> NoReturn:
 
 def naming(function: F, module: str) -> F:
     """A public function whose errors name what is at fault, as `refuse` has it, under a name of a module's."""
-
     failures, refuse_call = FAILURES, _refuse_call  # as variables of the closure: the globals are another module's
 
     def call(*args: Any, **keywords: Any) -> Any:
@@ -63,11 +62,34 @@ def naming(function: F, module: str) -> F:
             refuse_call(error, function, args, keywords)
 
     # with the globals of the function, by which doctest tells whose examples to run
-    made = FunctionType(call.__code__, function.__globals__, function.__name__, None, call.__closure__)  # type: ignore[attr-defined]
+    code = call.__code__.replace(co_name=function.__name__, co_qualname=function.__name__)
+    made = FunctionType(code, function.__globals__, function.__name__, None, call.__closure__)
     functools.update_wrapper(made, function)
     made.__module__ = module  # where it is found by name, as pickle does
     made.__qualname__ = function.__name__
     return made  # type: ignore[return-value]
+
+
+def name_errors(surface: dict[str, Any], but: Collection[str] = ()) -> None:
+    """Let the public functions of a module, given as its names, name what is at fault; `but` for some."""
+    for name in surface["__all__"]:
+        if inspect.isfunction(surface[name]) and name not in but:
+            surface[name] = naming(surface[name], surface["__name__"])
+
+
+def prefix(error: Exception, name: str) -> None:
+    """Let the message of an error begin with a name, if it is of a kind whose message can be set."""
+    text = str(error)
+    if re.match(rf"{re.escape(name)}\b", text) is None and type(error).__module__ == "builtins":
+        before = error.args
+        if not _says(error, f"{name}: {text}"):
+            error.args = before
+
+
+def _says(error: Exception, text: str) -> bool:
+    """Set the message of an error, and tell whether it took it."""
+    error.args = (text,)
+    return str(error) == text
 
 
 def described(value: object) -> str:
@@ -103,8 +125,7 @@ def _raise(error: Exception, name: str, given: Mapping[str, Any], annotations: M
     if accident:
         raise TypeError(f"{name} cannot be computed of {listed}") from error
     text = f"{name}: {text}" + (f"; given {listed}" if given and "given" not in text else "")
-    error.args = (text,)
-    if str(error) == text:
+    if _says(error, text):
         raise error
     kind = next(base for base in type(error).__mro__ if base.__module__ == "builtins")
     raise kind(text) from error
@@ -113,7 +134,9 @@ def _raise(error: Exception, name: str, given: Mapping[str, Any], annotations: M
 def _names(text: str, names: tuple[str, ...]) -> bool:
     """Whether one of the names stands in a message; the article does not stand for the parameter `a`."""
     return any(
-        re.search(rf"(?<![\w'.])(?:{re.escape(name)})(?!\w)" + (r"(?= (?:must|has|holds|and)\b)" if name == "a" else ""), text)
+        re.search(
+            rf"(?<![\w'.])(?:{re.escape(name)})(?!\w)" + (r"(?= (?:must|has|holds|and)\b)" if name == "a" else ""), text
+        )
         for name in names
     )
 
@@ -137,7 +160,8 @@ def _codes(value: Any) -> Iterator[CodeType]:
         while isinstance(value, functools.partial):
             value = value.func
         value = getattr(value, "__func__", value)
-        code = getattr(value, "__code__", None) or getattr(getattr(type(value), "__call__", None), "__code__", None)
+        call = type(value).__call__  # of an object that can be called
+        code = getattr(value, "__code__", None) or getattr(call, "__code__", None)
         if code is not None:
             yield code
 
@@ -190,7 +214,7 @@ _KINDS: dict[str, _Kind] = {
     "tuple[int, ...]": _INTEGERS,
     "int": (_is_integer, "an integer"),
     "bool": (lambda x: isinstance(x, bool) or str(getattr(x, "dtype", "")) == "bool", "True or False"),
-    "float": (lambda x: isinstance(x, (int, float)) or _is_numeric(x) and not getattr(x, "ndim", 0), "a number"),
+    "float": (lambda x: isinstance(x, (int, float)) or (_is_numeric(x) and not getattr(x, "ndim", 0)), "a number"),
     "str": (lambda x: isinstance(x, str), "a string"),
     "None": (lambda x: x is None, "None"),
 }
