@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from nbm_xp.namespace import array_namespace
-from nbm_xp.namespace.refusals import FAILURES, refuse
+from nbm_xp.namespace.refusals import FAILURES, check_choice, refuse
 from nbm_xp.tape import composite
 from nbm_xp.tape import namespace as recorded
 
@@ -46,6 +46,8 @@ def maximum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
     """
     try:
         xp, x, y = pair(x, y)
+        if ties != "share":
+            check_choice("ties", ties, ("share", "first", "whole"))
         if xp is not recorded or ties == "share":
             return xp.maximum(x, y)
         return _maximum_whole(x, y) if ties == "whole" else xp.where((x >= y) | (x != x), x, y)
@@ -76,6 +78,8 @@ def minimum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
     """
     try:
         xp, x, y = pair(x, y)
+        if ties != "share":
+            check_choice("ties", ties, ("share", "first", "whole"))
         if xp is not recorded or ties == "share":
             return xp.minimum(x, y)
         return _minimum_whole(x, y) if ties == "whole" else xp.where((x <= y) | (x != x), x, y)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from nbm_xp.namespace import array_namespace, is_floating, promote
-from nbm_xp.namespace.refusals import FAILURES, refuse
+from nbm_xp.namespace.refusals import FAILURES, check_choice, refuse
 from nbm_xp.tape import composite, is_tensor, same_as_first, stop_gradient
 from nbm_xp.tape import namespace as recorded
 
@@ -192,7 +192,8 @@ def sqrt(x: Array, *, negative: Literal["zero", "nan"] = "zero") -> Array:
             xp = floating[type(x)][x.dtype]
         except KeyError:
             xp, x = floats(x)
-        if negative == "nan":
+        if negative != "zero":
+            check_choice("negative", negative, ("zero", "nan"))
             return xp.sqrt(x)
         return _root(x) if xp is recorded else xp.sqrt(xp.maximum(x, 0.0))
     except FAILURES as error:
@@ -303,6 +304,8 @@ def round(x: Array, *, halves: Literal["even", "away"] = "even") -> Array:
                 return x
             xp, x = numbers(x)
         rounded = xp.round(x)
+        if halves != "even":
+            check_choice("halves", halves, ("even", "away"))
         if halves == "even" or not is_floating(x):
             return rounded
         toward_zero = xp.trunc(x)  # exact, as its distance to x is
@@ -366,6 +369,8 @@ def clip(x: Array, min_value: Array, max_value: Array, *, crossed: Literal["min"
     array([0. , 0.5, 1. ])
     """
     try:
+        if crossed != "min":
+            check_choice("crossed", crossed, ("min", "max"))
         xp = of_floats(x)
         if xp is None or xp is recorded or type(min_value) not in _REAL or type(max_value) not in _REAL:
             return _clip(x, min_value, max_value, crossed)

@@ -12,7 +12,7 @@ import operator
 from typing import Any, Literal, TypeAlias
 
 from nbm_xp.namespace import array_namespace
-from nbm_xp.namespace.refusals import FAILURES, refuse
+from nbm_xp.namespace.refusals import FAILURES, check_choice, check_flag, refuse
 from nbm_xp.tape import composite
 from nbm_xp.tape import namespace as recorded
 from nbm_xp.tape.standard.shapes import axis_of
@@ -51,6 +51,10 @@ def max(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "sh
     array([5, 7])
     """
     try:
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
+        if ties != "share":
+            check_choice("ties", ties, ("share", "whole"))
         try:
             xp = numeric[type(x)][x.dtype]
         except KeyError:
@@ -95,6 +99,10 @@ def min(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "sh
     array([1, 2])
     """
     try:
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
+        if ties != "share":
+            check_choice("ties", ties, ("share", "whole"))
         try:
             xp = numeric[type(x)][x.dtype]
         except KeyError:
@@ -153,6 +161,8 @@ def any(x: Array, axis: Axis = None, keepdims: bool = False, *, dtype: Any = "bo
     array([ True, False])
     """
     try:
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
         x = as_array(x)
         xp = array_namespace(x)
         if type(axis) is list:
@@ -189,6 +199,8 @@ def all(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     array([ True, False])
     """
     try:
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
         x = as_array(x)
         xp = array_namespace(x)
         if type(axis) is list:
@@ -223,6 +235,8 @@ def argmax(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
     array([1, 0])
     """
     try:
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
         try:
             xp = numeric[type(x)][x.dtype]
         except KeyError:
@@ -257,6 +271,8 @@ def argmin(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
     array([0, 1])
     """
     try:
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
         try:
             xp = numeric[type(x)][x.dtype]
         except KeyError:

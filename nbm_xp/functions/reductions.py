@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from nbm_xp.namespace import dtype_name, dtype_of, floatx
-from nbm_xp.namespace.refusals import FAILURES, refuse
+from nbm_xp.namespace.refusals import FAILURES, check_flag, refuse
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, Axis, axes, floating, floats, numbers, numeric
@@ -44,6 +44,8 @@ def sum(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     array([4, 6])
     """
     try:
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
         try:
             xp = numeric[type(x)][x.dtype]
         except KeyError:
@@ -82,6 +84,8 @@ def prod(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
            [12]])
     """
     try:
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
         try:
             xp = numeric[type(x)][x.dtype]
         except KeyError:
@@ -119,6 +123,8 @@ def mean(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     (np.float32(3.0), array([nan, nan]))
     """
     try:
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
         try:
             xp = floating[type(x)][x.dtype]
         except KeyError:
@@ -168,6 +174,8 @@ def var(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     np.float64(1.0)
     """
     try:
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
         try:
             xp = floating[type(x)][x.dtype]
         except KeyError:
@@ -205,6 +213,8 @@ def std(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     np.float64(2.0)
     """
     try:
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
         try:
             xp = floating[type(x)][x.dtype]
         except KeyError:

@@ -13,13 +13,13 @@ import functools
 import inspect
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin
 
 from .dispatch import is_array, is_registered
 
-__all__ = ["FAILURES", "described", "name_errors", "naming", "prefix", "refuse"]
+__all__ = ["FAILURES", "check_choice", "check_flag", "described", "name_errors", "naming", "prefix", "refuse"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,11 +52,19 @@ def refuse(error: Exception) -> NoReturn:
 
 
 def naming(function: F, module: str) -> F:
-    """A public function whose errors name what is at fault, as `refuse` has it, under a name of a module's."""
-    failures, refuse_call = FAILURES, _refuse_call  # as variables of the closure: the globals are another module's
+    """A public function whose errors name what is at fault, as `refuse` has it, under a name of a module's.
+
+    What Python would take for true or false, and choices by name, are checked first: nothing else might complain.
+    """
+    # as variables of the closure: the globals are another module's
+    failures, refuse_call, fits, settings = FAILURES, _refuse_call, _check, _settings(function)
 
     def call(*args: Any, **keywords: Any) -> Any:
         try:
+            for place, name, default, kind in settings:
+                value = args[place] if place < len(args) else keywords.get(name, default)
+                if value is not default:
+                    fits(name, value, kind)
             return function(*args, **keywords)
         except failures as error:
             refuse_call(error, function, args, keywords)
@@ -68,6 +76,52 @@ def naming(function: F, module: str) -> F:
     made.__module__ = module  # where it is found by name, as pickle does
     made.__qualname__ = function.__name__
     return made  # type: ignore[return-value]
+
+
+def _settings(function: Any) -> tuple[tuple[int, str, Any, Any], ...]:
+    """Of the parameters that are truth values, choices or counts: place, name, default and what they are to be."""
+    own = inspect.unwrap(function)
+    found = []
+    for place, parameter in enumerate(inspect.signature(function).parameters.values()):
+        kind = _setting(parameter.annotation, own.__globals__)
+        if kind is not None:
+            by_place = parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+            found.append((place if by_place else sys.maxsize, parameter.name, parameter.default, kind))
+    return tuple(found)
+
+
+def _setting(annotation: Any, names: dict[str, Any]) -> Any:
+    """The choices that an annotation allows, `bool` or `int` where it is one of these, else None."""
+    if annotation in ("bool", "int"):
+        return {"bool": bool, "int": int}[annotation]
+    found = names.get(annotation) if isinstance(annotation, str) and annotation.isidentifier() else None
+    if isinstance(annotation, str) and re.fullmatch(r"Literal\[[^\[\]]*\]", annotation):
+        found = eval(annotation, names)
+    return get_args(found) if get_origin(found) is Literal else None
+
+
+def _check(name: str, value: Any, kind: Any) -> None:
+    """Refuse an argument that is none of the choices, no truth value, or no whole number."""
+    if kind is bool:
+        check_flag(name, value)
+    elif kind is int:
+        if not (_is_integer(value) or isinstance(value, bool) or (isinstance(value, float) and value.is_integer())):
+            raise TypeError(f"{name} must be an integer, got {described(value)}")
+    else:
+        check_choice(name, value, kind)
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False, nor a 1 or 0 or a library's truth value in their place."""
+    if not (_KINDS["bool"][0](value) and not getattr(value, "ndim", 0)) and (type(value) is not int or value >> 1):
+        raise TypeError(f"{name} must be True or False, got {described(value)}")
+
+
+def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
+    """Refuse what is none of the choices."""
+    if not isinstance(value, str) or value not in choices:
+        error = ValueError if isinstance(value, str) else TypeError
+        raise error(f"{name} must be {' or '.join(map(repr, choices))}, got {described(value)}")
 
 
 def name_errors(surface: dict[str, Any], but: Collection[str] = ()) -> None:
