@@ -51,8 +51,10 @@ def refuse(error: Exception) -> NoReturn:
     _raise(error, code.co_name, given, getattr(function, "__annotations__", {}))
 
 
-def naming(function: F, module: str) -> F:
-    """A public function whose errors name what is at fault, as `refuse` has it, under a name of a module's.
+def naming(function: F, module: str | None = None) -> F:
+    """A public function or method whose errors name what is at fault, as `refuse` has it.
+
+    `module` is where it is found under its name, if that is another module than its own.
 
     What Python would take for true or false, and choices by name, are checked first: nothing else might complain.
     """
@@ -73,8 +75,9 @@ def naming(function: F, module: str) -> F:
     code = call.__code__.replace(co_name=function.__name__, co_qualname=function.__name__)
     made = FunctionType(code, function.__globals__, function.__name__, None, call.__closure__)
     functools.update_wrapper(made, function)
-    made.__module__ = module  # where it is found by name, as pickle does
-    made.__qualname__ = function.__name__
+    if module is not None:
+        made.__module__ = module  # where it is found by name, as pickle does
+        made.__qualname__ = function.__name__
     return made  # type: ignore[return-value]
 
 
@@ -163,6 +166,7 @@ def _refuse_call(error: Exception, function: Any, args: Any, keywords: Mapping[s
         bound = inspect.signature(function).bind(*args, **keywords)
     except TypeError:  # Python's own complaint about the call, which names the function
         raise error from error.__cause__
+    bound.arguments.pop("self", None)
     _raise(error, function.__name__, bound.arguments, inspect.unwrap(function).__annotations__)
 
 
