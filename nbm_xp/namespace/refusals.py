@@ -19,8 +19,11 @@ from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin
 
 from .dispatch import is_array, is_registered
 
-__all__ = ["FAILURES", "check_choice", "check_flag", "described", "name_errors", "naming", "prefix", "refuse"]
+__all__ = [
+    "FAILURES", "check_choice", "check_flag", "described", "name_errors", "name_methods", "naming", "prefix", "refuse",
+]  # fmt: skip
 
+C = TypeVar("C")
 F = TypeVar("F", bound=Callable[..., Any])
 
 FAILURES = (
@@ -132,6 +135,15 @@ def name_errors(surface: dict[str, Any], but: Collection[str] = ()) -> None:
     for name in surface["__all__"]:
         if inspect.isfunction(surface[name]) and name not in but:
             surface[name] = naming(surface[name], surface["__name__"])
+
+
+def name_methods(cls: type[C]) -> type[C]:
+    """Let the public methods of a class, inherited ones too, name what is at fault."""
+    for name in dir(cls):
+        method = inspect.getattr_static(cls, name)
+        if inspect.isfunction(method) and not name.startswith("_"):
+            setattr(cls, name, naming(method))
+    return cls
 
 
 def prefix(error: Exception, name: str) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from nbm_xp.namespace import installed_libraries
 from nbm_xp.namespace.libraries import ALIASES, LIBRARIES
-from nbm_xp.namespace.refusals import naming
+from nbm_xp.namespace.refusals import name_methods
 
 if TYPE_CHECKING:
     from .backend import Backend
@@ -175,9 +174,6 @@ def _check_block(block: Any) -> None:
 
 def register(cls: type[Backend]) -> type[Backend]:
     """Make a class the backend of every library, whose methods name what is at fault in a call."""
-    for name in dir(cls):
-        method = inspect.getattr_static(cls, name)
-        if inspect.isfunction(method) and not name.startswith("_"):
-            setattr(cls, name, naming(method))
+    name_methods(cls)
     Registry.backends.update(dict.fromkeys((*ALIASES, *LIBRARIES), cls))
     return cls
