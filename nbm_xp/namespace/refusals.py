@@ -59,7 +59,7 @@ def naming(function: F, module: str | None = None) -> F:
 
     `module` is where it is found under its name, if that is another module than its own.
 
-    What Python would take for true or false, and choices by name, are checked first: nothing else might complain.
+    Truth values, choices by name, counts and factors are checked first: nothing else might complain, or too late.
     """
     # as variables of the closure: the globals are another module's
     failures, refuse_call, fits, settings = FAILURES, _refuse_call, _check, _settings(function)
@@ -97,9 +97,9 @@ def _settings(function: Any) -> tuple[tuple[int, str, Any, Any], ...]:
 
 
 def _setting(annotation: Any, names: dict[str, Any]) -> Any:
-    """The choices that an annotation allows, `bool` or `int` where it is one of these, else None."""
-    if annotation in ("bool", "int"):
-        return {"bool": bool, "int": int}[annotation]
+    """The choices that an annotation allows, `bool`, `int`, `float` or `str` where it is one of these, else None."""
+    if annotation in _SETTINGS:
+        return _SETTINGS[annotation]
     found = names.get(annotation) if isinstance(annotation, str) and annotation.isidentifier() else None
     if isinstance(annotation, str) and re.fullmatch(r"Literal\[[^\[\]]*\]", annotation):
         found = eval(annotation, names)
@@ -107,12 +107,18 @@ def _setting(annotation: Any, names: dict[str, Any]) -> Any:
 
 
 def _check(name: str, value: Any, kind: Any) -> None:
-    """Refuse an argument that is none of the choices, no truth value, or no whole number."""
+    """Refuse an argument that is none of the choices, no truth value, no number or no text."""
     if kind is bool:
         check_flag(name, value)
     elif kind is int:
         if not (_is_integer(value) or isinstance(value, bool) or (isinstance(value, float) and value.is_integer())):
             raise TypeError(f"{name} must be an integer, got {described(value)}")
+    elif kind is float:
+        if not _is_numeric(value):
+            raise TypeError(f"{name} must be a number, got {described(value)}")
+    elif kind is str:
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"{name} must be a string, got {described(value)}")
     else:
         check_choice(name, value, kind)
 
@@ -186,7 +192,8 @@ def _raise(error: Exception, name: str, given: Mapping[str, Any], annotations: M
     """Raise the error, or one of its kind that says more."""
     text = str(error)
     accident = isinstance(error, _ACCIDENTS) or _INSIDE.search(text) is not None
-    if _is_users(error, given) or (_names(text, (name, *given)) and not accident):
+    said = type(error).__module__ == "builtins" and hasattr(error, "__notes__")  # by the plan that it was raised in
+    if _is_users(error, given) or ((said or _names(text, (name, *given))) and not accident):
         raise error
     fault = next(_faults(given, annotations), None)
     listed = ", ".join(f"{key} = {described(value)}" for key, value in given.items())
@@ -272,6 +279,12 @@ def _is_shape(x: Any) -> bool:
     return _is_integer(x) or _are_integers(x)
 
 
+_SETTINGS: dict[Any, type] = {
+    "bool": bool,
+    "int": int,
+    **dict.fromkeys(("float", "Array | float", "Array | float | None"), float),
+    "str | None": str,
+}
 _NUMERIC = frozenset({"bool", "int", "uint", "float", "bfloat", "complex"})
 _Kind = tuple[Callable[[Any], bool], str]
 _INTEGERS: _Kind = (_are_integers, "a sequence of integers")

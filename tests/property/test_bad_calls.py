@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 
 from nbm_xp import keras1, keras2, natural_bm
 from nbm_xp.namespace import configuration, to_numpy
+from nbm_xp.namespace.refusals import FAILURES
 from nbm_xp.neon import Backend
 from nbm_xp.tape import evaluate, is_tensor
 from nbm_xp.tape import namespace as recorded
@@ -51,6 +53,11 @@ SET = ("set_", "install_as", "clear_session", "manual_variable_initialization", 
 
 def names(message: str, words: list[str]) -> bool:
     return any(re.search(rf"(?<![\w']){re.escape(word)}(?!\w)", message) for word in words)
+
+
+def is_of_the_case(error: BaseException, case: Case) -> bool:
+    """Whether it was raised in a function that the case hands over, which has its own opinion of what it is given."""
+    return any(frame.filename == f"<{case.id}>" for frame in traceback.extract_tb(error.__traceback__))
 
 
 def first_calls(system: str) -> dict[str, Case]:
@@ -139,9 +146,11 @@ def test_bad_calls_say_what_is_at_fault(system: str, case: Case, as_variables: b
         for label, bad in BAD.items():
             try:
                 call(argument, bad)
-            except Exception as error:
+            except FAILURES as error:
                 message = str(error)
-                if not names(message, [case.function, *call.parameters]):
+                if is_of_the_case(error, case):
+                    continue
+                if not names(message, [case.function, "learning_phase", *call.parameters]):
                     short.append(f"{argument} is {label}: names neither: {type(error).__name__}: {message}")
                 if isinstance(error, ACCIDENTS) or INSIDE.search(message):
                     short.append(f"{argument} is {label}: an accident: {type(error).__name__}: {message}")
