@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin
 
+from . import libraries
 from .dispatch import is_array, is_registered
 
 __all__ = [
@@ -54,15 +55,17 @@ def refuse(error: Exception) -> NoReturn:
     _raise(error, code.co_name, given, getattr(function, "__annotations__", {}))
 
 
-def naming(function: F, module: str | None = None) -> F:
+def naming(function: F, module: str | None = None, *, checked: bool = True) -> F:
     """A public function or method whose errors name what is at fault, as `refuse` has it.
 
     `module` is where it is found under its name, if that is another module than its own.
 
-    Truth values, choices by name, counts and factors are checked first: nothing else might complain, or too late.
+    If `checked`, truth values, choices by name, counts and factors are checked first: nothing else might complain, or
+    too late.
     """
     # as variables of the closure: the globals are another module's
-    failures, refuse_call, fits, settings = FAILURES, _refuse_call, _check, _settings(function)
+    failures, refuse_call, fits = FAILURES, _refuse_call, _check
+    settings = _settings(function) if checked else ()
 
     def call(*args: Any, **keywords: Any) -> Any:
         try:
@@ -143,12 +146,12 @@ def name_errors(surface: dict[str, Any], but: Collection[str] = ()) -> None:
             surface[name] = naming(surface[name], surface["__name__"])
 
 
-def name_methods(cls: type[C]) -> type[C]:
-    """Let the public methods of a class, inherited ones too, name what is at fault."""
+def name_methods(cls: type[C], *, checked: bool = False) -> type[C]:
+    """Let the public methods of a class, inherited ones too, name what is at fault; `checked` as `naming` has it."""
     for name in dir(cls):
         method = inspect.getattr_static(cls, name)
         if inspect.isfunction(method) and not name.startswith("_"):
-            setattr(cls, name, naming(method))
+            setattr(cls, name, naming(method, checked=checked))
     return cls
 
 
@@ -191,9 +194,11 @@ def _refuse_call(error: Exception, function: Any, args: Any, keywords: Mapping[s
 def _raise(error: Exception, name: str, given: Mapping[str, Any], annotations: Mapping[str, Any]) -> NoReturn:
     """Raise the error, or one of its kind that says more."""
     text = str(error)
-    accident = isinstance(error, _ACCIDENTS) or _INSIDE.search(text) is not None
+    accident = type(error) in _ACCIDENTS or _INSIDE.search(text) is not None
     said = type(error).__module__ == "builtins" and hasattr(error, "__notes__")  # by the plan that it was raised in
-    if _is_users(error, given) or ((said or _names(text, (name, *given))) and not accident):
+    root = type(error).__module__.partition(".")[0]
+    deliberate = root != "builtins" and root not in libraries.LIBRARIES
+    if deliberate or _is_users(error, given) or ((said or _names(text, (name, *given))) and not accident):
         raise error
     fault = next(_faults(given, annotations), None)
     listed = ", ".join(f"{key} = {described(value)}" for key, value in given.items())

@@ -174,6 +174,6 @@ def _check_block(block: Any) -> None:
 
 def register(cls: type[Backend]) -> type[Backend]:
     """Make a class the backend of every library, whose methods name what is at fault in a call."""
-    name_methods(cls)
+    name_methods(cls, checked=True)
     Registry.backends.update(dict.fromkeys((*ALIASES, *LIBRARIES), cls))
     return cls

@@ -45,7 +45,8 @@ BAD: dict[str, Any] = {
 }
 ACCIDENTS = (AttributeError, KeyError, NameError, AssertionError, RecursionError, StopIteration, SystemError)
 INSIDE = re.compile(
-    r"'NoneType' object|has no attribute|not subscriptable|unsupported operand|not callable|to unpack|index out of range"
+    r"'NoneType' object|has no attribute|not subscriptable|unsupported operand|not callable|to unpack"
+    r"|index out of range"
 )
 SET = ("set_", "install_as", "clear_session", "manual_variable_initialization", "reset_uids")
 """Functions that are called for what they change, or print."""
