@@ -270,7 +270,7 @@ class Learning(Weighing):
             positive_int(getattr(self, name), name, least)
         for name, low, high in (("learning_rate", 1e-300, math.inf), ("momentum", 0, 1), ("weight_decay", 0, math.inf)):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Real) or not low <= value < high:
+            if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) < high:
                 above = "above 0" if low else "at least 0"
                 raise ValueError(f"{name} must be a number, {above} and below {high}, got {value!r}")
         for name in ("persistent", "centred", "shuffle"):

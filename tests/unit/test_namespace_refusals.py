@@ -9,12 +9,13 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from nbm_xp import keras2 as K
-from nbm_xp import natural_bm as B
+from nbm_xp import keras2, natural_bm
 from nbm_xp.namespace.refusals import described, naming
 from nbm_xp.tape import Variable, evaluate
 
 Array = Any
+B: Any = natural_bm  # what is wrong here is wrong for a type checker too
+K: Any = keras2
 ONES = np.ones((2, 3))
 
 
@@ -22,7 +23,7 @@ def stretched(x: Array, axis: int = 0, *, mode: Literal["in", "out"] = "in", kee
     return x.shape[axis]
 
 
-NAMED = naming(stretched)
+NAMED: Any = naming(stretched)
 
 
 @pytest.mark.parametrize(("call", "error", "message"), [
