@@ -197,7 +197,7 @@ def _raise(error: Exception, name: str, given: Mapping[str, Any], annotations: M
     accident = type(error) in _ACCIDENTS or _INSIDE.search(text) is not None
     said = type(error).__module__ == "builtins" and hasattr(error, "__notes__")  # by the plan that it was raised in
     root = type(error).__module__.partition(".")[0]
-    deliberate = root != "builtins" and root not in libraries.LIBRARIES
+    deliberate = root not in ("builtins", "nbm_xp", *libraries.LIBRARIES)
     if deliberate or _is_users(error, given) or ((said or _names(text, (name, *given))) and not accident):
         raise error
     fault = next(_faults(given, annotations), None)
