@@ -36,6 +36,7 @@ from .functions.extremes import min as shared_min
 from .functions.graphs import function
 from .functions.joining import concatenate, one_hot, repeat, repeat_elements, stack, tile
 from .functions.linear_algebra import diag, dot, fill_diagonal, solve, svd
+from .functions.naming import THEMSELVES
 from .functions.neural import logsumexp, sigmoid
 from .functions.reductions import cumprod, cumsum, mean, prod, std, sum, var
 from .functions.shaping import flatten, permute_dimensions, reshape, squeeze, transpose
@@ -50,6 +51,7 @@ from .functions.variables import (
     shape,
 )
 from .namespace import backend, epsilon, floatx, global_integer, intx, set_epsilon, set_floatx, set_intx
+from .namespace.refusals import name_errors
 from .rng import RandomStreams
 
 __all__ = [
@@ -355,4 +357,5 @@ def install_as(name: str = "natural_bm.backend") -> None:
     sys.modules.update(dict.fromkeys(places, module))
 
 
+name_errors(globals(), THEMSELVES)
 theano_backend = numpy_backend = common = sys.modules[__name__]  # natural_bm imports these by name, beside its choice

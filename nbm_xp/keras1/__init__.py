@@ -15,6 +15,7 @@ from nbm_xp.functions.elementwise import abs, clip, cos, exp, log, pow, sign, si
 from nbm_xp.functions.extremes import argmax, argmin
 from nbm_xp.functions.joining import concatenate, gather, repeat, repeat_elements, tile
 from nbm_xp.functions.linear_algebra import batch_dot, dot
+from nbm_xp.functions.naming import THEMSELVES
 from nbm_xp.functions.neural import sigmoid, softplus
 from nbm_xp.functions.reductions import mean, prod, std, sum
 from nbm_xp.functions.shaping import batch_flatten, flatten, permute_dimensions, reshape, squeeze, transpose
@@ -32,6 +33,7 @@ from nbm_xp.keras2 import (
     softsign,
 )
 from nbm_xp.namespace import backend, floatx, set_epsilon, set_floatx
+from nbm_xp.namespace.refusals import name_errors
 
 from .client import (
     _BACKEND,
@@ -83,3 +85,5 @@ __all__ = [
     "random_normal", "random_uniform", "reset_uids", "resize_volumes", "set_epsilon", "set_floatx", "softsign",
     "spatial_3d_padding", "tile",
 ]  # fmt: skip
+
+name_errors(globals(), THEMSELVES)

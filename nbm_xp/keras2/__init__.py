@@ -21,6 +21,7 @@ from nbm_xp.functions.extremes import all, any, argmax, argmin, max, min
 from nbm_xp.functions.joining import gather, repeat, stack, tile
 from nbm_xp.functions.linear_algebra import batch_dot
 from nbm_xp.functions.losses import in_top_k
+from nbm_xp.functions.naming import THEMSELVES
 from nbm_xp.functions.neural import logsumexp, sigmoid, softplus
 from nbm_xp.functions.normalization import batch_normalization, l2_normalize, normalize_batch_in_training
 from nbm_xp.functions.padding import spatial_2d_padding, spatial_3d_padding, temporal_padding
@@ -60,6 +61,7 @@ from nbm_xp.namespace import (
     set_floatx,
     set_image_data_format,
 )
+from nbm_xp.namespace.refusals import name_errors
 
 from .client import _BACKEND, conv3d_transpose, depthwise_conv2d, install_as, name_scope, pattern_broadcast
 from .convolutions import (
@@ -138,3 +140,5 @@ __all__ = [
     "update_sub", "var", "variable", "zeros", "zeros_like",
     "_BACKEND", "conv3d_transpose", "depthwise_conv2d", "install_as", "name_scope", "pattern_broadcast",
 ]  # fmt: skip
+
+name_errors(globals(), THEMSELVES)

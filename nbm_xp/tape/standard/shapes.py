@@ -19,8 +19,8 @@ from nbm_xp.tape.lengths import (
 from nbm_xp.tape.node import Shape
 
 __all__ = [
-    "AxisError", "axes_of", "axis_of", "broadcast", "from_front", "kept_shape", "not_written", "reduced_shape", "sizes_of",
-    "slice_length", "total", "written",
+    "AxisError", "axes_of", "axis_of", "broadcast", "from_front", "kept_shape", "not_written", "reduced_shape",
+    "sizes_of", "slice_length", "total", "written",
 ]  # fmt: skip
 
 
