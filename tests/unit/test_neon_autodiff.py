@@ -74,7 +74,7 @@ def test_refusals(be: Backend) -> None:
     with pytest.raises(ValueError, match="next_error must have the op-tree's shape"):
         Autodiff(tree, be, be.ones((3, 2)))
     with pytest.raises(TypeError, match="tensors must hold Buffers"):
-        Autodiff(tree, be).get_grad_op_tree([tree])  # type: ignore[list-item]
+        Autodiff(tree, be).get_grad_op_tree([tree])
     with pytest.raises(TypeError, match="gradients must hold Buffers"):
         Autodiff(tree, be).back_prop_grad([x], [np.zeros((2, 3))])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="gradients must be one for each of 1"):

@@ -141,7 +141,7 @@ class TestRegions:
             assert be.nms(be.array(boxes), 0.3) == kept and 1 < len(kept) < 30
 
     def test_refusals(self) -> None:
-        be = Backend(library="numpy")
+        be: Any = Backend(library="numpy")
         outputs, at = be.ones((4, 1)), be.ones((4, 1), dtype="int32")
         given: Any = (be.ones((9, 1)), be.ones((1, 5)), outputs, at, 1, 1, 3, 3, 2, 2, 1.0)
         with pytest.raises(ValueError, match="set the backend's bsz"):

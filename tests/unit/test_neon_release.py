@@ -12,13 +12,13 @@ from tests.libraries import Library, computing
 
 
 @pytest.fixture
-def be() -> Backend:
+def be() -> Any:  # which is called in forms beyond its documented ones
     return Backend(rng_seed=1, library="numpy")
 
 
 class TestBinaryNetworks:
     def test_the_target_may_stand_second(self, library: Library) -> None:
-        be = Backend(rng_seed=1, library=library.name)
+        be: Any = Backend(rng_seed=1, library=library.name)
         x, out = be.array([[-0.5, 0.0, 2.0]]), be.zeros((1, 3))
         assert be.binarize(x, out, stochastic=False) is out
         third = be.zeros((1, 3))
@@ -31,7 +31,7 @@ class TestBinaryNetworks:
         with computing():
             assert set(np.unique(many.get())) == {-1, 1}
 
-    def test_as_documented(self, be: Backend) -> None:
+    def test_as_documented(self, be: Any) -> None:
         x, out = be.array([[-0.5, 0.0]]), be.zeros((1, 2))
         assert be.binarize(x, False).get().tolist() == [[-1, 1]]
         assert be.binarize(x, False, out) is out and out.get().tolist() == [[-1, 1]]
@@ -40,10 +40,10 @@ class TestBinaryNetworks:
             be.binarize(x, out, out=out)
         for wrong in (be.ones((1, 2)), x + 1, np.ones(2)):
             with pytest.raises(TypeError, match="stochastic must be true or false"):
-                be.binarize(x, stochastic=wrong)  # type: ignore[arg-type]
+                be.binarize(x, stochastic=wrong)
 
     @pytest.mark.parametrize("by_place", [False, True])
-    def test_products_sum_their_rows(self, be: Backend, by_place: bool) -> None:
+    def test_products_sum_their_rows(self, be: Any, by_place: bool) -> None:
         A, B = be.array([[1, -1, 1], [1, 1, 1]]), be.array([[1, 1], [1, -1], [1, 1]])
         C, sums = be.zeros((2, 2)), be.zeros((2, 1))
         given: Any = (A, B, C, 0.0, sums) if by_place else (A, B, C)
@@ -64,7 +64,7 @@ class TestBinaryNetworks:
 class TestBatchNormalization:
     """Maps of a convolution lie in (maps · positions, images), what is normalised in (maps, positions · images)."""
 
-    def made(self, be: Backend) -> dict[str, Any]:
+    def made(self, be: Any) -> dict[str, Any]:
         values = np.linspace(-1, 2, 24).reshape(4, 6) ** 2
         column = {name: be.zeros((2, 1)) for name in ("xsum", "xvar", "gmean", "gvar", "beta")}
         x = be.array(values)
@@ -109,7 +109,7 @@ class TestBatchNormalization:
 
 
 class TestRandomState:
-    def test_names_of_numpys(self, be: Backend) -> None:
+    def test_names_of_numpys(self, be: Any) -> None:
         rng = be.rng
         assert rng.rand(2, 3).shape == rng.randn(2, 3).shape == rng.random_sample((2, 3)).shape == (2, 3)
         assert rng.rand(2).dtype == rng.randn(2).dtype == rng.random_sample(2).dtype == "float64"
@@ -117,7 +117,7 @@ class TestRandomState:
         assert type(rng.randint(9)) is int and set(rng.randint(2, 4, size=(20, 5)).ravel()) == {2, 3}
         assert abs(rng.randn(10000).mean()) < 0.05 and abs(rng.rand(10000).mean() - 0.5) < 0.02
 
-    def test_the_state_can_be_kept(self, be: Backend) -> None:
+    def test_the_state_can_be_kept(self, be: Any) -> None:
         rng = be.rng
         state = rng.get_state()
         first = rng.rand(5)
@@ -129,10 +129,10 @@ class TestRandomState:
         assert rng.get_state() == Backend(rng_seed=1, library="numpy").rng.get_state()
         for wrong, error in ((-1, ValueError), ("x", TypeError)):
             with pytest.raises(error, match="seed must"):
-                rng.seed(wrong)  # type: ignore[arg-type]
+                rng.seed(wrong)
         assert rng.get_state() == Backend(rng_seed=1, library="numpy").rng.get_state()
 
-    def test_a_number_decides_how_much_is_kept(self, be: Backend) -> None:
+    def test_a_number_decides_how_much_is_kept(self, be: Any) -> None:
         out = be.zeros((3, 3))
         be.make_binary_mask(out, keepthresh=be.rng.rand())
         assert set(np.unique(out.get())) <= {0, 1}
@@ -155,7 +155,7 @@ class TestBuffers:
                 continue
             assert view(x).is_contiguous == view(values).flags.c_contiguous, place
 
-    def test_lengths_in_another_order(self, be: Backend) -> None:
+    def test_lengths_in_another_order(self, be: Any) -> None:
         x = be.array(np.arange(24).reshape(2, 3, 4))
         view = x.dimension_reorder([2, 0, 1])
         assert view.shape == (4, 2, 3) and view.get().ravel().tolist() == list(range(24))
@@ -163,13 +163,13 @@ class TestBuffers:
             with pytest.raises(ValueError, match="new_order must name each of 3 axes once"):
                 x.dimension_reorder(wrong)
 
-    def test_addresses(self, be: Backend) -> None:
+    def test_addresses(self, be: Any) -> None:
         x = be.zeros((4, 5))
         assert x.raw() == x.asnumpyarray().ctypes.data and x[1].raw() - x.raw() == 5 * 4
         with pytest.raises(TypeError, match="arrays of array_api_strict have no address"):
             Backend(library="array_api_strict").zeros(3).raw()
 
-    def test_text(self, be: Backend) -> None:
+    def test_text(self, be: Any) -> None:
         assert str(be.zeros((1, 2))) == repr(be.zeros((1, 2)))
 
 
@@ -192,7 +192,7 @@ class TestObserving:
             assert counts[rows["zeros"]].get()[0, 0] == 4
         assert be.dump_hist_data()[1] == {}
 
-    def test_other_bins(self, be: Backend) -> None:
+    def test_other_bins(self, be: Any) -> None:
         be.set_hist_buffers(4, -1)
         assert (be.hist_bins, be.hist_offset) == (4, -1)
         assert be.array([0.25, 1.0, 8.0, 16.0]).hist("x").get().tolist() == [[1, 1, 0, 1]]
@@ -200,7 +200,7 @@ class TestObserving:
             be.set_hist_buffers(0, 0)
         assert be.hist_bins == 4
 
-    def test_times_and_devices(self, be: Backend) -> None:
+    def test_times_and_devices(self, be: Any) -> None:
         begin, end = be.init_mark(), be.init_mark()
         be.record_mark(begin)
         be.record_mark(end)
@@ -233,7 +233,7 @@ class TestInNeonsPlace:
         yield neon
         Buffer.__bases__ = before
 
-    def test_buffers_are_its_tensors(self, be: Backend, neon: Any) -> None:
+    def test_buffers_are_its_tensors(self, be: Any, neon: Any) -> None:
         layers: Any = sys.modules["neon.layers"]
         held = be.ones((2, 3))
         assert not isinstance(held, layers.Tensor)
@@ -244,7 +244,7 @@ class TestInNeonsPlace:
         assert Buffer.__bases__.count(layers.Tensor) == 1 and not isinstance(held + 1, layers.Tensor)
         assert str(held) == repr(held) and (held + 1).get().sum() == 12
 
-    def test_its_autodiff_asks_who_computes(self, be: Backend, neon: Any) -> None:
+    def test_its_autodiff_asks_who_computes(self, be: Any, neon: Any) -> None:
         layers: Any = sys.modules["neon.layers"]
         for _ in range(2):
             compute_on(be, 16)
@@ -255,7 +255,7 @@ class TestInNeonsPlace:
         assert layers.Autodiff("tree", object()) == ("neon's own", "tree")
 
     def test_a_module_that_is_missing_within_is_not_taken_for_another_make(
-        self, be: Backend, neon: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+        self, be: Any, neon: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
     ) -> None:
         (tmp_path / "backend.py").write_text("import no_module_of_this_name\n")
         monkeypatch.delitem(sys.modules, "neon.backends.backend")
