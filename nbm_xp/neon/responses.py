@@ -163,12 +163,12 @@ class Responses:
         --------
         >>> from nbm_xp.neon import Backend
         >>> be = Backend(library="cpu")
-        >>> layer, I, E = be.lrn_layer("float32", N=1, C=1), be.array([[2.0]]), be.ones((1, 1))
+        >>> layer, I, E = be.lrn_layer("float32", N=1, C=1), be.array([[1.0]]), be.array([[8.0]])
         >>> O, denom = be.empty((1, 1)), be.empty((1, 1))
-        >>> be.fprop_lrn(layer, I, O, denom)
-        >>> be.bprop_lrn(layer, I, O, E, E, denom)
+        >>> be.fprop_lrn(layer, I, O, denom, ascale=3.0)
+        >>> be.bprop_lrn(layer, I, O, E, E, denom, ascale=3.0)
         >>> E.get()
-        array([[-0.12]], dtype=float32)
+        array([[-1.]], dtype=float32)
         """
         maps = _response(layer).C
         inputs, outputs = operand(self, I, "I", layer.dimI2), operand(self, O, "O", layer.dimO2)
