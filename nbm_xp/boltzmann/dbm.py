@@ -33,7 +33,8 @@ class DBM(Learning):
     learning_rate : float, optional
         How far a step goes up the gradient of the bound on the mean log-likelihood.
     batch_size : int, optional
-        Rows in a minibatch, and persistent chains.
+        Rows in a minibatch, and persistent chains: at most as many as the rows of `fit`, or of the first call of
+        `partial_fit`.
     n_iter : int, optional
         How often `fit` goes through the data.
     verbose : int, optional

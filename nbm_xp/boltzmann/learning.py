@@ -116,7 +116,7 @@ class Learning(Weighing):
         while self.n_iter_ < self.n_iter:
             began = time.perf_counter()
             self._rate.set_value(rate_after(self.schedule, self.learning_rate, self.n_iter_, self.n_iter))
-            for rows in minibatches(X, self.batch_size, uniforms):
+            for rows in minibatches(X, self._batch, uniforms):
                 count = rows.shape[0]
                 step, share = steps.get(count) or steps.setdefault(count, self._step(count))
                 step(rows, share)
@@ -157,6 +157,11 @@ class Learning(Weighing):
         step, share = self._step(int(X.shape[0]))
         step(X, share)
         return self
+
+    @property
+    def _batch(self) -> int:
+        """Rows in a minibatch: no more than there are."""
+        return min(self.batch_size, self.n_samples_seen_)
 
     def _begin(self, X: Any) -> None:
         """Start a model for rows like these."""
@@ -208,7 +213,7 @@ class Learning(Weighing):
         topology = self._topology
         if self.persistent and self._chains is None:
             self._chains = {
-                layer: variable(self._zeros(self.batch_size, topology.sizes[layer]), f"chain.{layer}")
+                layer: variable(self._zeros(self._batch, topology.sizes[layer]), f"chain.{layer}")
                 for layer in chain_layers(topology)
             }
         if self.momentum and self._velocities is None:

@@ -205,16 +205,28 @@ class Model(Estimator):
             The file; one that exists is replaced in one step. A name that ends in ``.zarr`` is that of a folder, which
             weights larger than memory need: they are computed and written tile by tile.
 
+        Raises
+        ------
+        TypeError, ValueError
+            If `path` is no path of this machine's files, but the address of something elsewhere.
+
         Notes
         -----
         The file holds the arrays and, as strings of JSON in its metadata, the layers and connections, the
         hyperparameters, the random streams' place and how much was learnt. A hyperparameter that is no plain value, as
         a generator for `random_state` or a function for `schedule`, is saved as its default. It is an ordinary
-        .safetensors file, which the package of that name opens.
+        .safetensors file, which the package of that name opens. A digest among the metadata, or checksums of the tiles,
+        tell `load` whether all is what was written.
         """
+        self._write(path)
+
+    def _write(self, path: str | os.PathLike[str], run: str | None = None) -> None:
+        """Write the model, with the name of the run that it is of, if it is of one."""
         defaults = self._defaults()
         params = {name: value if _is_plain(value) else defaults[name] for name, value in self.get_params().items()}
         about = {"library": self._fitted()._home, "params": params, "progress": self._progress()}
+        if run is not None:
+            about["run"] = run
         storage.write(path, type(self).__name__, self._topology, self._arrays(), about)
 
     @classmethod
@@ -231,7 +243,8 @@ class Model(Estimator):
         Raises
         ------
         ValueError
-            If the file holds no such model, or is damaged.
+            If the file holds no such model, or is damaged; if `path` is no path of this machine's files, but the
+            address of something elsewhere.
         """
         topology, arrays, about = storage.read(path, cls.__name__)
         home = array_namespace(arrays["base_rate"])

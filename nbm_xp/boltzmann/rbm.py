@@ -30,7 +30,8 @@ class RBM(Learning):
     learning_rate : float, optional
         How far a step goes up the gradient of the mean log-likelihood.
     batch_size : int, optional
-        Rows in a minibatch, and persistent chains.
+        Rows in a minibatch, and persistent chains: at most as many as the rows of `fit`, or of the first call of
+        `partial_fit`.
     n_iter : int, optional
         How often `fit` goes through the data.
     verbose : int, optional
@@ -66,7 +67,7 @@ class RBM(Learning):
         The weights.
     intercept_hidden_, intercept_visible_ : array
         The biases.
-    h_samples_ : array of shape (batch_size, n_components)
+    h_samples_ : array of shape (min(batch_size, rows), n_components)
         The hidden units of the persistent chains.
     base_rate_ : array of shape (n_features_in_,)
         How often each visible unit is 1 in the data, smoothed, or the mean of Gaussian ones: where `sample` and `ais`

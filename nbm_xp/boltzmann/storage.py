@@ -4,7 +4,7 @@ The arrays of a model of any layers have these names: ``weights.I-J`` for a conn
 units of layer J), ``biases.I``, ``base_rate``; where there are any, ``chain.I``, the states of the persistent chains,
 ``velocity.weights.I-J`` and ``velocity.biases.I``, ``offset.I``, the means to centre on, and ``streams.…``, the states
 that random draws have come to. The metadata are strings: ``format``, ``model``, ``library``, and as JSON ``topology``,
-``params`` and ``progress``.
+``params`` and ``progress``; ``run`` in the files of a training's directory, which says of what run they are.
 """
 
 from __future__ import annotations
@@ -15,18 +15,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from nbm_xp.namespace import dtype_name
+from nbm_xp.namespace.checksums import parsed
 from nbm_xp.namespace.files import load_tensors, save_tensors
 from nbm_xp.namespace.stored import is_group, open_group, save_group
 
 from .topology import Topology
 
-__all__ = ["FORMAT", "STREAMS", "kind_of", "names", "read", "shapes", "write"]
+__all__ = ["FORMAT", "STREAMS", "kind_of", "names", "read", "run_of", "shapes", "write"]
 
 FORMAT = "nbm_xp.boltzmann 1"
 STREAMS = "streams."
 """What the names of the states begin with that random draws have come to."""
 
 _JSON = ("topology", "params", "progress")
+_STRINGS = {"format", "model", "library", "run", *_JSON}
 
 
 def names(topology: Topology) -> list[str]:
@@ -65,12 +67,13 @@ def write(
     topology : Topology
     arrays : mapping of names to arrays
     about : mapping
-        Its ``library``, ``params`` and ``progress``.
+        Its ``library``, ``params`` and ``progress``, and ``run`` where it is of one.
     """
     layers = {"sizes": topology.sizes, "connections": topology.connections, "visible": topology.visible}
     parts = {name: json.dumps(value) for name, value in ({"topology": layers} | dict(about)).items() if name in _JSON}
+    strings = {name: about[name] for name in ("library", "run") if name in about}
     save = save_group if is_group(path) else save_tensors
-    save(path, arrays, {"format": FORMAT, "model": model, "library": about["library"], **parts})
+    save(path, arrays, {"format": FORMAT, "model": model, **strings, **parts})
 
 
 def read(path: str | os.PathLike[str], model: str | None = None) -> tuple[Topology, dict[str, Any], dict[str, Any]]:
@@ -89,10 +92,12 @@ def read(path: str | os.PathLike[str], model: str | None = None) -> tuple[Topolo
     """
     arrays, metadata = (open_group if is_group(path) else load_tensors)(path)
     _check_format(path, metadata)
+    if unknown := sorted(set(metadata) - _STRINGS):
+        raise ValueError(f"{os.fspath(path)} is damaged: it says {unknown[0]!r}, which no model has")
     if model is not None and metadata.get("model") != model:
         raise ValueError(f"{os.fspath(path)} holds a model of the kind {metadata.get('model')!r}, not {model!r}")
     try:
-        about = dict(metadata) | {name: json.loads(metadata[name]) for name in _JSON}
+        about = dict(metadata) | {name: parsed(metadata[name], name) for name in _JSON}
         layers = about["topology"]
         topology = Topology(layers["sizes"], layers["connections"], layers["visible"])
     except (KeyError, TypeError, ValueError) as error:
@@ -112,12 +117,29 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     ValueError
         If the file holds no model, or is damaged.
     """
-    metadata = (open_group(path) if is_group(path) else load_tensors(path, ()))[1]
+    return str(_metadata(path).get("model"))
+
+
+def run_of(path: str | os.PathLike[str]) -> str | None:
+    """The run that a model's file is of, where it is of one; its arrays are not read.
+
+    Raises
+    ------
+    ValueError
+        If the file holds no model, or is damaged.
+    """
+    return _metadata(path).get("run")
+
+
+def _metadata(path: str | os.PathLike[str]) -> dict[str, str]:
+    metadata: dict[str, str] = (open_group(path) if is_group(path) else load_tensors(path, ()))[1]
     _check_format(path, metadata)
-    return str(metadata.get("model"))
+    return metadata
 
 
-def _check_format(path: str | os.PathLike[str], metadata: Mapping[str, str]) -> None:
+def _check_format(path: str | os.PathLike[str], metadata: Any) -> None:
+    if not isinstance(metadata, Mapping) or not all(isinstance(text, str) for text in metadata.values()):
+        raise ValueError(f"{os.fspath(path)} must say what it holds in strings, got {type(metadata).__name__}")
     found = metadata.get("format")
     if found != FORMAT:
         raise ValueError(f"{os.fspath(path)} holds {found!r}, not {FORMAT!r}")

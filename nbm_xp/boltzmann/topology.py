@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 __all__ = ["Topology", "Visible"]
 
 Visible = Literal["binary", "gaussian"]
+MOST_LAYERS = 1000
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,8 @@ def _sizes(sizes: Any) -> tuple[int, ...]:
     if isinstance(sizes, str) or not isinstance(sizes, Iterable):
         raise ValueError(f"layers must be a list of sizes, the visible layer first, got {sizes!r}")
     listed = list(sizes)
+    if len(listed) > MOST_LAYERS:
+        raise ValueError(f"layers must be at most {MOST_LAYERS}, got {len(listed)}")
     for size in listed:
         if isinstance(size, bool) or not hasattr(size, "__index__") or size < 1:
             raise ValueError(f"layers must be sizes, whole numbers of at least 1, got {size!r}")
@@ -136,6 +139,7 @@ def _sizes(sizes: Any) -> tuple[int, ...]:
 def _connections(pairs: Iterable[Sequence[int]], count: int) -> tuple[tuple[int, int], ...]:
     if not isinstance(pairs, Iterable):
         raise ValueError(f"connections must be pairs of layers, got {pairs!r}")
+    pairs = list(itertools.islice(pairs, count * count))  # more than there can be, so that one is there twice
     found: set[tuple[int, int]] = set()
     for pair in pairs:
         try:
@@ -159,15 +163,19 @@ def _groups(topology: Topology) -> tuple[tuple[int, ...], ...]:
 
     Outwards in this sense, two colours suffice wherever two can.
     """
+    neighbours: dict[int, list[int]] = {layer: [] for layer in topology.layers}
+    for low, high in topology.connections:
+        neighbours[low].append(high)
+        neighbours[high].append(low)
     colours: dict[int, int] = {}
     waiting = deque([0])
     while waiting:
         layer = waiting.popleft()
         if layer in colours:
             continue
-        taken = {colours[other] for other in topology.neighbours(layer) if other in colours}
+        taken = {colours[other] for other in neighbours[layer] if other in colours}
         colours[layer] = next(colour for colour in itertools.count() if colour not in taken)
-        waiting.extend(topology.neighbours(layer))
+        waiting.extend(sorted(neighbours[layer]))
     for layer in topology.layers:
         if layer not in colours:
             raise ValueError(f"connections must reach every layer from layer 0, but none reaches layer {layer}")

@@ -1,4 +1,4 @@
-"""A learning curve on disk: a line of JSON for each look at a model in training."""
+"""A learning curve on disk: a line of JSON for each look at a model in training, with a digest of the look."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
+from nbm_xp.namespace.checksums import sealed, unsealed
 from nbm_xp.runs.whole import write_whole
 
 from .answering import plain
@@ -38,10 +39,10 @@ class Curve:
         self.looks: list[dict[str, Any]] = []
         if path.is_file():
             # A process that was killed may have left a part of a last line.
-            whole = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line[-1:] == "\n"]
             try:
-                self.looks = [json.loads(line) for line in whole]
-            except json.JSONDecodeError as error:
+                lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+                self.looks = [unsealed(json.loads(line), path) for line in lines if line[-1:] == "\n"]
+            except (RecursionError, json.JSONDecodeError, UnicodeDecodeError) as error:
                 raise ValueError(f"{path} is damaged: {error}") from error
 
     def add(self, look: Mapping[str, Any]) -> None:
@@ -62,4 +63,4 @@ class Curve:
 
 
 def _line(look: Mapping[str, Any]) -> str:
-    return json.dumps(plain(look)) + "\n"
+    return json.dumps(sealed(plain(look))) + "\n"

@@ -8,14 +8,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
+from nbm_xp.namespace.paths import local_path
 from nbm_xp.runs import RunError
 
-__all__ = ["BrokenOffError", "Group", "InputError", "going_on"]
+__all__ = ["BrokenOffError", "Command", "Group", "InputError", "going_on"]
 
 # typer's own errors (a missing option, a value that is no number) have one base class, whichever parser it is built on.
 _UsageError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
+_PATHS = {"model", "out", "path"}  # what commands call the options and arguments that are paths
 _INTERRUPTED = "interrupted; nothing half-written is left"
 
 
@@ -34,6 +36,20 @@ def going_on(command: str) -> Iterator[None]:
         yield
     except KeyboardInterrupt as error:
         raise BrokenOffError(f"go on with: {command}") from error
+
+
+class Command(TyperCommand):
+    """A command whose paths are of this machine's files."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, unless one of its paths is the address of something elsewhere."""
+        for name in _PATHS & ctx.params.keys():
+            if ctx.params[name] is not None:
+                try:
+                    local_path(ctx.params[name], name if name == "path" else f"--{name}")
+                except (TypeError, ValueError) as error:
+                    raise InputError(str(error)) from error
+        return super().invoke(ctx)
 
 
 class Group(TyperGroup):

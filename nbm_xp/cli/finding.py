@@ -13,7 +13,7 @@ from nbm_xp.runs import RunDirectory
 
 from .failing import InputError
 from .reading import library, saying
-from .training import MODEL_FILE
+from .training import MODEL_FILE, RESULT_FILE, checked_checkpoint, result_of
 
 __all__ = [
     "begun",
@@ -89,7 +89,13 @@ def model_of(path: pathlib.Path) -> pathlib.Path:
 def trained(run: RunDirectory) -> pathlib.Path | None:
     """The model that a training ended with or, before its end, the one of its last checkpoint."""
     files = [run.path / MODEL_FILE, run.path / "checkpoints" / MODEL_FILE]
-    return next((file for file in files if file.is_file()), None) if run.kind == "train" else None
+    found = next((file for file in files if file.exists()), None) if run.kind == "train" else None
+    with saying():
+        if found == files[1]:
+            checked_checkpoint(run)
+        elif found is not None and (run.path / RESULT_FILE).is_file():
+            result_of(run)
+    return found
 
 
 def read_model(path: pathlib.Path, name: str | None = None) -> Any:

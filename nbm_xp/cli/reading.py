@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from nbm_xp.namespace import asarray, get_namespace
+from nbm_xp.namespace.files import check_claims
+from nbm_xp.namespace.paths import local_path
 
 from .failing import InputError
 
@@ -133,9 +135,10 @@ def _read_array(source: str, part: str) -> Any:
         raise InputError(f"{source}: {fault} (data is a .npy or .npz file, or has the name {names})")
     with open(path, "rb") as file:
         try:
+            check_claims(file)
             loaded = np.load(file, allow_pickle=False)
         except (ValueError, EOFError, zipfile.BadZipFile) as error:
-            raise InputError(f"{source}: not a .npy or .npz file of numbers") from error
+            raise InputError(f"{source}: not a .npy or .npz file of numbers ({error})") from error
         if isinstance(loaded, np.ndarray):
             if key is not None:
                 raise InputError(f"{source}: holds one array, which has no key {key!r}")
@@ -146,9 +149,9 @@ def _read_array(source: str, part: str) -> Any:
 
 def _path_and_key(source: str) -> tuple[pathlib.Path, str | None]:
     name, colon, key = source.rpartition(":")
-    if colon and name.endswith(".npz"):
-        return pathlib.Path(name), key
-    return pathlib.Path(source), None
+    keyed = bool(colon) and name.endswith(".npz")
+    with saying():
+        return local_path(name if keyed else source, "data"), key if keyed else None
 
 
 def _from_npz(loaded: Any, key: str | None, source: str, part: str) -> Any:

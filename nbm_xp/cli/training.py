@@ -6,15 +6,18 @@ the model that it would have ended with, to the last bit; looking at the model c
 
 from __future__ import annotations
 
+import pathlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.boltzmann import storage
 from nbm_xp.namespace import library_name, to_numpy
+from nbm_xp.namespace.checksums import digest_of_file, read_record, sealed, unsealed
 from nbm_xp.runs import RunDirectory
-from nbm_xp.runs.whole import read_json, write_json, written_whole
+from nbm_xp.runs.whole import write_json, written_whole
 
 from .answering import plain
 from .curve import Curve
@@ -22,7 +25,7 @@ from .reading import saying
 from .running import bar
 from .weighing import bounded, likelihood_words
 
-__all__ = ["CURVE_FILE", "MODEL_FILE", "RESULT_FILE", "Training", "measures"]
+__all__ = ["CURVE_FILE", "MODEL_FILE", "RESULT_FILE", "Training", "checked_checkpoint", "measures", "result_of"]
 
 MODEL_FILE, CURVE_FILE, RESULT_FILE = "model.safetensors", "curve.jsonl", "result.json"
 
@@ -82,11 +85,13 @@ class Training:
         result, model = self.run.path / RESULT_FILE, self.run.path / MODEL_FILE
         if result.is_file() and model.is_file():
             with saying():
-                found: dict[str, Any] = read_json(result)
+                found = result_of(self.run)
             return found | {"run": str(self.run.path), "model": str(model)}  # it may have been moved
         resume = self._checkpoint.is_file()
         if resume:
-            self.model = type(self.model).load(self._checkpoint, self.library)
+            with saying():
+                checked_checkpoint(self.run)
+                self.model = type(self.model).load(self._checkpoint, self.library)
             self.run.log(f"the checkpoint of pass {self.model.n_iter_} is there")
         done = self.model.n_iter_ if resume else 0
         self._curve.back_to(done)
@@ -150,7 +155,7 @@ class Training:
     def _keep(self, model: Any) -> None:
         folder = self.run.checkpoints
         with written_whole(folder / MODEL_FILE) as part:
-            model.save(part)
+            model._write(part, self.run.identity)
         self._kept_at = time.perf_counter()
         self.run.log(f"pass {model.n_iter_} of {model.n_iter} is kept")
 
@@ -173,10 +178,44 @@ class Training:
                 **{name: value for name, value in last.items() if name != "pass"},
             }
         )
+        found |= {"identity": self.run.identity, "model_digest": digest_of_file(self.run.path / MODEL_FILE)}
+        found = sealed(found)
         write_json(result, found)
         self._checkpoint.unlink(missing_ok=True)
         self.run.log(f"finished after pass {self.model.n_iter_}")
         return found
+
+
+def result_of(run: RunDirectory) -> dict[str, Any]:
+    """What a training that is finished came to.
+
+    Raises
+    ------
+    ValueError
+        If that is damaged or of another run, or the model is not the one that it ended with.
+    """
+    place, model = run.path / RESULT_FILE, run.path / MODEL_FILE
+    found = read_record(place)
+    about = unsealed(found, place)
+    if about.get("identity") != run.identity:
+        raise ValueError(f"{place} is of another run than {run.path}")
+    if model.exists() and about.get("model_digest") != digest_of_file(model):
+        raise ValueError(f"{model} is not the model that the run ended with: it is damaged or exchanged")
+    return dict(found)
+
+
+def checked_checkpoint(run: RunDirectory) -> pathlib.Path:
+    """The file of a training's last checkpoint.
+
+    Raises
+    ------
+    ValueError
+        If it is damaged or of another run.
+    """
+    place = run.path / "checkpoints" / MODEL_FILE
+    if storage.run_of(place) != run.identity:
+        raise ValueError(f"{place} is a checkpoint of another run than {run.path}")
+    return place
 
 
 def _is_round(passes: int) -> bool:

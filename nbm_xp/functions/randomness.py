@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from nbm_xp import tape
 from nbm_xp.namespace import dtype_name, dtype_of, floatx
-from nbm_xp.rng import M2, RandomStreams, quantiles
+from nbm_xp.rng import RandomStreams, hashed_seed, quantiles
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, Shape, floats, sizes
@@ -53,12 +53,12 @@ def make_rng(seed: Any = None, *, draw: Callable[[int, int], int] = random.randr
 
 
 def rng_from(seed: int | None) -> RandomStreams:
-    """A generator from any integer.
+    """A generator from any integer, which is hashed, so that near ones have nothing in common.
 
     Parameters
     ----------
     seed : int or None
-        Where it starts: 0 and negative numbers too. None for a number from Python's ``random`` module.
+        0 and negative numbers too. None for a number from Python's ``random`` module.
 
     Returns
     -------
@@ -66,10 +66,12 @@ def rng_from(seed: int | None) -> RandomStreams:
 
     Examples
     --------
-    >>> int(rng_from(0).rstate[0]), int(rng_from(-1).rstate[0])
-    (1, 2147462578)
+    >>> from nbm_xp.rng import Generator
+    >>> rng_from(1).rstate.tolist() == list(Generator(1).state[:6])
+    True
     """
-    return make_rng(None if seed is None else 1 + int(seed) % (M2 - 1))
+    number = random.randrange(1, 10**7) if seed is None else int(seed) % 2**64
+    return make_rng(hashed_seed(number))
 
 
 def random_uniform(

@@ -46,7 +46,7 @@ from .dtypes import (
     to_floating,
     wide_dtypes,
 )
-from .global_state import global_integer
+from .global_state import global_integer, hashed_words
 from .indexing import scatter_add, scattered, take_along_axis
 from .kernels import kernel, register_kernel
 from .libraries import get_namespace, installed_libraries
@@ -77,6 +77,7 @@ __all__ = [
     "from_blocks",
     "get_namespace",
     "global_integer",
+    "hashed_words",
     "host_namespace",
     "image_data_format",
     "info",

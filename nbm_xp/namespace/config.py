@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from . import libraries, settings
+from .paths import local_path
 
 __all__ = [
     "backend",
@@ -291,7 +292,7 @@ def save_configuration(path: str | os.PathLike[str] | None = None) -> Path:
     ...     json.loads(file.read_text())["image_data_format"]
     'channels_last'
     """
-    target = settings.default_file() if path is None else Path(path)
+    target = settings.default_file() if path is None else local_path(path)
     if target is None:
         raise OSError("no home directory was found: give a path")
     content = {name: value for name, (value, _) in configuration().items()}

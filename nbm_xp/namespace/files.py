@@ -1,9 +1,14 @@
-"""Arrays in files, read without running code: .npz and .safetensors; files that are written whole or not at all."""
+"""Arrays in files, read without running code: .npz and .safetensors; files that are written whole or not at all.
+
+No header is believed that claims more than its file can hold; the arrays of a .safetensors file carry a digest.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
+import math
 import os
 import pathlib
 import re
@@ -11,15 +16,21 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import safetensors
 import safetensors.numpy
 
+from .checksums import DIGEST
 from .conversion import to_numpy
 
-__all__ = ["load_arrays", "load_tensors", "replacing", "save_arrays", "save_tensors"]
+__all__ = ["check_claims", "load_arrays", "load_tensors", "replacing", "save_arrays", "save_tensors"]
+
+_UNPACKED, _RATIO = 2**28, 100
+"""Compressed arrays may take more bytes than the first, or more than so many times their file's, but not both."""
+
+_TENSORS = {"BOOL", "F16", "F32", "F64", *(f"{sign}{bits}" for sign in "IU" for bits in (8, 16, 32, 64))}
 
 
 @contextlib.contextmanager
@@ -100,20 +111,100 @@ def load_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     try:
         with open(path, "rb") as file:
-            archive = np.load(file, allow_pickle=False)
-            if isinstance(archive, np.ndarray):
-                raise ValueError("it holds one array without a name")
-            with archive:
-                loaded = {name: archive[name] for name in archive.files}
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
+            return read_arrays(file)
+    except (IsADirectoryError, ValueError) as error:
         raise ValueError(f"{os.fspath(path)} is no whole .npz file of arrays: {error}") from error
+
+
+def read_arrays(file: IO[bytes]) -> dict[str, Any]:
+    """The same of a file that is open.
+
+    Raises
+    ------
+    ValueError
+        As `load_arrays`.
+    """
+    check_claims(file)
+    try:
+        archive = np.load(file, allow_pickle=False)
+        if isinstance(archive, np.ndarray):
+            raise ValueError("it holds one array without a name")
+        with archive:
+            loaded = {name: archive[name] for name in archive.files}
+    except _NO_ARCHIVE as error:
+        raise ValueError(str(error)) from error
     return {name: str(value) if value.dtype.kind == "U" and not value.ndim else value for name, value in loaded.items()}
+
+
+_NO_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+"""What is raised where a .npz file is damaged, encrypted, or packed in a way that is not known."""
+
+
+def check_claims(file: IO[bytes]) -> None:
+    """Refuse an .npy or .npz file whose headers claim more than it holds, before any of it is read.
+
+    Parameters
+    ----------
+    file : binary file
+        At its beginning, where it is left too. A file of another kind is not looked into.
+
+    Raises
+    ------
+    ValueError
+        If it is damaged, or claims so.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> np.save(file, np.zeros(1000))
+    >>> check_claims(io.BytesIO(file.getvalue()[:200]))
+    Traceback (most recent call last):
+    ...
+    ValueError: its header claims 8,000 bytes of numbers, and it holds 72
+    """
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    begins = file.read(6)
+    file.seek(0)
+    if begins == np.lib.format.MAGIC_PREFIX:
+        _check_header(file, size)
+    elif begins[:2] == b"PK":
+        try:
+            with zipfile.ZipFile(file) as archive:
+                members = archive.infolist()
+                unpacked = sum(member.file_size for member in members)
+                if unpacked > max(_UNPACKED, _RATIO * size):
+                    raise ValueError(f"it claims {unpacked:,} bytes, {unpacked // size:,} times as many as it holds")
+                for member in members:
+                    if member.filename.endswith(".npy"):
+                        with archive.open(member) as packed:
+                            _check_header(packed, member.file_size)
+        except _NO_ARCHIVE as error:
+            raise ValueError(str(error)) from error
+    file.seek(0)
+
+
+def _check_header(file: IO[bytes], size: int) -> None:
+    """Refuse the header of an .npy file that claims more numbers than there are bytes."""
+    try:
+        version = np.lib.format.read_magic(file)
+        if version not in ((1, 0), (2, 0), (3, 0)):
+            raise ValueError(f"its header is of version {version}, which is not known")
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(file)
+    except (RecursionError, MemoryError, OverflowError) as error:  # of text that is nested or long beyond measure
+        raise ValueError("its header cannot be read") from error
+    claimed, held = math.prod(shape) * dtype.itemsize, size - file.tell()
+    if min(shape, default=0) < 0 or (claimed > held and not dtype.hasobject):
+        raise ValueError(f"its header claims {claimed:,} bytes of numbers, and it holds {held:,}")
 
 
 def save_tensors(path: str | os.PathLike[str], arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> None:
     """Write named arrays of any library, and strings that tell about them, to a .safetensors file, whole or not at all.
 
-    The same arrays and strings give the same bytes.
+    The same arrays and strings give the same bytes. Among the strings is a digest of all, by which `load_tensors` tells
+    whether they are what was written.
 
     Examples
     --------
@@ -124,12 +215,23 @@ def save_tensors(path: str | os.PathLike[str], arrays: Mapping[str, Any], metada
     ({'x': array([1., 2.])}, {'note': 'two numbers'})
     """
     host = {name: np.ascontiguousarray(to_numpy(value)) for name, value in arrays.items()}
+    strings = dict(metadata) | {DIGEST: _digest(host, metadata)}
     with replacing(path) as part:
         try:
-            safetensors.numpy.save_file(host, part, metadata=dict(metadata))
+            safetensors.numpy.save_file(host, part, metadata=strings)
         except safetensors.SafetensorError as error:
             raise _system_error(error, path) from error
         _order_metadata(part)
+
+
+def _digest(arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> str:
+    """What tells arrays and strings by name from all others."""
+    found = hashlib.blake2b(json.dumps(dict(metadata), sort_keys=True).encode(), digest_size=16)
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        found.update(json.dumps([name, array.dtype.name, arrays[name].shape]).encode())
+        found.update(array.reshape(-1).view(np.uint8).data)
+    return found.hexdigest()
 
 
 def _system_error(error: Exception, path: str | os.PathLike[str]) -> Exception:
@@ -160,16 +262,24 @@ def load_tensors(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The arrays of some names, or all, of a .safetensors file, and the strings that tell about them.
 
-    Nothing in the file is run, and no more of it read than is asked for.
+    Nothing in the file is run, and no more of it read than is asked for. Where all is asked for, it is held to its
+    digest, if it has one: files that others wrote have none.
 
     Raises
     ------
     ValueError
-        If the file is no .safetensors file, or is not whole.
+        If the file is no .safetensors file of numbers, is not whole, or not what was written.
     """
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
+            for name in file.keys():  # noqa: SIM118  (it is no dictionary)
+                if (kind := file.get_slice(name).get_dtype()) not in _TENSORS:
+                    raise ValueError(f"{os.fspath(path)} must hold numbers that NumPy has, got {name} of {kind}")
             wanted = list(file.keys() if names is None else names)
-            return {name: file.get_tensor(name) for name in wanted}, dict(file.metadata() or {})
-    except safetensors.SafetensorError as error:
+            arrays, strings = {name: file.get_tensor(name) for name in wanted}, dict(file.metadata() or {})
+    except (safetensors.SafetensorError, IsADirectoryError) as error:
         raise ValueError(f"{os.fspath(path)} is no whole .safetensors file: {error}") from error
+    digest = strings.pop(DIGEST, None)
+    if names is None and digest is not None and digest != _digest(arrays, strings):
+        raise ValueError(f"{os.fspath(path)} is damaged: it is not what was written")
+    return arrays, strings

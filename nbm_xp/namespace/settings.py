@@ -66,7 +66,7 @@ def _read_file() -> tuple[Mapping[str, object], str]:
         return {}, ""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, RecursionError, ValueError) as error:
         raise ValueError(f"{path} cannot be read as JSON: {error}") from error
     if not isinstance(content, dict):
         raise ValueError(f"{path} must hold a JSON object; it holds {type(content).__name__}")

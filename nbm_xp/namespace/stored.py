@@ -2,7 +2,9 @@
 
 Opening reads headers only; a tile is read when something needs it, by whoever needs it, so that on a cluster all
 workers must see the files. A folder of named arrays is a Zarr group, without compression, which numbers like weights
-gain nothing from; it takes its name when it is complete.
+gain nothing from; every tile carries a checksum, the headers a digest; it takes its name when it is complete.
+
+Headers are held to what is known (`zarr_headers`) before Zarr opens anything: nothing in a folder is run.
 """
 
 from __future__ import annotations
@@ -19,13 +21,16 @@ from typing import Any
 import numpy as np
 
 from . import dispatch
+from .checksums import DIGEST, parsed
 from .conversion import to_numpy
 from .gaps.dask_names import da
+from .paths import local_path
+from .zarr_headers import HEADER, array_header, checked_seal, group_header, seal_of
 
 __all__ = ["is_group", "open_array", "open_group", "save_group"]
 
-_ABOUT = "nbm_xp"  # the attribute that is written last
-_TILES = "tiles written"  # the attribute of an array that says how many of its tiles are files
+_ABOUT = "nbm_xp"  # the attribute that says what the arrays are
+_CODECS = ("bytes", "crc32c")  # of the folders that are written here
 _TILE = "64MiB"  # what an array in memory is cut into
 
 
@@ -52,6 +57,8 @@ class NpyFile:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.path.abspath(path)
         there = self._there()
+        if there.dtype.kind not in "biufc":
+            raise ValueError(f"it holds {there.dtype}")
         self.shape, self.dtype, self.ndim = there.shape, there.dtype, there.ndim
 
     def _there(self) -> Any:
@@ -84,7 +91,8 @@ def open_array(path: str | os.PathLike[str], chunks: Any = None) -> Any:
     FileNotFoundError
         If there is nothing.
     ValueError
-        If it is neither.
+        If it is neither, or a Zarr array of another version than 3, or one with codecs or a dtype that Zarr's
+        specification does not have, or its header claims more than there can be.
 
     Examples
     --------
@@ -94,22 +102,25 @@ def open_array(path: str | os.PathLike[str], chunks: Any = None) -> Any:
     >>> open_array(file, chunks=2).numblocks
     (2, 3)
     """
-    if os.path.isdir(path):
-        zarr = _zarr()
+    place = local_path(path)
+    if place.is_dir():
+        zarr, _ = _zarr(), array_header(place)
+        store = zarr.storage.LocalStore(place, read_only=True)
         try:
-            held = zarr.open_array(os.fspath(path), mode="r")
-        except (KeyError, ValueError, FileNotFoundError) as error:
-            raise ValueError(f"{os.fspath(path)} is no Zarr array") from error
+            held = zarr.open_array(store, mode="r", zarr_format=3)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{place} is no Zarr array that can be read: {error}") from error
         return da.from_array(held, chunks=held.chunks if chunks is None else chunks)
     try:
-        return da.from_array(NpyFile(path), chunks="auto" if chunks is None else chunks)
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{os.fspath(path)} is no .npy file of numbers: {error}") from error
+        return da.from_array(NpyFile(place), chunks="auto" if chunks is None else chunks)
+    except (ValueError, EOFError, OverflowError, RecursionError, MemoryError) as error:
+        raise ValueError(f"{place} is no .npy file of numbers: {error}") from error
 
 
 def is_group(path: str | os.PathLike[str]) -> bool:
     """Whether there is a folder, or a name that `save_group` is meant for: one that ends in ``.zarr``."""
-    return os.path.isdir(path) or pathlib.Path(path).suffix == ".zarr"
+    place = local_path(path)
+    return place.is_dir() or place.suffix == ".zarr"
 
 
 def save_group(path: str | os.PathLike[str], arrays: Mapping[str, Any], about: Mapping[str, Any]) -> None:
@@ -138,15 +149,17 @@ def save_group(path: str | os.PathLike[str], arrays: Mapping[str, Any], about: M
     >>> opened["x"].compute(), about
     (array([0., 1., 2.]), {'unit': 'm'})
     """
-    zarr, final = _zarr(), pathlib.Path(path)
+    final, zarr = local_path(path), _zarr()
     if final.exists() and not _is_ours(final):
         raise FileExistsError(f"{final} is there and holds something else")
     part = final.with_name(f".{final.name}-{uuid.uuid4().hex}")
     try:
-        group = zarr.create_group(os.fspath(part), overwrite=False)
+        store = zarr.storage.LocalStore(part)
+        group = zarr.create_group(store, overwrite=False, zarr_format=3)
         for name, array in arrays.items():
-            _save(group, name, array)
+            _save(zarr, group, name, array)
         group.attrs[_ABOUT] = json.dumps(dict(about))
+        group.attrs[DIGEST] = seal_of(part)
         _flush(part)
         _replace(part, final)
     except BaseException:
@@ -164,40 +177,48 @@ def open_group(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Any]:
     ValueError
         If the folder is none that `save_group` completed, or lacks tiles that it wrote.
     """
-    zarr = _zarr()
-    if not _is_ours(path):
-        raise ValueError(f"{os.fspath(path)} is no folder of arrays that was written whole")
-    group = zarr.open_group(os.fspath(path), mode="r")
-    arrays = {}
-    for name, held in group.arrays():
-        written = held.attrs.get(_TILES, 0)
-        if held.nchunks_initialized < written:  # Zarr would take them for zeros
-            raise ValueError(f"{os.fspath(path)} is damaged: {name} lacks {written - held.nchunks_initialized} tiles")
-        arrays[name] = da.from_array(held, chunks=held.chunks)
-    return arrays, json.loads(group.attrs[_ABOUT])
+    place = local_path(path)
+    if not _is_ours(place):
+        raise ValueError(f"{place} is no folder of arrays that was written whole")
+    _zarr()
+    from .zarr_chunks import open_whole  # which imports Zarr
+
+    about = parsed(checked_seal(place)[_ABOUT], place / HEADER)
+    headers = {found.parent.name: array_header(found.parent, _CODECS) for found in sorted(place.glob(f"*/{HEADER}"))}
+    for name, header in headers.items():
+        there = sum(len(files) for _, _, files in os.walk(place / name)) - 1
+        if there < header.n_tiles:
+            raise ValueError(f"{place} is damaged: {name} lacks {header.n_tiles - there} tiles")
+    arrays = open_whole(place, headers)
+    return {name: da.from_array(held, chunks=held.chunks) for name, held in arrays.items()}, about
 
 
-def _is_ours(path: str | os.PathLike[str]) -> bool:
+def _is_ours(place: pathlib.Path) -> bool:
     """Whether a folder is one that was completed."""
-    zarr = _zarr()
     try:
-        return _ABOUT in zarr.open_group(os.fspath(path), mode="r").attrs
-    except (KeyError, ValueError, FileNotFoundError, NotADirectoryError):
+        return _ABOUT in group_header(place).get("attributes", {})
+    except (TypeError, ValueError):
         return False
 
 
-def _save(group: Any, name: str, array: Any) -> None:
+def _save(zarr: Any, group: Any, name: str, array: Any) -> None:
     """Write one array to a group."""
     lazy = dispatch.library_of(array) == "dask"
     array = _even(array) if lazy else to_numpy(array)
     chunks = array.chunks if lazy else da.core.normalize_chunks("auto", array.shape, limit=_TILE, dtype=array.dtype)
     sizes = tuple(max(1, parts[0]) for parts in chunks)
-    held = group.create_array(name, shape=array.shape, chunks=sizes, dtype=array.dtype, compressors=None)
+    held = group.create_array(
+        name,
+        shape=array.shape,
+        chunks=sizes,
+        dtype=array.dtype,
+        compressors=[zarr.codecs.Crc32cCodec()],
+        config={"write_empty_chunks": True},  # a tile that is not there is an error, also one of zeros
+    )
     if lazy:
         da.store(array, held, lock=False)
     else:
         held[...] = array
-    held.attrs[_TILES] = held.nchunks_initialized  # tiles of zeros are not written
 
 
 def _even(lazy: Any) -> Any:

@@ -12,7 +12,6 @@ from nbm_xp.rng import Generator
 
 __all__ = ["RandomState", "seed_of"]
 
-_SEEDS = 2147462578
 _WIDE = "float64"
 
 
@@ -151,7 +150,7 @@ class RandomState(Generator):
 
 
 def seed_of(seed: int | None) -> int | None:
-    """One of the generator's seeds; those that it knows stand for themselves.
+    """A seed of the generator, checked.
 
     Raises
     ------
@@ -166,7 +165,7 @@ def seed_of(seed: int | None) -> int | None:
         raise TypeError(f"seed must be an integer or None, got {seed!r}") from None
     if number < 0:
         raise ValueError(f"seed must not be negative, got {number}")
-    return (number - 1) % _SEEDS + 1
+    return number
 
 
 def _number(drawn: Any) -> Any:

@@ -7,7 +7,7 @@ from nbm_xp.namespace.mrg31k3p.integers import M1, M2, MAX_STREAMS, jump
 from .draws import after, draw
 from .generator import Generator
 from .recorded import RandomStreams
-from .seeds import check_seed, fresh_seed
+from .seeds import check_seed, fresh_seed, hashed_seed
 from .trials import bernoulli
 from .uniforms import stream_count, substreams
 
@@ -22,6 +22,7 @@ __all__ = [
     "check_seed",
     "draw",
     "fresh_seed",
+    "hashed_seed",
     "jump",
     "stream_count",
     "substreams",

@@ -28,8 +28,9 @@ from nbm_xp.namespace import (
 from .uniforms import DTYPES, stream_count
 
 __all__ = [
-    "MOST_ELEMENTS", "Size", "as_stretch", "between", "checked", "chunks_of", "integer_dtype", "is_number",
-    "known_integer", "line_between", "most_of", "real_dtype", "rounded", "shape_of", "streams_of", "stretched",
+    "MOST_ELEMENTS", "Size", "as_stretch", "between", "checked", "chunks_of", "flag", "integer_dtype", "is_double",
+    "is_number", "known_integer", "line_between", "most_of", "real_dtype", "rounded", "shape_of", "streams_of",
+    "stretched",
 ]  # fmt: skip
 
 Size: TypeAlias = int | Sequence[int] | None
@@ -42,10 +43,22 @@ LARGEST: Final = {"float16": 65504.0, "float32": 3.4028234663852886e38, "float64
 MOST_ELEMENTS: Final = 2**55
 """So many elements a draw may have: places and those of later draws fit 64 bits."""
 
+MOST_STREAMS: Final = 2**31
+"""So many streams a draw may have: jumps to where they begin are kept for 31 bits."""
+
 
 def is_number(value: Any) -> bool:
     """Whether a parameter is one of Python's numbers, whose dtype gives way to that of arrays; NumPy's are arrays."""
     return isinstance(value, (bool, int, float)) and not is_array(value)
+
+
+def is_double(value: Any) -> bool:
+    """Whether a number is within what a double holds, as the largest ints are not."""
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
 
 
 def checked(name: str, value: Any) -> Any:
@@ -74,6 +87,22 @@ def known_integer(value: Any) -> Any:
     if not is_array(value) or value.ndim or is_lazy(array_namespace(value)) or not is_integer(value):
         return value
     return concrete_int(value)
+
+
+def flag(name: str, value: Any) -> bool:
+    """Give what is to be True or False, as which 1 and 0 pass.
+
+    Examples
+    --------
+    >>> flag("endpoint", True), flag("endpoint", 0)
+    (True, False)
+    """
+    value = known_integer(value)
+    if (is_array(value) and not value.ndim and dtype_name(value) == "bool") or (
+        isinstance(value, int) and value in (0, 1)
+    ):
+        return bool(value)
+    raise TypeError(f"{name} must be True or False, got {value!r}")
 
 
 def shape_of(size: Size, *parameters: Any) -> tuple[int, ...]:
@@ -123,17 +152,25 @@ def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     return tuple(reversed(out))
 
 
-def streams_of(nstreams: int | None, shape: tuple[int, ...]) -> int:
-    """Give the number of streams that a draw takes."""
+def streams_of(nstreams: int | None, shape: tuple[int, ...] | None = None, name: str = "nstreams") -> int:
+    """Give the number of streams that a draw takes, and no more of them than a draw of some shape makes use of.
+
+    Examples
+    --------
+    >>> streams_of(None, (12,)), streams_of(5, (12,)), streams_of(10**6, (12,)), streams_of(10**6)
+    (2, 5, 24, 1000000)
+    """
     if nstreams is None:
         return max(1, stream_count(shape))
     try:
         count = operator.index(nstreams)
     except TypeError:
-        raise TypeError(f"nstreams must be an int, got {nstreams!r}") from None
+        raise TypeError(f"{name} must be an int, got {nstreams!r}") from None
     if count < 1:
-        raise ValueError(f"nstreams must be 1 or more, got {count}")
-    return count
+        raise ValueError(f"{name} must be 1 or more, got {count}")
+    if count > MOST_STREAMS:
+        raise ValueError(f"{name} must be at most 2**31, got {count}")
+    return count if shape is None else min(count, max(1, 2 * math.prod(shape)))  # normals and 53 bits take two each
 
 
 def real_dtype(dtype: Any, *parameters: Any) -> str:
@@ -233,5 +270,5 @@ def rounded(xp: Any, value: Any, dtype: str) -> Any:
     if is_number(value):
         if math.isfinite(value) and abs(value) > LARGEST[dtype]:
             return math.copysign(math.inf, value)
-        return float(asarray(value, host_namespace(), dtype))
+        return float(asarray(float(value), host_namespace(), dtype))
     return xp.astype(value, dtype_of(xp, dtype))

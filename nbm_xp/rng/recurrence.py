@@ -18,7 +18,7 @@ from nbm_xp.namespace import asarray, dtype_of, host_namespace, library_name
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2, MAX_STREAMS, STREAM_STEPS, State, Transition, centred, transition
 
-__all__ = ["Six", "advance", "integers", "integers_at", "orbit", "rows_at", "starts_at", "substreams"]
+__all__ = ["Six", "advance", "integers", "integers_at", "orbit", "rows_at", "starts", "starts_at", "substreams"]
 
 Six: TypeAlias = tuple[Any, Any, Any, Any, Any, Any]
 
@@ -153,7 +153,27 @@ def substreams(xp: Any, state: State, count: int) -> Any:
     >>> substreams(get_namespace("numpy"), (234,) * 6, 2)[:, 0].tolist()
     [234, 704833060]
     """
-    return join(xp, orbit(xp, _constant(xp, state), STREAM_STEPS, count))
+    return starts(xp, state, count, STREAM_STEPS)
+
+
+def starts(xp: Any, state: State, count: int, steps: int) -> Any:
+    """Make so many states, each so many steps after the one before it, beginning with a given one.
+
+    Parameters
+    ----------
+    xp : namespace
+        The array library.
+    state : six ints
+        The first.
+    count, steps : int
+        How many, and how far apart.
+
+    Returns
+    -------
+    array
+        int32, of shape (count, 6).
+    """
+    return join(xp, orbit(xp, _constant(xp, state), steps, count))
 
 
 def advance(xp: Any, states: Any, n: int) -> Any:

@@ -25,7 +25,7 @@ from nbm_xp.namespace import (
     promote_types,
 )
 
-from .parameters import LARGEST, checked, known_integer, most_of
+from .parameters import LARGEST, checked, is_double, known_integer, most_of
 
 __all__ = [
     "FINITE", "LARGEST_MEAN", "MOST_TRIALS", "NOT_NEGATIVE", "POSITIVE", "PROBABILITY", "RATE", "Rule", "TRIALS",
@@ -146,7 +146,7 @@ def require(name: str, value: Any, rule: Rule) -> None:
     """
     require_real(name, value)
     if not is_array(value):
-        if not rule.holds(value) or not _is_double(value):
+        if not rule.holds(value) or not is_double(value):
             raise ValueError(f"{name} must be {rule.text}, got {value!r}")
         return
     wrong = _first_broken(value, rule)
@@ -178,15 +178,6 @@ def require_held(counts: Any, dtype: str) -> None:
     wrong = _first_broken(counts, Rule("a count", partial(_is_between, 0, most)))
     if wrong is not None:
         raise ValueError(f"dtype must hold all counts, and {dtype} holds none above {most}; got a count of {wrong:.0f}")
-
-
-def _is_double(value: Any) -> bool:
-    """Whether a number is within what a double holds, as the largest ints are not."""
-    try:
-        float(value)
-    except OverflowError:
-        return False
-    return True
 
 
 def _first_broken(x: Any, rule: Rule) -> Any:

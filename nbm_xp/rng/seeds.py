@@ -1,7 +1,9 @@
-"""Seeds of MRG31k3p: what may be one, and one from the operating system.
+"""Seeds of MRG31k3p: what may be one, the state that it stands for, and one from the operating system.
 
-What this chapter must satisfy: the checks of Theano's ``theano.sandbox.rng_mrg``; an error says what was wrong before
-anything is drawn.
+What this chapter must satisfy: an error says what was wrong before anything is drawn. An integer is a seed in two ways.
+Theano's ``theano.sandbox.rng_mrg`` repeats it six times, and since the recurrence is linear, the numbers of seed 2 are
+twice those of seed 1, modulo its moduli: `check_seed` keeps that for the numbers' sake. `hashed_seed` hashes it first,
+as NumPy's generators do, so that the numbers of any two seeds have nothing in common.
 """
 
 from __future__ import annotations
@@ -10,13 +12,14 @@ import operator
 import secrets
 from collections.abc import Iterable, Sequence
 
+from nbm_xp.namespace import hashed_words
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2, State
 
-__all__ = ["check_seed", "fresh_seed", "from_words"]
+__all__ = ["check_seed", "fresh_seed", "from_words", "hashed_seed"]
 
 
 def check_seed(seed: object) -> State:
-    """Make the six integers of a state from a seed, or say what is wrong with it.
+    """Make the six integers of a state from a seed as Theano does, or say what is wrong with it.
 
     Parameters
     ----------
@@ -47,15 +50,57 @@ def check_seed(seed: object) -> State:
         ...
     ValueError: seed must be from 1 to 2147462578, got 0
     """
+    found = _read(seed)
+    if not isinstance(found, int):
+        return found
+    if not 0 < found < M2:
+        raise ValueError(f"seed must be from 1 to {M2 - 1}, got {found}")
+    return (found,) * 6
+
+
+def hashed_seed(seed: object) -> State:
+    """Make the six integers of a state from a seed, one integer hashed, or say what is wrong with it.
+
+    Parameters
+    ----------
+    seed : int, six ints or SeedSequence
+        One integer of 0 or more, of any size, which stands for NumPy's ``SeedSequence`` of it; or what `check_seed`
+        takes otherwise.
+
+    Returns
+    -------
+    tuple of six ints
+
+    Raises
+    ------
+    TypeError
+        If `seed` is neither one integer nor six.
+    ValueError
+        If a number is outside its range.
+
+    Examples
+    --------
+    >>> hashed_seed(1)
+    (1002614731, 1685340272, 625864485, 1759380271, 463923319, 1842024624)
+    >>> hashed_seed((1, 2, 3, 4, 5, 6))
+    (1, 2, 3, 4, 5, 6)
+    """
+    found = _read(seed)
+    if not isinstance(found, int):
+        return found
+    if found < 0:
+        raise ValueError(f"seed must be 0 or more, got {found}")
+    return from_words(hashed_words(found, 6))
+
+
+def _read(seed: object) -> int | State:
+    """One integer of a seed as it is, anything else as a state."""
     if hasattr(seed, "generate_state"):
         return from_words(seed.generate_state(6, "uint64").tolist())
     try:
-        number = operator.index(seed)  # type: ignore[arg-type]
+        return operator.index(seed)  # type: ignore[arg-type]
     except TypeError:
         return _check_six(seed)
-    if not 0 < number < M2:
-        raise ValueError(f"seed must be from 1 to {M2 - 1}, got {number}")
-    return (number,) * 6
 
 
 def _check_six(seed: object) -> State:
@@ -86,8 +131,8 @@ def from_words(words: Sequence[int]) -> State:
     >>> from_words([M1 + 5, 2, 3, 0, 0, M2])
     (5, 2, 3, 0, 0, 1)
     """
-    a, b, c = (word % M1 for word in words[:3])
-    d, e, f = (word % M2 for word in words[3:])
+    a, b, c, d, e, f = words
+    a, b, c, d, e, f = a % M1, b % M1, c % M1, d % M2, e % M2, f % M2
     return a, b, c or int(not (a or b)), d, e, f or int(not (d or e))
 
 

@@ -48,7 +48,7 @@ def carry_out(run: RunDirectory, job: Any, blocks: Sequence[Any], pool: Pool, pr
     pool.check(run.path)
     folder = run.checkpoints / job.part
     folder.mkdir(exist_ok=True)
-    at = {block.number: segments_done(folder, block.number) for block in blocks}
+    at = {block.number: segments_done(folder, job.run, block.number) for block in blocks}
     total = sum(job.steps(block, segment) for block in blocks for segment in range(job.n_segments))
     done = sum(job.steps(block, segment) for block in blocks for segment in range(at[block.number]))
     if done:

@@ -153,5 +153,5 @@ def rows_of(folder: str | os.PathLike[str], first: int, count: int) -> Any:
     path = pathlib.Path(folder) / _ROWS
     try:
         return np.array(np.load(path, mmap_mode="r")[first : first + count])
-    except (ValueError, EOFError) as error:
+    except (ValueError, EOFError, OverflowError, RecursionError, MemoryError, IsADirectoryError) as error:
         raise ValueError(f"{path} is damaged: {error}") from error

@@ -1,7 +1,8 @@
 """A run's directory: what was asked for, with what, what happened, and what came of it.
 
 What this chapter must satisfy: a directory is there whole or not at all; it says of itself what it is, so that a run
-can go on years later, and goes on only as what it is; two processes never work on one run at a time.
+can go on years later, and goes on only as what it is, with what it began with; two processes never work on one run at a
+time.
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ from typing import Any, Self
 import nbm_xp
 from nbm_xp import boltzmann
 from nbm_xp.boltzmann.randomness import entropy_of
+from nbm_xp.namespace.checksums import digest_of_file, digest_of_record, read_record, sealed, unsealed
+from nbm_xp.namespace.paths import local_path
 
-from .whole import flush_folder, leftover_name, read_json, sweep, write_json
+from .whole import flush_folder, leftover_name, sweep, write_json
 
 __all__ = ["RunDirectory", "RunError"]
 
@@ -43,7 +46,8 @@ class RunDirectory:
     Made by `begin`, which makes a directory or goes on with one, or by `open`, which looks at one. It holds
 
     - ``run.json``: the format, the kind of run, its configuration, its seed, the versions of the packages that it began
-      with, the time it was created, and what class of model it holds;
+      with, the time it was created, what class of model it holds, the digests of the files that it began with, and
+      its own;
     - ``run.log``: a line, with its time, for whatever happened;
     - the model's copy, where the run began with one;
     - ``checkpoints/``: where each part of the run is, while it is not finished;
@@ -61,6 +65,11 @@ class RunDirectory:
         The versions of the packages that the run began with.
     created : str
         When, in UTC.
+    identity : str
+        What tells the run from all that were asked for otherwise: a digest of its kind, configuration and seed. Its
+        checkpoints bear it.
+    result_identity : str
+        The same without how often there were checkpoints, which results do not depend on. Results bear it.
 
     Examples
     --------
@@ -83,6 +92,8 @@ class RunDirectory:
     seed: int
     versions: dict[str, str]
     created: str
+    identity: str
+    result_identity: str
 
     def __init__(self, path: pathlib.Path, about: Mapping[str, Any]) -> None:
         self.path = path
@@ -97,6 +108,13 @@ class RunDirectory:
                 raise TypeError(f"{name} must be a mapping, got {about[name]!r}")
         if self._model is not None and not {"class", "file"} <= self._model.keys():
             raise TypeError(f"model must have a class and a file, got {self._model!r}")
+        self._files = about["files"]
+        if not isinstance(self._files, Mapping) or any(pathlib.PurePath(name).name != name for name in self._files):
+            raise TypeError(f"files must be digests by the names of files, got {self._files!r}")
+        asked = {"kind": self.kind, "configuration": self.configuration, "seed": self.seed}
+        counts = {name: value for name, value in self.configuration.items() if name != "checkpoint_every"}
+        self.identity = digest_of_record(asked)
+        self.result_identity = digest_of_record(asked | {"configuration": counts})
         self._locked: Any = None
 
     # How one comes about
@@ -144,7 +162,7 @@ class RunDirectory:
         RunError
             If another process works on the run.
         """
-        place = pathlib.Path(path)
+        place = local_path(path, "directory")
         wanted = _as_json(configuration)
         if place.exists() and not place.is_dir():
             raise FileExistsError(f"{place} is a file, and a run needs a directory")
@@ -174,7 +192,7 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], kind: str | None = None) -> Self:
-        """Look at a run's directory, without locking it.
+        """Look at a run's directory, without locking it; what it began with must be there as it was.
 
         Parameters
         ----------
@@ -187,24 +205,44 @@ class RunDirectory:
         FileNotFoundError
             If there is none.
         ValueError
-            If it is no run's directory, or of another kind or format.
+            If it is no run's directory, or of another kind or format, or what it began with is damaged or exchanged.
         """
-        place = pathlib.Path(path)
+        run = cls.read(path)
+        if kind is not None and run.kind != kind:
+            raise ValueError(f"{run.path} holds a run of {run.kind!r}, not of {kind!r}")
+        for name in run._files:
+            run._check(name)
+        return run
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """What a run's directory says of itself; the files that it began with are not looked at.
+
+        Raises
+        ------
+        FileNotFoundError, ValueError
+            As `open`.
+        """
+        place = local_path(path, "directory")
         if not (place / _ABOUT).is_file():
             if not place.exists():
                 raise FileNotFoundError(f"there is no run's directory {place}")
             raise ValueError(f"{place} is no run's directory: it has no {_ABOUT}")
-        about = read_json(place / _ABOUT)
+        about = read_record(place / _ABOUT)
         if not isinstance(about, dict) or about.get("format") != FORMAT:
             found = about.get("format") if isinstance(about, dict) else about
             raise ValueError(f"{place / _ABOUT} must have the format {FORMAT!r}, got {found!r}")
         try:
             run = cls(place, about)
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{place / _ABOUT} is damaged: {error!r}") from error
-        if kind is not None and run.kind != kind:
-            raise ValueError(f"{place} holds a run of {run.kind!r}, not of {kind!r}")
+        unsealed(about, place / _ABOUT)
         return run
+
+    def _check(self, name: str) -> None:
+        """Refuse a file that is not the one that the run began with."""
+        if digest_of_file(self.path / name) != self._files[name]:
+            raise ValueError(f"{self.path / name} is not the file that the run began with: it is damaged or exchanged")
 
     def _same(self, kind: str, configuration: Mapping[str, Any], seed: int | None) -> None:
         """Refuse to go on as something else."""
@@ -249,6 +287,7 @@ class RunDirectory:
         path, name = self.model_path, str(self._model["class"])
         if name not in boltzmann.__all__:
             raise ValueError(f"{self.path} holds a model of class {name!r}, which nbm_xp.boltzmann does not have")
+        self._check(path.name)
         return getattr(boltzmann, name).load(path, library)
 
     def log(self, message: str) -> None:
@@ -294,7 +333,7 @@ def _exclusive(file: Any) -> None:
 
 
 def _make(
-    place: pathlib.Path, about: Mapping[str, Any], model: Any, also: Callable[[pathlib.Path], object] | None
+    place: pathlib.Path, about: dict[str, Any], model: Any, also: Callable[[pathlib.Path], object] | None
 ) -> None:
     """Make a directory beside its place, and rename it when all that it begins with is on disk."""
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -305,7 +344,8 @@ def _make(
             model.save(part / about["model"]["file"])
         if also is not None:
             also(part)
-        write_json(part / _ABOUT, about)
+        about["files"] = {file.name: digest_of_file(file) for file in sorted(part.iterdir())}
+        write_json(part / _ABOUT, sealed(about))
         with contextlib.suppress(FileNotFoundError):
             place.rmdir()  # an empty one
         os.rename(part, place)

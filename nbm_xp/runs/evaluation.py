@@ -11,13 +11,15 @@ from typing import Any
 from nbm_xp.boltzmann.annealing import ladder_of
 from nbm_xp.boltzmann.partition import AISEstimate, is_enumerable, log_z_of
 from nbm_xp.boltzmann.rows import checked_rows, known_length, positive_int
+from nbm_xp.namespace.checksums import sealed
+from nbm_xp.namespace.paths import local_path
 
 from . import store
 from .carrying_out import Progress, carry_out, interruptible
 from .copies import digest_of, digest_of_model, fitted_model, library_for, save_rows
 from .directory import RunDirectory
 from .evaluation_jobs import UNFINISHED, jobs_of
-from .evaluation_result import ARRAYS, RESULT, result_of
+from .evaluation_result import ARRAYS, RESULT, read_evaluation, result_of
 from .job import chunk_of
 from .needs import need
 from .schedulers import workers_of
@@ -113,6 +115,7 @@ def evaluate(
     >>> found.mean_log_likelihood_low < exact < found.mean_log_likelihood_high
     True
     """
+    local_path(directory, "directory")
     if model is None:
         if not resume:
             raise ValueError("model must be given, unless resume=True takes that of the run to go on with")
@@ -166,12 +169,16 @@ def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
     """Do what is left to do of an evaluation."""
     if (run.path / RESULT).exists():
         shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
+        read_evaluation(run.path)  # refuses what is damaged
         return
     jobs = jobs_of(run)
     arrays = [job.array() for job in jobs]
     unfinished, final = run.path / UNFINISHED, run.path / ARRAYS
-    if not unfinished.exists() and not final.exists():
-        store.create(unfinished, arrays, {}, {"source": "nbm_xp.runs.evaluate", "seed": str(run.seed)})
+    if unfinished.exists():
+        store.check(unfinished, arrays, run.result_identity)
+    elif not final.exists():
+        about = {"source": "nbm_xp.runs.evaluate", "seed": str(run.seed), "run": run.result_identity}
+        store.create(unfinished, arrays, {}, about)
     if not final.exists():
         totals = [sum(job.steps(b, s) for b in job.blocks for s in range(job.n_segments)) for job in jobs]
         for place, job in enumerate(jobs):
@@ -179,6 +186,6 @@ def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
             step = None if progress is None else lambda done, _, n=before, w=whole: progress(n + done, w)
             carry_out(run, job, job.blocks, pool, step)
         store.finish(unfinished, final, arrays)
-    write_json(run.path / RESULT, result_of(run))
+    write_json(run.path / RESULT, sealed(result_of(run) | {"run": run.result_identity}))
     run.log(f"{RESULT} is written")
     shutil.rmtree(run.path / "checkpoints", ignore_errors=True)

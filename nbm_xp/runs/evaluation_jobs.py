@@ -33,6 +33,7 @@ class _Blocks:
     """What all parts of an evaluation tell their tasks."""
 
     directory: str
+    run: str
     model: str
     library: str
     seed: int
@@ -51,6 +52,7 @@ class _Blocks:
         asked = run.configuration
         return {
             "directory": os.fspath(run.path.resolve()),
+            "run": run.identity,
             "model": asked["model"],
             "library": asked["library"],
             "seed": run.seed,

@@ -9,10 +9,10 @@ from typing import Any
 
 from nbm_xp.boltzmann import AISEstimate
 from nbm_xp.boltzmann.partition import base_log_partition, estimate
+from nbm_xp.namespace.checksums import read_record, unsealed
 
 from . import store
 from .directory import RunDirectory, RunError
-from .whole import read_json
 
 __all__ = ["ARRAYS", "RESULT", "Evaluation", "read_evaluation", "result_of"]
 
@@ -74,7 +74,10 @@ def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
     run = RunDirectory.open(directory, "evaluate")
     if not (run.path / RESULT).exists():
         raise RunError(f"the run in {run.path} is not finished: go on with it by resume=True")
-    about, arrays = read_json(run.path / RESULT), store.open_arrays(run.path / ARRAYS)
+    about = unsealed(read_record(run.path / RESULT), run.path / RESULT)
+    if about.pop("run", None) != run.result_identity:
+        raise ValueError(f"{run.path / RESULT} is of another run than {run.path}")
+    arrays = store.open_arrays(run.path / ARRAYS, run.result_identity)
     try:
         for name, weights in _WEIGHTS.items():
             told = about.get(name)
@@ -91,7 +94,7 @@ def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
 
 def result_of(run: RunDirectory) -> dict[str, Any]:
     """The result for JSON, from what the blocks have written."""
-    asked, arrays = run.configuration, store.open_arrays(run.path / ARRAYS)
+    asked, arrays = run.configuration, store.open_arrays(run.path / ARRAYS, run.result_identity)
     model = run.load_model()
     low = high = known = asked["log_z"]
     found: dict[str, AISEstimate] = {}

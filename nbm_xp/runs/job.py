@@ -78,6 +78,8 @@ class SampleJob:
     library : str
     model : str
         The hash of its parameters.
+    run, result : str
+        What tells the run, and what it results in, from all others.
     clamped : tuple of int
         Layers that are held.
     """
@@ -94,6 +96,8 @@ class SampleJob:
     checkpoint_every: int
     library: str
     model: str
+    run: str
+    result: str
     clamped: tuple[int, ...] = ()
 
     @property

@@ -178,17 +178,19 @@ class ClusterPool:
         self.dashboard: str | None = client.dashboard_link or None
 
     @classmethod
-    def local(cls, count: int, memory_limit: int | str | None) -> ClusterPool:
+    def local(cls, count: int, memory_limit: int | str | None, dashboard_address: str) -> ClusterPool:
         """Start a cluster on this machine, of workers with one thread each."""
         distributed = need("distributed")
         # A worker that dies is started anew; on a busy machine that takes longer than Dask waits by default.
         dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})
+        # The page and everything else listens on this machine's own address, at any free port, unless one is asked for.
         cluster = distributed.LocalCluster(
             n_workers=count,
             threads_per_worker=1,
             processes=True,
             memory_limit="auto" if memory_limit is None else memory_limit,
-            dashboard_address=":0",
+            host="127.0.0.1",
+            dashboard_address=dashboard_address,
         )
         return cls(distributed.Client(cluster, set_as_default=False), cluster, "on this machine", count)
 

@@ -36,7 +36,8 @@ def open_samples(directory: str | os.PathLike[str], name: str = "visible") -> An
     ValueError
         If it holds no such layer, or lacks draws that were written; if some are damaged, when they are computed.
     """
-    arrays = store.open_arrays(_whole(directory))
+    run = _whole(directory)
+    arrays = store.open_arrays(run.path / SAMPLES, run.result_identity)
     if name not in arrays:
         raise ValueError(f"name must be one of {sorted(arrays)}, got {name!r}: the run kept no other layers")
     array = arrays[name]
@@ -55,20 +56,24 @@ def open_dataset(directory: str | os.PathLike[str]) -> Any:
     -------
     xarray.Dataset
         A variable for each layer, with the dimensions chain, draw and unit. ``xarray.open_zarr`` on ``samples.zarr``
-        gives the same.
+        gives the same, but takes a chunk that is gone for zeros.
 
     Raises
     ------
     RunError
         If the run is not finished.
+    ValueError
+        If it is damaged; where draws are, when they are computed.
     ModuleNotFoundError
         If xarray is not installed.
     """
-    return need("xarray").open_zarr(_whole(directory), consolidated=False)
+    run, xarray = _whole(directory), need("xarray")
+    opened = store.checked_store(run.path / SAMPLES, run.result_identity)
+    return xarray.open_zarr(opened, consolidated=False, zarr_format=3)
 
 
-def _whole(directory: str | os.PathLike[str]) -> Any:
+def _whole(directory: str | os.PathLike[str]) -> RunDirectory:
     run = RunDirectory.open(directory, "sample")
     if not (run.path / SAMPLES).exists():
         raise RunError(f"the run in {run.path} is not finished: go on with it by resume=True")
-    return run.path / SAMPLES
+    return run

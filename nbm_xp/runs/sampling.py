@@ -15,6 +15,7 @@ import numpy as np
 from nbm_xp.boltzmann.chains import Chains
 from nbm_xp.boltzmann.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy
+from nbm_xp.namespace.paths import local_path
 
 from . import store
 from .carrying_out import Progress, carry_out, interruptible
@@ -127,6 +128,7 @@ def sample(
     >>> draws.shape, draws.dtype, draws.mean(axis=(0, 1)).compute().tolist()[::2]
     ((4, 5, 3), dtype('uint8'), [1.0, 0.0])
     """
+    local_path(directory, "directory")
     if model is None:
         if not resume:
             raise ValueError("model must be given, unless resume=True takes that of the run to go on with")
@@ -177,13 +179,17 @@ def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
     if not (run.path / SAMPLES).exists():
         unfinished = run.path / _UNFINISHED
         arrays = job.arrays()
-        if not unfinished.exists():
+        if unfinished.exists():
+            store.check(unfinished, list(arrays.values()), run.result_identity)
+        else:
             store.create(unfinished, list(arrays.values()), job.coordinates(), job.about())
         carry_out(run, job, job.blocks, pool, progress)
         store.finish(unfinished, run.path / SAMPLES, list(arrays.values()))
         run.log(f"{SAMPLES} is whole")
-    elif progress is not None:
-        progress(total, total)
+    else:
+        store.open_arrays(run.path / SAMPLES, run.result_identity)  # refuses what is damaged
+        if progress is not None:
+            progress(total, total)
     shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
 
 
@@ -219,6 +225,8 @@ class Sampling(SampleJob):
             },
             library=asked["library"],
             model=asked["model"],
+            run=run.identity,
+            result=run.result_identity,
         )
 
     # What the result is
@@ -258,6 +266,7 @@ class Sampling(SampleJob):
             "burn_in": self.burn_in,
             "thin": self.thin,
             "library": self.library,
+            "run": self.result,
         }
 
     # What a task does

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from typing import Any, Self
 
 from nbm_xp.boltzmann.rows import positive_int
@@ -18,6 +19,7 @@ from .pools import ClusterPool, Pool, ProcessPool, ThreadPool
 __all__ = ["Workers"]
 
 _KINDS = ("threads", "processes", "local")
+_OWN_PAGE = "127.0.0.1:0"
 
 
 class Workers:
@@ -37,6 +39,10 @@ class Workers:
     memory_limit : int or str, optional
         For ``"local"``: the most memory that each worker may use, in bytes or as ``"4GB"``. A worker that comes close
         to it is started anew.
+    dashboard_address : str, optional
+        For ``"local"``: where the page that shows what the cluster does is to be seen, as ``"host:port"``. By default
+        on this machine alone, at any free port. Whoever can see the page can look into what is computed; ``":8787"``
+        shows it to all machines that reach this one.
 
     Attributes
     ----------
@@ -66,7 +72,12 @@ class Workers:
     """
 
     def __init__(
-        self, scheduler: str = "threads", n_workers: int | None = None, memory_limit: int | str | None = None
+        self,
+        scheduler: str = "threads",
+        n_workers: int | None = None,
+        memory_limit: int | str | None = None,
+        *,
+        dashboard_address: str | None = None,
     ) -> None:
         if scheduler not in _KINDS and "://" not in str(scheduler):
             raise ValueError(f"scheduler must be one of {list(_KINDS)} or an address tcp://…, got {scheduler!r}")
@@ -75,9 +86,14 @@ class Workers:
             raise ValueError(f"n_workers must not be given with the cluster {scheduler}: it has its own")
         if memory_limit is not None and scheduler != "local":
             raise ValueError(f"memory_limit is for scheduler='local', which can keep to one, not for {scheduler!r}")
+        if dashboard_address is not None and scheduler != "local":
+            raise ValueError(f"dashboard_address is for scheduler='local', not for {scheduler!r}")
+        if dashboard_address is not None and not re.fullmatch(r"[^:\s/]*:[0-9]{1,5}", str(dashboard_address)):
+            raise ValueError(f"dashboard_address must be as '127.0.0.1:8787' or ':8787', got {dashboard_address!r}")
         self.scheduler = scheduler
         self.n_workers = None if n_workers is None else positive_int(n_workers, "n_workers")
         self.memory_limit = memory_limit
+        self.dashboard_address = _OWN_PAGE if dashboard_address is None else dashboard_address
         self._pool: Pool | None = None
 
     @property
@@ -90,7 +106,7 @@ class Workers:
             elif self.scheduler == "processes":
                 self._pool = ProcessPool(count)
             elif self.scheduler == "local":
-                self._pool = ClusterPool.local(count, self.memory_limit)
+                self._pool = ClusterPool.local(count, self.memory_limit, self.dashboard_address)
             else:
                 self._pool = ClusterPool.existing(self.scheduler)
         return self._pool

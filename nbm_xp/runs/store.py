@@ -1,7 +1,9 @@
 """Draws on disk: a Zarr group of arrays with the axes (chain, draw, unit), written chunk by chunk.
 
-What this chapter must satisfy: a chunk is whole or not there; a chunk that is not there is an error, never zeros; and
-nobody takes a store for whole before all of it is on disk.
+What this chapter must satisfy: a chunk is whole or not there; a chunk that is not there, or not what was written, is an
+error, never zeros; nobody takes a store for whole before all of it is on disk, or for another run's.
+
+Every chunk ends with Zarr's own checksum, the group's attributes hold the digest of all headers and what run it is of.
 
 The format is Zarr's version 3, its metadata are written by Zarr itself. The chunks are not: Zarr's own store writes a
 file beside its place and renames it, but neither the file nor its name is flushed to disk, so after a power failure
@@ -11,6 +13,7 @@ both may be gone or empty. Here they are.
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import pathlib
 import shutil
@@ -21,10 +24,15 @@ from typing import Any
 
 import numpy as np
 
+from nbm_xp.namespace.checksums import DIGEST, crc32c
+from nbm_xp.namespace.zarr_headers import HEADER, Header, array_header, checked_seal, group_header, seal_of
+
 from .needs import need
 from .whole import flush_folder, leftover_name, sweep, write_whole
 
-__all__ = ["Opened", "Stored", "create", "finish", "open_arrays", "write_chunk"]
+__all__ = ["Stored", "check", "checked_store", "create", "finish", "open_arrays", "write_chunk"]
+
+_DRAWS, _COORDINATE = ("bytes", "blosc", "crc32c"), ("bytes", "crc32c")
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,8 @@ def create(
                 chunks=given.shape,
                 dtype="int64",
                 dimension_names=_along(name),
-                compressors=None,
+                compressors=[zarr.codecs.Crc32cCodec()],
+                config={"write_empty_chunks": True},
             )
             made[:] = given
         for array in arrays:
@@ -76,21 +85,32 @@ def create(
                 dtype=array.dtype,
                 dimension_names=array.dimensions,
                 attributes=dict(array.about),
-                compressors=zarr.codecs.BloscCodec(
-                    cname="zstd", clevel=1, shuffle="bitshuffle", typesize=np.dtype(array.dtype).itemsize
-                ),
+                compressors=[
+                    zarr.codecs.BloscCodec(
+                        cname="zstd", clevel=1, shuffle="bitshuffle", typesize=np.dtype(array.dtype).itemsize
+                    ),
+                    zarr.codecs.Crc32cCodec(),
+                ],
                 chunk_key_encoding={"name": "default", "separator": "."},
             )
         with warnings.catch_warnings():
             # Zarr warns that version 3 does not say yet where these are written; readers that know them are faster.
             warnings.simplefilter("ignore")
             zarr.consolidate_metadata(part)
+        _seal(part)
         _flush(part)
         os.rename(part, place)
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
     flush_folder(place.parent)
+
+
+def _seal(place: pathlib.Path) -> None:
+    """Write the digest of all headers into the group's."""
+    said = group_header(place)
+    said["attributes"][DIGEST] = seal_of(place)
+    (place / HEADER).write_text(json.dumps(said, indent=2), encoding="utf-8")
 
 
 def _along(name: str) -> tuple[str]:
@@ -127,7 +147,8 @@ def write_chunk(place: pathlib.Path, array: Stored, index: Sequence[int], values
         whole[tuple(slice(length) for length in values.shape)] = values
         values = whole
     coder = blosc.Blosc(cname="zstd", clevel=1, shuffle=blosc.BITSHUFFLE)
-    write_whole(chunk_path(place, array, index), coder.encode(np.ascontiguousarray(values, dtype=array.dtype)))
+    content = coder.encode(np.ascontiguousarray(values, dtype=array.dtype))
+    write_whole(chunk_path(place, array, index), content + crc32c(content).to_bytes(4, "little"))
 
 
 def chunk_path(place: pathlib.Path, array: Stored, index: Sequence[int]) -> pathlib.Path:
@@ -145,66 +166,92 @@ def finish(unfinished: pathlib.Path, place: pathlib.Path, arrays: Sequence[Store
     """
     sweep(unfinished)
     for array in arrays:
-        grid = (range(-(-length // chunk)) for length, chunk in zip(array.shape, array.chunks, strict=True))
-        there = set(os.listdir(unfinished / array.name))
-        wanted = {".".join(["c", *map(str, index)]) for index in itertools.product(*grid)}
-        if missing := sorted(wanted - there):
-            raise ValueError(f"{unfinished / array.name} lacks {len(missing)} chunks, {missing[0]} among them")
+        _check_chunks(unfinished / array.name, array.shape, array.chunks)
     os.rename(unfinished, place)
     flush_folder(place.parent)
     flush_folder(unfinished.parent)
 
 
-class Opened:
-    """An array of a finished store, of which parts are read.
-
-    Attributes
-    ----------
-    shape, chunks : tuple of int
-    dtype : dtype
-    ndim : int
-    """
-
-    def __init__(self, place: pathlib.Path, array: Any) -> None:
-        self._place = place
-        self._array = array
-        self.shape, self.chunks, self.dtype, self.ndim = array.shape, array.chunks, array.dtype, array.ndim
-
-    def __getitem__(self, index: Any) -> Any:
-        """Some of its values.
-
-        Raises
-        ------
-        ValueError
-            If one of their chunks is damaged.
-        """
-        try:
-            return self._array[index]
-        except (RuntimeError, ValueError) as error:
-            raise ValueError(f"{self._place} is damaged: {error}") from error
+def _check_chunks(folder: pathlib.Path, shape: Sequence[int], chunks: Sequence[int]) -> None:
+    """Refuse an array of which a chunk is not there, or is no file."""
+    there = _files(folder)
+    for index in itertools.product(*(range(-(-length // chunk)) for length, chunk in zip(shape, chunks, strict=True))):
+        name = ".".join(["c", *map(str, index)])
+        if name not in there:
+            raise ValueError(f"{folder} is damaged: it lacks the chunk {name}")
 
 
-def open_arrays(place: pathlib.Path) -> dict[str, Opened]:
-    """The arrays of a finished store by name, without its coordinates.
+def _files(folder: pathlib.Path) -> set[str]:
+    """The names of the files in an array's folder; there is nothing else in it."""
+    found = set()
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if not entry.is_file():
+                    raise ValueError(f"{folder} is damaged: {entry.name} is no file")
+                found.add(entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        raise ValueError(f"{folder} is damaged: it is not there") from None
+    return found
+
+
+def check(unfinished: pathlib.Path, arrays: Sequence[Stored], run: str) -> None:
+    """Refuse to go on with a store that is another run's, or whose headers are not what was written.
 
     Raises
     ------
     ValueError
-        If the store is damaged. Zarr would take a chunk that is not there for zeros.
+        If it is so.
     """
-    try:
-        group = need("zarr").open_group(place, mode="r", zarr_format=3)
-        found = {name: array for name, array in group.arrays() if "/" not in _key(array, (0,) * array.ndim)}
-    except (ValueError, KeyError, FileNotFoundError) as error:
-        raise ValueError(f"{place} is damaged: {error}") from error
-    for name, array in found.items():
-        there = set(os.listdir(place / name))
-        for index in itertools.product(*map(range, array.cdata_shape)):
-            if _key(array, index) not in there:
-                raise ValueError(f"{place / name} is damaged: it lacks the chunk {_key(array, index)}")
-    return {name: Opened(place / name, array) for name, array in found.items()}
+    headers = _headers(unfinished, run)
+    for array in arrays:
+        found = headers.get(array.name)
+        if found is None or (found.shape, found.tile) != (array.shape, array.chunks):
+            raise ValueError(f"{unfinished} is damaged: it lacks the array {array.name}, as it was begun")
+        _files(unfinished / array.name)
 
 
-def _key(array: Any, index: tuple[int, ...]) -> str:
-    """The file of a chunk of a Zarr array: names of `write_chunk` lie in one folder, coordinates' in folders."""
-    return str(array.metadata.encode_chunk_key(index))
+def _headers(place: pathlib.Path, run: str | None) -> dict[str, Header]:
+    """The headers of a store's arrays, by name."""
+    if (found := checked_seal(place).get("run")) != run and run is not None:
+        raise ValueError(f"{place} is of another run: {found!r}, not {run!r}")
+    return {path.parent.name: array_header(path.parent, _DRAWS) for path in sorted(place.glob(f"*/{HEADER}"))}
+
+
+def open_arrays(place: pathlib.Path, run: str | None = None) -> dict[str, Any]:
+    """The arrays of a finished store by name, without its coordinates; whoever reads a damaged chunk has a ValueError.
+
+    Parameters
+    ----------
+    place : Path
+        The store's.
+    run : str, optional
+        What tells the run that it must be of from all others.
+
+    Raises
+    ------
+    ValueError
+        If the store is damaged, lacks a chunk, or is another run's.
+    """
+    headers = _complete(place, run)
+    need("zarr")
+    from nbm_xp.namespace.zarr_chunks import open_whole
+
+    return open_whole(place, headers)
+
+
+def checked_store(place: pathlib.Path, run: str) -> Any:
+    """The same as a store of Zarr's, with the coordinates."""
+    _complete(place, run)
+    need("zarr")
+    from nbm_xp.namespace.zarr_chunks import whole_store
+
+    return whole_store(place, _headers(place, run))
+
+
+def _complete(place: pathlib.Path, run: str | None) -> dict[str, Header]:
+    """The headers of the arrays of a finished store, of which no chunk is missing."""
+    headers = {name: found for name, found in _headers(place, run).items() if found.codecs == _DRAWS}
+    for name, header in headers.items():
+        _check_chunks(place / name, header.shape, header.tile)
+    return headers

@@ -35,6 +35,10 @@ class Job(Protocol):
         """The run's."""
 
     @property
+    def run(self) -> str:
+        """What tells the run from all others."""
+
+    @property
     def n_segments(self) -> int:
         """How many segments a block has."""
 
@@ -78,7 +82,7 @@ def run_segment(job: Any, block: Any, segment: int, held: Held | None = None, st
     """
     folder = pathlib.Path(job.directory) / "checkpoints" / job.part
     if held is None or held.done != segment:
-        held = read_checkpoint(folder, block.number) or Held(0, ())
+        held = read_checkpoint(folder, job.run, block.number) or Held(0, ())
         if held.done > segment:
             return held
     with one_thread():
@@ -87,7 +91,7 @@ def run_segment(job: Any, block: Any, segment: int, held: Held | None = None, st
         for number in range(held.done, segment + 1):
             arrays = job.advance(block, number, arrays, stopping)
             held = Held(number + 1, arrays)
-            write_checkpoint(folder, block.number, held)
+            write_checkpoint(folder, job.run, block.number, held)
     return held
 
 
@@ -102,4 +106,4 @@ def load_model(directory: str, library: str, digest: str) -> Any:
 
 @functools.lru_cache(maxsize=2)
 def _read_model(directory: str, library: str, digest: str) -> Any:
-    return RunDirectory.open(directory).load_model(library)
+    return RunDirectory.read(directory).load_model(library)

@@ -16,7 +16,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["flush_folder", "leftover_name", "read_json", "sweep", "write_json", "write_whole", "written_whole"]
+__all__ = ["flush_folder", "leftover_name", "sweep", "write_json", "write_whole", "written_whole"]
 
 _MARK = ".unfinished"
 
@@ -77,20 +77,6 @@ def write_whole(path: pathlib.Path, content: Any) -> None:
 def write_json(path: pathlib.Path, content: Any) -> None:
     """Write numbers, strings, lists and dictionaries as JSON that people can read, whole or not at all."""
     write_whole(path, (json.dumps(content, indent=2, sort_keys=True) + "\n").encode())
-
-
-def read_json(path: pathlib.Path) -> Any:
-    """What a file of JSON holds.
-
-    Raises
-    ------
-    ValueError
-        If it is not JSON.
-    """
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not JSON: {error}") from error
 
 
 def flush_folder(folder: pathlib.Path) -> None:

@@ -2,15 +2,64 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from typing import Any
 
+import numpy as np
 import pytest
 
 from nbm_xp.namespace import kernels
 from nbm_xp.rng import Generator
+from tests.golden.mrg import COMPONENTS, advanced
 from tests.promise import FILE, PROMISES, SEED, written
+from tests.streams import scaled, starts, stepped
 
 RECORDED = json.loads(FILE.read_text(encoding="utf-8"))
+MODULI = [modulus for modulus, _ in COMPONENTS for _ in range(3)]
+
+
+def state_of(words: Any) -> list[int]:
+    return [int(word) % modulus for word, modulus in zip(words, MODULI, strict=True)]
+
+
+def seeded(entropy: int, **options: Any) -> list[int]:
+    return state_of(np.random.SeedSequence(entropy, **options).generate_state(6, np.uint64))
+
+
+def named(state: list[int], text: str) -> list[int]:
+    digest = hashlib.blake2b(f"{' '.join(map(str, state))} {text}".encode(), digest_size=48).digest()
+    return state_of(np.frombuffer(digest, "<u8"))
+
+
+STATE = seeded(SEED)
+STATES = {
+    "SeedSequence": seeded(SEED, spawn_key=(3,)),
+    "advance": advanced(STATE, 12345),
+    "child": named(STATE, "child 1"),
+    "fold_in/name": named([*STATE, 0], "text weights"),
+    "fold_in/number": named([*STATE, 0], "number -7"),
+    "jump": advanced(STATE, 5 * 2**134),
+    "seed/0": seeded(0),
+    "seed/1": seeded(1),
+    "seed/large": seeded(10**40),
+    "six": [2026] * 6,
+    "substreams": advanced(STATE, 2 * 2**160),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_what_was_recorded_is_the_recurrence_in_plain_integers(name: str) -> None:
+    integers, _ = stepped([STATES[name]], 9)
+    assert written(scaled(integers, "float64")) == RECORDED[name]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_what_was_recorded_is_dealt_out_to_streams(dtype: str) -> None:
+    shape = tuple(RECORDED[f"random/{dtype}"]["shape"])
+    integers, _ = stepped(starts(STATE, 7), 44)
+    assert shape == (4, 11)
+    assert written(scaled(integers, dtype).reshape(shape)) == RECORDED[f"random/{dtype}"]
 
 
 @pytest.mark.parametrize("name", RECORDED)

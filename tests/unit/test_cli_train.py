@@ -20,6 +20,7 @@ pytest.importorskip("sklearn")
 
 from nbm_xp.boltzmann import RBM
 from nbm_xp.cli.training import MODEL_FILE, Training
+from nbm_xp.runs import RunDirectory
 
 from ..command import contents, ran, refused, run, started, told, wait_until
 
@@ -293,3 +294,76 @@ def test_what_is_damaged_in_a_training_is_said_in_a_line() -> None:
     result.write_text(told_there)
     looks.write_text("?\n" + looks.read_text())
     assert "curve.jsonl is damaged" in refused("plot", "run", "--what", "curve")
+
+
+def test_a_flipped_bit_in_any_file_of_a_training_is_told() -> None:
+    """Finished, and broken off; the log holds nothing that anything depends on."""
+    ran(*SMALL, "--epochs", "2")
+    ran(*SMALL, "--epochs", "2", "--out", "broken")
+    training = RunDirectory.open("broken")
+    kept = RBM.load(f"broken/{MODEL_FILE}")
+    pathlib.Path("broken", MODEL_FILE).unlink()
+    pathlib.Path("broken/result.json").unlink()
+    kept._write(training.checkpoints / MODEL_FILE, training.identity)
+    for folder in ("run", "broken"):
+        for file in sorted(path for path in pathlib.Path(folder).rglob("*") if path.is_file()):
+            if file.name in ("run.log", "run.lock"):
+                continue
+            whole = file.read_bytes()
+            for place in (3, len(whole) // 2, len(whole) - 2):
+                file.write_bytes(whole[:place] + bytes([whole[place] ^ 16]) + whole[place + 1 :])
+                asked = ("plot", folder, "--what", "curve") if file.name == "curve.jsonl" else ("info", folder)
+                assert folder in refused(*asked), (file, place)
+            file.write_bytes(whole)
+    told("train", "--resume", "--out", "broken")
+
+
+def test_a_checkpoint_or_a_model_of_another_training_is_told() -> None:
+    ran(*SMALL, "--epochs", "2")
+    ran(*SMALL[:-1], "6", "--epochs", "2", "--out", "other")
+    mine, other = RunDirectory.open("run"), RunDirectory.open("other")
+    kept = pathlib.Path("run", MODEL_FILE).read_bytes()
+    pathlib.Path("run", MODEL_FILE).write_bytes(pathlib.Path("other", MODEL_FILE).read_bytes())
+    for command in (("info", "run"), ("sample", "--model", "run")):
+        assert "is not the model that the run ended with" in refused(*command)
+    resumed = run("train", "--resume", "--out", "run")
+    assert (resumed.exit_code, resumed.stderr.count("\n")) == (2, 1)
+    assert "is not the model that the run ended with" in resumed.stderr
+    pathlib.Path("run/result.json").unlink()
+    pathlib.Path("run", MODEL_FILE).unlink()
+    RBM.load(f"other/{MODEL_FILE}")._write(mine.checkpoints / MODEL_FILE, other.identity)
+    for command in (("info", "run"), ("sample", "--model", "run")):
+        assert "is a checkpoint of another run" in refused(*command)
+    resumed = run("train", "--resume", "--out", "run")
+    assert (resumed.exit_code, resumed.stderr.count("\n")) == (2, 1)
+    assert "is a checkpoint of another run" in resumed.stderr
+    assert kept != pathlib.Path("other", MODEL_FILE).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (*SMALL, "--out", "http://example.org/run"),
+        ("train", "--data", "https://example.org/scans.npy"),
+        ("train", "--data", "s3://bucket/scans.npz:x"),
+        ("sample", "--model", "s3://bucket/run"),
+        ("sample", "--out", "s3://bucket/run"),
+        ("evaluate", "--out", "s3://bucket/run"),
+        ("evaluate", "--model", "memory://run"),
+        ("plot", "http://example.org/run"),
+        ("plot", "run", "--out", "http://example.org/x.png"),
+        ("info", "http://example.org/run"),
+        ("info", "--out", "http://example.org/x.json"),
+        ("demo", "--out", "http://example.org/demo"),
+    ],
+    ids=" ".join,
+)
+def test_addresses_are_no_paths(arguments: tuple[str, ...]) -> None:
+    assert "must be a path of this machine's files, not an address" in refused(*arguments)
+    assert [path.name for path in pathlib.Path().iterdir()] == ["scans.npy"]
+
+
+def test_data_claim_no_more_than_they_hold() -> None:
+    text = "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000, 1000000), }\n"
+    pathlib.Path("x.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode())
+    assert "claims 4,000,000,000,000,000 bytes" in refused("train", "--data", "x.npy")

@@ -136,3 +136,10 @@ def test_dropout_refuses(level: float) -> None:
         K.dropout(np.ones(3), level)
     with pytest.raises(ValueError, match="noise_shape"):
         K.dropout(np.ones(3), 0.5, noise_shape=(3, 1))
+
+
+def test_near_seeds_have_nothing_in_common() -> None:
+    one, two = (K.eval(K.random_uniform((20_000,), seed=seed)) for seed in (1, 2))
+    assert abs(np.corrcoef(one, two)[0, 1]) < 0.05
+    masks = [K.eval(K.dropout(K.variable(np.ones(20_000)), 0.5, seed=seed)) for seed in (1, 2)]
+    assert abs(np.corrcoef(*masks)[0, 1]) < 0.05

@@ -143,7 +143,7 @@ def test_a_dtype_must_hold_what_is_drawn(name: str, threads: int) -> None:
     rng = Generator(5, threads=threads)
     with pytest.raises(ValueError, match=f"dtype must hold .*{what}"):
         draw(rng, "int8")
-    assert rng.state == (5, 5, 5, 5, 5, 5, 0)
+    assert rng == Generator(5)
     want = draw(Generator(5), "int64")
     for dtype in ("int16", "uint16", "int32", "uint64"):
         np.testing.assert_array_equal(draw(Generator(5), dtype), want)
@@ -166,7 +166,7 @@ def test_parameters_must_be_finite_in_the_dtype(name: str) -> None:
         rng = Generator(5)
         with pytest.raises(ValueError, match=f"{first} in float(32|16) must be finite, got 1.*e?"):
             draw(rng)
-        assert rng.state == (5, 5, 5, 5, 5, 5, 0)
+        assert rng == Generator(5)
         assert np.isfinite(getattr(rng, name)(1e39, size=3, dtype="float64")).all()
     da = pytest.importorskip("dask.array")
     lazy = getattr(Generator(5), name)(da.from_array(np.asarray([1.0, 1e39])), dtype="float32")
@@ -201,7 +201,7 @@ def test_chunks_that_are_none(chunks: Any) -> None:
     for draw in (rng.random, rng.gamma):
         with pytest.raises(ValueError, match="chunks must"):
             draw(2.0, size=(3, 4), chunks=chunks) if draw == rng.gamma else draw((3, 4), chunks=chunks)
-    assert rng.state == (5, 5, 5, 5, 5, 5, 0)
+    assert rng.state == Generator(5).state
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -242,7 +242,7 @@ def test_any_text_is_a_name() -> None:
 
 
 def test_threads_may_be_a_numpy_integer() -> None:
-    assert repr(Generator(5, threads=np.int64(2))) == "Generator((5, 5, 5, 5, 5, 5), threads=2)"
+    assert repr(Generator((5,) * 6, threads=np.int64(2))) == "Generator((5, 5, 5, 5, 5, 5), threads=2)"
 
 
 def test_copies_start_where_the_original_is() -> None:

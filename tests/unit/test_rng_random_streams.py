@@ -118,11 +118,13 @@ X = np.linspace(0, 1, 15, dtype="float32").reshape(5, 3)
 def test_lengths_may_be_known_late(library: Library, ours: Any, theirs: Any) -> None:
     with use_backend(library.name):
         run = function([UNKNOWN], ours(RandomStreams(5), UNKNOWN))
-        np.testing.assert_allclose(library.numpy(run(library.array(X))), theirs(Generator(5)), rtol=1e-6, strict=True)
+        np.testing.assert_allclose(
+            library.numpy(run(library.array(X))), theirs(Generator((5,) * 6)), rtol=1e-6, strict=True
+        )
 
 
 def test_size_may_be_an_integer_tensor() -> None:
-    want = Generator(5).random((2, 3), nstreams=4)
+    want = Generator((5,) * 6).random((2, 3), nstreams=4)
     for size in (Variable(np.asarray([2, 3])), np.asarray([2, 3]), [2, 3], (np.int64(2), Variable(np.asarray(3)))):
         got = RandomStreams(5).uniform(size, ndim=2, nstreams=4).eval()
         np.testing.assert_array_equal(got, want)
@@ -205,7 +207,7 @@ def test_gradients_flow_through_bounds_and_scales_but_not_through_draws() -> Non
     b = rng.binomial((4,), p=p, dtype="float64")
     loss = xp.sum(u) + xp.sum(z) + xp.sum(b * p)
     by_low, by_std, by_p = evaluate(gradients(loss, [low, std, p]))
-    plain = Generator(5)
+    plain = Generator((5,) * 6)
     np.testing.assert_allclose(by_low, np.sum(1 - plain.random(4, "float64")))
     np.testing.assert_allclose(by_std, np.sum(plain.normal(size=4, dtype="float64")))
     np.testing.assert_allclose(by_p, plain.binomial(1, np.full(4, 0.5)))
@@ -269,12 +271,14 @@ def test_choice_from_a_number_or_a_vector(library: Library) -> None:
 
 def test_size_may_be_that_of_the_parameters() -> None:
     p, late = np.full((2, 3), 0.5, "float32"), placeholder((None, 3), dtype="float32")
-    want = Generator(5).bernoulli(p, dtype="int64")
+    want = Generator((5,) * 6).bernoulli(p, dtype="int64")
     np.testing.assert_array_equal(RandomStreams(5).binomial(p=p).eval(), want)
     drawn = function([late], RandomStreams(5).binomial(p=late, nstreams=1))(p)
-    np.testing.assert_array_equal(drawn, Generator(5).bernoulli(p, dtype="int64", nstreams=1))
+    np.testing.assert_array_equal(drawn, Generator((5,) * 6).bernoulli(p, dtype="int64", nstreams=1))
     low, high = np.zeros((2, 1)), np.ones(3)
-    np.testing.assert_array_equal(RandomStreams(5).uniform(None, low, high).eval(), Generator(5).uniform(low, high))
+    np.testing.assert_array_equal(
+        RandomStreams(5).uniform(None, low, high).eval(), Generator((5,) * 6).uniform(low, high)
+    )
     assert RandomStreams(5).normal(None, low, high).eval().shape == (2, 3)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import shutil
+import socket
 from typing import Any
 
 import dask.array
@@ -275,3 +276,32 @@ def test_a_package_that_is_missing_is_named(whole: RunDirectory, monkeypatch: py
     monkeypatch.setitem(sys.modules, "xarray", None)
     with pytest.raises(ModuleNotFoundError, match=r"this needs xarray: install nbm_xp\[xarray\]"):
         open_dataset(whole.path)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "address", "says"),
+    [
+        ("threads", ":8787", "dashboard_address is for scheduler='local', not for 'threads'"),
+        ("tcp://127.0.0.1:1", ":8787", "dashboard_address is for scheduler='local'"),
+        ("local", "everywhere", "dashboard_address must be as '127.0.0.1:8787' or ':8787', got 'everywhere'"),
+        ("local", 8787, "dashboard_address must be as"),
+    ],
+)
+def test_dashboards_that_cannot_be_are_refused(scheduler: str, address: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        Workers(scheduler, dashboard_address=address)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("asked", "shown"), [(None, False), (":0", True)])
+def test_the_dashboard_is_for_this_machine_unless_it_is_asked_for(asked: str | None, shown: bool) -> None:
+    """127.0.0.2 stands for any other address that this machine has."""
+    pytest.importorskip("distributed")
+    with Workers("local", n_workers=1, dashboard_address=asked) as workers:
+        port = int(str(workers.dashboard).split(":")[2].split("/")[0])
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        if shown:
+            socket.create_connection(("127.0.0.2", port), timeout=5).close()
+        else:
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection(("127.0.0.2", port), timeout=5)

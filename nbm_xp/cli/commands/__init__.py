@@ -9,7 +9,7 @@ import typer
 import nbm_xp
 
 from ..answering import console
-from ..failing import Group, InputError
+from ..failing import Command, Group, InputError
 from . import demo, evaluate, info, plot, sample, train
 
 __all__ = ["app"]
@@ -44,9 +44,9 @@ def checked_configuration(
         raise InputError(str(error)) from error
 
 
-app.command(epilog=demo.EXAMPLES)(demo.demo)
-app.command(epilog=train.EXAMPLES)(train.train)
-app.command(epilog=sample.EXAMPLES)(sample.sample)
-app.command(epilog=evaluate.EXAMPLES)(evaluate.evaluate)
-app.command(epilog=plot.EXAMPLES)(plot.plot)
-app.command(epilog=info.EXAMPLES)(info.info)
+app.command(cls=Command, epilog=demo.EXAMPLES)(demo.demo)
+app.command(cls=Command, epilog=train.EXAMPLES)(train.train)
+app.command(cls=Command, epilog=sample.EXAMPLES)(sample.sample)
+app.command(cls=Command, epilog=evaluate.EXAMPLES)(evaluate.evaluate)
+app.command(cls=Command, epilog=plot.EXAMPLES)(plot.plot)
+app.command(cls=Command, epilog=info.EXAMPLES)(info.info)

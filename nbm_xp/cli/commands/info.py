@@ -13,11 +13,10 @@ from nbm_xp import natural_bm as B
 from nbm_xp.namespace import library_name, to_numpy
 from nbm_xp.namespace.files import replacing
 from nbm_xp.runs import RunDirectory
-from nbm_xp.runs.whole import read_json
 
 from .. import finding, reading
 from ..answering import answer
-from ..training import RESULT_FILE
+from ..training import RESULT_FILE, result_of
 from . import options
 
 __all__ = ["EXAMPLES", "info"]
@@ -70,7 +69,7 @@ def _of_path(path: pathlib.Path) -> dict[str, Any]:
     found: dict[str, Any] = {"run": _of_run(run), "configuration": run.configuration, "versions": run.versions}
     if (run.path / RESULT_FILE).is_file():
         with reading.saying():
-            found["result"] = read_json(run.path / RESULT_FILE)
+            found["result"] = result_of(run)
     elif run.kind == "train":
         kept = run.path / "checkpoints"
         found["run"]["state"] = "not finished" + ("" if any(kept.glob("*")) else ", nothing kept yet")

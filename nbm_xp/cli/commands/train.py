@@ -72,7 +72,9 @@ def train(
             rich_help_panel=_LEARNING,
         ),
     ] = None,
-    batch: Annotated[int, typer.Option(min=1, help="Rows in a minibatch.", rich_help_panel=_LEARNING)] = 20,
+    batch: Annotated[
+        int, typer.Option(min=1, help="Rows in a minibatch; at most all there are.", rich_help_panel=_LEARNING)
+    ] = 20,
     rate: Annotated[
         float, typer.Option(min=1e-9, max=1e3, help="Learning rate at the start.", rich_help_panel=_LEARNING)
     ] = 0.1,

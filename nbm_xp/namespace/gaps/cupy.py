@@ -3,7 +3,7 @@
 Where all elements are infinite, CUB's reductions give the largest finite number, and a place outside the array
 (cupy issues 7424 and 8180). Whether the installed version does so is tried when the namespace is made, on a
 handful of elements, and only then are the functions replaced. `linalg.solve` does not broadcast stacks, and the pair
-that `linalg.eig` gives has no names.
+that `linalg.eig` gives has no names. float64 may become float16 by way of float32, rounded twice, which is tried too.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .cupy_linalg import named_eig, stacked_solve
+from .half import TWICE_ROUNDED, to_odd
 from .overlay import overlay
 
-__all__ = ["build", "infinite_extremum", "infinite_place", "scatter_add"]
+__all__ = ["build", "astype_once", "infinite_extremum", "infinite_place", "scatter_add"]
 
 _DIRECT = frozenset({"int32", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"})
 
@@ -44,10 +45,23 @@ def infinite_place(xp: Any, place: Callable[..., Any], lowest: float) -> Callabl
     return mended
 
 
+def astype_once(xp: Any) -> Callable[..., Any]:
+    """`astype` of `xp`, from float64 to float16 in one rounding."""
+
+    def astype(x: Any, dtype: Any, /, **options: Any) -> Any:
+        if dtype == xp.float16 and x.dtype == xp.float64:
+            x = to_odd(xp.ascontiguousarray(x).view(xp.int64)).view(xp.float64).reshape(x.shape)
+        return xp.astype(x, dtype, **options)
+
+    return astype
+
+
 def build() -> Any:
     """The namespace for CuPy arrays."""
     xp: Any = importlib.import_module("array_api_compat.cupy")
     mends: dict[str, Any] = {}
+    if float(xp.astype(xp.full((), TWICE_ROUNDED, dtype=xp.float64), xp.float16)) == 1.0:
+        mends["astype"] = astype_once(xp)
     for name, lowest in (("max", -float("inf")), ("min", float("inf"))):
         for dtype in (xp.float32, xp.float64):
             probe = xp.full((2, 3), lowest, dtype=dtype)

@@ -2,8 +2,8 @@
 
 Wrong there: without 64-bit types, a request for one is narrowed with no more than a warning; products along an axis
 keep narrow integers; the places that `searchsorted` gives are int32; `linalg.matrix_rank` compares singular values with
-`rtol` itself, not with its multiple of the largest. The first is refused here, since numbers would differ from every
-other library's; the others are cast or computed anew.
+`rtol` itself, not with its multiple of the largest; float64 becomes float16 by way of float32, rounded twice. The first
+is refused here, since numbers would differ from every other library's; the others are cast or computed anew.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from ..dtypes import dtype_name
+from .half import to_odd
 from .overlay import overlay
 
 __all__ = ["build", "put", "replaced", "scatter_add", "wide"]
@@ -90,6 +91,27 @@ def _matrix_rank(jnp: Any) -> Callable[..., Any]:
     return matrix_rank
 
 
+def _astype(jnp: Any) -> Callable[..., Any]:
+    jax: Any = importlib.import_module("jax")
+
+    @jax.custom_jvp
+    def narrowed(x: Any) -> Any:
+        bits = jax.lax.bitcast_convert_type(x, jnp.int64)
+        return jax.lax.bitcast_convert_type(to_odd(bits), jnp.float64).astype(jnp.float16)
+
+    @narrowed.defjvp
+    def _(at: Any, along: Any) -> Any:
+        return narrowed(*at), along[0].astype(jnp.float16)
+
+    @functools.wraps(jnp.astype)
+    def astype(x: Any, dtype: Any, /, **options: Any) -> Any:
+        if dtype == jnp.float16 and getattr(x, "dtype", None) == jnp.float64 and not options.get("device"):
+            return narrowed(x)
+        return jnp.astype(x, dtype, **options)
+
+    return astype
+
+
 def build() -> Any:
     """The namespace for JAX arrays."""
     jnp: Any = importlib.import_module("jax.numpy")
@@ -106,6 +128,6 @@ def build() -> Any:
     mends: dict[str, Any] = {"cumulative_prod": cumulative_prod, "searchsorted": searchsorted}
     for name in _WITH_DTYPE.split():
         mends[name] = _refuse_narrowing(mends.get(name, getattr(jnp, name)))
-    mends["astype"] = _refuse_narrowing(jnp.astype, position=1)
+    mends["astype"] = _refuse_narrowing(_astype(jnp), position=1)
     mends["full"] = _refuse_narrowing(jnp.full, position=2)
     return overlay(jnp, "jax", mends, linalg={"matrix_rank": _matrix_rank(jnp)})

@@ -5,6 +5,8 @@ same bits, and cast. Not to be mended from a namespace: other arithmetic of thes
 are int64 unless a dtype is asked for (the standard says uint64), since uint64 would be of no use afterwards; and
 slices with negative steps are refused (use `flip`).
 
+float64 becomes float16 by way of float32, rounded twice; here once, unless PyTorch itself is to differentiate it.
+
 Missing in array-api-compat: `std` with a correction that is no whole number, and `unique_all`, since
 PyTorch does not tell where an element is first. It is found by a stable sort.
 """
@@ -17,6 +19,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..dtypes import dtype_name
+from .half import to_odd
 from .overlay import overlay
 from .torch_fft import transforms
 
@@ -45,6 +48,16 @@ def _any_correction(xp: Any) -> Callable[..., Any]:
         return xp.sqrt(xp.var(x, axis=axis, correction=correction, keepdims=keepdims))
 
     return std
+
+
+def _astype(xp: Any) -> Callable[..., Any]:
+    @functools.wraps(xp.astype)
+    def astype(x: Any, dtype: Any, /, **options: Any) -> Any:
+        if dtype == xp.float16 and x.dtype == xp.float64 and not x.requires_grad:
+            x = to_odd(x.view(xp.int64)).view(xp.float64)
+        return xp.astype(x, dtype, **options)
+
+    return astype
 
 
 class UniqueAll(NamedTuple):
@@ -79,6 +92,7 @@ def build() -> Any:
     original: Any = importlib.import_module("array_api_compat.torch")
     names = ("cumulative_prod", "cumulative_sum", "prod", "sum")
     mends: dict[str, Any] = {name: _through_int64(getattr(original, name), original) for name in names}
+    mends["astype"] = _astype(original)
     mends["std"] = _any_correction(original)
     mends["unique_all"] = _unique_all(original)
     return overlay(original, "torch", mends, fft=transforms(original))

@@ -56,7 +56,7 @@ def _compare(row: Any, p: Any, bits: Any, place: int, out: Any, largest: Any) ->
 
 @compiled_loop
 def bernoulli(states: Any, scales: Any, p: Any, bits: Any, out: Any, new: Any) -> Any:
-    """Fill `out` with 1 where a uniform lies below `p`, else 0; gives the largest of `bits`, those of an array `p`.
+    """Fill `out` with 1 where a uniform lies below `p`, else 0; gives the largest of `bits`, those of `p`.
 
     Read as unsigned integers, the bits of probabilities are at most those of 1: what is larger, negative or nan has
     larger ones. So one look at the largest tells whether all are probabilities.
@@ -65,7 +65,7 @@ def bernoulli(states: Any, scales: Any, p: Any, bits: Any, out: Any, new: Any) -
     scale = scales[0]
     tile = np.empty(9 * TILE, np.uint32)
     rows = np.empty(3 * TILE, scales.dtype)
-    largest = bits.dtype.type(0)
+    largest = bits[0]  # which are all there are of a single `p`
     before = states
     for begin, triples, end in panels(out.size, streams):
         for first in range(0, streams, TILE):

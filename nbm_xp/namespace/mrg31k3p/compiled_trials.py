@@ -71,7 +71,7 @@ def bernoulli(
     new : numpy.ndarray
         The states after the draw, int32, of shape (count, 6).
     wrong : int
-        How many of an array `p` are not from 0 to 1.
+        How many of `p` are not from 0 to 1.
 
     Notes
     -----

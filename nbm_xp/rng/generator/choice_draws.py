@@ -24,12 +24,13 @@ from nbm_xp.namespace import (
     library_name,
     wide_dtypes,
 )
+from nbm_xp.namespace.mrg31k3p.integers import State
 
 from ..blocks import library_of_blocks
 from ..distributions.element_uniforms import ElementUniforms
 from ..distributions.tasks import Elements, made
 from ..distributions.whole_numbers import random_order
-from ..parameters import Size, checked, known_integer, shape_of, streams_of
+from ..parameters import MOST_ELEMENTS, Size, checked, flag, known_integer, shape_of, streams_of
 from ..rules import NOT_NEGATIVE, check_weights, require, require_integer, weights_of
 from .count_draws import CountDraws
 from .filling import fill, require_writable
@@ -131,26 +132,29 @@ class ChoiceDraws(CountDraws):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).choice(10, 5, replace=False).tolist()
-        [8, 4, 1, 0, 3]
+        [5, 0, 7, 8, 6]
         >>> Generator(234).choice([1.5, 2.5], 4, p=[0.9, 0.1]).tolist()
-        [1.5, 1.5, 1.5, 1.5]
+        [1.5, 1.5, 2.5, 1.5]
         """
-        things = _things("a", a)
+        things, replace = _things("a", a), flag("replace", replace)
         xp, (a, *weights) = self._alike(None, things, *([] if p is None else [checked("p", p)]))
         a = known_integer(things) if is_array(a) and not a.ndim else a
         shape, along = shape_of(size), _axis_of("a", a, axis)
         population = a.shape[along] if is_array(a) else int(a)
         if population < 1 and 0 not in shape:
             raise ValueError(f"a must hold something to choose from, got {population} things")
+        if population > (most := 2**63 if replace else MOST_ELEMENTS):
+            raise ValueError(f"a must be at most {most}, got {population}")
         for p in weights:
             if tuple(p.shape) != (population,):
                 raise ValueError(f"p must have a probability for each of {population}, got shape {tuple(p.shape)}")
             weights_of("p", p)
         if not replace:
             _require_enough(population, math.prod(shape), weights)
-        if not is_array(a):
-            return self._chosen(xp, population, shape, replace, weights, chunks, nstreams)
-        return _taken(xp, a, self._chosen(xp, population, shape, replace, weights, None, nstreams), along, chunks)
+        with self._taking() as state:
+            own = None if is_array(a) else chunks
+            index = self._chosen(xp, state, population, shape, replace, weights, own, nstreams)
+            return _taken(xp, a, index, along, chunks) if is_array(a) else index
 
     def permutation(self, x: Any, axis: int = 0, *, chunks: Any = None, nstreams: int | None = None) -> Any:
         """Give the integers below a number, or what lies along an axis of an array, in a random order.
@@ -180,26 +184,30 @@ class ChoiceDraws(CountDraws):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).permutation(5).tolist()
-        [1, 0, 4, 2, 3]
+        [0, 1, 4, 3, 2]
         """
+        with self._taking() as state:
+            return self._in_order(state, x, axis, chunks, nstreams)
+
+    def _in_order(self, state: State, x: Any, axis: int, chunks: Any, nstreams: int | None) -> Any:
+        """See `permutation`."""
         things = _things("x", x)
         xp, (x,) = self._alike(None, things)
         x = known_integer(things) if is_array(x) and not x.ndim else x
         if not is_array(x):
             require("x", x, NOT_NEGATIVE)
-            return self._chosen(xp, int(x), (int(x),), False, [], chunks, nstreams)
+            return self._chosen(xp, state, int(x), shape_of(int(x)), False, [], chunks, nstreams)
         along = _axis_of("x", x, axis)
         shape, population = shape_of(None, x), x.shape[along]
         if not is_lazy(xp):
-            order = self._chosen(xp, population, (population,), False, [], None, nstreams)
+            order = self._chosen(xp, state, population, (population,), False, [], None, nstreams)
             return xp.take(x, order, axis=along) if 0 not in shape else x
         dtype, sizes = dtype_name(x), chunks if isinstance(chunks, tuple) else (chunks,) * len(shape)
         sizes = x.chunks if chunks is None else sizes
         chunks = (*sizes[:along], -1, *sizes[along + 1 :])
-        with self._taking() as state:
-            streams = streams_of(nstreams, (population,))
-            task = Ordered(state, streams, shape, dtype, library_of_blocks(xp, x), population=population, axis=along)
-            return made(xp, task, (x,), chunks=chunks)
+        streams = streams_of(nstreams, (population,))
+        task = Ordered(state, streams, shape, dtype, library_of_blocks(xp, x), population=population, axis=along)
+        return made(xp, task, (x,), chunks=chunks)
 
     def shuffle(self, x: Any, axis: int = 0, *, nstreams: int | None = None) -> None:
         """Bring what lies along an axis of an array into a random order, in place.
@@ -220,15 +228,16 @@ class ChoiceDraws(CountDraws):
         >>> x = np.arange(5)
         >>> Generator(234).shuffle(x)
         >>> x.tolist()
-        [1, 0, 4, 2, 3]
+        [0, 1, 4, 3, 2]
         """
         require_writable("x", x, ", use permutation instead")
-        along = _axis_of("x", x, axis)
-        fill(x, self.permutation(x, along, nstreams=nstreams))
+        with self._taking() as state:
+            fill(x, self._in_order(state, x, _axis_of("x", x, axis), None, nstreams))
 
     def _chosen(
         self,
         xp: Any,
+        state: State,
         population: int,
         shape: tuple[int, ...],
         replace: bool,
@@ -238,14 +247,13 @@ class ChoiceDraws(CountDraws):
     ) -> Any:
         """Choose integers below a number."""
         if replace and weights:
-            return self._outcomes(xp, weights[0], shape, "int64", chunks, nstreams, "p")
+            return self._outcomes(xp, state, weights[0], shape, "int64", chunks, nstreams, "p")
         if replace:
-            return self._integers(xp, 0, population, shape, "int64", chunks, nstreams)
+            return self._integers(xp, state, 0, population, shape, "int64", chunks, nstreams)
         library = library_of_blocks(xp, *weights) if is_lazy(xp) else library_name(xp)
-        with self._taking() as state:
-            streams = streams_of(nstreams, (population,))
-            task = Ordered(state, streams, shape, "int64", library, population=population, weighted=bool(weights))
-            return made(xp, task, chunks=-1 if chunks is None else chunks, args=tuple(weights))
+        streams = streams_of(nstreams, (population,))
+        task = Ordered(state, streams, shape, "int64", library, population=population, weighted=bool(weights))
+        return made(xp, task, chunks=-1 if chunks is None else chunks, args=tuple(weights))
 
 
 def _axis_of(name: str, x: Any, axis: Any) -> int:

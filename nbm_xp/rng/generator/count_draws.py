@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from nbm_xp.namespace import dtype_name, dtype_of, is_array, is_lazy, library_name
+from nbm_xp.namespace.mrg31k3p.integers import State
 
 from ..blocks import library_of_blocks
 from ..distributions.tasks import Integers, Multinomials, Outcomes, made, watched
 from ..distributions.whole_numbers import SPAN_OF_TWO
-from ..parameters import Size, chunks_of, integer_dtype, known_integer, most_of, shape_of, streams_of
+from ..parameters import Size, chunks_of, flag, integer_dtype, known_integer, most_of, shape_of, streams_of
 from ..rules import TRIALS, Rule, require, require_integer, weights_of, within
 from .real_draws import RealDraws
 from .uniform_draws import UniformDraws
@@ -75,9 +76,10 @@ class CountDraws(UniformDraws, RealDraws):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).integers(1, 6, 8, endpoint=True).tolist()
-        [6, 6, 5, 3, 3, 6, 5, 2]
+        [1, 2, 1, 6, 2, 3, 4, 4]
         """
         low, high = (0, low) if high is None else (low, high)
+        endpoint = flag("endpoint", endpoint)
         name = integer_dtype(dtype, "bool")
         for bound, value in (("low", low), ("high", high)):
             require_integer(bound, value)
@@ -100,19 +102,27 @@ class CountDraws(UniformDraws, RealDraws):
             require("high - low", span, _SPAN)
             if is_lazy(xp):
                 low, span = watched(xp, "low", low, bounds), watched(xp, "high - low", span, _SPAN)
-        return self._integers(xp, low, span, shape, name, chunks, nstreams)
+        with self._taking() as state:
+            return self._integers(xp, state, low, span, shape, name, chunks, nstreams)
 
     def _integers(
-        self, xp: Any, low: Any, span: Any, shape: tuple[int, ...], dtype: str, chunks: Any, nstreams: int | None
+        self,
+        xp: Any,
+        state: State,
+        low: Any,
+        span: Any,
+        shape: tuple[int, ...],
+        dtype: str,
+        chunks: Any,
+        nstreams: int | None,
     ) -> Any:
-        """Draw integers from `low` on, `span` of them, both of which were checked."""
+        """Make integers from `low` on, `span` of them, both of which were checked."""
         values = (low, span)
         library = library_of_blocks(xp, *values) if is_lazy(xp) else library_name(xp)
         numbers = tuple(None if is_array(value) else int(value) for value in values)
-        with self._taking() as state:
-            threads = 1 if is_lazy(xp) else self._threads
-            task = Integers(state, streams_of(nstreams, shape), shape, dtype, library, numbers, threads)
-            return made(xp, task, values, chunks=chunks_of(chunks, shape, *values))
+        threads = 1 if is_lazy(xp) else self._threads
+        task = Integers(state, streams_of(nstreams, shape), shape, dtype, library, numbers, threads)
+        return made(xp, task, values, chunks=chunks_of(chunks, shape, *values))
 
     def binomial(
         self,
@@ -154,9 +164,9 @@ class CountDraws(UniformDraws, RealDraws):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(31).binomial(10, 0.5, size=6).tolist()
-        [6, 5, 3, 5, 4, 3]
+        [7, 4, 7, 6, 6, 7]
         >>> Generator(31).binomial(10**6, 0.5, size=3).tolist()
-        [498980, 500532, 500454]
+        [499803, 499362, 499965]
         """
         require_integer("n", n)
         n, name = known_integer(n), dtype_name(dtype)
@@ -197,7 +207,7 @@ class CountDraws(UniformDraws, RealDraws):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).poisson(4.0, 6).tolist()
-        [4, 3, 6, 6, 4, 2]
+        [3, 3, 8, 3, 3, 4]
         """
         return self._independent("poisson", size, _counting(dtype_name(dtype)), chunks, nstreams, counts=True, lam=lam)
 
@@ -237,7 +247,7 @@ class CountDraws(UniformDraws, RealDraws):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).multinomial(20, [0.2, 0.3, 0.5], 2).tolist()
-        [[4, 6, 10], [3, 4, 13]]
+        [[3, 7, 10], [3, 5, 12]]
         """
         require_integer("n", n)
         name = _counting(dtype_name(dtype))
@@ -288,7 +298,7 @@ class CountDraws(UniformDraws, RealDraws):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).categorical([0.2, 0.3, 0.5], 8).tolist()
-        [1, 1, 2, 1, 1, 2, 2, 2]
+        [1, 2, 2, 1, 2, 0, 1, 1]
         """
         name = integer_dtype(dtype)
         xp, (pvals,) = self._parameters(pvals=pvals)
@@ -296,18 +306,26 @@ class CountDraws(UniformDraws, RealDraws):
         if p.shape[-1] - 1 > most_of(name):
             raise ValueError(f"dtype must hold the numbers of all {p.shape[-1]} outcomes in pvals, got {name}")
         rows = [p[..., 0]] if p.ndim > 1 else []
-        return self._outcomes(xp, p, shape_of(size, *rows), name, chunks, nstreams, "pvals")
+        shape = shape_of(size, *rows)
+        with self._taking() as state:
+            return self._outcomes(xp, state, p, shape, name, chunks, nstreams, "pvals")
 
     def _outcomes(
-        self, xp: Any, p: Any, shape: tuple[int, ...], dtype: str, chunks: Any, nstreams: int | None, name: str
+        self,
+        xp: Any,
+        state: State,
+        p: Any,
+        shape: tuple[int, ...],
+        dtype: str,
+        chunks: Any,
+        nstreams: int | None,
+        name: str,
     ) -> Any:
-        """Draw outcomes by probabilities that were checked."""
+        """Make outcomes by probabilities that were checked."""
         library = library_of_blocks(xp, p) if is_lazy(xp) else library_name(xp)
         rows = [p[..., 0]] if p.ndim > 1 else []
-        chunks = chunks_of(chunks, shape, *rows)
-        with self._taking() as state:
-            task = Outcomes(state, streams_of(nstreams, shape), shape, dtype, library, name=name)
-            return made(xp, task, chunks=chunks, args=(p,))
+        task = Outcomes(state, streams_of(nstreams, shape), shape, dtype, library, name=name)
+        return made(xp, task, chunks=chunks_of(chunks, shape, *rows), args=(p,))
 
 
 def _counting(name: str) -> str:

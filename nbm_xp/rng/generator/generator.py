@@ -20,8 +20,8 @@ class Generator(ChoiceDraws):
     Parameters
     ----------
     seed : int, six ints, a state, a SeedSequence, or None
-        From 1 to 2147462578; or the six integers of a state, or those and its counter; or a ``SeedSequence`` of NumPy.
-        None takes a seed from the operating system.
+        0 or more, of any size; or the six integers of a state, or those and its counter; or a ``SeedSequence`` of
+        NumPy. None takes a state from the operating system.
     library : str, optional
         The library of the arrays, as `nbm_xp.set_backend` knows it. Without it each array is of the library of the
         parameters that are arrays, else of the default library.
@@ -36,6 +36,9 @@ class Generator(ChoiceDraws):
     2**134 steps. So what one call gives depends on the calls before it, but neither on their sizes nor on the library
     nor on how Dask splits the array. Where an element needs several uniforms, they are those that as many draws of the
     same size from the same streams give for it, however many other elements need.
+
+    An integer is hashed by NumPy's ``SeedSequence``, so that seeds may follow one another. `RandomStreams` repeats it
+    six times, as Theano does: its numbers for seed 234 are those of ``Generator((234,) * 6)``.
 
     Where methods have parameters in common, they mean the same:
 
@@ -67,9 +70,9 @@ class Generator(ChoiceDraws):
     --------
     >>> rng = Generator(234)
     >>> rng.uniform(-1.0, 1.0, size=3, dtype="float64").round(3).tolist()
-    [-0.1, -0.388, 0.58]
+    [-0.49, -0.24, 0.943]
     >>> rng
-    Generator((1272953745, 1280499058, 107112410, 1182066990, 1703886948, 139386023))
+    Generator((514645935, 1365741631, 1335374371, 1923568490, 2105946628, 981233701))
     >>> Generator(rng.state) == rng
     True
     """

@@ -55,7 +55,7 @@ class RealDraws(GeneratorState):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).exponential(2.0, 3, "float64").round(3).tolist()
-        [1.597, 2.367, 0.472]
+        [2.734, 1.936, 0.058]
         """
         return self._independent("exponential", size, dtype, chunks, nstreams, out, scale=scale)
 
@@ -86,9 +86,9 @@ class RealDraws(GeneratorState):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).standard_exponential(3, "float64").round(3).tolist()
-        [0.799, 1.183, 0.236]
+        [1.367, 0.968, 0.029]
         """
-        if method != "inv":
+        if str(method) != "inv":
             raise ValueError(f"method must be 'inv', inversion, got {method!r}")
         return self.exponential(1.0, size, dtype, chunks=chunks, nstreams=nstreams, out=out)
 
@@ -123,7 +123,7 @@ class RealDraws(GeneratorState):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).laplace(size=3, dtype="float64").round(3).tolist()
-        [-0.106, -0.49, 0.867]
+        [-0.674, -0.275, 2.857]
         """
         return self._independent("laplace", size, dtype, chunks, nstreams, loc=loc, scale=scale)
 
@@ -158,7 +158,7 @@ class RealDraws(GeneratorState):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).logistic(size=3, dtype="float64").round(3).tolist()
-        [-0.201, -0.818, 1.324]
+        [-1.073, -0.49, 3.521]
         """
         return self._independent("logistic", size, dtype, chunks, nstreams, loc=loc, scale=scale)
 
@@ -193,7 +193,7 @@ class RealDraws(GeneratorState):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).gumbel(size=3, dtype="float64").round(3).tolist()
-        [0.225, -0.168, 1.444]
+        [-0.312, 0.033, 3.536]
         """
         return self._independent("gumbel", size, dtype, chunks, nstreams, loc=loc, scale=scale)
 
@@ -229,7 +229,7 @@ class RealDraws(GeneratorState):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).truncated_normal(size=3, dtype="float64").round(3).tolist()
-        [-0.12, -0.482, 0.761]
+        [-0.625, -0.292, 1.643]
         """
         return self._independent("truncated_normal", size, dtype, chunks, nstreams, loc=loc, scale=scale)
 
@@ -265,7 +265,7 @@ class RealDraws(GeneratorState):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).gamma(2.0, 3.0, 3, "float64").round(3).tolist()
-        [4.507, 1.273, 10.531]
+        [6.768, 3.39, 8.062]
         """
         return self._independent("gamma", size, dtype, chunks, nstreams, shape=shape, scale=scale)
 
@@ -301,7 +301,7 @@ class RealDraws(GeneratorState):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).beta(2.0, 3.0, 3, "float64").round(3).tolist()
-        [0.494, 0.106, 0.399]
+        [0.494, 0.256, 0.411]
         """
         return self._independent("beta", size, dtype, chunks, nstreams, a=a, b=b)
 

@@ -10,30 +10,36 @@ import hashlib
 import operator
 import os
 import secrets
+import struct
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Self
 
-from nbm_xp.namespace import array_namespace, convert, get_namespace, is_array, library_name
+from nbm_xp.namespace import array_namespace, convert, get_namespace, host_namespace, is_array, library_name
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, State, jump
 
 from ..parameters import checked, known_integer
-from ..seeds import check_seed, fresh_seed, from_words
+from ..recurrence import starts
+from ..seeds import from_words, hashed_seed
 
 __all__ = ["GeneratorState", "WORKER_DRAWS"]
 
 WORKER_DRAWS: Final = 2**26
 """How many draws lie between one of `substreams` and the next."""
 
-_MOST_WORKERS: Final = 2**25  # of them fit the period, which is close to 2**185
+_MOST_AT_ONCE: Final = 2**25
+"""So many generators are made at once: of `substreams`, as many as fit the period, which is close to 2**185."""
+
+
+_SIX_WORDS: Final = struct.Struct("<6Q")
 
 
 class GeneratorState:
     """What a `Generator` knows about its state; see there."""
 
     def __init__(self, seed: object = None, library: str | None = None, *, threads: int | None = 1) -> None:
-        self._state, self._spawned = _checked_state(fresh_seed() if seed is None else seed)
+        self._state, self._spawned = (_fresh_state(), 0) if seed is None else _checked_state(seed)
         self._library = None if library is None else library_name(get_namespace(library))
         self._threads = _checked_threads(threads)
         self._lock = threading.Lock()
@@ -57,7 +63,7 @@ class GeneratorState:
         >>> Generator.seed_from_entropy() == Generator.seed_from_entropy()
         False
         """
-        return cls(from_words([secrets.randbits(64) for _ in range(6)]), library, threads=threads)
+        return cls(None, library, threads=threads)
 
     @property
     def state(self) -> tuple[int, ...]:
@@ -170,12 +176,12 @@ class GeneratorState:
         (True, False)
         """
         if isinstance(data, str):
-            return self._hashed(self.state, f"text {data}")
+            return self._at(_ended(_hash_of(self.state, "text "), data))
         try:
             number = operator.index(data)
         except TypeError:
             raise TypeError(f"data must be an int or a str, got {data!r}") from None
-        return self._hashed(self.state, f"number {number}")
+        return self._at(_ended(_hash_of(self.state, "number "), str(number)))
 
     def spawn(self, n: int) -> list[Self]:
         """Make generators that have nothing to do with this one or with each other.
@@ -183,7 +189,7 @@ class GeneratorState:
         Parameters
         ----------
         n : int
-            How many.
+            How many, at most 2**25.
 
         Returns
         -------
@@ -196,14 +202,16 @@ class GeneratorState:
         >>> from nbm_xp.rng import Generator
         >>> rng = Generator(234)
         >>> first, second = rng.spawn(2)
-        >>> first == second, first == Generator(234).spawn(1)[0], rng.state
-        (False, True, (234, 234, 234, 234, 234, 234, 2))
+        >>> first == second, first == Generator(234).spawn(1)[0], rng.state[-1]
+        (False, True, 2)
         """
-        count = _count("n", n)
+        count = _count_of_generators(n)
         with self._lock:
-            state, first = self._state, self._spawned
+            begun = _hash_of(self._state, "child ")
+            children = range(self._spawned, self._spawned + count)
+            made = [self._at(_ended(begun, str(child))) for child in children]
             self._spawned += count
-        return [self._hashed(state, f"child {child}") for child in range(first, first + count)]
+        return made
 
     def substreams(self, n: int) -> list[Self]:
         """Make generators for so many workers, which surely share no number for 2**26 draws each.
@@ -225,22 +233,17 @@ class GeneratorState:
         >>> first == Generator(234), second == Generator(234).jump(2**26)
         (True, True)
         """
-        count, state = _count("n", n), self._state
-        if count > _MOST_WORKERS:
-            raise ValueError(f"n must be at most 2**25, which fill the period; got {count}")
-        workers = []
-        for _ in range(count):
-            workers.append(type(self)(state, self._library, threads=self._threads))
-            state = jump(state, WORKER_DRAWS * DRAW_STEPS)
-        return workers
+        count = _count_of_generators(n)
+        if not count:
+            return []
+        states = starts(host_namespace(), self._state, count, WORKER_DRAWS * DRAW_STEPS)
+        return [self._at((a, b, c, d, e, f)) for a, b, c, d, e, f in states.tolist()]
 
-    def _hashed(self, state: Sequence[int], text: str) -> Self:
-        """A generator from a hash."""
-        digest = hashlib.blake2b(
-            f"{' '.join(map(str, state))} {text}".encode("utf-8", "surrogatepass"), digest_size=48
-        ).digest()
-        words = [int.from_bytes(digest[i : i + 8], "little") for i in range(0, 48, 8)]
-        return type(self)(from_words(words), self._library, threads=self._threads)
+    def _at(self, state: State) -> Self:
+        """A generator like this one, at a state."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__, _state=state, _spawned=0, _lock=threading.Lock())
+        return made
 
     def _take(self) -> State:
         """The state for one call, moving on to the next."""
@@ -279,8 +282,31 @@ def _remade(kind: Any, state: Any, library: str | None, threads: int) -> Any:
 def _checked_state(seed: Any) -> tuple[State, int]:
     """The six integers and the counter of a seed, or of a state."""
     if isinstance(seed, (tuple, list)) and len(seed) == 7:
-        return check_seed(seed[:6]), _count("the counter of the state", seed[6])
-    return check_seed(seed), 0
+        return hashed_seed(seed[:6]), _count("the counter of the state", seed[6])
+    return hashed_seed(seed), 0
+
+
+def _fresh_state() -> State:
+    return from_words([secrets.randbits(64) for _ in range(6)])
+
+
+def _hash_of(state: Sequence[int], text: str) -> Any:
+    """The hash of a state and the beginning of a text, to be ended."""
+    return hashlib.blake2b(f"{' '.join(map(str, state))} {text}".encode(), digest_size=48)
+
+
+def _ended(begun: Any, text: str) -> State:
+    """The state that a hash stands for when it has the rest of its text."""
+    hashed = begun.copy()
+    hashed.update(text.encode("utf-8", "surrogatepass"))
+    return from_words(_SIX_WORDS.unpack(hashed.digest()))
+
+
+def _count_of_generators(n: Any) -> int:
+    count = _count("n", n)
+    if count > _MOST_AT_ONCE:
+        raise ValueError(f"n must be at most 2**25, got {count}")
+    return count
 
 
 def _count(name: str, value: Any) -> int:

@@ -21,6 +21,7 @@ from ..parameters import (
     as_stretch,
     checked,
     chunks_of,
+    known_integer,
     line_between,
     real_dtype,
     rounded,
@@ -66,7 +67,7 @@ class UniformDraws(GeneratorState):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).random((2, 2), "float64").round(3).tolist()
-        [[0.45, 0.306], [0.79, 0.826]]
+        [[0.255, 0.38], [0.971, 0.423]]
         """
         return self.uniform(0.0, 1.0, size, dtype, chunks=chunks, nstreams=nstreams, resolution=resolution, out=out)
 
@@ -101,7 +102,7 @@ class UniformDraws(GeneratorState):
         >>> import numpy as np
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).uniform(np.asarray([0.0, 10.0]), np.asarray([1.0, 20.0])).round(3).tolist()
-        [0.45, 13.062]
+        [0.255, 13.799]
         """
         xp, (low, high) = self._parameters(out, low=low, high=high)
         size, dtype = form_of(xp, out, size, dtype)
@@ -111,7 +112,8 @@ class UniformDraws(GeneratorState):
             require(f"{bound} in {name}", value, finite_in(name))
         base, width = line_between(xp, low, high, name)
         require(f"high - low in {name}", width, NOT_NEGATIVE)
-        if resolution not in (None, 31, 53) or (resolution == 53 and name != "float64"):
+        resolution = known_integer(resolution)
+        if is_array(resolution) or resolution not in (None, 31, 53) or (resolution == 53 and name != "float64"):
             raise ValueError(f"resolution must be 31, or 53 where dtype is float64; got {resolution!r} and {name}")
         streams = streams_of(nstreams, shape)
         if is_lazy(xp):
@@ -169,7 +171,7 @@ class UniformDraws(GeneratorState):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).normal(size=3, dtype="float64").round(3).tolist()
-        [0.313, 0.703, -1.225]
+        [1.627, -1.231, -0.297]
         """
         xp, (loc, scale) = self._parameters(out, loc=loc, scale=scale)
         size, dtype = form_of(xp, out, size, dtype)
@@ -179,7 +181,7 @@ class UniformDraws(GeneratorState):
         for parameter, value in (("loc", loc), ("scale", scale)):
             require(f"{parameter} in {name}", value, finite_in(name))
         base, width = rounded(xp, loc, name), rounded(xp, scale, name)
-        streams = MAX_STREAMS if nstreams is None else streams_of(nstreams, shape)
+        streams = streams_of(MAX_STREAMS if nstreams is None else nstreams, shape)
         if is_lazy(xp):
             library, chunks = library_of_blocks(xp, loc, scale), chunks_of(chunks, shape, loc, scale)
             with self._taking() as state:
@@ -218,7 +220,7 @@ class UniformDraws(GeneratorState):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).standard_normal(3, "float64").round(3).tolist()
-        [0.313, 0.703, -1.225]
+        [1.627, -1.231, -0.297]
         """
         return self.normal(0.0, 1.0, size, dtype, chunks=chunks, nstreams=nstreams, out=out)
 
@@ -245,7 +247,7 @@ class UniformDraws(GeneratorState):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(31).bernoulli(0.5, size=8).tolist()
-        [1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0]
+        [1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0]
         """
         if dtype is None:
             own = dtype_name(checked("p", p)) if is_array(p) else ""

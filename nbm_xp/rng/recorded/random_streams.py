@@ -18,7 +18,7 @@ from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS
 from nbm_xp.tape import Tensor
 from nbm_xp.tape import namespace as recorded
 
-from ..parameters import between, most_of, real_dtype, stretched
+from ..parameters import between, flag, most_of, real_dtype, stretched
 from . import draws as draws
 from .sizes import (
     as_parameter,
@@ -53,6 +53,9 @@ class RandomStreams(StreamStates):
 
     Notes
     -----
+    An int is repeated, not hashed, as in Theano: the numbers of near seeds are alike, those of seed 2 twice those of
+    seed 1 modulo 1. Several streams want one object, or seeds that `hashed_seed` makes.
+
     Where methods have parameters in common, they mean the same:
 
     size : tuple of ints, or Tensor
@@ -110,11 +113,12 @@ class RandomStreams(StreamStates):
         name = real_dtype(dtype, low, high)
         size, shape = recorded_shape(size_or_parameters(size, low, high), ndim)
         as_wide_as(shape, low=low, high=high)
-        state = self.take_streams(size, nstreams)
-        u, new = draws.uniform(state, size=shape, dtype=name)
-        self.pretty_return(state, new, u, size=size, nstreams=nstreams)
-        drawn: Tensor = between(recorded, u, low, high, name, draws.rounded_product)
-        return drawn
+        with self.recording():
+            state = self.take_streams(size, nstreams)
+            u, new = draws.uniform(state, size=shape, dtype=name)
+            self.pretty_return(state, new, u, size=size, nstreams=nstreams)
+            drawn: Tensor = between(recorded, u, low, high, name, draws.rounded_product)
+            return drawn
 
     def binomial(
         self,
@@ -158,10 +162,11 @@ class RandomStreams(StreamStates):
         _require_room(trials, dtype_name(dtype))
         size, shape = recorded_shape(size_or_parameters(size, p), ndim)
         as_wide_as(shape, p=p)
-        state = self.take_streams(size, nstreams)
         sample: Tensor
-        sample, new = draws.binomial(state, p, size=shape, n=trials, dtype=dtype_name(dtype), precision=floatx())
-        self.pretty_return(state, new, sample, size=size, nstreams=nstreams)
+        with self.recording():
+            state = self.take_streams(size, nstreams)
+            sample, new = draws.binomial(state, p, size=shape, n=trials, dtype=dtype_name(dtype), precision=floatx())
+            self.pretty_return(state, new, sample, size=size, nstreams=nstreams)
         return sample
 
     def normal(
@@ -200,13 +205,13 @@ class RandomStreams(StreamStates):
         name = real_dtype(dtype, avg, std)
         size, shape = recorded_shape(size_or_parameters(size, avg, std), ndim)
         as_wide_as(shape, avg=avg, std=std)
-        nstreams = MAX_STREAMS if nstreams is None else nstreams
-        state = self.take_streams(size, nstreams)
-        z, new = draws.normal(state, size=shape, dtype=name)
-        self.pretty_return(state, new, z, size=size, nstreams=nstreams)
-        wide = promote_types(name, floatx())
-        drawn: Tensor = stretched(recorded, recorded.astype(z, wide), avg, std, wide, draws.rounded_product)
-        return drawn
+        nstreams, wide = MAX_STREAMS if nstreams is None else nstreams, promote_types(name, floatx())
+        with self.recording():
+            state = self.take_streams(size, nstreams)
+            z, new = draws.normal(state, size=shape, dtype=name)
+            self.pretty_return(state, new, z, size=size, nstreams=nstreams)
+            drawn: Tensor = stretched(recorded, recorded.astype(z, wide), avg, std, wide, draws.rounded_product)
+            return drawn
 
     def multinomial(
         self,
@@ -253,9 +258,10 @@ class RandomStreams(StreamStates):
             raise ValueError(f"ndim must not be given, it is that of pvals; got {ndim!r}")
         rows, count = as_parameter("pvals", pvals, axes=1), count_of("n", n)
         _require_room(count, dtype_name(dtype))
-        u = self._for_each_row(rows, count, nstreams)
-        sample: Tensor = draws.multinomial(rows, u, n=count, dtype=dtype_name(dtype))
-        return sample
+        with self.recording():
+            u = self._for_each_row(rows, count, nstreams)
+            sample: Tensor = draws.multinomial(rows, u, n=count, dtype=dtype_name(dtype))
+            return sample
 
     def choice(
         self,
@@ -306,6 +312,7 @@ class RandomStreams(StreamStates):
         >>> RandomStreams(31).choice(4, a=[1.5, 2.5]).eval().tolist()
         [1.5, 2.5, 2.5, 2.5]
         """
+        replace = flag("replace", replace)
         if replace and a is None:
             raise NotImplementedError("replace must be False where a is not given: a says what there is to choose from")
         if a is not None and p is not None and not replace:
@@ -322,13 +329,14 @@ class RandomStreams(StreamStates):
         length = things if a is None or isinstance(things, int) else things.shape[0]
         if isinstance(length, int) and isinstance(outcomes, int) and length != outcomes:
             raise ValueError(f"p must have a probability for each of {length}, got shape {rows.shape}")
-        u = self._for_each_row(rows, count, nstreams)
-        sample: Tensor = draws.choice(rows, u, size=count, dtype=dtype_name(dtype), replace=bool(replace))
-        if a is None or isinstance(things, int):
-            return sample
-        flat = recorded.take(things, recorded.reshape(recorded.astype(sample, recorded.int64), (-1,)), axis=0)
-        taken: Tensor = recorded.reshape(flat, sample.shape)
-        return taken
+        with self.recording():
+            u = self._for_each_row(rows, count, nstreams)
+            sample: Tensor = draws.choice(rows, u, size=count, dtype=dtype_name(dtype), replace=replace)
+            if a is None or isinstance(things, int):
+                return sample
+            flat = recorded.take(things, recorded.reshape(recorded.astype(sample, recorded.int64), (-1,)), axis=0)
+            taken: Tensor = recorded.reshape(flat, sample.shape)
+            return taken
 
     def multinomial_wo_replacement(
         self,

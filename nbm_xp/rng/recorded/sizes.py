@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from nbm_xp.namespace import (
     asarray,
@@ -23,12 +23,15 @@ from nbm_xp.namespace import (
 from nbm_xp.tape import KnownLength, Length, Tensor, as_tensor, integer_length, is_tensor
 from nbm_xp.tape import namespace as recorded
 
-from ..parameters import is_number, known_integer
+from ..parameters import is_double, is_number, known_integer
 
 __all__ = [
     "Lengths", "as_parameter", "as_wide_as", "count_of", "elements_of", "equal_chances", "recorded_shape",
     "size_or_parameters", "things_of",
 ]  # fmt: skip
+
+MOST_THINGS: Final = 2**31
+"""So many there are to choose from at most: each has its probability in the graph."""
 
 Lengths: TypeAlias = tuple["int | Length", ...]
 
@@ -63,7 +66,8 @@ def recorded_shape(size: Any, ndim: int | None) -> tuple[Any, Lengths]:
         shape = tuple(_length(size, length) for length in size)
     else:
         shape = (_length(size, size),)
-    if ndim is not None and ndim != len(shape):
+    ndim = known_integer(ndim)
+    if ndim is not None and (is_array(ndim) or ndim != len(shape)):
         raise ValueError(f"ndim must be the number of lengths in size, {len(shape)}; got {ndim}")
     if any(isinstance(length, int) and length < 1 for length in shape):
         raise ValueError(f"size must hold lengths of 1 or more, got {size!r}")
@@ -146,10 +150,15 @@ def as_parameter(name: str, value: Any, axes: int = 0) -> Any:
     0.5
     """
     if not axes and is_number(value):
+        if not is_double(value):
+            raise ValueError(f"{name} must be within what float64 holds, got {value!r}")
         return value
     if not (is_tensor(value) or is_array(value) or isinstance(value, (list, tuple))):
         raise TypeError(f"{name} must be a number, an array or a Tensor, got {type(value).__name__}")
-    tensor = value if is_tensor(value) else as_tensor(_at_home(value))
+    try:
+        tensor = value if is_tensor(value) else as_tensor(_at_home(value))
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be a number, an array of numbers or a Tensor, got {value!r}") from error
     if tensor.ndim < axes:
         raise ValueError(f"{name} must have {axes} axes or more, got shape {tensor.shape}")
     return tensor
@@ -190,6 +199,8 @@ def things_of(name: str, a: Any) -> Any:
     if a is None or (is_number(a) and not isinstance(a, float)):
         if a is not None and a < 1:
             raise ValueError(f"{name} must be 1 or more where it is a number, got {a}")
+        if a is not None and a > MOST_THINGS:
+            raise ValueError(f"{name} must be at most 2**31 where it is a number, got {a}")
         return a
     if is_number(a):
         raise TypeError(f"{name} must be an int or a vector, got {a!r}")

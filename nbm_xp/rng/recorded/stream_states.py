@@ -15,13 +15,15 @@ References
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from nbm_xp.namespace import asarray, default_namespace, dtype_name, host_namespace, is_lazy, library_name, use_backend
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, State, jump
 from nbm_xp.tape import Tensor, Variable, function
 
-from ..parameters import streams_of
+from ..parameters import flag, streams_of
 from ..seeds import check_seed
 from ..uniforms import stream_count, substreams
 
@@ -111,11 +113,40 @@ class StreamStates:
         >>> bool((u.eval() == first).all())
         True
         """
-        self.set_rstate(self.default_instance_seed if seed is None else seed)
-        for state, _, size, nstreams in self.state_updates:
-            streams = self.n_streams(size) if nstreams is None else nstreams
-            with use_backend(library_name(state.value)):  # where the state is, whatever the configuration is by now
-                state.set_value(self.get_substream_rstates(streams, "float32"))
+        with self.recording():
+            self.set_rstate(self.default_instance_seed if seed is None else seed)
+            begun = []
+            for state, _, size, nstreams in self.state_updates:
+                streams = self.n_streams(size) if nstreams is None else nstreams
+                with use_backend(library_name(state.value)):  # where the state is, whatever the configuration is by now
+                    begun.append((state, self.get_substream_rstates(streams, "float32")))
+            for state, value in begun:
+                state.set_value(value)
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Make a draw all or not at all: one that fails takes no streams, and is not listed.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import RandomStreams
+        >>> rng = RandomStreams(1)
+        >>> try:
+        ...     with rng.recording():
+        ...         rng.inc_rstate()
+        ...         raise ValueError("no draw")
+        ... except ValueError:
+        ...     rng.rstate.tolist()
+        [1, 1, 1, 1, 1, 1]
+        """
+        with _advancing:
+            state, draws = self._state, len(self.state_updates)
+            try:
+                yield
+            except BaseException:
+                self._state = state
+                del self.state_updates[draws:]
+                raise
 
     def inc_rstate(self) -> None:
         """Move the state on by 2**134 steps, to the streams of the next draw.
@@ -177,14 +208,14 @@ class StreamStates:
         [704833060, 506023153, 12815654]
         """
         dtype_name(dtype)
-        count = streams_of(n_streams, ())
+        count, xp = streams_of(n_streams, name="n_streams"), default_namespace()
+        moves = flag("inc_rstate", inc_rstate)
         with _advancing:
-            state = self._state
-            if inc_rstate:
+            states = substreams(self._state, count)
+            states = states if is_lazy(xp) else asarray(states, xp)
+            if moves:
                 self.inc_rstate()
-        states = substreams(state, count)
-        xp = default_namespace()
-        return states if is_lazy(xp) else asarray(states, xp)
+        return states
 
     def updates(self) -> list[tuple[Any, Any, Any, int | None]]:
         """List the states of the draws made so far.
@@ -251,5 +282,5 @@ class StreamStates:
         >>> RandomStreams(234).take_streams((3, 4), None).shape
         (2, 6)
         """
-        streams = self.n_streams(size) if nstreams is None else nstreams
+        streams = self.n_streams(size) if nstreams is None else streams_of(nstreams)
         return Variable(self.get_substream_rstates(streams, "float32"), name="random streams", is_state=True)

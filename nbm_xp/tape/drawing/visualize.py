@@ -7,6 +7,7 @@ import pathlib
 from collections.abc import Callable, Sequence
 
 from nbm_xp.namespace.files import replacing
+from nbm_xp.namespace.paths import local_path
 from nbm_xp.tape.tensor import Tensor
 
 from .diagram import Diagram, diagram
@@ -53,7 +54,7 @@ def visualize(x: Tensor | Sequence[Tensor], path: str | os.PathLike[str]) -> pat
     >>> file.read_text()[:4]
     '<svg'
     """
-    file = pathlib.Path(path)
+    file = local_path(path)
     write = _FORMATS.get(file.suffix.lower())
     if write is None:
         raise ValueError(f"path must end in {' or '.join(_FORMATS)}, got {os.fspath(path)!r}")

@@ -1,0 +1,199 @@
+"""A call that fails leaves a generator as it was: every method, every argument, every library.
+
+What is passed for each argument in turn is wrong for most of them; where a call takes it, nothing is asked.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+
+from nbm_xp.namespace import use_backend
+from nbm_xp.rng import Generator, RandomStreams
+from tests.libraries import Library, libraries
+
+Call: TypeAlias = tuple[str, dict[str, Any]]
+
+ROW = [0.25, 0.75]
+
+GENERATOR: dict[str, dict[str, Any]] = {
+    "random": {"size": 3},
+    "uniform": {"low": 0.0, "high": 1.0, "size": 3},
+    "normal": {"loc": 0.0, "scale": 1.0, "size": 3},
+    "standard_normal": {"size": 3},
+    "bernoulli": {"p": 0.5, "size": 3},
+    "exponential": {"scale": 1.0, "size": 3},
+    "standard_exponential": {"size": 3},
+    "laplace": {"loc": 0.0, "scale": 1.0, "size": 3},
+    "logistic": {"loc": 0.0, "scale": 1.0, "size": 3},
+    "gumbel": {"loc": 0.0, "scale": 1.0, "size": 3},
+    "truncated_normal": {"loc": 0.0, "scale": 1.0, "size": 3},
+    "gamma": {"shape": 2.0, "scale": 1.0, "size": 3},
+    "beta": {"a": 2.0, "b": 1.0, "size": 3},
+    "integers": {"low": 0, "high": 9, "size": 3},
+    "binomial": {"n": 30, "p": 0.5, "size": 3},
+    "poisson": {"lam": 3.0, "size": 3},
+    "multinomial": {"n": 5, "pvals": ROW, "size": 3},
+    "categorical": {"pvals": ROW, "size": 3},
+    "choice": {"a": 5, "size": 3},
+    "permutation": {"x": 5},
+    "shuffle": {"x": np.arange(5.0)},
+    "jump": {"times": 1},
+    "advance": {"n": 1},
+    "fold_in": {"data": 1},
+    "spawn": {"n": 1},
+    "substreams": {"n": 1},
+}
+FURTHER: list[Call] = [
+    ("choice", {"a": np.arange(12.0).reshape(3, 4), "size": 2}),
+    ("choice", {"a": np.arange(12.0).reshape(3, 4), "size": 2, "axis": 1, "replace": False}),
+    ("choice", {"a": 2, "size": 2, "p": ROW}),
+    ("choice", {"a": np.arange(2.0), "size": 2, "p": ROW, "replace": False}),
+    ("permutation", {"x": np.arange(12.0).reshape(3, 4), "axis": 1}),
+    ("binomial", {"n": 3, "p": 0.5, "size": 3}),
+    ("random", {"size": 3, "dtype": "float64", "resolution": 53}),
+    ("uniform", {"low": np.zeros(3), "high": np.ones(3)}),
+    ("normal", {"loc": np.zeros(3), "scale": np.ones(3)}),
+    ("gamma", {"shape": np.ones(3), "scale": np.ones(3)}),
+    ("integers", {"low": np.zeros(3, "int64"), "high": np.full(3, 9)}),
+]
+
+STREAMS: list[Call] = [
+    ("uniform", {"size": (3,), "low": 0.0, "high": 1.0}),
+    ("normal", {"size": (3,), "avg": 0.0, "std": 1.0, "nstreams": 4}),
+    ("binomial", {"size": (3,), "p": 0.5}),
+    ("multinomial", {"n": 2, "pvals": [ROW], "nstreams": 4}),
+    ("choice", {"size": 2, "a": 5, "nstreams": 4}),
+    ("choice", {"size": 2, "a": np.arange(2.0), "p": ROW, "nstreams": 4}),
+    ("choice", {"size": 2, "p": [ROW], "replace": False, "nstreams": 4}),
+    ("multinomial_wo_replacement", {"n": 2, "pvals": [ROW], "nstreams": 4}),
+    ("get_substream_rstates", {"n_streams": 2, "dtype": "float32"}),
+    ("set_rstate", {"seed": 3}),
+    ("seed", {"seed": 3}),
+]
+
+BAD: list[Any] = [
+    None, "x", "complex64", -1, 0, 2.5, 2**60, 2**64, 10**400, float("nan"), 1j, [], object(), [1, -1], [[1], [2, 3]],
+    np.asarray([0.5, np.nan, 3.0]), np.asarray(["a", "b", "c"]), np.asarray([1j, 0, 0]), np.full(3, 2**63, "uint64"),
+    np.ones((2, 3, 4, 5)),
+]  # fmt: skip
+
+
+FEW = ["x", -1, 10**400, [1, -1], np.asarray([0.5, np.nan, 3.0]), np.ones((2, 3, 4, 5))]
+"""For the libraries that share what NumPy's arrays are checked by."""
+
+
+def cases(
+    methods: Any, calls: list[tuple[str, dict[str, Any]]], values: list[Any]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each call with each of its arguments in turn replaced by each bad value; without one; and with one too many."""
+    for name, good in calls:
+        parameters = [
+            parameter for parameter in inspect.signature(getattr(methods, name)).parameters if parameter != "self"
+        ]
+        for parameter in parameters:
+            for bad in values:
+                yield name, good | {parameter: bad}
+            yield name, {key: value for key, value in good.items() if key != parameter}
+        yield name, good | {"nothing_of_the_kind": 1}
+
+
+def failures(make: Callable[[], Any], look: Callable[[Any], Any], calls: Any) -> tuple[int, list[str]]:
+    """How many calls failed, and which of those left something else behind than was there."""
+    count, moved = 0, []
+    for name, arguments in calls:
+        subject = make()
+        before = look(subject)
+        try:
+            getattr(subject, name)(**arguments)
+        except Exception as error:  # noqa: BLE001 - whatever it is
+            count += 1
+            if look(subject) != before:
+                moved.append(f"{name}({arguments}): {error!r}")
+    return count, moved
+
+
+@pytest.mark.parametrize("library", libraries("numpy", "dask-halves", "array_api_strict", "torch", "jax"))
+def test_generators_stay_where_they_are(library: Library) -> None:
+    assert set(GENERATOR) == {name for name in dir(Generator) if not name.startswith("_")} - {
+        "state",
+        "library",
+        "seed_from_entropy",
+    }
+    calls = cases(Generator, [*GENERATOR.items(), *FURTHER], BAD if library.name == "numpy" else FEW)
+    count, moved = failures(lambda: Generator(5, library.name), lambda g: g.state, calls)
+    assert moved == []
+    assert count > 500
+
+
+@pytest.mark.parametrize("library", libraries("numpy", "dask-halves", "array_api_strict", "torch", "jax"))
+def test_streams_stay_where_they_are(library: Library) -> None:
+    def make() -> RandomStreams:
+        streams = RandomStreams(5)
+        streams.uniform((2,))
+        return streams
+
+    def look(streams: RandomStreams) -> Any:
+        return streams.rstate.tolist(), len(streams.updates())
+
+    calls = cases(RandomStreams, STREAMS, BAD if library.name == "numpy" else FEW)
+    with use_backend(library.name):
+        count, moved = failures(make, look, calls)
+    assert moved == []
+    assert count > 150
+
+
+REPORTED: list[tuple[Any, str]] = [
+    (lambda: Generator(5, "dask").choice(np.arange(5.0), 3, chunks=0), "chunks must say how Dask is to split"),
+    (lambda: Generator(5).choice(2**60, 3, replace=False), "a must be at most"),
+    (lambda: Generator(5).choice(2**64, 3), "a must be at most"),
+    (lambda: Generator(5).spawn(10**30), r"n must be at most 2\*\*25, got 1000"),
+    (lambda: Generator(5).random(3, nstreams=2**60), r"nstreams must be at most 2\*\*31, got"),
+    (lambda: RandomStreams(5).normal((3,), nstreams=2**60), r"nstreams must be at most 2\*\*31, got"),
+    (lambda: RandomStreams(5).uniform((3,), high=10**400), "high must be within what float64 holds"),
+    (lambda: RandomStreams(5).choice(3, a=2**60), r"a must be at most 2\*\*31"),
+    (lambda: RandomStreams(5).get_substream_rstates(2**60, "float32"), r"n_streams must be at most 2\*\*31"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), REPORTED)
+def test_what_is_too_much_says_so(call: Callable[[], Any], message: str) -> None:
+    if "chunks" in message:
+        pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_what_a_double_holds_is_no_error() -> None:
+    want = RandomStreams(5).uniform((3,), high=2.0**64).eval()
+    np.testing.assert_array_equal(RandomStreams(5).uniform((3,), high=2**64).eval(), want)
+    np.testing.assert_array_equal(Generator((5,) * 6).uniform(0, 2**64, 3), want)
+
+
+@pytest.mark.parametrize("flag", [2, "yes", 1.0, None, 2**64, np.ones(2)])
+def test_what_is_neither_true_nor_false(flag: Any) -> None:
+    with pytest.raises(TypeError, match="endpoint must be True or False, got"):
+        Generator(5).integers(0, 9, 3, endpoint=flag)
+    with pytest.raises(TypeError, match="replace must be True or False, got"):
+        Generator(5).choice(9, 3, replace=flag)
+    with pytest.raises(TypeError, match="replace must be True or False, got"):
+        RandomStreams(5).choice(3, a=5, replace=flag)
+    assert (Generator(5).integers(0, 9, 3, endpoint=np.True_) == Generator(5).integers(0, 9, 3, endpoint=1)).all()
+
+
+def test_more_streams_than_a_draw_makes_use_of_change_nothing() -> None:
+    for draw in (
+        lambda g, s: g.random(7, nstreams=s),
+        lambda g, s: g.random(7, "float64", resolution=53, nstreams=s),
+        lambda g, s: g.normal(size=7, nstreams=s),
+        lambda g, s: g.gamma(0.5, size=7, nstreams=s),
+        lambda g, s: g.binomial(5, 0.5, 7, nstreams=s),
+        lambda g, s: g.multinomial(50, [0.2, 0.3, 0.5], 7, nstreams=s),
+        lambda g, s: g.permutation(7, nstreams=s),
+        lambda g, s: g.integers(0, 2**64, 7, "uint64", nstreams=s),
+    ):
+        np.testing.assert_array_equal(draw(Generator(5), 14), draw(Generator(5), 2**31))
