@@ -219,5 +219,9 @@ def _print(xp: Any, x: Array, *, message: str) -> Array:
 
 
 _printed = tape.operation(
-    "print_tensor", infer=lambda x, *, message: (x.shape, x.dtype), run=_print, gradient=lambda g, out, x, *, message: g
+    "print_tensor",
+    infer=lambda x, *, message: (x.shape, x.dtype),
+    run=_print,
+    gradient=lambda g, out, x, *, message: g,
+    memory=tape.Memory.FIRST,
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from nbm_xp.namespace import array_namespace, is_floating, promote
-from nbm_xp.tape import composite, is_tensor, same_as_first, stop_gradient
+from nbm_xp.tape import Memory, composite, is_tensor, same_as_first, stop_gradient
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, as_array, floating, floats, is_truth, is_value, numbers, numeric, of_floats, pair
@@ -186,7 +186,7 @@ def _root_gradient(g: Array, out: Array, x: Array) -> Array:
     return xp.where(positive, g * 0.5 / xp.where(positive, out, 1.0), 0.0)
 
 
-@composite(gradient=_root_gradient, infer=same_as_first, name="root_of_positive_part")
+@composite(gradient=_root_gradient, infer=same_as_first, name="root_of_positive_part", memory=Memory.OWN)
 def _root(x: Array) -> Array:
     xp = array_namespace(x)
     return xp.sqrt(xp.maximum(x, 0.0))
@@ -226,8 +226,6 @@ def sign(x: Array) -> Array:
     ----------
     x : array
         Elements of any dtype; the result has the same.
-    halves : {"even", "away"}
-        Where halves go: to the even neighbour, or, as in Theano, to the one farther from 0.
 
     Returns
     -------

@@ -15,7 +15,7 @@ from typing import Any
 from nbm_xp import tape
 from nbm_xp.namespace import array_namespace, dtype_name
 from nbm_xp.namespace.exponentials import kernel
-from nbm_xp.tape import composite, is_tensor
+from nbm_xp.tape import Memory, composite, is_tensor
 from nbm_xp.tape.stable import sigmoid_for
 
 from ._arguments import Array, Axis, axes, floats, of_floats, spread
@@ -119,7 +119,7 @@ def _softmax_of_sum(g: Array, out: Array, x: Array, *, axis: Axis, keepdims: boo
     return weights * (g / xp.where(total > 0, total, 1.0))
 
 
-@composite(gradient=_softmax_of_sum, name="logsumexp")
+@composite(gradient=_softmax_of_sum, name="logsumexp", memory=Memory.OWN)
 def _logsumexp(x: Array, *, axis: Axis, keepdims: bool) -> Array:
     xp = array_namespace(x)
     if 0 in x.shape:

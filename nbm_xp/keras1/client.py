@@ -6,12 +6,13 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from nbm_xp import keras2
-from nbm_xp.functions import convolution, padding, pooling
+from nbm_xp.functions import convolution, padding, pooling, randomness
 from nbm_xp.functions._arguments import Array, Shape
+from nbm_xp.functions.conversion import cast
 from nbm_xp.keras2.client import stand_in
 
 from .images import agreeing, data_format, windows
+from .layers import streams
 
 __all__ = [
     "_BACKEND", "conv3d", "install_as", "pool3d", "random_binomial", "random_normal", "random_uniform",
@@ -63,7 +64,8 @@ def random_normal(shape: Shape, mean: float = 0.0, std: float = 1.0, dtype: Any 
     dtype : str
         The dtype of the result.
     seed : int, optional
-        Where the draws begin.
+        Where the draws begin, which are those of Theano's generator; by default a number that NumPy's global state
+        draws, as it did, so that ``np.random.seed`` decides.
 
     Returns
     -------
@@ -74,7 +76,7 @@ def random_normal(shape: Shape, mean: float = 0.0, std: float = 1.0, dtype: Any 
     >>> random_normal((2, 3), seed=1).eval().shape
     (2, 3)
     """
-    return keras2.random_normal(shape, mean, std, dtype, seed)
+    return cast(randomness.random_normal(shape, mean, std, dtype, streams(seed)), dtype)
 
 
 def random_uniform(shape: Shape, low: float = 0.0, high: float = 1.0, dtype: Any = "float32", seed: Any = None) -> Any:
@@ -96,7 +98,7 @@ def random_uniform(shape: Shape, low: float = 0.0, high: float = 1.0, dtype: Any
     >>> random_uniform((2, 3), seed=1).eval().shape
     (2, 3)
     """
-    return keras2.random_uniform(shape, low, high, dtype, seed)
+    return randomness.random_uniform(shape, low, high, dtype, streams(seed))
 
 
 def random_binomial(shape: Shape, p: float = 0.0, dtype: Any = "float32", seed: Any = None) -> Any:
@@ -118,7 +120,7 @@ def random_binomial(shape: Shape, p: float = 0.0, dtype: Any = "float32", seed: 
     >>> random_binomial((2,), p=1.0, seed=1).eval()
     array([1., 1.], dtype=float32)
     """
-    return keras2.random_binomial(shape, p, dtype, seed)
+    return randomness.random_binomial(shape, p, dtype, streams(seed))
 
 
 def conv3d(

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from nbm_xp import tape
+from nbm_xp.compatibility import attend
 from nbm_xp.functions import convolution, convolution_local
 from nbm_xp.functions._arguments import Array
 
@@ -41,7 +42,9 @@ def install_as(name: str = "keras.backend") -> None:
     called, for the whole process.
 
     Keras 2.0 takes some branches by the name that `backend` gives. It gives that of the array library, so Keras asks
-    for no TensorFlow; a ``Lambda`` layer must then be told its ``output_shape``, as on Keras's other backends.
+    for no TensorFlow; where Keras infers shapes or turns kernels by that name, it is told TensorFlow's.
+
+    The other modules of the package see Python and NumPy as they were (`nbm_xp.compatibility`), and nobody else does.
 
     Examples
     --------
@@ -55,10 +58,13 @@ def install_as(name: str = "keras.backend") -> None:
 
 
 def stand_in(module: ModuleType, name: str) -> None:
-    """Put a surface in the place of a backend of Keras."""
+    """Put a surface in the place of a backend of Keras, whose other modules see Python and NumPy as they were."""
     if sys.modules.setdefault(name, module) is not module:
         raise ImportError(f"{name} was imported already: call install_as({name!r}) before what imports it")
     tape.look_up_by_identity()
+    package = name.rpartition(".")[0]
+    if package:
+        attend(package)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from .length_arguments import integer_length
 from .lengths import Length
 from .loops.checkpoint import checkpoint
 from .loops.scan import Until, scan, until
-from .node import Joint
+from .node import Joint, Memory
 from .operators import look_up_by_identity
 from .plans.evaluation import evaluate
 from .public_lengths import KnownLength
@@ -32,7 +32,7 @@ from .variable import Variable
 register_array_type(Tensor, namespace, absorbing=True)
 
 __all__ = [
-    "Function", "Joint", "KnownLength", "Length", "Tensor", "Until", "Variable", "as_tensor", "checkpoint",
+    "Function", "Joint", "KnownLength", "Length", "Memory", "Tensor", "Until", "Variable", "as_tensor", "checkpoint",
     "composite", "evaluate", "function", "grad", "gradients", "hessian", "hvp", "ifelse", "integer_length",
     "is_tensor", "jacobian", "jvp", "look_up_by_identity", "namespace", "operation", "placeholder",
     "register_gradient", "same_as_first", "scan", "sigmoid", "softplus", "stop_gradient", "until", "value_and_grad",

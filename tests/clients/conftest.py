@@ -5,10 +5,7 @@ it take a package that is installed, or the folder that the environment variable
 holds the folder ``natural_bm``; and likewise those of neon, on `nbm_xp.neon`, the folder that ``NEON`` names.
 """
 
-import collections
-import collections.abc
 import importlib
-import importlib.metadata
 import importlib.util
 import inspect
 import os
@@ -22,21 +19,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from examples.keras2_client import load_keras, why_not
+from examples.keras2_client import load_keras
 from nbm_xp import keras1 as K1
 from nbm_xp import keras2, natural_bm
+from nbm_xp.compatibility import attend
+from nbm_xp.compatibility.scripts import why_not
 from nbm_xp.tape import look_up_by_identity
+
+BESIDE_NATURAL_BM = ("h5py", "pandas", "PIL", "matplotlib", "skimage")
 
 
 @pytest.fixture(scope="session")
 def _loaded() -> Any:
-    reason = why_not()
+    reason = why_not("2.0.6")
     if reason is not None:
         pytest.skip(reason)
-    with warnings.catch_warnings():
-        for kind in (DeprecationWarning, SyntaxWarning):  # of escapes in Keras's own strings
-            warnings.simplefilter("ignore", kind)
-        return load_keras()
+    return load_keras()
 
 
 @pytest.fixture
@@ -54,16 +52,11 @@ def keras(_loaded: Any) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def _loaded1() -> Any:
-    release = importlib.metadata.version("keras") if importlib.util.find_spec("keras") else None
-    if release != "1.0.3":
-        pytest.skip(f"keras 1.0.3 is not installed, but {release}: pip install --no-deps keras==1.0.3")
-    if not hasattr(inspect, "getargspec"):  # gone since Python 3.11; Lambda layers and Keras's test of layers use it
-        vars(inspect)["getargspec"] = inspect.getfullargspec
+    reason = why_not("1.0.3")
+    if reason is not None:
+        pytest.skip(reason)
     K1.install_as("keras.backend")
-    with warnings.catch_warnings():
-        for kind in (DeprecationWarning, SyntaxWarning):  # of escapes in Keras's own strings
-            warnings.simplefilter("ignore", kind)
-        return importlib.import_module("keras")
+    return importlib.import_module("keras")
 
 
 @pytest.fixture
@@ -87,13 +80,12 @@ def original_bm() -> Any:
             "natural_bm is not installed: get it from github.com/alexhunterlang/natural_bm and let NATURAL_BM name the "
             "folder that holds its folder natural_bm"
         )
-    if not hasattr(collections, "Iterable"):  # moved in Python 3.3, gone since 3.10; natural_bm/callbacks.py imports it
-        vars(collections)["Iterable"] = collections.abc.Iterable
+    missing = [name for name in BESIDE_NATURAL_BM if importlib.util.find_spec(name) is None]
+    if missing:
+        pytest.skip(f"natural_bm asks for {', '.join(missing)}")
+    attend("natural_bm")
     natural_bm.install_as("natural_bm.backend")
-    try:
-        return importlib.import_module("natural_bm")
-    except ImportError as error:  # it asks for h5py, pandas, Pillow, matplotlib and scikit-image
-        pytest.skip(f"natural_bm cannot be imported: {error}")
+    return importlib.import_module("natural_bm")
 
 
 @pytest.fixture(scope="session")

@@ -97,6 +97,25 @@ def test_dropout_without_a_seed_goes_on_drawing() -> None:
     assert not np.array_equal(K.eval(first), K.eval(first))
 
 
+def test_without_a_seed_the_global_state_of_numpy_draws_theanos() -> None:
+    """Below ten million, as Keras 1.0 drew it, so that what is dropped is what Theano dropped."""
+    draws = [
+        lambda seed: K.dropout(np.ones(64), 0.5, seed=seed),
+        lambda seed: K.random_normal((64,), seed=seed),
+        lambda seed: K.random_uniform((64,), seed=seed),
+        lambda seed: K.random_binomial((64,), 0.5, seed=seed),
+    ]
+    for draw in draws:
+        np.random.seed(9)  # noqa: NPY002 - what old programs call
+        drawn = K.eval(draw(None))
+        state = np.random.RandomState(9)
+        np.testing.assert_array_equal(drawn, K.eval(draw(state.randint(10**7))))
+        assert np.random.random_sample() == state.random_sample()  # noqa: NPY002
+    uniforms = K.eval(K.random_uniform((64,), seed=42))
+    np.testing.assert_array_equal(K.eval(K.random_binomial((64,), 0.5, seed=42)), uniforms < 0.5)
+    np.testing.assert_array_equal(K.eval(K.dropout(np.ones(64), 0.5, seed=42)) / 2, uniforms < 0.5)
+
+
 def test_it_stands_in_for_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "some_backend", raising=False)
     try:

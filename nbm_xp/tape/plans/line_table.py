@@ -11,18 +11,14 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 from ..lengths import Length, Size, known
-from ..node import LOOP_TAG, Node
+from ..node import Node
+from ..printing import call_name
 from .places import add_note, met, recorded_as
 
 if TYPE_CHECKING:
     from .writer import PlanWriter
 
-__all__ = ["LineTable", "call_name"]
-
-
-def call_name(node: Node) -> str:
-    """What a user calls the operation of a node."""
-    return node.name or "scan" if LOOP_TAG in node.op.tags else node.op.name
+__all__ = ["LineTable"]
 
 
 class _Notes:

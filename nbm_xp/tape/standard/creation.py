@@ -12,7 +12,7 @@ from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.length_arguments import integer_length
 from nbm_xp.tape.lengths import Length, Size, maximum_length, product
-from nbm_xp.tape.node import CONSTANT, IDENTITY_TAG, Node, Operation, Shape
+from nbm_xp.tape.node import CONSTANT, IDENTITY_TAG, Memory, Node, Operation, Shape
 from nbm_xp.tape.operators import FUNCTIONS, is_number
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -35,16 +35,17 @@ def _shaped(shape: Shape, *, dtype: DType) -> Any:
     return shape, dtype
 
 
-_ZEROS = declare(Operation("zeros", _shaped, ()))
-_ONES = declare(Operation("ones", _shaped, ()))
-_EMPTY = declare(Operation("empty", _shaped, ()))
-_FULL = declare(Operation("full", lambda shape, value, *, dtype: (shape, dtype), ()))
+_ZEROS = declare(Operation("zeros", _shaped, (), memory=Memory.OWN))
+_ONES = declare(Operation("ones", _shaped, (), memory=Memory.OWN))
+_EMPTY = declare(Operation("empty", _shaped, (), memory=Memory.OWN))
+_FULL = declare(Operation("full", lambda shape, value, *, dtype: (shape, dtype), (), memory=Memory.OWN))
 _SCALAR = declare(
     Operation(
         "scalar",
         lambda value, *, dtype: ((), dtype),
         (),
         run=lambda xp, value, *, dtype: xp.asarray(value, dtype=dtype),
+        memory=Memory.OWN,
     )
 )
 
@@ -100,7 +101,15 @@ def _of_array(obj: Any, dtype: DType | None, copy: bool | None) -> Tensor:
     return record(_COPY, x)
 
 
-_COPY = declare(Operation("copy", lambda x: (x.shape, x.dtype), (lambda g, out, x: g,), tags=frozenset({IDENTITY_TAG})))
+_COPY = declare(
+    Operation(
+        "copy",
+        lambda x: (x.shape, x.dtype),
+        (lambda g, out, x: g,),
+        tags=frozenset({IDENTITY_TAG}),
+        memory=Memory.FIRST,
+    )
+)
 
 
 def _check_holds(dtype: DType, value: Any) -> None:
@@ -214,7 +223,7 @@ def _infer_arange(start: Any, stop: Any, step: Any, *, dtype: DType) -> Any:
     return (max(0, count),), dtype
 
 
-_ARANGE = declare(Operation("arange", _infer_arange, ()))
+_ARANGE = declare(Operation("arange", _infer_arange, (), memory=Memory.OWN))
 
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Tensor:
@@ -225,7 +234,9 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
     return record(_ARANGE, start, stop, step, dtype=_dtype_or(dtype, "int64" if whole else floatx()))
 
 
-_LINSPACE = declare(Operation("linspace", lambda start, stop, num, *, dtype, endpoint: ((num,), dtype), ()))
+_LINSPACE = declare(
+    Operation("linspace", lambda start, stop, num, *, dtype, endpoint: ((num,), dtype), (), memory=Memory.OWN)
+)
 
 
 def linspace(
@@ -238,7 +249,7 @@ def linspace(
     return record(_LINSPACE, start, stop, num, dtype=_dtype_or(dtype, default), endpoint=endpoint)
 
 
-_EYE = declare(Operation("eye", lambda rows, columns, *, k, dtype: ((rows, columns), dtype), ()))
+_EYE = declare(Operation("eye", lambda rows, columns, *, k, dtype: ((rows, columns), dtype), (), memory=Memory.OWN))
 
 
 def eye(n_rows: Any, n_cols: Any = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Tensor:
@@ -252,8 +263,8 @@ def _infer_same(x: Node, **attributes: Any) -> Any:
     return x.shape, x.dtype
 
 
-_TRIL = declare(Operation("tril", _infer_same, (lambda g, out, x, *, k: tril(g, k=k),)))
-_TRIU = declare(Operation("triu", _infer_same, (lambda g, out, x, *, k: triu(g, k=k),)))
+_TRIL = declare(Operation("tril", _infer_same, (lambda g, out, x, *, k: tril(g, k=k),), memory=Memory.OWN))
+_TRIU = declare(Operation("triu", _infer_same, (lambda g, out, x, *, k: triu(g, k=k),), memory=Memory.OWN))
 
 
 def tril(x: Any, /, *, k: int = 0) -> Tensor:
@@ -291,7 +302,8 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
         place = order.index(position)
         shape = [1] * len(order)
         shape[place] = -1
-        grids.append(FUNCTIONS["broadcast_to"](FUNCTIONS["reshape"](cast(tensor, dtype), tuple(shape)), tuple(lengths)))
+        line = FUNCTIONS["reshape"](cast(tensor, dtype), tuple(shape))
+        grids.append(Tensor(FUNCTIONS["broadcast_to"](line, tuple(lengths)).node))  # an array of its own
     return tuple(grids)
 
 

@@ -19,8 +19,8 @@ from nbm_xp.tape.lengths import (
 from nbm_xp.tape.node import Shape
 
 __all__ = [
-    "AxisError", "axes_of", "axis_of", "broadcast", "kept_shape", "reduced_shape", "sizes_of", "slice_length", "total",
-    "written",
+    "AxisError", "axes_of", "axis_of", "broadcast", "kept_shape", "not_written", "reduced_shape", "sizes_of",
+    "slice_length", "total", "written",
 ]  # fmt: skip
 
 
@@ -91,6 +91,17 @@ def axis_of(axis: int, ndim: int, name: str = "axis") -> int:
     if not -ndim <= axis < ndim:
         raise AxisError(f"{name} must be from {-ndim} to {ndim - 1} for an array of {ndim} axes, got {axis}")
     return axis % ndim
+
+
+def not_written(part: Any, x: Any, *args: Any, **attributes: Any) -> Any:
+    """What is written to a view that is for reading only.
+
+    Raises
+    ------
+    ValueError
+        Always.
+    """
+    raise ValueError(f"a view of {x!r} that is for reading only is not assigned to: copy it, asarray(…, copy=True)")
 
 
 def axes_of(axis: int | Sequence[int] | None, ndim: int, name: str = "axis") -> tuple[int, ...]:
