@@ -15,7 +15,6 @@ os.environ["SCIPY_ARRAY_API"] = "1"  # read by SciPy when it is imported: its fu
 import pytest
 from hypothesis import HealthCheck, settings
 
-from nbm_xp.namespace import core
 from tests.function_table import pytest_addoption, pytest_collection_modifyitems, pytest_configure
 from tests.libraries import LIBRARIES, Library, guard
 
@@ -30,19 +29,6 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
-
-
-def pytest_report_header() -> str:
-    """Say which compiled loops are tested."""
-    return f"compiled core: {core.level() if core.is_there() else 'none, ' + core.MEND}"
-
-
-def pytest_sessionstart() -> None:
-    """Refuse to test a core that was built of another text than the one that lies here."""
-    if core.is_there() and not core.is_current():
-        pytest.exit(
-            "the compiled core is not of the text that lies here: pip install -e . builds it anew", returncode=4
-        )
 
 
 @pytest.fixture(params=LIBRARIES)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from nbm_xp.namespace import array_namespace, promote
 from nbm_xp.namespace.exponentials import kernel
+from nbm_xp.namespace.refusals import FAILURES, refuse
 from nbm_xp.tape import Memory, composite, same_as_first
 
 from ._arguments import Array, floating, floats, is_value, numbers
@@ -263,7 +264,10 @@ def softsign(x: Array) -> Array:
     >>> softsign(np.asarray([-1.0, 0.0, np.inf]))
     array([-0.5,  0. ,  1. ])
     """
-    return _softsign(floats(x)[1])
+    try:
+        return _softsign(floats(x)[1])
+    except FAILURES as error:
+        refuse(error)
 
 
 @composite(
@@ -296,7 +300,10 @@ def hard_sigmoid(x: Array) -> Array:
     >>> hard_sigmoid(np.asarray([-3.0, 0.0, 1.0, 3.0]))
     array([0. , 0.5, 0.7, 1. ])
     """
-    return _hard_sigmoid(floats(x)[1])
+    try:
+        return _hard_sigmoid(floats(x)[1])
+    except FAILURES as error:
+        refuse(error)
 
 
 def _hard_sigmoid_rule(g: Array, out: Array, x: Array) -> Array:
@@ -329,7 +336,10 @@ def tanh(x: Array) -> Array:
     array([-1.,  0.])
     """
     try:
-        xp = floating[type(x)][x.dtype]
-    except KeyError:
-        xp, x = floats(x)
-    return xp.tanh(x)
+        try:
+            xp = floating[type(x)][x.dtype]
+        except KeyError:
+            xp, x = floats(x)
+        return xp.tanh(x)
+    except FAILURES as error:
+        refuse(error)

@@ -98,7 +98,7 @@ def random_uniform(
     >>> random_uniform((3,), rng=make_rng(1)).shape
     (3,)
     """
-    name = dtype_name(dtype or floatx())
+    name = dtype_name(floatx() if dtype is None else dtype)
     if name[0] == "f":
         return _rng(rng).uniform(sizes(shape), low=minval, high=maxval, dtype=name)
     drawn = _rng(rng).uniform(sizes(shape), low=minval, high=maxval, dtype="float64")
@@ -130,7 +130,7 @@ def random_normal(
     >>> random_normal((3,), rng=make_rng(1)).shape
     (3,)
     """
-    return _rng(rng).normal(sizes(shape), avg=mean, std=stddev, dtype=dtype or floatx())
+    return _rng(rng).normal(sizes(shape), avg=mean, std=stddev, dtype=floatx() if dtype is None else dtype)
 
 
 def random_binomial(shape: Shape, p: Array = 0.0, dtype: Any = None, rng: RandomStreams | None = None) -> Any:
@@ -156,7 +156,7 @@ def random_binomial(shape: Shape, p: Array = 0.0, dtype: Any = None, rng: Random
     >>> random_binomial((3,), p=0.5, rng=make_rng(1)).shape
     (3,)
     """
-    return _rng(rng).binomial(sizes(shape), p=p, dtype=dtype or floatx())
+    return _rng(rng).binomial(sizes(shape), p=p, dtype=floatx() if dtype is None else dtype)
 
 
 def truncated_normal(
@@ -186,7 +186,7 @@ def truncated_normal(
     >>> bool((abs(drawn) <= 2).all())
     True
     """
-    u = _rng(rng).uniform(sizes(shape), dtype=dtype or floatx())
+    u = _rng(rng).uniform(sizes(shape), dtype=floatx() if dtype is None else dtype)
     if u.dtype != "float16":
         return quantiles.truncated_normal(u) * stddev + mean
     drawn = quantiles.truncated_normal(cast(u, "float32"))  # whose polynomials overflow at 65504

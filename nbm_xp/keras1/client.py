@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from nbm_xp.functions import convolution, padding, pooling, randomness
+from nbm_xp.functions import convolution, joining, padding, pooling, randomness
 from nbm_xp.functions._arguments import Array, Shape
 from nbm_xp.functions.conversion import cast
 from nbm_xp.keras2.client import stand_in
@@ -15,7 +15,7 @@ from .images import agreeing, data_format, windows
 from .layers import streams
 
 __all__ = [
-    "_BACKEND", "conv3d", "install_as", "pool3d", "random_binomial", "random_normal", "random_uniform",
+    "_BACKEND", "conv3d", "install_as", "pack", "pool3d", "random_binomial", "random_normal", "random_uniform",
     "resize_volumes", "spatial_3d_padding",
 ]  # fmt: skip
 
@@ -47,9 +47,37 @@ def install_as(name: str = "keras.backend") -> None:
     >>> import another_backend
     >>> another_backend.floatx()
     'float32'
-    >>> tape.look_up_by_identity(False)  # back to what it was
+    >>> from nbm_xp.tape import look_up_by_identity
+    >>> look_up_by_identity(False)  # back to what it was
     """
     stand_in(sys.modules[__package__], name)
+
+
+def pack(x: Sequence[Array]) -> Array:
+    """Join arrays of one shape along a new first axis.
+
+    Parameters
+    ----------
+    x : sequence of array or Tensor
+        At least one.
+
+    Returns
+    -------
+    array or Tensor
+
+    Raises
+    ------
+    ValueError
+        If there is no array, or the shapes differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pack([np.asarray([1, 2]), np.asarray([3, 4])])
+    array([[1, 2],
+           [3, 4]])
+    """
+    return joining.stack(x)
 
 
 def random_normal(shape: Shape, mean: float = 0.0, std: float = 1.0, dtype: Any = "float32", seed: Any = None) -> Any:

@@ -17,8 +17,15 @@ from nbm_xp.functions._arguments import Array
 from .convolutions import known_padding
 
 __all__ = [
-    "conv3d_transpose", "depthwise_conv2d", "install_as", "name_scope", "pattern_broadcast", "scoped", "stand_in",
+    "_BACKEND", "conv3d_transpose", "depthwise_conv2d", "install_as", "name_scope", "pattern_broadcast", "scoped",
+    "stand_in",
 ]  # fmt: skip
+
+_BACKEND = "theano"
+"""Programs that read it ask what a Tensor is like: as Theano's, it tells its dtype as a string, and is no TensorFlow's.
+
+What convolutions and shapes mean goes by `backend`, which gives the array library's name.
+"""
 
 _SCOPE: ContextVar[str] = ContextVar("name scope", default="")
 
@@ -52,7 +59,8 @@ def install_as(name: str = "keras.backend") -> None:
     >>> import a_backend
     >>> a_backend.epsilon()
     1e-07
-    >>> tape.look_up_by_identity(False)  # back to what it was
+    >>> from nbm_xp.tape import look_up_by_identity
+    >>> look_up_by_identity(False)  # back to what it was
     """
     stand_in(sys.modules[__package__], name)
 

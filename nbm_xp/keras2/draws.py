@@ -8,8 +8,9 @@ from nbm_xp import tape
 from nbm_xp.functions import randomness
 from nbm_xp.functions._arguments import Array, Shape
 from nbm_xp.functions.conversion import cast
-from nbm_xp.namespace import floatx, global_integer
+from nbm_xp.namespace import dtype_name, floatx, global_integer
 from nbm_xp.rng import RandomStreams
+from nbm_xp.rng.uniforms import DTYPES
 
 from .graphs import variable
 
@@ -185,11 +186,18 @@ def random_normal_variable(
     -------
     Variable
 
+    Raises
+    ------
+    ValueError
+        If `dtype` is not one of floating point, by the name that Keras gives it.
+
     Examples
     --------
     >>> random_normal_variable((2, 3), 0, 1).shape
     (2, 3)
     """
+    if dtype is not None and (dtype if isinstance(dtype, str) else dtype_name(dtype)) not in DTYPES:
+        raise ValueError(f"dtype must be one of {', '.join(DTYPES)}; got {dtype!r}")
     made: tape.Variable = variable(random_normal(shape, mean, scale, dtype, _seed(seed, 10**9)), dtype, name)
     return made
 

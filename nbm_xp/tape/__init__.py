@@ -7,6 +7,7 @@ differentiates it; `function` and `evaluate` run it.
 from __future__ import annotations
 
 from nbm_xp.namespace import register_array_type
+from nbm_xp.namespace.refusals import name_errors
 
 from . import namespace
 from .composite import composite, operation, same_as_first
@@ -38,3 +39,5 @@ __all__ = [
     "register_gradient", "same_as_first", "scan", "sigmoid", "softplus", "stop_gradient", "until", "value_and_grad",
     "visualize", "vjp",
 ]  # fmt: skip
+
+name_errors(globals(), but=("is_tensor", "register_gradient", "sigmoid", "softplus"))

@@ -65,8 +65,6 @@ class Tensor(Operators):
     __slots__ = ("__dict__", "__weakref__", "node", "view")  # a user may set attributes of his own
     __array_priority__ = 1000
     __array_ufunc__ = None
-    keeps_kind: ClassVar[bool] = True
-    """Whether operations in place must keep shape and dtype."""
     holds_array: ClassVar[bool] = False
     """Whether it is a variable, whose value is set and not recorded."""
     node: Node

@@ -49,7 +49,6 @@ class Variable(Tensor):
     """
 
     __slots__ = ("_value", "default_update", "is_state")
-    keeps_kind: ClassVar[bool] = False
     holds_array: ClassVar[bool] = True
 
     def __init__(self, value: Any, dtype: Any = None, name: str | None = None, *, is_state: bool = False) -> None:
@@ -114,7 +113,7 @@ class Variable(Tensor):
     def replace_value(self, array: Any) -> None:
         """Take over an array of the right library, dtype and number of axes, unchecked and uncopied."""
         before, self._value = self._value, array
-        if array.shape != before.shape:
+        if array.shape != before.shape or not array.shape:  # a number may be a length
             shapes_changed()
 
     def __copy__(self) -> Variable:

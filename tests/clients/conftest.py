@@ -2,14 +2,17 @@
 
 `nox -s clients` installs one after the other. natural_bm, on `nbm_xp.natural_bm`, is on no package index: the tests of
 it take a package that is installed, or the folder that the environment variable ``NATURAL_BM`` names, the one that
-holds the folder ``natural_bm``.
+holds the folder ``natural_bm``; and likewise those of neon, on `nbm_xp.neon`, the folder that ``NEON`` names.
 """
 
 import importlib
 import importlib.util
+import inspect
 import os
 import random
 import sys
+import types
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -83,3 +86,32 @@ def original_bm() -> Any:
     attend("natural_bm")
     natural_bm.install_as("natural_bm.backend")
     return importlib.import_module("natural_bm")
+
+
+@pytest.fixture(scope="session")
+def neon() -> Any:
+    """The release 1.8 of neon; skipped where it is not there. Where it is and cannot be imported, that is an error."""
+    folder = os.environ.get("NEON")
+    if folder and folder not in sys.path:
+        sys.path.append(folder)
+    spec = importlib.util.find_spec("neon")
+    places = [] if spec is None else list(spec.submodule_search_locations or [])
+    if not any(os.path.exists(os.path.join(place, "backends", "nervanacpu.py")) for place in places):
+        pytest.skip(
+            "neon is not installed (what an index has by this name is another package): get it from "
+            "github.com/NervanaSystems/neon and let NEON name the folder that holds its folder neon"
+        )
+    if not any(os.path.exists(os.path.join(place, "version.py")) for place in places):  # which its Makefile writes
+        version: Any = types.ModuleType("neon.version")
+        version.VERSION = "not built"
+        sys.modules["neon.version"] = version
+    if not hasattr(inspect, "getargspec"):  # gone since Python 3.11; neon expects its four parts
+        vars(inspect)["getargspec"] = lambda function: inspect.getfullargspec(function)[:4]
+    if not hasattr(np, "float"):  # gone since NumPy 1.24
+        vars(np)["float"] = float
+    with warnings.catch_warnings():
+        for kind in (DeprecationWarning, SyntaxWarning):  # of what neon's own files spell as one did in 2017
+            warnings.simplefilter("ignore", kind)
+        for name in ("backends", "data", "layers", "models", "optimizers", "transforms", "initializers"):
+            importlib.import_module(f"neon.{name}")
+        return importlib.import_module("neon")

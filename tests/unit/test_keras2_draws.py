@@ -160,6 +160,13 @@ def test_dropout_refuses(level: float) -> None:
         K.dropout(np.ones(3), 0.5, noise_shape=(3, 1))
 
 
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "double", np.int64])
+def test_a_normal_variable_is_floating_point(dtype: Any) -> None:
+    with pytest.raises(ValueError, match="dtype must be one of float16, float32, float64; got"):
+        K.random_normal_variable((2, 3), 0.0, 1.0, dtype=dtype)
+    assert K.random_normal_variable((2, 3), 0.0, 1.0, dtype=np.float64).dtype == "float64"
+
+
 def test_near_seeds_have_nothing_in_common() -> None:
     one, two = (K.eval(K.random_uniform((20_000,), seed=seed)) for seed in (1, 2))
     assert abs(np.corrcoef(one, two)[0, 1]) < 0.05

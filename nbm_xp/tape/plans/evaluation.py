@@ -23,7 +23,7 @@ from ..operators import FUNCTIONS
 from ..printing import call_name
 from ..tensor import Tensor, as_tensor
 from .kept_values import Kept, keep_value
-from .places import add_note, met, recorded_as
+from .places import explain, met
 from .views import to_be_copied
 
 __all__ = ["evaluate", "look"]
@@ -198,7 +198,7 @@ def _computed(node: Node, values: dict[Node, Any], xp: ModuleType) -> Any:
     try:
         return _callable(node, xp)(*args, **attributes)
     except Exception as error:
-        add_note(error, recorded_as(call_name(node), met(args), node.place))
+        explain(error, call_name(node), met(args), node.place)
         raise
 
 

@@ -8,13 +8,14 @@ from typing import Any
 
 from nbm_xp.namespace import array_namespace, default_namespace, dtype_of, floatx, host_namespace, is_array
 from nbm_xp.namespace import asarray as library_asarray
+from nbm_xp.tape.concrete import lasting_number
 from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.length_arguments import integer_length
 from nbm_xp.tape.lengths import Length, Size, maximum_length, product
 from nbm_xp.tape.node import CONSTANT, IDENTITY_TAG, Memory, Node, Operation, Shape
 from nbm_xp.tape.operators import FUNCTIONS, is_number
-from nbm_xp.tape.tensor import Tensor, as_tensor, record
+from nbm_xp.tape.tensor import Tensor, as_tensor, record, with_attributes
 
 from .data_types import iinfo
 from .elementwise import cast
@@ -54,7 +55,8 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     """A Tensor of an array, a number, a length, or a nested sequence of these.
 
     An array is shared unless ``copy=True``; a Tensor is given back as it is, or as another one that assignment to a
-    part of the first does not change.
+    part of the first does not change. A variable gives its value: a part of that can be assigned to, as to any other
+    Tensor, and the variable stays as it is.
 
     Raises
     ------
@@ -94,7 +96,7 @@ def _of_array(obj: Any, dtype: DType | None, copy: bool | None) -> Tensor:
             raise ValueError(f"copy=False is not possible from {x.dtype} to {dtype}")
         return cast(x, dtype)
     if not copy:
-        return x
+        return with_attributes(Tensor(x.node), x) if x.holds_array and copy is None else x
     if x.node.op is CONSTANT:
         held = x.node.payload
         return as_tensor(array_namespace(held).asarray(held, copy=True))
@@ -183,7 +185,7 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
     _check_device(device)
     if isinstance(fill_value, (Tensor, Length)):
         value = asarray(fill_value, dtype=dtype)
-        return FUNCTIONS["broadcast_to"](value, sizes_of(shape))
+        return Tensor(FUNCTIONS["broadcast_to"](value, sizes_of(shape)).node)  # an array of its own, to be written to
     return record(_FULL, sizes_of(shape), fill_value, dtype=_dtype_or(dtype, _scalar_dtype(fill_value)))
 
 
@@ -227,11 +229,26 @@ _ARANGE = declare(Operation("arange", _infer_arange, (), memory=Memory.OWN))
 
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Evenly spaced values from `start` to before `stop`; numbers, Lengths and integer Tensors are taken."""
+    """Evenly spaced values from `start` to before `stop`; numbers, Lengths and integer Tensors are taken.
+
+    Tensors of a floating dtype are, where they are computed from numbers and constants alone.
+    """
     _check_device(device)
-    start, stop, step = map(integer_length, (0, start, step) if stop is None else (start, stop, step))
+    start, stop, step = map(_bound, (0, start, step) if stop is None else (start, stop, step))
     whole = not any(isinstance(value, float) for value in (start, stop, step))
     return record(_ARANGE, start, stop, step, dtype=_dtype_or(dtype, "int64" if whole else floatx()))
+
+
+def _bound(value: Any) -> Any:
+    if not isinstance(value, Tensor) or value.ndim or value.dtype[0] != "f":
+        return integer_length(value)
+    number = lasting_number(value.node)
+    if number is None:
+        raise TypeError(
+            "a floating bound or step of arange must be a number, or computed from numbers and constants alone, for it "
+            f"decides how many values there are: got {value!r}"
+        )
+    return number
 
 
 _LINSPACE = declare(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, is_array, scattered
-from nbm_xp.tape.concrete import concrete
+from nbm_xp.tape.concrete import concrete, lasting_number
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.length_arguments import integer_length
@@ -22,7 +22,7 @@ from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .elementwise import cast
 from .manipulation import flip, moveaxis, reshape
-from .shapes import axis_of, broadcast, slice_length
+from .shapes import axis_of, broadcast, from_front, slice_length
 
 __all__ = ["expanded", "getitem", "index_add", "is_mask", "take", "take_along_axis", "without_masks"]
 
@@ -122,6 +122,9 @@ def _normal(item: Any) -> Any:
     tensor = as_tensor(item)
     if tensor.dtype[0] not in "iub":
         raise IndexError(f"an array in an index must be of integers or a mask, got {tensor.dtype}")
+    if not tensor.ndim and tensor.dtype != "bool":
+        place = lasting_number(tensor.node)
+        return tensor if place is None else place
     return tensor
 
 
@@ -162,7 +165,9 @@ def _unflipped(part: slice, length: Size) -> slice:
     def mirrored(bound: Any) -> Any:
         if bound is None:
             return None
-        return -bound - 1 if isinstance(bound, int) and bound < 0 else maximum_length((length - 1 - bound, 0))
+        if isinstance(bound, int) and bound < 0:
+            return -bound - 1
+        return maximum_length((length - 1 - from_front(bound, length), 0))
 
     return slice(mirrored(part.start), mirrored(part.stop), step)
 

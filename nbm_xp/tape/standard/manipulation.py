@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, device_argument
-from nbm_xp.tape.concrete import concrete, what_is_unknown
+from nbm_xp.tape.concrete import concrete
 from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import Length, Size, known, product, same_length
@@ -186,11 +186,18 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Tensor:
     return permute_dims(x, order)
 
 
+def _axes_named(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Axes counted from the front, where none of them is meant unless it is named."""
+    if axis is None:
+        raise TypeError("axis must be an integer or a tuple of integers, got None")
+    return axes_of(axis, ndim)
+
+
 def expand_dims(x: Any, /, axis: Any) -> Tensor:
     """One or more new axes of length 1."""
     x = as_tensor(x)
     ndim = x.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
-    new = axes_of(axis, ndim)
+    new = _axes_named(axis, ndim)
     shape = list(x.node.shape)
     for place in new:
         shape.insert(place, 1)
@@ -206,7 +213,7 @@ def squeeze(x: Any, /, axis: Any) -> Tensor:
         If such an axis is known to be longer.
     """
     x = as_tensor(x)
-    gone = axes_of(axis, x.ndim)
+    gone = _axes_named(axis, x.ndim)
     for place in gone:
         if same_length(x.node.shape[place], 1) is False:
             raise ValueError(f"axis {place} has length {x.shape[place]}, only axes of length 1 can be squeezed")
@@ -415,8 +422,6 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
         if repeats.ndim and same_length(repeats.node.shape[0], 1) is not True:
             return _repeated_each(x, repeats, place)
         repeats = reshape(repeats, ())
-        if what_is_unknown(repeats) is None:
-            repeats = int(concrete(repeats, "repeat"))
     (count,) = sizes_of(repeats, "repeats")
     return record(_REPEAT, x, count, axis=place)
 
