@@ -14,12 +14,8 @@ from typing import Any
 
 from nbm_xp import tape
 from nbm_xp.namespace import array_namespace, dtype_name
-<<<<<<< HEAD
 from nbm_xp.namespace.exponentials import kernel, sigmoid_for
-=======
-from nbm_xp.namespace.exponentials import kernel
 from nbm_xp.namespace.refusals import FAILURES, refuse
->>>>>>> core
 from nbm_xp.tape import Memory, composite, is_tensor
 
 from ._arguments import Array, Axis, axes, floats, of_floats, spread
