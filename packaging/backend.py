@@ -10,6 +10,9 @@ import os
 import shlex
 import shutil
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from scikit_build_core import build as _build
@@ -30,9 +33,15 @@ def _compilers() -> list[str]:
     return [] if _has_compiler() else ["ziglang"]  # clang, as a wheel
 
 
-def _take_compiler() -> None:
-    if not _has_compiler() and importlib.util.find_spec("ziglang"):
-        os.environ["CC"] = f"{sys.executable} -m ziglang cc"
+@contextmanager
+def _compiler() -> Iterator[None]:
+    """Take the compiler from the package index where there is no other; what it keeps goes when the wheel is there."""
+    if _has_compiler() or not importlib.util.find_spec("ziglang"):
+        yield
+        return
+    with tempfile.TemporaryDirectory() as kept:
+        os.environ.update(CC=f"{sys.executable} -m ziglang cc", ZIG_GLOBAL_CACHE_DIR=kept, ZIG_LOCAL_CACHE_DIR=kept)
+        yield
 
 
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
@@ -47,11 +56,11 @@ def get_requires_for_build_editable(config_settings: Any = None) -> list[str]:
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
     """A wheel, with the core where there is a compiler."""
-    _take_compiler()
-    return _build.build_wheel(wheel_directory, config_settings, metadata_directory)
+    with _compiler():
+        return _build.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
     """An editable wheel, with the core where there is a compiler."""
-    _take_compiler()
-    return _build.build_editable(wheel_directory, config_settings, metadata_directory)
+    with _compiler():
+        return _build.build_editable(wheel_directory, config_settings, metadata_directory)
