@@ -7,6 +7,21 @@ import inspect
 import pytest
 from _pytest.doctest import DoctestItem
 
+from nbm_xp.namespace import core
+
+
+def pytest_report_header() -> str:
+    """Say which compiled loops are tested."""
+    return f"compiled core: {core.level() if core.is_there() else 'none, ' + core.MEND}"
+
+
+def pytest_sessionstart() -> None:
+    """Refuse to test a core that was built of another text than the one that lies here."""
+    if core.is_there() and not core.is_current():
+        pytest.exit(
+            "the compiled core is not of the text that lies here: pip install -e . builds it anew", returncode=4
+        )
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Examples are run where they are written, and not once more in each surface that has the function too."""

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -150,7 +151,7 @@ def side_by_side(threads: int, n: int, count: int, part: Callable[..., Any]) -> 
     if workers <= 1:
         return [part(0, count)]
     edges = [count * i // workers for i in range(workers + 1)]
-    others = [_pool(workers - 1).submit(part, *ends) for ends in zip(edges[1:-1], edges[2:], strict=True)]
+    others = [_pool(workers - 1).submit(part, *ends) for ends in pairwise(edges[1:])]
     return [part(*edges[:2]), *(other.result() for other in others)]
 
 
