@@ -58,7 +58,7 @@ def libraries(session: nox.Session) -> None:
 def clients(session: nox.Session, keras: str) -> None:
     """Keras itself, unmodified, on this package: its layers, its optimizers, networks beside PyTorch's and Theano's."""
     beside = (TORCH,) if keras == "2.0.6" else ()  # of the other, Theano's costs are recorded
-    install(session, "test", packages=(*beside, "pyyaml", "six"))
+    install(session, "test", packages=(*beside, "pyyaml", "six", "h5py", "scipy", "pillow"))
     session.install("--no-deps", f"keras=={keras}")
     pytest(session, "tests/clients", "-k", f"keras{keras[0]}")
 

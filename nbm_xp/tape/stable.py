@@ -14,6 +14,7 @@ from nbm_xp.namespace import array_namespace, dtype_name
 from nbm_xp.namespace.exponentials import kernel
 
 from .composite import composite, same_as_first
+from .node import Memory
 from .operators import FUNCTIONS
 
 __all__ = ["sigmoid", "sigmoid_for", "softplus"]
@@ -23,7 +24,7 @@ _SATURATED = {"float16": 10.0}
 _SATURATED_ELSE = 40.0
 
 
-@composite(gradient=lambda g, out, x: g * (out * (1 - out)), infer=same_as_first)
+@composite(gradient=lambda g, out, x: g * (out * (1 - out)), infer=same_as_first, memory=Memory.OWN)
 def sigmoid(x: Any) -> Any:
     """``1 / (1 + exp(-x))`` of a floating array, with a small relative error in both tails.
 
@@ -49,7 +50,7 @@ def sigmoid_for(xp: Any, dtype: str) -> Callable[[Any], Any]:
     return of
 
 
-@composite(gradient=lambda g, out, x: g * sigmoid(x), infer=same_as_first)
+@composite(gradient=lambda g, out, x: g * sigmoid(x), infer=same_as_first, memory=Memory.OWN)
 def softplus(x: Any) -> Any:
     """``log(1 + exp(x))`` of a floating array, without overflow and exact in both tails."""
     xp = array_namespace(x)

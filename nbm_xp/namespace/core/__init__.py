@@ -11,6 +11,7 @@ The environment variable ``NBM_XP_LEVEL`` picks another level: one of `levels`, 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import os
 import pathlib
 import posixpath
@@ -20,9 +21,9 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 try:
-    from . import compiled
+    compiled: Any = importlib.import_module(f"{__name__}.compiled")
 except ModuleNotFoundError:  # installed without a compiler
-    compiled = None  # type: ignore[assignment]
+    compiled = None
 
 __all__ = ["VARIABLE", "functions", "is_current", "level", "levels", "text", "using_level", "whole_text"]
 
