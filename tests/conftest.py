@@ -6,8 +6,8 @@ JAX has 64-bit types in all tests (its own default has none); tests that are abo
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 os.environ["JAX_ENABLE_X64"] = "1"
@@ -17,10 +17,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.function_table import pytest_addoption, pytest_collection_modifyitems, pytest_configure
-from tests.host_kernels import COMPILER, HostKernels
+from tests.host_kernels import COMPILER, HostKernels, InPlace
 from tests.libraries import LIBRARIES, Library, guard
-
-InPlace = Callable[[], AbstractContextManager[list[str]]]
 
 __all__ = ["pytest_addoption", "pytest_collection_modifyitems", "pytest_configure"]  # those of the tables
 
@@ -85,9 +83,7 @@ def on_host(monkeypatch: pytest.MonkeyPatch, host_kernels: HostKernels) -> list[
 
 
 @pytest.fixture
-def cuda_kernels(
-    on_host: list[str], monkeypatch: pytest.MonkeyPatch
-) -> Callable[[], AbstractContextManager[list[str]]]:
+def cuda_kernels(on_host: list[str], monkeypatch: pytest.MonkeyPatch) -> InPlace:
     """A context in which CUDA kernels on the host take the places of those that NumPy's arrays have."""
     from nbm_xp.namespace import kernels
     from nbm_xp.namespace.mrg31k3p import _CUDA
