@@ -65,6 +65,14 @@ def libraries(session: nox.Session) -> None:
 
 
 @nox.session
+def cuda_text(session: nox.Session) -> None:
+    """What CUDA devices would launch, by NVIDIA's compiler for four capabilities and run on the host; no device."""
+    install(session, "test", "cuda-text")
+    names = ("test_cuda_text", "test_rng_cuda", "test_rng_cuda_samplers")
+    pytest(session, *(f"tests/unit/{name}.py" for name in names))
+
+
+@nox.session
 @nox.parametrize("keras", KERAS)
 def clients(session: nox.Session, keras: str) -> None:
     """Keras itself, unmodified, on this package: its layers, its optimizers, networks beside PyTorch's and Theano's."""

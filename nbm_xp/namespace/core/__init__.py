@@ -3,7 +3,7 @@
 What this chapter must satisfy: it is never the only way. Where the package was installed without a compiler there are
 no functions here, and the portable forms serve, with the same bits. Each function is there once for every level of
 vector instructions, and the best that the machine has is taken when the package is loaded; each level gives the same
-bits. What happens to one element stands in ``elements/*.h``, which the CUDA kernels read too.
+bits. What happens to one element stands in ``elements/*.h``, which the CUDA kernels in ``devices/*.cuh`` read too.
 
 The environment variable ``NBM_XP_LEVEL`` picks another level: one of `levels`, or ``none`` for the portable forms.
 """
@@ -14,12 +14,17 @@ import hashlib
 import importlib
 import os
 import pathlib
+import posixpath
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-__all__ = ["MEND", "VARIABLE", "functions", "is_current", "is_there", "level", "levels", "text", "using_level"]
+__all__ = [
+    "MEND", "VARIABLE", "functions", "is_current", "is_there", "level", "levels", "text", "using_level",
+    "whole_text",
+]  # fmt: skip
 
 MEND: Final = "pip install --force-reinstall --no-deps . in the clone, with a C compiler and Python's headers there"
 """How a core comes to be where there is none, or an old one."""
@@ -111,6 +116,30 @@ def text(name: str) -> str:
     True
     """
     return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def whole_text(name: str) -> str:
+    """A file of the core's text with the files that it includes in their places, each once.
+
+    Examples
+    --------
+    >>> text = whole_text("elements/samplers.h")
+    >>> text.count("define NBM_LANGUAGE_H"), '#include "' in text
+    (1, False)
+    """
+    seen = {name}
+
+    def expanded(name: str) -> str:
+        def put(include: re.Match[str]) -> str:
+            part = posixpath.normpath(posixpath.join(posixpath.dirname(name), include[1]))
+            if part in seen:
+                return ""
+            seen.add(part)
+            return expanded(part)
+
+        return re.sub(r'^#include "(.*)"\n', put, text(name), flags=re.MULTILINE)
+
+    return expanded(name)
 
 
 def is_there() -> bool:
