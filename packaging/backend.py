@@ -10,9 +10,6 @@ import os
 import shlex
 import shutil
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from scikit_build_core import build as _build
@@ -33,15 +30,11 @@ def _compilers() -> list[str]:
     return [] if _has_compiler() else ["ziglang"]  # clang, as a wheel
 
 
-@contextmanager
-def _compiler() -> Iterator[None]:
-    """Take the compiler from the package index where there is no other; what it keeps goes when the wheel is there."""
-    if _has_compiler() or not importlib.util.find_spec("ziglang"):
-        yield
-        return
-    with tempfile.TemporaryDirectory() as kept:
+def _take_compiler() -> None:
+    """Take the compiler from the package index where there is no other; what it keeps lies beside what is built."""
+    if not _has_compiler() and importlib.util.find_spec("ziglang"):
+        kept = os.path.abspath(os.path.join("build", "zig"))  # hooks run in the folder of pyproject.toml
         os.environ.update(CC=f"{sys.executable} -m ziglang cc", ZIG_GLOBAL_CACHE_DIR=kept, ZIG_LOCAL_CACHE_DIR=kept)
-        yield
 
 
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
@@ -56,11 +49,11 @@ def get_requires_for_build_editable(config_settings: Any = None) -> list[str]:
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
     """A wheel, with the core where there is a compiler."""
-    with _compiler():
-        return _build.build_wheel(wheel_directory, config_settings, metadata_directory)
+    _take_compiler()
+    return _build.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
     """An editable wheel, with the core where there is a compiler."""
-    with _compiler():
-        return _build.build_editable(wheel_directory, config_settings, metadata_directory)
+    _take_compiler()
+    return _build.build_editable(wheel_directory, config_settings, metadata_directory)
