@@ -31,8 +31,10 @@ def _compilers() -> list[str]:
 
 
 def _take_compiler() -> None:
+    """Take the compiler from the package index where there is no other; what it keeps lies beside what is built."""
     if not _has_compiler() and importlib.util.find_spec("ziglang"):
-        os.environ["CC"] = f"{sys.executable} -m ziglang cc"
+        kept = os.path.abspath(os.path.join("build", "zig"))  # hooks run in the folder of pyproject.toml
+        os.environ.update(CC=f"{sys.executable} -m ziglang cc", ZIG_GLOBAL_CACHE_DIR=kept, ZIG_LOCAL_CACHE_DIR=kept)
 
 
 def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
