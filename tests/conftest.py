@@ -6,6 +6,7 @@ JAX has 64-bit types in all tests (its own default has none); tests that are abo
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,12 @@ os.environ["SCIPY_ARRAY_API"] = "1"  # read by SciPy when it is imported: its fu
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if "--standin-cupy" in sys.argv or "STANDIN_CUPY" in os.environ:  # before anything asks which libraries are there
+    from tests.standin_cupy import install
+
+    os.environ["STANDIN_CUPY"] = "1"  # for the workers of pytest-xdist
+    install()
 
 from tests.function_table import pytest_addoption, pytest_collection_modifyitems, pytest_configure
 from tests.libraries import LIBRARIES, Library, guard
