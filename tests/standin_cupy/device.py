@@ -6,13 +6,18 @@ does not show.
 
 from __future__ import annotations
 
+import atexit
+import functools
+import pathlib
+import shutil
+import tempfile
 import time
 import types
 from typing import Any
 
 import numpy as np
 
-from tests import host_kernels
+from tests.host_kernels import HostKernels
 
 __all__ = ["Device", "Event", "MemoryPointer", "RawKernel", "Stream", "cuda_names", "memory_of", "runtime_names"]
 
@@ -117,6 +122,14 @@ def memory_of(host: Any) -> Any:
     return types.SimpleNamespace(ptr=whole.ctypes.data, size=whole.nbytes, device=Device(0), device_id=0)
 
 
+@functools.cache
+def _host() -> HostKernels:
+    """What compiles and launches; what is built goes with the process."""
+    folder = tempfile.mkdtemp(prefix="standin_cupy_")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return HostKernels(pathlib.Path(folder))
+
+
 class RawKernel:
     """A kernel by its text, compiled by the host's compiler when it is first launched."""
 
@@ -131,7 +144,7 @@ class RawKernel:
     def __call__(self, grid: Any, block: Any, args: Any, *, shared_mem: int = 0) -> None:
         if shared_mem:
             raise NotImplementedError("not modelled: memory that the threads of a block share")
-        host_kernels.launch(self.code, self.name, grid, block, [self._argument(value) for value in args])
+        _host().kernel(self.code, self.name)(grid, block, [self._argument(value) for value in args])
 
     @staticmethod
     def _argument(value: Any) -> Any:

@@ -3,7 +3,7 @@
 What this chapter must satisfy: it is never the only way. Where the package was installed without a compiler there are
 no functions here, and the portable forms serve, with the same bits. Each function is there once for every level of
 vector instructions, and the best that the machine has is taken when the package is loaded; each level gives the same
-bits. What happens to one element stands in ``elements/*.h``, which the CUDA kernels read too.
+bits. What happens to one element stands in ``elements/*.h``, which the CUDA kernels in ``devices/*.cuh`` read too.
 
 The environment variable ``NBM_XP_LEVEL`` picks another level: one of `levels`, or ``none`` for the portable forms.
 """
@@ -13,6 +13,8 @@ from __future__ import annotations
 import hashlib
 import os
 import pathlib
+import posixpath
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -22,7 +24,7 @@ try:
 except ModuleNotFoundError:  # installed without a compiler
     compiled = None  # type: ignore[assignment]
 
-__all__ = ["VARIABLE", "functions", "is_current", "level", "levels", "text", "using_level"]
+__all__ = ["VARIABLE", "functions", "is_current", "level", "levels", "text", "using_level", "whole_text"]
 
 VARIABLE: Final = "NBM_XP_LEVEL"
 """The environment variable that picks a level."""
@@ -87,6 +89,30 @@ def text(name: str) -> str:
     True
     """
     return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def whole_text(name: str) -> str:
+    """A file of the core's text with the files that it includes in their places, each once.
+
+    Examples
+    --------
+    >>> text = whole_text("elements/samplers.h")
+    >>> text.count("define NBM_LANGUAGE_H"), '#include "' in text
+    (1, False)
+    """
+    seen = {name}
+
+    def expanded(name: str) -> str:
+        def put(include: re.Match[str]) -> str:
+            part = posixpath.normpath(posixpath.join(posixpath.dirname(name), include[1]))
+            if part in seen:
+                return ""
+            seen.add(part)
+            return expanded(part)
+
+        return re.sub(r'^#include "(.*)"\n', put, text(name), flags=re.MULTILINE)
+
+    return expanded(name)
 
 
 def is_current() -> bool:
