@@ -18,7 +18,7 @@ from .device import Device, MemoryPointer, memory_of
 from .names import RECORD, checked
 from .transfers import transfer
 
-__all__ = ["Flags", "cast", "host_of", "ndarray", "refuse_dtype", "rubbish", "unwrapped", "wrapped"]
+__all__ = ["Flags", "cast", "host_of", "lengths", "ndarray", "refuse_dtype", "rubbish", "unwrapped", "wrapped"]
 
 SCATTERED = {
     "add": "int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128",
@@ -119,7 +119,7 @@ class ndarray:  # noqa: N801 - its name in CuPy
     ) -> None:
         if memptr is not None or strides is not None:
             raise NotImplementedError("not modelled: an array in memory that is given")
-        self.__host = rubbish(shape, refuse_dtype(dtype), order)
+        self.__host = rubbish(lengths(shape), refuse_dtype(dtype), order)
         self.__base = None
 
     @classmethod
@@ -404,7 +404,7 @@ class ndarray:  # noqa: N801 - its name in CuPy
             self.__host[...] = quietly(np.asarray, value, self.dtype)
 
     def reshape(self, *shape: Any, order: str = "C", copy: Any = None) -> Any:
-        return self._view(self.__host.reshape(*map(_plain, shape), order=order, copy=copy))
+        return self._view(self.__host.reshape(*map(lengths, shape), order=order, copy=copy))
 
     def sort(self, axis: int = -1, kind: Any = None) -> None:
         _check_sort(kind)
@@ -464,11 +464,11 @@ def _uploaded(value: Any) -> Any:
     return host_of(cupy.array(value))
 
 
-def _plain(length: Any) -> Any:
-    """A length of a shape, or several: CuPy's arrays are none."""
-    if isinstance(length, ndarray):
+def lengths(shape: Any) -> Any:
+    """A shape, or a length of one: arrays of CuPy's are neither."""
+    if isinstance(shape, ndarray) or (isinstance(shape, (tuple, list)) and any(isinstance(x, ndarray) for x in shape)):
         raise TypeError("'cupy.ndarray' object cannot be interpreted as an integer")
-    return length
+    return shape
 
 
 def _check_sort(kind: Any) -> None:

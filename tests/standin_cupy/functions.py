@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import cast, host_of, ndarray, quietly, refuse_dtype, rubbish, unwrapped, wrapped
+from .arrays import cast, host_of, lengths, ndarray, quietly, refuse_dtype, rubbish, unwrapped, wrapped
 from .names import checked
 from .transfers import transfer
 from .ufuncs import ufunc
@@ -79,7 +79,7 @@ def _sharing(made: Any, args: tuple[Any, ...]) -> Any:
 
 def linalg_function(name: str, entry: str, function: Callable[..., Any] | None) -> Callable[..., Any]:
     """A function of linear algebra: no float16; where a matrix is singular, results are no numbers, and no error."""
-    inner = delegated(name, entry, function and _unfailing(function))
+    inner = delegated(name, entry, RULES.get(name) or (function and _unfailing(function)))
 
     @functools.wraps(inner)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -90,6 +90,25 @@ def linalg_function(name: str, entry: str, function: Callable[..., Any] | None) 
     return call
 
 
+def _eig(x: Any) -> Any:
+    """Complex, but for matrices without elements."""
+    values, vectors = np.linalg.eig(x)
+    kind = np.result_type(x.dtype, np.complex64) if x.size else values.dtype
+    return values.astype(kind), vectors.astype(kind)
+
+
+def _solve(a: Any, b: Any) -> Any:
+    """Stacks do not broadcast; one dimension on the right is a vector."""
+    if not b.ndim:
+        raise ValueError("b must have at least one dimension")
+    if b.ndim > 1 and a.shape[:-1] != b.shape[:-1]:
+        raise ValueError("a must have (..., M, M) shape and b must have (..., M, K) for multidimensional b")
+    if b.ndim == 1:
+        return _unfailing(np.linalg.solve)(a, np.broadcast_to(b, a.shape[:-1])[..., None])[..., 0]
+    return _unfailing(np.linalg.solve)(a, b)
+
+
+RULES: dict[str, Callable[..., Any]] = {"eig": _eig, "eigvals": lambda x: _eig(x)[0], "solve": _solve}
 MOVES = frozenset(("matmul", "matrix_transpose", "cross", "matrix_power", "norm"))
 
 
@@ -186,7 +205,7 @@ def from_dlpack(array: Any, *, device: Any = None, copy: Any = None) -> Any:
 
 def _new(fill: Any) -> Callable[..., Any]:
     def make(shape: Any, dtype: Any = float, order: str = "C") -> Any:
-        host = rubbish(unwrapped(shape), refuse_dtype(dtype), order)
+        host = rubbish(lengths(shape), refuse_dtype(dtype), order)
         if fill is not None:
             host[...] = fill
         return wrapped(host)
@@ -199,7 +218,7 @@ def _like(fill: Any) -> Callable[..., Any]:
         if subok is not None:
             raise TypeError("subok is not supported yet")
         model = unwrapped(a)
-        found = np.empty_like(model, refuse_dtype(dtype or model.dtype), order, shape=unwrapped(shape))
+        found = np.empty_like(model, refuse_dtype(dtype or model.dtype), order, shape=lengths(shape))
         found[...] = rubbish((), found.dtype) if fill is None else fill
         return wrapped(found)
 
@@ -215,7 +234,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C") -> An
     """An array of one value."""
     if dtype is None:
         dtype = fill_value.dtype if isinstance(fill_value, ndarray) else np.array(fill_value).dtype
-    made = wrapped(rubbish(unwrapped(shape), refuse_dtype(dtype), order))
+    made = wrapped(rubbish(lengths(shape), refuse_dtype(dtype), order))
     made.fill(fill_value)
     return made
 
