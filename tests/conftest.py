@@ -49,6 +49,20 @@ def library(request: pytest.FixtureRequest) -> Iterator[Library]:
         yield request.param
 
 
+@pytest.fixture(autouse=True)
+def blocks_as_configured(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Where blocks of Dask's are another library's, Dask is told so, as users do: what it creates is that library's."""
+    parameters = getattr(getattr(request.node, "callspec", None), "params", {}).values()
+    blocks = next((each.blocks for each in parameters if isinstance(each, Library)), "numpy")
+    if blocks == "numpy":
+        yield
+        return
+    import dask
+
+    with dask.config.set({"array.backend": blocks}):
+        yield
+
+
 @pytest.fixture
 def xp(library: Library) -> Any:
     """The namespace of the library under test."""

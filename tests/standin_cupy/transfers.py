@@ -11,6 +11,7 @@ PACKAGE = (importlib.util.find_spec("nbm_xp").origin or "").removesuffix("__init
 OPEN = {
     ("namespace/conversion.py", "<lambda>"): "to_numpy says so",
     ("namespace/conversion.py", "concrete_int"): "it says so",
+    ("functions/control.py", "print_tensor"): "what is printed is asked for",
     ("namespace/gaps/cupy.py", "build"): "the installed CuPy is tried once, when its namespace is made",
 }
 """Functions of the package that may copy, and why."""
