@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 os.environ["JAX_ENABLE_X64"] = "1"
@@ -24,10 +24,8 @@ if "--standin-cupy" in sys.argv or "STANDIN_CUPY" in os.environ:  # before anyth
     install()
 
 from tests.function_table import pytest_addoption, pytest_collection_modifyitems, pytest_configure
-from tests.host_kernels import COMPILER, HostKernels
+from tests.host_kernels import COMPILER, HostKernels, InPlace
 from tests.libraries import LIBRARIES, Library, guard
-
-InPlace = Callable[[], AbstractContextManager[list[str]]]
 
 __all__ = ["pytest_addoption", "pytest_collection_modifyitems", "pytest_configure"]  # those of the tables
 
@@ -106,9 +104,7 @@ def on_host(monkeypatch: pytest.MonkeyPatch, host_kernels: HostKernels) -> list[
 
 
 @pytest.fixture
-def cuda_kernels(
-    on_host: list[str], monkeypatch: pytest.MonkeyPatch
-) -> Callable[[], AbstractContextManager[list[str]]]:
+def cuda_kernels(on_host: list[str], monkeypatch: pytest.MonkeyPatch) -> InPlace:
     """A context in which CUDA kernels on the host take the places of those that NumPy's arrays have."""
     from nbm_xp.namespace import kernels
     from nbm_xp.namespace.mrg31k3p import _CUDA

@@ -14,11 +14,17 @@ import pathlib
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
-__all__ = ["COMPILER", "HostKernels"]
+__all__ = ["COMPILER", "HostKernels", "InPlace"]
+
+InPlace = Callable[[], AbstractContextManager[list[str]]]
+"""What enters a context in which kernels on the host serve NumPy's arrays, and lists those that were launched."""
+
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 _FLAGS = ["-std=c++17", "-O1", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]

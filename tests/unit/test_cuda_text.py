@@ -28,11 +28,19 @@ needs_nvrtc = pytest.mark.skipif(not nvrtc.is_installed(), reason=f"{nvrtc.PACKA
 @pytest.mark.parametrize("capability", CAPABILITIES)
 @pytest.mark.parametrize("name", TEXTS)
 def test_nvidias_compiler_takes_the_text_without_a_word(name: str, capability: str) -> None:
-    log, ptx = nvrtc.compiled(TEXTS[name], *OPTIONS, f"--gpu-architecture=compute_{capability}")
+    log, ptx = nvrtc.compiled(TEXTS[name], *OPTIONS, f"--gpu-architecture=sm_{capability}")  # assembled, as CuPy does
     assert not log
     assert f".target sm_{capability}" in ptx
     assert set(re.findall(r"__global__ void (\w+)\(", TEXTS[name])) == set(re.findall(r"\.entry (\w+)\(", ptx))
     assert not FUSED.findall(ptx)
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("header", ELEMENTS, ids=lambda header: header.stem)
+def test_each_header_is_cuda_that_stands_on_its_own(header: pathlib.Path) -> None:
+    log, ptx = nvrtc.compiled(core.whole_text(f"elements/{header.name}"), *OPTIONS)
+    assert not log
+    assert ptx
 
 
 @needs_nvrtc

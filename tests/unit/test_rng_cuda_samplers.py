@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,11 @@ from nbm_xp.namespace import to_numpy
 from nbm_xp.namespace.mrg31k3p import _CUDA, cuda_elementary, cuda_samplers
 from nbm_xp.rng import Generator
 from nbm_xp.rng.distributions.element_uniforms import of_block
+from nbm_xp.rng.distributions.inversion import truncated_normal_number
 from nbm_xp.rng.distributions.rejection import _poisson_constants
 from nbm_xp.rng.elementary import exp, log, normal_quantile, sqrt
+from tests.host_kernels import InPlace
 from tests.libraries import Library, libraries
-
-InPlace = Callable[[], AbstractContextManager[list[str]]]
 
 SIZE = (70, 71)  # of so many elements the first two streams are a step ahead of the others after a draw
 MEANS = np.linspace(0.0, 60.0, SIZE[1])
@@ -38,7 +37,7 @@ CALLS: dict[str, tuple[set[str], Callable[[Any, Callable[[Any], Any]], Any]]] = 
     ),
     "exponential": ({"logs"}, lambda g, array: g.exponential(2.0, SIZE)),
     "gumbel": ({"logs"}, lambda g, array: g.gumbel(0.5, 2.0, SIZE, dtype="float32")),
-    "truncated normal": ({"normal_quantiles"}, lambda g, array: g.truncated_normal(0.5, 2.0, SIZE)),
+    "truncated normal": ({"truncated_normals"}, lambda g, array: g.truncated_normal(0.5, 2.0, SIZE)),
     "gamma": ({"log_gamma", "exponentials"}, lambda g, array: g.gamma(2.5, 1.5, SIZE)),
     "small gamma": ({"log_gamma", "exponentials", "logs"}, lambda g, array: g.gamma(0.1, 1.5, SIZE)),
     "gamma of many": ({"log_gamma", "roots"}, lambda g, array: g.gamma(array(SHAPES), 1.0, SIZE)),
@@ -116,6 +115,7 @@ def test_elementary_functions_have_the_bits_of_the_host() -> None:
         (cuda_elementary.exp, exp, np.linspace(-760.0, 720.0, 3001)),
         (cuda_elementary.normal_quantile, normal_quantile, p),
         (cuda_elementary.normal_quantile, normal_quantile, p.T[::2]),
+        (cuda_elementary.truncated_normal, truncated_normal_number, p),
         (cuda_elementary.log, log, np.asarray(2.5)),
         (cuda_elementary.log, log, np.zeros((0, 3))),
         (cuda_elementary.log, log, np.broadcast_to(np.asarray(2.5), (3, 4))),

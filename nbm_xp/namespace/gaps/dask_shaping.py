@@ -14,8 +14,8 @@ from .dask_blocks import from_blocks
 from .dask_names import da, original
 
 __all__ = [
-    *("as_configured", "asarray", "block_limit", "broadcast_shapes", "clip", "eye", "from_dlpack", "linspace"),
-    *("repeat", "reshape", "roll"),
+    *("as_configured", "asarray", "block_limit", "broadcast_shapes", "clip", "concat", "eye", "from_dlpack"),
+    *("linspace", "repeat", "reshape", "roll"),
 ]
 
 broadcast_shapes = np.broadcast_shapes
@@ -67,6 +67,12 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     if copy is False:
         raise ValueError("an array of another library cannot become one of Dask without a copy")
     return x if isinstance(x, da.Array) else original.asarray(np.from_dlpack(x))
+
+
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
+    """The standard's `concat`, never one of the arrays itself: what is assigned to the result must not change it."""
+    joined = original.concat(arrays, axis=axis)
+    return joined.copy() if any(joined is array for array in arrays) else joined
 
 
 class _EyeBlocks:

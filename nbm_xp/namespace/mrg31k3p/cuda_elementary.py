@@ -11,7 +11,7 @@ from nbm_xp.namespace.dispatch import array_namespace
 
 from .cuda_launching import consecutive, launch, on_device_of, source
 
-__all__ = ["exp", "log", "normal_quantile", "sqrt"]
+__all__ = ["exp", "log", "normal_quantile", "sqrt", "truncated_normal"]
 
 
 def _each(name: str, x: Any) -> Any:
@@ -43,3 +43,8 @@ def exp(x: Any) -> Any:
 def normal_quantile(p: Any) -> Any:
     """See `nbm_xp.rng.quantiles.normal_quantile`, of float64."""
     return _each("normal_quantiles", p)
+
+
+def truncated_normal(u: Any) -> Any:
+    """See `nbm_xp.rng.quantiles.truncated_normal`, of float64."""
+    return _each("truncated_normals", u)

@@ -25,3 +25,9 @@ extern "C" __global__ void normal_quantiles(const double *x, i64 n, double *out)
     if (i < n)
         out[i] = quantile_of(x[i]);
 }
+
+extern "C" __global__ void truncated_normals(const double *u, i64 n, double *out) {
+    i64 i = thread_number();
+    if (i < n)
+        out[i] = clipped_at_two(quantile_of(within_two_sigma(u[i])));
+}

@@ -9,20 +9,25 @@ static void logs_in_place(double *restrict x, i64 count) {
 static void quantiles(const double *restrict p, i64 count, double *restrict out, double *restrict spare,
                       i32 *restrict places) {
     i64 found = 0;
+    i8 outer[AT_ONCE];
     for (i64 i = 0; i < count; ++i) {
         double q = p[i] - 0.5;
         out[i] = q * central_quantile(HALF_WIDTH * HALF_WIDTH - q * q);
     }
+    for (i64 i = 0; i < count; ++i)
+        outer[i] = magnitude_of(p[i] - 0.5) > HALF_WIDTH;
     for (i64 i = 0; i < count; ++i) {
         places[found] = (i32)i;
-        found += magnitude_of(p[i] - 0.5) > HALF_WIDTH;
+        found += outer[i]; /* without a branch, which would be guessed wrong */
     }
     for (i64 m = 0; m < found; ++m)
-        spare[m] = tail_of(p[places[m]]);
+        spare[m] = p[places[m]];
     for (i64 m = 0; m < found; ++m)
-        spare[m] = quantile_of_tail(log_of(spare[m]));
+        spare[m] = log_of(tail_of(spare[m]));
     for (i64 m = 0; m < found; ++m)
-        out[places[m]] = p[places[m]] < 0.5 ? -spare[m] : spare[m];
+        spare[m] = quantile_of_tail(spare[m]);
+    for (i64 m = 0; m < found; ++m)
+        out[places[m]] = __builtin_copysign(spare[m], p[places[m]] - 0.5);
 }
 
 /* log(x), exp(x): in place */
@@ -45,5 +50,21 @@ static i64 normal_quantile(const Argument *a) {
     i32 places[AT_ONCE];
     for (i64 begin = 0; begin < a[0].size; begin += AT_ONCE)
         quantiles(p + begin, a[0].size - begin < AT_ONCE ? a[0].size - begin : AT_ONCE, out + begin, spare, places);
+    return 0;
+}
+
+/* truncated_normal(u, out): normal numbers within two standard deviations, of uniforms */
+static i64 truncated_normal(const Argument *a) {
+    const double *restrict u = a[0].data;
+    double *restrict out = a[1].data, p[AT_ONCE], spare[AT_ONCE];
+    i32 places[AT_ONCE];
+    for (i64 begin = 0; begin < a[0].size; begin += AT_ONCE) {
+        i64 count = a[0].size - begin < AT_ONCE ? a[0].size - begin : AT_ONCE;
+        for (i64 i = 0; i < count; ++i)
+            p[i] = within_two_sigma(u[begin + i]);
+        quantiles(p, count, out + begin, spare, places);
+        for (i64 i = 0; i < count; ++i)
+            out[begin + i] = clipped_at_two(out[begin + i]);
+    }
     return 0;
 }
