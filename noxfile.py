@@ -64,6 +64,42 @@ def libraries(session: nox.Session) -> None:
     pytest(session, "-m", "not slow", "-k", "torch or jax")
 
 
+# Where a difference between CuPy and NumPy would show; what else is tested on CuPy calls the same functions.
+STANDIN = [
+    *("tests/unit/test_standin_cupy.py", "tests/unit/test_rng_cuda.py", "tests/property/test_rng_bits.py"),
+    *(
+        "tests/property/test_functions_values.py",
+        "tests/property/test_tape_values.py",
+        "tests/unit/test_boltzmann_input.py",
+    ),
+    *(
+        "tests/property/test_boltzmann.py",
+        "tests/property/test_boltzmann_layers.py",
+        "tests/unit/test_rng_generator.py",
+    ),
+    *("tests/unit/test_neon_buffers.py", "tests/unit/test_rng_refusals.py"),
+]
+
+
+@nox.session
+def cupy_standin(session: nox.Session) -> None:
+    """What is tested on CuPy, on a stand-in for it over NumPy, where there is no device; `-- tests` for all of it."""
+    install(session, "test")
+    chosen = session.posargs or STANDIN
+    session.run("pytest", "--standin-cupy", "-m", "not slow", "-k", "cupy", *PARALLEL, *chosen, env=ONE_THREAD)
+
+
+@nox.session
+def cuda(session: nox.Session) -> None:
+    """On a machine with a CUDA device: the suite on CuPy, the recorded answers, then benchmarks; a table in cuda.md."""
+    install(session, "test", "benchmark", extras=f"{EXTRAS},cupy", packages=(TORCH,))
+    session.run("python", "-c", "import cupy; print(cupy.cuda.runtime.getDeviceProperties(0)['name'].decode())")
+    session.run("pytest", "-m", "not slow", "-k", "cupy", *session.posargs, env=ONE_THREAD)
+    session.run("pytest", "tests/golden", "--everywhere", "-k", "cupy", *session.posargs, env=ONE_THREAD)
+    chosen = [option for name in ("uniforms", "gibbs", "gradient") for option in ("--only", name)]
+    session.run("python", "-m", "benchmarks", "--library", "cupy", *chosen, "--table", "cuda.md", "--json", "cuda.json")
+
+
 @nox.session
 def cuda_text(session: nox.Session) -> None:
     """What CUDA devices would launch, by NVIDIA's compiler for four capabilities and run on the host; no device."""

@@ -38,6 +38,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--only", metavar="NAME", choices=NAMES, action="append", help=f"one of {', '.join(NAMES)}")
     parser.add_argument("--library", metavar="NAME", default="numpy", help="the array library ours runs on")
     parser.add_argument("--json", metavar="FILE", type=pathlib.Path, help="write every sample to a file")
+    parser.add_argument("--table", metavar="FILE", type=pathlib.Path, help="write the table to a file, as Markdown")
     parser.add_argument("--rounds", type=int, default=15, help="samples of each contender (15)")
     parser.add_argument("--threads", type=int, default=1, help="threads of linear algebra (1)")
     options = parser.parse_args(arguments)
@@ -59,7 +60,7 @@ def main(arguments: list[str]) -> int:
 
     try:
         library = open_library(options.library, options.threads)
-    except (ValueError, ImportError) as error:
+    except (ValueError, ImportError, RuntimeError) as error:  # the last: CuPy that finds no device
         print(f"benchmarks: {error}", file=sys.stderr)
         return 2
     about = harness.machine(options.threads) + library.device
@@ -73,6 +74,8 @@ def main(arguments: list[str]) -> int:
         for row in benchmark.rows(library):
             timings += harness.measure(name, row, options.rounds, library.wait)
     print(harness.table(timings))
+    if options.table:
+        options.table.write_text(harness.page(timings, about), encoding="utf-8")
     if options.json:
         options.json.write_text(json.dumps(harness.record(timings, about), indent=1) + "\n", encoding="utf-8")
     return 0

@@ -196,6 +196,11 @@ def table(timings: Sequence[Timing | Peak]) -> str:
     return "\n".join(texts)
 
 
+def page(timings: Sequence[Timing | Peak], about: str) -> str:
+    """The table as a piece of a page in Markdown, under the machine that it is of."""
+    return f"{about}\n\n```text\n{table(timings)}\n```\n"
+
+
 def machine(threads: int) -> str:
     """The processor and the releases that the figures belong to, on one line."""
     cpu = platform.processor() or platform.machine()

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -36,11 +37,16 @@ def host_peers(library: Library, size: int) -> list[Contender]:
 
 def device_peers(size: int) -> list[Contender]:
     cp, random = importlib.import_module("cupy"), importlib.import_module("cupy.random")
-    default, philox = random.RandomState(2026), random.Generator(random.Philox4x3210(2026))
+    default = random.RandomState(2026)
     source, target = cp.zeros(size, dtype=cp.float32), cp.empty(size, dtype=cp.float32)
     half = size // 2  # a copy of half of it reads and writes as many bytes as all of it takes
     return [
         Contender("cupy.random default", lambda: default.random_sample(size, dtype=cp.float32)),
-        Contender("cupy.random Philox", lambda: philox.random(size, dtype=cp.float32)),
+        *(device_peer(cp, random, name, size) for name in ("XORWOW", "Philox4x3210", "MRG32k3a")),
         Contender("writing its bytes at copy bandwidth", lambda: cp.copyto(target[:half], source[:half])),
     ]
+
+
+def device_peer(cp: Any, random: Any, name: str, size: int) -> Contender:
+    generator = random.Generator(getattr(random, name)(2026))
+    return Contender(f"cupy.random {name}", lambda: generator.random(size, dtype=cp.float32))

@@ -6,6 +6,7 @@ JAX has 64-bit types in all tests (its own default has none); tests that are abo
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,12 @@ os.environ["SCIPY_ARRAY_API"] = "1"  # read by SciPy when it is imported: its fu
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if "--standin-cupy" in sys.argv or "STANDIN_CUPY" in os.environ:  # before anything asks which libraries are there
+    from tests.standin_cupy import install
+
+    os.environ["STANDIN_CUPY"] = "1"  # for the workers of pytest-xdist
+    install()
 
 from tests.function_table import pytest_addoption, pytest_collection_modifyitems, pytest_configure
 from tests.host_kernels import COMPILER, HostKernels, InPlace
@@ -38,6 +45,20 @@ def library(request: pytest.FixtureRequest) -> Iterator[Library]:
     """Each library under test in turn, under the guard against hidden computations."""
     with guard():
         yield request.param
+
+
+@pytest.fixture(autouse=True)
+def blocks_as_configured(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Where blocks of Dask's are another library's, Dask is told so, as users do: what it creates is that library's."""
+    parameters = getattr(getattr(request.node, "callspec", None), "params", {}).values()
+    blocks = next((each.blocks for each in parameters if isinstance(each, Library)), "numpy")
+    if blocks == "numpy":
+        yield
+        return
+    import dask
+
+    with dask.config.set({"array.backend": blocks}):
+        yield
 
 
 @pytest.fixture

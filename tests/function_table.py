@@ -31,6 +31,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run the recorded cases of Keras 2.0 on every library, not on NumPy alone; takes many minutes",
     )
+    parser.addoption(
+        "--standin-cupy",
+        action="store_true",
+        help="run the tests of CuPy on a stand-in for it over NumPy; with -k cupy: see docs/cuda_without_a_device.md",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

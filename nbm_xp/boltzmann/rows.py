@@ -22,6 +22,7 @@ from nbm_xp.namespace import (
     is_complex,
     is_lazy,
     library_name,
+    to_numpy,
 )
 
 __all__ = [
@@ -146,7 +147,8 @@ def checked_values(block: Any, argument: str, bounded: bool) -> Any:
     """
     if is_bool(block) or 0 in block.shape:
         return block
-    low, high = float(B.min(block)), float(B.max(block))
+    extremes = array_namespace(block).stack([B.min(block), B.max(block)])
+    low, high = map(float, to_numpy(extremes))  # one wait for a device
     least, most = (0.0, 1.0) if bounded else (-sys.float_info.max, sys.float_info.max)
     if not (low >= least and high <= most):
         wanted = "values in [0, 1]" if bounded else "finite values"

@@ -16,6 +16,7 @@ __all__ = ["looked_up", "put", "replaced"]
 register_kernel("replaced", "dask", "nbm_xp.namespace.gaps.dask_assignment:replaced")
 register_kernel("replaced", "jax", "nbm_xp.namespace.gaps.jax:replaced")
 register_kernel("put", "array_api_strict", "nbm_xp.namespace.gaps.array_api_strict:put")
+register_kernel("put", "cupy", "nbm_xp.namespace.gaps.cupy:put")
 register_kernel("put", "dask", "nbm_xp.namespace.gaps.dask_assignment:put")
 register_kernel("put", "jax", "nbm_xp.namespace.gaps.jax:put")
 

@@ -154,7 +154,9 @@ class _Later:
 
 def later_states(xp: Any, states: Any, n: int) -> Any:
     """Give the states after `n` elements were drawn, for states that are a Dask array."""
-    return from_blocks(xp, _Later(n), states.shape, "int32", -1, args=(states,), name="states")
+    blocks = get_namespace(library_of_blocks(xp, states))
+    meta = blocks.zeros((0, 0), dtype=dtype_of(blocks, "int32"))
+    return from_blocks(xp, _Later(n), states.shape, "int32", -1, args=(states,), name="states", meta=meta)
 
 
 def library_of_blocks(xp: Any, *arrays: Any) -> str:

@@ -93,7 +93,7 @@ def draw(
     shape = tuple(size)
     n = math.prod(shape)
     if is_lazy(xp):
-        block = Uniforms(None, states.shape[0], shape, dtype, library_of_blocks(xp, like))
+        block = Uniforms(None, states.shape[0], shape, dtype, library_of_blocks(xp, like, states))
         return lazily(xp, block, chunks, states), after(states, n)
     library = library_name(xp)
     compiled = kernel("rng.draw", library)
@@ -141,7 +141,7 @@ def normal(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = 
     n = math.prod(shape)
     half = (n + 1) // 2
     if is_lazy(xp):
-        block = Normals(None, states.shape[0], shape, dtype, library_of_blocks(xp))
+        block = Normals(None, states.shape[0], shape, dtype, library_of_blocks(xp, states))
         return lazily(xp, block, chunks, states), after(states, 2 * half)
     return xp.reshape(normals(xp, states, n, dtype), shape), after(states, 2 * half)
 

@@ -23,6 +23,7 @@ from nbm_xp.namespace import (
     is_integer,
     is_lazy,
     promote_types,
+    to_numpy,
 )
 
 from .parameters import LARGEST, checked, is_double, known_integer, most_of
@@ -189,8 +190,7 @@ def _first_broken(x: Any, rule: Rule) -> Any:
     broken = xp.astype(~rule.holds(flat), dtype_of(xp, "int32"))
     if not concrete_int(xp.sum(broken)):
         return None
-    wrong = flat[concrete_int(xp.argmax(broken))]
-    return int(wrong) if is_integer(wrong) else float(wrong)
+    return to_numpy(flat[concrete_int(xp.argmax(broken))]).item()
 
 
 def check_weights(name: str, p: Any) -> None:

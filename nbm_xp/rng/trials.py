@@ -106,7 +106,7 @@ def trials(
     if chunks is None and whole:
         chunks = getattr(p, "chunks", None)
     if is_lazy(xp) and is_array(p) and is_lazy(array_namespace(p)) and not math.isnan(p.size):
-        uniforms = Uniforms(None, states.shape[0], shape, precision, library_of_blocks(xp, p))
+        uniforms = Uniforms(None, states.shape[0], shape, precision, library_of_blocks(xp, p, states))
         return lazily(xp, Trials(uniforms, dtype), chunks, states, (p,)), after(states, math.prod(shape)), None
     u, new = draw(xp, states, shape, precision, chunks, like=p)
     return less(xp, u, p, dtype), new, None

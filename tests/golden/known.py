@@ -16,6 +16,7 @@ _PARTED = "the step function that was recorded divides a length in Python, where
 _DATA = "the length of the result depends on values, which a placeholder has only when the graph runs"
 _LAZY = "the length of the result depends on values, which a lazy array has only after it is computed"
 _CLAMPED = "JAX takes the nearest index there is for one out of range, and its traced code cannot raise"
+_WRAPPED = "CuPy wraps an index array that is out of range, and would have to wait for the device to refuse it"
 _CHOICE = "a Dask array decides only in a recorded computation: at once, it would have to be computed unasked"
 
 KNOWN: list[tuple[str, str, str, str]] = [
@@ -31,6 +32,7 @@ KNOWN: list[tuple[str, str, str, str]] = [
     ("dask", "as_recorded", "switch/float-condition", _CHOICE),
     ("dask", "variables_as_arrays", "switch/*", _CHOICE),
     ("jax", "as_recorded", "gather/out-of-range", _CLAMPED),
+    ("cupy", "as_recorded", "gather/out-of-range", _WRAPPED),
     ("dask", "as_recorded", "in_t*_phase/training-tensor-*", _CHOICE),
 ]
 """Library, way of running the case (the name of the test), case, reason; the first three may be patterns.

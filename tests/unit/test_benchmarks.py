@@ -41,6 +41,12 @@ def test_ratios_are_of_the_same_round() -> None:
     assert all(r.low == r.high for r in found)  # the machine's slower rounds are slower for both
 
 
+def test_a_page_holds_the_machine_and_every_contender() -> None:
+    page = harness.page(TIMINGS, "a machine; and its releases")
+    assert page.startswith("a machine; and its releases\n\n```text\n")
+    assert all(timing.contender in page for timing in TIMINGS)
+
+
 @pytest.mark.parametrize("options", [[], ["--throughput", "one"]], ids=["ratios", "throughput"])
 def test_a_picture_is_drawn(options: list[str], tmp_path: pathlib.Path) -> None:
     pytest.importorskip("matplotlib", reason="pictures need nbm_xp[app]")

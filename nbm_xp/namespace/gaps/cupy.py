@@ -2,8 +2,8 @@
 
 Where all elements are infinite, CUB's reductions give the largest finite number, and a place outside the array
 (cupy issues 7424 and 8180). Whether the installed version does so is tried when the namespace is made, on a
-handful of elements, and only then are the functions replaced. `linalg.solve` does not broadcast stacks, and the pair
-that `linalg.eig` gives has no names. float64 may become float16 by way of float32, rounded twice, which is tried too.
+handful of elements, and only then are the functions replaced. The gaps of `linalg` are in `cupy_linalg`. float64 may
+become float16 by way of float32, rounded twice, which is tried too. Of values assigned to one place any may stay.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from .cupy_linalg import named_eig, stacked_solve
+from .cupy_linalg import complex_eigvals, named_eig, ranked, stacked_solve
 from .half import TWICE_ROUNDED, to_odd
 from .overlay import overlay
 
-__all__ = ["build", "astype_once", "infinite_extremum", "infinite_place", "scatter_add"]
+__all__ = ["build", "astype_once", "infinite_extremum", "infinite_place", "put", "scatter_add"]
 
 _DIRECT = frozenset({"int32", "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"})
 
@@ -70,9 +70,10 @@ def build() -> Any:
                 mends[name] = infinite_extremum(xp, extremum, lowest)
             if any(int(xp.reshape(place(probe, axis=axis), (-1,))[0]) != 0 for axis in (None, 0, 1)):
                 mends[f"arg{name}"] = infinite_place(xp, place, lowest)
-    linalg = {"solve": stacked_solve(xp, xp.linalg.solve)}
+    rank = ranked(xp, xp.linalg.matrix_rank)
+    linalg = {"solve": stacked_solve(xp, xp.linalg.solve), "matrix_rank": rank}
     if hasattr(xp.linalg, "eig"):  # CuPy has it from version 14 on
-        linalg["eig"] = named_eig(xp.linalg.eig)
+        linalg |= {"eig": named_eig(xp.linalg.eig), "eigvals": complex_eigvals(xp.linalg.eigvals)}
     return overlay(xp, "cupy", mends, linalg=linalg)
 
 
@@ -94,6 +95,23 @@ def scatter_add(x: Any, index: Any, values: Any) -> Any:
     out = x.astype("int32")
     cupy.add.at(out, places, values.astype("int32"))
     return out.astype(x.dtype)
+
+
+def put(x: Any, places: Any, values: Any, axis: int) -> Any:
+    """See `nbm_xp.namespace.put`. In CuPy's own assignment, any of the values for one place may stay: here the last."""
+    import cupy
+
+    length, count = x.shape[axis], places.shape[0]
+    if not (length and count):
+        return x.copy()
+    last = cupy.full((length,), -1, dtype=cupy.int32)
+    order = cupy.arange(count, dtype=cupy.int32)
+    cupy.maximum.at(last, places % length, order)
+    named = (last >= 0).reshape(length, *(1,) * (x.ndim - axis - 1))
+    if not hasattr(values, "dtype"):
+        return cupy.where(named, cupy.asarray(values, dtype=x.dtype), x)
+    values = cupy.broadcast_to(values, (*x.shape[:axis], count, *x.shape[axis + 1 :]))
+    return cupy.where(named, cupy.take(values, cupy.maximum(last, 0), axis=axis), x)
 
 
 def _place(cupy: Any, entry: Any) -> Any:

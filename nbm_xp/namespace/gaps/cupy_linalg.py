@@ -1,4 +1,8 @@
-"""CuPy: linear equations for stacks that broadcast, empty ones included; names for what `eig` gives."""
+"""CuPy: linear equations for stacks that broadcast, empty ones included; `eig` and `matrix_rank` of empty matrices.
+
+Of matrices without elements, `eig` and `eigvals` give real numbers, where of all others they give complex ones, and
+`matrix_rank` asks for the largest of no singular values. The pair that `eig` gives has no names.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = ["EigResult", "named_eig", "stacked_solve"]
+__all__ = ["EigResult", "complex_eigvals", "named_eig", "ranked", "stacked_solve"]
 
 
 class EigResult(NamedTuple):
@@ -16,9 +20,30 @@ class EigResult(NamedTuple):
     eigenvectors: Any
 
 
+def _complex(x: Any) -> Any:
+    """An array of complex numbers from one that may be real."""
+    return x if x.dtype.kind == "c" else x.astype("complex64" if x.dtype.itemsize == 4 else "complex128")
+
+
 def named_eig(eig: Callable[..., Any]) -> Callable[..., EigResult]:
-    """`eig` with names for its two results."""
-    return lambda x, /: EigResult(*eig(x))
+    """`eig` with names for its two results, which are always complex."""
+    return lambda x, /: EigResult(*map(_complex, eig(x)))
+
+
+def complex_eigvals(eigvals: Callable[..., Any]) -> Callable[..., Any]:
+    """`eigvals` whose results are always complex."""
+    return lambda x, /: _complex(eigvals(x))
+
+
+def ranked(xp: Any, matrix_rank: Callable[..., Any]) -> Callable[..., Any]:
+    """`matrix_rank` of `xp`, which of matrices without elements is 0."""
+
+    def mended(x: Any, /, *, rtol: Any = None) -> Any:
+        if x.size:
+            return matrix_rank(x, rtol=rtol)
+        return xp.zeros(x.shape[:-2], dtype=xp.int64)
+
+    return mended
 
 
 def stacked_solve(xp: Any, solve: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,7 +7,8 @@ of Dask arrays and `diff` with something before or after (computed), `eye` with 
 named -1, `tril` and `triu` of complex numbers, `unique_*` of NaNs (taken for one), `linalg.cholesky` (the upper
 factor), `linalg.inv` (float32 becomes float64), `linalg.matrix_rank`, `linalg.svdvals`. Only for some chunkings or
 shapes: `concat`, `max`, `min`, `nonzero`, `repeat`, `reshape`, `roll`, `searchsorted`, `take`, `unique_*`,
-`linalg.matrix_norm qr solve svd`, the functions of `fft`.
+`linalg.matrix_norm qr solve svd`, the functions of `fft`. Of NumPy's blocks, whatever Dask is configured to create:
+`asarray`, `eye`, `linspace`, the bounds of `clip`.
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ def build() -> Any:
     mends = {
         "asarray": dask_shaping.asarray,
         "broadcast_shapes": dask_shaping.broadcast_shapes,
+        "clip": dask_shaping.clip,
         "concat": dask_shaping.concat,
         "eye": dask_shaping.eye,
         "from_dlpack": dask_shaping.from_dlpack,
+        "linspace": dask_shaping.linspace,
         "matmul": matmul,
         "mean": mean,
         "diff": dask_shaping.diff,

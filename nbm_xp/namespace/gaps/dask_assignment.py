@@ -23,13 +23,13 @@ def replaced(x: Any, index: tuple[Any, ...], values: Any) -> Any:
 
 def _put_block(axis: int, length: int, place: Any, x: Any, indices: Any, values: Any) -> Any:
     """One block of x with what falls into it replaced; the blocks of indices and values come in two lists."""
-    from nbm_xp.namespace import array_namespace
+    from nbm_xp.namespace import array_namespace, concrete_int
     from nbm_xp.namespace.assignment import put as put_in
 
     xp = array_namespace(x)
     start, extent = place[0][axis], x.shape[axis]
     for index, value in zip(indices, values, strict=True):
-        if bool(xp.any((index < -length) | (index >= length))):
+        if concrete_int(xp.count_nonzero((index < -length) | (index >= length))):
             raise IndexError(f"an index is out of bounds for axis {axis} of length {length}")
         local = xp.where(index < 0, index + length, index) - start
         (chosen,) = xp.nonzero((local >= 0) & (local < extent))

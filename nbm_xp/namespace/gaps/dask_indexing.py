@@ -63,12 +63,12 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
 
 def _add_block(axis: int, length: int, place: Any, x: Any, indices: Any, values: Any) -> Any:
     """One block of x with what falls into it added; the blocks of indices and values come in two lists."""
-    from nbm_xp.namespace import array_namespace, scatter_add
+    from nbm_xp.namespace import array_namespace, concrete_int, scatter_add
 
     xp = array_namespace(x)
     start, extent = place[0][axis], x.shape[axis]
     for index, value in zip(indices, values, strict=True):
-        if bool(xp.any((index < -length) | (index >= length))):
+        if concrete_int(xp.count_nonzero((index < -length) | (index >= length))):
             raise IndexError(f"an index is out of bounds for an axis of length {length}")
         local = xp.where(index < 0, index + length, index) - start
         (chosen,) = xp.nonzero((local >= 0) & (local < extent))

@@ -13,7 +13,10 @@ from dask.utils import parse_bytes
 from .dask_blocks import from_blocks
 from .dask_names import da, original
 
-__all__ = ["asarray", "block_limit", "broadcast_shapes", "concat", "eye", "from_dlpack", "repeat", "reshape", "roll"]
+__all__ = [
+    *("as_configured", "asarray", "block_limit", "broadcast_shapes", "clip", "concat", "eye", "from_dlpack"),
+    *("linspace", "repeat", "reshape", "roll"),
+]
 
 broadcast_shapes = np.broadcast_shapes
 
@@ -30,7 +33,27 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
             raise ValueError("a list cannot become an array without a copy")
         stacked = da.stack([asarray(item) for item in obj])
         return stacked if dtype is None else stacked.astype(dtype)
-    return original.asarray(obj, dtype=dtype, device=device, copy=copy, **kwargs)
+    made = original.asarray(obj, dtype=dtype, device=device, copy=copy, **kwargs)
+    return made if made is obj or isinstance(obj, da.Array) else as_configured(made)
+
+
+def as_configured(x: Any) -> Any:
+    """An array that was just created, its blocks of the library that Dask is configured to create arrays of."""
+    backend = dask.config.get("array.backend", "numpy")
+    return x if backend == "numpy" else x.to_backend(backend)
+
+
+def linspace(*args: Any, **kwargs: Any) -> Any:
+    """As array-api-compat's, of the library that Dask is configured to create arrays of."""
+    return as_configured(original.linspace(*args, **kwargs))
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None, **kwargs: Any) -> Any:
+    """As array-api-compat's, which makes arrays of NumPy's of bounds that are numbers, also beside CuPy's blocks."""
+    if x.dtype.kind != "f" or not all(bound is None or type(bound) in (int, float) for bound in (min, max)) or kwargs:
+        return original.clip(x, min, max, **kwargs)
+    low = x if min is None else original.maximum(x, float(min))
+    return low if max is None else original.minimum(low, float(max))
 
 
 def _has_dask(obj: Any) -> bool:
@@ -72,7 +95,7 @@ def eye(
     """The standard's `eye`; Dask's own has square blocks only, and as many columns as rows without them."""
     name = str(np.dtype(np.float64 if dtype is None else dtype))
     shape = (int(n_rows), int(n_rows if n_cols is None else n_cols))
-    return from_blocks(_EyeBlocks(int(k), name), shape, name, chunks, (), "eye", None)
+    return as_configured(from_blocks(_EyeBlocks(int(k), name), shape, name, chunks, (), "eye", None))
 
 
 def reshape(x: Any, /, shape: int | Sequence[int], *, copy: bool | None = None) -> Any:
