@@ -39,7 +39,7 @@ class TestBinaryNetworks:
         with pytest.raises(TypeError, match="binarize got out twice"):
             be.binarize(x, out, out=out)
         for wrong in (be.ones((1, 2)), x + 1, np.ones(2)):
-            with pytest.raises(TypeError, match="stochastic must be true or false"):
+            with pytest.raises(TypeError, match="stochastic must be True or False"):
                 be.binarize(x, stochastic=wrong)
 
     @pytest.mark.parametrize("by_place", [False, True])
