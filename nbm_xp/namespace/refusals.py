@@ -21,7 +21,8 @@ from . import libraries
 from .dispatch import is_array, is_registered
 
 __all__ = [
-    "FAILURES", "arranged", "check_choice", "check_flag", "described", "name_errors", "name_methods", "naming", "prefix", "refuse",
+    "FAILURES", "arranged", "check_choice", "check_flag", "described", "name_errors", "name_methods", "naming",
+    "prefix", "refuse",
 ]  # fmt: skip
 
 C = TypeVar("C")
