@@ -162,6 +162,8 @@ def test_text_of_attributes_can_be_decoded(package: Any, tmp_path: Path) -> None
         assert isinstance(layer, h5py.Group) and isinstance(layer["w"], h5py.Dataset)
     with h5py.File(tmp_path / "then.h5", "r") as file:
         assert not hasattr(file.attrs["release"], "decode")
+    with old.h5py.File("in memory", driver="core", backing_store=False) as file:
+        assert file.mode == "r+" and not list(file)
 
 
 def test_modules_that_moved(package: Any) -> None:
