@@ -1,7 +1,7 @@
-"""h5py's module as programs for h5py 2 use it: text in attributes can be decoded, datasets have a ``value``, files are
-made where there is none.
+"""h5py's module as programs for h5py 2 use it: text can be decoded, datasets have a ``value``, files are made.
 
 h5py 3 reads as text what h5py 2 read as bytes. The text here answers both as text and, by ``decode``, as those bytes.
+Files that were opened without a mode could be written to, and were made where there was none.
 Whatever is opened by the module's `File` is so, down to the last group.
 """
 
