@@ -14,10 +14,9 @@ from typing import Any
 
 from nbm_xp import tape
 from nbm_xp.namespace import array_namespace, dtype_name
-from nbm_xp.namespace.exponentials import kernel
+from nbm_xp.namespace.exponentials import kernel, sigmoid_for
 from nbm_xp.namespace.refusals import FAILURES, refuse
 from nbm_xp.tape import Memory, composite, is_tensor
-from nbm_xp.tape.stable import sigmoid_for
 
 from ._arguments import Array, Axis, axes, floats, of_floats, spread
 

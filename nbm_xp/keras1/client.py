@@ -47,7 +47,8 @@ def install_as(name: str = "keras.backend") -> None:
     >>> import another_backend
     >>> another_backend.floatx()
     'float32'
-    >>> tape.look_up_by_identity(False)  # back to what it was
+    >>> from nbm_xp.tape import look_up_by_identity
+    >>> look_up_by_identity(False)  # back to what it was
     """
     stand_in(sys.modules[__package__], name)
 

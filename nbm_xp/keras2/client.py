@@ -60,7 +60,8 @@ def install_as(name: str = "keras.backend") -> None:
     >>> import a_backend
     >>> a_backend.epsilon()
     1e-07
-    >>> tape.look_up_by_identity(False)  # back to what it was
+    >>> from nbm_xp.tape import look_up_by_identity
+    >>> look_up_by_identity(False)  # back to what it was
     """
     stand_in(sys.modules[__package__], name)
 

@@ -40,4 +40,4 @@ __all__ = [
     "visualize", "vjp",
 ]  # fmt: skip
 
-name_errors(globals(), but=("is_tensor", "sigmoid", "softplus"))
+name_errors(globals(), but=("is_tensor", "register_gradient", "sigmoid", "softplus"))

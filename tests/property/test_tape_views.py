@@ -153,3 +153,10 @@ def test_a_write_that_does_not_fit_changes_nothing() -> None:
 def test_numpy_is_told_that_there_is_no_memory_to_share() -> None:
     with pytest.raises(ValueError, match="copy=False"):
         np.asarray(xp.asarray(A), copy=False)
+
+
+def test_an_array_filled_with_a_length_is_its_own() -> None:
+    x = Variable(np.ones(3))
+    filled = xp.full((3,), x.shape[0])
+    filled[0] = 7
+    np.testing.assert_array_equal(np.asarray(filled), [7, 3, 3])

@@ -19,10 +19,18 @@ _COMPILED = {
         "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "wide_integers",
     ),
 }  # fmt: skip
+_CUDA = {
+    "cuda_draws": ("advance", "bernoulli", "draw", "normals", "runs"),
+    "cuda_elementary": ("exp", "log", "normal_quantile", "sqrt", "truncated_normal"),
+    "cuda_samplers": (
+        "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "wide_integers",
+    ),
+}  # fmt: skip
 
 if core.functions:
     for module, names in _COMPILED.items():
         for name in names:
             register_kernel(f"rng.{name}", "numpy", f"{__name__}.{module}:{name}")
-for name in ("bernoulli", "draw", "normals", "runs"):
-    register_kernel(f"rng.{name}", "cupy", f"{__name__}.cuda:{name}")
+for module, names in _CUDA.items():
+    for name in names:
+        register_kernel(f"rng.{name}", "cupy", f"{__name__}.{module}:{name}")

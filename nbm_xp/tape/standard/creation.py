@@ -185,7 +185,7 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
     _check_device(device)
     if isinstance(fill_value, (Tensor, Length)):
         value = asarray(fill_value, dtype=dtype)
-        return FUNCTIONS["broadcast_to"](value, sizes_of(shape))
+        return Tensor(FUNCTIONS["broadcast_to"](value, sizes_of(shape)).node)  # an array of its own, to be written to
     return record(_FULL, sizes_of(shape), fill_value, dtype=_dtype_or(dtype, _scalar_dtype(fill_value)))
 
 

@@ -13,7 +13,9 @@
 #define LOWEST -30.0f            /* where it is far below the least uniform, 2**-31 */
 
 /* Rounded once or twice: no answer that is given depends on it. */
-#if defined(__FMA__) || defined(__CUDACC__)
+#if defined(__CUDACC__)
+#define fused(a, b, c) fmaf(a, b, c)
+#elif defined(__FMA__)
 #define fused(a, b, c) __builtin_fmaf(a, b, c)
 #else
 #define fused(a, b, c) ((a) * (b) + (c))
