@@ -13,6 +13,7 @@ from typing import Any
 from typing import cast as cast_type
 
 from . import tape
+from .compatibility import attend
 from .functions import graphs, neural, randomness, shaping, variables
 from .functions._arguments import Array, Axis, Shape
 from .functions.comparison import (
@@ -342,6 +343,10 @@ def install_as(name: str = "natural_bm.backend") -> None:
     ImportError
         If one of the four was imported already; then nothing is changed.
 
+    Notes
+    -----
+    The other modules of the package see Python and NumPy as they were (`nbm_xp.compatibility`), and nobody else does.
+
     Examples
     --------
     >>> install_as("a_backend_of_machines")
@@ -355,6 +360,9 @@ def install_as(name: str = "natural_bm.backend") -> None:
         if sys.modules.get(place, module) is not module:
             raise ImportError(f"{place} was imported already: call install_as({name!r}) before what imports it")
     sys.modules.update(dict.fromkeys(places, module))
+    package = name.rpartition(".")[0]
+    if package:
+        attend(package)
 
 
 name_errors(globals(), THEMSELVES)

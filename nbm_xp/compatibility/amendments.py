@@ -1,4 +1,4 @@
-"""What has to change in an old package's own modules, each once it is executed: the least, and with its reason."""
+"""What has to change in Keras's own modules, each once it is executed: the least, and with its reason."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["amend"]
 
 
 def amend(module: ModuleType, place: str) -> None:
-    """Change what has to change in a module that lies at a place in its package.
+    """Change what has to change in a module that lies at a place in Keras.
 
     Parameters
     ----------

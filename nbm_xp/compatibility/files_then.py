@@ -1,6 +1,7 @@
-"""h5py's module as programs for h5py 2 use it: text in attributes can be decoded, datasets have a ``value``.
+"""h5py's module as programs for h5py 2 use it: text can be decoded, datasets have a ``value``, files are made.
 
 h5py 3 reads as text what h5py 2 read as bytes. The text here answers both as text and, by ``decode``, as those bytes.
+Files that were opened without a mode could be written to, and were made where there was none.
 Whatever is opened by the module's `File` is so, down to the last group.
 """
 
@@ -65,6 +66,10 @@ def names(module: ModuleType) -> dict[str, Any]:
             return found if then is None else then(found.id)
 
     class File(Group, module.File):  # type: ignore[misc, name-defined]
+        def __init__(self, name: Any, mode: str | None = None, *args: Any, **options: Any) -> None:
+            """Opened to be written to, and made where it is not there, unless a mode says otherwise, until h5py 3."""
+            super().__init__(name, mode or "a", *args, **options)
+
         @property
         def attrs(self) -> Any:
             return self["/"].attrs

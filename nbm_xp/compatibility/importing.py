@@ -10,27 +10,31 @@ from __future__ import annotations
 import builtins
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
-from .amendments import amend
 from .views import moved, view
 
 __all__ = ["attend", "attend_folder", "builtins_then"]
 
 
-def attend(package: str) -> None:
+Amend: TypeAlias = Callable[[ModuleType, str], None]
+
+
+def attend(package: str, amend: Amend | None = None) -> None:
     """Have a package, and what is in it, see modules as they were from its import on.
 
     Parameters
     ----------
     package : str
         Its full name.
+    amend : callable, optional
+        Changes a module that was executed, given it and its name without the package's.
     """
-    _ATTENDANT.packages.add(package)
+    _ATTENDANT.packages[package] = amend or _ATTENDANT.packages.get(package)
     _station()
 
 
@@ -65,14 +69,14 @@ class _Attendant(MetaPathFinder):
     """Finds the modules of old packages as they are found anyway, and has them executed otherwise."""
 
     def __init__(self) -> None:
-        self.packages: set[str] = set()
+        self.packages: dict[str, Amend | None] = {}
         self.folders: list[str] = []
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if "." not in fullname and self._lies_in_folders(fullname):
-            self.packages.add(fullname)
+            self.packages.setdefault(fullname)
         package = next((name for name in self.packages if f"{fullname}.".startswith(f"{name}.")), None)
         if package is None:
             return None
@@ -81,7 +85,7 @@ class _Attendant(MetaPathFinder):
         specs = [spec for spec in found if spec is not None]
         for spec in specs:
             if hasattr(spec.loader, "get_code"):  # not so pytest's, which takes what is called test for a test
-                spec.loader = _Loader(spec.loader, fullname.removeprefix(package))
+                spec.loader = _Loader(spec.loader, fullname.removeprefix(package), self.packages[package])
                 return spec
         return specs[0] if specs else None
 
@@ -94,9 +98,10 @@ class _Attendant(MetaPathFinder):
 class _Loader(Loader):
     """Another loader, whose modules see modules as they were."""
 
-    def __init__(self, loader: Any, place: str) -> None:
+    def __init__(self, loader: Any, place: str, amend: Amend | None) -> None:
         self._loader = loader
         self._place = place
+        self._amend = amend
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
@@ -115,7 +120,8 @@ class _Loader(Loader):
             return
         vars(module)["__builtins__"] = builtins_then()
         exec(code, vars(module))
-        amend(module, self._place)
+        if self._amend is not None:
+            self._amend(module, self._place)
 
 
 _ATTENDANT = _Attendant()

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from nbm_xp import tape
 from nbm_xp.namespace import dtype_of
+from nbm_xp.namespace.refusals import described
 from nbm_xp.tape import namespace as recorded
 from nbm_xp.tape.node import PLACEHOLDER, VARIABLE
 from nbm_xp.tape.traversal import reachable
@@ -84,6 +85,8 @@ def rnn(
     >>> last.tolist(), outputs[0, :, 0].tolist()
     ([[6.0]], [1.0, 3.0, 6.0])
     """
+    if not isinstance(initial_states, (list, tuple)):
+        raise TypeError(f"initial_states must be a list of arrays, got {described(initial_states)}")
     given = [as_array(inputs), *map(as_array, initial_states), *map(as_array, constants or ())]
     x, states = tape.as_tensor(given[0]), [tape.as_tensor(state) for state in given[1 : 1 + len(initial_states)]]
     fixed = given[1 + len(initial_states) :]

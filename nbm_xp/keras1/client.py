@@ -64,6 +64,7 @@ def pack(x: Sequence[Array]) -> Array:
     Returns
     -------
     array or Tensor
+        Of one more axis.
 
     Raises
     ------

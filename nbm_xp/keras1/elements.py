@@ -157,6 +157,7 @@ def expand_dims(x: Array, dim: int = -1) -> Array:
     Returns
     -------
     array or Tensor
+        With n + 1 axes.
 
     Raises
     ------

@@ -11,6 +11,7 @@ from typing import Any
 
 from nbm_xp import tape
 from nbm_xp.compatibility import attend
+from nbm_xp.compatibility.amendments import amend
 from nbm_xp.functions import convolution, convolution_local
 from nbm_xp.functions._arguments import Array
 
@@ -72,7 +73,7 @@ def stand_in(module: ModuleType, name: str) -> None:
     tape.look_up_by_identity()
     package = name.rpartition(".")[0]
     if package:
-        attend(package)
+        attend(package, amend)
 
 
 @contextmanager

@@ -160,7 +160,7 @@ def random_uniform_variable(
     >>> random_uniform_variable((2, 3), 0, 1).shape
     (2, 3)
     """
-    made: tape.Variable = variable(random_uniform(shape, low, high, dtype, _seed(seed, 10**9)), dtype, name)
+    made: tape.Variable = variable(random_uniform(shape, low, high, dtype, _lasting(seed)), dtype, name)
     return made
 
 
@@ -198,7 +198,7 @@ def random_normal_variable(
     """
     if dtype is not None and (dtype if isinstance(dtype, str) else dtype_name(dtype)) not in DTYPES:
         raise ValueError(f"dtype must be one of {', '.join(DTYPES)}; got {dtype!r}")
-    made: tape.Variable = variable(random_normal(shape, mean, scale, dtype, _seed(seed, 10**9)), dtype, name)
+    made: tape.Variable = variable(random_normal(shape, mean, scale, dtype, _lasting(seed)), dtype, name)
     return made
 
 
@@ -232,8 +232,9 @@ def dropout(x: Array, level: float, noise_shape: Any = None, seed: Any = None) -
 
 
 def _rng(seed: int | None) -> RandomStreams:
-    return randomness.rng_from(_seed(seed))
+    """Theano's generator of a number that NumPy's global state draws, as Keras on Theano has it; seeds are hashed."""
+    return randomness.make_rng(draw=global_integer) if seed is None else randomness.rng_from(seed)
 
 
-def _seed(seed: int | None, high: int = 10**7) -> int:
-    return global_integer(0, high) if seed is None else seed
+def _lasting(seed: int | None) -> int:
+    return global_integer(0, 10**9) if seed is None else seed

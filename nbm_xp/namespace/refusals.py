@@ -21,7 +21,8 @@ from . import libraries
 from .dispatch import is_array, is_registered
 
 __all__ = [
-    "FAILURES", "check_choice", "check_flag", "described", "name_errors", "name_methods", "naming", "prefix", "refuse",
+    "FAILURES", "arranged", "check_choice", "check_flag", "described", "name_errors", "name_methods", "naming",
+    "prefix", "refuse",
 ]  # fmt: skip
 
 C = TypeVar("C")
@@ -61,11 +62,11 @@ def naming(function: F, module: str | None = None, *, checked: bool = True) -> F
     `module` is where it is found under its name, if that is another module than its own.
 
     If `checked`, truth values, choices by name, counts and factors are checked first: nothing else might complain, or
-    too late.
+    too late. A function that is `arranged` is checked within, once its arguments are in their places.
     """
     # as variables of the closure: the globals are another module's
     failures, refuse_call, fits = FAILURES, _refuse_call, _check
-    settings = _settings(function) if checked else ()
+    settings = _settings(function) if checked and not hasattr(function, "arranged") else ()
 
     def call(*args: Any, **keywords: Any) -> Any:
         try:
@@ -85,6 +86,19 @@ def naming(function: F, module: str | None = None, *, checked: bool = True) -> F
         made.__module__ = module  # where it is found by name, as pickle does
         made.__qualname__ = function.__name__
     return made  # type: ignore[return-value]
+
+
+def arranged(arrange: Callable[..., tuple[Sequence[Any], dict[str, Any]]], method: F) -> F:
+    """A method that takes its arguments in other places too: `arrange` gives those and the names of its signature."""
+    inner = naming(method)
+
+    @functools.wraps(method)
+    def wrapper(*given: Any, **keywords: Any) -> Any:
+        args, keywords = arrange(given, keywords)
+        return inner(*args, **keywords)
+
+    wrapper.arranged = arrange  # type: ignore[attr-defined]
+    return wrapper  # type: ignore[return-value]
 
 
 def _settings(function: Any) -> tuple[tuple[int, str, Any, Any], ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbm_xp.functions import arithmetic, compound, feature_normalization
+from nbm_xp.namespace.refusals import arranged
 from nbm_xp.rng import Generator
 
 from .buffers import Buffer
@@ -22,14 +22,12 @@ def _in_either_order(method: Callable[..., None]) -> Callable[..., None]:
     """Let a truth value stand before `accumbeta`: neon 2 hands `compute_batch_sum` over there, neon 1.8 does not."""
     before = list(inspect.signature(method).parameters).index("accumbeta")
 
-    @functools.wraps(method)
-    def wrapper(*given: Any, **keywords: Any) -> None:
+    def arrange(given: Sequence[Any], keywords: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
         if len(given) > before and isinstance(given[before], bool):
-            keywords["compute_batch_sum"] = given[before]
-            given = (*given[:before], *given[before + 1 :])
-        method(*given, **keywords)
+            return (*given[:before], *given[before + 1 :]), {**keywords, "compute_batch_sum": given[before]}
+        return given, keywords
 
-    return wrapper
+    return arranged(arrange, method)
 
 
 class Beyond(Reductions, Randomness):

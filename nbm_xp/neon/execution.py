@@ -21,6 +21,8 @@ from nbm_xp.tape.plans.views import to_be_copied
 __all__ = ["run"]
 
 _MOST_PLANS = 2048
+_LENGTHS = frozenset({int, type(None)})
+_PLAIN = frozenset({int, bool, str, DType, type(None)})
 
 
 class _Plan(NamedTuple):
@@ -148,14 +150,16 @@ class _Structure:
         kind = type(value)
         if kind is Node:
             return Node, self.place[value]
+        if kind in _PLAIN:
+            return kind, value
         if kind is tuple:
+            if _LENGTHS.issuperset(map(type, value)):  # shapes, axes and bounds of slices: most of what there is
+                return int, value
             return tuple([self._frozen(item) for item in value])
         if kind is slice:
             return slice, self._frozen((value.start, value.stop, value.step))
         if kind is float:
             return str, str(value)
-        if value is None or kind in (int, bool, str, DType):
-            return kind, value
         raise TypeError(f"{kind.__name__} is not the same in another tree")
 
     def plan(self, root: Node, xp: Any) -> _Plan:

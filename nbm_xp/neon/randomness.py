@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from nbm_xp.functions import base_two
 from nbm_xp.functions.comparison import less
 from nbm_xp.namespace import host_namespace, library_name
+from nbm_xp.namespace.refusals import arranged
 from nbm_xp.rng import Generator
 from nbm_xp.tape import Tensor
 from nbm_xp.tape.node import VARIABLE, leaf
@@ -38,16 +38,14 @@ def documented_as(parameters: str) -> Callable[[F], F]:
 def _target_second(method: F) -> F:
     """Let a Buffer in the second place be the target: neon's own layers call `binarize` so, beyond its document."""
 
-    @functools.wraps(method)
-    def wrapper(self: Any, *given: Any, **keywords: Any) -> Any:
-        if len(given) > 1 and isinstance(given[1], Buffer):
+    def arrange(given: Sequence[Any], keywords: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+        if len(given) > 2 and isinstance(given[2], Buffer):
             if "out" in keywords:
                 raise TypeError(f"{method.__name__} got out twice: in the second place, and by name")
-            keywords["out"] = given[1]
-            given = (given[0], *given[2:])
-        return method(self, *given, **keywords)
+            return (*given[:2], *given[3:]), {**keywords, "out": given[2]}
+        return given, keywords
 
-    return wrapper  # type: ignore[return-value]
+    return arranged(arrange, method)
 
 
 class Drawn:
@@ -255,7 +253,7 @@ class Randomness(Recording):
         Raises
         ------
         TypeError
-            If `stochastic` is a tree or an array.
+            If `stochastic` is neither True nor False.
 
         Examples
         --------
@@ -264,8 +262,6 @@ class Randomness(Recording):
         >>> be.binarize(be.array([[-0.5, 0.0, 2.0]]), stochastic=False).get()
         array([[-1.,  1.,  1.]], dtype=float32)
         """
-        if getattr(stochastic, "shape", ()) != ():
-            raise TypeError(f"stochastic must be true or false, got {type(stochastic).__name__}")
         x = self.operand(a)
         if not stochastic:
             return self.record(base_two.binarize, out, x)

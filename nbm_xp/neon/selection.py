@@ -38,6 +38,8 @@ class OneHot(OpTree):
 
     def for_shape(self, shape: tuple[int, ...]) -> OpTree:
         """The tree for a buffer of a shape."""
+        if not shape[self.axis]:
+            raise ValueError(f"out must have the classes along axis {self.axis}, got shape {shape}")
         rows = joining.one_hot(flatten(self.indices), shape[self.axis])
         return tree_of(rows if self.axis == 1 else transpose(rows), self.backend)
 

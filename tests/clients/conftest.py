@@ -7,12 +7,10 @@ holds the folder ``natural_bm``; and likewise those of neon, on `nbm_xp.neon`, t
 
 import importlib
 import importlib.util
-import inspect
 import os
 import random
 import sys
 import types
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -83,7 +81,6 @@ def original_bm() -> Any:
     missing = [name for name in BESIDE_NATURAL_BM if importlib.util.find_spec(name) is None]
     if missing:
         pytest.skip(f"natural_bm asks for {', '.join(missing)}")
-    attend("natural_bm")
     natural_bm.install_as("natural_bm.backend")
     return importlib.import_module("natural_bm")
 
@@ -105,13 +102,7 @@ def neon() -> Any:
         version: Any = types.ModuleType("neon.version")
         version.VERSION = "not built"
         sys.modules["neon.version"] = version
-    if not hasattr(inspect, "getargspec"):  # gone since Python 3.11; neon expects its four parts
-        vars(inspect)["getargspec"] = lambda function: inspect.getfullargspec(function)[:4]
-    if not hasattr(np, "float"):  # gone since NumPy 1.24
-        vars(np)["float"] = float
-    with warnings.catch_warnings():
-        for kind in (DeprecationWarning, SyntaxWarning):  # of what neon's own files spell as one did in 2017
-            warnings.simplefilter("ignore", kind)
-        for name in ("backends", "data", "layers", "models", "optimizers", "transforms", "initializers"):
-            importlib.import_module(f"neon.{name}")
-        return importlib.import_module("neon")
+    attend("neon")
+    for name in ("backends", "data", "layers", "models", "optimizers", "transforms", "initializers"):
+        importlib.import_module(f"neon.{name}")
+    return importlib.import_module("neon")

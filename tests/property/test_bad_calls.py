@@ -167,7 +167,11 @@ def test_of_the_recorded_namespace(name: str) -> None:
     function = recorded
     for part in name.split("."):
         function = getattr(function, part)
-    for bad in BAD.values():
-        with pytest.raises((TypeError, ValueError, OverflowError), match=r".") as caught:
+    answered = []
+    for label, bad in BAD.items():
+        try:
             function(bad, bad)  # type: ignore[operator]
-        assert not INSIDE.search(str(caught.value))
+            answered.append(label)
+        except (TypeError, ValueError, OverflowError, IndexError) as error:
+            assert str(error) and not INSIDE.search(str(error)), label
+    assert set(answered) <= {"nothing"}  # no axis more, and the product of two vectors without elements

@@ -1,6 +1,7 @@
 """Old programs see modules as they were; nobody else does. The packages here are written by the tests."""
 
 import collections
+import collections.abc
 import importlib
 import importlib.util
 import inspect
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nbm_xp import natural_bm
 from nbm_xp.compatibility import attend, importing
 from nbm_xp.compatibility.views import ArgSpec, view
 
@@ -36,7 +38,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         return [importlib.import_module(f"bygone.{name}") for name in modules]
 
     yield written
-    importing._ATTENDANT.packages.discard("bygone")
+    importing._ATTENDANT.packages.pop("bygone", None)
     for name in [name for name in sys.modules if name.partition(".")[0] == "bygone"]:
         del sys.modules[name]
 
@@ -160,6 +162,8 @@ def test_text_of_attributes_can_be_decoded(package: Any, tmp_path: Path) -> None
         assert isinstance(layer, h5py.Group) and isinstance(layer["w"], h5py.Dataset)
     with h5py.File(tmp_path / "then.h5", "r") as file:
         assert not hasattr(file.attrs["release"], "decode")
+    with old.h5py.File("in memory", driver="core", backing_store=False) as file:
+        assert file.mode == "r+" and not list(file)
 
 
 def test_modules_that_moved(package: Any) -> None:
@@ -269,3 +273,17 @@ def test_what_of_keras_is_missing_is_said(site: Path) -> None:
     assert "keras of an unknown release is installed, not 2.0: pip install --no-deps keras==2.0.6" in done.stderr
     done = run("keras2", "--help", folder=site)
     assert done.returncode == 0 and "Run a program written for Keras 2.0.6" in done.stdout
+
+
+def test_natural_bm_brings_the_names_of_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what is done to modules of Keras is not done to others of the same place."""
+    package = tmp_path / "old_machines"
+    package.mkdir()
+    (package / "__init__.py").write_text("from collections import Iterable\nfrom .backend import epsilon\n")
+    (package / "models.py").write_text("from collections import Iterable\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    natural_bm.install_as("old_machines.backend")
+    old: Any = importlib.import_module("old_machines")
+    assert old.Iterable is collections.abc.Iterable and old.epsilon is natural_bm.epsilon
+    assert importlib.import_module("old_machines.models").Iterable is old.Iterable
+    assert not hasattr(collections, "Iterable")

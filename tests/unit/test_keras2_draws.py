@@ -12,6 +12,7 @@ from scipy.special import ndtri
 from scipy.stats import kstest, truncnorm
 
 from nbm_xp import keras2 as K
+from nbm_xp.rng import RandomStreams
 from nbm_xp.tape import Variable, is_tensor
 from tests.libraries import libraries
 
@@ -72,14 +73,25 @@ def test_without_a_seed_the_global_state_of_numpy_decides(name: str) -> None:
 
 def test_a_seed_costs_the_global_state_what_it_cost() -> None:
     """One integer below ten million, of variables below a thousand million: what is drawn afterwards stays the same."""
-    for draw, below in ((K.random_uniform, 10**7), (K.random_uniform_variable, 10**9)):
+    for draw, low, high in ((K.random_uniform, 1, 10**7), (K.random_uniform_variable, 0, 10**9)):
         np.random.seed(5)  # noqa: NPY002
-        seed = np.random.randint(below)  # noqa: NPY002
+        seed = int(np.random.randint(low, high))  # noqa: NPY002
         after = np.random.random_sample(3)  # noqa: NPY002
         np.random.seed(5)  # noqa: NPY002
-        drawn = draw((4,), 0.0, 1.0)
+        drawn = K.eval(draw((4,), 0.0, 1.0))
         np.testing.assert_array_equal(np.random.random_sample(3), after)  # noqa: NPY002
-        np.testing.assert_array_equal(K.eval(drawn), K.eval(draw((4,), 0.0, 1.0, seed=int(seed))))
+        if draw is K.random_uniform:
+            want = RandomStreams(seed).uniform((4,), dtype="float32").eval()
+        else:
+            want = K.eval(draw((4,), 0.0, 1.0, seed=seed))
+        np.testing.assert_array_equal(drawn, want)
+
+
+def test_without_a_seed_uniform_numbers_are_those_of_keras_on_theano() -> None:
+    """Keras 2.0.6 on Theano gave these after the same seed of NumPy's."""
+    np.random.seed(1337)  # noqa: NPY002
+    uniform = K.eval(K.random_uniform((3, 4), -1, 1))
+    np.testing.assert_array_equal(uniform[0, :3], np.float32([-0.44717556, 0.12066615, -0.22966659]))
 
 
 def test_what_is_refused_or_has_a_seed_draws_none() -> None:

@@ -39,7 +39,7 @@ class TestBinaryNetworks:
         with pytest.raises(TypeError, match="binarize got out twice"):
             be.binarize(x, out, out=out)
         for wrong in (be.ones((1, 2)), x + 1, np.ones(2)):
-            with pytest.raises(TypeError, match="stochastic must be true or false"):
+            with pytest.raises(TypeError, match="stochastic must be True or False"):
                 be.binarize(x, stochastic=wrong)
 
     @pytest.mark.parametrize("by_place", [False, True])
@@ -263,3 +263,8 @@ class TestInNeonsPlace:
         with pytest.raises(ModuleNotFoundError, match="no_module_of_this_name"):
             compute_on(be, 16)
         assert neon.NervanaObject.be is None
+
+
+def test_no_class_is_too_few(be: Any) -> None:
+    with pytest.raises(ValueError, match=r"out must have the classes along axis 0, got shape \(0, 3\)"):
+        be.onehot([0, 1, 0], axis=0, out=be.zeros((0, 3)))

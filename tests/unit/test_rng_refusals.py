@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.rng import Generator
+from nbm_xp.rng import Generator, RandomStreams
 from tests.libraries import Library, guard, libraries
 
 NAN, INF = float("nan"), float("inf")
@@ -216,3 +216,27 @@ def test_dask_shapes_must_be_known(library: Library) -> None:
         with guard(), pytest.raises(ValueError, match=r"chunks must say how .* Chunks do not add up to shape"):
             draw(size=3, chunks=((1, 1),))
     assert generator == Generator(5, "dask")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda g: g.choice(4, p=0.5), r"p must have a probability for each of 4, got shape \(\)"),
+        (lambda g: g.permutation(2**60), r"x must be at most 36028797018963968, got 1152921504606846976"),
+        (lambda g: g.multinomial(3, [0.5, 0.5], chunks=1.5), "chunks must be an integer"),
+        (lambda g: g.random(out=np.asarray(["a"])), "out must hold numbers: .* got <U1"),
+        (lambda g: g.integers(3, dtype=np.asarray(["a"])), "the dtype of an array must be one of bool, .*; got <U1"),
+    ],
+)
+def test_what_an_error_names_is_the_argument(call: Any, message: str) -> None:
+    generator = Generator(5)
+    with pytest.raises((TypeError, ValueError), match=message):
+        call(generator)
+    assert generator == Generator(5)
+
+
+@pytest.mark.parametrize("wrong", [None, "abc", 0.5, [None]])
+def test_choices_from_rows_name_pvals(wrong: Any) -> None:
+    streams = RandomStreams(5)
+    with pytest.raises(TypeError, match=r"^pvals must"):
+        streams.multinomial_wo_replacement(n=1, pvals=wrong)

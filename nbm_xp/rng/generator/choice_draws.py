@@ -146,8 +146,8 @@ class ChoiceDraws(CountDraws):
         if population > (most := 2**63 if replace else MOST_ELEMENTS):
             raise ValueError(f"a must be at most {most}, got {population}")
         for p in weights:
-            if tuple(p.shape) != (population,):
-                raise ValueError(f"p must have a probability for each of {population}, got shape {tuple(p.shape)}")
+            if (given := tuple(getattr(p, "shape", ()))) != (population,):
+                raise ValueError(f"p must have a probability for each of {population}, got shape {given}")
             weights_of("p", p)
         if not replace:
             _require_enough(population, math.prod(shape), weights)
@@ -196,6 +196,8 @@ class ChoiceDraws(CountDraws):
         x = known_integer(things) if is_array(x) and not x.ndim else x
         if not is_array(x):
             require("x", x, NOT_NEGATIVE)
+            if x > MOST_ELEMENTS:
+                raise ValueError(f"x must be at most {MOST_ELEMENTS}, got {x}")
             return self._chosen(xp, state, int(x), shape_of(int(x)), False, [], chunks, nstreams)
         along = _axis_of("x", x, axis)
         shape, population = shape_of(None, x), x.shape[along]

@@ -339,4 +339,6 @@ def _with_whole_axis(chunks: Any, rows: tuple[int, ...]) -> Any:
     """Chunks of rows, with an axis of outcomes that is not split."""
     if chunks is None or isinstance(chunks, (int, str)):
         chunks = ("auto" if chunks is None else chunks,) * len(rows)
+    elif not isinstance(chunks, (list, tuple)):
+        raise TypeError(f"chunks must be an integer, a sequence for the axes, a string or None, got {chunks!r}")
     return (*chunks, -1)

@@ -42,7 +42,11 @@ def form_of(xp: Any, out: Any, size: Size, dtype: Any) -> tuple[Size, Any]:
     if out is None:
         return size, dtype
     require_writable("out", out)
-    own, shape = dtype_name(out), tuple(out.shape)
+    shape = tuple(out.shape)
+    try:
+        own = dtype_name(out)
+    except TypeError as error:
+        raise TypeError(f"out must hold numbers: {error}") from error
     if library_name(array_namespace(out)) != library_name(xp):
         raise TypeError(f"out must be an array of {library_name(xp)}, got one of {library_name(array_namespace(out))}")
     if own not in DTYPES or (dtype is not None and dtype_name(dtype) != own):

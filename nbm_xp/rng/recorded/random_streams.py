@@ -367,7 +367,8 @@ class RandomStreams(StreamStates):
         """
         if size is not None:
             raise ValueError(f"size must not be given, the rows of pvals say how many; got {size!r}")
-        return self.choice(size=n, replace=False, p=pvals, ndim=ndim, dtype=dtype, nstreams=nstreams)
+        p = as_parameter("pvals", pvals, axes=1)
+        return self.choice(size=n, replace=False, p=p, ndim=ndim, dtype=dtype, nstreams=nstreams)
 
     def _for_each_row(self, p: Tensor, count: Any, nstreams: int | None) -> Tensor:
         """Draw `count` uniforms for each row of probabilities."""
