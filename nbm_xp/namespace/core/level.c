@@ -41,6 +41,7 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #define ROOT rootf_of
 #include "loops/random_access.h"
 #include "loops/draws.h"
+#include "loops/windows.h"
 #include "loops/winograd.h"
 #include "undefine.h"
 
@@ -52,6 +53,7 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #include "loops/random_access.h"
 #include "loops/draws.h"
 #include "loops/accepted.h"
+#include "loops/windows.h"
 #include "loops/winograd.h"
 #include "undefine.h"
 
@@ -98,6 +100,10 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"softmax", "fnF", softmax},
     {"log_softmax", "fnF", log_softmax},
     {"logsumexp", "fnF", logsumexp},
+    {"gather_patches_float32", "flnnLF", gather_patches_float},
+    {"gather_patches_float64", "dlnnLD", gather_patches_double},
+    {"scatter_patches_float32", "flnnLF", scatter_patches_float},
+    {"scatter_patches_float64", "dlnnLD", scatter_patches_double},
     {"split_tiles_float32", "fFFnnnn", split_tiles_float},
     {"split_tiles_float64", "dDDnnnn", split_tiles_double},
     {"split_results_float32", "fFFn", split_results_float},
