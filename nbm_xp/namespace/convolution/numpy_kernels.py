@@ -19,7 +19,7 @@ from nbm_xp.namespace import dispatch
 from nbm_xp.namespace.core import functions
 
 from . import images_last, winograd
-from .geometry import Lengths, overlap, spans
+from .geometry import Lengths, geometry_table, overlap, spans
 from .portable import back_portably, correlate_portably, outer_portably
 
 __all__ = ["correlate", "correlate_back", "correlate_outer", "extended"]
@@ -96,7 +96,7 @@ def correlate_outer(
     if images_last.suits(x):
         return images_last.correlate_outer(x, y, starts, strides, dilation, lengths)[..., None, :, :]
     if winograd.suits(x, y.shape[-1], lengths, strides, dilation, counts):
-        found = winograd.correlate_outer(x, y, starts)
+        found = winograd.correlate_outer(x, y, starts, lengths)
         if found is not None:
             return found[:, :, None]
     total = np.zeros((math.prod(lengths) * x.shape[-1], y.shape[-1]), dtype=x.dtype)
@@ -139,12 +139,10 @@ def _blocks(x: Any, width: int, lengths: Lengths) -> Iterator[tuple[slice, slice
             yield images, rows, (images.stop - first) * (rows.stop - row) * line
 
 
-def _geometry(
-    shape: Lengths, sizes: Lengths, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths, rows: slice
-) -> Any:
-    """What the core is told of some rows of windows."""
-    table = np.asarray((shape, sizes, starts, strides, dilation, lengths), dtype=np.int64).T.copy()
-    table[0, 2] += rows.start * strides[0]
+def _geometry(rows: slice, *how: Lengths) -> Any:
+    """The table of some rows of windows."""
+    table = geometry_table(*how)
+    table[0, 2] += rows.start * table[0, 3]
     table[0, 5] = rows.stop - rows.start
     return table
 
@@ -155,7 +153,7 @@ def _compiled(core: Any, x: Any, sizes: Lengths, *how: Lengths) -> Callable[[sli
     lines = np.empty(math.prod(sizes[:-1]), dtype=np.int64)
 
     def gather(rows: slice, space: Any) -> Any:
-        core(x, _geometry(x.shape[1:-1], sizes, *how, rows), x.shape[0], x.shape[-1], lines, space)
+        core(x, _geometry(rows, x.shape[1:-1], sizes, *how), x.shape[0], x.shape[-1], lines, space)
         return space
 
     return gather
@@ -172,7 +170,7 @@ def _scattered(core: Any, y: Any, weights: Any, sizes: Lengths, *how: Lengths) -
         if space is None:
             space = np.empty((windows, width), dtype=y.dtype)
         patches = np.matmul(y[images, rows].reshape(windows, -1), weights.T, out=space[:windows])
-        geometry = _geometry(lengths, sizes, *others, y.shape[1:-1], rows)
+        geometry = _geometry(rows, lengths, sizes, *others, y.shape[1:-1])
         core(patches, geometry, images.stop - images.start, channels, lines, out[images])
     return out
 
