@@ -12,7 +12,7 @@ import pytest
 from nbm_xp.namespace import asarray, core, get_namespace, to_numpy
 from nbm_xp.namespace import convolution as sliding
 from nbm_xp.namespace.convolution import images_last, numpy_kernels, winograd
-from nbm_xp.namespace.convolution.pooling import spread_portably
+from nbm_xp.namespace.convolution.pooling import maxima_portably, spread_portably, sums_portably
 from nbm_xp.namespace.convolution.portable import back_portably, correlate_portably, outer_portably
 from tests.libraries import Library, libraries
 
@@ -124,6 +124,62 @@ def test_windows_are_the_portable_ones_on_each_level(
     outer = sliding.correlate_outer(x, y, lengths=sizes, groups=1, **how)
     np.testing.assert_array_equal(outer, outer_portably(np, x, y, lengths=sizes, groups=1, **how))
     assert {forward.dtype, back.dtype, outer.dtype} == {np.dtype(dtype)}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("channels", [3, 8, 19])
+@pytest.mark.parametrize(("shape", "sizes", "starts", "strides", "dilation", "lengths"), WINDOWS)
+@pytest.mark.usefixtures("level")
+def test_pooling_is_the_portable_one_on_each_level(
+    shape: Any, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any, channels: int, dtype: str
+) -> None:
+    """Whole numbers, many of them alike, some not finite."""
+    x, g = (np.rint(2.0 * numbers(4, *some, channels, dtype=dtype)) for some in (shape, lengths))
+    x[1, ..., 0], x[2, 0], x[3, ..., -1] = np.nan, np.inf, -np.inf
+    x = x[::-1]
+    how: dict[str, Any] = {"sizes": sizes, "starts": starts, "strides": strides}
+    largest = sliding.maxima(x, lengths=lengths, **how)
+    np.testing.assert_array_equal(largest, maxima_portably(np, x, lengths=lengths, **how))
+    sums = sliding.sum_windows(x, lengths=lengths, **how)
+    np.testing.assert_array_equal(sums, sums_portably(np, x, lengths=lengths, **how))
+    spread = sliding.spread_windows(g, lengths=shape, **how)
+    np.testing.assert_array_equal(spread, spread_portably(np, g, lengths=shape, **how))
+    assert {largest.dtype, sums.dtype, spread.dtype} == {np.dtype(dtype)}
+    for ties in ("share", "first", "whole"):
+        placed = sliding.place_maxima(g, x, largest, lengths=lengths, ties=ties, **how)
+        with core.using_level("none"):
+            plain = sliding.place_maxima(g, x, largest, lengths=lengths, ties=ties, **how)
+        np.testing.assert_allclose(placed, plain, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["maxima", "sum_windows", "spread_windows", "place_maxima", "gather", "scatter"])
+def test_each_level_gives_the_same_bits(name: str) -> None:
+    x, g, kernel = numbers(2, 9, 8, 19), numbers(2, 5, 4, 19), numbers(3, 3, 1, 19, 2)
+    how: dict[str, Any] = {"starts": (-1, -1), "strides": (2, 2)}
+    windows: dict[str, Any] = {"sizes": (3, 3), "lengths": (5, 4), **how}
+    largest = sliding.maxima(x, **windows)
+    calls = {
+        "maxima": lambda: sliding.maxima(x, **windows),
+        "sum_windows": lambda: sliding.sum_windows(x, **windows),
+        "spread_windows": lambda: sliding.spread_windows(g, **windows | {"lengths": (9, 8)}),
+        "place_maxima": lambda: sliding.place_maxima(g, x, largest, ties="share", **windows),
+        "gather": lambda: sliding.correlate(x, kernel, lengths=(5, 4), dilation=(1, 1), **how),
+        "scatter": lambda: sliding.correlate_back(g[..., :2], kernel, lengths=(9, 8), dilation=(1, 1), **how),
+    }
+    found = []
+    for level in core.levels:
+        with core.using_level(level):
+            found.append(calls[name]().tobytes())
+    assert len({*found}) <= 1
+
+
+def test_numbers_in_the_other_order_of_bytes_go_the_portable_way() -> None:
+    x, kernel = numbers(2, 6, 5, 8), numbers(3, 3, 1, 8, 2)
+    how: dict[str, Any] = {"starts": (-1, -1), "lengths": (6, 5), "strides": (1, 1)}
+    swapped = x.astype(x.dtype.newbyteorder())
+    np.testing.assert_array_equal(sliding.maxima(swapped, sizes=(3, 3), **how), sliding.maxima(x, sizes=(3, 3), **how))
+    got, expected = (sliding.correlate(some, kernel, dilation=(1, 1), **how) for some in (swapped, x))
+    np.testing.assert_allclose(got, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("channels", [1, 2, 5])

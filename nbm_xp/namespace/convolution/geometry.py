@@ -7,12 +7,10 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from nbm_xp.namespace.dispatch import device_argument
 from nbm_xp.namespace.kernels import kernel as own_kernel
 
-__all__ = ["Lengths", "extended", "geometry_table", "interleaved", "overlap", "residues", "spans", "taps", "window"]
+__all__ = ["Lengths", "extended", "interleaved", "overlap", "residues", "spans", "taps", "window"]
 
 Lengths: TypeAlias = tuple[int, ...]
 
@@ -23,13 +21,6 @@ def spans(sizes: Sequence[int], strides: Sequence[int], dilation: Sequence[int],
         (length - 1) * stride + (size - 1) * step + 1 if length > 0 and size > 0 else 0
         for size, stride, step, length in zip(sizes, strides, dilation, lengths, strict=True)
     )
-
-
-def geometry_table(
-    shape: Lengths, sizes: Lengths, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
-) -> Any:
-    """Where windows lie, as the compiled core is told: six numbers for each axis."""
-    return np.asarray((shape, sizes, starts, strides, dilation, lengths), dtype=np.int64).T.copy()
 
 
 def taps(sizes: Sequence[int]) -> Iterator[Lengths]:

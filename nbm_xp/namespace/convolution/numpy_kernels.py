@@ -16,10 +16,10 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from nbm_xp.namespace import dispatch
-from nbm_xp.namespace.core import functions
 
 from . import images_last, winograd
-from .geometry import Lengths, geometry_table, overlap, spans
+from .core_windows import core_function, windows_table
+from .geometry import Lengths, overlap, spans
 from .portable import back_portably, correlate_portably, outer_portably
 
 __all__ = ["correlate", "correlate_back", "correlate_outer", "extended"]
@@ -76,7 +76,7 @@ def correlate_back(
     if groups == 1 and 0 not in (*y.shape, *kernel.shape, *lengths):
         if {*strides} != {1} and images_last.suits(y):
             return images_last.correlate_back(y, kernel[..., 0, :, :], starts, strides, dilation, lengths)
-        core = _core("scatter_patches", y)
+        core = core_function("scatter_patches", y, kernel)
         turned = winograd.suits(y, channels, tuple(sizes), strides, dilation, lengths)
         if core is not None and not turned and not images_last.suits(y):
             return _scattered(core, y, kernel.reshape(-1, filters), tuple(sizes), starts, strides, dilation, lengths)
@@ -111,7 +111,7 @@ def _patches(
     """Blocks of windows as rows of a matrix, with the images and the first spatial axis' windows that they are of."""
     width = math.prod(sizes) * x.shape[-1]
     space: Any = None
-    core, run = _core("gather_patches", x), sizes[-1] * x.shape[-1] if dilation[-1] == 1 else x.shape[-1]
+    core, run = core_function("gather_patches", x), sizes[-1] * x.shape[-1] if dilation[-1] == 1 else x.shape[-1]
     across = run < min(_SHORT_RUN, lengths[-1])
     gathered = functools.partial(_strided, across) if core is None or across else functools.partial(_compiled, core)
     for images, rows, windows in _blocks(x, width, lengths):
@@ -120,11 +120,6 @@ def _patches(
         if space is None:  # the first block is the largest
             space = np.empty((windows, width), dtype=x.dtype)
         yield images, rows, gather(rows, space[:windows])
-
-
-def _core(name: str, x: Any) -> Any:
-    """A function of the core for numbers like an array's, if there is one."""
-    return functions.get(f"{name}_{x.dtype.name}") if x.dtype.isnative else None
 
 
 def _blocks(x: Any, width: int, lengths: Lengths) -> Iterator[tuple[slice, slice, int]]:
@@ -141,7 +136,7 @@ def _blocks(x: Any, width: int, lengths: Lengths) -> Iterator[tuple[slice, slice
 
 def _geometry(rows: slice, *how: Lengths) -> Any:
     """The table of some rows of windows."""
-    table = geometry_table(*how)
+    table = windows_table(*how)
     table[0, 2] += rows.start * table[0, 3]
     table[0, 5] = rows.stop - rows.start
     return table

@@ -20,7 +20,8 @@ import numpy as np
 
 from nbm_xp.namespace.core import functions
 
-from .geometry import Lengths, geometry_table
+from .core_windows import windows_table
+from .geometry import Lengths
 
 __all__ = ["correlate", "correlate_outer", "suits"]
 
@@ -130,7 +131,7 @@ def _neighbours(tiles: Any, count: int, high: int, across: int, pieces: Lengths)
         yield from tiles
         return
     channels, ones = tiles.shape[-1], (1, 1)
-    geometry = geometry_table((down, wide), pieces, (0, 0), ones, ones, (high, across))
+    geometry = windows_table((down, wide), pieces, (0, 0), ones, ones, (high, across))
     lines = np.empty(pieces[0], dtype=np.int64)
     space = np.empty((count * high * across, pieces[0] * pieces[1] * channels), dtype=tiles.dtype)
     gather = functions[f"gather_patches_{tiles.dtype.name}"]

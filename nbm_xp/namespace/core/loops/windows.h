@@ -1,7 +1,4 @@
-/* Windows of images, copied side by side. Included for float and double.
-
-   `geometry` has six numbers for each spatial axis, axis after axis: its length, then as the functions of convolution
-   name them sizes, starts, strides, dilation and lengths. Images are contiguous, with the channels last. */
+/* Windows of images copied side by side, and their adjoint. Included for float and double; see places.h. */
 
 /* copies of known widths are single instructions; the last one overlaps the one before */
 #define COPY_BY(wide)                                                                                                 \
@@ -37,38 +34,6 @@ static void NAMED(gather_run)(const REAL *line, i64 width, i64 first, i64 size, 
     }
 }
 
-/* where the lines start that the windows of `row` have elements of; -1 for those outside */
-static void NAMED(window_lines)(const i64 *geometry, i64 axes, i64 channels, i64 row, i64 among, i64 *lines) {
-    for (i64 line = 0; line < among; ++line) {
-        i64 where = 0, pitch = geometry[6 * (axes - 1)] * channels, tap = line, at = row, inside = 1;
-        for (i64 k = axes - 2; k >= 0; --k) {
-            const i64 *axis = geometry + 6 * k;
-            i64 place = axis[2] + at % axis[5] * axis[3] + tap % axis[1] * axis[4];
-            inside &= place >= 0 && place < axis[0];
-            where += place * pitch;
-            pitch *= axis[0];
-            at /= axis[5];
-            tap /= axis[1];
-        }
-        lines[line] = inside ? at * pitch + where : -1;
-    }
-}
-
-/* the windows along the last axis that lie inside, if they have no gaps: from `low` to `high` */
-static void NAMED(whole_windows)(const i64 *last, i64 *low, i64 *high) {
-    i64 room = last[0] - last[1] - last[2];
-    *low = last[2] < 0 ? (last[3] - 1 - last[2]) / last[3] : 0;
-    *high = room < 0 || (last[4] != 1 && last[1] != 1) ? 0 : room / last[3] + 1;
-    if (*high > last[5])
-        *high = last[5];
-}
-
-static i64 NAMED(window_rows)(const i64 *geometry, i64 axes, i64 count) {
-    for (i64 k = 0; k < axes - 1; ++k)
-        count *= geometry[6 * k + 5];
-    return count;
-}
-
 /* gather_patches(images, geometry, count, channels, lines, patches): each window of `count` images a row of `patches`;
    `lines` has room for a number for each line of a window */
 static i64 NAMED(gather_patches)(const Argument *a) {
@@ -76,11 +41,11 @@ static i64 NAMED(gather_patches)(const Argument *a) {
     i64 axes = a[1].size / 6, channels = a[3].integer, among = a[4].size, *lines = a[4].data, low, high;
     const i64 *last = geometry + 6 * (axes - 1);
     i64 width = last[0], size = last[1], start = last[2], stride = last[3], step = last[4], run = size * channels;
-    i64 rows = NAMED(window_rows)(geometry, axes, a[2].integer);
-    NAMED(whole_windows)(last, &low, &high);
+    i64 rows = window_rows(geometry, axes, a[2].integer);
+    whole_windows(last, &low, &high);
     REAL *out = a[5].data;
     for (i64 row = 0; row < rows; ++row) {
-        NAMED(window_lines)(geometry, axes, channels, row, among, lines);
+        window_lines(geometry, axes, channels, row, among, lines);
         for (i64 o = 0; o < last[5]; ++o) {
             i64 first = start + o * stride;
             for (i64 line = 0; line < among; ++line, out += run) {
@@ -109,11 +74,11 @@ static i64 NAMED(scatter_patches)(const Argument *a) {
     i64 axes = a[1].size / 6, channels = a[3].integer, among = a[4].size, *lines = a[4].data, low, high;
     const i64 *last = geometry + 6 * (axes - 1);
     i64 width = last[0], size = last[1], start = last[2], stride = last[3], step = last[4], run = size * channels;
-    i64 rows = NAMED(window_rows)(geometry, axes, a[2].integer);
-    NAMED(whole_windows)(last, &low, &high);
+    i64 rows = window_rows(geometry, axes, a[2].integer);
+    whole_windows(last, &low, &high);
     const REAL *from = a[0].data;
     for (i64 row = 0; row < rows; ++row) {
-        NAMED(window_lines)(geometry, axes, channels, row, among, lines);
+        window_lines(geometry, axes, channels, row, among, lines);
         for (i64 o = 0; o < last[5]; ++o) {
             i64 first = start + o * stride;
             for (i64 line = 0; line < among; ++line, from += run) {
