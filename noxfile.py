@@ -4,6 +4,8 @@ Every session makes its own environment from pyproject.toml, the one place that 
 Python and pip needs nothing else. What follows `--` goes to the tool: `nox -s tests -- -k scan -x`.
 """
 
+import pathlib
+import re
 import shutil
 
 import nox
@@ -11,11 +13,20 @@ import nox
 nox.needs_version = ">=2025.2"
 nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests", "lint"]
+nox.options.error_on_missing_interpreters = False  # `pythons` takes those that are there
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 KERAS = ["2.0.6", "1.0.3"]  # clients of the backends, themselves; all they ask for beyond ours is pyyaml and six
 EXTRAS = "app,runs,distributed,xarray"  # with which every part of the package can be tested
 TORCH = "torch==2.13.0"  # pinned: its results and its wheels change from release to release
+LARGEST_WHEEL = 3_000_000  # bytes
+KERNEL_TESTS = [  # in which every function of the compiled core is called, with memory that is not its own at the ends
+    "tests/unit/test_namespace_core.py",
+    "tests/unit/test_namespace_exponentials.py",
+    "tests/unit/test_namespace_convolution.py",
+    "tests/unit/test_rng_mrg31k3p.py",
+    "tests/property/test_rng_bits.py",
+]
 
 # One process for each core, one thread of linear algebra in each: more would only wait for one another.
 PARALLEL = ["-n", "auto", "--dist", "worksteal"]
@@ -54,11 +65,19 @@ def libraries(session: nox.Session) -> None:
 
 
 @nox.session
+def cuda_text(session: nox.Session) -> None:
+    """What CUDA devices would launch, by NVIDIA's compiler for four capabilities and run on the host; no device."""
+    install(session, "test", "cuda-text")
+    names = ("test_cuda_text", "test_rng_cuda", "test_rng_cuda_samplers")
+    pytest(session, *(f"tests/unit/{name}.py" for name in names))
+
+
+@nox.session
 @nox.parametrize("keras", KERAS)
 def clients(session: nox.Session, keras: str) -> None:
     """Keras itself, unmodified, on this package: its layers, its optimizers, networks beside PyTorch's and Theano's."""
     beside = (TORCH,) if keras == "2.0.6" else ()  # of the other, Theano's costs are recorded
-    install(session, "test", packages=(*beside, "pyyaml", "six"))
+    install(session, "test", packages=(*beside, "pyyaml", "six", "h5py", "scipy", "pillow"))
     session.install("--no-deps", f"keras=={keras}")
     pytest(session, "tests/clients", "-k", f"keras{keras[0]}")
 
@@ -76,6 +95,56 @@ def oldest(session: nox.Session) -> None:
     oldest_releases = [need.replace(">=", "==") for need in PYPROJECT["project"]["dependencies"]]
     install(session, "test", packages=tuple(oldest_releases))
     pytest(session)
+
+
+@nox.session(python=["3.11", "3.12", "3.13", "3.14"])
+def pythons(session: nox.Session) -> None:
+    """The same suite as `tests`, on each Python that is at hand."""
+    install(session, "test")
+    pytest(session, "-m", "not slow")
+
+
+@nox.session
+def wheel(session: nox.Session) -> None:
+    """What would be published: the sdist, the wheel made of it, and the README's first example on that."""
+    folder = pathlib.Path(session.create_tmp()).resolve()
+    for left in folder.glob("nbm_xp-*"):
+        left.unlink()
+    session.install(*nox.project.dependency_groups(PYPROJECT, "wheel"))
+    session.run("python", "-m", "build", "--outdir", str(folder))  # the wheel is built of the sdist
+    (made,) = folder.glob("nbm_xp-*.whl")
+    *_, python, abi, platform = made.stem.split("-")
+    if (python, abi) != ("cp311", "abi3") or platform == "any":
+        session.error(f"the wheel must be for cp311, abi3 and a platform: {made.name}")
+    if made.stat().st_size > LARGEST_WHEEL:
+        session.error(f"{made.name} has {made.stat().st_size} bytes, more than {LARGEST_WHEEL}")
+    session.install("--force-reinstall", str(made))
+    example = re.findall(r"```python\n(.*?)```", pathlib.Path("README.md").read_text("utf-8"), re.DOTALL)[0]
+    judged = "from nbm_xp.namespace import core\nassert core.is_current(), core.compiled\n"
+    session.chdir(folder)  # where the wheel's package is the only one
+    session.run("python", "-I", "-c", example + judged, env={"CC": "/nonexistent"})
+
+
+@nox.session
+def sanitize(session: nox.Session) -> None:
+    """The kernels' tests under AddressSanitizer and UndefinedBehaviorSanitizer, by the system's gcc or clang."""
+    install(session, "test", packages=("-C", "cmake.define.NBM_SANITIZE=address,undefined"))
+    reports = pathlib.Path(session.create_tmp()).resolve()
+    for left in reports.glob("report*"):
+        left.unlink()
+    runtime = session.run("cc", "-print-file-name=libasan.so", external=True, silent=True)
+    found = f"abort_on_error=1:detect_leaks=1:log_path={reports / 'report'}"
+    options = {
+        "LD_PRELOAD": str(runtime).strip(),
+        "ASAN_OPTIONS": found,
+        "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+        "LSAN_OPTIONS": "exitcode=0",  # Python and its libraries keep memory to the end: ours is looked for below
+        "PYTHONMALLOC": "malloc",
+    }
+    session.run("pytest", *(session.posargs or KERNEL_TESTS), env=ONE_THREAD | options)
+    for report in reports.glob("report*"):
+        if re.search(r"namespace/core/|compiled\.abi3", text := report.read_text("utf-8", "replace")):
+            session.error(text)
 
 
 @nox.session

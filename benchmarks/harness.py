@@ -203,7 +203,7 @@ def machine(threads: int) -> str:
         with open("/proc/cpuinfo", encoding="utf-8") as lines:
             cpu = next((text.split(":", 1)[1].strip() for text in lines if text.startswith("model name")), cpu)
     releases = []
-    for name in ("nbm_xp", "numpy", "dask", "numba", "scikit-learn", "autograd", "torch", "jax", "cupy-cuda12x"):
+    for name in ("nbm_xp", "numpy", "dask", "scikit-learn", "autograd", "torch", "jax", "cupy-cuda12x"):
         try:
             releases.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:

@@ -36,6 +36,7 @@ from .functions.extremes import min as shared_min
 from .functions.graphs import function
 from .functions.joining import concatenate, one_hot, repeat, repeat_elements, stack, tile
 from .functions.linear_algebra import diag, dot, fill_diagonal, solve, svd
+from .functions.naming import THEMSELVES
 from .functions.neural import logsumexp, sigmoid
 from .functions.reductions import cumprod, cumsum, mean, prod, std, sum, var
 from .functions.shaping import flatten, permute_dimensions, reshape, squeeze, transpose
@@ -50,6 +51,7 @@ from .functions.variables import (
     shape,
 )
 from .namespace import backend, epsilon, floatx, global_integer, intx, set_epsilon, set_floatx, set_intx
+from .namespace.refusals import name_errors
 from .rng import RandomStreams
 
 __all__ = [
@@ -328,7 +330,7 @@ def random_binomial(shape: Shape, p: Array = 0.0, dtype: Any = None, rng: Random
 
 
 def install_as(name: str = "natural_bm.backend") -> None:
-    """Let this module be natural_bm's backend, and its two by name, for what imports them afterwards.
+    """Let this module be natural_bm's backend, its two by name and what they have in common, for imports afterwards.
 
     Parameters
     ----------
@@ -338,7 +340,7 @@ def install_as(name: str = "natural_bm.backend") -> None:
     Raises
     ------
     ImportError
-        If one of the three was imported already; then nothing is changed.
+        If one of the four was imported already; then nothing is changed.
 
     Examples
     --------
@@ -348,11 +350,12 @@ def install_as(name: str = "natural_bm.backend") -> None:
     True
     """
     module = sys.modules[__name__]
-    places = [name, f"{name}.theano_backend", f"{name}.numpy_backend"]
+    places = [name, *(f"{name}.{part}" for part in ("theano_backend", "numpy_backend", "common"))]
     for place in places:
         if sys.modules.get(place, module) is not module:
             raise ImportError(f"{place} was imported already: call install_as({name!r}) before what imports it")
     sys.modules.update(dict.fromkeys(places, module))
 
 
-theano_backend = numpy_backend = sys.modules[__name__]  # natural_bm imports the two by name, beside the chosen one
+name_errors(globals(), THEMSELVES)
+theano_backend = numpy_backend = common = sys.modules[__name__]  # natural_bm imports these by name, beside its choice

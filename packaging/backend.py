@@ -1,6 +1,6 @@
 """The build backend: scikit-build-core, and a compiler from the package index where the machine has none.
 
-Where neither is to be had, scikit-build-core installs the package without its compiled core (pyproject.toml: overrides).
+Where neither is to be had, the package is installed without its compiled core (pyproject.toml: overrides).
 """
 
 from __future__ import annotations

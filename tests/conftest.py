@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 os.environ["JAX_ENABLE_X64"] = "1"
@@ -16,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.function_table import pytest_addoption, pytest_collection_modifyitems, pytest_configure
+from tests.host_kernels import COMPILER, HostKernels, InPlace
 from tests.libraries import LIBRARIES, Library, guard
 
 __all__ = ["pytest_addoption", "pytest_collection_modifyitems", "pytest_configure"]  # those of the tables
@@ -42,6 +44,60 @@ def library(request: pytest.FixtureRequest) -> Iterator[Library]:
 def xp(library: Library) -> Any:
     """The namespace of the library under test."""
     return library.xp
+
+
+@pytest.fixture(scope="session")
+def host_kernels(tmp_path_factory: pytest.TempPathFactory) -> HostKernels:
+    """CUDA kernels compiled for the host, each once in a session, whose processes share them."""
+    if COMPILER is None:
+        pytest.skip("there is no C++ compiler")
+    own = tmp_path_factory.getbasetemp()
+    return HostKernels((own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "host_kernels")
+
+
+@pytest.fixture
+def on_host(monkeypatch: pytest.MonkeyPatch, host_kernels: HostKernels) -> list[str]:
+    """CUDA kernels run on the host, on NumPy's arrays; gives the names of those that were launched."""
+    from nbm_xp.namespace.mrg31k3p import cuda_draws, cuda_elementary, cuda_launching, cuda_samplers
+
+    devices: list[Any] = []
+    launched: list[str] = []
+    texts = set(cuda_launching.every_text().values())
+
+    @contextmanager
+    def on_device_of(x: Any) -> Iterator[None]:
+        devices.append(x.device)
+        yield
+        devices.pop()
+
+    def kernel(xp: Any, text: str, name: str) -> Any:
+        assert text in texts, f"{name} is launched from a text that every_text does not name"
+        assert devices, f"{name} is launched on whatever device is the current one"
+        launched.append(name)
+        return host_kernels.kernel(text, name)
+
+    monkeypatch.setattr(cuda_launching, "_kernel", kernel)
+    for module in (cuda_draws, cuda_elementary, cuda_samplers):
+        monkeypatch.setattr(module, "on_device_of", on_device_of)
+    return launched
+
+
+@pytest.fixture
+def cuda_kernels(on_host: list[str], monkeypatch: pytest.MonkeyPatch) -> InPlace:
+    """A context in which CUDA kernels on the host take the places of those that NumPy's arrays have."""
+    from nbm_xp.namespace import kernels
+    from nbm_xp.namespace.mrg31k3p import _CUDA
+
+    @contextmanager
+    def in_place() -> Iterator[list[str]]:
+        on_host.clear()
+        with monkeypatch.context() as patch:
+            for name in [name for names in _CUDA.values() for name in names]:
+                found = kernels.kernel(f"rng.{name}", "cupy")
+                patch.setitem(kernels._KERNELS, (f"rng.{name}", "numpy"), found)
+            yield on_host
+
+    return in_place
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, is_lazy
+from nbm_xp.namespace.refusals import name_methods
 
 from . import sampling, storage
 from .learning import Learning
@@ -23,6 +24,7 @@ __all__ = ["DBM"]
 _TOLERANCE, _SWEEPS = 1e-4, 100
 
 
+@name_methods
 class DBM(Learning):
     """A deep Boltzmann machine: a visible layer and any number of hidden ones.
 

@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, Self
 
 from nbm_xp import natural_bm as B
@@ -102,6 +103,8 @@ class Learning(Weighing):
             If the parameters grew beyond all bounds.
         """
         self._check_hyperparameters()
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback must be callable, got {callback!r}")
         layers, known = self._layers(), self._fitted().n_features_in_ if resume else None
         X = checked_rows(X, known, bounded=not layers.is_gaussian(0))
         if not X.shape[0]:
@@ -272,10 +275,11 @@ class Learning(Weighing):
             positive_int(getattr(self, name), name, least)
         for name, low, high in (("learning_rate", 1e-300, math.inf), ("momentum", 0, 1), ("weight_decay", 0, math.inf)):
             value = getattr(self, name)
-            if isinstance(value, bool) or not hasattr(value, "__float__") or not low <= value < high:
+            if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) < high:
                 above = "above 0" if low else "at least 0"
                 raise ValueError(f"{name} must be a number, {above} and below {high}, got {value!r}")
         for name in ("persistent", "centred", "shuffle"):
-            if getattr(self, name) not in (True, False):
-                raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if getattr(value, "shape", ()) or value not in (True, False):
+                raise ValueError(f"{name} must be True or False, got {value!r}")
         check_schedule(self.schedule)

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray
+from nbm_xp.namespace.refusals import name_methods
 
 from . import sampling
 from .energy import expectation, free_energy
@@ -20,6 +21,7 @@ from .topology import Topology
 __all__ = ["RBM"]
 
 
+@name_methods
 class RBM(Learning):
     """A restricted Boltzmann machine: a visible and a hidden layer, with binary or Gaussian visible units.
 

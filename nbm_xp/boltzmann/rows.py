@@ -6,6 +6,7 @@ training computes them a window of rows at a time, openly.
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -52,9 +53,13 @@ def positive_int(value: Any, name: str, least: int = 1) -> int:
     >>> positive_int(3, "n_steps")
     3
     """
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
+    try:
+        found = least - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        found = least - 1
+    if found < least:
         raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}")
-    return int(value)
+    return found
 
 
 def numbers(values: Any, name: str, xp: Any, dtype: Any = None) -> Any:

@@ -21,6 +21,7 @@ from nbm_xp.namespace import (
     promote,
     to_floating,
 )
+from nbm_xp.namespace.refusals import described
 from nbm_xp.tape import KnownLength, Length, as_tensor, is_tensor
 from nbm_xp.tape import namespace as recorded
 
@@ -144,7 +145,7 @@ def as_array(x: Any, dtype: str | None = None) -> Array:
     if not isinstance(x, (bool, int, float, complex, list, tuple, Length)):
         # from None: the callers come here from a look-up that failed, which is nobody's concern
         raise TypeError(
-            f"expected an array, a Tensor, a number or a nested list of numbers, got {type(x).__name__}"
+            f"expected an array, a Tensor, a number or a nested list of numbers, got {described(x)}"
         ) from None
     xp = recorded if isinstance(x, Length) else default_namespace()
     return xp.asarray(x, dtype=dtype_of(xp, dtype or _dtype_of_numbers(x)))

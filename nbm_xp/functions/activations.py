@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 from nbm_xp.namespace import array_namespace, promote
 from nbm_xp.namespace.exponentials import kernel
-from nbm_xp.tape import composite, same_as_first
+from nbm_xp.namespace.refusals import FAILURES, refuse
+from nbm_xp.tape import Memory, composite, same_as_first
 
 from ._arguments import Array, floating, floats, is_value, numbers
 from .comparison import minimum
@@ -96,7 +97,7 @@ def _relu_rule(g: Array, out: Array, x: Array, *, alpha: float, max_value: float
     return xp.where(x == 0, g * slope_at_zero, flow) if slope_at_zero else flow
 
 
-@composite(gradient=_relu_rule, infer=same_as_first, name="relu")
+@composite(gradient=_relu_rule, infer=same_as_first, name="relu", memory=Memory.OWN)
 def _relu(x: Array, *, alpha: float, max_value: float | None, slope_at_zero: float) -> Array:
     xp = array_namespace(x)
     rising = xp.maximum(x, 0)
@@ -136,7 +137,7 @@ def _elu_rule(g: Array, out: Array, x: Array, *, alpha: float) -> Array:
     return g * array_namespace(g).where(x > 0, 1.0, out + alpha)
 
 
-@composite(gradient=_elu_rule, infer=same_as_first, name="elu")
+@composite(gradient=_elu_rule, infer=same_as_first, name="elu", memory=Memory.OWN)
 def _elu(x: Array, *, alpha: float) -> Array:
     xp = array_namespace(x)
     return xp.maximum(x, 0.0) + alpha * xp.expm1(xp.minimum(x, 0.0))
@@ -177,7 +178,7 @@ def _softmax_rule(g: Array, out: Array, x: Array, *, axis: int) -> Array:
     return weighted - out * array_namespace(g).sum(weighted, axis=axis, keepdims=True)
 
 
-@composite(gradient=_softmax_rule, infer=same_as_first, name="softmax")
+@composite(gradient=_softmax_rule, infer=same_as_first, name="softmax", memory=Memory.OWN)
 def _softmax(x: Array, *, axis: int) -> Array:
     xp = array_namespace(x)
     if 0 in x.shape:
@@ -224,7 +225,7 @@ def _log_softmax_rule(g: Array, out: Array, x: Array, *, axis: int) -> Array:
     return g - xp.exp(out) * xp.sum(g, axis=axis, keepdims=True)
 
 
-@composite(gradient=_log_softmax_rule, infer=same_as_first, name="log_softmax")
+@composite(gradient=_log_softmax_rule, infer=same_as_first, name="log_softmax", memory=Memory.OWN)
 def _log_softmax(x: Array, *, axis: int) -> Array:
     xp = array_namespace(x)
     if 0 in x.shape:
@@ -263,13 +264,17 @@ def softsign(x: Array) -> Array:
     >>> softsign(np.asarray([-1.0, 0.0, np.inf]))
     array([-0.5,  0. ,  1. ])
     """
-    return _softsign(floats(x)[1])
+    try:
+        return _softsign(floats(x)[1])
+    except FAILURES as error:
+        refuse(error)
 
 
 @composite(
     gradient=lambda g, out, x: g / array_namespace(g).square(1.0 + array_namespace(g).abs(x)),
     infer=same_as_first,
     name="softsign",
+    memory=Memory.OWN,
 )
 def _softsign(x: Array) -> Array:
     xp = array_namespace(x)
@@ -295,7 +300,10 @@ def hard_sigmoid(x: Array) -> Array:
     >>> hard_sigmoid(np.asarray([-3.0, 0.0, 1.0, 3.0]))
     array([0. , 0.5, 0.7, 1. ])
     """
-    return _hard_sigmoid(floats(x)[1])
+    try:
+        return _hard_sigmoid(floats(x)[1])
+    except FAILURES as error:
+        refuse(error)
 
 
 def _hard_sigmoid_rule(g: Array, out: Array, x: Array) -> Array:
@@ -303,7 +311,7 @@ def _hard_sigmoid_rule(g: Array, out: Array, x: Array) -> Array:
     return array_namespace(g).where((line >= 0.0) & (line <= 1.0), 0.2 * g, 0.0)
 
 
-@composite(gradient=_hard_sigmoid_rule, infer=same_as_first, name="hard_sigmoid")
+@composite(gradient=_hard_sigmoid_rule, infer=same_as_first, name="hard_sigmoid", memory=Memory.OWN)
 def _hard_sigmoid(x: Array) -> Array:
     xp = array_namespace(x)
     return xp.minimum(xp.maximum(0.2 * x + 0.5, 0.0), 1.0)
@@ -328,7 +336,10 @@ def tanh(x: Array) -> Array:
     array([-1.,  0.])
     """
     try:
-        xp = floating[type(x)][x.dtype]
-    except KeyError:
-        xp, x = floats(x)
-    return xp.tanh(x)
+        try:
+            xp = floating[type(x)][x.dtype]
+        except KeyError:
+            xp, x = floats(x)
+        return xp.tanh(x)
+    except FAILURES as error:
+        refuse(error)

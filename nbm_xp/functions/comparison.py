@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from nbm_xp.namespace import array_namespace
-from nbm_xp.tape import composite
+from nbm_xp.namespace.refusals import FAILURES, check_choice, refuse
+from nbm_xp.tape import Memory, composite
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, as_array, floats, pair
@@ -43,10 +44,15 @@ def maximum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
     >>> maximum(np.asarray([-1.0, 2.0]), 0)
     array([0., 2.])
     """
-    xp, x, y = pair(x, y)
-    if xp is not recorded or ties == "share":
-        return xp.maximum(x, y)
-    return _maximum_whole(x, y) if ties == "whole" else xp.where((x >= y) | (x != x), x, y)
+    try:
+        xp, x, y = pair(x, y)
+        if ties != "share":
+            check_choice("ties", ties, ("share", "first", "whole"))
+        if xp is not recorded or ties == "share":
+            return xp.maximum(x, y)
+        return _maximum_whole(x, y) if ties == "whole" else xp.where((x >= y) | (x != x), x, y)
+    except FAILURES as error:
+        refuse(error)
 
 
 def minimum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
@@ -70,10 +76,15 @@ def minimum(x: Array, y: Array, *, ties: Ties = "share") -> Array:
     >>> minimum(np.asarray([-1.0, 2.0]), 0)
     array([-1.,  0.])
     """
-    xp, x, y = pair(x, y)
-    if xp is not recorded or ties == "share":
-        return xp.minimum(x, y)
-    return _minimum_whole(x, y) if ties == "whole" else xp.where((x <= y) | (x != x), x, y)
+    try:
+        xp, x, y = pair(x, y)
+        if ties != "share":
+            check_choice("ties", ties, ("share", "first", "whole"))
+        if xp is not recorded or ties == "share":
+            return xp.minimum(x, y)
+        return _minimum_whole(x, y) if ties == "whole" else xp.where((x <= y) | (x != x), x, y)
+    except FAILURES as error:
+        refuse(error)
 
 
 _TO_EACH_CHOSEN = (
@@ -82,12 +93,12 @@ _TO_EACH_CHOSEN = (
 )
 
 
-@composite(arrays=2, gradient=_TO_EACH_CHOSEN)
+@composite(arrays=2, gradient=_TO_EACH_CHOSEN, memory=Memory.OWN)
 def _maximum_whole(x: Array, y: Array) -> Array:
     return array_namespace(x, y).maximum(x, y)
 
 
-@composite(arrays=2, gradient=_TO_EACH_CHOSEN)
+@composite(arrays=2, gradient=_TO_EACH_CHOSEN, memory=Memory.OWN)
 def _minimum_whole(x: Array, y: Array) -> Array:
     return array_namespace(x, y).minimum(x, y)
 
@@ -110,8 +121,11 @@ def equal(x: Array, y: Array) -> Array:
     >>> equal(np.asarray([1, 2]), 2)
     array([False,  True])
     """
-    xp, x, y = pair(x, y)
-    return xp.equal(x, y)
+    try:
+        xp, x, y = pair(x, y)
+        return xp.equal(x, y)
+    except FAILURES as error:
+        refuse(error)
 
 
 def not_equal(x: Array, y: Array) -> Array:
@@ -132,8 +146,11 @@ def not_equal(x: Array, y: Array) -> Array:
     >>> not_equal(np.asarray([1, 2]), 2)
     array([ True, False])
     """
-    xp, x, y = pair(x, y)
-    return xp.not_equal(x, y)
+    try:
+        xp, x, y = pair(x, y)
+        return xp.not_equal(x, y)
+    except FAILURES as error:
+        refuse(error)
 
 
 def greater(x: Array, y: Array) -> Array:
@@ -154,8 +171,11 @@ def greater(x: Array, y: Array) -> Array:
     >>> greater(np.asarray([1, 2, 3]), 2)
     array([False, False,  True])
     """
-    xp, x, y = pair(x, y)
-    return xp.greater(x, y)
+    try:
+        xp, x, y = pair(x, y)
+        return xp.greater(x, y)
+    except FAILURES as error:
+        refuse(error)
 
 
 def greater_equal(x: Array, y: Array) -> Array:
@@ -176,8 +196,11 @@ def greater_equal(x: Array, y: Array) -> Array:
     >>> greater_equal(np.asarray([1, 2, 3]), 2)
     array([False,  True,  True])
     """
-    xp, x, y = pair(x, y)
-    return xp.greater_equal(x, y)
+    try:
+        xp, x, y = pair(x, y)
+        return xp.greater_equal(x, y)
+    except FAILURES as error:
+        refuse(error)
 
 
 def less(x: Array, y: Array) -> Array:
@@ -198,8 +221,11 @@ def less(x: Array, y: Array) -> Array:
     >>> less(np.asarray([1, 2, 3]), 2)
     array([ True, False, False])
     """
-    xp, x, y = pair(x, y)
-    return xp.less(x, y)
+    try:
+        xp, x, y = pair(x, y)
+        return xp.less(x, y)
+    except FAILURES as error:
+        refuse(error)
 
 
 def less_equal(x: Array, y: Array) -> Array:
@@ -220,8 +246,11 @@ def less_equal(x: Array, y: Array) -> Array:
     >>> less_equal(np.asarray([1, 2, 3]), 2)
     array([ True,  True, False])
     """
-    xp, x, y = pair(x, y)
-    return xp.less_equal(x, y)
+    try:
+        xp, x, y = pair(x, y)
+        return xp.less_equal(x, y)
+    except FAILURES as error:
+        refuse(error)
 
 
 def allclose(x: Array, y: Array, rtol: float = 1e-05, atol: float = 1e-08) -> Array:
@@ -247,10 +276,13 @@ def allclose(x: Array, y: Array, rtol: float = 1e-05, atol: float = 1e-08) -> Ar
     >>> bool(allclose(np.asarray([1.0, np.inf]), np.asarray([1.0 + 1e-9, np.inf])))
     True
     """
-    _, x, y = pair(as_array(x), as_array(y))
-    xp, x = floats(x)
-    xp, y = floats(y)
-    finite = xp.isfinite(y)
-    centre = xp.where(finite, y, 0.0)
-    near = xp.abs(x - centre) <= atol + rtol * xp.abs(centre)
-    return xp.all(xp.where(finite, near, x == y))
+    try:
+        _, x, y = pair(as_array(x), as_array(y))
+        xp, x = floats(x)
+        xp, y = floats(y)
+        finite = xp.isfinite(y)
+        centre = xp.where(finite, y, 0.0)
+        near = xp.abs(x - centre) <= atol + rtol * xp.abs(centre)
+        return xp.all(xp.where(finite, near, x == y))
+    except FAILURES as error:
+        refuse(error)

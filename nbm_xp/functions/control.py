@@ -176,8 +176,9 @@ def stop_gradient(variables: Array | Sequence[Array]) -> Any:
     Examples
     --------
     >>> from nbm_xp.functions.creation import variable
+    >>> from nbm_xp.tape import gradients
     >>> x = variable(3.0)
-    >>> tape.gradients(x * stop_gradient(x), x).eval()
+    >>> gradients(x * stop_gradient(x), x).eval()
     array(3., dtype=float32)
     """
     if isinstance(variables, (list, tuple)):
@@ -219,5 +220,9 @@ def _print(xp: Any, x: Array, *, message: str) -> Array:
 
 
 _printed = tape.operation(
-    "print_tensor", infer=lambda x, *, message: (x.shape, x.dtype), run=_print, gradient=lambda g, out, x, *, message: g
+    "print_tensor",
+    infer=lambda x, *, message: (x.shape, x.dtype),
+    run=_print,
+    gradient=lambda g, out, x, *, message: g,
+    memory=tape.Memory.FIRST,
 )

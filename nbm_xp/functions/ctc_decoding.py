@@ -3,9 +3,15 @@
 Both are array arithmetic without a loop over samples. A beam holds prefixes; two ways to one prefix are found by
 comparing numbers that identify prefixes, and their probabilities are added.
 
+Which prefixes a beam keeps decides what is found, so it keeps those that TensorFlow's search keeps. That goes through
+the prefixes of a frame from the most probable on and makes each longer by each label; what no longer fits is pushed out
+at once. A prefix that was pushed out before its parent's turn, and that its parent fails to bring back, is not made
+longer itself, though the frame before it was in the beam: see `_idle`.
+
 References
 ----------
 A. Graves (2012), "Supervised sequence labelling with recurrent neural networks", chapter 7.5, for the prefix search.
+TensorFlow's ``ctc_beam_search_decoder``, for the order in which prefixes come and go.
 """
 
 from __future__ import annotations
@@ -17,7 +23,7 @@ from nbm_xp import tape
 from nbm_xp.namespace import concrete_int, is_lazy
 from nbm_xp.tape import namespace as recorded
 from nbm_xp.tape.lengths import value_length
-from nbm_xp.tape.node import FLAT
+from nbm_xp.tape.node import FLAT, Memory
 
 from ._arguments import Array, as_array, floats
 from .activations import log_softmax
@@ -116,6 +122,7 @@ _first_columns = tape.operation(
     # how many there are is data, which a lazy library does not look at
     run=lambda xp, x, count: x if is_lazy(xp) else x[:, : concrete_int(count)],
     gradient=FLAT,  # labels are integers
+    memory=Memory.OWN,
 )
 
 
@@ -168,13 +175,15 @@ def _candidates(beam: _Beam, chances: Any, classes: Any) -> tuple[Any, Any, Any]
     """What the next frame makes of a beam.
 
     Of the prefixes that stay as they are, the probabilities of both ends; and of each prefix longer by each label, its
-    probability, less those that are in the beam already: they get that share in staying.
+    probability, less those that are in the beam already, which get that share in staying, and those of prefixes that
+    are idle.
     """
     total = beam.total
     made_by = _rows(beam.last) == classes
     again = recorded.max(recorded.where(made_by, _columns(chances[:, :-1]), _NEVER), axis=2)
     is_parent = _rows(beam.parent) == _columns(beam.own)
-    is_parent = is_parent & _rows(beam.last >= 0) & _columns(total > _NEVER / 2)
+    there_is = total > _NEVER / 2
+    is_parent = is_parent & _rows((beam.last >= 0) & there_is) & _columns(there_is)
     # a label that follows itself is another one only behind a blank
     after_same = recorded.where(_rows(beam.last) == _columns(beam.last), _columns(beam.blank_end), _columns(total))
     inherited = recorded.max(recorded.where(is_parent, after_same, _NEVER), axis=2)
@@ -183,7 +192,43 @@ def _candidates(beam: _Beam, chances: Any, classes: Any) -> tuple[Any, Any, Any]
         recorded.astype(recorded.matrix_transpose(is_parent), chances.dtype), recorded.astype(made_by, chances.dtype)
     )
     longer = recorded.where(there > 0.5, _NEVER, longer)
-    return total + chances[:, -1:], again + _add(beam.label_end, inherited), longer
+    blank_end, label_end = total + chances[:, -1:], again + _add(beam.label_end, inherited)
+    idle = _idle(is_parent, _add(blank_end, label_end), longer, _rows(beam.last) > classes)
+    return blank_end, label_end, recorded.where(_rows(idle), _NEVER, longer)
+
+
+def _idle(is_parent: Any, stays: Any, longer: Any, earlier_label: Any) -> Any:
+    """Which prefixes are not made longer: they were pushed out, and their parents could not bring them back.
+
+    Prefixes have their turns in the order of the beam. One is out by its parent's turn at its own label if by then as
+    many as the beam holds were better: prefixes that stay, or that came of those whose turn was before. Whether these
+    were idle is asked the same way, so that the answer is found in rounds, mostly one or two.
+    """
+    width = stays.node.shape[1]
+    turn = recorded.arange(width, dtype=recorded.int64)
+    parent = recorded.argmax(recorded.astype(is_parent, recorded.int64), axis=2)
+    after_parent = recorded.any(is_parent, axis=2) & (parent < turn)
+    siblings = recorded.take_along_axis(longer, _rows(parent), axis=1)
+    better = recorded.count_nonzero((siblings > _rows(stays)) & earlier_label, axis=2)
+    better = better + recorded.count_nonzero(_columns(stays) > _rows(stays), axis=2)
+    most = (
+        longer if _fits(longer.node.shape[2], width) else recorded.sort(longer, axis=2, descending=True)[:, :, :width]
+    )
+    come = recorded.count_nonzero(_columns(most) > recorded.expand_dims(stays, axis=(2, 3)), axis=3)
+    come = recorded.where(turn < _rows(parent), come, 0)
+
+    def turns(idle: Any) -> Any:
+        out = better + recorded.sum(recorded.where(_columns(idle), 0, come), axis=2) >= width
+        now = after_parent & out & ~recorded.take_along_axis(idle, parent, axis=1)
+        return now, tape.until(recorded.all(now == idle))
+
+    rounds, _ = tape.scan(turns, outputs_info=recorded.zeros_like(after_parent), n_steps=width, name="ctc turns")
+    return rounds[-1]
+
+
+def _fits(count: Any, width: int) -> bool:
+    """Whether labels are so few that there is nothing to gain by leaving some out."""
+    return isinstance(count, int) and count <= width
 
 
 def _best_of(beam: _Beam, blank_end: Any, label_end: Any, longer: Any, here: Any) -> _Beam:

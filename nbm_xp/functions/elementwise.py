@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from nbm_xp.namespace import array_namespace, is_floating, promote
-from nbm_xp.tape import composite, is_tensor, same_as_first, stop_gradient
+from nbm_xp.namespace.refusals import FAILURES, check_choice, refuse
+from nbm_xp.tape import Memory, composite, is_tensor, same_as_first, stop_gradient
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, as_array, floating, floats, is_truth, is_value, numbers, numeric, of_floats, pair
@@ -39,12 +40,15 @@ def abs(x: Array) -> Array:
     array([1.5, 2. ])
     """
     try:
-        xp = numeric[type(x)][x.dtype]
-    except KeyError:
-        if is_truth(x):
-            return x
-        xp, x = numbers(x)
-    return xp.abs(x)
+        try:
+            xp = numeric[type(x)][x.dtype]
+        except KeyError:
+            if is_truth(x):
+                return x
+            xp, x = numbers(x)
+        return xp.abs(x)
+    except FAILURES as error:
+        refuse(error)
 
 
 def exp(x: Array) -> Array:
@@ -67,10 +71,13 @@ def exp(x: Array) -> Array:
     dtype('float64')
     """
     try:
-        xp = floating[type(x)][x.dtype]
-    except KeyError:
-        xp, x = floats(x)
-    return xp.exp(x)
+        try:
+            xp = floating[type(x)][x.dtype]
+        except KeyError:
+            xp, x = floats(x)
+        return xp.exp(x)
+    except FAILURES as error:
+        refuse(error)
 
 
 def log(x: Array) -> Array:
@@ -93,10 +100,13 @@ def log(x: Array) -> Array:
     array([0., 1.])
     """
     try:
-        xp = floating[type(x)][x.dtype]
-    except KeyError:
-        xp, x = floats(x)
-    return xp.log(x)
+        try:
+            xp = floating[type(x)][x.dtype]
+        except KeyError:
+            xp, x = floats(x)
+        return xp.log(x)
+    except FAILURES as error:
+        refuse(error)
 
 
 def sin(x: Array) -> Array:
@@ -118,10 +128,13 @@ def sin(x: Array) -> Array:
     array([0., 1.])
     """
     try:
-        xp = floating[type(x)][x.dtype]
-    except KeyError:
-        xp, x = floats(x)
-    return xp.sin(x)
+        try:
+            xp = floating[type(x)][x.dtype]
+        except KeyError:
+            xp, x = floats(x)
+        return xp.sin(x)
+    except FAILURES as error:
+        refuse(error)
 
 
 def cos(x: Array) -> Array:
@@ -143,10 +156,13 @@ def cos(x: Array) -> Array:
     array([ 1., -1.])
     """
     try:
-        xp = floating[type(x)][x.dtype]
-    except KeyError:
-        xp, x = floats(x)
-    return xp.cos(x)
+        try:
+            xp = floating[type(x)][x.dtype]
+        except KeyError:
+            xp, x = floats(x)
+        return xp.cos(x)
+    except FAILURES as error:
+        refuse(error)
 
 
 def sqrt(x: Array, *, negative: Literal["zero", "nan"] = "zero") -> Array:
@@ -172,12 +188,16 @@ def sqrt(x: Array, *, negative: Literal["zero", "nan"] = "zero") -> Array:
     array([2., 0., 0.])
     """
     try:
-        xp = floating[type(x)][x.dtype]
-    except KeyError:
-        xp, x = floats(x)
-    if negative == "nan":
-        return xp.sqrt(x)
-    return _root(x) if xp is recorded else xp.sqrt(xp.maximum(x, 0.0))
+        try:
+            xp = floating[type(x)][x.dtype]
+        except KeyError:
+            xp, x = floats(x)
+        if negative != "zero":
+            check_choice("negative", negative, ("zero", "nan"))
+            return xp.sqrt(x)
+        return _root(x) if xp is recorded else xp.sqrt(xp.maximum(x, 0.0))
+    except FAILURES as error:
+        refuse(error)
 
 
 def _root_gradient(g: Array, out: Array, x: Array) -> Array:
@@ -186,7 +206,7 @@ def _root_gradient(g: Array, out: Array, x: Array) -> Array:
     return xp.where(positive, g * 0.5 / xp.where(positive, out, 1.0), 0.0)
 
 
-@composite(gradient=_root_gradient, infer=same_as_first, name="root_of_positive_part")
+@composite(gradient=_root_gradient, infer=same_as_first, name="root_of_positive_part", memory=Memory.OWN)
 def _root(x: Array) -> Array:
     xp = array_namespace(x)
     return xp.sqrt(xp.maximum(x, 0.0))
@@ -211,12 +231,15 @@ def square(x: Array) -> Array:
     array([ 9, 16])
     """
     try:
-        xp = numeric[type(x)][x.dtype]
-    except KeyError:
-        if is_truth(x):
-            return x
-        xp, x = numbers(x)
-    return xp.square(x)
+        try:
+            xp = numeric[type(x)][x.dtype]
+        except KeyError:
+            if is_truth(x):
+                return x
+            xp, x = numbers(x)
+        return xp.square(x)
+    except FAILURES as error:
+        refuse(error)
 
 
 def sign(x: Array) -> Array:
@@ -226,8 +249,6 @@ def sign(x: Array) -> Array:
     ----------
     x : array
         Elements of any dtype; the result has the same.
-    halves : {"even", "away"}
-        Where halves go: to the even neighbour, or, as in Theano, to the one farther from 0.
 
     Returns
     -------
@@ -241,12 +262,15 @@ def sign(x: Array) -> Array:
     array([-1.,  0.,  1.])
     """
     try:
-        xp = numeric[type(x)][x.dtype]
-    except KeyError:
-        if is_truth(x):
-            return x
-        xp, x = numbers(x)
-    return xp.sign(x)
+        try:
+            xp = numeric[type(x)][x.dtype]
+        except KeyError:
+            if is_truth(x):
+                return x
+            xp, x = numbers(x)
+        return xp.sign(x)
+    except FAILURES as error:
+        refuse(error)
 
 
 def round(x: Array, *, halves: Literal["even", "away"] = "even") -> Array:
@@ -271,16 +295,21 @@ def round(x: Array, *, halves: Literal["even", "away"] = "even") -> Array:
     array([0., 2., 2.])
     """
     try:
-        xp = numeric[type(x)][x.dtype]
-    except KeyError:
-        if is_truth(x):
-            return x
-        xp, x = numbers(x)
-    rounded = xp.round(x)
-    if halves == "even" or not is_floating(x):
-        return rounded
-    toward_zero = xp.trunc(x)  # exact, as its distance to x is
-    return xp.where(xp.abs(x - toward_zero) == 0.5, toward_zero + xp.sign(x), rounded)
+        try:
+            xp = numeric[type(x)][x.dtype]
+        except KeyError:
+            if is_truth(x):
+                return x
+            xp, x = numbers(x)
+        rounded = xp.round(x)
+        if halves != "even":
+            check_choice("halves", halves, ("even", "away"))
+        if halves == "even" or not is_floating(x):
+            return rounded
+        toward_zero = xp.trunc(x)  # exact, as its distance to x is
+        return xp.where(xp.abs(x - toward_zero) == 0.5, toward_zero + xp.sign(x), rounded)
+    except FAILURES as error:
+        refuse(error)
 
 
 def pow(x: Array, a: Array) -> Array:
@@ -306,8 +335,11 @@ def pow(x: Array, a: Array) -> Array:
     >>> pow(0.5, np.asarray([1.0, 2.0]))
     array([0.5 , 0.25])
     """
-    xp, x, a = pair(x, a)
-    return xp.pow(x, a)
+    try:
+        xp, x, a = pair(x, a)
+        return xp.pow(x, a)
+    except FAILURES as error:
+        refuse(error)
 
 
 def clip(x: Array, min_value: Array, max_value: Array, *, crossed: Literal["min", "max"] = "min") -> Array:
@@ -334,12 +366,17 @@ def clip(x: Array, min_value: Array, max_value: Array, *, crossed: Literal["min"
     >>> clip(np.asarray([-2.0, 0.5, 9.0]), 0, 1)
     array([0. , 0.5, 1. ])
     """
-    xp = of_floats(x)
-    if xp is None or xp is recorded or type(min_value) not in _REAL or type(max_value) not in _REAL:
-        return _clip(x, min_value, max_value, crossed)
-    if min_value > max_value:
-        min_value = max_value = min_value if crossed == "min" else max_value
-    return xp.minimum(xp.maximum(x, min_value), max_value)
+    try:
+        if crossed != "min":
+            check_choice("crossed", crossed, ("min", "max"))
+        xp = of_floats(x)
+        if xp is None or xp is recorded or type(min_value) not in _REAL or type(max_value) not in _REAL:
+            return _clip(x, min_value, max_value, crossed)
+        if min_value > max_value:
+            min_value = max_value = min_value if crossed == "min" else max_value
+        return xp.minimum(xp.maximum(x, min_value), max_value)
+    except FAILURES as error:
+        refuse(error)
 
 
 _REAL = frozenset((int, float))

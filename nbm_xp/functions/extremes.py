@@ -12,7 +12,8 @@ import operator
 from typing import Any, Literal, TypeAlias
 
 from nbm_xp.namespace import array_namespace
-from nbm_xp.tape import composite
+from nbm_xp.namespace.refusals import FAILURES, check_choice, check_flag, refuse
+from nbm_xp.tape import Memory, composite
 from nbm_xp.tape import namespace as recorded
 from nbm_xp.tape.standard.shapes import axis_of
 
@@ -50,19 +51,26 @@ def max(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "sh
     array([5, 7])
     """
     try:
-        xp = numeric[type(x)][x.dtype]
-    except KeyError:
-        truth = is_truth(x)
-        xp, x = numbers(x)
-        if truth:
-            return xp.astype(xp.max(x, axis=axes(axis), keepdims=keepdims), xp.bool)
-    if xp is recorded and ties == "whole":
-        return _max_whole(x, axis=axes(axis), keepdims=keepdims)
-    if type(axis) is list:
-        axis = axes(axis)
-    if keepdims:
-        return xp.max(x, axis=axis, keepdims=True)
-    return xp.max(x) if axis is None else xp.max(x, axis=axis)
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
+        if ties != "share":
+            check_choice("ties", ties, ("share", "whole"))
+        try:
+            xp = numeric[type(x)][x.dtype]
+        except KeyError:
+            truth = is_truth(x)
+            xp, x = numbers(x)
+            if truth:
+                return xp.astype(xp.max(x, axis=axes(axis), keepdims=keepdims), xp.bool)
+        if xp is recorded and ties == "whole":
+            return _max_whole(x, axis=axes(axis), keepdims=keepdims)
+        if type(axis) is list:
+            axis = axes(axis)
+        if keepdims:
+            return xp.max(x, axis=axis, keepdims=True)
+        return xp.max(x) if axis is None else xp.max(x, axis=axis)
+    except FAILURES as error:
+        refuse(error)
 
 
 def min(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "share") -> Array:
@@ -91,19 +99,26 @@ def min(x: Array, axis: Axis = None, keepdims: bool = False, *, ties: Ties = "sh
     array([1, 2])
     """
     try:
-        xp = numeric[type(x)][x.dtype]
-    except KeyError:
-        truth = is_truth(x)
-        xp, x = numbers(x)
-        if truth:
-            return xp.astype(xp.min(x, axis=axes(axis), keepdims=keepdims), xp.bool)
-    if xp is recorded and ties == "whole":
-        return _min_whole(x, axis=axes(axis), keepdims=keepdims)
-    if type(axis) is list:
-        axis = axes(axis)
-    if keepdims:
-        return xp.min(x, axis=axis, keepdims=True)
-    return xp.min(x) if axis is None else xp.min(x, axis=axis)
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
+        if ties != "share":
+            check_choice("ties", ties, ("share", "whole"))
+        try:
+            xp = numeric[type(x)][x.dtype]
+        except KeyError:
+            truth = is_truth(x)
+            xp, x = numbers(x)
+            if truth:
+                return xp.astype(xp.min(x, axis=axes(axis), keepdims=keepdims), xp.bool)
+        if xp is recorded and ties == "whole":
+            return _min_whole(x, axis=axes(axis), keepdims=keepdims)
+        if type(axis) is list:
+            axis = axes(axis)
+        if keepdims:
+            return xp.min(x, axis=axis, keepdims=True)
+        return xp.min(x) if axis is None else xp.min(x, axis=axis)
+    except FAILURES as error:
+        refuse(error)
 
 
 def _to_every_tie(g: Array, out: Array, x: Array, *, axis: Axis, keepdims: bool) -> Array:
@@ -111,12 +126,12 @@ def _to_every_tie(g: Array, out: Array, x: Array, *, axis: Axis, keepdims: bool)
     return xp.where(x == spread(out, x, axis, keepdims), spread(g, x, axis, keepdims), 0.0)
 
 
-@composite(gradient=_to_every_tie)
+@composite(gradient=_to_every_tie, memory=Memory.OWN)
 def _max_whole(x: Array, *, axis: Axis, keepdims: bool) -> Array:
     return array_namespace(x).max(x, axis=axis, keepdims=keepdims)
 
 
-@composite(gradient=_to_every_tie)
+@composite(gradient=_to_every_tie, memory=Memory.OWN)
 def _min_whole(x: Array, *, axis: Axis, keepdims: bool) -> Array:
     return array_namespace(x).min(x, axis=axis, keepdims=keepdims)
 
@@ -145,15 +160,20 @@ def any(x: Array, axis: Axis = None, keepdims: bool = False, *, dtype: Any = "bo
     >>> any(np.asarray([[0, 1], [0, 0]]), axis=1)
     array([ True, False])
     """
-    x = as_array(x)
-    xp = array_namespace(x)
-    if type(axis) is list:
-        axis = axes(axis)
-    if dtype != "bool":
-        return cast(xp.any(x, axis=axis, keepdims=keepdims), dtype)
-    if keepdims:
-        return xp.any(x, axis=axis, keepdims=True)
-    return xp.any(x) if axis is None else xp.any(x, axis=axis)
+    try:
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
+        x = as_array(x)
+        xp = array_namespace(x)
+        if type(axis) is list:
+            axis = axes(axis)
+        if dtype != "bool":
+            return cast(xp.any(x, axis=axis, keepdims=keepdims), dtype)
+        if keepdims:
+            return xp.any(x, axis=axis, keepdims=True)
+        return xp.any(x) if axis is None else xp.any(x, axis=axis)
+    except FAILURES as error:
+        refuse(error)
 
 
 def all(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -178,13 +198,18 @@ def all(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> all(np.asarray([[2, 1], [0, 1]]), axis=1)
     array([ True, False])
     """
-    x = as_array(x)
-    xp = array_namespace(x)
-    if type(axis) is list:
-        axis = axes(axis)
-    if keepdims:
-        return xp.all(x, axis=axis, keepdims=True)
-    return xp.all(x) if axis is None else xp.all(x, axis=axis)
+    try:
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
+        x = as_array(x)
+        xp = array_namespace(x)
+        if type(axis) is list:
+            axis = axes(axis)
+        if keepdims:
+            return xp.all(x, axis=axis, keepdims=True)
+        return xp.all(x) if axis is None else xp.all(x, axis=axis)
+    except FAILURES as error:
+        refuse(error)
 
 
 def argmax(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
@@ -210,12 +235,17 @@ def argmax(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
     array([1, 0])
     """
     try:
-        xp = numeric[type(x)][x.dtype]
-    except KeyError:
-        xp, x = numbers(x)
-    if axis is not None and type(axis) is not int:
-        x, axis = _flattened_last(x, axis, keepdims)
-    return xp.argmax(x, axis=axis, keepdims=True) if keepdims else xp.argmax(x, axis=axis)
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
+        try:
+            xp = numeric[type(x)][x.dtype]
+        except KeyError:
+            xp, x = numbers(x)
+        if axis is not None and type(axis) is not int:
+            x, axis = _flattened_last(x, axis, keepdims)
+        return xp.argmax(x, axis=axis, keepdims=True) if keepdims else xp.argmax(x, axis=axis)
+    except FAILURES as error:
+        refuse(error)
 
 
 def argmin(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
@@ -241,12 +271,17 @@ def argmin(x: Array, axis: Axis = -1, *, keepdims: bool = False) -> Array:
     array([0, 1])
     """
     try:
-        xp = numeric[type(x)][x.dtype]
-    except KeyError:
-        xp, x = numbers(x)
-    if axis is not None and type(axis) is not int:
-        x, axis = _flattened_last(x, axis, keepdims)
-    return xp.argmin(x, axis=axis, keepdims=True) if keepdims else xp.argmin(x, axis=axis)
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
+        try:
+            xp = numeric[type(x)][x.dtype]
+        except KeyError:
+            xp, x = numbers(x)
+        if axis is not None and type(axis) is not int:
+            x, axis = _flattened_last(x, axis, keepdims)
+        return xp.argmin(x, axis=axis, keepdims=True) if keepdims else xp.argmin(x, axis=axis)
+    except FAILURES as error:
+        refuse(error)
 
 
 def _flattened_last(x: Array, axis: Any, keepdims: bool) -> tuple[Array, int]:

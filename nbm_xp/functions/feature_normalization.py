@@ -82,7 +82,7 @@ def normalized_features_gradient(
     xp = array_namespace(error, x, var)
     per_deviation = 1.0 / xp.sqrt(var + epsilon)
     normal = _scaled(x - mean, per_deviation, shifted)
-    in_gamma = xp.sum(_scaled(normal, error, shifted), axis=1, keepdims=True)
+    in_gamma = xp.sum(normal * error, axis=1, keepdims=True)
     in_beta = xp.sum(error, axis=1, keepdims=True)
     common = (_scaled(normal, in_gamma, shifted) + in_beta) / x.shape[1]
     return _scaled(_scaled(error - common, per_deviation, shifted), gamma, shifted), in_gamma, in_beta

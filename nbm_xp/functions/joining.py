@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, floatx, is_integer, promote, scattered
-from nbm_xp.tape import composite
+from nbm_xp.tape import Memory, composite
 
 from ._arguments import Array, as_array, sizes
 
@@ -234,6 +234,7 @@ def _picked_again(g: Array, out: Array, values: Array, places: Array, *, length:
     arrays=2,
     infer=lambda values, places, *, length: ((length, *values.shape[1:]), values.dtype),
     gradient=(_picked_again, None),
+    memory=Memory.OWN,
 )
 def sums_at(values: Array, places: Array, *, length: Any) -> Array:
     """Rows added up by number: zeros with ``values[i]`` added at ``[places[i]]``, the gradient of `gather`.

@@ -210,7 +210,8 @@ def batch_dot(x: Array, y: Array, axes: Any = None) -> Array:
         Batches along the first axis, with another axis or more.
     axes : int or pair of int, optional
         Which axis of `x` and which of `y` to sum over. By default the last of `x`, and of `y` the last but one, or the
-        last where it is the only one beside the batch's.
+        last where it is the only one beside the batch's. Of two matrices it may be the first: the other axis is the
+        batch's then.
 
     Returns
     -------
@@ -239,9 +240,13 @@ def batch_dot(x: Array, y: Array, axes: Any = None) -> Array:
     if len(pairs) != 2 or not all(hasattr(place, "__index__") for place in pairs):
         raise ValueError(f"axes must be an int or a pair of them, got {axes!r}")
     places = [place + array.ndim if place < 0 else place for place, array in zip(pairs, (x, y), strict=True)]
+    if x.ndim == y.ndim == 2:  # the axis that is not summed over is the batch's
+        x, y = (xp.matrix_transpose(a) if place == 0 else a for a, place in zip((x, y), places, strict=True))
+        places = [place or 1 for place in places]
     if not (0 < places[0] < x.ndim and 0 < places[1] < y.ndim):
         raise ValueError(
-            f"axes must name an axis after the first of each array, got {axes!r} for {x.ndim} and {y.ndim}"
+            f"axes must name an axis after the first of each array, or any of two matrices, got {axes!r} for {x.ndim} "
+            f"and {y.ndim} axes"
         )
     for axis, other, what in ((0, 0, "samples"), (*places, "elements to sum over")):
         a, b = x.shape[axis], y.shape[other]

@@ -12,7 +12,7 @@ import operator
 
 from nbm_xp import tape
 from nbm_xp.namespace import array_namespace, is_integer
-from nbm_xp.tape import composite
+from nbm_xp.tape import Memory, composite
 
 from ._arguments import Array, as_array, floats, pair
 from .activations import log_softmax, softmax
@@ -77,6 +77,7 @@ def _to_logits(g: Array, out: Array, logits: Array, target: Array) -> Array:
         lambda g, out, logits, target: -array_namespace(g).expand_dims(g, axis=-1) * log_softmax(logits),
     ),
     arrays=2,
+    memory=Memory.OWN,
 )
 def _cross_entropy_of_logits(logits: Array, target: Array) -> Array:
     return -array_namespace(logits, target).sum(target * log_softmax(logits), axis=-1)

@@ -14,9 +14,9 @@ from typing import Any
 
 from nbm_xp import tape
 from nbm_xp.namespace import array_namespace, dtype_name
-from nbm_xp.namespace.exponentials import kernel
-from nbm_xp.tape import composite, is_tensor
-from nbm_xp.tape.stable import sigmoid_for
+from nbm_xp.namespace.exponentials import kernel, sigmoid_for
+from nbm_xp.namespace.refusals import FAILURES, refuse
+from nbm_xp.tape import Memory, composite, is_tensor
 
 from ._arguments import Array, Axis, axes, floats, of_floats, spread
 
@@ -49,12 +49,15 @@ def sigmoid(x: Array) -> Array:
     array([0. , 0.5, 1. ])
     """
     try:
-        of = _sigmoids[type(x)][x.dtype]
-    except KeyError:
-        xp, x = floats(x)
-        of = tape.sigmoid if is_tensor(x) else sigmoid_for(xp, dtype_name(x))
-        _sigmoids.setdefault(type(x), {})[x.dtype] = of
-    return of(x)
+        try:
+            of = _sigmoids[type(x)][x.dtype]
+        except KeyError:
+            xp, x = floats(x)
+            of = tape.sigmoid if is_tensor(x) else sigmoid_for(xp, dtype_name(x))
+            _sigmoids.setdefault(type(x), {})[x.dtype] = of
+        return of(x)
+    except FAILURES as error:
+        refuse(error)
 
 
 _sigmoids: dict[type, dict[Any, Callable[[Array], Array]]] = {}
@@ -80,7 +83,10 @@ def softplus(x: Array) -> Array:
     >>> softplus(np.asarray([-1e4, 1e4, np.inf]))
     array([    0., 10000.,    inf])
     """
-    return tape.softplus(x if of_floats(x) else floats(x)[1])
+    try:
+        return tape.softplus(x if of_floats(x) else floats(x)[1])
+    except FAILURES as error:
+        refuse(error)
 
 
 def logsumexp(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -119,7 +125,7 @@ def _softmax_of_sum(g: Array, out: Array, x: Array, *, axis: Axis, keepdims: boo
     return weights * (g / xp.where(total > 0, total, 1.0))
 
 
-@composite(gradient=_softmax_of_sum, name="logsumexp")
+@composite(gradient=_softmax_of_sum, name="logsumexp", memory=Memory.OWN)
 def _logsumexp(x: Array, *, axis: Axis, keepdims: bool) -> Array:
     xp = array_namespace(x)
     if 0 in x.shape:

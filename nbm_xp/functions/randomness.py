@@ -52,13 +52,13 @@ def make_rng(seed: Any = None, *, draw: Callable[[int, int], int] = random.randr
     return RandomStreams(seed=draw(1, 10**7) if seed is None else seed)
 
 
-def rng_from(seed: int | None) -> RandomStreams:
+def rng_from(seed: int) -> RandomStreams:
     """A generator from any integer, which is hashed, so that near ones have nothing in common.
 
     Parameters
     ----------
-    seed : int or None
-        0 and negative numbers too. None for a number from Python's ``random`` module.
+    seed : int
+        Where it starts: 0 and negative numbers too.
 
     Returns
     -------
@@ -70,8 +70,7 @@ def rng_from(seed: int | None) -> RandomStreams:
     >>> rng_from(1).rstate.tolist() == list(Generator(1).state[:6])
     True
     """
-    number = random.randrange(1, 10**7) if seed is None else int(seed) % 2**64
-    return make_rng(hashed_seed(number))
+    return make_rng(hashed_seed(int(seed) % 2**64))
 
 
 def random_uniform(
@@ -99,7 +98,7 @@ def random_uniform(
     >>> random_uniform((3,), rng=make_rng(1)).shape
     (3,)
     """
-    name = dtype_name(dtype or floatx())
+    name = dtype_name(floatx() if dtype is None else dtype)
     if name[0] == "f":
         return _rng(rng).uniform(sizes(shape), low=minval, high=maxval, dtype=name)
     drawn = _rng(rng).uniform(sizes(shape), low=minval, high=maxval, dtype="float64")
@@ -131,7 +130,7 @@ def random_normal(
     >>> random_normal((3,), rng=make_rng(1)).shape
     (3,)
     """
-    return _rng(rng).normal(sizes(shape), avg=mean, std=stddev, dtype=dtype or floatx())
+    return _rng(rng).normal(sizes(shape), avg=mean, std=stddev, dtype=floatx() if dtype is None else dtype)
 
 
 def random_binomial(shape: Shape, p: Array = 0.0, dtype: Any = None, rng: RandomStreams | None = None) -> Any:
@@ -157,7 +156,7 @@ def random_binomial(shape: Shape, p: Array = 0.0, dtype: Any = None, rng: Random
     >>> random_binomial((3,), p=0.5, rng=make_rng(1)).shape
     (3,)
     """
-    return _rng(rng).binomial(sizes(shape), p=p, dtype=dtype or floatx())
+    return _rng(rng).binomial(sizes(shape), p=p, dtype=floatx() if dtype is None else dtype)
 
 
 def truncated_normal(
@@ -187,7 +186,7 @@ def truncated_normal(
     >>> bool((abs(drawn) <= 2).all())
     True
     """
-    u = _rng(rng).uniform(sizes(shape), dtype=dtype or floatx())
+    u = _rng(rng).uniform(sizes(shape), dtype=floatx() if dtype is None else dtype)
     if u.dtype != "float16":
         return quantiles.truncated_normal(u) * stddev + mean
     drawn = quantiles.truncated_normal(cast(u, "float32"))  # whose polynomials overflow at 65504
@@ -198,7 +197,7 @@ def dropout(
     x: Array,
     level: float,
     noise_shape: Any = None,
-    rng: RandomStreams | None = None,
+    rng: RandomStreams | Callable[[], RandomStreams] | None = None,
     *,
     kept: Literal["high", "low"] = "high",
 ) -> Any:
@@ -212,8 +211,8 @@ def dropout(
         The share of zeros, from 0 to less than 1.
     noise_shape : sequence of int or None, optional
         The shape in which zeros are drawn, which broadcasts to that of `x`; None for a length as in `x`.
-    rng : RandomStreams, optional
-        Where from, by default a new generator with a seed of its own.
+    rng : RandomStreams, or callable that makes one, optional
+        Where from, by default a new generator with a seed of its own. None is made where the arguments are refused.
     kept : {"high", "low"}
         Which draws keep an element: the high ones, as in TensorFlow, or the low ones, as in Theano.
 
@@ -239,10 +238,11 @@ def dropout(
     lengths = x.shape if noise_shape is None else tuple(noise_shape)
     if len(lengths) != x.ndim:
         raise ValueError(f"noise_shape must have {x.ndim} lengths, as x has, got {noise_shape}")
+    rng = rng() if callable(rng) else _rng(rng)
     if not level:
         return x
     shape = tuple(own if length is None else length for length, own in zip(lengths, x.shape, strict=True))
-    drawn = _rng(rng).uniform(sizes(shape), dtype="float32")
+    drawn = rng.uniform(sizes(shape), dtype="float32")
     keeps = drawn >= level if kept == "high" else drawn < 1.0 - level
     return recorded.where(keeps, x / (1.0 - level), 0.0)
 

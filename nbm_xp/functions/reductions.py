@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbm_xp.namespace import dtype_name, dtype_of, floatx
+from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_complex
+from nbm_xp.namespace.refusals import FAILURES, check_flag, refuse
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, Axis, axes, floating, floats, numbers, numeric
@@ -43,14 +44,19 @@ def sum(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     array([4, 6])
     """
     try:
-        xp = numeric[type(x)][x.dtype]
-    except KeyError:
-        xp, x = numbers(x)
-    if type(axis) is list:
-        axis = axes(axis)
-    if keepdims:
-        return xp.sum(x, axis=axis, keepdims=True)
-    return xp.sum(x) if axis is None else xp.sum(x, axis=axis)
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
+        try:
+            xp = numeric[type(x)][x.dtype]
+        except KeyError:
+            xp, x = numbers(x)
+        if type(axis) is list:
+            axis = axes(axis)
+        if keepdims:
+            return xp.sum(x, axis=axis, keepdims=True)
+        return xp.sum(x) if axis is None else xp.sum(x, axis=axis)
+    except FAILURES as error:
+        refuse(error)
 
 
 def prod(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -78,14 +84,19 @@ def prod(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
            [12]])
     """
     try:
-        xp = numeric[type(x)][x.dtype]
-    except KeyError:
-        xp, x = numbers(x)
-    if type(axis) is list:
-        axis = axes(axis)
-    if keepdims:
-        return xp.prod(x, axis=axis, keepdims=True)
-    return xp.prod(x) if axis is None else xp.prod(x, axis=axis)
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
+        try:
+            xp = numeric[type(x)][x.dtype]
+        except KeyError:
+            xp, x = numbers(x)
+        if type(axis) is list:
+            axis = axes(axis)
+        if keepdims:
+            return xp.prod(x, axis=axis, keepdims=True)
+        return xp.prod(x) if axis is None else xp.prod(x, axis=axis)
+    except FAILURES as error:
+        refuse(error)
 
 
 def mean(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -112,11 +123,18 @@ def mean(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     (np.float32(3.0), array([nan, nan]))
     """
     try:
-        xp = floating[type(x)][x.dtype]
-    except KeyError:
-        xp, y = floats(x)
-        x = y if y is x else xp.astype(y, dtype_of(xp, floatx()))
-    return xp.mean(x, axis=axes(axis), keepdims=keepdims) if xp is recorded else _average(xp, x, axes(axis), keepdims)
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
+        try:
+            xp = floating[type(x)][x.dtype]
+        except KeyError:
+            xp, y = floats(x)
+            x = y if y is x else xp.astype(y, dtype_of(xp, floatx()))
+        return (
+            xp.mean(x, axis=axes(axis), keepdims=keepdims) if xp is recorded else _average(xp, x, axes(axis), keepdims)
+        )
+    except FAILURES as error:
+        refuse(error)
 
 
 def _average(xp: Any, x: Array, axis: Any, keepdims: bool) -> Array:
@@ -146,8 +164,8 @@ def var(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     Returns
     -------
     array
-        Floating dtypes are kept; integers give float64. In two passes, so that a large mean does no harm. The
-        variance of nothing is nan.
+        Floating dtypes are kept; integers give float64, complex numbers the real dtype of their parts, whose variances
+        add up. In two passes, so that a large mean does no harm. The variance of nothing is nan.
 
     Examples
     --------
@@ -156,14 +174,22 @@ def var(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     np.float64(1.0)
     """
     try:
-        xp = floating[type(x)][x.dtype]
-    except KeyError:
-        xp, x = _floats_or_float64(x)
-    if xp is recorded:
-        return xp.var(x, axis=axes(axis), keepdims=keepdims)
-    axis = axes(axis)
-    deviation = x - _average(xp, x, axis, True)
-    return _average(xp, deviation * deviation, axis, keepdims)
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
+        try:
+            xp = floating[type(x)][x.dtype]
+        except KeyError:
+            xp, x = _floats_or_float64(x)
+        if xp is recorded:
+            return xp.var(x, axis=axes(axis), keepdims=keepdims)
+        axis = axes(axis)
+        deviation = x - _average(xp, x, axis, True)
+        if is_complex(x):
+            real, imag = xp.real(deviation), xp.imag(deviation)
+            return _average(xp, real * real + imag * imag, axis, keepdims)
+        return _average(xp, deviation * deviation, axis, keepdims)
+    except FAILURES as error:
+        refuse(error)
 
 
 def std(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -181,7 +207,8 @@ def std(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     Returns
     -------
     array
-        Floating dtypes are kept; integers give float64. Where all elements are equal, the gradient is 0.
+        Floating dtypes are kept; integers give float64, complex numbers the real dtype of their parts. Where all
+        elements are equal, the gradient is 0.
 
     Examples
     --------
@@ -190,10 +217,15 @@ def std(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     np.float64(2.0)
     """
     try:
-        xp = floating[type(x)][x.dtype]
-    except KeyError:
-        xp, x = _floats_or_float64(x)
-    return xp.std(x, axis=axes(axis), keepdims=keepdims) if xp is recorded else xp.sqrt(var(x, axis, keepdims))
+        if keepdims is not False:
+            check_flag("keepdims", keepdims)
+        try:
+            xp = floating[type(x)][x.dtype]
+        except KeyError:
+            xp, x = _floats_or_float64(x)
+        return xp.std(x, axis=axes(axis), keepdims=keepdims) if xp is recorded else xp.sqrt(var(x, axis, keepdims))
+    except FAILURES as error:
+        refuse(error)
 
 
 def _floats_or_float64(x: Array) -> tuple[Any, Array]:
@@ -224,12 +256,15 @@ def cumsum(x: Array, axis: int | None = 0) -> Array:
            [4, 6]])
     """
     try:
-        xp = numeric[type(x)][x.dtype]
-    except KeyError:
-        xp, x = numbers(x)
-    if axis is None:
-        x, axis = xp.reshape(x, (-1,)), 0
-    return xp.cumulative_sum(x, axis=axis, dtype=x.dtype)
+        try:
+            xp = numeric[type(x)][x.dtype]
+        except KeyError:
+            xp, x = numbers(x)
+        if axis is None:
+            x, axis = xp.reshape(x, (-1,)), 0
+        return xp.cumulative_sum(x, axis=axis, dtype=x.dtype)
+    except FAILURES as error:
+        refuse(error)
 
 
 def cumprod(x: Array, axis: int | None = 0) -> Array:
@@ -254,9 +289,12 @@ def cumprod(x: Array, axis: int | None = 0) -> Array:
     array([ 1,  2,  6, 24])
     """
     try:
-        xp = numeric[type(x)][x.dtype]
-    except KeyError:
-        xp, x = numbers(x)
-    if axis is None:
-        x, axis = xp.reshape(x, (-1,)), 0
-    return xp.cumulative_prod(x, axis=axis, dtype=x.dtype)
+        try:
+            xp = numeric[type(x)][x.dtype]
+        except KeyError:
+            xp, x = numbers(x)
+        if axis is None:
+            x, axis = xp.reshape(x, (-1,)), 0
+        return xp.cumulative_prod(x, axis=axis, dtype=x.dtype)
+    except FAILURES as error:
+        refuse(error)

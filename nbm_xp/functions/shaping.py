@@ -135,6 +135,8 @@ def expand_dims(x: Array, axis: int = -1, *, cyclic: bool = False) -> Array:
     ------
     IndexError
         If there can be no axis there.
+    TypeError
+        If `axis` is None.
 
     Examples
     --------
@@ -143,6 +145,8 @@ def expand_dims(x: Array, axis: int = -1, *, cyclic: bool = False) -> Array:
     (3, 1)
     """
     x = as_array(x)
+    if axis is None:
+        raise TypeError("axis must be an integer, got None")
     if cyclic and axis < 0:
         axis = axis % x.ndim + 1 if x.ndim else 0
     return array_namespace(x).expand_dims(x, axis=axis)

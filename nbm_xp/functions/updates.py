@@ -37,9 +37,10 @@ def update(x: tape.Variable, new_x: Any) -> tuple[tape.Variable, Any]:
 
     Examples
     --------
+    >>> from nbm_xp.tape import function
     >>> from nbm_xp.functions.creation import variable
     >>> x = variable(1.0)
-    >>> _ = tape.function([], [], updates=[update(x, 5.0)])()
+    >>> _ = function([], [], updates=[update(x, 5.0)])()
     >>> x.get_value()
     array(5., dtype=float32)
     """

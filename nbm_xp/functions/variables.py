@@ -77,8 +77,9 @@ def set_value(x: tape.Variable, value: Any) -> None:
     ----------
     x : Variable
         The variable.
-    value : array, number or nested list
+    value : array, number, nested list, or anything that NumPy makes an array of
         Cast to the variable's dtype, whatever is lost. The lengths of its axes may be others, their number not.
+        Datasets of h5py and frames of pandas are taken as NumPy takes them.
 
     Raises
     ------
@@ -96,18 +97,22 @@ def set_value(x: tape.Variable, value: Any) -> None:
     as_variable(x, "set_value").set_value(value)
 
 
-def batch_set_value(tuples: Iterable[tuple[tape.Variable, Any]]) -> None:
-    """Give several variables other values.
+def batch_set_value(tuples: Iterable[tuple[tape.Variable, Any]], *, same_shapes: bool = False) -> None:
+    """Give several variables other values: all, or none where one does not fit.
 
     Parameters
     ----------
     tuples : iterable of (Variable, value)
-        Each variable with its new value.
+        Each variable with its new value, as `set_value` takes it.
+    same_shapes : bool
+        Whether values must have the shapes of their variables.
 
     Raises
     ------
     TypeError
         If one is no variable, or a value has another number of axes.
+    ValueError
+        If a value has another shape, with `same_shapes`.
 
     Examples
     --------
@@ -117,8 +122,9 @@ def batch_set_value(tuples: Iterable[tuple[tape.Variable, Any]]) -> None:
     >>> batch_get_value([x, y])
     [array(3., dtype=float32), array(4., dtype=float32)]
     """
-    for x, value in tuples:
-        set_value(x, value)
+    found = [(x, as_variable(x, "set_value").fitting(value, same_shape=same_shapes)) for x, value in tuples]
+    for x, array in found:
+        x.replace_value(array)
 
 
 def as_variable(x: Any, name: str) -> tape.Variable:

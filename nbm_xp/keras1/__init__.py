@@ -13,11 +13,12 @@ from nbm_xp.functions.comparison import equal, not_equal
 from nbm_xp.functions.conversion import cast
 from nbm_xp.functions.elementwise import abs, clip, cos, exp, log, pow, sign, sin, sqrt, square
 from nbm_xp.functions.extremes import argmax, argmin
-from nbm_xp.functions.joining import concatenate, gather, repeat, repeat_elements
+from nbm_xp.functions.joining import concatenate, gather, repeat, repeat_elements, tile
 from nbm_xp.functions.linear_algebra import batch_dot, dot
+from nbm_xp.functions.naming import THEMSELVES
 from nbm_xp.functions.neural import sigmoid, softplus
 from nbm_xp.functions.reductions import mean, prod, std, sum
-from nbm_xp.functions.shaping import batch_flatten, permute_dimensions, reshape, squeeze, transpose
+from nbm_xp.functions.shaping import batch_flatten, flatten, permute_dimensions, reshape, squeeze, transpose
 from nbm_xp.functions.variables import batch_get_value, batch_set_value, count_params, get_value, set_value
 from nbm_xp.keras2 import (
     cast_to_floatx,
@@ -32,11 +33,13 @@ from nbm_xp.keras2 import (
     softsign,
 )
 from nbm_xp.namespace import backend, floatx, set_epsilon, set_floatx
+from nbm_xp.namespace.refusals import name_errors
 
 from .client import (
     _BACKEND,
     conv3d,
     install_as,
+    pack,
     pool3d,
     random_binomial,
     random_normal,
@@ -78,6 +81,9 @@ __all__ = [
     "resize_images", "rnn", "round", "set_value", "shape", "sigmoid", "sign", "sin", "softmax", "softplus",
     "sparse_categorical_crossentropy", "spatial_2d_padding", "sqrt", "square", "squeeze", "std", "sum", "switch",
     "tanh", "temporal_padding", "transpose", "variable", "zeros", "zeros_like",
-    "_BACKEND", "backend", "conv3d", "epsilon", "get_uid", "install_as", "pool3d", "random_binomial", "random_normal",
-    "random_uniform", "reset_uids", "resize_volumes", "set_epsilon", "set_floatx", "softsign", "spatial_3d_padding",
+    "_BACKEND", "backend", "conv3d", "epsilon", "flatten", "get_uid", "install_as", "pack", "pool3d", "random_binomial",
+    "random_normal", "random_uniform", "reset_uids", "resize_volumes", "set_epsilon", "set_floatx", "softsign",
+    "spatial_3d_padding", "tile",
 ]  # fmt: skip
+
+name_errors(globals(), THEMSELVES)

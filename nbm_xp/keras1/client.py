@@ -6,15 +6,16 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from nbm_xp import keras2
-from nbm_xp.functions import convolution, padding, pooling
+from nbm_xp.functions import convolution, joining, padding, pooling, randomness
 from nbm_xp.functions._arguments import Array, Shape
+from nbm_xp.functions.conversion import cast
 from nbm_xp.keras2.client import stand_in
 
 from .images import agreeing, data_format, windows
+from .layers import streams
 
 __all__ = [
-    "_BACKEND", "conv3d", "install_as", "pool3d", "random_binomial", "random_normal", "random_uniform",
+    "_BACKEND", "conv3d", "install_as", "pack", "pool3d", "random_binomial", "random_normal", "random_uniform",
     "resize_volumes", "spatial_3d_padding",
 ]  # fmt: skip
 
@@ -46,9 +47,37 @@ def install_as(name: str = "keras.backend") -> None:
     >>> import another_backend
     >>> another_backend.floatx()
     'float32'
-    >>> tape.look_up_by_identity(False)  # back to what it was
+    >>> from nbm_xp.tape import look_up_by_identity
+    >>> look_up_by_identity(False)  # back to what it was
     """
     stand_in(sys.modules[__package__], name)
+
+
+def pack(x: Sequence[Array]) -> Array:
+    """Join arrays of one shape along a new first axis.
+
+    Parameters
+    ----------
+    x : sequence of array or Tensor
+        At least one.
+
+    Returns
+    -------
+    array or Tensor
+
+    Raises
+    ------
+    ValueError
+        If there is no array, or the shapes differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pack([np.asarray([1, 2]), np.asarray([3, 4])])
+    array([[1, 2],
+           [3, 4]])
+    """
+    return joining.stack(x)
 
 
 def random_normal(shape: Shape, mean: float = 0.0, std: float = 1.0, dtype: Any = "float32", seed: Any = None) -> Any:
@@ -63,7 +92,8 @@ def random_normal(shape: Shape, mean: float = 0.0, std: float = 1.0, dtype: Any 
     dtype : str
         The dtype of the result.
     seed : int, optional
-        Where the draws begin.
+        Where the draws begin, which are those of Theano's generator; by default a number that NumPy's global state
+        draws, as it did, so that ``np.random.seed`` decides.
 
     Returns
     -------
@@ -74,7 +104,7 @@ def random_normal(shape: Shape, mean: float = 0.0, std: float = 1.0, dtype: Any 
     >>> random_normal((2, 3), seed=1).eval().shape
     (2, 3)
     """
-    return keras2.random_normal(shape, mean, std, dtype, seed)
+    return cast(randomness.random_normal(shape, mean, std, dtype, streams(seed)), dtype)
 
 
 def random_uniform(shape: Shape, low: float = 0.0, high: float = 1.0, dtype: Any = "float32", seed: Any = None) -> Any:
@@ -96,7 +126,7 @@ def random_uniform(shape: Shape, low: float = 0.0, high: float = 1.0, dtype: Any
     >>> random_uniform((2, 3), seed=1).eval().shape
     (2, 3)
     """
-    return keras2.random_uniform(shape, low, high, dtype, seed)
+    return randomness.random_uniform(shape, low, high, dtype, streams(seed))
 
 
 def random_binomial(shape: Shape, p: float = 0.0, dtype: Any = "float32", seed: Any = None) -> Any:
@@ -118,7 +148,7 @@ def random_binomial(shape: Shape, p: float = 0.0, dtype: Any = "float32", seed: 
     >>> random_binomial((2,), p=1.0, seed=1).eval()
     array([1., 1.], dtype=float32)
     """
-    return keras2.random_binomial(shape, p, dtype, seed)
+    return randomness.random_binomial(shape, p, dtype, streams(seed))
 
 
 def conv3d(

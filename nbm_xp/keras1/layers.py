@@ -10,10 +10,12 @@ from typing import Any
 
 from nbm_xp.functions import activations, losses, normalization, randomness
 from nbm_xp.functions._arguments import Array
+from nbm_xp.namespace import global_integer
+from nbm_xp.rng import RandomStreams
 
 __all__ = [
     "binary_crossentropy", "categorical_crossentropy", "dropout", "l2_normalize", "relu",
-    "sparse_categorical_crossentropy",
+    "sparse_categorical_crossentropy", "streams",
 ]  # fmt: skip
 
 
@@ -53,7 +55,8 @@ def dropout(x: Array, level: float, seed: int | None = None) -> Array:
     level : float
         The probability of a zero, from 0 to less than 1.
     seed : int, optional
-        Where the draws begin, which are then those of Theano's generator; by default somewhere else each time.
+        Where the draws begin, which are those of Theano's generator; by default a number that NumPy's global state
+        draws, as it did, so that ``np.random.seed`` decides.
 
     Returns
     -------
@@ -71,7 +74,7 @@ def dropout(x: Array, level: float, seed: int | None = None) -> Array:
     >>> dropout(np.ones(4), 0.5, seed=42).eval()
     array([2., 0., 0., 2.])
     """
-    return randomness.dropout(x, level, rng=randomness.make_rng(seed), kept="low")
+    return randomness.dropout(x, level, rng=lambda: streams(seed), kept="low")
 
 
 def l2_normalize(x: Array, axis: Any) -> Array:
@@ -173,3 +176,16 @@ def binary_crossentropy(output: Array, target: Array, from_logits: bool = False)
     array([ 0.693, 16.118])
     """
     return losses.binary_crossentropy(output, target, from_logits, bounded=True)
+
+
+def streams(seed: int | None) -> RandomStreams:
+    """Theano's generator of a seed; None for a number that NumPy's global state draws, as Keras 1.0 drew it.
+
+    Of 10,000,000 numbers one is 0, which Theano refuses: it is taken for 1.
+
+    Examples
+    --------
+    >>> streams(42).uniform((2,), dtype="float32").eval()
+    array([0.08075201, 0.92676395], dtype=float32)
+    """
+    return randomness.make_rng(seed, draw=lambda low, high: global_integer(0, high) or low)

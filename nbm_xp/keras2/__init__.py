@@ -18,9 +18,10 @@ from nbm_xp.functions.ctc import ctc_batch_cost, ctc_label_dense_to_sparse
 from nbm_xp.functions.ctc_decoding import ctc_decode
 from nbm_xp.functions.elementwise import abs, clip, cos, exp, log, pow, round, sign, sin, sqrt, square
 from nbm_xp.functions.extremes import all, any, argmax, argmin, max, min
-from nbm_xp.functions.joining import gather, repeat, repeat_elements, stack, tile
+from nbm_xp.functions.joining import gather, repeat, stack, tile
 from nbm_xp.functions.linear_algebra import batch_dot
 from nbm_xp.functions.losses import in_top_k
+from nbm_xp.functions.naming import THEMSELVES
 from nbm_xp.functions.neural import logsumexp, sigmoid, softplus
 from nbm_xp.functions.normalization import batch_normalization, l2_normalize, normalize_batch_in_training
 from nbm_xp.functions.padding import spatial_2d_padding, spatial_3d_padding, temporal_padding
@@ -60,8 +61,9 @@ from nbm_xp.namespace import (
     set_floatx,
     set_image_data_format,
 )
+from nbm_xp.namespace.refusals import name_errors
 
-from .client import conv3d_transpose, depthwise_conv2d, install_as, name_scope, pattern_broadcast
+from .client import _BACKEND, conv3d_transpose, depthwise_conv2d, install_as, name_scope, pattern_broadcast
 from .convolutions import (
     conv1d,
     conv2d,
@@ -103,6 +105,7 @@ from .layers import (
     minimum,
     one_hot,
     relu,
+    repeat_elements,
     softmax,
     sparse_categorical_crossentropy,
 )
@@ -135,5 +138,7 @@ __all__ = [
     "spatial_2d_padding", "spatial_3d_padding", "sqrt", "square", "squeeze", "stack", "std", "stop_gradient", "sum",
     "switch", "tanh", "temporal_padding", "tile", "to_dense", "transpose", "truncated_normal", "update", "update_add",
     "update_sub", "var", "variable", "zeros", "zeros_like",
-    "conv3d_transpose", "depthwise_conv2d", "install_as", "name_scope", "pattern_broadcast",
+    "_BACKEND", "conv3d_transpose", "depthwise_conv2d", "install_as", "name_scope", "pattern_broadcast",
 ]  # fmt: skip
+
+name_errors(globals(), THEMSELVES)

@@ -10,14 +10,22 @@ from types import ModuleType
 from typing import Any
 
 from nbm_xp import tape
+from nbm_xp.compatibility import attend
 from nbm_xp.functions import convolution, convolution_local
 from nbm_xp.functions._arguments import Array
 
 from .convolutions import known_padding
 
 __all__ = [
-    "conv3d_transpose", "depthwise_conv2d", "install_as", "name_scope", "pattern_broadcast", "scoped", "stand_in",
+    "_BACKEND", "conv3d_transpose", "depthwise_conv2d", "install_as", "name_scope", "pattern_broadcast", "scoped",
+    "stand_in",
 ]  # fmt: skip
+
+_BACKEND = "theano"
+"""Programs that read it ask what a Tensor is like: as Theano's, it tells its dtype as a string, and is no TensorFlow's.
+
+What convolutions and shapes mean goes by `backend`, which gives the array library's name.
+"""
 
 _SCOPE: ContextVar[str] = ContextVar("name scope", default="")
 
@@ -41,7 +49,9 @@ def install_as(name: str = "keras.backend") -> None:
     called, for the whole process.
 
     Keras 2.0 takes some branches by the name that `backend` gives. It gives that of the array library, so Keras asks
-    for no TensorFlow; a ``Lambda`` layer must then be told its ``output_shape``, as on Keras's other backends.
+    for no TensorFlow; where Keras infers shapes or turns kernels by that name, it is told TensorFlow's.
+
+    The other modules of the package see Python and NumPy as they were (`nbm_xp.compatibility`), and nobody else does.
 
     Examples
     --------
@@ -49,16 +59,20 @@ def install_as(name: str = "keras.backend") -> None:
     >>> import a_backend
     >>> a_backend.epsilon()
     1e-07
-    >>> tape.look_up_by_identity(False)  # back to what it was
+    >>> from nbm_xp.tape import look_up_by_identity
+    >>> look_up_by_identity(False)  # back to what it was
     """
     stand_in(sys.modules[__package__], name)
 
 
 def stand_in(module: ModuleType, name: str) -> None:
-    """Put a surface in the place of a backend of Keras."""
+    """Put a surface in the place of a backend of Keras, whose other modules see Python and NumPy as they were."""
     if sys.modules.setdefault(name, module) is not module:
         raise ImportError(f"{name} was imported already: call install_as({name!r}) before what imports it")
     tape.look_up_by_identity()
+    package = name.rpartition(".")[0]
+    if package:
+        attend(package)
 
 
 @contextmanager

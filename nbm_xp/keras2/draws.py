@@ -8,7 +8,9 @@ from nbm_xp import tape
 from nbm_xp.functions import randomness
 from nbm_xp.functions._arguments import Array, Shape
 from nbm_xp.functions.conversion import cast
-from nbm_xp.namespace import floatx
+from nbm_xp.namespace import dtype_name, floatx, global_integer
+from nbm_xp.rng import RandomStreams
+from nbm_xp.rng.uniforms import DTYPES
 
 from .graphs import variable
 
@@ -30,7 +32,8 @@ def random_normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: A
     dtype : str, optional
         Their dtype, ``floatx`` by default.
     seed : int, optional
-        The same seed gives the same numbers; by default one from Python's ``random`` module.
+        The same seed gives the same numbers; by default one that NumPy's global state draws, so that
+        ``np.random.seed`` decides.
 
     Returns
     -------
@@ -43,7 +46,7 @@ def random_normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: A
     (2, 3)
     """
     # of a narrower dtype than floatx, Theano's streams give floatx
-    return cast(randomness.random_normal(shape, mean, stddev, dtype, randomness.rng_from(seed)), dtype or floatx())
+    return cast(randomness.random_normal(shape, mean, stddev, dtype, _rng(seed)), dtype or floatx())
 
 
 def random_uniform(shape: Shape, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
@@ -58,7 +61,8 @@ def random_uniform(shape: Shape, minval: float = 0.0, maxval: float = 1.0, dtype
     dtype : str, optional
         Their dtype, ``floatx`` by default.
     seed : int, optional
-        The same seed gives the same numbers; by default one from Python's ``random`` module.
+        The same seed gives the same numbers; by default one that NumPy's global state draws, so that
+        ``np.random.seed`` decides.
 
     Returns
     -------
@@ -70,7 +74,7 @@ def random_uniform(shape: Shape, minval: float = 0.0, maxval: float = 1.0, dtype
     >>> random_uniform((2,), 0, 10, dtype="int32", seed=3).eval().dtype
     dtype('int32')
     """
-    return randomness.random_uniform(shape, minval, maxval, dtype, randomness.rng_from(seed))
+    return randomness.random_uniform(shape, minval, maxval, dtype, _rng(seed))
 
 
 def random_binomial(shape: Shape, p: float = 0.0, dtype: Any = None, seed: Any = None) -> Any:
@@ -85,7 +89,8 @@ def random_binomial(shape: Shape, p: float = 0.0, dtype: Any = None, seed: Any =
     dtype : str, optional
         Their dtype, ``floatx`` by default.
     seed : int, optional
-        The same seed gives the same numbers; by default one from Python's ``random`` module.
+        The same seed gives the same numbers; by default one that NumPy's global state draws, so that
+        ``np.random.seed`` decides.
 
     Returns
     -------
@@ -97,7 +102,7 @@ def random_binomial(shape: Shape, p: float = 0.0, dtype: Any = None, seed: Any =
     >>> random_binomial((2,), p=1.0).eval()
     array([1., 1.], dtype=float32)
     """
-    return randomness.random_binomial(shape, p, dtype, randomness.rng_from(seed))
+    return randomness.random_binomial(shape, p, dtype, _rng(seed))
 
 
 def truncated_normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None) -> Any:
@@ -112,7 +117,8 @@ def truncated_normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype
     dtype : str, optional
         Their dtype, ``floatx`` by default.
     seed : int, optional
-        The same seed gives the same numbers; by default one from Python's ``random`` module.
+        The same seed gives the same numbers; by default one that NumPy's global state draws, so that
+        ``np.random.seed`` decides.
 
     Returns
     -------
@@ -124,7 +130,7 @@ def truncated_normal(shape: Shape, mean: float = 0.0, stddev: float = 1.0, dtype
     >>> bool((abs(truncated_normal((100,), seed=1).eval()) <= 2.0).all())
     True
     """
-    return cast(randomness.truncated_normal(shape, mean, stddev, dtype, randomness.rng_from(seed)), dtype or floatx())
+    return cast(randomness.truncated_normal(shape, mean, stddev, dtype, _rng(seed)), dtype or floatx())
 
 
 def random_uniform_variable(
@@ -143,7 +149,7 @@ def random_uniform_variable(
     name : str, optional
         Its name.
     seed : int, optional
-        The same seed gives the same numbers.
+        The same seed gives the same numbers; by default as in `random_uniform`.
 
     Returns
     -------
@@ -154,7 +160,7 @@ def random_uniform_variable(
     >>> random_uniform_variable((2, 3), 0, 1).shape
     (2, 3)
     """
-    made: tape.Variable = variable(random_uniform(shape, low, high, dtype, seed), dtype, name)
+    made: tape.Variable = variable(random_uniform(shape, low, high, dtype, _seed(seed, 10**9)), dtype, name)
     return made
 
 
@@ -174,18 +180,25 @@ def random_normal_variable(
     name : str, optional
         Its name.
     seed : int, optional
-        The same seed gives the same numbers.
+        The same seed gives the same numbers; by default as in `random_uniform`.
 
     Returns
     -------
     Variable
+
+    Raises
+    ------
+    ValueError
+        If `dtype` is not one of floating point, by the name that Keras gives it.
 
     Examples
     --------
     >>> random_normal_variable((2, 3), 0, 1).shape
     (2, 3)
     """
-    made: tape.Variable = variable(random_normal(shape, mean, scale, dtype, seed), dtype, name)
+    if dtype is not None and (dtype if isinstance(dtype, str) else dtype_name(dtype)) not in DTYPES:
+        raise ValueError(f"dtype must be one of {', '.join(DTYPES)}; got {dtype!r}")
+    made: tape.Variable = variable(random_normal(shape, mean, scale, dtype, _seed(seed, 10**9)), dtype, name)
     return made
 
 
@@ -201,7 +214,8 @@ def dropout(x: Array, level: float, noise_shape: Any = None, seed: Any = None) -
     noise_shape : tuple of int or None, optional
         The shape in which zeros are drawn, which broadcasts to that of `x`; None for a length as in `x`.
     seed : int, optional
-        The same seed gives the same zeros; by default one from Python's ``random`` module.
+        The same seed gives the same zeros; by default one that NumPy's global state draws, so that
+        ``np.random.seed`` decides.
 
     Returns
     -------
@@ -214,4 +228,12 @@ def dropout(x: Array, level: float, noise_shape: Any = None, seed: Any = None) -
     >>> dropout(np.ones((2, 3)), 0.5).shape
     (2, 3)
     """
-    return randomness.dropout(x, level, noise_shape, randomness.rng_from(seed))
+    return randomness.dropout(x, level, noise_shape, lambda: _rng(seed))
+
+
+def _rng(seed: int | None) -> RandomStreams:
+    return randomness.rng_from(_seed(seed))
+
+
+def _seed(seed: int | None, high: int = 10**7) -> int:
+    return global_integer(0, high) if seed is None else seed

@@ -6,9 +6,11 @@ from nbm_xp.functions import activations, comparison, joining, losses, normaliza
 from nbm_xp.functions._arguments import Array
 from nbm_xp.namespace import image_data_format
 
+from .inspection import int_shape
+
 __all__ = [
     "bias_add", "binary_crossentropy", "categorical_crossentropy", "maximum", "minimum", "one_hot", "relu",
-    "softmax", "sparse_categorical_crossentropy",
+    "repeat_elements", "softmax", "sparse_categorical_crossentropy",
 ]  # fmt: skip
 
 
@@ -126,6 +128,41 @@ def one_hot(indices: Array, num_classes: int) -> Array:
            [0., 0.]], dtype=float32)
     """
     return joining.one_hot(indices, num_classes, out_of_range="zeros")
+
+
+def repeat_elements(x: Array, rep: int, axis: int | None) -> Array:
+    """Repeat each element in place.
+
+    Parameters
+    ----------
+    x : array or Tensor
+        The elements.
+    rep : int
+        How often each stands in the result.
+    axis : int or None
+        The axis along which to repeat; None flattens first.
+
+    Returns
+    -------
+    array or Tensor
+
+    Raises
+    ------
+    ValueError
+        If the length of that axis is None, in a shape that names others, as the original has it. (Where no length is
+        known, as in ``placeholder(ndim=2)``, it is not asked for.)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> repeat_elements(np.asarray([[1, 2]]), 2, axis=1)
+    array([[1, 1, 2, 2]])
+    """
+    repeated = joining.repeat_elements(x, rep, axis)
+    shape = int_shape(x)
+    if axis is not None and shape[axis] is None and set(shape) != {None}:
+        raise ValueError(f"x must have a known length along axis {axis}, got shape {shape}")
+    return repeated
 
 
 def categorical_crossentropy(output: Array, target: Array, from_logits: bool = False) -> Array:

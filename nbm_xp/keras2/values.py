@@ -7,7 +7,7 @@ from typing import Any
 
 from nbm_xp import tape
 from nbm_xp.functions import creation, variables
-from nbm_xp.functions._arguments import Shape, as_array
+from nbm_xp.functions._arguments import Shape
 
 from .client import scoped
 
@@ -105,8 +105,8 @@ def set_value(x: tape.Variable, value: Any) -> None:
     ----------
     x : Variable
         The variable.
-    value : array, number or nested list
-        Cast to the variable's dtype.
+    value : array, number, nested list, or anything that NumPy makes an array of
+        Cast to the variable's dtype. Datasets of h5py and frames of pandas are taken as NumPy takes them.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def batch_set_value(tuples: Iterable[tuple[tape.Variable, Any]]) -> None:
     Parameters
     ----------
     tuples : list of (Variable, value)
-        Each variable with its new value.
+        Each variable with its new value, as `set_value` takes it.
 
     Raises
     ------
@@ -147,10 +147,4 @@ def batch_set_value(tuples: Iterable[tuple[tape.Variable, Any]]) -> None:
     >>> float(x), float(y)
     (3.0, 4.0)
     """
-    pairs = list(tuples)
-    for x, value in pairs:
-        wanted = variables.get_variable_shape(variables.as_variable(x, "set_value"))
-        shape = tuple(as_array(value).shape)
-        if shape != wanted:
-            raise ValueError(f"value must have shape {wanted}, as {x.name or 'the variable'} has, got {shape}")
-    variables.batch_set_value(pairs)
+    variables.batch_set_value(tuples, same_shapes=True)

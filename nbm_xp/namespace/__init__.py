@@ -50,12 +50,13 @@ from .global_state import global_integer, hashed_words
 from .indexing import scatter_add, scattered, take_along_axis
 from .kernels import kernel, register_kernel
 from .libraries import get_namespace, installed_libraries
-from .memory import assign, can_be_owned, may_overlap, reshaped_view, writes_in_place
+from .memory import address, assign, can_be_owned, may_overlap, reshaped_view, writes_in_place
 from .report import format_info, info
 from .running import host_namespace, is_lazy, running_namespace
 
 __all__ = [
     "DTYPE_NAMES",
+    "address",
     "array_namespace",
     "asarray",
     "assign",

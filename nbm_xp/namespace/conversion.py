@@ -53,6 +53,7 @@ def to_numpy(x: Any, *, copy: bool = False) -> Any:
     if library is not None:
         result = _TO_NUMPY[library](x)
     elif isinstance(x, (bool, int, float, complex, list, tuple)):
+        _refuse_masks(x)
         result = np.asarray(x)
     elif hasattr(x, "__dlpack__") and not dispatch.is_registered(x):
         result = np.from_dlpack(x)
@@ -107,6 +108,7 @@ def asarray(value: Any, xp: Any, dtype: Any = None) -> Any:
         return xp.astype(value, wanted)
     if source is None and wanted is None and library == "jax":
         return xp.asarray(value)
+    _refuse_masks(value)
     host = np.asarray(value)
     if wanted is not None:
         _check_real(host, wanted)
@@ -114,6 +116,17 @@ def asarray(value: Any, xp: Any, dtype: Any = None) -> Any:
     else:
         dtypes.dtype_name(host)  # refuses text, objects and the like
     return host if library == "numpy" else _numpy_to_library(host, xp, library)
+
+
+def _refuse_masks(value: Any) -> None:
+    """Refuse masked arrays in a nested list, where NumPy would drop their masks."""
+    if isinstance(value, (list, tuple)):
+        kinds = set(map(type, value))
+        for kind in kinds:
+            libraries.library_of_type(kind)
+        if not kinds.isdisjoint((list, tuple)):
+            for item in value:
+                _refuse_masks(item)
 
 
 def _check_real(value: Any, wanted: Any) -> None:

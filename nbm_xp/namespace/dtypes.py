@@ -55,6 +55,8 @@ _PROMOTED: dict[tuple[Any, ...], str] = {}
 
 
 def _unknown(dtype: object) -> TypeError:
+    if hasattr(dtype, "dtype") and hasattr(dtype, "shape"):
+        return TypeError(f"arrays must hold numbers or truth values, got one of {dtype.dtype}")
     names = ", ".join(DTYPE_NAMES)
     return TypeError(f"dtype must be one of {names}; got {dtype!r}")
 

@@ -8,7 +8,6 @@ A kernel must give the same result as the body, and is tested against it.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Callable
 from typing import Any
 
@@ -17,10 +16,10 @@ from . import libraries
 __all__ = ["kernel", "register_kernel"]
 
 _KERNELS: dict[tuple[str, str], Callable[..., Any]] = {}
-_WAITING: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {}
+_WAITING: dict[tuple[str, str], str] = {}
 
 
-def register_kernel(name: str, library: Any, function: Callable[..., Any] | str, *, requires: str = "") -> None:
+def register_kernel(name: str, library: Any, function: Callable[..., Any] | str) -> None:
     """Register a library's own kernel for an operation.
 
     Parameters
@@ -31,8 +30,6 @@ def register_kernel(name: str, library: Any, function: Callable[..., Any] | str,
         The library, as `get_namespace` names it, or its namespace.
     function : callable or str
         The kernel, or where it is, ``'package.module:name'``: then it is imported when first asked for.
-    requires : str, optional
-        Packages, separated by spaces, without which the kernel does not exist (``'numba'``).
 
     Examples
     --------
@@ -47,13 +44,10 @@ def register_kernel(name: str, library: Any, function: Callable[..., Any] | str,
     key = (name, library)
     _KERNELS.pop(key, None)
     _WAITING.pop(key, None)
-    if callable(function) and not requires:
+    if callable(function):
         _KERNELS[key] = function
-    elif isinstance(function, str) and ":" in function:
-        _WAITING[key] = (function, tuple(requires.split()))
-    elif callable(function):
-        if all(importlib.util.find_spec(package) for package in requires.split()):
-            _KERNELS[key] = function
+    elif ":" in str(function):
+        _WAITING[key] = str(function)
     else:
         raise TypeError(f"function must be callable or 'package.module:name', got {function!r}")
 
@@ -76,12 +70,10 @@ def kernel(name: str, library: Any) -> Callable[..., Any] | None:
     key = (name, library if isinstance(library, str) else libraries.name_of_namespace(library) or "")
     found = _KERNELS.get(key)
     if found is None:
-        waiting = _WAITING.get(key)
-        if waiting is None:
+        place = _WAITING.get(key)
+        if place is None:
             return _KERNELS.get(key)  # another thread may have found it just now
-        place, packages = waiting
-        if all(importlib.util.find_spec(package) for package in packages):
-            module, _, attribute = place.partition(":")
-            found = _KERNELS[key] = getattr(importlib.import_module(module), attribute)
+        module, _, attribute = place.partition(":")
+        found = _KERNELS[key] = getattr(importlib.import_module(module), attribute)
         _WAITING.pop(key, None)  # only now: another thread that asks meanwhile must find it here
     return found

@@ -177,10 +177,24 @@ def get_namespace(name: str) -> Any:
     return _NAMESPACES[name]
 
 
+_MASKED = frozenset({("numpy", "MaskedArray"), ("torch", "MaskedTensor")})
+
+
 def library_of_type(cls: type) -> str | None:
-    """The library whose arrays have this type or a base of it, or None."""
+    """The library whose arrays have this type or a base of it, or None.
+
+    Raises
+    ------
+    TypeError
+        If the arrays carry a mask, which no function here would heed.
+    """
     for base in cls.__mro__:
         key = (base.__module__.partition(".")[0], base.__name__)
+        if key in _MASKED:
+            raise TypeError(
+                f"a {cls.__module__}.{cls.__qualname__} is not taken, for its mask would be lost: pass its data "
+                "with the masked elements filled (x.filled(value) in NumPy), or data and mask as two arrays"
+            )
         for library in LIBRARIES.values():
             if key in library.array_types:
                 return library.name

@@ -11,11 +11,11 @@ from typing import Any
 from . import dispatch, dtypes, libraries
 from .kernels import kernel, register_kernel
 
-__all__ = ["assign", "can_be_owned", "may_overlap", "reshaped_view", "writes_in_place"]
+__all__ = ["address", "assign", "can_be_owned", "may_overlap", "reshaped_view", "writes_in_place"]
 
 _IN_PLACE = frozenset({"numpy", "cupy", "torch"})
 
-for _name in ("reshaped_view", "may_overlap", "is_plain"):
+for _name in ("reshaped_view", "may_overlap", "is_plain", "address"):
     for _library in sorted(_IN_PLACE):
         register_kernel(f"memory.{_name}", _library, f"nbm_xp.namespace.gaps.{_library}_memory:{_name}")
 
@@ -115,3 +115,28 @@ def can_be_owned(x: Any, shape: tuple[int, ...], dtype: Any) -> bool:
         return False
     plain = _own("is_plain", x)
     return plain is None or plain(x)
+
+
+def address(x: Any) -> int:
+    """Where the first element of an array lies in its device's memory.
+
+    Parameters
+    ----------
+    x : array of a library that writes in place
+
+    Raises
+    ------
+    TypeError
+        If it is of another library, whose arrays need not lie in one place.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.zeros((2, 3))
+    >>> address(x[1:]) - address(x)
+    24
+    """
+    own = _own("address", x)
+    if own is None:
+        raise TypeError(f"arrays of {dispatch.library_of(x)} have no address: {type(x).__name__}")
+    return int(own(x))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import platform
 import sys
 from typing import Any
 
-from . import config, libraries
+from . import config, core, libraries
 
 __all__ = ["format_info", "info"]
 _PACKAGES = ("numpy", "array-api-compat", "array-api-extra")
 
 
 def _version(*distributions: str) -> str | None:
+    import importlib.metadata  # which takes longer to import than all of this package's reports
+
     for distribution in distributions:
         try:
             return importlib.metadata.version(distribution)
@@ -45,13 +46,17 @@ def info() -> dict[str, Any]:
     Returns
     -------
     dict
-        ``versions``, ``libraries`` and ``configuration``. Devices are listed for libraries that are imported already.
+        ``versions``, ``core``, ``libraries`` and ``configuration``. Of the compiled core, the level of vector
+        instructions in use, those that this machine has and, without a core, how to mend that. Devices are listed for
+        libraries that are imported already.
 
     Examples
     --------
     >>> info()["libraries"]["numpy"]["installed"]
     True
     """
+    import importlib.metadata
+
     from nbm_xp import __version__
 
     packages = importlib.metadata.packages_distributions()
@@ -70,6 +75,11 @@ def info() -> dict[str, Any]:
             "python": platform.python_version(),
             **{package: _version(package) for package in _PACKAGES},
         },
+        "core": {
+            "level": core.level(),
+            "levels": list(core.levels),
+            "install": None if core.is_there() else core.MEND,
+        },
         "libraries": found,
         "configuration": config.configuration(),
     }
@@ -86,6 +96,13 @@ def format_info() -> str:
     found = info()
     lines = ["versions"]
     lines += [f"  {name:<18}{version or 'unknown'}" for name, version in found["versions"].items()]
+    loops = found["core"]
+    lines.append("compiled core")
+    if loops["install"] is None:
+        lines.append(f"  {'level':<18}{loops['level']}  of {', '.join(loops['levels']) or 'none'} on this machine")
+    else:
+        lines.append(f"  {'level':<18}none: everything works without a core, more slowly")
+        lines.append(f"  {'to mend':<18}{loops['install']}")
     lines.append("libraries")
     for name, library in found["libraries"].items():
         if library["installed"]:

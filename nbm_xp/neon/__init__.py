@@ -6,6 +6,7 @@ recorded on the tape as op-trees and run as one plan where they are assigned to 
 
 from __future__ import annotations
 
+from .autodiff import Autodiff
 from .backend import Backend
 from .buffers import Buffer
 from .client import compute_on
@@ -13,4 +14,4 @@ from .differentiation import gradients
 from .optrees import OpTree
 from .registry import Block
 
-__all__ = ["Backend", "Block", "Buffer", "OpTree", "compute_on", "gradients"]
+__all__ = ["Autodiff", "Backend", "Block", "Buffer", "OpTree", "compute_on", "gradients"]

@@ -14,6 +14,7 @@ from .buffers import Buffer
 from .creation import Creation
 from .elementwise import Elementwise
 from .layer_operations import LayerOperations
+from .observing import Observing
 from .registry import Registry, register
 from .selection import Selection
 
@@ -23,7 +24,7 @@ _FLOATING = ("float16", "float32", "float64")
 
 
 @register
-class Backend(Creation, Elementwise, Beyond, Selection, LayerOperations, Registry):
+class Backend(Creation, Elementwise, Beyond, Selection, LayerOperations, Observing, Registry):
     """What neon's models compute with: buffers, op-trees of them, and layer operations.
 
     Parameters

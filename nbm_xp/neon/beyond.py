@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 from nbm_xp.functions import arithmetic, compound, feature_normalization
@@ -15,9 +18,24 @@ from .views import Permuted
 __all__ = ["Beyond"]
 
 
+def _in_either_order(method: Callable[..., None]) -> Callable[..., None]:
+    """Let a truth value stand before `accumbeta`: neon 2 hands `compute_batch_sum` over there, neon 1.8 does not."""
+    before = list(inspect.signature(method).parameters).index("accumbeta")
+
+    @functools.wraps(method)
+    def wrapper(*given: Any, **keywords: Any) -> None:
+        if len(given) > before and isinstance(given[before], bool):
+            keywords["compute_batch_sum"] = given[before]
+            given = (*given[:before], *given[before + 1 :])
+        method(*given, **keywords)
+
+    return wrapper
+
+
 class Beyond(Reductions, Randomness):
     """A Backend's methods for the layers of neon's own release."""
 
+    @_in_either_order
     def compound_fprop_bn(
         self,
         x: Buffer,
@@ -30,10 +48,11 @@ class Beyond(Reductions, Randomness):
         y: Buffer,
         eps: float,
         rho: float,
-        compute_batch_sum: bool = True,
         accumbeta: float = 0.0,
         relu: bool = False,
         binary: bool = False,
+        *,
+        compute_batch_sum: bool = True,
         inference: bool = False,
         outputs: Buffer | None = None,
         layer: Any = None,
@@ -54,14 +73,14 @@ class Beyond(Reductions, Randomness):
             What is added to the variance, under the root.
         rho : float
             How much of the moving averages stays.
-        compute_batch_sum : bool
-            Whether `xsum` is not set yet.
         accumbeta : float
             How much of what `y` held is added.
         relu : bool
             Whether what is negative becomes 0.
         binary : bool
             Whether products are rounded to powers of two.
+        compute_batch_sum : bool
+            Whether the sums are computed here; else `xsum` holds them.
         inference : bool
             Whether the moving averages are used, and stay.
         outputs, layer
@@ -114,7 +133,8 @@ class Beyond(Reductions, Randomness):
         Parameters
         ----------
         delta_out, grad_gamma, grad_beta : Buffer
-            Where the gradients in `x`, `gamma` and `beta` go.
+            Where the gradients in `x`, `gamma` and `beta` go; `delta_out` in any shape of as many elements, such as
+            that of a convolution's outputs.
         delta_in : Buffer
             The errors, features by examples; it may be `delta_out`.
         x, xsum, xvar, gamma, eps, binary
@@ -136,7 +156,7 @@ class Beyond(Reductions, Randomness):
         trees = feature_normalization.normalized_features_gradient(delta_in, x, xsum, xvar, gamma, eps, shifted=binary)
         self.record(lambda _: trees[1], grad_gamma, delta_in)
         self.record(lambda _: trees[2], grad_beta, delta_in)
-        self.record(lambda _: trees[0], delta_out, delta_in)
+        self.record(lambda _: trees[0], delta_out.reshape(delta_in.shape), delta_in)
 
     def copy_transpose(self, a: Buffer, out: Buffer, axes: Any = None, repeat: int = 1) -> None:
         """Copy with the axes in another order.

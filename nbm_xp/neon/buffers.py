@@ -10,14 +10,14 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nbm_xp.namespace import dtype_name, is_array, is_complex, to_numpy
+from nbm_xp.namespace import address, dtype_name, is_array, is_complex, to_numpy
 from nbm_xp.tape import Tensor, namespace
 from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.node import VARIABLE, leaf
 
 from .optrees import OpTree, transposed
 from .storage import Storage, holding
-from .views import Part, Permuted, Reshaped, Step, indexed, lengths_of, reshaped
+from .views import Part, Permuted, Reshaped, Step, indexed, lengths_of, lie_in_a_row, reshaped
 
 if TYPE_CHECKING:
     from .backend import Backend
@@ -117,11 +117,20 @@ class Buffer(OpTree):
         if self._root is self:
             self.node = leaf(VARIABLE, self._shape, len(self._shape), self._dtype, self.label, payload=self._storage)
         else:  # recorded when it is first used in an expression
-            value = Tensor(self._root.node)
-            for step in self._steps:
-                value = step.read(namespace, value)
-            self.node = value.node
+            self.node = self.shown(self._root).node
         return self.node
+
+    @property
+    def root(self) -> Buffer:
+        """The buffer whose memory this is a view of; itself, where it is no view."""
+        return self._root
+
+    def shown(self, whole: Tensor) -> Tensor:
+        """What this view shows of a Tensor of the shape of its root."""
+        value = Tensor(whole.node)
+        for step in self._steps:
+            value = step.read(namespace, value)
+        return value
 
     @property
     def array(self) -> Any:
@@ -185,6 +194,11 @@ class Buffer(OpTree):
     def size(self) -> int:
         """The number of elements."""
         return math.prod(self._shape)
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in memory one after another, the last axis fastest."""
+        return lie_in_a_row(self._storage.shape, self._steps)
 
     @property
     def name(self) -> str | None:
@@ -293,6 +307,37 @@ class Buffer(OpTree):
         view.label = name
         return view
 
+    def dimension_reorder(self, new_order: Sequence[int]) -> Buffer:
+        """A view of the same elements, in their order, in a shape whose lengths are in another order.
+
+        Parameters
+        ----------
+        new_order : sequence of int
+            Which axis each length is taken from.
+
+        Raises
+        ------
+        ValueError
+            If it does not name every axis once.
+        """
+        if sorted(new_order) != list(range(self.ndim)):
+            raise ValueError(f"new_order must name each of {self.ndim} axes once, got {new_order}")
+        return self.reshape(tuple(self._shape[axis] for axis in new_order))
+
+    def raw(self) -> int:
+        """The address of the first element, for code that reaches into memory.
+
+        Raises
+        ------
+        TypeError
+            If the library has no addresses.
+        """
+        return address(self.array)
+
+    def hist(self, tag: str) -> Buffer:
+        """Count the magnitudes, as `Backend.dump_hist_data` gives them under `tag`; see there."""
+        return self.backend.count_magnitudes(self, tag)
+
     def take(self, indices: Any, axis: int | None = None, out: Buffer | None = None) -> Buffer:
         """The elements at some places along an axis (all elements in a row, for None), in a new buffer or in `out`."""
         if out is None:
@@ -313,6 +358,8 @@ class Buffer(OpTree):
     def __repr__(self) -> str:
         named = f" {self.label!r}" if self.label else ""
         return f"<Buffer{named} {self._dtype}{list(self._shape)} of {self.backend.library}>"
+
+    __str__ = __repr__  # beside what neon's Tensor has, see `compute_on`
 
 
 def check_real(value: Any) -> None:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import sys
+import warnings
+from types import ModuleType
+from typing import Any
 
+from .autodiff import Autodiff
 from .backend import Backend
+from .buffers import Buffer
 
 __all__ = ["compute_on"]
 
@@ -27,7 +34,7 @@ def compute_on(backend: Backend, batch_size: int) -> Backend:
     Raises
     ------
     ImportError
-        If neon is not installed.
+        If neon is not installed, or cannot be imported.
     ValueError
         If `batch_size` is less than 1.
 
@@ -35,10 +42,50 @@ def compute_on(backend: Backend, batch_size: int) -> Backend:
     -----
     neon's objects take their backend from ``neon.NervanaObject.be``. Those that were made before keep the buffers that
     they have, so call this first.
+
+    Buffers become instances of neon's ``Tensor``, which its layers look for, and neon's ``Autodiff`` differentiates a
+    Backend's trees on the tape. neon's own backends go on working beside it.
     """
     if batch_size < 1:
         raise ValueError(f"batch_size must be 1 or more, got {batch_size}")
-    neon = importlib.import_module("neon")
+    with warnings.catch_warnings():
+        for kind in (DeprecationWarning, SyntaxWarning):  # of what neon's own files spell as one did in 2017
+            warnings.simplefilter("ignore", kind)
+        neon = importlib.import_module("neon")
+        tensors, differentiation = _part("neon.backends.backend"), _part("neon.backends.autodiff")
+    if tensors is not None and not issubclass(Buffer, tensors.Tensor):
+        Buffer.__bases__ = (
+            *Buffer.__bases__,
+            tensors.Tensor,
+        )  # the last, so that all that is ours goes before
+    if differentiation is not None:
+        _differentiate_on_the_tape(differentiation.Autodiff)
     neon.NervanaObject.be = backend
     backend.bsz = batch_size
     return backend
+
+
+def _part(name: str) -> ModuleType | None:
+    """One of neon's modules, or None where a neon of another make lacks it."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not name.startswith(error.name):
+            raise
+        return None
+
+
+def _differentiate_on_the_tape(theirs: Any) -> None:
+    """Put a function in the place of neon's `Autodiff`, wherever it was imported to, that asks who is to compute."""
+    if hasattr(theirs, "theirs"):
+        return
+
+    @functools.wraps(theirs)
+    def autodiff(op_tree: Any, be: Any, next_error: Any = None) -> Any:
+        return (Autodiff if isinstance(be, Backend) else theirs)(op_tree, be, next_error)
+
+    autodiff.theirs = theirs  # type: ignore[attr-defined]
+    for module in list(sys.modules.values()):
+        names = getattr(module, "__dict__", {})
+        if isinstance(names, dict) and names.get("Autodiff") is theirs:
+            names["Autodiff"] = autodiff

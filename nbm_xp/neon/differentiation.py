@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from nbm_xp import tape
 from nbm_xp.functions import arithmetic, reductions
@@ -14,7 +14,9 @@ from .optrees import OpTree, tree_of
 __all__ = ["gradients"]
 
 
-def gradients(tree: OpTree, buffers: Sequence[Buffer], error: Any = None) -> list[OpTree]:
+def gradients(
+    tree: OpTree, buffers: Sequence[Buffer], error: Any = None, *, disconnected: Literal["raise", "zero"] = "raise"
+) -> list[OpTree]:
     """Differentiate an op-tree with respect to buffers it was recorded from.
 
     Parameters
@@ -26,6 +28,8 @@ def gradients(tree: OpTree, buffers: Sequence[Buffer], error: Any = None) -> lis
     error : buffer, op-tree or array, optional
         The gradient in the tree's elements, broadcast to their shape; by default 1 for each, which gives the gradient
         of their sum.
+    disconnected : {"raise", "zero"}
+        What to do for a buffer that the tree does not depend on.
 
     Returns
     -------
@@ -37,7 +41,7 @@ def gradients(tree: OpTree, buffers: Sequence[Buffer], error: Any = None) -> lis
     TypeError
         If `tree` is no op-tree, or one of the buffers no buffer.
     ValueError
-        If the tree does not depend on one of them.
+        If the tree does not depend on one of them, and `disconnected` is ``"raise"``.
 
     Examples
     --------
@@ -57,5 +61,5 @@ def gradients(tree: OpTree, buffers: Sequence[Buffer], error: Any = None) -> lis
             raise TypeError(f"buffers must hold Buffers, got {type(buffer).__name__}")
     backend = tree.backend
     weighted = tree if error is None else arithmetic.multiply(tree, error)
-    found = tape.gradients(reductions.sum(weighted), list(buffers))
+    found = tape.gradients(reductions.sum(weighted), list(buffers), disconnected)
     return [tree_of(gradient, backend) for gradient in found]

@@ -13,10 +13,10 @@ from nbm_xp.namespace import array_namespace, convert, is_lazy, may_overlap
 from nbm_xp.namespace.compiling import compiled
 from nbm_xp.tape import Tensor, function
 from nbm_xp.tape.dtypes import DType, float64
-from nbm_xp.tape.node import CONSTANT, PLACEHOLDER, VARIABLE, Node, leaf
+from nbm_xp.tape.node import CONSTANT, PLACEHOLDER, VARIABLE, Memory, Node, leaf
 from nbm_xp.tape.plans.places import add_note, described_place
 from nbm_xp.tape.plans.plan import compile_plan, keep
-from nbm_xp.tape.plans.views import VIEWS, to_be_copied
+from nbm_xp.tape.plans.views import to_be_copied
 
 __all__ = ["run"]
 
@@ -170,7 +170,7 @@ class _Structure:
         inputs = [*(copies[node] for node in self.leaves), *numbers]
         result = copies[root]
         plan = compile_plan(inputs, [result], xp, lazy=is_lazy(xp))
-        fresh = root.op.name not in VIEWS and root.op not in (VARIABLE, CONSTANT)
+        fresh = root.op.memory is Memory.OWN or root.op is PLACEHOLDER
         return _Plan(compiled(plan, xp), fresh and not to_be_copied([result], 1, (), {}))
 
     def _copy(self, node: Node, copies: dict[Node, Node], numbers: list[Node]) -> Node:

@@ -128,7 +128,7 @@ def whole(x: Any, name: str, least: int = 1) -> int:
     TypeError
         If it is no integer.
     ValueError
-        If it is less than `least`.
+        If it is less than `least`, or beyond any count.
     """
     if isinstance(x, bool):
         raise TypeError(f"{name} must be an integer, got {x!r}")
@@ -138,4 +138,6 @@ def whole(x: Any, name: str, least: int = 1) -> int:
         raise TypeError(f"{name} must be an integer, got {x!r}") from None
     if found < least:
         raise ValueError(f"{name} must be {least} or more, got {found}")
+    if found.bit_length() > 63:
+        raise ValueError(f"{name} must be below 2**63, got {found}")
     return found

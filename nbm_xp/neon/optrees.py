@@ -55,7 +55,7 @@ class OpTree(Tensor):
     """
 
     __slots__ = ("backend", "target")
-    keeps_kind = False
+    view = None  # buffers have views of their own, and trees are never written to
     backend: Backend
     target: Buffer | None
 

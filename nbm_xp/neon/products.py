@@ -13,7 +13,7 @@ from nbm_xp.functions.compound import (
 from nbm_xp.namespace import is_integer
 
 from .buffers import Buffer
-from .operands import Target, number, value_of, whole
+from .operands import Target, also_by_place, number, value_of, whole
 
 __all__ = ["Products"]
 
@@ -21,6 +21,7 @@ __all__ = ["Products"]
 class Products:
     """A Backend's methods for layers that multiply by a matrix, and for tables that are looked up."""
 
+    @also_by_place
     def compound_dot(
         self,
         A: Buffer,
@@ -139,7 +140,10 @@ class Products:
         target.write(batched_product(a, b, target.held(beta), alpha, beta, relu=relu), fresh=True)
         return C
 
-    def xnor_compound_dot(self, A: Buffer, B: Buffer, C: Buffer, beta: float = 0.0) -> Buffer:
+    @also_by_place
+    def xnor_compound_dot(
+        self, A: Buffer, B: Buffer, C: Buffer, beta: float = 0.0, *, bsum: Buffer | None = None
+    ) -> Buffer:
         """C becomes the product of two matrices of -1 and 1, plus ``beta · C``.
 
         Each element counts in how many places a row of A and a column of B agree, less those where they do not: what
@@ -154,6 +158,8 @@ class Products:
             Of shape (rows, columns).
         beta : float
             How much of what C held is kept.
+        bsum : buffer, optional
+            See `compound_dot`.
 
         Returns
         -------
@@ -177,7 +183,7 @@ class Products:
         >>> be.xnor_compound_dot(be.array([[1, -1, 1]]), be.array([1, 1, 1]), be.empty((1, 1))).get()
         array([[1.]], dtype=float32)
         """
-        return self.compound_dot(A, B, C, beta=beta)
+        return self.compound_dot(A, B, C, beta=beta, bsum=bsum)
 
     def compound_bprop_lut(
         self,

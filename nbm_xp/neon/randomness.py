@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-import operator
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
@@ -15,10 +15,10 @@ from nbm_xp.tape import Tensor
 from nbm_xp.tape.node import VARIABLE, leaf
 
 from .buffers import Buffer
+from .random_state import RandomState, seed_of
 from .recording import Recording
 
 __all__ = ["Randomness"]
-
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,6 +33,21 @@ def documented_as(parameters: str) -> Callable[[F], F]:
         return method
 
     return decorate
+
+
+def _target_second(method: F) -> F:
+    """Let a Buffer in the second place be the target: neon's own layers call `binarize` so, beyond its document."""
+
+    @functools.wraps(method)
+    def wrapper(self: Any, *given: Any, **keywords: Any) -> Any:
+        if len(given) > 1 and isinstance(given[1], Buffer):
+            if "out" in keywords:
+                raise TypeError(f"{method.__name__} got out twice: in the second place, and by name")
+            keywords["out"] = given[1]
+            given = (given[0], *given[2:])
+        return method(self, *given, **keywords)
+
+    return wrapper  # type: ignore[return-value]
 
 
 class Drawn:
@@ -55,10 +70,10 @@ class Drawn:
 class Randomness(Recording):
     """A Backend's methods that draw random numbers, and keep the state of its generator."""
 
-    rng: Generator
+    rng: RandomState
     init_rng_state: tuple[Any, ...]
 
-    def gen_rng(self, seed: int | None = None) -> Generator:
+    def gen_rng(self, seed: int | None = None) -> RandomState:
         """Start a new random generator, to whose state `rng_reset` goes back.
 
         Parameters
@@ -68,7 +83,7 @@ class Randomness(Recording):
 
         Returns
         -------
-        nbm_xp.rng.Generator
+        RandomState
             The generator, also the attribute ``rng``. Its own methods give NumPy arrays.
 
         Raises
@@ -83,7 +98,7 @@ class Randomness(Recording):
         >>> be.gen_rng(3) is be.rng
         True
         """
-        self.rng = Generator(_seed(seed), library=library_name(host_namespace()))
+        self.rng = RandomState(seed_of(seed), library=library_name(host_namespace()))
         self.init_rng_state = self.rng_get_state()
         return self.rng
 
@@ -217,6 +232,7 @@ class Randomness(Recording):
             raise ValueError(f"keepthresh must lie between 0 and 1, got {keepthresh}")
         self.assign_tree(out, less(self.random_tree(out.shape), float(keepthresh)))
 
+    @_target_second
     def binarize(self, a: Any, stochastic: bool = True, out: Buffer | None = None) -> Any:
         """Each element as -1 or 1.
 
@@ -228,12 +244,18 @@ class Randomness(Recording):
             Whether 1 comes with probability ``(a + 1) / 2``, between 0 and 1, drawn anew whenever the tree is computed;
             else it comes where `a` is 0 or more.
         out : Buffer, optional
-            Where the result goes, cast to its dtype. Without it, the result is recorded.
+            Where the result goes, cast to its dtype. Without it, the result is recorded. It may stand in the second
+            place, ``binarize(a, out, stochastic=False)``, as neon's own layers have it.
 
         Returns
         -------
         OpTree or Buffer
             The tree, or `out`.
+
+        Raises
+        ------
+        TypeError
+            If `stochastic` is a tree or an array.
 
         Examples
         --------
@@ -242,21 +264,10 @@ class Randomness(Recording):
         >>> be.binarize(be.array([[-0.5, 0.0, 2.0]]), stochastic=False).get()
         array([[-1.,  1.,  1.]], dtype=float32)
         """
+        if getattr(stochastic, "shape", ()) != ():
+            raise TypeError(f"stochastic must be true or false, got {type(stochastic).__name__}")
         x = self.operand(a)
         if not stochastic:
             return self.record(base_two.binarize, out, x)
         shape = tuple(map(int, x.shape))
         return self.record(base_two.binarize, out, x, uniforms=self.random_tree(shape))
-
-
-def _seed(seed: int | None) -> int | None:
-    """A seed of the generator, checked."""
-    if seed is None:
-        return None
-    try:
-        number = operator.index(seed)
-    except TypeError:
-        raise TypeError(f"seed must be an integer or None, got {seed!r}") from None
-    if number < 0:
-        raise ValueError(f"seed must not be negative, got {number}")
-    return number

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from nbm_xp.namespace import installed_libraries
 from nbm_xp.namespace.libraries import ALIASES, LIBRARIES
+from nbm_xp.namespace.refusals import name_methods
 
 if TYPE_CHECKING:
     from .backend import Backend
@@ -172,6 +173,7 @@ def _check_block(block: Any) -> None:
 
 
 def register(cls: type[Backend]) -> type[Backend]:
-    """Make a class the backend of every library."""
+    """Make a class the backend of every library, whose methods name what is at fault in a call."""
+    name_methods(cls, checked=True)
     Registry.backends.update(dict.fromkeys((*ALIASES, *LIBRARIES), cls))
     return cls

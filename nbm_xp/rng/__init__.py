@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2, MAX_STREAMS, jump
 
 from .draws import after, draw
 from .generator import Generator
-from .recorded import RandomStreams
 from .seeds import check_seed, fresh_seed, hashed_seed
 from .trials import bernoulli
 from .uniforms import stream_count, substreams
+
+if TYPE_CHECKING:
+    from .recorded import RandomStreams
 
 __all__ = [
     "M1",
@@ -27,3 +31,13 @@ __all__ = [
     "stream_count",
     "substreams",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`RandomStreams`, with the tape that it records on: who draws arrays does not wait for that."""
+    if name != "RandomStreams":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .recorded import RandomStreams
+
+    globals()[name] = RandomStreams
+    return RandomStreams

@@ -119,7 +119,7 @@ def shape_of(size: Size, *parameters: Any) -> tuple[int, ...]:
     if size is None:
         return _countable(_broadcast(shapes))
     try:
-        several = isinstance(size, Sequence) or getattr(size, "ndim", 0) == 1
+        several = isinstance(size, Sequence) or (is_array(size) and getattr(size, "ndim", 0) == 1)
         shape = tuple(map(operator.index, size)) if several else (operator.index(size),)  # type: ignore[arg-type]
     except TypeError:
         raise TypeError(f"size must be an int or a tuple of ints, got {size!r}") from None

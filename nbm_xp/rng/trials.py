@@ -23,8 +23,8 @@ from nbm_xp.namespace import (
     library_name,
     promote,
 )
+from nbm_xp.namespace.exponentials import sigmoid_for
 from nbm_xp.namespace.mrg31k3p import kernel
-from nbm_xp.tape.stable import sigmoid_for
 
 from .blocks import Uniforms, lazily, library_of_blocks
 from .draws import after, draw

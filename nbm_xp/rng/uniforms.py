@@ -30,7 +30,6 @@ from nbm_xp.namespace import (
 from nbm_xp.namespace.compiling import compiled
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, State
-from nbm_xp.tape import KnownLength
 
 from . import recurrence
 
@@ -72,7 +71,7 @@ def stream_count(size: object) -> int:
 
 
 def _is_fixed(length: object) -> bool:
-    return isinstance(length, int) and not isinstance(length, KnownLength)
+    return type(length) is int  # the length of a variable is of a class of its own
 
 
 def substreams(state: State, count: int) -> Any:

@@ -33,7 +33,7 @@ FORMAT = "nbm_xp.run 1"
 _ABOUT = "run.json"
 _LOG = "run.log"
 _LOCK = "run.lock"
-_PACKAGES = ("numpy", "dask", "distributed", "zarr", "numba", "cupy", "torch", "jax")
+_PACKAGES = ("numpy", "dask", "distributed", "zarr", "cupy", "torch", "jax")
 
 
 class RunError(RuntimeError):

@@ -7,6 +7,7 @@ differentiates it; `function` and `evaluate` run it.
 from __future__ import annotations
 
 from nbm_xp.namespace import register_array_type
+from nbm_xp.namespace.refusals import name_errors
 
 from . import namespace
 from .composite import composite, operation, same_as_first
@@ -21,7 +22,7 @@ from .length_arguments import integer_length
 from .lengths import Length
 from .loops.checkpoint import checkpoint
 from .loops.scan import Until, scan, until
-from .node import Joint
+from .node import Joint, Memory
 from .operators import look_up_by_identity
 from .plans.evaluation import evaluate
 from .public_lengths import KnownLength
@@ -32,9 +33,11 @@ from .variable import Variable
 register_array_type(Tensor, namespace, absorbing=True)
 
 __all__ = [
-    "Function", "Joint", "KnownLength", "Length", "Tensor", "Until", "Variable", "as_tensor", "checkpoint",
+    "Function", "Joint", "KnownLength", "Length", "Memory", "Tensor", "Until", "Variable", "as_tensor", "checkpoint",
     "composite", "evaluate", "function", "grad", "gradients", "hessian", "hvp", "ifelse", "integer_length",
     "is_tensor", "jacobian", "jvp", "look_up_by_identity", "namespace", "operation", "placeholder",
     "register_gradient", "same_as_first", "scan", "sigmoid", "softplus", "stop_gradient", "until", "value_and_grad",
     "visualize", "vjp",
 ]  # fmt: skip
+
+name_errors(globals(), but=("is_tensor", "register_gradient", "sigmoid", "softplus"))

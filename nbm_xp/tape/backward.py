@@ -19,7 +19,7 @@ from .plans.places import described_place, gradient_place, recording
 from .tensor import Tensor, as_tensor, output
 from .traversal import reachable
 
-__all__ = ["differentiable", "vjp"]
+__all__ = ["differentiable", "grown", "vjp"]
 
 
 def differentiable(node: Node) -> bool:
@@ -79,6 +79,20 @@ def vjp(
     finally:
         recording.place = outer
     return [finished.get(target) for target in targets]
+
+
+def grown(value: Tensor, targets: Sequence[Node], tangents: Sequence[Tensor]) -> Tensor | None:
+    """How a value grows as the targets do, all else that it was computed from being held; None for not at all."""
+    seed = FUNCTIONS["zeros_like"](value)
+    back = vjp([value.node], [seed], targets, as_leaves=True)
+    flowing = [FUNCTIONS["sum"](part * t) for part, t in zip(back, tangents, strict=True) if part is not None]
+    if not flowing:
+        return None
+    total = flowing[0]
+    for part in flowing[1:]:
+        total = total + part
+    (found,) = vjp([total.node], [FUNCTIONS["ones_like"](total)], [seed.node])
+    return found
 
 
 class _Backward:

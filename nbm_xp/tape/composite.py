@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from .gradients import OPERATIONS, declare
-from .node import COMPOSITE_TAG, ELEMENTWISE_TAG, Joint, Node, Operation, Rule, Spec
+from .node import COMPOSITE_TAG, ELEMENTWISE_TAG, Joint, Memory, Node, Operation, Rule, Spec
 from .tensor import Tensor, record, record_several
 
 __all__ = ["composite", "operation", "same_as_first"]
@@ -31,6 +31,7 @@ def composite(
     arrays: int = 1,
     infer: Callable[..., Any] | None = None,
     name: str | None = None,
+    memory: Memory = Memory.ANY,
 ) -> Callable[[F], F]:
     """Make a function over ``xp`` one node on the tape.
 
@@ -44,6 +45,9 @@ def composite(
         The shape and dtype rule; by default the body is traced to see.
     name : str, optional
         The operation's name; by default the function's.
+    memory : Memory
+        Whose memory the result lies in. Unless it is said to be ``Memory.OWN``, a result that is handed out or becomes
+        the value of a variable is a copy.
 
     Examples
     --------
@@ -77,6 +81,7 @@ def composite(
                 rules,
                 run=lambda xp, *args, **attributes: body(*args, **attributes),
                 tags=frozenset({COMPOSITE_TAG, ELEMENTWISE_TAG} if infer is same_as_first else {COMPOSITE_TAG}),
+                memory=memory,
             )
         )
 
@@ -110,6 +115,7 @@ def operation(
     gradient: Rule | tuple[Rule, ...] | Joint | None = None,
     several: bool = False,
     joined: dict[tuple[int, *tuple[str, ...]], Callable[..., Any]] | None = None,
+    memory: Memory = Memory.ANY,
 ) -> Callable[..., Any]:
     """Declare a primitive of one's own.
 
@@ -131,6 +137,8 @@ def operation(
         compute that argument for this one alone: ``run(xp, *arrays, **attributes)``, with what the innermost is given
         in its place, then what else the outer ones are given. It must give the same as all in turn. Of two that fit,
         the first is taken.
+    memory : Memory
+        As for `composite`; for several results, that of all of them.
 
     Returns
     -------
@@ -138,7 +146,7 @@ def operation(
         Called with Tensors (arrays, numbers), it records the operation and returns its Tensor or Tensors.
     """
     rules = gradient if isinstance(gradient, (tuple, Joint)) or gradient is None else (gradient,)
-    op = declare(Operation(name, infer, rules, run=run, joined=joined or {}))
+    op = declare(Operation(name, infer, rules, run=run, joined=joined or {}, memory=memory))
 
     def recorded(*args: Any, **attributes: Any) -> Any:
         return (record_several if several else record)(op, *args, **attributes)

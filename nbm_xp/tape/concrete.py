@@ -2,20 +2,36 @@
 
 Variables and constants may be looked at. Inputs have no value yet, arrays of a lazy library are computed only when the
 user says so, and random draws are drawn anew at every run: where one of these is involved, the function is refused.
+
+An integer that is given as a length is known for good where numbers and constants alone decide it. Where variables
+do, it is known now, and told again whenever it is asked for, as far as that takes little: a few numbers, not arrays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from nbm_xp.namespace import default_namespace, is_lazy, running_namespace
+from nbm_xp.namespace import (
+    default_namespace,
+    host_namespace,
+    is_lazy,
+    library_name,
+    running_namespace,
+    to_numpy,
+    use_backend,
+)
 
-from .node import CONSTANT, PLACEHOLDER, VARIABLE
+from .lengths import Length, known, product
+from .node import CONSTANT, IFELSE_NAME, LEAVES, LOOP_TAG, PLACEHOLDER, VARIABLE, Node
 from .operators import FUNCTIONS
 from .tensor import Tensor
 from .traversal import reachable
 
-__all__ = ["concrete", "what_is_unknown"]
+__all__ = ["concrete", "lasting_number", "what_is_unknown"]
+
+_MOST_NODES = 64
+_MOST_ELEMENTS = 64
 
 
 def what_is_unknown(x: Tensor) -> str | None:
@@ -49,3 +65,64 @@ def concrete(x: Tensor, function: str) -> Any:
             f"the length of what {function} gives depends on data, which must be known while recording; {reason}"
         )
     return FUNCTIONS["evaluate"](x)
+
+
+def lasting_number(node: Node) -> Any:
+    """The value of a scalar that nothing can change; None where inputs, variables or lazy arrays decide it."""
+    arrays = []
+    for needed, _ in _needed(node):
+        if needed.op in (PLACEHOLDER, VARIABLE):  # also of the lengths of a variable
+            return None
+        if needed.op is CONSTANT:
+            arrays.append(needed.payload)
+    return _read(node, arrays)
+
+
+def _present_integer(node: Node) -> int | None:
+    """The value that an integer scalar has now, if no more than a few numbers decide it and none of them is open."""
+    arrays = []
+    for count, (needed, for_its_value) in enumerate(_needed(node)):
+        op = needed.op
+        if op is VARIABLE and not for_its_value:
+            continue
+        if op is PLACEHOLDER or op.name == IFELSE_NAME or LOOP_TAG in op.tags or count == _MOST_NODES:
+            return None
+        size = known(product(needed.shape))
+        if size is None or size > _MOST_ELEMENTS:
+            return None
+        if op is VARIABLE:
+            if needed.payload.is_state or needed.payload.default_update is not None:
+                return None
+            arrays.append(needed.payload.value)
+        elif op is CONSTANT:
+            arrays.append(needed.payload)
+    found: int | None = _read(node, arrays)
+    return found
+
+
+Length.reader = staticmethod(_present_integer)
+
+
+def _needed(node: Node) -> Iterator[tuple[Node, bool]]:
+    """What a node is computed from, itself first, and whether by its value or by its lengths alone."""
+    seen = {(node, True)}
+    stack = [(node, True)]
+    while stack:
+        found = stack.pop()
+        yield found
+        arrays = set(found[0].array_args())
+        for other in found[0].inputs:
+            entry = other, other in arrays or other.op not in LEAVES
+            if entry not in seen:
+                seen.add(entry)
+                stack.append(entry)
+
+
+def _read(node: Node, arrays: list[Any]) -> Any:
+    """The number that a node computes from these arrays, unless they are lazy."""
+    if arrays and is_lazy(running_namespace(arrays, default_namespace())):
+        return None
+    if arrays:
+        return to_numpy(FUNCTIONS["look"](Tensor(node))).item()
+    with use_backend(library_name(host_namespace())):  # of numbers alone: the same in every library
+        return to_numpy(FUNCTIONS["look"](Tensor(node))).item()

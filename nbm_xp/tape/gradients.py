@@ -13,7 +13,7 @@ from typing import Any, Literal, cast, overload
 from nbm_xp.namespace import floatx
 
 from .backward import differentiable, vjp
-from .node import IDENTITY_TAG, IFELSE_NAME, Joint, Node, Operation, Rule
+from .node import IDENTITY_TAG, IFELSE_NAME, Joint, Memory, Node, Operation, Rule
 from .operators import FUNCTIONS
 from .tensor import Tensor, as_tensor, is_tensor, record
 from .traversal import reachable
@@ -188,7 +188,13 @@ def _depends(loss: Node, target: Node) -> bool:
 
 
 STOP = declare(
-    Operation("stop_gradient", lambda x: (x.shape, x.dtype), gradient=(None,), tags=frozenset({IDENTITY_TAG}))
+    Operation(
+        "stop_gradient",
+        lambda x: (x.shape, x.dtype),
+        gradient=(None,),
+        tags=frozenset({IDENTITY_TAG}),
+        memory=Memory.FIRST,
+    )
 )
 
 

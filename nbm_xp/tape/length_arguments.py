@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+from .concrete import lasting_number
 from .lengths import Length, Size, value_length
 from .node import Node
 from .public_lengths import as_length
 from .tensor import Tensor
 
-__all__ = ["integer_length"]
+__all__ = ["integer_length", "recorded_length"]
 
 
 def integer_length(value: Any) -> Any:
-    """A length from an int, a Length or an integer Tensor without axes."""
+    """A length from an int, a Length or an integer Tensor without axes; an int where nothing can change it."""
+    length = recorded_length(value)
+    if isinstance(value, Tensor) and isinstance(length, Length):
+        lasting = lasting_number(value.node)
+        return length if lasting is None else lasting
+    return length
+
+
+def recorded_length(value: Any) -> Any:
+    """A length from an int, a Length or an integer Tensor without axes, as it was recorded: nothing is looked at."""
     if not isinstance(value, Tensor):
         return as_length(value)
     if value.ndim or value.dtype[0] not in "iu":

@@ -40,6 +40,8 @@ class Length:
     """How long its source is: how many axes, values and operations it is written with."""
     recorder: ClassVar[Callable[[Length], Any]]
     """Makes a floating scalar Tensor of a length, for arithmetic that leaves the integers."""
+    reader: ClassVar[Callable[[Node], int | None]]
+    """Tells the value that an integer scalar has now, if a few variables' numbers decide it."""
 
     def __init__(self, terms: dict[Monomial, int]) -> None:
         self.terms = terms
@@ -338,7 +340,7 @@ def _atom_value(atom: Atom) -> int | None:
         shape: tuple[int, ...] | None = atom[1].current_shape()
         return None if shape is None else shape[atom[2]]
     if kind == "value":
-        return None
+        return Length.reader(atom[1])
     values = []
     for size in _operands(atom):
         value = known(size)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 
+from nbm_xp.namespace.refusals import name_errors as _name_errors
+
 from .dtypes import (
     bool,
     complex64,
@@ -185,3 +187,6 @@ pi = math.pi
 
 
 FUNCTIONS.update({name: value for name, value in globals().items() if name in __all__ and callable(value)})
+
+for _chapter in (globals(), vars(fft), vars(linalg)):
+    _name_errors(_chapter)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, TypeAlias
 
 from .dtypes import DType
@@ -20,7 +21,8 @@ from .shape_arithmetic import Hidden
 
 __all__ = [
     "COMPOSITE_TAG", "CONSTANT", "ELEMENTWISE_TAG", "FLAT", "IDENTITY_TAG", "IFELSE_NAME", "LEAVES", "LOOP_TAG",
-    "OUTPUT", "PLACEHOLDER", "VARIABLE", "Joint", "Node", "Operation", "Rule", "Shape", "Spec", "leaf", "nodes_in",
+    "OUTPUT", "PLACEHOLDER", "VARIABLE", "Joint", "Memory", "Node", "Operation",
+    "Rule", "Shape", "Spec", "leaf", "nodes_in",
 ]  # fmt: skip
 
 Shape: TypeAlias = tuple[Size, ...]
@@ -41,6 +43,21 @@ class Joint:
 
 FLAT = Joint(lambda g, out, *args, **attributes: [None] * len(args))
 """The gradient rule of a function that is constant almost everywhere: nothing flows back."""
+
+
+class Memory(Enum):
+    """Whose memory the result of an operation lies in: who else would see what is written to it."""
+
+    OWN = "its own"
+    FIRST = "its own, or that of its first argument, or of a part of that"
+    VIEW = "that of its first argument, seen in another shape or order: nothing is computed, nothing left out"
+    SPREAD = "as of a view, with elements that stand in several places, not to be written to"
+    ANY = "its own or that of anything, as far as is known, and perhaps not to be written to"
+
+    @property
+    def is_view(self) -> bool:
+        """Whether the result costs nothing, for all of it is there already."""
+        return self in (Memory.VIEW, Memory.SPREAD)
 
 
 @dataclass(eq=False, slots=True)
@@ -64,6 +81,12 @@ class Operation:
         What runs in place of several operations: by position of an argument and the names of the operations that
         compute it, one within another, for this one alone. Like `run`, with what the innermost is given in place of
         the argument, then what else the outer ones are given. Of two that fit, the first is taken.
+    memory
+        Whose memory the result lies in. What is not declared may share it with anything: before such a result is
+        handed out or becomes a variable's value, it is copied.
+    written
+        ``written(part, x, *args, **attributes)``: what writing `part` to the result makes of the first argument `x`,
+        for a result that is a part or view of it.
     """
 
     name: str
@@ -73,6 +96,8 @@ class Operation:
     emit: Callable[..., str] | None = None
     tags: frozenset[str] = field(default_factory=frozenset)
     joined: dict[tuple[int, *tuple[str, ...]], Callable[..., Any]] = field(default_factory=dict)
+    memory: Memory = Memory.ANY
+    written: Callable[..., Any] | None = None
 
     def __repr__(self) -> str:
         return f"<operation {self.name}>"

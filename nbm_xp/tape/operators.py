@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from nbm_xp.namespace import is_array
 
-from .lengths import Length, same_length
+from .lengths import Length
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-__all__ = ["FUNCTIONS", "Operators", "is_number", "look_up_by_identity", "looked_up_by_identity"]
+__all__ = [
+    "FUNCTIONS", "Operators", "is_number", "kind_of_number", "look_up_by_identity", "looked_up_by_identity",
+]  # fmt: skip
 
 _NUMBERS = frozenset({bool, int, float, complex})
 
@@ -53,6 +55,11 @@ def is_number(value: object) -> bool:
     return type(value) in _NUMBERS or (isinstance(value, (int, float, complex, Length)) and not is_array(value))
 
 
+def kind_of_number(number: Any) -> type:
+    """The one of Python's types of numbers that a number counts as; lengths are integers."""
+    return next((kind for kind in (bool, int, float, complex) if isinstance(number, kind)), int)
+
+
 def _apply(name: str, left: Any, right: Any, other: Any) -> Tensor:
     """Call a function of two operands, unless the other one is nothing to calculate with."""
     if isinstance(other, Operators) or is_number(other) or is_array(other):
@@ -60,28 +67,17 @@ def _apply(name: str, left: Any, right: Any, other: Any) -> Tensor:
     return cast("Tensor", NotImplemented)
 
 
-def _in_place(name: str, left: Any, other: Any) -> Tensor:
-    """Call a function for ``left op= other``, which gives its name to another Tensor and leaves this one as it was.
-
-    So the standard has it for arrays that are not changed in place; and models written for symbolic tensors go on to
-    use what they added to. Neither dtype nor shape may change, but for variables, which stand for any value.
-    """
-    result = _apply(name, left, other, other)
-    if result is not NotImplemented and left.keeps_kind:
-        before, after = left.node.shape, result.node.shape
-        if result.dtype != left.dtype:
-            raise TypeError(f"{name} in place must keep the dtype {left.dtype}, the result would be {result.dtype}")
-        if len(before) != len(after) or any(same_length(a, b) is False for a, b in zip(before, after, strict=True)):
-            raise ValueError(f"{name} in place must keep the shape {left.shape}, the result has {result.shape}")
-    return result
-
-
 def _apply_one(name: str, operand: Any) -> Tensor:
     return FUNCTIONS[name](operand)
 
 
 class Operators:
-    """What makes a Tensor work in an expression."""
+    """What makes a Tensor work in an expression.
+
+    There are no operators in place: Python takes ``x += y`` as ``x = x + y``, which gives the name to a new Tensor, of
+    whatever shape and dtype the sum has. Others who hold the old one keep it as it was, as the standard has it for
+    arrays that are not written to; and models written for symbolic tensors go on to use what they added to.
+    """
 
     __slots__ = ()
     __hash__ = object.__hash__
@@ -186,45 +182,6 @@ class Operators:
 
     def __ge__(self, other: Any) -> Tensor:
         return _apply("greater_equal", self, other, other)
-
-    def __iadd__(self, other: Any) -> Tensor:
-        return _in_place("add", self, other)
-
-    def __isub__(self, other: Any) -> Tensor:
-        return _in_place("subtract", self, other)
-
-    def __imul__(self, other: Any) -> Tensor:
-        return _in_place("multiply", self, other)
-
-    def __itruediv__(self, other: Any) -> Tensor:
-        return _in_place("divide", self, other)
-
-    def __ifloordiv__(self, other: Any) -> Tensor:
-        return _in_place("floor_divide", self, other)
-
-    def __imod__(self, other: Any) -> Tensor:
-        return _in_place("remainder", self, other)
-
-    def __ipow__(self, other: Any) -> Tensor:
-        return _in_place("pow", self, other)
-
-    def __imatmul__(self, other: Any) -> Tensor:
-        return _in_place("matmul", self, other)
-
-    def __iand__(self, other: Any) -> Tensor:
-        return _in_place("bitwise_and", self, other)
-
-    def __ior__(self, other: Any) -> Tensor:
-        return _in_place("bitwise_or", self, other)
-
-    def __ixor__(self, other: Any) -> Tensor:
-        return _in_place("bitwise_xor", self, other)
-
-    def __ilshift__(self, other: Any) -> Tensor:
-        return _in_place("bitwise_left_shift", self, other)
-
-    def __irshift__(self, other: Any) -> Tensor:
-        return _in_place("bitwise_right_shift", self, other)
 
     def __neg__(self) -> Tensor:
         return _apply_one("negative", self)

@@ -15,7 +15,7 @@ from .dtypes import DType
 from .lengths import Length, known
 from .node import CONSTANT, LOOP_TAG, OUTPUT, PLACEHOLDER, VARIABLE, Node, Shape
 
-__all__ = ["INFIX", "described", "described_kind", "expression", "held_values", "short", "telling_options"]
+__all__ = ["INFIX", "call_name", "described", "described_kind", "expression", "held_values", "short", "telling_options"]
 
 INFIX = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%", "pow": "**",
@@ -23,6 +23,7 @@ INFIX = {
     "greater_equal": ">=", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "bitwise_left_shift": "<<",
     "bitwise_right_shift": ">>",
 }  # fmt: skip
+_RECORDED_BY = {"loop": "scan"}
 _PREFIX = {"negative": "-", "bitwise_invert": "~"}
 _DEEPEST = 6
 _MOST_CALLS = 16
@@ -52,6 +53,13 @@ def described_kind(dtype: DType, shape: Shape) -> str:
     """A dtype and shape, unknown lengths as question marks: ``float32[?, 500]``."""
     lengths = ("?" if length is None else str(length) for length in map(known, shape))
     return f"{dtype}[{', '.join(lengths)}]"
+
+
+def call_name(node: Node) -> str:
+    """What a user calls the operation of a node: a loop by the name it was given, or the function that records it."""
+    if LOOP_TAG not in node.op.tags:
+        return node.op.name
+    return node.name or _RECORDED_BY.get(node.op.name, node.op.name)
 
 
 def held_values(array: Any) -> str:
@@ -118,7 +126,7 @@ class _Printer:
         if name == "getitem" and len(args) == 2:
             return f"{self.operand(args[0], depth)}[{self.index(args[1], depth)}]", False
         if LOOP_TAG in node.op.tags:
-            return f"{node.name or 'scan'}({_MORE})", False
+            return f"{call_name(node)}({_MORE})", False
         shown = [self.value(arg, depth)[0] for arg in args[:_MOST_ARGUMENTS]]
         shown += [_MORE] if len(args) > _MOST_ARGUMENTS else []
         shown += telling_options(node)

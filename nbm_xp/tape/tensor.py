@@ -29,12 +29,24 @@ from .shape_arithmetic import with_short_lengths
 from .traversal import reachable
 
 __all__ = [
-    "API_VERSIONS", "Tensor", "as_tensor", "is_tensor", "placeholder", "public_shape", "record", "record_several",
-    "with_attributes",
+    "API_VERSIONS", "Tensor", "View", "as_tensor", "is_tensor", "placeholder", "public_shape", "record",
+    "record_several", "with_attributes",
 ]  # fmt: skip
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 """The versions of the standard that Tensors serve, the last being their own."""
+
+
+class View:
+    """How one Tensor shows another: by which call, of which node then, and whether a library might have copied it."""
+
+    __slots__ = ("base", "call", "may_be_copy", "seen")
+
+    def __init__(self, base: Tensor, call: Node) -> None:
+        self.base = base
+        self.call = call
+        self.seen = base.node
+        self.may_be_copy = False
 
 
 class Tensor(Operators):
@@ -50,17 +62,18 @@ class Tensor(Operators):
     True
     """
 
-    __slots__ = ("__dict__", "__weakref__", "node")  # a user may set attributes of his own
+    __slots__ = ("__dict__", "__weakref__", "node", "view")  # a user may set attributes of his own
     __array_priority__ = 1000
     __array_ufunc__ = None
-    keeps_kind: ClassVar[bool] = True
-    """Whether operations in place must keep shape and dtype."""
     holds_array: ClassVar[bool] = False
     """Whether it is a variable, whose value is set and not recorded."""
     node: Node
+    view: View | None
+    """Of which other Tensor it shows a part, or all in another shape: what is written to it is written there."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
+        self.view = None
 
     @property
     def shape(self) -> tuple[Size, ...]:
@@ -155,6 +168,8 @@ class Tensor(Operators):
         return array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        if copy is False:
+            raise ValueError("copy=False is not possible for a Tensor, which has no memory to share")
         FUNCTIONS["uncut"](self)
         return to_numpy(self.eval()).__array__(*(() if dtype is None else (dtype,)))
 
@@ -199,12 +214,7 @@ class Tensor(Operators):
         return FUNCTIONS["getitem"](self, key)
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
-        if self.holds_array or self.node.op is PLACEHOLDER:
-            raise TypeError(
-                f"{self!r} is assigned to as a whole: a part of it is set in a copy, asarray(x, copy=True), and what "
-                "comes of that is a variable's new value by set_value or an update"
-            )
-        self.node = FUNCTIONS["setitem"](self, key, value).node
+        FUNCTIONS["assign"](self, key, value)
 
     def __repr__(self) -> str:
         return described(self.node, type(self).__name__)
@@ -307,7 +317,10 @@ def as_argument(value: Any) -> Any:
 def record(op: Operation, *args: Any, **attributes: Any) -> Tensor:
     """Add a call to the graph that has one result."""
     nodes = tuple(map(as_argument, args))
-    return Tensor(with_short_lengths(Node(op, nodes, attributes, *op.infer(*nodes, **attributes))))
+    tensor = Tensor(with_short_lengths(Node(op, nodes, attributes, *op.infer(*nodes, **attributes))))
+    if op.written is not None and isinstance(args[0], Tensor):
+        tensor.view = View(args[0], tensor.node)
+    return tensor
 
 
 def record_several(op: Operation, *args: Any, **attributes: Any) -> tuple[Tensor, ...]:

@@ -49,7 +49,6 @@ class Variable(Tensor):
     """
 
     __slots__ = ("_value", "default_update", "is_state")
-    keeps_kind: ClassVar[bool] = False
     holds_array: ClassVar[bool] = True
 
     def __init__(self, value: Any, dtype: Any = None, name: str | None = None, *, is_state: bool = False) -> None:
@@ -87,19 +86,34 @@ class Variable(Tensor):
         Raises
         ------
         TypeError
-            If `value` has another number of axes.
+            If `value` has another number of axes, or is nothing of numbers.
+        """
+        self.replace_value(self.fitting(value))
+
+    def fitting(self, value: Any, *, same_shape: bool = False) -> Any:
+        """An array of one's own of what is to be the value: of the variable's library, dtype and number of axes.
+
+        Raises
+        ------
+        TypeError
+            If `value` has another number of axes, or is nothing of numbers.
+        ValueError
+            If it has another shape, with `same_shape`.
         """
         if isinstance(value, Tensor):
             value = value.eval()
         array = _own_array(value, self.library, str(self.dtype))
+        wanted, shape = tuple(self._value.shape), tuple(array.shape)
+        if same_shape and shape != wanted:
+            raise ValueError(f"value must have shape {wanted}, as {self.name or 'the variable'} has, got {shape}")
         if array.ndim != self.ndim:
-            raise TypeError(f"value must have {self.ndim} axes as {self!r} has, got shape {tuple(array.shape)}")
-        self.replace_value(array)
+            raise TypeError(f"value must have {self.ndim} axes as {self!r} has, got shape {shape}")
+        return array
 
     def replace_value(self, array: Any) -> None:
         """Take over an array of the right library, dtype and number of axes, unchecked and uncopied."""
         before, self._value = self._value, array
-        if array.shape != before.shape:
+        if array.shape != before.shape or not array.shape:  # a number may be a length
             shapes_changed()
 
     def __copy__(self) -> Variable:
@@ -128,7 +142,13 @@ def _own_array(value: Any, xp: ModuleType, dtype: str) -> Any:
     if value is None or isinstance(value, (str, bytes)):
         raise TypeError(f"value must be an array, a number or a nested list of numbers, got {value!r}")
     if not is_array(value):
-        return asarray(value, xp, dtype=dtype)
+        try:
+            return asarray(value, xp, dtype=dtype)
+        except (TypeError, ValueError) as error:
+            what = f"{type(value).__name__} of which NumPy makes no array of {dtype}"
+            raise type(error)(
+                f"value must be an array, a number or a nested list of numbers, got {what}: {error}"
+            ) from error
     if library_of(value) is not xp:
         value = asarray(value, xp, dtype=dtype)
     return xp.astype(value, dtype_of(xp, dtype), copy=True)

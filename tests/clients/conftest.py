@@ -2,18 +2,16 @@
 
 `nox -s clients` installs one after the other. natural_bm, on `nbm_xp.natural_bm`, is on no package index: the tests of
 it take a package that is installed, or the folder that the environment variable ``NATURAL_BM`` names, the one that
-holds the folder ``natural_bm``.
+holds the folder ``natural_bm``; and likewise those of neon, on `nbm_xp.neon`, the folder that ``NEON`` names.
 """
 
-import collections
-import collections.abc
 import importlib
-import importlib.metadata
 import importlib.util
 import inspect
 import os
 import random
 import sys
+import types
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -21,21 +19,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from examples.keras2_client import load_keras, why_not
+from examples.keras2_client import load_keras
 from nbm_xp import keras1 as K1
 from nbm_xp import keras2, natural_bm
+from nbm_xp.compatibility import attend
+from nbm_xp.compatibility.scripts import why_not
 from nbm_xp.tape import look_up_by_identity
+
+BESIDE_NATURAL_BM = ("h5py", "pandas", "PIL", "matplotlib", "skimage")
 
 
 @pytest.fixture(scope="session")
 def _loaded() -> Any:
-    reason = why_not()
+    reason = why_not("2.0.6")
     if reason is not None:
         pytest.skip(reason)
-    with warnings.catch_warnings():
-        for kind in (DeprecationWarning, SyntaxWarning):  # of escapes in Keras's own strings
-            warnings.simplefilter("ignore", kind)
-        return load_keras()
+    return load_keras()
 
 
 @pytest.fixture
@@ -53,16 +52,11 @@ def keras(_loaded: Any) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def _loaded1() -> Any:
-    release = importlib.metadata.version("keras") if importlib.util.find_spec("keras") else None
-    if release != "1.0.3":
-        pytest.skip(f"keras 1.0.3 is not installed, but {release}: pip install --no-deps keras==1.0.3")
-    if not hasattr(inspect, "getargspec"):  # gone since Python 3.11; Lambda layers and Keras's test of layers use it
-        vars(inspect)["getargspec"] = inspect.getfullargspec
+    reason = why_not("1.0.3")
+    if reason is not None:
+        pytest.skip(reason)
     K1.install_as("keras.backend")
-    with warnings.catch_warnings():
-        for kind in (DeprecationWarning, SyntaxWarning):  # of escapes in Keras's own strings
-            warnings.simplefilter("ignore", kind)
-        return importlib.import_module("keras")
+    return importlib.import_module("keras")
 
 
 @pytest.fixture
@@ -86,10 +80,38 @@ def original_bm() -> Any:
             "natural_bm is not installed: get it from github.com/alexhunterlang/natural_bm and let NATURAL_BM name the "
             "folder that holds its folder natural_bm"
         )
-    if not hasattr(collections, "Iterable"):  # moved in Python 3.3, gone since 3.10; natural_bm/callbacks.py imports it
-        vars(collections)["Iterable"] = collections.abc.Iterable
+    missing = [name for name in BESIDE_NATURAL_BM if importlib.util.find_spec(name) is None]
+    if missing:
+        pytest.skip(f"natural_bm asks for {', '.join(missing)}")
+    attend("natural_bm")
     natural_bm.install_as("natural_bm.backend")
-    try:
-        return importlib.import_module("natural_bm")
-    except ImportError as error:  # it asks for h5py, pandas, Pillow, matplotlib and scikit-image
-        pytest.skip(f"natural_bm cannot be imported: {error}")
+    return importlib.import_module("natural_bm")
+
+
+@pytest.fixture(scope="session")
+def neon() -> Any:
+    """The release 1.8 of neon; skipped where it is not there. Where it is and cannot be imported, that is an error."""
+    folder = os.environ.get("NEON")
+    if folder and folder not in sys.path:
+        sys.path.append(folder)
+    spec = importlib.util.find_spec("neon")
+    places = [] if spec is None else list(spec.submodule_search_locations or [])
+    if not any(os.path.exists(os.path.join(place, "backends", "nervanacpu.py")) for place in places):
+        pytest.skip(
+            "neon is not installed (what an index has by this name is another package): get it from "
+            "github.com/NervanaSystems/neon and let NEON name the folder that holds its folder neon"
+        )
+    if not any(os.path.exists(os.path.join(place, "version.py")) for place in places):  # which its Makefile writes
+        version: Any = types.ModuleType("neon.version")
+        version.VERSION = "not built"
+        sys.modules["neon.version"] = version
+    if not hasattr(inspect, "getargspec"):  # gone since Python 3.11; neon expects its four parts
+        vars(inspect)["getargspec"] = lambda function: inspect.getfullargspec(function)[:4]
+    if not hasattr(np, "float"):  # gone since NumPy 1.24
+        vars(np)["float"] = float
+    with warnings.catch_warnings():
+        for kind in (DeprecationWarning, SyntaxWarning):  # of what neon's own files spell as one did in 2017
+            warnings.simplefilter("ignore", kind)
+        for name in ("backends", "data", "layers", "models", "optimizers", "transforms", "initializers"):
+            importlib.import_module(f"neon.{name}")
+        return importlib.import_module("neon")

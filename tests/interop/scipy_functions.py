@@ -39,6 +39,15 @@ def _rotation_vector(q: Any) -> Any:
     return Rotation.from_quat(q).as_rotvec()
 
 
+def _rotation_of_matrix(matrix: Any) -> Any:
+    """SciPy makes matrices orthogonal by assigning to its input."""
+    from scipy.spatial.transform import Rotation
+
+    return Rotation.from_matrix(matrix).as_quat()
+
+
+NEARLY_ORTHOGONAL = np.stack([np.eye(3), np.eye(3)[[1, 2, 0]]]) + values(2, 3, 3, low=-0.1, high=0.1)
+
 CASES: list[Foreign] = [
     foreign("special.logsumexp", lambda x: special.logsumexp(x, axis=1), X),
     foreign("special.logsumexp-weighted", lambda x, b: special.logsumexp(x, axis=0, b=b), X, POSITIVE),
@@ -100,5 +109,6 @@ CASES: list[Foreign] = [
     foreign("cluster.vq.whiten", lambda x: cluster.vq.whiten(x), X),
     foreign("differentiate.derivative", _derivative, V, rtol=1e-6),
     foreign("spatial.transform.Rotation.apply", _rotation, values(2, 4), values(2, 3)),
+    foreign("spatial.transform.Rotation.from_matrix", _rotation_of_matrix, NEARLY_ORTHOGONAL),
     foreign("spatial.transform.Rotation.as_rotvec", _rotation_vector, values(2, 4)),
 ]

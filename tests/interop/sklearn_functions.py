@@ -13,6 +13,7 @@ from sklearn import (
     discriminant_analysis,
     linear_model,
     metrics,
+    mixture,
     naive_bayes,
     preprocessing,
 )
@@ -44,6 +45,18 @@ def dispatched(call: Callable[..., Any]) -> Callable[..., Any]:
 
 def case(name: str, call: Callable[..., Any], *arrays: Any, **fields: Any) -> Foreign:
     return foreign(name, dispatched(call), *arrays, **fields)
+
+
+def _mixture(kind: str) -> Callable[..., Any]:
+    """Means and covariances after a few steps; a full covariance gets its diagonal through a slice."""
+
+    def fitted(x: Any) -> Any:
+        model = mixture.GaussianMixture(
+            2, covariance_type=kind, init_params="random", random_state=0, max_iter=3, tol=0.0, reg_covar=0.5
+        ).fit(x)
+        return [model.means_, model.covariances_]
+
+    return fitted
 
 
 def transformed(make: Callable[[], Any]) -> Callable[..., Any]:
@@ -123,4 +136,8 @@ CASES: list[Foreign] = [
     ),
     case("discriminant_analysis.LinearDiscriminantAnalysis", _lda, values(8, 3), CLASSES, rtol=1e-6),
     case("naive_bayes.GaussianNB", _bayes, X, CLASSES),
+    *(
+        case(f"mixture.GaussianMixture-{kind}", _mixture(kind), X, smooth=False)
+        for kind in ("full", "tied", "diag", "spherical")
+    ),
 ]

@@ -128,6 +128,37 @@ def test_a_wide_beam_finds_the_most_probable_labels(seed: int, n_frames: int) ->
         assert read == tuple(label for label, _ in itertools.groupby(word))
 
 
+# What TensorFlow 1.14's beam search answers: for k, frames, classes and width, the labels and the logarithms of their
+# probabilities. In each, a prefix that was pushed out of the beam decides what may come back.
+BEAMS = [
+    (5, 9, 5, 3, [[0, 3, 2, 3, 0], [0, 3, 2, 3, 0, 2], [0, 3, 0]], [-4.392212, -4.412616, -5.147510]),
+    (15, 9, 4, 3, [[2, 1, 0, 1, 2], [2, 1, 0, 2], [2, 1, 0, 1]], [-3.522675, -3.960237, -4.882542]),
+    (41, 9, 5, 6, [[3, 2, 0, 3, 1], [3, 2, 0, 2, 1], [3, 0, 2, 0, 3, 1]], [-4.122217, -4.332976, -4.866591]),
+    (37, 9, 5, 10, [[3, 0, 2, 0, 1], [3, 0, 2, 1], [3, 0, 2, 0, 2]], [-5.715372, -5.724946, -5.733471]),
+    (
+        23, 9, 4, 30, [[1, 0, 2, 1, 2, 1], [1, 2, 1, 2, 1, 2, 1], [1, 0, 1, 2, 1, 2, 1]],
+        [-3.629308, -3.747730, -3.849342],
+    ),
+    (
+        54, 10, 6, 100, [[2, 0, 3, 2, 0, 2], [3, 0, 3, 2, 0, 2], [2, 0, 3, 2, 0, 2, 1]],
+        [-6.932191, -7.178840, -7.179265],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("library", SOME, indirect=True)
+@pytest.mark.parametrize(("k", "n_frames", "n_classes", "width", "words", "scores"), BEAMS)
+def test_a_beam_keeps_what_tensorflow_keeps(
+    library: Library, k: int, n_frames: int, n_classes: int, width: int, words: list[list[int]], scores: list[float]
+) -> None:
+    logits = 2 * np.sin((k + 1) * np.arange(1.0, n_frames * n_classes + 1) ** 1.5).reshape(1, n_frames, n_classes)
+    frames = np.exp(logits) / np.exp(logits).sum(axis=2, keepdims=True)
+    options: dict[str, Any] = {"greedy": False, "beam_width": width, "top_paths": 3}
+    paths, found = ctc_decode(library.array(frames), library.array(np.asarray([n_frames])), **options)
+    np.testing.assert_allclose(library.numpy(found)[0], scores, rtol=3e-6)
+    assert [[label for label in library.numpy(path)[0].tolist() if label >= 0] for path in paths] == words
+
+
 @given(seed=st.integers(0, 999), n_frames=st.integers(1, 6))
 def test_the_greedy_path_takes_the_best_of_each_frame(seed: int, n_frames: int) -> None:
     frames = probabilities(2, 6, 4, seed)

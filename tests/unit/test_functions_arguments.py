@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from nbm_xp import floatx, set_floatx, use_backend
+from nbm_xp import keras2 as K
 from nbm_xp import natural_bm as B
 from nbm_xp.functions import shaping
-from nbm_xp.namespace import dtype_name, library_name
+from nbm_xp.namespace import dtype_name, get_namespace, library_name
 from nbm_xp.tape import Length, Tensor, Variable, evaluate, is_tensor, namespace
 from tests.libraries import EAGER, Library
 
@@ -95,7 +96,7 @@ FUNCTIONS_OF_ONE_ARRAY = (
 @pytest.mark.parametrize("bad", [None, "text", object()], ids=["None", "text", "object"])
 @pytest.mark.parametrize("name", FUNCTIONS_OF_ONE_ARRAY)
 def test_what_is_no_array_is_refused(name: str, bad: Any) -> None:
-    with pytest.raises(TypeError, match="expected an array"):
+    with pytest.raises(TypeError, match=rf"{name}: x must be an array"):
         getattr(B, name)(bad)
 
 
@@ -223,3 +224,58 @@ def test_nothing_is_widened_by_numbers() -> None:
 def test_infinite_bounds_of_integers() -> None:
     assert namespace.isfinite is not None
     np.testing.assert_array_equal(B.clip(np.asarray([-5, 5]), None, math.inf), [-5.0, 5.0])
+
+
+BIG_ENDIAN = np.asarray([[1.0, 2.0, 4.0], [0.5, 3.0, 1.0]], dtype=">f4")
+
+
+@pytest.mark.parametrize("dtype", [">f4", ">f8", ">i4", ">u2", ">c16"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        B.cumsum,
+        B.cumprod,
+        B.sum,
+        B.var,
+        B.sigmoid,
+        lambda x: B.clip(x, 1, 2),
+        lambda x: B.dot(x, x.T),
+        lambda x: K.cumsum(x, axis=1),
+        lambda x: K.cumprod(x, axis=None),
+        lambda x: get_namespace("numpy").clip(x, x - 1, x + 1),
+        lambda x: get_namespace("numpy").cumulative_sum(x, axis=0, include_initial=True),
+    ],
+)
+def test_the_order_of_bytes_does_not_matter(call: Callable[[Any], Any], dtype: str) -> None:
+    x = BIG_ENDIAN.astype(dtype)
+    got, want = call(x), call(x.astype(x.dtype.newbyteorder("=")))
+    np.testing.assert_array_equal(got, want)
+    assert dtype_name(got) == dtype_name(want)
+
+
+def test_nor_does_it_in_a_loss() -> None:
+    target, output = BIG_ENDIAN / 5, BIG_ENDIAN / 9
+    want = K.binary_crossentropy(target.astype("float32"), output.astype("float32"))
+    np.testing.assert_array_equal(K.binary_crossentropy(target, output), want)
+
+
+@pytest.mark.parametrize("name", ["var", "std"])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("library", EAGER, indirect=True)
+def test_deviations_of_complex_numbers_are_real(name: str, dtype: str, library: Library) -> None:
+    z = np.asarray([[1 + 2j, 3 - 1j], [0.5j, 2.0]], dtype=dtype)
+    for axis in (None, 0):
+        for x in (library.array(z), Variable(library.array(z))):
+            got = getattr(B, name)(x, axis=axis)
+            want = getattr(np, name)(z, axis=axis)
+            assert dtype_name(got) == want.dtype
+            np.testing.assert_allclose(library.numpy(evaluate(got) if is_tensor(got) else got), want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("x", [ONES, Variable(ONES)], ids=["array", "Tensor"])
+def test_no_axis_is_no_place_for_a_new_one(x: Any) -> None:
+    with pytest.raises(TypeError, match="axis must be an integer, got None"):
+        K.expand_dims(x, axis=None)
+    for function in (namespace.expand_dims, namespace.squeeze):
+        with pytest.raises(TypeError, match="axis must be an integer or a tuple of integers, got None"):
+            function(x, axis=None)

@@ -97,6 +97,25 @@ def test_dropout_without_a_seed_goes_on_drawing() -> None:
     assert not np.array_equal(K.eval(first), K.eval(first))
 
 
+def test_without_a_seed_the_global_state_of_numpy_draws_theanos() -> None:
+    """Below ten million, as Keras 1.0 drew it, so that what is dropped is what Theano dropped."""
+    draws = [
+        lambda seed: K.dropout(np.ones(64), 0.5, seed=seed),
+        lambda seed: K.random_normal((64,), seed=seed),
+        lambda seed: K.random_uniform((64,), seed=seed),
+        lambda seed: K.random_binomial((64,), 0.5, seed=seed),
+    ]
+    for draw in draws:
+        np.random.seed(9)  # noqa: NPY002 - what old programs call
+        drawn = K.eval(draw(None))
+        state = np.random.RandomState(9)
+        np.testing.assert_array_equal(drawn, K.eval(draw(state.randint(10**7))))
+        assert np.random.random_sample() == state.random_sample()  # noqa: NPY002
+    uniforms = K.eval(K.random_uniform((64,), seed=42))
+    np.testing.assert_array_equal(K.eval(K.random_binomial((64,), 0.5, seed=42)), uniforms < 0.5)
+    np.testing.assert_array_equal(K.eval(K.dropout(np.ones(64), 0.5, seed=42)) / 2, uniforms < 0.5)
+
+
 def test_it_stands_in_for_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "some_backend", raising=False)
     try:
@@ -107,3 +126,29 @@ def test_it_stands_in_for_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         look_up_by_identity(False)
         monkeypatch.delitem(sys.modules, "some_backend")
+
+
+def test_what_keras_has_beside_its_documents() -> None:
+    x = K.variable(np.arange(6.0).reshape(2, 3))
+    assert K.eval(K.flatten(x)).tolist() == [0, 1, 2, 3, 4, 5]
+    assert K.eval(K.tile(x, (2, 1))).tolist() == [[0, 1, 2], [3, 4, 5], [0, 1, 2], [3, 4, 5]]
+    assert K.eval(K.pack([x, 2 * x])).shape == (2, 2, 3)
+    with pytest.raises(ValueError, match=r"equal lengths.*\(2, 3\) and \(2, 2\)"):
+        K.pack([x, x[:, :2]])
+
+
+@pytest.mark.parametrize(
+    ("axes", "x_shape", "y_shape"), [(0, (4, 3), (4, 3)), ((0, 1), (4, 3), (3, 4)), ((1, 0), (3, 4), (4, 3))]
+)
+def test_either_axis_of_two_matrices_is_summed_over(
+    axes: Any, x_shape: tuple[int, ...], y_shape: tuple[int, ...]
+) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=x_shape), rng.normal(size=y_shape)
+    rows, columns = x.T if x_shape == (4, 3) else x, y.T if y_shape == (4, 3) else y
+    expected = (rows * columns).sum(axis=1)[:, None]
+    np.testing.assert_allclose(K.batch_dot(x, y, axes=axes), expected)
+    recorded = K.batch_dot(K.variable(x, dtype="float64"), K.variable(y, dtype="float64"), axes=axes)
+    np.testing.assert_allclose(K.eval(recorded), expected)
+    with pytest.raises(ValueError, match="axes must name an axis after the first of each array"):
+        K.batch_dot(x[:, :, None], y, axes=0)

@@ -83,3 +83,35 @@ def test_the_shape_of_a_lazy_array_is_known():
     x = da.ones((4, 3), chunks=2)
     assert K.shape(x).tolist() == [4, 3]
     assert K.reshape(x, [K.shape(x)[1], -1]).shape == (3, 4)
+
+
+def test_a_length_that_a_shape_leaves_out_is_not_repeated_along():
+    x = K.placeholder(shape=(None, 2, 3))
+    with pytest.raises(ValueError, match=r"x must have a known length along axis 0, got shape \(None, 2, 3\)"):
+        K.repeat_elements(x, 5, axis=0)
+    assert K.int_shape(K.repeat_elements(x, 5, axis=1)) == (None, 10, 3)
+    assert K.repeat_elements(K.placeholder(ndim=2), 5, axis=0).ndim == 2
+
+
+def test_a_loss_multiplied_by_weights_gives_its_name_to_the_product():
+    """So training code weights what a loss gives for each sample; one loss may give a single number."""
+    losses, weights = K.placeholder(ndim=2), K.placeholder(ndim=1)
+    score = K.mean(losses)
+    score *= weights
+    score /= K.mean(K.cast(K.not_equal(weights, 0), "float32"))
+    (total,) = K.function([losses, weights], [K.mean(score)])([np.asarray([[1.0, 3.0]]), np.asarray([1.0, 0.0, 2.0])])
+    assert total == pytest.approx(3.0)
+
+
+def test_the_backend_has_a_name_for_programs_that_read_it():
+    assert K._BACKEND != "tensorflow"  # nobody shall look for a session here
+    if K._BACKEND == "theano":
+        assert K.variable(1.0, dtype="float64").dtype == "float64"
+
+
+@pytest.mark.parametrize("x", np.linspace(-20.0, 3.0, 24))
+def test_the_scaled_exponential_unit_is_right_to_an_ulp(x):
+    scale, alpha = 1.0507009873554805, 1.6732632423543772
+    found = K.eval(scale * K.elu(K.variable([x]), alpha))
+    exact = scale * (np.float32(x) if x > 0 else alpha * np.expm1(np.float64(np.float32(x))))
+    assert abs(found[0] - exact) <= np.spacing(np.float32(abs(exact)))

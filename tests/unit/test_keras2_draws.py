@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable
 from typing import Any
 
@@ -60,13 +59,36 @@ def test_any_integer_is_a_seed(seed: int) -> None:
     assert np.all(np.isfinite(K.eval(K.random_normal((5,), seed=seed))))
 
 
-def test_without_a_seed_python_decides() -> None:
+@pytest.mark.parametrize("name", [*DRAWS, "dropout"])
+def test_without_a_seed_the_global_state_of_numpy_decides(name: str) -> None:
+    draw = DRAWS.get(name, lambda: K.dropout(np.ones(40), 0.5))
     drawn = []
     for seed in (1, 1, 2):
-        random.seed(seed)
-        drawn.append(K.eval(K.random_uniform((5,))))
+        np.random.seed(seed)  # noqa: NPY002 - what old programs call
+        drawn.append((K.eval(draw()), K.eval(draw())))
     np.testing.assert_array_equal(drawn[0], drawn[1])
-    assert np.any(drawn[0] != drawn[2])
+    assert np.any(drawn[0][0] != drawn[0][1]) and np.any(drawn[0][0] != drawn[2][0])
+
+
+def test_a_seed_costs_the_global_state_what_it_cost() -> None:
+    """One integer below ten million, of variables below a thousand million: what is drawn afterwards stays the same."""
+    for draw, below in ((K.random_uniform, 10**7), (K.random_uniform_variable, 10**9)):
+        np.random.seed(5)  # noqa: NPY002
+        seed = np.random.randint(below)  # noqa: NPY002
+        after = np.random.random_sample(3)  # noqa: NPY002
+        np.random.seed(5)  # noqa: NPY002
+        drawn = draw((4,), 0.0, 1.0)
+        np.testing.assert_array_equal(np.random.random_sample(3), after)  # noqa: NPY002
+        np.testing.assert_array_equal(K.eval(drawn), K.eval(draw((4,), 0.0, 1.0, seed=int(seed))))
+
+
+def test_what_is_refused_or_has_a_seed_draws_none() -> None:
+    np.random.seed(5)  # noqa: NPY002
+    with pytest.raises(ValueError, match="level must be from 0 to less than 1"):
+        K.dropout(np.ones(4), 1.5)
+    for draw in DRAWS.values():
+        draw(seed=3)
+    assert np.random.randint(10**9) == np.random.RandomState(5).randint(10**9)  # noqa: NPY002
 
 
 def test_draws_draw_anew_and_variables_do_not() -> None:
@@ -136,6 +158,13 @@ def test_dropout_refuses(level: float) -> None:
         K.dropout(np.ones(3), level)
     with pytest.raises(ValueError, match="noise_shape"):
         K.dropout(np.ones(3), 0.5, noise_shape=(3, 1))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "double", np.int64])
+def test_a_normal_variable_is_floating_point(dtype: Any) -> None:
+    with pytest.raises(ValueError, match="dtype must be one of float16, float32, float64; got"):
+        K.random_normal_variable((2, 3), 0.0, 1.0, dtype=dtype)
+    assert K.random_normal_variable((2, 3), 0.0, 1.0, dtype=np.float64).dtype == "float64"
 
 
 def test_near_seeds_have_nothing_in_common() -> None:

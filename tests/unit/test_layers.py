@@ -13,6 +13,7 @@ import pytest
 PACKAGE = pathlib.Path(__file__).parents[2] / "nbm_xp"
 FLOORS = [
     ["namespace"],
+    ["compatibility"],
     ["tape"],
     ["rng"],
     ["functions"],

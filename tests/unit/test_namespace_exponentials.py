@@ -15,7 +15,6 @@ from nbm_xp.tape import Variable, evaluate, gradients
 from nbm_xp.tape import namespace as xp
 
 
-
 @pytest.fixture
 def x() -> Any:
     rng = np.random.default_rng(0)

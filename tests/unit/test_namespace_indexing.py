@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nbm_xp import keras2 as K
+from nbm_xp import natural_bm as B
 from nbm_xp.namespace import concrete_int, from_blocks, get_namespace, scatter_add, scattered, take_along_axis
 from tests.calls import calls_of
 from tests.libraries import DASK, Library, guard, libraries
@@ -258,3 +260,38 @@ def test_from_blocks_refuses_wrong_blocks() -> None:
 def test_from_blocks_on_other_libraries(library: Library) -> None:
     result = from_blocks(library.xp, coordinates, (3, 2), "int64")
     np.testing.assert_array_equal(library.numpy(result), coordinates((0, 0), (3, 2)))
+
+
+@pytest.mark.parametrize("library", libraries("numpy", "dask", "torch", "array_api_strict"), indirect=True)
+@pytest.mark.parametrize("beyond", [3, -4, 9])
+def test_places_beyond_the_axis_are_errors(library: Library, beyond: int) -> None:
+    """At once, or where Dask computes; JAX and CuPy, which could tell only by waiting for the device, do not."""
+    x = library.array(np.asarray([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8]]))
+    labels = library.array(np.asarray([0, beyond]))
+    for pick in (
+        lambda: library.xp.take(x, labels, axis=1),
+        lambda: take_along_axis(x, library.xp.reshape(labels, (2, 1)), axis=1),
+        lambda: B.one_hot(labels, 3),
+        lambda: K.gather(library.xp.matrix_transpose(x), labels),
+        lambda: K.sparse_categorical_crossentropy(x, labels),
+    ):
+        with pytest.raises((IndexError, RuntimeError), match=r"out of (bounds|range|DATA bounds)"):
+            library.numpy(pick())
+
+
+@pytest.mark.parametrize("library", libraries("jax"), indirect=True)
+def test_jax_marks_them(library: Library) -> None:
+    x, labels = library.array(np.asarray([[0.2, 0.3, 0.5]])), library.array(np.asarray([3]))
+    assert np.isnan(library.numpy(K.sparse_categorical_crossentropy(x, labels))).all()
+    assert np.isnan(library.numpy(library.xp.take(x, labels, axis=1))).all()
+
+
+@pytest.mark.parametrize("library", libraries("numpy", "torch", "jax", "array_api_strict"), indirect=True)
+@pytest.mark.parametrize(("shape", "places"), [((2, 3), (2, 1)), ((1, 3), (4, 2)), ((4, 3), (1, 5)), ((2, 0), (2, 0))])
+def test_places_along_an_axis_broadcast(library: Library, shape: tuple[int, ...], places: tuple[int, ...]) -> None:
+    x = np.arange(float(np.prod(shape))).reshape(shape)
+    where = RNG.integers(-3, 3, places)
+    got = library.numpy(take_along_axis(library.array(x), library.array(where), axis=1))
+    rows = max(shape[0], places[0])
+    full, chosen = (np.broadcast_to(a, (rows, a.shape[1])) for a in (x, where))
+    np.testing.assert_array_equal(got, np.take_along_axis(full, chosen, axis=1))

@@ -11,15 +11,16 @@ from nbm_xp.functions import randomness
 from nbm_xp.tape import Length
 
 
-def test_it_stands_in_for_all_three_modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    places = ["bm.backend", "bm.backend.theano_backend", "bm.backend.numpy_backend"]
+def test_it_stands_in_for_all_four_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    places = ["bm.backend", *(f"bm.backend.{part}" for part in ("theano_backend", "numpy_backend", "common"))]
     for place in places:
         monkeypatch.delitem(sys.modules, place, raising=False)
     B.install_as("bm.backend")
     B.install_as("bm.backend")  # again changes nothing
-    assert [sys.modules[place] for place in places] == [B, B, B]
+    assert [sys.modules[place] for place in places] == [B] * 4
     assert B.theano_backend is B
     assert B.numpy_backend is B
+    assert B.common is B
     for place in places:
         monkeypatch.delitem(sys.modules, place)
 

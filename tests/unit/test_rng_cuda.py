@@ -1,13 +1,7 @@
-"""The CUDA kernel: its text run on the host by a C++ compiler, thread after thread, and on CuPy where there is one."""
+"""Draws by CUDA kernels: their text run on the host, thread after thread, and on CuPy where there is a device."""
 
 from __future__ import annotations
 
-import ctypes
-import functools
-import pathlib
-import re
-import shutil
-import subprocess
 from typing import Any
 
 import numpy as np
@@ -16,66 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
-from nbm_xp.namespace.mrg31k3p import cuda
-from nbm_xp.rng import bernoulli, draw, substreams
+from nbm_xp.namespace.mrg31k3p import cuda_draws as cuda
+from nbm_xp.namespace.mrg31k3p.cuda_launching import SAMPLES
+from nbm_xp.rng import after, bernoulli, draw, substreams
 from nbm_xp.rng.draws import normals
 from nbm_xp.rng.recurrence import rows_at
-from nbm_xp.rng.uniforms import numbers
+from nbm_xp.rng.uniforms import elements, numbers
 from tests.libraries import Library, libraries
 
 NP = get_namespace("numpy")
-COMPILER = shutil.which("g++") or shutil.which("clang++")
-HOST = """
-#include <cmath>
-#include <cstddef>
-#define __device__
-#define __global__
-struct place { long long x; };
-static place blockIdx, blockDim, threadIdx;
-%(text)s
-extern "C" void run(long long threads, %(parameters)s) {
-    blockDim.x = 256;
-    for (long long t = threads - 1; t >= 0; --t) {
-        blockIdx.x = t / 256, threadIdx.x = t %% 256;
-        %(name)s(%(arguments)s);
-    }
-}
-"""
-FLAGS = ["-O1", "-ffp-contract=off", "-Wall", "-Werror", "-Wno-unused-parameter", "-shared", "-fPIC"]
-C_INTEGERS = {np.dtype("int32"): ctypes.c_int, np.dtype("int64"): ctypes.c_longlong}
-
-
-@pytest.fixture
-def on_host(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
-    """Kernels are compiled for the host, and launched on NumPy's arrays, the last thread first."""
-    if COMPILER is None:
-        pytest.skip("there is no C++ compiler")
-    built: dict[str, Any] = {}
-
-    def launched(text: str, name: str, grid: Any, block: Any, arguments: Any) -> None:
-        run = built.get(text) or built.setdefault(text, on_the_host(text, name, tmp_path / f"{len(built)}"))
-        values = [
-            C_INTEGERS[value.dtype](value) if isinstance(value, np.integer) else ctypes.c_void_p(value.ctypes.data)
-            for value in arguments
-        ]
-        assert all(value.flags.c_contiguous for value in arguments if isinstance(value, np.ndarray))
-        run(ctypes.c_longlong(grid[0] * block[0]), *values)
-
-    monkeypatch.setattr(cuda, "_kernel", lambda xp, text, name: functools.partial(launched, text, name))
-
-
-def on_the_host(text: str, name: str, folder: pathlib.Path) -> Any:
-    """A kernel as a function of the host: how many threads, then what the kernel takes."""
-    (parameters,) = re.findall(rf"__global__ void {name}\((.*?)\)", text, re.DOTALL)
-    arguments = ", ".join(re.findall(r"(\w+)(?:,|$)", parameters))
-    folder.mkdir()
-    program = HOST % {"text": text, "name": name, "parameters": parameters, "arguments": arguments}
-    (folder / "kernel.cpp").write_text(program)
-    command = [COMPILER or "", *FLAGS, "-o", str(folder / "kernel.so"), str(folder / "kernel.cpp")]
-    subprocess.run(command, check=True)
-    return ctypes.CDLL(str(folder / "kernel.so")).run
-
-
 DRAWS = [(1, 1), (1, 5000), (3, 8), (3, 24), (7, 20), (40, 3000), (300, 100), (1000, 2**21 + 17), (15360, 15360 * 8)]
 
 
@@ -85,9 +28,9 @@ def test_the_text_gives_the_numbers_of_the_host(dtype: str) -> None:
     for streams, n in DRAWS:
         states = substreams((12345, 1, 2, 3, 4, 5), streams)
         want, following = draw(NP, states, (n,), dtype)
-        out, after = cuda.draw(states, n, dtype)
+        out, new = cuda.draw(states, n, dtype)
         np.testing.assert_array_equal(out, want, strict=True)
-        np.testing.assert_array_equal(after, following)
+        np.testing.assert_array_equal(new, following)
 
 
 @pytest.mark.usefixtures("on_host")
@@ -120,15 +63,20 @@ def test_memory_of_another_device_is_left_alone() -> None:
 
 
 @pytest.mark.usefixtures("on_host")
-@pytest.mark.parametrize(("sample", "probability"), [("bool", "float32"), ("float32", "float64"), ("int64", "float32")])
-@pytest.mark.parametrize("count", [3000, 1])
-def test_the_text_compares_as_the_host_does(sample: str, probability: str, count: int) -> None:
-    p = np.random.default_rng(0).random(count).astype(probability)
-    states = substreams((12345,) * 6, 40)
-    want, following = bernoulli(NP, states, np.broadcast_to(p, 3000), (3000,), sample, "float32")
-    out, after, _ = cuda.bernoulli(states, p, (3000,), sample, "float32")
-    np.testing.assert_array_equal(after, following)
-    np.testing.assert_array_equal(out, want, strict=True)
+@pytest.mark.parametrize(
+    ("dtype", "probability", "sample"),
+    [("float32", "float32", sample) for sample in SAMPLES]
+    + [("float32", "float64", "int8"), ("float64", "float32", "int32"), ("float64", "float64", "float64")],
+)
+def test_the_text_compares_as_the_host_does(dtype: str, probability: str, sample: str) -> None:
+    for count in (3000, 1):
+        p = np.random.default_rng(0).random(count).astype(probability)
+        states = substreams((12345,) * 6, 40)
+        want, following = bernoulli(NP, states, np.broadcast_to(p, 3000), (3000,), sample, dtype)
+        found = cuda.bernoulli(states, p, (3000,), sample, dtype)
+        assert found is not None
+        np.testing.assert_array_equal(found[1], following)
+        np.testing.assert_array_equal(found[0], want, strict=True)
 
 
 @pytest.mark.usefixtures("on_host")
@@ -147,6 +95,21 @@ def test_the_text_makes_the_normal_numbers_of_the_host(dtype: str, stretch: Any)
         states = substreams((12345, 1, 2, 3, 4, 5), streams)
         got = cuda.normals(states, None, n, dtype, stretch)
         np.testing.assert_array_equal(got, normals(NP, states, n, dtype, stretch), strict=True)
+
+
+@pytest.mark.usefixtures("on_host")
+def test_the_text_moves_states_on_as_the_host_does() -> None:
+    for streams, n in [*DRAWS, (40, 0)]:
+        states = substreams((12345, 1, 2, 3, 4, 5), streams)
+        np.testing.assert_array_equal(cuda.advance(states, n), after(states, n), strict=True)
+
+
+@pytest.mark.usefixtures("on_host")
+def test_states_may_lie_anyhow_in_memory() -> None:
+    states = substreams((12345,) * 6, 40)
+    want = cuda.draw(states, 3000, "float32")[0]
+    for other in (np.ascontiguousarray(states), np.asfortranarray(states), np.repeat(states, 2, axis=0)[::2]):
+        np.testing.assert_array_equal(cuda.draw(other, 3000, "float32")[0], want, strict=True)
 
 
 @pytest.mark.usefixtures("on_host")
@@ -171,27 +134,15 @@ def test_runs_are_those_of_the_whole_draw(streams: int, begins: list[int], lengt
     np.testing.assert_array_equal(cuda.runs(firsts, sizes, rows, states, dtype), want, strict=True)
 
 
-@pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no CUDA compiler")
-def test_the_cuda_compiler_takes_the_text(tmp_path: pathlib.Path) -> None:
-    texts = [cuda.normals_source("float32"), cuda.normals_source("float64")]
-    texts += [cuda.source(cuda._UNIFORMS[dtype], "unsigned short", "int") for dtype in ("float16",)]
-    texts += [cuda.source(cuda._uniform("float64", (1, 2)), "double", "double"), cuda.runs_source("float16")]
-    for index, text in enumerate(texts):
-        (tmp_path / f"{index}.cu").write_text(text)
-        command = ["nvcc", "--ptx", "--fmad=false", "-o", str(tmp_path / "out.ptx"), str(tmp_path / f"{index}.cu")]
-        subprocess.run(command, check=True)
-        assert "fma" not in (tmp_path / "out.ptx").read_text().replace("fmad", "")
-
-
 @pytest.mark.parametrize("library", libraries("cupy", without=("dask-cupy",)))
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_cupy_gives_the_numbers_of_the_host(library: Library, dtype: str) -> None:
     for streams, n in DRAWS:
         states = substreams((12345, 1, 2, 3, 4, 5), streams)
         want, following = draw(NP, states, (n,), dtype)
-        out, after = draw(library.xp, asarray(states, library.xp), (n,), dtype)
+        out, new = draw(library.xp, asarray(states, library.xp), (n,), dtype)
         np.testing.assert_array_equal(to_numpy(out), want, strict=True)
-        np.testing.assert_array_equal(to_numpy(after), following)
+        np.testing.assert_array_equal(to_numpy(new), following)
         p = asarray(np.full(n, 0.3, "float32"), library.xp)
         ones, _ = bernoulli(library.xp, asarray(states, library.xp), p, (n,), "float32", dtype)
         np.testing.assert_array_equal(to_numpy(ones), (want < np.float32(0.3)).astype("float32"))
@@ -203,9 +154,56 @@ def test_cupy_gives_the_numbers_of_the_host(library: Library, dtype: str) -> Non
                 np.testing.assert_array_equal(to_numpy(got), numbers(NP, states, n, dtype, stretch), strict=True)
 
 
+def pinned(library: Library, count: int) -> Any:
+    """CuPy, where it finds so many devices."""
+    found = library.xp.cuda.runtime.getDeviceCount()
+    return library.xp.cuda if found >= count else pytest.skip(f"{count} devices are needed, cupy finds {found}")
+
+
+@pytest.mark.parametrize("library", libraries("cupy", without=("dask-cupy",)))
+def test_cupy_draws_on_the_stream_that_is_current(library: Library) -> None:
+    cuda_of_cupy, states = pinned(library, 1), substreams((12345,) * 6, 300)
+    stream = cuda_of_cupy.Stream(non_blocking=True)
+    with stream:
+        u, new = draw(library.xp, asarray(states, library.xp), (10**6,), "float32")
+        ones, _ = bernoulli(library.xp, new, asarray(u, library.xp), (10**6,), "bool", "float32")
+    stream.synchronize()
+    want, following = draw(NP, states, (10**6,), "float32")
+    np.testing.assert_array_equal(to_numpy(u), want, strict=True)
+    np.testing.assert_array_equal(to_numpy(ones), bernoulli(NP, following, want, (10**6,), "bool", "float32")[0])
+
+
+@pytest.mark.parametrize("library", libraries("cupy", without=("dask-cupy",)))
+def test_cupy_draws_where_the_states_lie(library: Library) -> None:
+    states = substreams((12345,) * 6, 300)
+    with pinned(library, 2).Device(1):
+        there = asarray(states, library.xp)
+    u, new = draw(library.xp, there, (10**5,), "float32")
+    z = normals(library.xp, there, 10**5, "float32")
+    assert u.device == new.device == z.device == there.device
+    np.testing.assert_array_equal(to_numpy(u), draw(NP, states, (10**5,), "float32")[0], strict=True)
+    np.testing.assert_array_equal(to_numpy(z), normals(NP, states, 10**5, "float32"), strict=True)
+
+
+@pytest.mark.parametrize("library", libraries("cupy", without=("dask-cupy",)))
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_cupy_gives_runs_states_and_comparisons_of_the_host(library: Library, dtype: str) -> None:
+    states = substreams((12345, 1, 2, 3, 4, 5), 40)
+    there, begins, lengths = asarray(states, library.xp), np.asarray([7, 100, 2000]), np.asarray([90, 1, 3000])
+    want = elements(states, 40, begins, lengths, dtype)
+    np.testing.assert_array_equal(to_numpy(elements(there, 40, begins, lengths, dtype, "cupy")), want, strict=True)
+    np.testing.assert_array_equal(to_numpy(after(there, 12345)), after(states, 12345), strict=True)
+    for probability in ("float32", "float64"):
+        p = np.random.default_rng(0).random(3000).astype(probability)
+        for sample in SAMPLES:
+            got, _ = bernoulli(library.xp, there, asarray(p, library.xp), (3000,), sample, dtype)
+            held = bernoulli(NP, states, p, (3000,), sample, dtype)[0]
+            np.testing.assert_array_equal(to_numpy(got), held, strict=True)
+
+
 def test_a_draw_is_divided_so_that_all_threads_have_work_and_no_step_is_left() -> None:
     for streams, n in [*DRAWS, (15360, 10**9), (1, 10**9)]:
-        threads, length, jumps = cuda.launch(streams, n)
+        threads, length, jumps = cuda.divided(streams, n)
         panels = threads // streams
         assert panels * length * streams >= n
         assert (panels - 1) * length * streams < n

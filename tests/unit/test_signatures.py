@@ -16,6 +16,7 @@ import pytest
 from nbm_xp import keras1, keras2, natural_bm
 from nbm_xp.neon import Backend
 
+PACKAGE = pathlib.Path(__file__).parents[2] / "nbm_xp"
 INVENTORY = json.loads((pathlib.Path(__file__).parents[1] / "golden" / "inventory.json").read_text(encoding="utf-8"))
 SURFACES: dict[str, Any] = {
     "natural_bm": natural_bm, "natural_bm_theano": natural_bm, "keras2": keras2, "keras1": keras1, "neon": Backend,
@@ -88,3 +89,41 @@ def test_all_lists_the_documented_names(system: str) -> None:
 @pytest.mark.parametrize("name", [entry["name"] for entry in INVENTORY["neon"]])
 def test_methods_are_documented(name: str) -> None:
     assert inspect.getdoc(getattr(Backend, name))
+
+
+def documented_parameters(text: str) -> list[str]:
+    """The names in the section on parameters of a docstring."""
+    lines = inspect.cleandoc(text).splitlines()
+    if "Parameters" not in lines:
+        return []
+    start = lines.index("Parameters") + 2
+    end = next((i for i in range(start, len(lines)) if lines[i].startswith("---")), len(lines) + 1) - 1
+    heads = [line.split(" : ")[0] for line in lines[start:end] if line and not line.startswith(" ")]
+    return [name.strip().lstrip("*") for head in heads for name in head.split(",")]
+
+
+def taken_parameters(node: ast.AST) -> set[str] | None:
+    """What a function takes, or what a class is made of; None for a class that inherits how it is made."""
+    if isinstance(node, ast.ClassDef):
+        made = [item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == "__init__"]
+        fields = {
+            item.target.id
+            for item in node.body
+            if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
+        }
+        return (taken_parameters(made[0]) if made else fields) or None
+    assert isinstance(node, ast.FunctionDef)
+    given = node.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+    return {argument.arg for argument in every}
+
+
+def test_documented_parameters_are_taken() -> None:
+    wrong = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and (text := ast.get_docstring(node, clean=False)):
+                taken = taken_parameters(node)
+                missing = [name for name in documented_parameters(text) if taken is not None and name not in taken]
+                wrong += [f"{path.relative_to(PACKAGE)}: {node.name} has no {name}" for name in missing]
+    assert not wrong, wrong

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import set_floatx
-from nbm_xp.tape import Variable, placeholder
+from nbm_xp.tape import Variable, evaluate, placeholder
 from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
 
@@ -76,6 +76,16 @@ def test_python_scalars_are_weak() -> None:
     assert xp.result_type("int64", 1.0) == "float64"
     with pytest.raises(ValueError, match="at least one"):
         xp.result_type(1, 2.0)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float32", "complex64"])
+def test_lengths_are_weak_integers(dtype: str) -> None:
+    """As NumPy has it for Python's: bool becomes int64, all else stays; operators and `isin` agree."""
+    x = xp.asarray(np.ones(2, dtype=dtype))
+    for length in (3, Variable(np.ones((3, 2))).shape[0], placeholder((None,)).shape[0]):
+        assert xp.result_type(x, length) == xp.result_type(length, x) == (x + length).dtype
+        assert xp.result_type(x, length) == np.result_type(np.ones(2, dtype=dtype), 3)
+    assert evaluate(xp.isin(x, Variable(np.ones((1, 2))).shape[0])).all()
 
 
 def test_kinds() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from nbm_xp.tape import Tensor, Variable, as_tensor, gradients, ifelse, placeholder, scan
+from nbm_xp.tape import Tensor, Variable, as_tensor, checkpoint, function, gradients, ifelse, placeholder, scan
 from nbm_xp.tape import namespace as xp
 from tests.libraries import Library
 
@@ -41,6 +41,13 @@ class TestRepr:
         outputs, _ = scan(lambda row, state: row + state, sequences=x, outputs_info=xp.zeros(3))
         assert repr(outputs[-1]).startswith("<Tensor = scan(…)")
         assert "W" in repr(gradients(xp.sum(xp.tanh(x @ w)), w))
+
+    def test_of_checkpoints_and_their_errors(self) -> None:
+        x, w, _ = named()
+        assert repr(checkpoint(lambda a: xp.exp(a) @ w)(x)).startswith("<Tensor = checkpoint(…)")
+        with pytest.raises(ValueError, match="broadcast") as error:
+            function([x], checkpoint(lambda a: xp.exp(a) + xp.ones((2, 3)))(x))(np.ones((5, 3), dtype="float32"))
+        assert [note.split(" of ")[0] for note in error.value.__notes__] == ["add", "checkpoint"]
 
     def test_is_bounded_however_deep_and_wide(self) -> None:
         x = placeholder((None,), name="x")

@@ -7,13 +7,59 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.tape import Variable, checkpoint, evaluate, function, grad, gradients, ifelse, placeholder, scan
+from nbm_xp.functions.control import print_tensor
+from nbm_xp.tape import (
+    Memory,
+    Variable,
+    checkpoint,
+    composite,
+    evaluate,
+    function,
+    grad,
+    gradients,
+    ifelse,
+    operation,
+    placeholder,
+    scan,
+)
 from nbm_xp.tape import namespace as xp
+
+
+@composite(gradient=lambda g, out, x: g, name="test_same")
+def same(x: Any) -> Any:
+    return x
+
+
+@composite(gradient=(None, lambda g, out, x, y: g), arrays=2, name="test_second")
+def second(x: Any, y: Any) -> Any:
+    return y.T
+
+
+@composite(gradient=lambda g, out, x: g, name="test_spread")
+def spread(x: Any) -> Any:
+    return np.broadcast_to(x, (2, *x.shape)) if isinstance(x, np.ndarray) else xp.broadcast_to(x, (2, *x.shape))
+
+
+both = operation(
+    "test_both",
+    infer=lambda x: [(x.shape, x.dtype)] * 2,
+    run=lambda xp, x: (x, x[::-1, ...]),
+    gradient=None,
+    several=True,
+)
 
 PASSED_ON: dict[str, Any] = {
     "real": xp.real,
     "imag": xp.imag,
     "diagonal": xp.linalg.diagonal,
+    "positive": xp.positive,
+    "printed": print_tensor,
+    "a composite that returns its argument": same,
+    "a composite that shows its second": lambda x: second(x * 1.0, x),
+    "a composite that repeats": spread,
+    "the first of two results": lambda x: both(x)[0],
+    "the second of two results": lambda x: both(x)[1],
+    "a part of what a composite returns": lambda x: same(same(x))[0, :],
     "diagonal of the transpose": lambda x: xp.linalg.diagonal(x.T),
     "branch": lambda x: ifelse(xp.asarray(True), x, x * 2),
     "checkpoint": lambda x: checkpoint(lambda a: (a.T, a * 1))(x)[0],
@@ -40,6 +86,17 @@ def test_an_output_written_like_an_update_is_not_the_variable() -> None:
     out = function([], w * 2, updates=[(v, w * 2)])()
     out[:] = 0.0
     assert v.get_value().tolist() == [6.0, 8.0]
+
+
+def test_what_is_declared_to_be_its_own_is_not_copied() -> None:
+    @composite(gradient=lambda g, out, x: g, name="test_kept_twice", memory=Memory.OWN)
+    def twice(x: Any) -> Any:
+        made.append(x * 2)
+        return made[-1]
+
+    made: list[Any] = []
+    out = function([], twice(Variable(np.ones(2))))()
+    assert out is made[-1]
 
 
 def test_equal_gradients_are_arrays_of_their_own() -> None:

@@ -94,6 +94,7 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"log", "D", log_in_place},
     {"exp", "D", exp_in_place},
     {"normal_quantile", "dD", normal_quantile},
+    {"truncated_normal", "dD", truncated_normal},
     {"log_gamma", "inlliiiDddd", log_gamma},
     {"poisson", "inlliiiDdddddd", poisson},
     {"binomial", "inlliiiDddddddddddd", binomial},

@@ -8,6 +8,10 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#ifdef NBM_X86_LEVELS
+#include <cpuid.h>
+#endif
+
 #include "kernels.h"
 
 typedef struct {
@@ -27,21 +31,32 @@ static const Level levels[] = {
 };
 enum { LEVELS = sizeof levels / sizeof levels[0] };
 
-/* how many of these the machine has */
-static int levels_here(void) {
+/* How many of these the machine has: what the processor's manual and the x86-64 psABI say, asked of the processor itself,
+   since not every compiler brings the library that answers __builtin_cpu_supports. */
 #ifdef NBM_X86_LEVELS
-    __builtin_cpu_init();
-    if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("popcnt"))
-        return 0;
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("fma"))
-        return 1;
-    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
-        !__builtin_cpu_supports("avx512cd") || !__builtin_cpu_supports("avx512dq") ||
-        !__builtin_cpu_supports("avx512vl"))
-        return 2;
-#endif
+static int has(unsigned word, unsigned bits) { return (word & bits) == bits; }
+
+static int levels_here(void) {
+    unsigned a, b, c, d, b7 = 0, c81 = 0, kept = 0, high;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !has(c, 1u << 0 | 1u << 9 | 1u << 13 | 1u << 19 | 1u << 20 | 1u << 23))
+        return 0; /* SSE3, SSSE3, CMPXCHG16B, SSE4.1, SSE4.2, POPCNT */
+    unsigned c1 = c;
+    if (has(c1, 1u << 27)) /* OSXSAVE: the registers that the system keeps for each thread */
+        __asm__("xgetbv" : "=a"(kept), "=d"(high) : "c"(0));
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d))
+        b7 = b;
+    if (__get_cpuid(0x80000001u, &a, &b, &c, &d))
+        c81 = c;
+    if (!has(kept, 0x06) || !has(c1, 1u << 12 | 1u << 22 | 1u << 28 | 1u << 29) || !has(c81, 1u << 5) ||
+        !has(b7, 1u << 3 | 1u << 5 | 1u << 8))
+        return 1; /* FMA, MOVBE, AVX, F16C; LZCNT; BMI1, AVX2, BMI2 */
+    if (!has(kept, 0xe6) || !has(b7, 1u << 16 | 1u << 17 | 1u << 28 | 1u << 30 | 1u << 31))
+        return 2; /* AVX-512 F, DQ, CD, BW, VL */
     return LEVELS;
 }
+#else
+static int levels_here(void) { return LEVELS; }
+#endif
 
 /* the letter of what a buffer holds: by its width, and whether these are floating-point numbers */
 static char letter_of(const Py_buffer *view) {

@@ -8,12 +8,36 @@ a small array), it says by giving None.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
 from nbm_xp.namespace import core
 from nbm_xp.namespace.kernels import kernel, register_kernel
 
-__all__ = ["kernel"]
+__all__ = ["kernel", "sigmoid_for"]
+
+# where exp(x) is finite and exp(x) / (1 + exp(x)) rounds to 1: from 8.4 to 11 in float16, from 37.5 to 88 in the others
+_SATURATED = {"float16": 10.0}
+_SATURATED_ELSE = 40.0
 
 if core.functions:
     for name in ("log_softmax", "logsumexp", "softmax"):
         register_kernel(f"exponentials.{name}", "numpy", f"{__name__}.numpy_rows:{name}")
 register_kernel("exponentials.sigmoid", "numpy", f"{__name__}.numpy_stretches:sigmoid")
+
+
+@lru_cache(maxsize=64)
+def sigmoid_for(xp: Any, dtype: str) -> Callable[[Any], Any]:
+    """The sigmoid of arrays of one library and dtype, which has nothing left to look up."""
+    exp, minimum, saturated = xp.exp, xp.minimum, _SATURATED.get(dtype, _SATURATED_ELSE)
+    own = kernel("exponentials.sigmoid", xp)
+
+    def of(x: Any) -> Any:
+        found = None if own is None else own(x, saturated)
+        if found is not None:
+            return found
+        e = exp(minimum(x, saturated))
+        return e / (1.0 + e)
+
+    return of

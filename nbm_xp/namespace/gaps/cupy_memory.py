@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["is_plain", "may_overlap", "reshaped_view"]
+__all__ = ["address", "is_plain", "may_overlap", "reshaped_view"]
 
 
 def _block(x: Any) -> int:
@@ -26,3 +26,8 @@ def may_overlap(x: Any, y: Any) -> bool:
 def is_plain(x: Any) -> bool:
     """Whether the elements of an array lie one after another."""
     return bool(x.flags.c_contiguous)
+
+
+def address(x: Any) -> int:
+    """Where the first element of an array lies."""
+    return int(x.data.ptr)

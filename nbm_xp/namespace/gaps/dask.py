@@ -6,8 +6,8 @@ of Dask arrays and `diff` with something before or after (computed), `eye` with 
 `matmul`, `tensordot` and `vecdot` of integers (widened), `mean` of float16 (overflows), `tensordot` over the last axis
 named -1, `tril` and `triu` of complex numbers, `unique_*` of NaNs (taken for one), `linalg.cholesky` (the upper
 factor), `linalg.inv` (float32 becomes float64), `linalg.matrix_rank`, `linalg.svdvals`. Only for some chunkings or
-shapes: `max`, `min`, `nonzero`, `repeat`, `reshape`, `roll`, `searchsorted`, `take`, `unique_*`, `linalg.matrix_norm qr
-solve svd`, the functions of `fft`.
+shapes: `concat`, `max`, `min`, `nonzero`, `repeat`, `reshape`, `roll`, `searchsorted`, `take`, `unique_*`,
+`linalg.matrix_norm qr solve svd`, the functions of `fft`.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ def build() -> Any:
     mends = {
         "asarray": dask_shaping.asarray,
         "broadcast_shapes": dask_shaping.broadcast_shapes,
+        "concat": dask_shaping.concat,
         "eye": dask_shaping.eye,
         "from_dlpack": dask_shaping.from_dlpack,
         "matmul": matmul,

@@ -37,11 +37,24 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
     )  # fmt: skip
 
 
+def _within(indices: Any, length: int) -> Any:
+    """A block of indices as it is, unless one lies beyond the axis."""
+    beyond = (indices < -length) | (indices >= length)
+    if bool(beyond.any()):
+        raise IndexError(f"index {int(indices[beyond][0])} is out of bounds for an axis of length {length}")
+    return indices
+
+
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
-    """The standard's `take`, whose indices may have any number of axes; Dask's own takes one."""
+    """The standard's `take`, whose indices may have any number of axes; Dask's own takes one.
+
+    Nor does Dask's own see that an index in a Dask array lies beyond the axis: it gives the first element for it.
+    """
     if axis is None and x.ndim != 1:
         raise ValueError(f"axis must be given to take for an array of {x.ndim} axes")
     place = (axis or 0) % x.ndim
+    if isinstance(indices, da.Array) and x.shape[place] == x.shape[place]:
+        indices = indices.map_blocks(_within, x.shape[place], dtype=indices.dtype, meta=indices._meta)
     if getattr(indices, "ndim", 1) == 1:
         return original.take(x, indices, axis=place)
     flat = original.take(x, reshape(indices, (-1,)), axis=place)

@@ -13,7 +13,7 @@ from dask.utils import parse_bytes
 from .dask_blocks import from_blocks
 from .dask_names import da, original
 
-__all__ = ["asarray", "block_limit", "broadcast_shapes", "eye", "from_dlpack", "repeat", "reshape", "roll"]
+__all__ = ["asarray", "block_limit", "broadcast_shapes", "concat", "eye", "from_dlpack", "repeat", "reshape", "roll"]
 
 broadcast_shapes = np.broadcast_shapes
 
@@ -44,6 +44,12 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     if copy is False:
         raise ValueError("an array of another library cannot become one of Dask without a copy")
     return x if isinstance(x, da.Array) else original.asarray(np.from_dlpack(x))
+
+
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
+    """The standard's `concat`, never one of the arrays itself: what is assigned to the result must not change it."""
+    joined = original.concat(arrays, axis=axis)
+    return joined.copy() if any(joined is array for array in arrays) else joined
 
 
 class _EyeBlocks:

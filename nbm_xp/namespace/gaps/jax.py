@@ -94,14 +94,12 @@ def _matrix_rank(jnp: Any) -> Callable[..., Any]:
 def _astype(jnp: Any) -> Callable[..., Any]:
     jax: Any = importlib.import_module("jax")
 
-    @jax.custom_jvp
-    def narrowed(x: Any) -> Any:
+    def rounded_once(x: Any) -> Any:
         bits = jax.lax.bitcast_convert_type(x, jnp.int64)
         return jax.lax.bitcast_convert_type(to_odd(bits), jnp.float64).astype(jnp.float16)
 
-    @narrowed.defjvp
-    def _(at: Any, along: Any) -> Any:
-        return narrowed(*at), along[0].astype(jnp.float16)
+    narrowed = jax.custom_jvp(rounded_once)
+    narrowed.defjvp(lambda at, along: (narrowed(*at), along[0].astype(jnp.float16)))
 
     @functools.wraps(jnp.astype)
     def astype(x: Any, dtype: Any, /, **options: Any) -> Any:

@@ -1,8 +1,8 @@
 """NumPy: array-api-compat's namespace, with NumPy's own functions where they have become right.
 
 array-api-compat wraps functions that versions of NumPy before 2.1 had wrong. The wrappers give the same and cost up
-to 2 µs a call, ten times NumPy's own `sign` or `zeros`; the versions that serve here do not need them. Beside it, a
-kernel for sums into repeated places.
+to 2 µs a call, ten times NumPy's own `sign` or `zeros`; the versions that serve here do not need them. Mended: what
+does not take arrays of the other byte order. Beside it, a kernel for sums into repeated places.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from .overlay import overlay
 __all__ = ["build", "scatter_add", "scattered"]
 
 _OWN = (
-    "arange asarray ceil cumulative_prod cumulative_sum empty empty_like eye floor full full_like linspace matmul "
+    "arange asarray ceil empty empty_like eye floor full full_like linspace matmul "
     "matrix_transpose nonzero ones ones_like permute_dims sign std tensordot trunc var zeros zeros_like"
 )
 _OWN_LINALG = "cholesky diagonal svd trace"
 
+_CUMULATIVE = {"cumulative_prod": np.multiply, "cumulative_sum": np.add}
 
 _REDUCING = {
     "all": np.logical_and,
@@ -56,10 +57,33 @@ def _reduction(name: str, ufunc: np.ufunc) -> Any:
     return select
 
 
+def _native(dtype: Any) -> Any:
+    """A dtype in the machine's byte order, the only one in which ufuncs can be asked for it."""
+    return dtype.newbyteorder("=") if isinstance(dtype, np.dtype) and not dtype.isnative else dtype
+
+
+def _cumulative(name: str, ufunc: np.ufunc) -> Any:
+    own, accumulate = getattr(np, name), ufunc.accumulate
+
+    def cumulate(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
+        if include_initial or axis is None or not x.ndim:
+            return own(x, axis=axis, dtype=_native(dtype), include_initial=include_initial)
+        return accumulate(x, axis=axis, dtype=_native(dtype))  # where the function ends up after two microseconds
+
+    return cumulate
+
+
+def _clip(x: Any, /, min: Any = None, max: Any = None, **options: Any) -> Any:
+    """array-api-compat's clip, which asks the ufunc for the dtype of `x`."""
+    original: Any = array_api_compat.numpy
+    return original.clip(x.astype(_native(x.dtype), copy=False), min, max, **options)
+
+
 def build() -> Any:
     """The namespace for NumPy arrays."""
     own = {name: getattr(np, name) for name in _OWN.split()}
-    own["reshape"] = _reshape
+    own |= {name: _cumulative(name, ufunc) for name, ufunc in _CUMULATIVE.items()}
+    own |= {"clip": _clip, "reshape": _reshape}
     own |= {name: _reduction(name, ufunc) for name, ufunc in _REDUCING.items()}
     linalg = {name: getattr(np.linalg, name) for name in _OWN_LINALG.split()}
     mended = overlay(array_api_compat.numpy, "numpy", own, linalg=linalg)

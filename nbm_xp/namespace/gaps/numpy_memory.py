@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["is_plain", "may_overlap", "reshaped_view"]
+__all__ = ["address", "is_plain", "may_overlap", "reshaped_view"]
 
 
 def reshaped_view(x: Any, shape: tuple[int, ...]) -> Any:
@@ -28,3 +28,8 @@ def is_plain(x: Any) -> bool:
     """Whether an array is writable and its elements lie one after another."""
     flags = x.flags
     return bool(flags.c_contiguous and flags.writeable)
+
+
+def address(x: Any) -> int:
+    """Where the first element of an array lies."""
+    return int(x.ctypes.data)

@@ -8,7 +8,8 @@ slices with negative steps are refused (use `flip`).
 float64 becomes float16 by way of float32, rounded twice; here once, unless PyTorch itself is to differentiate it.
 
 Missing in array-api-compat: `std` with a correction that is no whole number, and `unique_all`, since
-PyTorch does not tell where an element is first. It is found by a stable sort.
+PyTorch does not tell where an element is first. It is found by a stable sort. Wrong there: `take_along_axis` of places
+beyond the axis, which PyTorch counts round and round.
 """
 
 from __future__ import annotations
@@ -48,6 +49,21 @@ def _any_correction(xp: Any) -> Callable[..., Any]:
         return xp.sqrt(xp.var(x, axis=axis, correction=correction, keepdims=keepdims))
 
     return std
+
+
+def _take_along_axis(xp: Any) -> Callable[..., Any]:
+    def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
+        """The standard's `take_along_axis`, by PyTorch's `gather`, which refuses places beyond the axis."""
+        place = axis % x.ndim
+        length, chosen = x.shape[place], indices.shape[place]
+        ones = ((*t.shape[:place], 1, *t.shape[place + 1 :]) for t in (x, indices))
+        common = xp.broadcast_shapes(*ones)
+        x, indices = (
+            xp.broadcast_to(t, (*common[:place], n, *common[place + 1 :])) for t, n in ((x, length), (indices, chosen))
+        )
+        return x.gather(place, xp.where(indices < 0, indices + length, indices).to(xp.int64))
+
+    return take_along_axis
 
 
 def _astype(xp: Any) -> Callable[..., Any]:
@@ -94,6 +110,7 @@ def build() -> Any:
     mends: dict[str, Any] = {name: _through_int64(getattr(original, name), original) for name in names}
     mends["astype"] = _astype(original)
     mends["std"] = _any_correction(original)
+    mends["take_along_axis"] = _take_along_axis(original)
     mends["unique_all"] = _unique_all(original)
     return overlay(original, "torch", mends, fft=transforms(original))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["is_plain", "may_overlap", "reshaped_view"]
+__all__ = ["address", "is_plain", "may_overlap", "reshaped_view"]
 
 
 def reshaped_view(x: Any, shape: tuple[int, ...]) -> Any:
@@ -23,3 +23,8 @@ def may_overlap(x: Any, y: Any) -> bool:
 def is_plain(x: Any) -> bool:
     """Whether the elements of a tensor lie one after another, and no graph of PyTorch's own is built from it."""
     return bool(x.is_contiguous()) and not x.requires_grad
+
+
+def address(x: Any) -> int:
+    """Where the first element of an array lies."""
+    return int(x.data_ptr())

@@ -14,8 +14,15 @@ __all__ = ["kernel"]
 _COMPILED = {
     "numpy_draws": ("advance", "draw", "normals", "rows", "runs", "substreams"),
     "numpy_trials": ("bernoulli", "bernoulli_of_sigmoid", "bernoulli_of_sum"),
-    "numpy_elementary": ("exp", "log", "normal_quantile", "sqrt"),
+    "numpy_elementary": ("exp", "log", "normal_quantile", "sqrt", "truncated_normal"),
     "numpy_samplers": (
+        "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "wide_integers",
+    ),
+}  # fmt: skip
+_CUDA = {
+    "cuda_draws": ("advance", "bernoulli", "draw", "normals", "runs"),
+    "cuda_elementary": ("exp", "log", "normal_quantile", "sqrt", "truncated_normal"),
+    "cuda_samplers": (
         "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "wide_integers",
     ),
 }  # fmt: skip
@@ -24,5 +31,6 @@ if core.functions:
     for module, names in _COMPILED.items():
         for name in names:
             register_kernel(f"rng.{name}", "numpy", f"{__name__}.{module}:{name}")
-for name in ("bernoulli", "draw", "normals", "runs"):
-    register_kernel(f"rng.{name}", "cupy", f"{__name__}.cuda:{name}")
+for module, names in _CUDA.items():
+    for name in names:
+        register_kernel(f"rng.{name}", "cupy", f"{__name__}.{module}:{name}")

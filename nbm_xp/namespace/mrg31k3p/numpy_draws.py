@@ -6,9 +6,11 @@ threads run side by side.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -149,8 +151,18 @@ def side_by_side(threads: int, n: int, count: int, part: Callable[..., Any]) -> 
     if workers <= 1:
         return [part(0, count)]
     edges = [count * i // workers for i in range(workers + 1)]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(part, edges[:-1], edges[1:]))
+    others = [_pool(workers - 1).submit(part, *ends) for ends in pairwise(edges[1:])]
+    return [part(*edges[:2]), *(other.result() for other in others)]
+
+
+@lru_cache(maxsize=4)
+def _pool(workers: int) -> ThreadPoolExecutor:
+    """Threads that wait for work: starting them takes as long as a million numbers."""
+    return ThreadPoolExecutor(workers, "nbm_xp draws")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked process has none of the threads
 
 
 def by_steps(threads: int, n: int, numbers: Any, after: Any, part: Callable[..., Any]) -> list[Any]:

@@ -29,14 +29,18 @@ class Draws(Protocol):
     step: int
 
     @property
+    def xp(self) -> Any:
+        """The library's namespace."""
+
+    @property
     def count(self) -> int:
         """How many elements there are."""
 
     def states(self) -> Any:
         """The states of all streams."""
 
-    def rows(self) -> Any:
-        """The rows of the first elements of the runs, not centred."""
+    def rows(self, places: Any = None) -> Any:
+        """The rows of the elements at some places, those where runs begin unless told, not centred."""
 
 
 def _each_until_accepted(name: str, draws: Draws, dtype: str, *columns: Any) -> Any:

@@ -94,9 +94,9 @@ class ElementUniforms:
         """The states in which all streams start."""
         return substreams(self.source, self.streams) if isinstance(self.source, tuple) else self.source
 
-    def rows(self) -> Any:
-        """The rows of the first elements of the runs, not centred: see `recurrence.rows_at`."""
-        steps = self.begins // self.streams
+    def rows(self, places: Any = None) -> Any:
+        """The rows of the elements at some places, those where runs begin unless told: see `recurrence.rows_at`."""
+        steps = (self.begins if places is None else places) // self.streams
         host = host_namespace()
         return recurrence.rows_at(host, steps, (concrete_int(host.min(steps)), concrete_int(host.max(steps))))
 

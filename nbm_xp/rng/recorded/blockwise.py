@@ -17,7 +17,7 @@ from nbm_xp.tape.blockwise.translation import SPLIT, WHOLE, Translator, Value, b
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.gradients import OPERATIONS, declare
 from nbm_xp.tape.lengths import Size, value_length
-from nbm_xp.tape.node import Node, Operation, Shape, Spec
+from nbm_xp.tape.node import Memory, Node, Operation, Shape, Spec
 from nbm_xp.tape.stable import sigmoid
 
 from .. import draws, trials
@@ -99,7 +99,7 @@ def _run_after(xp: Any, states: Any, *, size: Shape, kind: str, times: int) -> A
     return states
 
 
-_BLOCK = declare(Operation("random_block", _block_spec, run=_run_block))
+_BLOCK = declare(Operation("random_block", _block_spec, run=_run_block, memory=Memory.OWN))
 _BLOCK_OF_COUNTS = declare(
     Operation(
         "random_block_of_counts",
@@ -109,9 +109,14 @@ _BLOCK_OF_COUNTS = declare(
             (1, "sigmoid", "add", "matmul"): _run_block_by_affine_log_odds,
             (1, "sigmoid"): _run_block_by_log_odds,
         },
+        memory=Memory.OWN,
     )
 )
-_AFTER = declare(Operation("random_states_after", lambda states, **draw: (states.shape, states.dtype), run=_run_after))
+_AFTER = declare(
+    Operation(
+        "random_states_after", lambda states, **draw: (states.shape, states.dtype), run=_run_after, memory=Memory.OWN
+    )
+)
 
 
 def _where(t: Translator, node: Node) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from nbm_xp.namespace import array_namespace, dtype_name
 from nbm_xp.namespace.compiling import as_rounded
 from nbm_xp.tape import composite, operation, same_as_first
 from nbm_xp.tape.dtypes import DType, as_dtype
-from nbm_xp.tape.node import FLAT, Node, Shape, Spec
+from nbm_xp.tape.node import FLAT, Memory, Node, Shape, Spec
 from nbm_xp.tape.stable import sigmoid
 
 from .. import draws, transforms, trials
@@ -52,6 +52,7 @@ uniform = operation(
     run=lambda xp, states, size, dtype: _as_drawn(xp, draws.draw(xp, states, size, dtype)),
     gradient=FLAT,
     several=True,
+    memory=Memory.OWN,
 )
 
 normal = operation(
@@ -60,6 +61,7 @@ normal = operation(
     run=lambda xp, states, size, dtype: _as_drawn(xp, draws.normal(xp, states, size, dtype)),
     gradient=FLAT,
     several=True,
+    memory=Memory.OWN,
 )
 
 binomial = operation(
@@ -69,6 +71,7 @@ binomial = operation(
     joined={(1, "sigmoid", "add", "matmul"): _binomial_of_affine, (1, "sigmoid"): _binomial_of_sigmoid},
     gradient=FLAT,
     several=True,
+    memory=Memory.OWN,
 )
 
 
@@ -81,6 +84,7 @@ multinomial = operation(
     infer=_counts,
     run=lambda xp, p, u, n, dtype: transforms.multinomial_counts(xp, p, u, n, dtype),
     gradient=FLAT,
+    memory=Memory.OWN,
 )
 
 
@@ -95,10 +99,11 @@ choice = operation(
     infer=_choices,
     run=lambda xp, p, u, size, dtype, replace: _CHOOSING[replace](xp, p, u, size, dtype),
     gradient=FLAT,
+    memory=Memory.OWN,
 )
 
 
-@composite(gradient=lambda g, out, x: g, infer=same_as_first, name="as_rounded")
+@composite(gradient=lambda g, out, x: g, infer=same_as_first, name="as_rounded", memory=Memory.FIRST)
 def _settled(x: Any) -> Any:
     return as_rounded(x, array_namespace(x))
 

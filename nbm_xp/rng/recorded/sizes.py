@@ -20,8 +20,9 @@ from nbm_xp.namespace import (
     library_name,
     to_numpy,
 )
-from nbm_xp.tape import KnownLength, Length, Tensor, as_tensor, integer_length, is_tensor
+from nbm_xp.tape import KnownLength, Length, Tensor, as_tensor, is_tensor
 from nbm_xp.tape import namespace as recorded
+from nbm_xp.tape.length_arguments import recorded_length
 
 from ..parameters import is_double, is_number, known_integer
 
@@ -61,7 +62,7 @@ def recorded_shape(size: Any, ndim: int | None) -> tuple[Any, Lengths]:
     if is_array(size) and not is_lazy(get_namespace(library_name(size))):
         size = to_numpy(size).tolist()
     if is_tensor(size) and size.ndim:
-        shape: Lengths = tuple(integer_length(size[axis]) for axis in range(_axes(size, ndim)))
+        shape: Lengths = tuple(recorded_length(size[axis]) for axis in range(_axes(size, ndim)))
     elif isinstance(size, (tuple, list)):
         shape = tuple(_length(size, length) for length in size)
     else:
@@ -104,9 +105,9 @@ def _axes(size: Tensor, ndim: int | None) -> int:
 
 
 def _length(size: Any, length: Any) -> Any:
-    """One length, as an int or a Length."""
+    """One length, as an int or a Length; Tensors stay Lengths, which decide how many streams are drawn from."""
     if isinstance(length, (Length, KnownLength)) or is_tensor(length):
-        return integer_length(length)
+        return recorded_length(length)
     try:
         return operator.index(length)
     except TypeError:

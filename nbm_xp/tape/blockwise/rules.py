@@ -12,7 +12,7 @@ from typing import Any
 from ..dtypes import as_dtype
 from ..gradients import OPERATIONS, declare
 from ..lengths import Size, product, same_length
-from ..node import ELEMENTWISE_TAG, IDENTITY_TAG, Node, Operation
+from ..node import ELEMENTWISE_TAG, IDENTITY_TAG, Memory, Node, Operation
 from ..operators import FUNCTIONS
 from ..tensor import Tensor
 from .translation import PARTIAL, SPLIT, WHOLE, Translator, Value, batch_rule
@@ -115,7 +115,7 @@ def _of_block(name: str) -> Operation:
             return None
         return getattr(xp, name)(x, axis=axis, **attributes)
 
-    return declare(Operation(f"{name}_of_block", OPERATIONS[name].infer, run=run))
+    return declare(Operation(f"{name}_of_block", OPERATIONS[name].infer, run=run, memory=Memory.OWN))
 
 
 _EXTREMA = {name: _of_block(name) for name in ("max", "min")}
@@ -141,7 +141,7 @@ def _run_share(xp: Any, x: Any, count: float, correction: float) -> Any:
     return x / degrees if degrees > 0 else x + xp.nan
 
 
-_SHARE = declare(Operation("share", lambda x, count, correction: (x.shape, x.dtype), run=_run_share))
+_SHARE = declare(Operation("share", lambda x, count, correction: (x.shape, x.dtype), run=_run_share, memory=Memory.OWN))
 """A sum over its count, in a mean or variance: of nothing it is nan, without a warning."""
 
 

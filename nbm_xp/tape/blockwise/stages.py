@@ -30,9 +30,6 @@ __all__ = ["Blockwise", "batch_axes"]
 
 Plan: TypeAlias = Callable[..., tuple[Any, ...]]
 
-_VIEWS = frozenset({"broadcast_to", "matrix_transpose", "permute_dims", "reshape", "squeeze", "transpose"})
-"""Operations that cost next to nothing: made again in each block rather than handed to it."""
-
 
 def batch_axes(inputs: Sequence[Node], batch_axis: Any) -> list[int | None]:
     """The batch axis of each input, None where it has none; see `nbm_xp.tape.function`.
@@ -202,7 +199,7 @@ class Blockwise:
                 plain = all(self._cheap[parent] for parent in rests)
                 small = not other.shape and ELEMENTWISE_TAG in other.op.tags
                 made = not any(True for _ in other.array_args()) and other.op is not OUTPUT and other.dtype != "void"
-                view = other.op.name in _VIEWS or IDENTITY_TAG in other.op.tags
+                view = other.op.memory.is_view or IDENTITY_TAG in other.op.tags
                 scalar = all(not parent.shape for parent in other.inputs)
                 self._cheap[other] = other.op not in LEAVES and plain and (made or view or (small and scalar))
         return self._cheap[node]

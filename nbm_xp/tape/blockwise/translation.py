@@ -20,7 +20,18 @@ from nbm_xp.namespace import array_namespace
 from ..dtypes import DType, as_dtype
 from ..gradients import declare
 from ..lengths import Length, Size, axis_length, same_length, substituted, value_length
-from ..node import COMPOSITE_TAG, ELEMENTWISE_TAG, LEAVES, OUTPUT, PLACEHOLDER, Node, Operation, leaf
+from ..node import (
+    COMPOSITE_TAG,
+    ELEMENTWISE_TAG,
+    IDENTITY_TAG,
+    LEAVES,
+    OUTPUT,
+    PLACEHOLDER,
+    Memory,
+    Node,
+    Operation,
+    leaf,
+)
 from ..plans.places import described_place
 from ..tensor import Tensor, output
 from ..traversal import reachable
@@ -68,6 +79,7 @@ _OF_FIRST = declare(
         "of_first_block",
         lambda x, first: (x.shape, x.dtype),
         run=lambda xp, x, first: x if first else xp.zeros_like(x),
+        memory=Memory.FIRST,
     )
 )
 """A whole value as the part of the first block; the others have nothing of it."""
@@ -173,6 +185,8 @@ class Translator:
             return Value(node)
         if node.op is OUTPUT:
             return self._result(node)
+        if IDENTITY_TAG in node.op.tags:
+            return self.value(node.args[0])
         if all(self.value(parent).kind == WHOLE for parent in node.inputs):
             return self._copied(node)
         rule = RULES.get(node.op.name)

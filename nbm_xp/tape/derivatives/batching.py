@@ -237,8 +237,8 @@ _ALONG_AXIS = _with(axis=_moved)
 _ALONG_AXES = _with(axes=_moved)
 
 RULES: dict[str, Rule] = {
-    **dict.fromkeys(("sum", "mean", "squeeze", "flip", "cumulative_sum", "repeat", "diff"), _ALONG_AXIS),
-    **dict.fromkeys(("astype", "tril", "triu", "matrix_transpose", "linalg.diagonal", "linalg.trace"), _as_is),
+    **dict.fromkeys(("sum", "mean", "squeeze", "flip", "cumulative_sum", "repeat"), _ALONG_AXIS),
+    **dict.fromkeys(("astype", "tril", "triu", "matrix_transpose", "linalg.diagonal"), _as_is),
     **dict.fromkeys(("concat", "stack"), _joined),
     **dict.fromkeys(("permute_dims", "transpose"), _permute),
     **dict.fromkeys((f"fft.{name}" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")), _ALONG_AXIS),

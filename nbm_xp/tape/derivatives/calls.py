@@ -22,7 +22,7 @@ from nbm_xp.namespace.compiling import compiled
 
 from ..function import function
 from ..gradients import STOP, declare, rules_version
-from ..node import ELEMENTWISE_TAG, IDENTITY_TAG, PLACEHOLDER, VARIABLE, Node, Operation
+from ..node import ELEMENTWISE_TAG, IDENTITY_TAG, PLACEHOLDER, VARIABLE, Memory, Node, Operation
 from ..operators import FUNCTIONS
 from ..plans.plan import compile_plan, keep
 from ..plans.signature import signature
@@ -42,6 +42,7 @@ ARGUMENT = declare(
         lambda x: (x.shape, x.dtype),
         (lambda g, out, x: g,),
         tags=frozenset({IDENTITY_TAG, ELEMENTWISE_TAG}),
+        memory=Memory.FIRST,
     )
 )
 """The value itself, as one derivative sees it: other uses of the same value are none of its business."""

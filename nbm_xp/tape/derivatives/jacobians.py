@@ -175,7 +175,7 @@ def _applied(linear: Linear, like: Tensor) -> list[Tensor]:
     if count == 1:
         ones = FUNCTIONS["ones"](shape, dtype=like.dtype)
         return [FUNCTIONS["reshape"](result, (*shape, *result.node.shape)) for result in linear(ones)]
-    vector = inner_placeholder(shape, like.dtype)
+    vector = inner_placeholder(shape, like.dtype, free=True)
     results = list(linear(Tensor(vector)))
     if count == 0:
         return [FUNCTIONS["zeros"]((*shape, *result.node.shape), dtype=result.dtype) for result in results]
@@ -188,7 +188,7 @@ def _applied(linear: Linear, like: Tensor) -> list[Tensor]:
 
 def _one_by_one(linear: Linear, like: Tensor, size: Size) -> list[Tensor]:
     """The same by a loop, which makes one unit vector in each step."""
-    place = inner_placeholder((), "int64")
+    place = inner_placeholder((), "int64", free=True)
     places = FUNCTIONS["arange"](size)
     unit = FUNCTIONS["astype"](FUNCTIONS["equal"](places, Tensor(place)), like.dtype)
     results = linear(FUNCTIONS["reshape"](unit, like.node.shape))

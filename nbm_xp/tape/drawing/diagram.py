@@ -10,7 +10,7 @@ from nbm_xp.tape.dtypes import DType
 from nbm_xp.tape.lengths import Length
 from nbm_xp.tape.node import CONSTANT, LOOP_TAG, OUTPUT, PLACEHOLDER, VARIABLE, Node
 from nbm_xp.tape.plans.places import described_place
-from nbm_xp.tape.printing import INFIX, described_kind, held_values, short, telling_options
+from nbm_xp.tape.printing import INFIX, call_name, described_kind, held_values, short, telling_options
 from nbm_xp.tape.traversal import reachable
 
 __all__ = ["Arrow", "Box", "Diagram", "diagram"]
@@ -104,8 +104,7 @@ def _box(node: Node, name: str | None, leaf: bool) -> Box:
         values = held_values(node.payload) if node.op is CONSTANT else ""
         return Box(name or node.name or values or KINDS.get(node.op) or _title(node), detail, kind, tooltip)
     if LOOP_TAG in node.op.tags and hasattr(node.payload, "following"):
-        title = node.name or "scan"
-        return Box(title, "one step", "loop", tooltip, inside=_step(node.payload))
+        return Box(call_name(node), "one step", "loop", tooltip, inside=_step(node.payload))
     title = _title(node)
     return Box(f"{node.name} = {title}" if node.name else title, detail, "operation", tooltip)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..lengths import known, product
-from ..node import ELEMENTWISE_TAG, OUTPUT, Node
+from ..node import ELEMENTWISE_TAG, IDENTITY_TAG, OUTPUT, Node
 from ..plans.branches import blocks_of
 from .hoist import varying_in
 
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["values_to_keep"]
 
-_VIEWS = frozenset({
-    "broadcast_to", "expand_dims", "matrix_transpose", "permute_dims", "reshape", "squeeze", "transpose",
-})  # fmt: skip
 _CHEAP = frozenset({
     "add", "divide", "equal", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_not",
     "logical_or", "maximum", "minimum", "multiply", "negative", "not_equal", "square", "subtract", "where",
@@ -41,7 +38,7 @@ def values_to_keep(body: LoopBody, results: Sequence[Node]) -> list[Node]:
     def keepable(node: Node) -> bool:
         value = node.args[0] if node.op is OUTPUT else node  # a result of a call that nothing has asked for before
         kept = value in place and node.dtype != "void" and not blocks.get(node, blocks.get(value))
-        return kept and node.op.name not in _VIEWS  # in place of a view, what it shows is kept
+        return kept and not node.op.memory.is_view  # in place of a view, what it shows is kept
 
     found: dict[Node, None] = {}
     seen: set[Node] = set()
@@ -54,7 +51,7 @@ def values_to_keep(body: LoopBody, results: Sequence[Node]) -> list[Node]:
         if (node in ends and node in place) or keepable(node):
             found[node] = None
         elif node not in ends:
-            stack += node.inputs
+            stack += node.inputs[:1] if IDENTITY_TAG in node.op.tags else node.inputs
     sequences, carries = frozenset(body.sequences), frozenset(body.carries)
     again: set[Node] = set()
     for node in sorted(found, key=lambda node: place.get(node, len(order))):

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from ..dtypes import DType, as_dtype
 from ..gradients import declare
@@ -147,9 +147,17 @@ class LoopBody:
         return self._runners.setdefault(key, LoopRunner(self, xp, needed, unstacked)) if found is None else found
 
 
-def inner_placeholder(shape: Shape, dtype: Any, name: str | None = None) -> Node:
-    """A stand-in for a value inside a step."""
-    return leaf(PLACEHOLDER, shape, len(shape), as_dtype(dtype), name)  # type: ignore[arg-type]
+_INNER: Final = "inside a step"
+
+
+def inner_placeholder(shape: Shape, dtype: Any, name: str | None = None, *, free: bool = False) -> Node:
+    """A stand-in for a value inside a step, or for one that is free: it depends on nothing."""
+    return leaf(PLACEHOLDER, shape, len(shape), as_dtype(dtype), name, None if free else _INNER)  # type: ignore[arg-type]
+
+
+def is_inner(node: Node) -> bool:
+    """Whether a value stands for another one inside a step."""
+    return node.op is PLACEHOLDER and node.payload is _INNER
 
 
 def captured_by(results: Sequence[Node], inner: Sequence[Node]) -> list[Node]:

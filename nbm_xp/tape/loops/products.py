@@ -11,7 +11,7 @@ from typing import Any
 from nbm_xp.namespace import is_lazy
 
 from ..gradients import declare
-from ..node import Node, Operation, Spec
+from ..node import Memory, Node, Operation, Spec
 from ..operators import FUNCTIONS
 from ..tensor import Tensor, record
 
@@ -53,6 +53,7 @@ _ROWS_TIMES = declare(
             lambda g, out, x, matrix: sum_of_outer_products(x, g),
         ),
         run=_run_rows_times,
+        memory=Memory.OWN,
     )
 )
 _SUM_OF_OUTER_PRODUCTS = declare(
@@ -64,6 +65,7 @@ _SUM_OF_OUTER_PRODUCTS = declare(
             lambda g, out, x, y: rows_times(x, g),
         ),
         run=_run_sum_of_outer_products,
+        memory=Memory.OWN,
     )
 )
 

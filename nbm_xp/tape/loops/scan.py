@@ -157,6 +157,8 @@ def scan(
     ValueError
         If the number of steps is told by nothing, or an output changes its shape or dtype from step to step.
     """
+    if isinstance(n_steps, int) and n_steps.bit_length() > 63:
+        raise ValueError(f"n_steps must be below 2**63, got {n_steps}")
     if isinstance(n_steps, int) and n_steps < 0:
         n_steps, go_backwards = -n_steps, not go_backwards
     feeds = [tapped for sequence in _entries(sequences) for tapped in _tapped(sequence, go_backwards)]

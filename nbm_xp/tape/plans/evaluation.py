@@ -18,13 +18,13 @@ from nbm_xp.namespace import concrete_int, convert, default_namespace, dtype_of,
 from ..dtypes import DType
 from ..function import function
 from ..lengths import Length, substituted
-from ..node import CONSTANT, IDENTITY_TAG, IFELSE_NAME, LEAVES, LOOP_TAG, OUTPUT, PLACEHOLDER, VARIABLE, Node
+from ..node import CONSTANT, IDENTITY_TAG, IFELSE_NAME, LEAVES, LOOP_TAG, OUTPUT, PLACEHOLDER, VARIABLE, Memory, Node
 from ..operators import FUNCTIONS
+from ..printing import call_name
 from ..tensor import Tensor, as_tensor
 from .kept_values import Kept, keep_value
-from .line_table import call_name
-from .places import add_note, met, recorded_as
-from .views import VIEWS, to_be_copied
+from .places import explain, met
+from .views import to_be_copied
 
 __all__ = ["evaluate", "look"]
 
@@ -145,7 +145,7 @@ class _Steps:
                 fixed.add(node)
                 if node.dtype != "void":
                     value = values[node]
-                    if node.shape and node.op.name in VIEWS:
+                    if node.shape and node.op.memory is not Memory.OWN:
                         value = xp.asarray(value, copy=True)
                     keep_value(node, Kept(value, xp, free), asked=node in roots)
             for other in inputs:
@@ -198,7 +198,7 @@ def _computed(node: Node, values: dict[Node, Any], xp: ModuleType) -> Any:
     try:
         return _callable(node, xp)(*args, **attributes)
     except Exception as error:
-        add_note(error, recorded_as(call_name(node), met(args), node.place))
+        explain(error, call_name(node), met(args), node.place)
         raise
 
 

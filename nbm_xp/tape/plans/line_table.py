@@ -11,18 +11,14 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 from ..lengths import Length, Size, known
-from ..node import LOOP_TAG, Node
-from .places import add_note, met, recorded_as
+from ..node import Node
+from ..printing import call_name
+from .places import add_note, explain, met, recorded_as
 
 if TYPE_CHECKING:
     from .writer import PlanWriter
 
-__all__ = ["LineTable", "call_name"]
-
-
-def call_name(node: Node) -> str:
-    """What a user calls the operation of a node."""
-    return node.name or "scan" if LOOP_TAG in node.op.tags else node.op.name
+__all__ = ["LineTable"]
 
 
 class _Notes:
@@ -48,15 +44,15 @@ class LineTable:
         self.source = source
         self.writer = writer
 
-    def explain(self, error: BaseException) -> None:
-        """Add the note that says which call raised an error in the plan, on what, and where it was recorded."""
+    def explain(self, error: Exception) -> None:
+        """Say which call raised an error in the plan, and in a note on what, and where it was recorded."""
         traceback = cast("TracebackType", error.__traceback__)
         statement = self.nodes[traceback.tb_lineno]
         if statement is None:
             return
         node = self._failed(statement, self._segment(traceback))
         operands = [text for arg in node.args for text in self._operand(arg, traceback.tb_frame)]
-        add_note(error, recorded_as(call_name(node), operands, node.place))
+        explain(error, call_name(node), operands, node.place)
 
     def __reduce__(self) -> tuple[Any, ...]:
         notes = [None if node is None else recorded_as(call_name(node), [], node.place) for node in self.nodes]

@@ -15,10 +15,15 @@ from collections.abc import Iterable, Sequence
 from types import CodeType
 from typing import Any, TypeAlias
 
-__all__ = ["Place", "add_note", "current_place", "described_place", "gradient_place", "met", "recorded_as", "recording"]
+from nbm_xp.namespace.refusals import prefix
 
-Place: TypeAlias = tuple[CodeType, int, str | None]
-"""Code, position in it, and, of what a gradient rule recorded, whose gradient it is."""
+__all__ = [
+    "Place", "add_note", "current_place", "described_place", "explain", "gradient_place", "met", "recorded_as",
+    "recording",
+]  # fmt: skip
+
+Place: TypeAlias = tuple[CodeType, int, str | None, str]
+"""Code, position in it, of what a gradient rule recorded whose gradient it is, and what was called there."""
 
 _PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, os.pardir)) + os.sep
 _USERS = tuple(os.path.join(_PACKAGE, part) for part in ("boltzmann", "cli"))  # written as any user's code would be
@@ -42,17 +47,17 @@ def current_place() -> Place | None:
     place = recording.place
     if place is not None:
         return place
-    frame = sys._getframe(2)
+    frame = inner = sys._getframe(2)
     while True:
         code = frame.f_code
         name = code.co_filename
         if name in _theirs:
-            return code, frame.f_lasti, None
+            return code, frame.f_lasti, None, inner.f_code.co_name
         if name in _ours:
             outer = frame.f_back
             if outer is None:
                 return None
-            frame = outer
+            inner, frame = frame, outer
         else:
             _learn(name)
 
@@ -67,12 +72,12 @@ def _learn(filename: str) -> None:
 
 def gradient_place(name: str, place: Place | None) -> Place | None:
     """The place for what the gradient rule of an operation records: that of the operation."""
-    return None if place is None else (place[0], place[1], f"the gradient of {name}")
+    return None if place is None else (place[0], place[1], f"the gradient of {name}", place[3])
 
 
 def described_place(place: Place) -> str:
     """A place in words: ``model.py:12 in energy: y = xp.matmul(x, w)``."""
-    code, position, _ = place
+    code, position, _, _ = place
     line = next(itertools.islice(code.co_positions(), position // 2, None), (None,))[0] or code.co_firstlineno
     text = linecache.getline(code.co_filename, line).strip()
     if len(text) > _LONGEST:
@@ -110,6 +115,13 @@ def met(values: Iterable[Any]) -> list[str]:
         elif isinstance(value, (tuple, list)):
             found += met(value)
     return found
+
+
+def explain(error: Exception, name: str, operands: Sequence[str], place: Place | None) -> None:
+    """Let an error of a recorded call that runs say what the user called, and in a note where and of what."""
+    add_note(error, recorded_as(name, operands, place))
+    called = name if place is None or place[3].startswith(("_", "<")) else place[3]
+    prefix(error, called)
 
 
 def add_note(error: BaseException, note: str) -> None:

@@ -1,19 +1,16 @@
-"""Which results of a plan share memory with something that is not theirs to share."""
+"""Which results of a plan share memory with something that is not theirs to share.
+
+What an operation says of its result's memory (`Memory`) decides; what says nothing may share memory with anything.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 
-from ..node import CONSTANT, IFELSE_NAME, OUTPUT, VARIABLE, Node
+from ..node import CONSTANT, LEAVES, OUTPUT, VARIABLE, Memory, Node
 from ..traversal import Result
 
-__all__ = ["VIEWS", "to_be_copied"]
-
-VIEWS = frozenset({
-    "argument", "astype", "broadcast_to", "conj", "copy", "flip", "getitem", "imag", "linalg.diagonal",
-    "matrix_transpose", "permute_dims", "real", "reshape", "squeeze", "stop_gradient", "sum_to", "transpose",
-})  # fmt: skip
-"""Operations whose result may be a view of their first argument, or that argument itself."""
+__all__ = ["to_be_copied"]
 
 
 def to_be_copied(
@@ -26,20 +23,23 @@ def to_be_copied(
     """
     viewed: list[tuple[Node | None, bool]] = []
     for result in results:
-        node, spread, part = givens.get(result, result) if isinstance(result, Node) else None, False, False
-        while node is not None and node.op.name in VIEWS and node not in inputs:
-            spread = spread or node.op.name in ("broadcast_to", "linalg.diagonal")
-            part = part or node.op.name == "getitem"
+        node, unsafe, part = givens.get(result, result) if isinstance(result, Node) else None, False, False
+        while node is not None and node not in inputs and node.op not in LEAVES:
+            memory = node.op.memory
+            unsafe = unsafe or memory is Memory.SPREAD or _may_be_anything(node, part)
+            if node.op is OUTPUT or memory in (Memory.OWN, Memory.ANY):
+                break
+            part = part or memory is Memory.FIRST
             node = givens.get(node.args[0], node.args[0])
-        viewed.append((node, spread or (node is not None and node not in inputs and _is_passed_on(node, part))))
+        viewed.append((node, unsafe))
     kept = {_likeness(node) for node, _ in viewed[count:] if node is not None}
     first = {node: position for position, (node, _) in reversed([*enumerate(viewed)])}
     return [
         position
-        for position, (node, spread) in enumerate(viewed)
+        for position, (node, unsafe) in enumerate(viewed)
         if node is not None
         and (
-            spread
+            unsafe
             or node.op is CONSTANT
             or node.op.name == "argument"  # the caller's array
             or ((node.op is VARIABLE or _likeness(node) in kept) if position < count else node in inputs)
@@ -53,11 +53,11 @@ def _likeness(node: Node) -> Hashable:
     return node.op, node.dtype, len(node.shape)
 
 
-def _is_passed_on(node: Node, part: bool) -> bool:
+def _may_be_anything(node: Node, part: bool) -> bool:
     """Whether a result, or a part of it, may be an array that the call was given: a branch, or a carried value."""
     if node.op is not OUTPUT:
-        return False
+        return node.op.memory is Memory.ANY
     call, index = node.args
     if call.op.name == "loop":  # the last of the stacked values may be taken before they are stacked
         return part or index < call.payload.first_tap
-    return call.op.name in (IFELSE_NAME, "checkpoint")
+    return call.op.memory is Memory.ANY

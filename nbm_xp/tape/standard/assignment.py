@@ -13,7 +13,7 @@ from nbm_xp.namespace import put as library_put
 from nbm_xp.namespace import replaced as library_replaced
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import Length, Size, known, product, same_length
-from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.node import PLACEHOLDER, Memory, Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS, is_number
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -24,7 +24,7 @@ from .indexing import expanded, getitem, is_mask, without_masks
 from .manipulation import reshape
 from .shapes import broadcast, written
 
-__all__ = ["setitem"]
+__all__ = ["assign", "setitem"]
 
 _FULL = slice(None)
 
@@ -42,6 +42,7 @@ _REPLACE: Operation = declare(
             lambda g, out, x, values, index: getitem(g, index),
         ),
         run=lambda xp, x, values, index: library_replaced(x, index, values),
+        memory=Memory.OWN,
     )
 )
 _PUT: Operation = declare(
@@ -54,6 +55,7 @@ _PUT: Operation = declare(
             lambda g, out, x, places, values, *, axis: _from_places(g, places, axis),
         ),
         run=lambda xp, x, places, values, *, axis: library_put(x, places, values, axis),
+        memory=Memory.OWN,
     )
 )
 
@@ -97,6 +99,60 @@ def setitem(x: Tensor, key: Any, value: Any) -> Tensor:
     numbers = reshape(arange(size), merged.node.shape)
     flat = _at_places(reshape(x, (size,)), getitem(numbers, tuple(plain)), value, 0)
     return reshape(flat, x.node.shape)
+
+
+def assign(x: Tensor, key: Any, value: Any) -> Tensor:
+    """``x[key] = value``: in `x`, and in what it is a view of, as NumPy's views have it.
+
+    Nothing has changed where an error is raised.
+
+    Raises
+    ------
+    TypeError
+        If `x` is a variable or placeholder, or shows one: these are set as a whole.
+    ValueError
+        If `x` cannot be written to, or it is not said whether it is a view: made by `broadcast_to`, `real`, `imag`,
+        `linalg.diagonal`, or by `reshape` of what does not lie together, without ``copy=True`` or ``copy=False``.
+    """
+    root = x
+    while root.view is not None:
+        if root.view.may_be_copy:
+            raise ValueError(
+                f"{x!r} is reshaped from a part or a transpose, and the library decides whether that is a copy: "
+                "reshape what is written to with copy=True or copy=False"
+            )
+        root = root.view.base
+    if root.holds_array or root.node.op is PLACEHOLDER:
+        what = repr(root) if root is x else f"{x!r} shows {root!r}, which"
+        raise TypeError(
+            f"{what} is assigned to as a whole: a part of it is set in a copy, asarray(x, copy=True), and what comes "
+            "of that is a variable's new value by set_value or an update"
+        )
+    shown = setitem(_now(x), key, value)
+    found = [(x, shown.node)]
+    one = x
+    while one.view is not None:
+        base, call = one.view.base, one.view.call
+        assert call.op.written is not None
+        shown = call.op.written(shown, _now(base), *call.args[1:], **call.attributes)
+        found.append((base, shown.node))
+        one = base
+    for tensor, node in reversed(found):  # what they show first
+        tensor.node = node
+        if tensor.view is not None:
+            tensor.view.seen = tensor.view.base.node
+    return x
+
+
+def _now(x: Tensor) -> Tensor:
+    """A Tensor of what `x` shows now, though what it is a view of may have been written to since it was made."""
+    view = x.view
+    if view is None:
+        return Tensor(x.node)
+    base = _now(view.base)
+    if base.node is view.seen:
+        return Tensor(x.node)
+    return record(view.call.op, base, *view.call.args[1:], **view.call.attributes)
 
 
 def _only_a_mask(items: list[Any]) -> bool:
@@ -155,4 +211,4 @@ def _check_fits(value: Any, part: Tensor) -> None:
         raise ValueError(f"value must broadcast to shape {part.shape}, which the index names, got {value.shape}")
 
 
-FUNCTIONS.update(setitem=setitem)
+FUNCTIONS.update(assign=assign, setitem=setitem)

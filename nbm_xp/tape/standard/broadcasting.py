@@ -7,12 +7,12 @@ from typing import Any
 
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import known, same_length
-from nbm_xp.tape.node import Node, Operation, Shape
+from nbm_xp.tape.node import Memory, Node, Operation, Shape
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .manipulation import reshape
-from .shapes import broadcast, sizes_of
+from .shapes import broadcast, not_written, sizes_of
 
 __all__ = ["broadcast_arrays", "broadcast_shapes", "broadcast_to", "sum_to"]
 
@@ -21,7 +21,15 @@ def _infer_shape(x: Node, shape: Shape) -> Any:
     return shape, x.dtype
 
 
-_BROADCAST = declare(Operation("broadcast_to", _infer_shape, (lambda g, out, x, shape: sum_to(g, x.node.shape),)))
+_BROADCAST = declare(
+    Operation(
+        "broadcast_to",
+        _infer_shape,
+        (lambda g, out, x, shape: sum_to(g, x.node.shape),),
+        memory=Memory.SPREAD,
+        written=not_written,
+    )
+)
 
 
 def broadcast_to(x: Any, /, shape: Any) -> Tensor:
@@ -60,7 +68,13 @@ def _run_sum_to(xp: Any, x: Any, shape: tuple[int, ...]) -> Any:
 
 
 _SUM_TO = declare(
-    Operation("sum_to", _infer_shape, (lambda g, out, x, shape: broadcast_to(g, x.node.shape),), run=_run_sum_to)
+    Operation(
+        "sum_to",
+        _infer_shape,
+        (lambda g, out, x, shape: broadcast_to(g, x.node.shape),),
+        run=_run_sum_to,
+        memory=Memory.FIRST,
+    )
 )
 
 
@@ -70,6 +84,7 @@ _REPEATED: Operation = declare(
         lambda x, shape: (x.shape, x.dtype),
         (lambda g, out, x, shape: record(_REPEATED, g, shape),),
         run=lambda xp, x, shape: x if x.shape == shape else x * (math.prod(shape) / max(1, math.prod(x.shape))),
+        memory=Memory.FIRST,
     )
 )
 

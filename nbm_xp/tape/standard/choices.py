@@ -6,7 +6,7 @@ from typing import Any
 
 from nbm_xp.tape.dtypes import bool as boolean
 from nbm_xp.tape.gradients import declare
-from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS, is_number
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -25,6 +25,7 @@ _WHERE = declare(
             lambda g, out, condition, x, y: FUNCTIONS["where"](condition, g, FUNCTIONS["zeros_like"](g)),
             lambda g, out, condition, x, y: FUNCTIONS["where"](condition, FUNCTIONS["zeros_like"](g), g),
         ),
+        memory=Memory.OWN,
     )
 )
 
@@ -76,6 +77,7 @@ _CLIP = declare(
             lambda g, out, x, lower, upper: g * _clipped_by(out, x, upper, lower),
         ),
         run=_run_clip,
+        memory=Memory.OWN,
     )
 )
 

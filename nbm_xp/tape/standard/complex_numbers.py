@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.tape.gradients import declare
-from nbm_xp.tape.node import ELEMENTWISE_TAG, Node, Operation
+from nbm_xp.tape.node import ELEMENTWISE_TAG, Memory, Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .promotion import real_of
+from .shapes import not_written
 
 __all__ = ["conj", "imag", "real"]
 
@@ -25,9 +26,19 @@ def _to_real(x: Node) -> Any:
 
 
 # The gradient of a real loss u of x + iy is du/dx - i du/dy: hence the sign of the imaginary part's.
-_REAL = declare(Operation("real", _to_real, (lambda g, out, x: g,), tags=_ELEMENTWISE))
-_IMAG = declare(Operation("imag", _to_real, (lambda g, out, x: g * -1j,), tags=_ELEMENTWISE))
-_CONJ = declare(Operation("conj", lambda x: (x.shape, x.dtype), (lambda g, out, x: conj(g),), tags=_ELEMENTWISE))
+_REAL = declare(
+    Operation("real", _to_real, (lambda g, out, x: g,), tags=_ELEMENTWISE, memory=Memory.FIRST, written=not_written)
+)
+_IMAG = declare(
+    Operation(
+        "imag", _to_real, (lambda g, out, x: g * -1j,), tags=_ELEMENTWISE, memory=Memory.FIRST, written=not_written
+    )
+)
+_CONJ = declare(
+    Operation(
+        "conj", lambda x: (x.shape, x.dtype), (lambda g, out, x: conj(g),), tags=_ELEMENTWISE, memory=Memory.FIRST
+    )
+)
 
 
 def real(x: Any, /) -> Tensor:

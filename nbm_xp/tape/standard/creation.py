@@ -8,13 +8,14 @@ from typing import Any
 
 from nbm_xp.namespace import array_namespace, default_namespace, dtype_of, floatx, host_namespace, is_array
 from nbm_xp.namespace import asarray as library_asarray
+from nbm_xp.tape.concrete import lasting_number
 from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.length_arguments import integer_length
 from nbm_xp.tape.lengths import Length, Size, maximum_length, product
-from nbm_xp.tape.node import CONSTANT, IDENTITY_TAG, Node, Operation, Shape
+from nbm_xp.tape.node import CONSTANT, IDENTITY_TAG, Memory, Node, Operation, Shape
 from nbm_xp.tape.operators import FUNCTIONS, is_number
-from nbm_xp.tape.tensor import Tensor, as_tensor, record
+from nbm_xp.tape.tensor import Tensor, as_tensor, record, with_attributes
 
 from .data_types import iinfo
 from .elementwise import cast
@@ -35,16 +36,17 @@ def _shaped(shape: Shape, *, dtype: DType) -> Any:
     return shape, dtype
 
 
-_ZEROS = declare(Operation("zeros", _shaped, ()))
-_ONES = declare(Operation("ones", _shaped, ()))
-_EMPTY = declare(Operation("empty", _shaped, ()))
-_FULL = declare(Operation("full", lambda shape, value, *, dtype: (shape, dtype), ()))
+_ZEROS = declare(Operation("zeros", _shaped, (), memory=Memory.OWN))
+_ONES = declare(Operation("ones", _shaped, (), memory=Memory.OWN))
+_EMPTY = declare(Operation("empty", _shaped, (), memory=Memory.OWN))
+_FULL = declare(Operation("full", lambda shape, value, *, dtype: (shape, dtype), (), memory=Memory.OWN))
 _SCALAR = declare(
     Operation(
         "scalar",
         lambda value, *, dtype: ((), dtype),
         (),
         run=lambda xp, value, *, dtype: xp.asarray(value, dtype=dtype),
+        memory=Memory.OWN,
     )
 )
 
@@ -53,7 +55,8 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     """A Tensor of an array, a number, a length, or a nested sequence of these.
 
     An array is shared unless ``copy=True``; a Tensor is given back as it is, or as another one that assignment to a
-    part of the first does not change.
+    part of the first does not change. A variable gives its value: a part of that can be assigned to, as to any other
+    Tensor, and the variable stays as it is.
 
     Raises
     ------
@@ -93,14 +96,22 @@ def _of_array(obj: Any, dtype: DType | None, copy: bool | None) -> Tensor:
             raise ValueError(f"copy=False is not possible from {x.dtype} to {dtype}")
         return cast(x, dtype)
     if not copy:
-        return x
+        return with_attributes(Tensor(x.node), x) if x.holds_array and copy is None else x
     if x.node.op is CONSTANT:
         held = x.node.payload
         return as_tensor(array_namespace(held).asarray(held, copy=True))
     return record(_COPY, x)
 
 
-_COPY = declare(Operation("copy", lambda x: (x.shape, x.dtype), (lambda g, out, x: g,), tags=frozenset({IDENTITY_TAG})))
+_COPY = declare(
+    Operation(
+        "copy",
+        lambda x: (x.shape, x.dtype),
+        (lambda g, out, x: g,),
+        tags=frozenset({IDENTITY_TAG}),
+        memory=Memory.FIRST,
+    )
+)
 
 
 def _check_holds(dtype: DType, value: Any) -> None:
@@ -174,7 +185,7 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
     _check_device(device)
     if isinstance(fill_value, (Tensor, Length)):
         value = asarray(fill_value, dtype=dtype)
-        return FUNCTIONS["broadcast_to"](value, sizes_of(shape))
+        return Tensor(FUNCTIONS["broadcast_to"](value, sizes_of(shape)).node)  # an array of its own, to be written to
     return record(_FULL, sizes_of(shape), fill_value, dtype=_dtype_or(dtype, _scalar_dtype(fill_value)))
 
 
@@ -214,18 +225,35 @@ def _infer_arange(start: Any, stop: Any, step: Any, *, dtype: DType) -> Any:
     return (max(0, count),), dtype
 
 
-_ARANGE = declare(Operation("arange", _infer_arange, ()))
+_ARANGE = declare(Operation("arange", _infer_arange, (), memory=Memory.OWN))
 
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Evenly spaced values from `start` to before `stop`; numbers, Lengths and integer Tensors are taken."""
+    """Evenly spaced values from `start` to before `stop`; numbers, Lengths and integer Tensors are taken.
+
+    Tensors of a floating dtype are, where they are computed from numbers and constants alone.
+    """
     _check_device(device)
-    start, stop, step = map(integer_length, (0, start, step) if stop is None else (start, stop, step))
+    start, stop, step = map(_bound, (0, start, step) if stop is None else (start, stop, step))
     whole = not any(isinstance(value, float) for value in (start, stop, step))
     return record(_ARANGE, start, stop, step, dtype=_dtype_or(dtype, "int64" if whole else floatx()))
 
 
-_LINSPACE = declare(Operation("linspace", lambda start, stop, num, *, dtype, endpoint: ((num,), dtype), ()))
+def _bound(value: Any) -> Any:
+    if not isinstance(value, Tensor) or value.ndim or value.dtype[0] != "f":
+        return integer_length(value)
+    number = lasting_number(value.node)
+    if number is None:
+        raise TypeError(
+            "a floating bound or step of arange must be a number, or computed from numbers and constants alone, for it "
+            f"decides how many values there are: got {value!r}"
+        )
+    return number
+
+
+_LINSPACE = declare(
+    Operation("linspace", lambda start, stop, num, *, dtype, endpoint: ((num,), dtype), (), memory=Memory.OWN)
+)
 
 
 def linspace(
@@ -238,7 +266,7 @@ def linspace(
     return record(_LINSPACE, start, stop, num, dtype=_dtype_or(dtype, default), endpoint=endpoint)
 
 
-_EYE = declare(Operation("eye", lambda rows, columns, *, k, dtype: ((rows, columns), dtype), ()))
+_EYE = declare(Operation("eye", lambda rows, columns, *, k, dtype: ((rows, columns), dtype), (), memory=Memory.OWN))
 
 
 def eye(n_rows: Any, n_cols: Any = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Tensor:
@@ -252,8 +280,8 @@ def _infer_same(x: Node, **attributes: Any) -> Any:
     return x.shape, x.dtype
 
 
-_TRIL = declare(Operation("tril", _infer_same, (lambda g, out, x, *, k: tril(g, k=k),)))
-_TRIU = declare(Operation("triu", _infer_same, (lambda g, out, x, *, k: triu(g, k=k),)))
+_TRIL = declare(Operation("tril", _infer_same, (lambda g, out, x, *, k: tril(g, k=k),), memory=Memory.OWN))
+_TRIU = declare(Operation("triu", _infer_same, (lambda g, out, x, *, k: triu(g, k=k),), memory=Memory.OWN))
 
 
 def tril(x: Any, /, *, k: int = 0) -> Tensor:
@@ -291,7 +319,8 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
         place = order.index(position)
         shape = [1] * len(order)
         shape[place] = -1
-        grids.append(FUNCTIONS["broadcast_to"](FUNCTIONS["reshape"](cast(tensor, dtype), tuple(shape)), tuple(lengths)))
+        line = FUNCTIONS["reshape"](cast(tensor, dtype), tuple(shape))
+        grids.append(Tensor(FUNCTIONS["broadcast_to"](line, tuple(lengths)).node))  # an array of its own
     return tuple(grids)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from nbm_xp.namespace import dtype_name, host_namespace, is_array, promote_types
 from nbm_xp.tape.dtypes import DType, as_dtype, weak_dtype
+from nbm_xp.tape.operators import is_number, kind_of_number
 from nbm_xp.tape.tensor import Tensor
 
 __all__ = ["FloatLimits", "IntegerLimits", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
@@ -16,18 +17,18 @@ _SCALARS = (builtins.bool, int, float, complex)
 
 
 def result_type(*arrays_and_dtypes: Any) -> DType:
-    """The dtype that a computation on these arrays, dtypes and Python scalars has; scalars are weak.
+    """The dtype that a computation on these arrays, dtypes and Python scalars has; scalars and lengths are weak.
 
     Raises
     ------
     ValueError
         If there are nothing but scalars.
     """
-    scalars = [item for item in arrays_and_dtypes if isinstance(item, _SCALARS) and not is_array(item)]
-    strong = [item for item in arrays_and_dtypes if is_array(item) or not isinstance(item, _SCALARS)]
+    scalars = [kind_of_number(item) for item in arrays_and_dtypes if is_number(item)]
+    strong = [item for item in arrays_and_dtypes if not is_number(item)]
     if not strong:
         raise ValueError("result_type needs at least one array or dtype")
-    return weak_dtype(as_dtype(promote_types(*map(dtype_name, strong))), *map(type, scalars))
+    return weak_dtype(as_dtype(promote_types(*map(dtype_name, strong))), *scalars)
 
 
 def can_cast(from_: Any, to: Any, /) -> builtins.bool:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from nbm_xp.namespace import dtype_name
 from nbm_xp.tape.gradients import declare
-from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.tensor import Tensor, record, record_several
 
 from .complex_numbers import imag
@@ -43,7 +43,7 @@ def _infer_det(x: Node) -> Any:
 
 
 _DET = declare(
-    Operation("linalg.det", _infer_det, (lambda g, out, x: _per_matrix(g) * record(_COFACTORS, x),)),
+    Operation("linalg.det", _infer_det, (lambda g, out, x: _per_matrix(g) * record(_COFACTORS, x),), memory=Memory.OWN),
 )
 
 
@@ -110,7 +110,13 @@ def _slope_rule(g: Tensor, out: Tensor, direction: Tensor, x: Tensor) -> Tensor:
 
 
 _COFACTORS: Operation = declare(
-    Operation("cofactors", square_infer("det"), (lambda g, out, x: record(_SLOPE, g, x),), run=_run_cofactors)
+    Operation(
+        "cofactors",
+        square_infer("det"),
+        (lambda g, out, x: record(_SLOPE, g, x),),
+        run=_run_cofactors,
+        memory=Memory.OWN,
+    )
 )
 _SLOPE: Operation = declare(
     Operation(
@@ -118,6 +124,7 @@ _SLOPE: Operation = declare(
         lambda direction, x: (x.shape, x.dtype),
         (lambda g, out, direction, x: record(_SLOPE, g, x), _slope_rule),
         run=_run_slope,
+        memory=Memory.OWN,
     )
 )
 
@@ -136,7 +143,7 @@ def _slogdet_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor | None:
     return None if factor is None else _per_matrix(factor) * matrix_transpose(inv(x))
 
 
-_SLOGDET = declare(Operation("linalg.slogdet", _infer_slogdet, (_slogdet_rule,)))
+_SLOGDET = declare(Operation("linalg.slogdet", _infer_slogdet, (_slogdet_rule,), memory=Memory.OWN))
 
 
 def slogdet(x: Any, /) -> SlogdetResult:

@@ -11,7 +11,7 @@ from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .manipulation import expand_dims
-from .shapes import written
+from .shapes import not_written, written
 
 __all__ = ["diagonal", "trace"]
 
@@ -43,6 +43,7 @@ _DIAGONAL = declare(
         "linalg.diagonal",
         lambda x, *, offset: ((*x.shape[:-2], _diagonal_length(x.shape[-2], x.shape[-1], offset)), x.dtype),
         (lambda g, out, x, *, offset: _undiagonal(g, x, offset),),
+        written=not_written,
     )
 )
 

@@ -2,26 +2,28 @@
 
 Giles (2008), "An extended collection of matrix derivative results for forward and reverse mode algorithmic
 differentiation". The eigenvectors are unique only up to signs, or phases: so should be what is differentiated. Where
-eigenvalues are equal, vectors turn into each other at no cost, and that turning is left out: right for functions of the
-eigenvalues alone and of the spaces that belong to equal ones; other functions of the vectors have no derivative there.
+eigenvalues are equal, `degenerate` has what turns their vectors into each other, and NaN where that is not determined.
 Only Hermitian matrices are asked for by `eigh` and `eigvalsh`, so that their gradients are Hermitian.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from nbm_xp.tape.gradients import declare
-from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.node import Memory, Node, Operation
+from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, record, record_several
 
 from .complex_numbers import conj, real
+from .degenerate import over_difference
 from .diagonals import diagonal
 from .manipulation import expand_dims, matrix_transpose
-from .matrices import adjoint, by_columns, check_square, diagonal_matrix, rounding, safe_inverse
+from .matrices import adjoint, by_columns, check_square, diagonal_matrix, rounding, skew, spacing
 from .products import matmul
 from .promotion import complex_of, floating, real_of
-from .solving import solve
+from .solving import inv
 
 __all__ = ["EigResult", "EighResult", "eig", "eigh", "eigvals", "eigvalsh"]
 
@@ -50,23 +52,22 @@ def _infer_general(x: Node, name: str) -> Any:
     return [(x.shape[:-1], complex_of(x.dtype)), (x.shape, complex_of(x.dtype))]
 
 
-def _gaps(values: Tensor) -> Tensor:
-    """One over the differences of eigenvalues, a column's less a row's; 0 where they are equal."""
-    gaps = expand_dims(values, -2) - expand_dims(values, -1)
-    return safe_inverse(gaps, expand_dims(rounding(values), -1))
+def _turned(numerator: Tensor, values: Tensor, x: Tensor, scale: Tensor) -> Tensor:
+    """What turns eigenvectors into each other, over the differences of their eigenvalues."""
+    return over_difference(numerator, values, expand_dims(rounding(values), -1), x, scale)
 
 
 def _eigh_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor:
     values, vectors = out[0], out[1]
     inner = diagonal_matrix(g[0]) if 0 in g else None
     if 1 in g:
-        turning = matmul(adjoint(vectors), conj(g[1])) * _gaps(values)
-        turning = (turning + adjoint(turning)) * 0.5
+        pull = matmul(adjoint(vectors), conj(g[1]))
+        turning = _turned(skew(pull) * 0.5, values, x, pull)
         inner = turning if inner is None else inner + turning
     return conj(matmul(matmul(vectors, inner), adjoint(vectors)))
 
 
-_EIGH = declare(Operation("linalg.eigh", lambda x: _infer_hermitian(x, "eigh"), (_eigh_rule,)))
+_EIGH = declare(Operation("linalg.eigh", lambda x: _infer_hermitian(x, "eigh"), (_eigh_rule,), memory=Memory.OWN))
 
 
 def eigh(x: Any, /) -> EighResult:
@@ -80,7 +81,7 @@ def _eigvalsh_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
 
 
 _EIGVALSH = declare(
-    Operation("linalg.eigvalsh", lambda x: _infer_hermitian(x, "eigvalsh")[0], (_eigvalsh_rule,)),
+    Operation("linalg.eigvalsh", lambda x: _infer_hermitian(x, "eigvalsh")[0], (_eigvalsh_rule,), memory=Memory.OWN),
 )
 
 
@@ -104,14 +105,27 @@ def _eig_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, name: str, dtype: An
     if 1 in g:
         pull = matmul(matrix_transpose(vectors), g[1])
         growing = by_columns(conj(matmul(adjoint(vectors), vectors)), real(diagonal(pull)))
-        turning = (pull - growing) * _gaps(values)
+        turning = _turned(pull - growing, values, x, pull)
         inner = turning if inner is None else inner + turning
     back = matrix_transpose(vectors)
-    return solve(back, matmul(inner, back))
+    return _before_inverse(back, matmul(inner, back))
+
+
+def _before_inverse(vectors: Tensor, x: Tensor) -> Tensor:
+    """The inverse of eigenvectors times a matrix; NaN where there are too few of them, and values are not smooth."""
+    inverse = inv(vectors)
+    largest = FUNCTIONS["max"](FUNCTIONS["abs"](inverse), axis=(-2, -1), keepdims=True)
+    return FUNCTIONS["where"](largest * spacing(vectors) ** 0.5 <= 1.0, matmul(inverse, x), math.nan)
 
 
 _EIG = declare(
-    Operation("linalg.eig", lambda x, *, name, dtype: _infer_general(x, name), (_eig_rule,), run=_run_general)
+    Operation(
+        "linalg.eig",
+        lambda x, *, name, dtype: _infer_general(x, name),
+        (_eig_rule,),
+        run=_run_general,
+        memory=Memory.OWN,
+    )
 )
 
 
@@ -124,12 +138,16 @@ def eig(x: Any, /) -> EigResult:
 def _eigvals_rule(g: Tensor, out: Tensor, x: Tensor, *, name: str, dtype: Any) -> Tensor:
     vectors = eig(x).eigenvectors
     back = matrix_transpose(vectors)
-    return solve(back, expand_dims(g, -1) * back)
+    return _before_inverse(back, expand_dims(g, -1) * back)
 
 
 _EIGVALS = declare(
     Operation(
-        "linalg.eigvals", lambda x, *, name, dtype: _infer_general(x, name)[0], (_eigvals_rule,), run=_run_general
+        "linalg.eigvals",
+        lambda x, *, name, dtype: _infer_general(x, name)[0],
+        (_eigvals_rule,),
+        run=_run_general,
+        memory=Memory.OWN,
     )
 )
 

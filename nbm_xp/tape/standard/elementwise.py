@@ -17,7 +17,7 @@ from nbm_xp.tape.dtypes import bool as boolean
 from nbm_xp.tape.dtypes import common_dtype
 from nbm_xp.tape.gradients import OPERATIONS, declare
 from nbm_xp.tape.lengths import Length
-from nbm_xp.tape.node import ELEMENTWISE_TAG, Node, Operation, Rule
+from nbm_xp.tape.node import ELEMENTWISE_TAG, Memory, Node, Operation, Rule
 from nbm_xp.tape.operators import FUNCTIONS, is_number
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -52,7 +52,7 @@ def _function(name: str) -> Callable[..., Tensor]:
 
 log_, sin_, cos_, sqrt_, where_, sign_ = map(_function, ("log", "sin", "cos", "sqrt", "where", "sign"))
 sinh_, cosh_, sigmoid_, zeros_like_ = map(_function, ("sinh", "cosh", "sigmoid", "zeros_like"))
-conj_, abs_ = map(_function, ("conj", "abs"))
+conj_, abs_, along_ = map(_function, ("conj", "abs", "along"))
 
 
 def _folded(operate: Callable[[Any, Any], Any], x1: Any, x2: Any) -> Tensor | None:
@@ -118,9 +118,10 @@ def unary(
     to_float: bool = False,
     infer: Callable[[Node], Any] = _unary_infer,
     emit: Any = None,
+    memory: Memory = Memory.OWN,
 ) -> Callable[[Any], Tensor]:
     """Declare a function of one array."""
-    op = declare(Operation(name, infer, (rule,), emit=emit, tags=_ELEMENTWISE))
+    op = declare(Operation(name, infer, (rule,), emit=emit, tags=_ELEMENTWISE, memory=memory))
     real_only = name in _REAL_ONLY
 
     def function(x: Any, /) -> Tensor:
@@ -137,7 +138,11 @@ def binary(
 ) -> Callable[[Any, Any], Tensor]:
     """Declare a function of two arrays; `symbol` is how Python writes it."""
     emit = None if symbol is None else lambda x, y: f"({x} {symbol} {y})"
-    op = declare(Operation(name, _pair_to_bool if to_bool else _pair_spec, rules, emit=emit, tags=_ELEMENTWISE))
+    op = declare(
+        Operation(
+            name, _pair_to_bool if to_bool else _pair_spec, rules, emit=emit, tags=_ELEMENTWISE, memory=Memory.OWN
+        )
+    )
     fold = _FOLDABLE.get(name)
     real_only = name in _REAL_ONLY
 
@@ -201,7 +206,7 @@ def _sign_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
     return where_(none, 0.0, (g - conj_(g * out * out)) / (2.0 * size))
 
 
-abs = unary("abs", lambda g, out, x: g * conj_(sign_(x)), infer=_unary_to_real)
+abs = unary("abs", lambda g, out, x: along_(g * conj_(sign_(x)), g, conj_(x), out), infer=_unary_to_real)
 acos = unary("acos", lambda g, out, x: -g / sqrt_(1 - x * x), to_float=True)
 acosh = unary("acosh", lambda g, out, x: g / (sqrt_(x - 1) * sqrt_(x + 1)), to_float=True)
 asin = unary("asin", lambda g, out, x: g / sqrt_(1 - x * x), to_float=True)
@@ -222,7 +227,7 @@ log2 = unary("log2", lambda g, out, x: g / (x * _LN2), to_float=True)
 log10 = unary("log10", lambda g, out, x: g / (x * _LN10), to_float=True)
 logical_not = unary("logical_not", None, infer=_unary_to_bool)
 _negative = unary("negative", lambda g, out, x: -g, emit=lambda x: f"(-{x})")
-positive = unary("positive", lambda g, out, x: g)
+positive = unary("positive", lambda g, out, x: g, memory=Memory.FIRST)
 reciprocal = unary("reciprocal", lambda g, out, x: -g * out * out, to_float=True)
 round = unary("round", None)
 sign = unary("sign", lambda g, out, x: _sign_rule(g, out, x) if is_complex(x) else None)
@@ -248,7 +253,14 @@ atan2 = binary(
     (lambda g, out, x, y: g * _per(y, x * x + y * y), lambda g, out, x, y: -g * _per(x, x * x + y * y)),
     to_float=True,
 )
-hypot = binary("hypot", (lambda g, out, x, y: g * _per(x, out), lambda g, out, x, y: g * _per(y, out)), to_float=True)
+hypot = binary(
+    "hypot",
+    (
+        lambda g, out, x, y: along_(g * _per(x, out), g, x, out),
+        lambda g, out, x, y: along_(g * _per(y, out), g, y, out),
+    ),
+    to_float=True,
+)
 copysign = binary("copysign", (lambda g, out, x, y: g * sign_(x) * sign_(out), None), to_float=True)
 nextafter = binary("nextafter", (lambda g, out, x, y: g, None))
 logaddexp = binary(
@@ -304,7 +316,7 @@ def negative(x: Any, /) -> Tensor:
     return _negative(x) if number is None else FUNCTIONS["asarray"](-number, dtype=x.dtype)
 
 
-_LOG = declare(Operation("log", _unary_infer, (lambda g, out, x: g / x,), tags=_ELEMENTWISE))
+_LOG = declare(Operation("log", _unary_infer, (lambda g, out, x: g / x,), tags=_ELEMENTWISE, memory=Memory.OWN))
 
 
 def log(x: Any, /) -> Tensor:

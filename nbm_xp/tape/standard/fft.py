@@ -16,7 +16,7 @@ from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.length_arguments import integer_length
 from nbm_xp.tape.lengths import Length, Size, known, maximum_length, minimum_length, same_length
-from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -126,7 +126,7 @@ def _check_norm(norm: str) -> None:
 
 def _one_axis(name: str, infer: Callable[..., Any], rule: Callable[..., Tensor], doc: str) -> Callable[..., Tensor]:
     """Declare a transform along one axis."""
-    op = declare(Operation(f"fft.{name}", infer, (rule,)))
+    op = declare(Operation(f"fft.{name}", infer, (rule,), memory=Memory.OWN))
     of_real, from_half = name in ("rfft", "ihfft"), name in ("irfft", "hfft")
 
     def function(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
@@ -190,7 +190,7 @@ def _many_axes(name: str, doc: str) -> Callable[..., Tensor]:
     def run(xp: Any, x: Any, *, s: Any, axes: Any, norm: str, kind: str) -> Any:
         return getattr(xp.fft, kind)(x, s=s, axes=axes, norm=norm)
 
-    op = declare(Operation(f"fft.{name}", _infer_many, (_many_rule,), run=run))
+    op = declare(Operation(f"fft.{name}", _infer_many, (_many_rule,), run=run, memory=Memory.OWN))
 
     def function(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Tensor:
         x = floating(x)
@@ -252,7 +252,7 @@ def _frequencies(name: str, length: Callable[[Size], Size], doc: str) -> Callabl
             places = places - xp.astype(2 * places >= n, dtype) * n
         return places / (n * d)
 
-    op = declare(Operation(f"fft.{name}", lambda n, *, d, dtype: ((length(n),), dtype), (), run=run))
+    op = declare(Operation(f"fft.{name}", lambda n, *, d, dtype: ((length(n),), dtype), (), run=run, memory=Memory.OWN))
 
     def function(n: Any, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
         FUNCTIONS["zeros"]((), device=device)  # refuses a device that Tensors have not
@@ -275,7 +275,7 @@ def _shift(name: str, inverse: str, doc: str) -> Callable[..., Tensor]:
     def rule(g: Tensor, out: Tensor, x: Tensor, *, axes: tuple[int, ...]) -> Tensor:
         return SHIFTS[inverse](g, axes=axes)
 
-    op = declare(Operation(f"fft.{name}", lambda x, *, axes: (x.shape, x.dtype), (rule,)))
+    op = declare(Operation(f"fft.{name}", lambda x, *, axes: (x.shape, x.dtype), (rule,), memory=Memory.FIRST))
 
     def function(x: Any, /, *, axes: Any = None) -> Tensor:
         x = as_tensor(x)

@@ -10,19 +10,19 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, is_array, scattered
-from nbm_xp.tape.concrete import concrete
+from nbm_xp.tape.concrete import concrete, lasting_number
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.length_arguments import integer_length
 from nbm_xp.tape.lengths import Length, Size, known, maximum_length, product, same_length
 from nbm_xp.tape.loops.node import last_entry
-from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .elementwise import cast
 from .manipulation import flip, moveaxis, reshape
-from .shapes import axis_of, broadcast, slice_length
+from .shapes import axis_of, broadcast, from_front, slice_length
 
 __all__ = ["expanded", "getitem", "index_add", "is_mask", "take", "take_along_axis", "without_masks"]
 
@@ -40,12 +40,22 @@ def _infer_getitem(x: Node, index: tuple[Any, ...]) -> Any:
     return (*shape, *x.shape[axis:]), x.dtype
 
 
+def _written_getitem(part: Tensor, x: Tensor, index: tuple[Any, ...]) -> Tensor:
+    """The array with a part of it replaced; new axes are the part's alone."""
+    plain = tuple(item for item in index if item is not None)
+    if len(plain) != len(index):
+        part = reshape(part, _infer_getitem(x.node, plain)[0])
+    return FUNCTIONS["setitem"](x, plain, part)
+
+
 _GETITEM = declare(
     Operation(
         "getitem",
         _infer_getitem,
         (lambda g, out, x, index: index_add(g, index, x.node.shape),),
         emit=lambda x, index: f"{x}[{index}]",
+        memory=Memory.FIRST,
+        written=_written_getitem,
     )
 )
 _TAKE = declare(
@@ -53,6 +63,7 @@ _TAKE = declare(
         "take",
         lambda x, places, *, axis: ((*x.shape[:axis], places.shape[0], *x.shape[axis + 1 :]), x.dtype),
         (lambda g, out, x, places, *, axis: index_add(g, (slice(None),) * axis + (places,), x.node.shape), None),
+        memory=Memory.OWN,
     )
 )
 _INDEX_ADD = declare(
@@ -61,6 +72,7 @@ _INDEX_ADD = declare(
         lambda values, index, shape: (shape, values.dtype),
         (lambda g, out, values, index, shape: getitem(g, index),),
         run=lambda xp, values, index, shape: scattered(xp, shape, index, values),
+        memory=Memory.OWN,
     )
 )
 
@@ -110,6 +122,9 @@ def _normal(item: Any) -> Any:
     tensor = as_tensor(item)
     if tensor.dtype[0] not in "iub":
         raise IndexError(f"an array in an index must be of integers or a mask, got {tensor.dtype}")
+    if not tensor.ndim and tensor.dtype != "bool":
+        place = lasting_number(tensor.node)
+        return tensor if place is None else place
     return tensor
 
 
@@ -150,7 +165,9 @@ def _unflipped(part: slice, length: Size) -> slice:
     def mirrored(bound: Any) -> Any:
         if bound is None:
             return None
-        return -bound - 1 if isinstance(bound, int) and bound < 0 else maximum_length((length - 1 - bound, 0))
+        if isinstance(bound, int) and bound < 0:
+            return -bound - 1
+        return maximum_length((length - 1 - from_front(bound, length), 0))
 
     return slice(mirrored(part.start), mirrored(part.stop), step)
 
@@ -244,7 +261,9 @@ def _last_of_loop(x: Tensor, key: Any) -> Tensor | None:
     if final is None:
         return None
     rest = key[1:] if isinstance(key, tuple) else ()
-    return Tensor(final)[rest] if rest else Tensor(final)
+    last = Tensor(final)
+    last.view = record(_GETITEM, x, (-1,)).view
+    return last[rest] if rest else last
 
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Tensor:
@@ -276,7 +295,7 @@ def _take_along_rule(g: Tensor, out: Tensor, x: Tensor, indices: Tensor, *, axis
     return index_add(g, tuple(index), x.node.shape)
 
 
-_TAKE_ALONG = declare(Operation("take_along_axis", _infer_take_along, (_take_along_rule, None)))
+_TAKE_ALONG = declare(Operation("take_along_axis", _infer_take_along, (_take_along_rule, None), memory=Memory.OWN))
 
 
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Tensor:

@@ -40,7 +40,7 @@ class Info:
         return DEVICE
 
     def devices(self) -> tuple[str, ...]:
-        """All devices there are."""
+        """All devices there are; a tuple since the standard's version 2025.12, a list before."""
         return (DEVICE,)
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, DType]:

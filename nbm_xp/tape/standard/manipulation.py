@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, device_argument
-from nbm_xp.tape.concrete import concrete, what_is_unknown
+from nbm_xp.tape.concrete import concrete
 from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import Length, Size, known, product, same_length
-from nbm_xp.tape.node import Joint, Node, Operation, Shape
+from nbm_xp.tape.node import Joint, Memory, Node, Operation, Shape
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -29,6 +29,7 @@ _ASTYPE = declare(
         lambda x, dtype: (x.shape, dtype),
         (lambda g, out, x, dtype: g,),  # the driver brings a gradient to the dtype of its input
         run=lambda xp, x, dtype: x if x.dtype == dtype else xp.astype(x, dtype),
+        memory=Memory.FIRST,
     )
 )
 
@@ -52,11 +53,23 @@ def _infer_reshape(x: Node, shape: Shape) -> Any:
     return shape, x.dtype
 
 
-_RESHAPE = declare(Operation("reshape", _infer_reshape, (lambda g, out, x, shape: reshape(g, x.node.shape),)))
+_RESHAPE = declare(
+    Operation(
+        "reshape",
+        _infer_reshape,
+        (lambda g, out, x, shape: reshape(g, x.node.shape),),
+        memory=Memory.VIEW,
+        written=lambda part, x, shape: reshape(part, x.node.shape),
+    )
+)
 
 
 def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Tensor:
-    """The same elements in another shape; one length may be -1."""
+    """The same elements in another shape; one length may be -1.
+
+    What is written to the result is written to `x` unless ``copy=True``; where `x` is a part or transpose of something
+    else, it must be said.
+    """
     x = as_tensor(x)
     items = shape if isinstance(shape, (tuple, list)) else (shape,)
     open_axes = [i for i, item in enumerate(items) if type(item) is int and item == -1]
@@ -72,7 +85,28 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Tensor:
         sizes[open_axes[0]] = count // rest
     elif same_length(count, product(sizes)) is False:
         raise ValueError(f"cannot reshape an array of shape {x.shape} to {tuple(items)}")
-    return record(_RESHAPE, x, tuple(sizes))
+    result = record(_RESHAPE, x, tuple(sizes))
+    if copy:
+        result.view = None
+    elif copy is None and result.view is not None:
+        result.view.may_be_copy = not _lies_together(x)
+    return result
+
+
+def _lies_together(x: Tensor) -> bool:
+    """Whether the elements of a Tensor follow each other in memory, as far as all libraries have it so."""
+    if x.view is None:
+        return True
+    call = x.view.call
+    if call.op is _RESHAPE:
+        return _lies_together(x.view.base)
+    if call.op.name != "getitem":
+        return False
+    items = [item for item in call.args[1] if item is not None]
+    while items and not isinstance(items[0], slice):
+        items = items[1:]
+    whole = all(item == slice(None) for item in items[1:])
+    return whole and (not items or items[0].step in (None, 1)) and _lies_together(x.view.base)
 
 
 def _check_divides(count: Size, rest: Size, x: Tensor, items: Any) -> None:
@@ -90,6 +124,8 @@ _PERMUTE = declare(
         "permute_dims",
         _infer_permute,
         (lambda g, out, x, axes: permute_dims(g, tuple(axes.index(i) for i in range(len(axes)))),),
+        memory=Memory.VIEW,
+        written=lambda part, x, axes: permute_dims(part, tuple(axes.index(i) for i in range(len(axes)))),
     )
 )
 
@@ -111,6 +147,8 @@ _TRANSPOSE = declare(
         lambda x: (x.shape[::-1], x.dtype),
         (lambda g, out, x: matrix_transpose(g),),
         emit=lambda x: f"{x}.T",
+        memory=Memory.VIEW,
+        written=lambda part, x: matrix_transpose(part),
     )
 )
 _MATRIX_TRANSPOSE = declare(
@@ -118,6 +156,8 @@ _MATRIX_TRANSPOSE = declare(
         "matrix_transpose",
         lambda x: ((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype),
         (lambda g, out, x: matrix_transpose(g),),
+        memory=Memory.VIEW,
+        written=lambda part, x: matrix_transpose(part),
     )
 )
 
@@ -146,15 +186,22 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Tensor:
     return permute_dims(x, order)
 
 
+def _axes_named(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Axes counted from the front, where none of them is meant unless it is named."""
+    if axis is None:
+        raise TypeError("axis must be an integer or a tuple of integers, got None")
+    return axes_of(axis, ndim)
+
+
 def expand_dims(x: Any, /, axis: Any) -> Tensor:
     """One or more new axes of length 1."""
     x = as_tensor(x)
     ndim = x.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
-    new = axes_of(axis, ndim)
+    new = _axes_named(axis, ndim)
     shape = list(x.node.shape)
     for place in new:
         shape.insert(place, 1)
-    return reshape(x, tuple(shape))
+    return reshape(x, tuple(shape), copy=False)
 
 
 def squeeze(x: Any, /, axis: Any) -> Tensor:
@@ -166,7 +213,7 @@ def squeeze(x: Any, /, axis: Any) -> Tensor:
         If such an axis is known to be longer.
     """
     x = as_tensor(x)
-    gone = axes_of(axis, x.ndim)
+    gone = _axes_named(axis, x.ndim)
     for place in gone:
         if same_length(x.node.shape[place], 1) is False:
             raise ValueError(f"axis {place} has length {x.shape[place]}, only axes of length 1 can be squeezed")
@@ -178,6 +225,8 @@ _SQUEEZE = declare(
         "squeeze",
         lambda x, *, axis: (tuple(n for i, n in enumerate(x.shape) if i not in axis), x.dtype),
         (lambda g, out, x, *, axis: expand_dims(g, axis),),
+        memory=Memory.VIEW,
+        written=lambda part, x, *, axis: expand_dims(part, axis),
     )
 )
 
@@ -202,7 +251,7 @@ def _split(g: Tensor, out: Tensor, arrays: tuple[Tensor, ...], *, axis: int) -> 
     return [parts]
 
 
-_CONCAT = declare(Operation("concat", _infer_concat, Joint(_split)))
+_CONCAT = declare(Operation("concat", _infer_concat, Joint(_split), memory=Memory.OWN))
 
 
 def _same_dtype(arrays: Any, what: str) -> list[Tensor]:
@@ -243,6 +292,7 @@ _STACK = declare(
         "stack",
         lambda arrays, *, axis: ((*arrays[0].shape[:axis], len(arrays), *arrays[0].shape[axis:]), _joined(arrays)),
         Joint(lambda g, out, arrays, *, axis: [[g[(slice(None),) * axis + (i,)] for i in range(len(arrays))]]),
+        memory=Memory.OWN,
     )
 )
 
@@ -265,7 +315,15 @@ def _infer_same(x: Node, **attributes: Any) -> Any:
     return x.shape, x.dtype
 
 
-_FLIP = declare(Operation("flip", _infer_same, (lambda g, out, x, *, axis: flip(g, axis=axis),)))
+_FLIP = declare(
+    Operation(
+        "flip",
+        _infer_same,
+        (lambda g, out, x, *, axis: flip(g, axis=axis),),
+        memory=Memory.FIRST,
+        written=lambda part, x, *, axis: flip(part, axis=axis),
+    )
+)
 
 
 def flip(x: Any, /, *, axis: Any = None) -> Tensor:
@@ -283,6 +341,7 @@ _ROLL = declare(
                 g, tuple(-s for s in shift) if isinstance(shift, tuple) else -shift, axis=axis
             ),
         ),
+        memory=Memory.FIRST,
     )
 )
 
@@ -317,7 +376,7 @@ def _untile(g: Tensor, out: Tensor, x: Tensor, repetitions: tuple[Size, ...]) ->
     return FUNCTIONS["sum"](reshape(g, tuple(paired)), axis=tuple(range(0, 2 * len(repetitions), 2)), dtype=g.dtype)
 
 
-_TILE = declare(Operation("tile", _tiled, (_untile,)))
+_TILE = declare(Operation("tile", _tiled, (_untile,), memory=Memory.FIRST))
 
 
 def tile(x: Any, repetitions: Any, /) -> Tensor:
@@ -339,7 +398,7 @@ def _unrepeat(g: Tensor, out: Tensor, x: Tensor, repeats: Size, *, axis: int) ->
     return FUNCTIONS["sum"](apart, axis=axis + 1, dtype=g.dtype)
 
 
-_REPEAT = declare(Operation("repeat", _infer_repeat, (_unrepeat,)))
+_REPEAT = declare(Operation("repeat", _infer_repeat, (_unrepeat,), memory=Memory.FIRST))
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
@@ -363,8 +422,6 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
         if repeats.ndim and same_length(repeats.node.shape[0], 1) is not True:
             return _repeated_each(x, repeats, place)
         repeats = reshape(repeats, ())
-        if what_is_unknown(repeats) is None:
-            repeats = int(concrete(repeats, "repeat"))
     (count,) = sizes_of(repeats, "repeats")
     return record(_REPEAT, x, count, axis=place)
 

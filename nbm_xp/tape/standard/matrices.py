@@ -21,8 +21,8 @@ from .promotion import real_of
 from .shapes import written
 
 __all__ = [
-    "adjoint", "by_columns", "by_rows", "check_matrices", "check_square", "diagonal_matrix", "diagonal_mask",
-    "rounding", "safe_inverse", "skew", "square_infer",
+    "adjoint", "by_columns", "check_matrices", "check_square", "diagonal_matrix", "diagonal_mask",
+    "rounding", "skew", "spacing", "square_infer",
 ]  # fmt: skip
 
 _SPACING = {"float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
@@ -65,11 +65,6 @@ def by_columns(x: Tensor, factors: Tensor) -> Tensor:
     return x * expand_dims(factors, -2)
 
 
-def by_rows(factors: Tensor, x: Tensor) -> Tensor:
-    """Each row of `x` times its factor."""
-    return expand_dims(factors, -1) * x
-
-
 def diagonal_mask(n: Size) -> Tensor:
     """Where a matrix of n rows has its diagonal."""
     places = FUNCTIONS["arange"](n)
@@ -84,10 +79,9 @@ def diagonal_matrix(values: Tensor) -> Tensor:
 def rounding(values: Tensor) -> Tensor:
     """The difference below which two of these singular or eigenvalues count as equal: several units in their sum."""
     total = FUNCTIONS["sum"](FUNCTIONS["abs"](values), axis=-1, keepdims=True)
-    return total * (8 * _SPACING[real_of(values.dtype).name])
+    return total * (8 * spacing(values))
 
 
-def safe_inverse(x: Tensor, tolerance: Tensor) -> Tensor:
-    """The reciprocal, and zero in the place of that of what is no larger than the tolerance."""
-    none = FUNCTIONS["abs"](x) <= tolerance
-    return FUNCTIONS["where"](none, 0.0, 1.0 / FUNCTIONS["where"](none, 1.0, x))
+def spacing(x: Tensor) -> float:
+    """The unit in the last place of 1, in the precision of an array."""
+    return _SPACING[real_of(x.dtype).name]

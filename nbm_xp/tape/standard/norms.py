@@ -9,15 +9,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from nbm_xp.tape.gradients import declare
+from nbm_xp.tape.node import IDENTITY_TAG, Memory, Operation
 from nbm_xp.tape.operators import FUNCTIONS
-from nbm_xp.tape.tensor import Tensor, as_tensor
+from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .choices import where
-from .complex_numbers import imag, real
+from .complex_numbers import conj, imag, real
+from .kinks import along
 from .manipulation import expand_dims
 from .matrices import check_matrices
 from .promotion import cast, floating, is_complex
-from .shapes import axes_of
+from .shapes import axes_of, kept_shape
 from .singular import svdvals
 
 __all__ = ["matrix_norm", "vector_norm"]
@@ -29,7 +32,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
     options: dict[str, Any] = {"axis": axes_of(axis, x.ndim), "keepdims": keepdims}
     if ord == 2:
         squares = real(x) * real(x) + imag(x) * imag(x) if is_complex(x) else x * x
-        return _root(FUNCTIONS["sum"](squares, **options), 2)
+        return record(_NORM, _root(FUNCTIONS["sum"](squares, **options), 2), x, axis=options["axis"])
     if ord == 0:
         return FUNCTIONS["sum"](cast(as_tensor(x != 0), _size(x).dtype), **options)
     size = _size(x)
@@ -45,6 +48,25 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
     some = FUNCTIONS["any"](none, **options)
     finite = FUNCTIONS["sum"](where(none, 1.0, powers), **options)
     return where(some, 0.0, where(some, 1.0, finite) ** (1 / ord))
+
+
+def _norm_rule(g: Tensor, out: Tensor, root: Tensor, x: Tensor, *, axis: tuple[int, ...]) -> Tensor:
+    shape = kept_shape(x.node.shape, axis)
+    none = out == 0
+    per = where(none, 0.0, g / where(none, 1.0, out))
+    way = conj(x)
+    return along(FUNCTIONS["reshape"](per, shape) * way, g, way, out, shape)
+
+
+_NORM = declare(
+    Operation(
+        "norm",  # the root of a sum of squares, which has a slope of its own
+        lambda root, x, *, axis: (root.shape, root.dtype),
+        (None, _norm_rule),
+        tags=frozenset({IDENTITY_TAG}),
+        memory=Memory.FIRST,
+    )
+)
 
 
 def _size(x: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import minimum_length, same_length
-from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, record_several
 
@@ -79,7 +79,7 @@ def _tall_rule(q: Tensor, r: Tensor, g_q: Tensor | None, g_r: Tensor | None) -> 
     return adjoint(solve(r, adjoint(total)))
 
 
-_QR = declare(Operation("linalg.qr", _infer_qr, (_qr_rule,)))
+_QR = declare(Operation("linalg.qr", _infer_qr, (_qr_rule,), memory=Memory.OWN))
 
 
 def qr(x: Any, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:

@@ -6,7 +6,7 @@ from typing import Any
 
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import product, same_length
-from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -58,7 +58,7 @@ def _matmul_right(g: Tensor, out: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return result if y.ndim > 1 else reshape(result, result.node.shape[:-1])
 
 
-_MATMUL = declare(Operation("matmul", _infer_matmul, (_matmul_left, _matmul_right)))
+_MATMUL = declare(Operation("matmul", _infer_matmul, (_matmul_left, _matmul_right), memory=Memory.OWN))
 
 
 def matmul(x1: Any, x2: Any, /) -> Tensor:

@@ -9,7 +9,7 @@ from nbm_xp.namespace import array_namespace
 from nbm_xp.tape.concrete import concrete
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.gradients import declare
-from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -37,6 +37,7 @@ def _position(name: str) -> Callable[..., Tensor]:
             run=lambda xp, x, *, axis, keepdims: xp.astype(
                 getattr(xp, name)(x, axis=axis, keepdims=keepdims), xp.int64
             ),
+            memory=Memory.OWN,
         )
     )
 
@@ -65,8 +66,8 @@ def _unsorted(g: Tensor, out: Tensor, x: Tensor, *, axis: int, descending: bool,
     return take_along_axis(g, argsort(order, axis=axis), axis=axis)
 
 
-_SORT = declare(Operation("sort", lambda x, **attributes: (x.shape, x.dtype), (_unsorted,)))
-_ARGSORT = declare(Operation("argsort", lambda x, **attributes: (x.shape, _INT64), (None,)))
+_SORT = declare(Operation("sort", lambda x, **attributes: (x.shape, x.dtype), (_unsorted,), memory=Memory.OWN))
+_ARGSORT = declare(Operation("argsort", lambda x, **attributes: (x.shape, _INT64), (None,), memory=Memory.OWN))
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
@@ -81,7 +82,9 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
     return record(_ARGSORT, x, axis=axis_of(axis, x.ndim), descending=descending, stable=stable)
 
 
-_SEARCHSORTED = declare(Operation("searchsorted", lambda x1, x2, *, side: (x2.shape, _INT64), (None, None)))
+_SEARCHSORTED = declare(
+    Operation("searchsorted", lambda x1, x2, *, side: (x2.shape, _INT64), (None, None), memory=Memory.OWN)
+)
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Tensor:

@@ -12,8 +12,8 @@ from nbm_xp.tape.concrete import concrete
 from nbm_xp.tape.dtypes import as_dtype, common_dtype, weak_dtype
 from nbm_xp.tape.dtypes import bool as boolean
 from nbm_xp.tape.gradients import declare
-from nbm_xp.tape.node import Node, Operation
-from nbm_xp.tape.operators import FUNCTIONS, is_number
+from nbm_xp.tape.node import Memory, Node, Operation
+from nbm_xp.tape.operators import FUNCTIONS, is_number, kind_of_number
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .elementwise import cast
@@ -88,13 +88,14 @@ def _infer_isin(x1: Node, x2: Node, *, invert: bool) -> Any:
     return x1.shape, boolean
 
 
-_ISIN = declare(Operation("isin", _infer_isin, (None, None), run=_run_isin))
+_ISIN = declare(Operation("isin", _infer_isin, (None, None), run=_run_isin, memory=Memory.OWN))
 
 
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Tensor:
     """For each element of the first array, whether it is anywhere in the second."""
     tensors = [as_tensor(x) for x in (x1, x2) if not is_number(x)] or [as_tensor(x1)]
-    dtype = weak_dtype(common_dtype(*(t.dtype for t in tensors)), *(type(x) for x in (x1, x2) if is_number(x)))
+    numbers = (kind_of_number(x) for x in (x1, x2) if is_number(x))
+    dtype = weak_dtype(common_dtype(*(t.dtype for t in tensors)), *numbers)
     first, second = (
         FUNCTIONS["asarray"](x, dtype=dtype) if is_number(x) else cast(as_tensor(x), dtype) for x in (x1, x2)
     )

@@ -19,8 +19,8 @@ from nbm_xp.tape.lengths import (
 from nbm_xp.tape.node import Shape
 
 __all__ = [
-    "AxisError", "axes_of", "axis_of", "broadcast", "kept_shape", "reduced_shape", "sizes_of", "slice_length", "total",
-    "written",
+    "AxisError", "axes_of", "axis_of", "broadcast", "from_front", "kept_shape", "not_written", "reduced_shape",
+    "sizes_of", "slice_length", "total", "written",
 ]  # fmt: skip
 
 
@@ -89,8 +89,21 @@ def axis_of(axis: int, ndim: int, name: str = "axis") -> int:
         raise TypeError(f"{name} must be an integer, got {axis!r}")
     axis = axis.__index__()
     if not -ndim <= axis < ndim:
-        raise AxisError(f"{name} must be from {-ndim} to {ndim - 1} for an array of {ndim} axes, got {axis}")
+        raise AxisError(
+            f"{name} must be from {-ndim} to {ndim - 1} for an array of {ndim} axes, got {axis}, which is out of range"
+        )
     return axis % ndim
+
+
+def not_written(part: Any, x: Any, *args: Any, **attributes: Any) -> Any:
+    """What is written to a view that is for reading only.
+
+    Raises
+    ------
+    ValueError
+        Always.
+    """
+    raise ValueError(f"a view of {x!r} that is for reading only is not assigned to: copy it, asarray(…, copy=True)")
 
 
 def axes_of(axis: int | Sequence[int] | None, ndim: int, name: str = "axis") -> tuple[int, ...]:
@@ -126,10 +139,9 @@ def sizes_of(shape: Any, name: str = "shape") -> Shape:
                 size = size.__index__()
             except (AttributeError, TypeError):
                 raise TypeError(f"{name} must hold integers, got {item!r}") from None
-            if size < 0:
-                raise ValueError(
-                    f"{name} must hold lengths of 0 or more, got {size}: negative dimensions are not allowed"
-                )
+        now = known(size)
+        if now is not None and now < 0:
+            raise ValueError(f"{name} must hold lengths of 0 or more, got {now}: negative dimensions are not allowed")
         sizes.append(size)
     return tuple(sizes)
 
@@ -140,10 +152,11 @@ def total(shape: Shape, axes: Sequence[int]) -> Size:
 
 
 def slice_length(length: Size, part: slice) -> Size:
-    """The length of a slice with a positive step; a bound that is a Length is taken to be 0 or more."""
-    start, stop, step = part.start or 0, part.stop, 1 if part.step is None else part.step
+    """The length of a slice with a positive step; a bound made of lengths alone is taken to be 0 or more."""
+    start, stop, step = 0 if part.start is None else part.start, part.stop, 1 if part.step is None else part.step
     if all(isinstance(size, int) for size in (length, start, 0 if stop is None else stop, step)):
         return len(range(*part.indices(length)))
+    start = from_front(start, length)
     last: Size = length if stop is None else _bound(stop, length)
     if isinstance(start, int) and start < 0:
         if stop is None:
@@ -151,9 +164,23 @@ def slice_length(length: Size, part: slice) -> Size:
         else:
             span = maximum_length((last - maximum_length((length + start, 0)), 0))
     else:
-        span = maximum_length((last - start, 0))
-    return span if step == 1 else -(-span // step)
+        span = maximum_length((last - maximum_length((start, 0)), 0))
+    return span if type(step) is int and step == 1 else -(-span // step)
 
 
 def _bound(stop: Size, length: Size) -> Size:
-    return length + stop if isinstance(stop, int) and stop < 0 else minimum_length((stop, length))
+    return length + stop if isinstance(stop, int) and stop < 0 else minimum_length((from_front(stop, length), length))
+
+
+def from_front(bound: Size, length: Size) -> Size:
+    """A bound of a slice that may turn out to be negative, counted from the front; any other as it is."""
+    if not isinstance(bound, Length) or not _may_count_from_end(bound):
+        return bound
+    from_end: Size = minimum_length((maximum_length((-bound, 0)), 1))  # 1 where it counts from the end, else 0
+    counted: Size = bound + length * from_end
+    return counted
+
+
+def _may_count_from_end(bound: Length) -> bool:
+    hint = bound.hint
+    return (hint is not None and hint < 0) or any(not node.shape for node in bound.nodes())

@@ -2,11 +2,10 @@
 
 Seeger, Hetzel, Dai, Meissner, Lawrence (2017), "Auto-differentiating linear algebra", and Wan and Zhang (2019),
 "Automatic differentiation for complex valued SVD", here with the term of two singular values split in two: what the
-factors turn together, over the difference of the values, and what they turn apart, over the sum. Where values are
-equal the first is left out. That is right for what depends on singular values alone, on the spaces that belong to
-equal values, or on the product of the factors; other functions of the factors have no derivative there. The factors
-are unique only up to signs, or phases: so should be what is differentiated. A matrix of deficient rank has finite
-gradients too.
+factors turn together, over the difference of the values, and what they turn apart, over the sum. Where that is zero,
+and where values that are divided by are, `degenerate` has the limits, and NaN where there are none. The factors are
+unique only up to signs, or phases: so should be what is differentiated. Singular values have finite gradients also at a
+matrix of deficient rank.
 """
 
 from __future__ import annotations
@@ -16,12 +15,14 @@ from typing import Any, NamedTuple
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import minimum_length, same_length
-from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.node import Memory, Node, Operation
+from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, record, record_several
 
 from .complex_numbers import conj
+from .degenerate import over_difference, over_sum, over_values
 from .manipulation import expand_dims, matrix_transpose
-from .matrices import adjoint, by_columns, by_rows, check_matrices, diagonal_matrix, rounding, safe_inverse, skew
+from .matrices import adjoint, by_columns, check_matrices, diagonal_matrix, rounding, skew
 from .products import matmul
 from .promotion import floating, real_of
 from .solving import tolerance_argument
@@ -48,39 +49,42 @@ def _infer_svd(x: Node, *, full_matrices: bool) -> Any:
 
 def _svd_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, full_matrices: bool) -> Tensor:
     s = out[1]
-    tolerance = rounding(s)
+    tolerance = expand_dims(rounding(s), -1)
     u, g_u = out[0], conj(g[0]) if 0 in g else None
     v, g_v = adjoint(out[2]), matrix_transpose(g[2]) if 2 in g else None
     rank = s.node.shape[-1]
     own_u, own_v = (f[..., :rank] if full_matrices else f for f in (u, v))
     inner = diagonal_matrix(g[1]) if 1 in g else None
     if g_u is not None or g_v is not None:
-        turns = _turns(s, tolerance, _turning(own_u, g_u, rank), _turning(own_v, g_v, rank))
+        turns = _turns(s, tolerance, x, _pull(own_u, g_u, rank), _pull(own_v, g_v, rank))
         inner = turns if inner is None else inner + turns
     result = matmul(matmul(own_u, inner), adjoint(own_v))
-    inverse = safe_inverse(s, tolerance)
     rows, columns = x.node.shape[-2:]
     if g_u is not None and same_length(rows, rank) is not True:
         outside = _outside(u, own_u, g_u, rank, full_matrices)
-        result = result + matmul(by_columns(outside, inverse), adjoint(own_v))
+        result = result + matmul(over_values(outside, s, tolerance, x, g_u), adjoint(own_v))
     if g_v is not None and same_length(columns, rank) is not True:
         outside = _outside(v, own_v, g_v, rank, full_matrices)
-        result = result + matmul(own_u, by_rows(inverse, adjoint(outside)))
+        result = result + matmul(own_u, adjoint(over_values(outside, s, tolerance, x, g_v)))
     return conj(result)
 
 
-def _turning(factor: Tensor, g: Tensor | None, rank: Any) -> Tensor | None:
-    """How the cotangent of a factor turns its columns into each other."""
-    return None if g is None else skew(matmul(adjoint(factor), g[..., :rank]))
+def _pull(factor: Tensor, g: Tensor | None, rank: Any) -> Tensor | None:
+    """What the cotangent of a factor is among its columns."""
+    return None if g is None else matmul(adjoint(factor), g[..., :rank])
 
 
-def _turns(s: Tensor, tolerance: Tensor, of_u: Tensor | None, of_v: Tensor | None) -> Tensor:
-    here, there = expand_dims(s, -1), expand_dims(s, -2)
-    wide = expand_dims(tolerance, -1)
-    apart, close = safe_inverse(there - here, wide) * 0.5, safe_inverse(there + here, wide) * 0.5
-    if of_u is None or of_v is None:
-        return of_u * (apart + close) if of_u is not None else of_v * (apart - close)
-    return (of_u + of_v) * apart + (of_u - of_v) * close
+def _turns(s: Tensor, tolerance: Tensor, x: Tensor, of_u: Tensor | None, of_v: Tensor | None) -> Tensor:
+    """How the cotangents of the factors turn their columns into each other: together, and apart."""
+    if of_u is not None and of_v is not None:
+        together, apart = skew(of_u + of_v), skew(of_u - of_v)
+        scale = FUNCTIONS["abs"](of_u) + FUNCTIONS["abs"](of_v)
+    else:
+        scale = next(pull for pull in (of_u, of_v) if pull is not None)
+        together = skew(scale)
+        apart = -together if of_u is None else together
+    difference = over_difference(together, s, tolerance, x, scale)
+    return (difference + over_sum(apart, s, tolerance, x, scale)) * 0.5
 
 
 def _outside(factor: Tensor, own: Tensor, g: Tensor, rank: Any, full_matrices: bool) -> Tensor:
@@ -93,7 +97,7 @@ def _outside(factor: Tensor, own: Tensor, g: Tensor, rank: Any, full_matrices: b
     return result
 
 
-_SVD = declare(Operation("linalg.svd", _infer_svd, (_svd_rule,)))
+_SVD = declare(Operation("linalg.svd", _infer_svd, (_svd_rule,), memory=Memory.OWN))
 
 
 def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
@@ -107,7 +111,7 @@ def _svdvals_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
 
 
 _SVDVALS = declare(
-    Operation("linalg.svdvals", lambda x: _infer_svd(x, full_matrices=False)[1], (_svdvals_rule,)),
+    Operation("linalg.svdvals", lambda x: _infer_svd(x, full_matrices=False)[1], (_svdvals_rule,), memory=Memory.OWN),
 )
 
 
@@ -128,7 +132,7 @@ def _run_rank(xp: Any, x: Any, rtol: Any) -> Any:
     return xp.astype(rank, xp.int64)
 
 
-_RANK = declare(Operation("linalg.matrix_rank", _infer_rank, (None, None), run=_run_rank))
+_RANK = declare(Operation("linalg.matrix_rank", _infer_rank, (None, None), run=_run_rank, memory=Memory.OWN))
 
 
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Tensor:

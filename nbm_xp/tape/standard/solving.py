@@ -6,7 +6,7 @@ from typing import Any
 
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import same_length
-from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS, is_number
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -46,7 +46,7 @@ def _solve_right(g: Tensor, out: Tensor, a: Tensor, b: Tensor) -> Tensor:
     return solve(back, g)
 
 
-_SOLVE = declare(Operation("linalg.solve", _infer_solve, (_solve_left, _solve_right)))
+_SOLVE = declare(Operation("linalg.solve", _infer_solve, (_solve_left, _solve_right), memory=Memory.OWN))
 
 
 def solve(x1: Any, x2: Any, /) -> Tensor:
@@ -60,7 +60,7 @@ def _inv_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
     return -matmul(matmul(back, g), back)
 
 
-_INV = declare(Operation("linalg.inv", square_infer("inv"), (_inv_rule,)))
+_INV = declare(Operation("linalg.inv", square_infer("inv"), (_inv_rule,), memory=Memory.OWN))
 
 
 def inv(x: Any, /) -> Tensor:
@@ -88,6 +88,7 @@ _PINV = declare(
         _infer_pinv,
         (_pinv_rule, None),
         run=lambda xp, x, rtol: xp.linalg.pinv(x) if rtol is None else xp.linalg.pinv(x, rtol=rtol),
+        memory=Memory.OWN,
     )
 )
 
@@ -118,7 +119,7 @@ def _cholesky_rule(g: Tensor, out: Tensor, x: Tensor, *, upper: bool) -> Tensor:
     return conj((half + adjoint(half)) * 0.5)
 
 
-_CHOLESKY = declare(Operation("linalg.cholesky", square_infer("cholesky"), (_cholesky_rule,)))
+_CHOLESKY = declare(Operation("linalg.cholesky", square_infer("cholesky"), (_cholesky_rule,), memory=Memory.OWN))
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Tensor:
@@ -130,7 +131,9 @@ def _run_identity(xp: Any, x: Any) -> Any:
     return xp.tril(xp.triu(xp.ones_like(x)))  # of the array, so that it lies where the array does
 
 
-_IDENTITY = declare(Operation("identity_like", square_infer("matrix_power"), (None,), run=_run_identity))
+_IDENTITY = declare(
+    Operation("identity_like", square_infer("matrix_power"), (None,), run=_run_identity, memory=Memory.OWN)
+)
 
 
 def matrix_power(x: Any, n: int, /) -> Tensor:

@@ -9,7 +9,7 @@ from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.dtypes import bool as boolean
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import Size, known, product
-from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -52,7 +52,7 @@ def _sum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keepd
     return _spread(g, x, axis, keepdims)
 
 
-_SUM = declare(Operation("sum", _reduced, (_sum_rule,)))
+_SUM = declare(Operation("sum", _reduced, (_sum_rule,), memory=Memory.OWN))
 
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
@@ -80,7 +80,7 @@ def _prod_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keep
     return _spread(g, x, axis, keepdims) * FUNCTIONS["permute_dims"](others, back)
 
 
-_PROD = declare(Operation("prod", _reduced, (_prod_rule,)))
+_PROD = declare(Operation("prod", _reduced, (_prod_rule,), memory=Memory.OWN))
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
@@ -117,7 +117,7 @@ def _of_nothing_nan(name: str) -> Callable[..., Any]:
     return run
 
 
-_MEAN = declare(Operation("mean", _reduced, (_mean_rule,), run=_of_nothing_nan("mean")))
+_MEAN = declare(Operation("mean", _reduced, (_mean_rule,), run=_of_nothing_nan("mean"), memory=Memory.OWN))
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
@@ -134,13 +134,16 @@ def _var_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, correction: Any, 
 def _std_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, correction: Any, keepdims: bool) -> Tensor:
     # the deviation of equal elements is 0, where the root has no slope: nothing flows back
     safe = where(out == 0, 1.0, out)
-    scale: Tensor = where(out == 0, 0.0, g / safe)
+    scale = where(out == 0, 0.0, g / safe)
     degrees: Any = _degrees(x, axis, correction)
-    return _spread(scale / degrees, x, axis, keepdims) * (x - mean(x, axis=axis, keepdims=True))
+    apart = x - mean(x, axis=axis, keepdims=True)
+    value = _spread(scale / degrees, x, axis, keepdims) * apart
+    found: Tensor = FUNCTIONS["along"](value, g, apart / degrees, out, kept_shape(x.node.shape, axis))
+    return found
 
 
-_VAR = declare(Operation("var", _reduced, (_var_rule,), run=_of_nothing_nan("var")))
-_STD = declare(Operation("std", _reduced, (_std_rule,), run=_of_nothing_nan("std")))
+_VAR = declare(Operation("var", _reduced, (_var_rule,), run=_of_nothing_nan("var"), memory=Memory.OWN))
+_STD = declare(Operation("std", _reduced, (_std_rule,), run=_of_nothing_nan("std"), memory=Memory.OWN))
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
@@ -157,9 +160,8 @@ def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
     """The standard deviation over axes."""
     x = floating(x)
     if x.dtype[0] == "c":
-        squared = var(x, axis=axis, correction=correction, keepdims=keepdims)
-        none = squared == 0
-        return where(none, 0.0, FUNCTIONS["sqrt"](where(none, 1.0, squared)))
+        parts = (FUNCTIONS[name](x) for name in ("real", "imag"))
+        return FUNCTIONS["hypot"](*(std(part, axis=axis, correction=correction, keepdims=keepdims) for part in parts))
     return record(_STD, x, axis=axes_of(axis, x.ndim), correction=correction, keepdims=keepdims)
 
 
@@ -170,7 +172,7 @@ def _extremum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, keepdims: bo
 
 
 def _extremum(name: str, doc: str) -> Callable[..., Tensor]:
-    op = declare(Operation(name, _reduced, (_extremum_rule,)))
+    op = declare(Operation(name, _reduced, (_extremum_rule,), memory=Memory.OWN))
 
     def function(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
         x = as_tensor(x)
@@ -194,7 +196,7 @@ min = _extremum("min", "The smallest element over axes; at a tie the gradient is
 
 
 def _logical(name: str) -> Callable[..., Tensor]:
-    op = declare(Operation(name, _reduced_to_bool, (None,)))
+    op = declare(Operation(name, _reduced_to_bool, (None,), memory=Memory.FIRST))  # of no axes, the argument itself
 
     def function(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
         x = as_tensor(x)
@@ -276,8 +278,8 @@ _RECURRENCE = declare(
         run=_run_recurrence,
     )
 )
-_CUMSUM = declare(Operation("cumulative_sum", _accumulated, (_cumsum_rule,)))
-_CUMPROD = declare(Operation("cumulative_prod", _accumulated, (_cumprod_rule,)))
+_CUMSUM = declare(Operation("cumulative_sum", _accumulated, (_cumsum_rule,), memory=Memory.OWN))
+_CUMPROD = declare(Operation("cumulative_prod", _accumulated, (_cumprod_rule,), memory=Memory.OWN))
 
 
 def _along(x: Tensor, axis: int | None, name: str) -> int:

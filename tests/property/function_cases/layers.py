@@ -175,6 +175,7 @@ def _products() -> list[FunctionCase]:
         ((3, 5, 4), (3, 4), (2, 1), "bmk,bk->bm"), ((3, 5, 4), (3, 4), None, "bmk,bk->bm"),
         ((2, 3, 4, 2), (2, 2, 4), (2, 2), "bpkq,bnk->bpqn"), ((2, 3, 2), (2, 2, 2, 3), (-2, -1), "bkm,bnok->bmno"),
         ((2, 3, 2, 2), (2, 2, 2, 4), (3, 1), "bpqk,bkno->bpqno"),
+        ((4, 3), (4, 3), 0, "kb,kb->b"), ((4, 3), (3, 4), (0, 1), "kb,bk->b"), ((3, 4), (4, 3), (1, -2), "bk,kb->b"),
     ]  # fmt: skip
     made = []
     for left, right, axes, formula in shapes:

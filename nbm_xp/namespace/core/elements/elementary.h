@@ -122,4 +122,14 @@ ELEMENT double quantile_of(double p) {
     return p < 0.5 ? -outer : outer;
 }
 
+/* The probability of a number within two standard deviations of whose uniform u is, and the number without what is
+   rounded beyond these. */
+#define BEYOND_TWO_SIGMA 0.022750131948179207
+ELEMENT double within_two_sigma(double u) { return BEYOND_TWO_SIGMA + u * (1.0 - 2.0 * BEYOND_TWO_SIGMA); }
+
+ELEMENT double clipped_at_two(double z) {
+    double above = z > -2.0 ? z : -2.0;
+    return above < 2.0 ? above : 2.0;
+}
+
 #endif

@@ -11,8 +11,8 @@ typedef long long i64;
 typedef unsigned long long u64;
 
 #ifdef __CUDACC__
-#define ELEMENT static __device__ __forceinline__
-#define TABLE static __device__ const
+#define ELEMENT __device__ __forceinline__
+#define TABLE __attribute__((unused)) static __device__ const
 #define magnitude_of(x) fabs(x)
 #define floor_of(x) floor(x)
 #define nearest_of(x) rint(x)

@@ -77,12 +77,16 @@ ELEMENT double poisson_height(double u, double v, double a, double b, double fac
     return v * factor / (a / (us * us) + b);
 }
 
-ELEMENT double poisson_bound(double k, double lam, double log_lam, double large, double log_large) {
+/* of 10 events or more, where the mean is below MANY_EVENTS */
+ELEMENT double poisson_usual_bound(double k, double lam, double log_lam, double log_k) {
+    return k * log_lam - lam - ((k + 0.5) * log_k - k + (HALF_LOG_TWO_PI + stirling_series(k)));
+}
+
+/* `log_large` is the logarithm of k, or of 10 where that is more */
+ELEMENT double poisson_bound(double k, double lam, double log_lam, double log_large) {
     if (lam >= MANY_EVENTS)
         return -(large_poisson_deviance(k - lam, lam) + 0.5 * log_large + HALF_LOG_TWO_PI);
-    double log_factorial = k < 10.0 ? log_factorials[(int)k]
-                                    : (large + 0.5) * log_large - large + (HALF_LOG_TWO_PI + stirling_series(large));
-    return k * log_lam - lam - log_factorial;
+    return k < 10.0 ? k * log_lam - lam - log_factorials[(int)k] : poisson_usual_bound(k, lam, log_lam, log_large);
 }
 
 ELEMENT int poisson_attempt(double u, double v, double lam, double a, double b, double quickly, double factor,
@@ -92,8 +96,7 @@ ELEMENT int poisson_attempt(double u, double v, double lam, double a, double b, 
     k = *value = k >= 0.0 ? k : 0.0;
     if (verdict != UNDECIDED)
         return verdict;
-    double large = k > 10.0 ? k : 10.0;
-    return log_of(poisson_height(u, v, a, b, factor)) <= poisson_bound(k, lam, log_lam, large, log_of(large));
+    return log_of(poisson_height(u, v, a, b, factor)) <= poisson_bound(k, lam, log_lam, log_of(k > 10.0 ? k : 10.0));
 }
 
 ELEMENT int binomial_verdict(double k, double u, double v, double n, double quickly) {

@@ -12,23 +12,32 @@
 #define HIGHEST 40.0f            /* where the sigmoid rounds to 1 */
 #define LOWEST -30.0f            /* where it is far below the least uniform, 2**-31 */
 
+/* Rounded once or twice: no answer that is given depends on it. */
+#if defined(__CUDACC__)
+#define fused(a, b, c) fmaf(a, b, c)
+#elif defined(__FMA__)
+#define fused(a, b, c) __builtin_fmaf(a, b, c)
+#else
+#define fused(a, b, c) ((a) * (b) + (c))
+#endif
+
 /* u (1 + e) - e, below 0 where u is below the sigmoid, and the odds e; for nan, these are tiny */
 ELEMENT float distance_of(float u, float x, float *odds) {
     float v = x > LOWEST ? x : LOWEST;
     v = v < HIGHEST ? v : HIGHEST;
-    float rounded = v * 1.44269504088896341f + 12582912.0f; /* 1.5 * 2**23: its last bits are the nearest integer */
-    float r = v - (rounded - 12582912.0f) * 0.6931471805599453f;
-    float e = 4.145856574177742e-2f * r + 1.6790932416915894e-1f;
-    e = e * r + 5.000436305999756e-1f;
-    e = e * r + 9.999634027481079e-1f;
-    e = e * r + 9.999992847442627e-1f;
+    float rounded = fused(v, 1.44269504088896341f, 12582912.0f); /* 1.5 * 2**23: its last bits are an integer */
+    float r = fused(rounded - 12582912.0f, -0.6931471805599453f, v);
+    float e = fused(4.145856574177742e-2f, r, 1.6790932416915894e-1f);
+    e = fused(e, r, 5.000436305999756e-1f);
+    e = fused(e, r, 9.999634027481079e-1f);
+    e = fused(e, r, 9.999992847442627e-1f);
     *odds = e = float_of((i32)((u32)bitsf_of(e) + ((u32)bitsf_of(rounded) << 23)));
-    return (u - 1.0f) * e + u;
+    return fused(u - 1.0f, e, u);
 }
 
 /* negative where the answer is open */
 ELEMENT float margin_of(float distance, float odds) {
-    return (distance < 0.0f ? -distance : distance) - CLOSE * odds;
+    return fused(odds, -CLOSE, distance < 0.0f ? -distance : distance);
 }
 
 #endif

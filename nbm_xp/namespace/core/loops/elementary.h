@@ -52,3 +52,19 @@ static i64 normal_quantile(const Argument *a) {
         quantiles(p + begin, a[0].size - begin < AT_ONCE ? a[0].size - begin : AT_ONCE, out + begin, spare, places);
     return 0;
 }
+
+/* truncated_normal(u, out): normal numbers within two standard deviations, of uniforms */
+static i64 truncated_normal(const Argument *a) {
+    const double *restrict u = a[0].data;
+    double *restrict out = a[1].data, p[AT_ONCE], spare[AT_ONCE];
+    i32 places[AT_ONCE];
+    for (i64 begin = 0; begin < a[0].size; begin += AT_ONCE) {
+        i64 count = a[0].size - begin < AT_ONCE ? a[0].size - begin : AT_ONCE;
+        for (i64 i = 0; i < count; ++i)
+            p[i] = within_two_sigma(u[begin + i]);
+        quantiles(p, count, out + begin, spare, places);
+        for (i64 i = 0; i < count; ++i)
+            out[begin + i] = clipped_at_two(out[begin + i]);
+    }
+    return 0;
+}

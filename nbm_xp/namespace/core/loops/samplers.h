@@ -35,7 +35,7 @@ static void poisson_attempts(double (*u)[AT_ONCE], double (*own)[AT_ONCE], i64 c
                              i8 *restrict done) {
     const double *restrict lam = own[0], *restrict a = own[1], *restrict b = own[2], *restrict quickly = own[3];
     const double *restrict u1 = u[0], *restrict u2 = u[1], *factor = own[4], *log_lam = own[5];
-    double height[AT_ONCE], large[AT_ONCE], logs[AT_ONCE];
+    double height[AT_ONCE], large[AT_ONCE], logs[AT_ONCE], mean[AT_ONCE], log_mean[AT_ONCE], bound[AT_ONCE];
     i32 where[AT_ONCE];
     for (i64 i = 0; i < count; ++i)
         value[i] = rejection_candidate(u1[i], a[i], b[i], lam[i], 0.43);
@@ -48,12 +48,16 @@ static void poisson_attempts(double (*u)[AT_ONCE], double (*own)[AT_ONCE], i64 c
         i64 i = where[m];
         height[m] = poisson_height(u1[i], u2[i], a[i], b[i], factor[i]);
         large[m] = logs[m] = value[i] > 10.0 ? value[i] : 10.0;
+        mean[m] = lam[i], log_mean[m] = log_lam[i];
     }
     logs_in_place(height, found);
     logs_in_place(logs, found);
+    for (i64 m = 0; m < found; ++m)
+        bound[m] = poisson_usual_bound(large[m], mean[m], log_mean[m], logs[m]);
     for (i64 m = 0; m < found; ++m) {
         i64 i = where[m];
-        done[i] = height[m] <= poisson_bound(value[i], lam[i], log_lam[i], large[m], logs[m]);
+        int usual = value[i] >= 10.0 && mean[m] < MANY_EVENTS;
+        done[i] = height[m] <= (usual ? bound[m] : poisson_bound(value[i], mean[m], log_mean[m], logs[m]));
     }
 }
 
@@ -113,21 +117,58 @@ static i64 digits(const Argument *a) { return until_accepted_integer(a, digit_at
 static i64 digits_of_two(const Argument *a) { return until_accepted_integer(a, digit_of_two_attempts, 2, 2); }
 static i64 wide_integers(const Argument *a) { return until_accepted_integer(a, wide_attempts, 3, 2); }
 
-/* poisson_searches(u, first, mean, out), binomial_searches(u, first, n, odds, out): one parameter for all or for each */
+/* Searches of some elements at a time: all count on until the last has found its number, which none of the others
+   changes any more. poisson_searches(u, first, mean, out), binomial_searches(u, first, n, odds, out): a parameter is one
+   for all or one for each. */
+enum { SEARCHED = 16 };
+
+static void spread_out(const Argument *a, i64 begin, i64 count, double *restrict out) {
+    const double *x = (const double *)a->data + (a->size > 1 ? begin : 0);
+    for (i64 i = 0; i < SEARCHED; ++i)
+        out[i] = x[a->size > 1 && i < count ? i : 0];
+}
+
+#define SEARCH(RATIO)                                                                                                 \
+    i64 beyond[SEARCHED], passed[SEARCHED] = {0}, any = 1;                                                            \
+    for (double k = 1.0; any; k += 1.0) {                                                                             \
+        any = 0;                                                                                                      \
+        for (i64 i = 0; i < SEARCHED; ++i)                                                                            \
+            any |= beyond[i] = (u[i] >= total[i]) & (mass[i] > 0.0);                                                  \
+        for (i64 i = 0; i < SEARCHED; ++i)                                                                            \
+            passed[i] += beyond[i];                                                                                   \
+        for (i64 i = 0; i < SEARCHED; ++i) {                                                                          \
+            mass[i] = mass[i] * (RATIO);                                                                              \
+            total[i] = total[i] + mass[i];                                                                            \
+        }                                                                                                             \
+    }                                                                                                                 \
+    for (i64 i = 0; i < count; ++i)                                                                                   \
+        out[begin + i] = (double)passed[i];
+
 static i64 poisson_searches(const Argument *a) {
-    const double *u = a[0].data, *first = a[1].data, *mean = a[2].data;
     double *out = a[3].data;
-    i64 first_step = a[1].size > 1, mean_step = a[2].size > 1;
-    for (i64 i = 0; i < a[0].size; ++i)
-        out[i] = poisson_search(u[i], first[i * first_step], mean[i * mean_step]);
+    for (i64 begin = 0; begin < a[0].size; begin += SEARCHED) {
+        i64 count = a[0].size - begin < SEARCHED ? a[0].size - begin : SEARCHED;
+        double u[SEARCHED], mass[SEARCHED], total[SEARCHED], mean[SEARCHED];
+        spread_out(a, begin, count, u);
+        spread_out(a + 1, begin, count, mass);
+        spread_out(a + 2, begin, count, mean);
+        memcpy(total, mass, sizeof total);
+        SEARCH(mean[i] / k)
+    }
     return 0;
 }
 
 static i64 binomial_searches(const Argument *a) {
-    const double *u = a[0].data, *first = a[1].data, *n = a[2].data, *odds = a[3].data;
     double *out = a[4].data;
-    i64 first_step = a[1].size > 1, n_step = a[2].size > 1, odds_step = a[3].size > 1;
-    for (i64 i = 0; i < a[0].size; ++i)
-        out[i] = binomial_search(u[i], first[i * first_step], n[i * n_step], odds[i * odds_step]);
+    for (i64 begin = 0; begin < a[0].size; begin += SEARCHED) {
+        i64 count = a[0].size - begin < SEARCHED ? a[0].size - begin : SEARCHED;
+        double u[SEARCHED], mass[SEARCHED], total[SEARCHED], n[SEARCHED], odds[SEARCHED];
+        spread_out(a, begin, count, u);
+        spread_out(a + 1, begin, count, mass);
+        spread_out(a + 2, begin, count, n);
+        spread_out(a + 3, begin, count, odds);
+        memcpy(total, mass, sizeof total);
+        SEARCH((n[i] + 1.0 - k) / k * odds[i])
+    }
     return 0;
 }

@@ -1,0 +1,124 @@
+"""What has to change in an old package's own modules, each once it is executed: the least, and with its reason."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from . import numpy_then
+from .views import View
+
+__all__ = ["amend"]
+
+
+def amend(module: ModuleType, place: str) -> None:
+    """Change what has to change in a module that lies at a place in its package.
+
+    Parameters
+    ----------
+    module : module
+        The module, executed.
+    place : str
+        Its name without the package's, with the dot before it.
+    """
+    if place in AMENDMENTS:
+        AMENDMENTS[place](module)
+
+
+def _pickles(module: ModuleType) -> None:
+    """Keras's data sets are arrays of lists, which NumPy has not read since 1.16.3 unless told to."""
+    module.np = View(module.np, {"load": numpy_then.load})  # type: ignore[attr-defined]
+
+
+def _as_on_tensorflow(module: ModuleType) -> None:
+    """Here Keras asks for the backend's name to learn how kernels are turned and shapes inferred: as on TensorFlow.
+
+    By another name, those of convolutions would be turned round when they are read from a file.
+    """
+    if hasattr(module.K, "image_data_format"):  # Keras 1.0 does not ask, and stands on Theano
+        module.K = View(module.K, {"backend": lambda: "tensorflow"})  # type: ignore[attr-defined]
+
+
+def _kernels(module: ModuleType) -> None:
+    """NumPy takes no list of slices for an index since 1.23."""
+    module.convert_kernel = _turned  # type: ignore[attr-defined]
+
+
+def _turned(kernel: Any) -> Any:
+    kernel = np.asarray(kernel)
+    if not 3 <= kernel.ndim <= 5:
+        raise ValueError(f"kernel must have 3 to 5 axes, got shape {kernel.shape}")
+    return np.flip(kernel, tuple(range(kernel.ndim - 2))).copy()
+
+
+def _models(module: ModuleType) -> None:
+    """A model is pickled as what Keras saves of it: on Theano graphs could be pickled, and recorded ones cannot."""
+    _as_on_tensorflow(module)
+    module.Container.__reduce__ = _saved
+
+
+def _saved(model: Any) -> Any:
+    own = {type(layer).__name__: type(layer) for layer in model.layers}
+    compiled: tuple[Any, ...] | None = None
+    if hasattr(model, "loss_weights"):  # Keras 1.0 does not keep what it compiled with, nor saves it
+        names = ("loss", "metrics", "loss_weights", "sample_weight_mode")
+        optimizer = model.optimizer
+        options = {name: getattr(model, name) for name in names}
+        compiled = (type(optimizer), optimizer.get_config(), optimizer.get_weights(), options)
+    return _restored, (type(model), model.get_config(), model.get_weights(), own, compiled)
+
+
+def _restored(kind: Any, config: Any, weights: Any, own: dict[str, type], compiled: Any) -> Any:
+    takes_own = "custom_objects" in inspect.signature(kind.from_config).parameters
+    model = kind.from_config(config, **({"custom_objects": own} if takes_own else {}))
+    model.set_weights(weights)
+    if compiled is not None:
+        made_by, settings, state, options = compiled
+        model.compile(made_by.from_config(settings), **options)
+        if state:
+            getattr(model, "model", model)._make_train_function()  # which makes what the optimizer keeps
+            model.optimizer.set_weights(state)
+    return model
+
+
+def _estimators(module: ModuleType) -> None:
+    """scikit-learn asks estimators for their kind since 1.6, and how to copy those that copy their arguments."""
+    module.BaseWrapper.__sklearn_clone__ = _clone
+    module.BaseWrapper.__sklearn_tags__ = _tags
+    module.KerasClassifier._estimator_type = "classifier"
+    module.KerasRegressor._estimator_type = "regressor"
+
+
+def _clone(self: Any) -> Any:
+    return type(self)(self.build_fn, **copy.deepcopy(self.sk_params))
+
+
+def _tags(self: Any) -> Any:
+    utils = sys.modules["sklearn.utils"]  # it is scikit-learn that asks
+    kind = self._estimator_type
+    tags = utils.Tags(kind, utils.TargetTags(required=True))
+    if kind == "classifier":
+        tags.classifier_tags = utils.ClassifierTags()
+    else:
+        tags.regressor_tags = utils.RegressorTags()
+    return tags
+
+
+AMENDMENTS: dict[str, Callable[[ModuleType], None]] = {
+    ".applications.mobilenet": _as_on_tensorflow,
+    ".applications.xception": _as_on_tensorflow,
+    ".datasets.imdb": _pickles,
+    ".datasets.reuters": _pickles,
+    ".engine.topology": _models,
+    ".layers.core": _as_on_tensorflow,
+    ".models": _as_on_tensorflow,
+    ".utils.conv_utils": _kernels,
+    ".wrappers.scikit_learn": _estimators,
+}
+"""By the place in the package."""

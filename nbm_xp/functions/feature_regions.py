@@ -1,0 +1,215 @@
+"""Pooling in regions of interest: the largest element in each cell of a grid laid over a part of an image.
+
+Maps are matrices of (maps · height · width, images), as in `nbm_xp.functions.feature_convolution`. A region is a row of
+five numbers: which image, and the first and last column and row, ``(image, x0, y0, x1, y1)``. Source: R. Girshick,
+"Fast R-CNN", 2015, https://arxiv.org/abs/1504.08083.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from nbm_xp.namespace import array_namespace, take_along_axis
+
+from ._arguments import Array, floats
+from .joining import sums_at
+
+__all__ = ["kept_boxes", "pool_regions", "spread_regions"]
+
+
+def _cells(first: Array, last: Array, cells: int, length: int) -> tuple[Array, Array]:
+    """Where each cell of each region begins and ends along an axis, of shape (cells, regions).
+
+    A cell begins at the place that its share of the region begins in, and ends behind the one that it ends in; in
+    integers, so that no rounding moves a border.
+    """
+    xp = array_namespace(first, last)
+    size = xp.maximum(last - first + 1, xp.ones_like(first))
+    number = xp.reshape(xp.arange(cells, dtype=xp.int64), (-1, 1))
+    begins, ends = number * size // cells + first, ((number + 1) * size + (cells - 1)) // cells + first
+    none, all_of_it = xp.zeros_like(begins), xp.full_like(begins, length)
+    return xp.minimum(xp.maximum(begins, none), all_of_it), xp.minimum(xp.maximum(ends, none), all_of_it)
+
+
+def _borders(regions: Array, scale: float) -> tuple[Array, ...]:
+    """The regions' images, and their first and last columns and rows in the maps, as integers."""
+    xp, regions = floats(regions)
+    if regions.ndim != 2 or regions.shape[1] != 5:
+        raise ValueError(f"regions must have shape (regions, 5), got {tuple(regions.shape)}")
+    image = xp.astype(xp.round(regions[:, 0]), xp.int64)
+    return image, *(xp.astype(xp.round(regions[:, place] * scale), xp.int64) for place in range(1, 5))
+
+
+def _inside(begins: Array, ends: Array, length: int) -> Array:
+    """Whether each place of an axis is in each region's cell, of shape (length, regions)."""
+    xp = array_namespace(begins, ends)
+    places = xp.reshape(xp.arange(length, dtype=xp.int64), (-1, 1))
+    return (places >= begins) & (places < ends)
+
+
+def pool_regions(
+    x: Array, regions: Array, lengths: Sequence[int], cells: Sequence[int], scale: float = 1.0
+) -> tuple[Array, Array]:
+    """The largest elements of regions' cells, and where they are.
+
+    Parameters
+    ----------
+    x : array
+        Of shape (maps · height · width, images).
+    regions : array
+        Of shape (regions, 5).
+    lengths : sequence of int
+        How many maps there are, their height and width.
+    cells : sequence of int
+        How many rows and columns of cells each region is divided into. Those of a small region overlap.
+    scale : float
+        What the regions' borders are multiplied with, to be places in the maps.
+
+    Returns
+    -------
+    values : array
+        Of shape (maps · rows · columns, regions); 0 where a cell lies outside the image.
+    places : array of int
+        Of the same shape: the place in its map, counted row by row, of the first of the largest elements; -1 where
+        there is none.
+
+    Raises
+    ------
+    ValueError
+        If `regions` has another shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x, whole = np.asarray([[1.0], [4.0], [3.0], [2.0]]), np.asarray([[0.0, 0.0, 0.0, 1.0, 1.0]])
+    >>> values, places = pool_regions(x, whole, (1, 2, 2), (2, 1))
+    >>> values.reshape(-1), places.reshape(-1).tolist()
+    (array([4., 3.]), [1, 2])
+    """
+    image, x0, y0, x1, y1 = _borders(regions, scale)
+    xp, x = floats(x)
+    (maps, height, width), (rows, columns), count = lengths, cells, regions.shape[0]
+    own = xp.take(xp.reshape(x, (maps, height, width, -1)), image, axis=3)
+    left, right = _cells(x0, x1, columns, width)
+    above, below = _cells(y0, y1, rows, height)
+    best, at = [], []  # of each row of the image, the largest element in each column of cells
+    for column in range(columns):
+        shown = xp.where(_inside(left[column, :], right[column, :], width), own, -math.inf)
+        best.append(xp.max(shown, axis=2))
+        at.append(xp.argmax(shown, axis=2))
+    rows_best, rows_at = xp.stack(best, axis=2), xp.stack(at, axis=2)
+    values, places = [], []
+    for row in range(rows):
+        inside = xp.reshape(_inside(above[row, :], below[row, :], height), (height, 1, count))
+        shown = xp.where(inside, rows_best, -math.inf)
+        place = xp.argmax(shown, axis=1, keepdims=True)
+        values.append(xp.max(shown, axis=1))
+        places.append(xp.squeeze(place * width + take_along_axis(rows_at, place, axis=1), axis=1))
+    filled = xp.expand_dims(below > above, axis=1) & xp.expand_dims(right > left, axis=0)
+    found, where = xp.stack(values, axis=1), xp.stack(places, axis=1)
+    shape = (maps * rows * columns, count)
+    return (
+        xp.reshape(xp.where(filled, found, xp.zeros_like(found)), shape),
+        xp.reshape(xp.where(filled, where, xp.full_like(where, -1)), shape),
+    )
+
+
+def spread_regions(
+    places: Array, g: Array, regions: Array, lengths: Sequence[int], images: int, cells: Sequence[int]
+) -> Array:
+    """A number for each cell of each region, added to one element of its image: the gradient of `pool_regions`.
+
+    Parameters
+    ----------
+    places : array of int
+        As `pool_regions` gives them.
+    g : array
+        Of the same shape, (maps · rows · columns, regions).
+    regions, lengths, cells
+        As `pool_regions` takes them.
+    images : int
+        How many there are.
+
+    Returns
+    -------
+    array
+        Of shape (maps · height · width, images).
+
+    Raises
+    ------
+    ValueError
+        If `regions` has another shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> region = np.asarray([[1.0, 0.0, 0.0, 1.0, 1.0]])
+    >>> spread_regions(np.asarray([[3], [3]]), np.asarray([[1.0], [5.0]]), region, (1, 2, 2), 2, (2, 1)).tolist()
+    [[0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 6.0]]
+    """
+    image = _borders(regions, 1.0)[0]
+    xp, g = floats(g)
+    (maps, height, width), (rows, columns) = lengths, cells
+    size, count = height * width, regions.shape[0]
+    own = xp.reshape(xp.astype(places, xp.int64), (maps, rows * columns, count))
+    offset = xp.reshape(xp.arange(maps, dtype=xp.int64) * size, (-1, 1, 1))
+    index = (own + offset) * images + image
+    nowhere = own < 0
+    values = xp.where(nowhere, 0.0, xp.reshape(g, own.shape))
+    index = xp.where(nowhere, xp.zeros_like(index), index)
+    total = sums_at(xp.reshape(values, (-1,)), xp.reshape(index, (-1,)), length=maps * size * images)
+    return xp.reshape(total, (maps * size, images))
+
+
+def kept_boxes(boxes: Array, threshold: float) -> list[int]:
+    """Which boxes are left when those that overlap a better one are dropped: non-maximal suppression.
+
+    Each box depends on those kept before it, so its values must be known.
+
+    Parameters
+    ----------
+    boxes : array
+        Of shape (boxes, 5): first column and row, last column and row, and the score.
+    threshold : float
+        How much of the area of two boxes together may be in both.
+
+    Returns
+    -------
+    list of int
+        The numbers of the boxes kept, the best one first.
+
+    Raises
+    ------
+    ValueError
+        If `boxes` has another shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> boxes = [[0, 0, 9, 9, 0.5], [0, 0, 9, 8, 0.9], [20, 20, 29, 29, 0.1]]
+    >>> kept_boxes(np.asarray(boxes, dtype="float64"), 0.5)
+    [1, 2]
+    """
+    if boxes.ndim != 2 or boxes.shape[1] != 5:
+        raise ValueError(f"boxes must have shape (boxes, 5), got {tuple(boxes.shape)}")
+    xp = array_namespace(boxes)
+    x0, y0, x1, y1 = (boxes[:, place] for place in range(4))
+    area = (x1 - x0 + 1) * (y1 - y0 + 1)
+    waiting = xp.flip(xp.argsort(boxes[:, 4]))
+    kept = []
+    while waiting.shape[0]:
+        best, waiting = waiting[:1], waiting[1:]
+        kept.append(int(best[0]))
+        common = _overlap(x0, x1, best, waiting) * _overlap(y0, y1, best, waiting)
+        share = common / (xp.take(area, best) + xp.take(area, waiting) - common)
+        waiting = waiting[share <= threshold]
+    return kept
+
+
+def _overlap(begins: Array, ends: Array, one: Array, others: Array) -> Array:
+    """How far one stretch of an axis and each of some others overlap."""
+    xp = array_namespace(begins, ends)
+    begin = xp.maximum(xp.take(begins, one), xp.take(begins, others))
+    length = xp.minimum(xp.take(ends, one), xp.take(ends, others)) - begin + 1
+    return xp.maximum(length, xp.zeros_like(length))

@@ -1,0 +1,10 @@
+"""``python -m nbm_xp.keras2 script.py``: a program written for Keras 2.0.6, unmodified, on this surface."""
+
+from __future__ import annotations
+
+from nbm_xp.compatibility import scripts
+
+from .client import install_as
+
+if __name__ == "__main__":
+    scripts.main("nbm_xp.keras2", "2.0.6", install_as)

@@ -1,0 +1,87 @@
+"""Numbers that are made each of its own uniforms, for CuPy arrays, an element to a thread.
+
+What this chapter must satisfy: the bits of `nbm_xp.rng.distributions`, whose methods try until they accept. Uniforms
+are made by random access and never reach memory; one number comes back to the host, how many elements no attempt
+served.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbm_xp.namespace.conversion import asarray, concrete_int, convert
+from nbm_xp.namespace.dispatch import array_namespace
+from nbm_xp.namespace.dtypes import dtype_of
+
+from .cuda_draws import pieces
+from .cuda_launching import consecutive, launch, matrices, number_by_number, on_device_of, source
+from .numpy_samplers import Draws
+
+__all__ = ["binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "wide_integers"]
+
+
+def _each(columns: tuple[Any, ...]) -> int:
+    """Bit k says whether column k has a parameter for each element."""
+    return sum((column.size > 1) << k for k, column in enumerate(columns))
+
+
+def _each_until_accepted(name: str, draws: Draws, dtype: str, *columns: Any) -> Any:
+    """A number for each element of a block, by a kernel and parameters for all elements or for each."""
+    xp, (steps, ahead) = draws.xp, divmod(draws.n, draws.streams)
+    with on_device_of(columns[0]):
+        states = number_by_number(convert(draws.states(), xp))
+        n, *tables = pieces(xp, draws.begins, draws.lengths, draws.rows, draws.streams, ahead, int(draws.first > 0))
+        jumps = matrices(xp, [j * further for j in (draws.first, draws.step) for further in (steps, steps + 1)])
+        own = [consecutive(column, dtype) for column in columns]
+        out, lost = xp.empty((n,), dtype=dtype_of(xp, dtype)), xp.zeros((1,), dtype=dtype_of(xp, "int32"))
+        launch(xp, source("samplers"), name, n, states, *tables, jumps, *own, _each(columns), out, lost)
+        failed = concrete_int(lost[0])
+    if failed:
+        raise RuntimeError(f"a thousand attempts were not enough for {failed} elements")
+    return out
+
+
+def log_gamma(draws: Draws, *constants: Any) -> Any:
+    """The logarithms of gamma numbers: see `nbm_xp.rng.distributions.rejection`."""
+    return _each_until_accepted("log_gamma", draws, "float64", *constants)
+
+
+def poisson(draws: Draws, *constants: Any) -> Any:
+    """Poisson numbers of large means: see `nbm_xp.rng.distributions.rejection`."""
+    return _each_until_accepted("poisson", draws, "float64", *constants)
+
+
+def binomial(draws: Draws, *constants: Any) -> Any:
+    """Binomial numbers, neither of few successes nor of few failures: see `nbm_xp.rng.distributions.rejection`."""
+    return _each_until_accepted("binomial", draws, "float64", *constants)
+
+
+def digits(draws: Draws, each: int, low: Any, span: Any) -> Any:
+    """Integers of one or two outputs each: see `nbm_xp.rng.distributions.whole_numbers.integers`."""
+    return _each_until_accepted("digits" if each == 1 else "digits_of_two", draws, "int64", low, span)
+
+
+def wide_integers(draws: Draws, start: int, most: int) -> Any:
+    """Integers of three outputs each, from `start` on: see `nbm_xp.rng.distributions.whole_numbers.wide_integers`."""
+    bounds = (asarray([bound], draws.xp, "int64") for bound in (start, most))
+    return _each_until_accepted("wide_integers", draws, "int64", *bounds)
+
+
+def poisson_search(u: Any, *constants: Any) -> Any:
+    """Poisson numbers of small means: see `nbm_xp.rng.distributions.rejection`."""
+    return _searched("poisson_searches", u, *constants)
+
+
+def binomial_search(u: Any, *constants: Any) -> Any:
+    """Binomial numbers of few successes: see `nbm_xp.rng.distributions.rejection`."""
+    return _searched("binomial_searches", u, *constants)
+
+
+def _searched(name: str, u: Any, *constants: Any) -> Any:
+    xp = array_namespace(u)
+    with on_device_of(u):
+        u, *own = (consecutive(column, "float64") for column in (u, *constants))
+        out = xp.empty_like(u)
+        if u.size:
+            launch(xp, source("searches"), name, u.size, u, u.size, *own, _each(constants), out)
+    return out

@@ -1,0 +1,309 @@
+"""What the error of a call that failed says: the function, the argument at fault, what it was, and what is allowed.
+
+Array libraries complain of their own functions and parameters, and Python of what it met inside. Here, after a call has
+failed and at no cost to one that does not, its arguments are held to what the function's annotations declare; the
+first that is something else is named. Where all are as declared, the library's complaint stays, after the function's
+name and before what it was given. An error that names the function or a parameter already stays as it is, and so does
+what a callable of the user's raised.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import CodeType, FunctionType
+from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin
+
+from . import libraries
+from .dispatch import is_array, is_registered
+
+__all__ = [
+    "FAILURES", "check_choice", "check_flag", "described", "name_errors", "name_methods", "naming", "prefix", "refuse",
+]  # fmt: skip
+
+C = TypeVar("C")
+F = TypeVar("F", bound=Callable[..., Any])
+
+FAILURES = (
+    ArithmeticError, AssertionError, AttributeError, BufferError, LookupError, MemoryError, NameError, RuntimeError,
+    StopIteration, SystemError, TypeError, ValueError,
+)  # fmt: skip
+"""What a bad argument can end in; errors of files, of imports and of warnings are about something else."""
+
+_ACCIDENTS = (AttributeError, KeyError, NameError, AssertionError, RecursionError, StopIteration, SystemError)
+"""What only an argument of a wrong kind brings about: no answer to a user, who gets a TypeError instead."""
+
+_INSIDE = re.compile(
+    r"object has no attribute|'NoneType' object|not subscriptable|not iterable|not callable|unsupported operand"
+    r"|has no len|to unpack|index out of range|cannot be interpreted|not supported between|unhashable|can't multiply"
+)
+"""Python's words for the same."""
+
+_LONGEST = 80
+
+
+def refuse(error: Exception) -> NoReturn:
+    """Raise the error of the calling function, which called an array library's, so that it names what is at fault."""
+    frame = sys._getframe(1)
+    code = frame.f_code
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    given = {name: frame.f_locals[name] for name in names if name in frame.f_locals}
+    function = frame.f_globals.get(code.co_name)
+    _raise(error, code.co_name, given, getattr(function, "__annotations__", {}))
+
+
+def naming(function: F, module: str | None = None, *, checked: bool = True) -> F:
+    """A public function or method whose errors name what is at fault, as `refuse` has it.
+
+    `module` is where it is found under its name, if that is another module than its own.
+
+    If `checked`, truth values, choices by name, counts and factors are checked first: nothing else might complain, or
+    too late.
+    """
+    # as variables of the closure: the globals are another module's
+    failures, refuse_call, fits = FAILURES, _refuse_call, _check
+    settings = _settings(function) if checked else ()
+
+    def call(*args: Any, **keywords: Any) -> Any:
+        try:
+            for place, name, default, kind in settings:
+                value = args[place] if place < len(args) else keywords.get(name, default)
+                if value is not default:
+                    fits(name, value, kind)
+            return function(*args, **keywords)
+        except failures as error:
+            refuse_call(error, function, args, keywords)
+
+    # with the globals of the function, by which doctest tells whose examples to run
+    code = call.__code__.replace(co_name=function.__name__, co_qualname=function.__name__)
+    made = FunctionType(code, function.__globals__, function.__name__, None, call.__closure__)
+    functools.update_wrapper(made, function)
+    if module is not None:
+        made.__module__ = module  # where it is found by name, as pickle does
+        made.__qualname__ = function.__name__
+    return made  # type: ignore[return-value]
+
+
+def _settings(function: Any) -> tuple[tuple[int, str, Any, Any], ...]:
+    """Of the parameters that are truth values, choices or counts: place, name, default and what they are to be."""
+    own = inspect.unwrap(function)
+    found = []
+    for place, parameter in enumerate(inspect.signature(function).parameters.values()):
+        kind = _setting(parameter.annotation, own.__globals__)
+        if kind is not None:
+            by_place = parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+            found.append((place if by_place else sys.maxsize, parameter.name, parameter.default, kind))
+    return tuple(found)
+
+
+def _setting(annotation: Any, names: dict[str, Any]) -> Any:
+    """The choices that an annotation allows, `bool`, `int`, `float` or `str` where it is one of these, else None."""
+    if annotation in _SETTINGS:
+        return _SETTINGS[annotation]
+    found = names.get(annotation) if isinstance(annotation, str) and annotation.isidentifier() else None
+    if isinstance(annotation, str) and re.fullmatch(r"Literal\[[^\[\]]*\]", annotation):
+        found = eval(annotation, names)
+    return get_args(found) if get_origin(found) is Literal else None
+
+
+def _check(name: str, value: Any, kind: Any) -> None:
+    """Refuse an argument that is none of the choices, no truth value, no number or no text."""
+    if kind is bool:
+        check_flag(name, value)
+    elif kind is int:
+        if not (_is_integer(value) or isinstance(value, bool) or (isinstance(value, float) and value.is_integer())):
+            raise TypeError(f"{name} must be an integer, got {described(value)}")
+    elif kind is float:
+        if not _is_numeric(value):
+            raise TypeError(f"{name} must be a number, got {described(value)}")
+    elif kind is str:
+        if value is not None and not isinstance(value, str):
+            raise TypeError(f"{name} must be a string, got {described(value)}")
+    else:
+        check_choice(name, value, kind)
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False, nor a 1 or 0 or a library's truth value in their place."""
+    if not (_KINDS["bool"][0](value) and not getattr(value, "ndim", 0)) and (type(value) is not int or value >> 1):
+        raise TypeError(f"{name} must be True or False, got {described(value)}")
+
+
+def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
+    """Refuse what is none of the choices."""
+    if not isinstance(value, str) or value not in choices:
+        error = ValueError if isinstance(value, str) else TypeError
+        raise error(f"{name} must be {' or '.join(map(repr, choices))}, got {described(value)}")
+
+
+def name_errors(surface: dict[str, Any], but: Collection[str] = ()) -> None:
+    """Let the public functions of a module, given as its names, name what is at fault; `but` for some."""
+    for name in surface["__all__"]:
+        if inspect.isfunction(surface[name]) and name not in but:
+            surface[name] = naming(surface[name], surface["__name__"])
+
+
+def name_methods(cls: type[C], *, checked: bool = False) -> type[C]:
+    """Let the public methods of a class, inherited ones too, name what is at fault; `checked` as `naming` has it."""
+    for name in dir(cls):
+        method = inspect.getattr_static(cls, name)
+        if inspect.isfunction(method) and not name.startswith("_"):
+            setattr(cls, name, naming(method, checked=checked))
+    return cls
+
+
+def prefix(error: Exception, name: str) -> None:
+    """Let the message of an error begin with a name, if it is of a kind whose message can be set."""
+    text = str(error)
+    if re.match(rf"{re.escape(name)}\b", text) is None and type(error).__module__ == "builtins":
+        before = error.args
+        if not _says(error, f"{name}: {text}"):
+            error.args = before
+
+
+def _says(error: Exception, text: str) -> bool:
+    """Set the message of an error, and tell whether it took it."""
+    error.args = (text,)
+    return str(error) == text
+
+
+def described(value: object) -> str:
+    """A value in a message: an array's dtype and shape, of anything else what Python writes, cut short."""
+    if (is_array(value) or is_registered(value)) and hasattr(value, "dtype") and hasattr(value, "shape"):
+        dtype = str(value.dtype).rpartition(".")[2]
+        return f"{dtype}[{', '.join(map(str, value.shape))}]"
+    if isinstance(value, (list, tuple)) and 0 < len(value) <= 4:
+        inner = ", ".join(map(described, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner})"
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _refuse_call(error: Exception, function: Any, args: Any, keywords: Mapping[str, Any]) -> NoReturn:
+    try:
+        bound = inspect.signature(function).bind(*args, **keywords)
+    except TypeError:  # Python's own complaint about the call, which names the function
+        raise error from error.__cause__
+    bound.arguments.pop("self", None)
+    _raise(error, function.__name__, bound.arguments, inspect.unwrap(function).__annotations__)
+
+
+def _raise(error: Exception, name: str, given: Mapping[str, Any], annotations: Mapping[str, Any]) -> NoReturn:
+    """Raise the error, or one of its kind that says more."""
+    text = str(error)
+    accident = type(error) in _ACCIDENTS or _INSIDE.search(text) is not None
+    said = type(error).__module__ == "builtins" and hasattr(error, "__notes__")  # by the plan that it was raised in
+    root = type(error).__module__.partition(".")[0]
+    deliberate = root not in ("builtins", "nbm_xp", *libraries.LIBRARIES)
+    if deliberate or _is_users(error, given) or ((said or _names(text, (name, *given))) and not accident):
+        raise error
+    fault = next(_faults(given, annotations), None)
+    listed = ", ".join(f"{key} = {described(value)}" for key, value in given.items())
+    if fault is not None:
+        raise TypeError(f"{name}: {fault}") from error
+    if accident:
+        raise TypeError(f"{name} cannot be computed of {listed}") from error
+    text = f"{name}: {text}" + (f"; given {listed}" if given and "given" not in text else "")
+    if _says(error, text):
+        raise error
+    kind = next(base for base in type(error).__mro__ if base.__module__ == "builtins")
+    raise kind(text) from error
+
+
+def _names(text: str, names: tuple[str, ...]) -> bool:
+    """Whether one of the names stands in a message; the article does not stand for the parameter `a`."""
+    return any(
+        re.search(
+            rf"(?<![\w'.])(?:{re.escape(name)})(?!\w)" + (r"(?= (?:must|has|holds|and)\b)" if name == "a" else ""), text
+        )
+        for name in names
+    )
+
+
+def _is_users(error: BaseException, given: Mapping[str, Any]) -> bool:
+    """Whether the error was raised within a callable that was given."""
+    codes = set(_codes(list(given.values())))
+    traceback = error.__traceback__
+    while codes and traceback is not None:
+        if traceback.tb_frame.f_code in codes:
+            return True
+        traceback = traceback.tb_next
+    return False
+
+
+def _codes(value: Any) -> Iterator[CodeType]:
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _codes(item)
+    elif callable(value) and not isinstance(value, type) and not is_registered(value):
+        while isinstance(value, functools.partial):
+            value = value.func
+        value = getattr(value, "__func__", value)
+        call = type(value).__call__  # of an object that can be called
+        code = getattr(value, "__code__", None) or getattr(call, "__code__", None)
+        if code is not None:
+            yield code
+
+
+def _faults(given: Mapping[str, Any], annotations: Mapping[str, Any]) -> Iterator[str]:
+    """For each argument that is not what its annotation says, a sentence."""
+    for name, value in given.items():
+        kinds = [_KINDS.get(kind.strip()) for kind in str(annotations.get(name, "Any")).split("|")]
+        if all(kinds) and not any(is_one(value) for is_one, _ in kinds):  # type: ignore[misc]
+            words = " or ".join(words for _, words in kinds)  # type: ignore[misc]
+            yield f"{name} must be {words}, got {described(value)}"
+
+
+def _is_integer(x: Any) -> bool:
+    return not isinstance(x, bool) and hasattr(type(x), "__index__") and not getattr(x, "ndim", 0) and _is_whole(x)
+
+
+def _is_whole(x: Any) -> bool:
+    return not hasattr(x, "dtype") or str(x.dtype).rpartition(".")[2].lstrip("u").startswith("int")
+
+
+def _is_numeric(x: Any) -> bool:
+    """Whether something is an array of numbers, a number, or a list of these with as many in each row."""
+    if is_array(x) or is_registered(x):
+        return str(getattr(x, "dtype", "")).rpartition(".")[2].rstrip("0123456789") in _NUMERIC
+    if isinstance(x, (list, tuple)):
+        return all(map(_is_numeric, x)) and len({len(item) if isinstance(item, (list, tuple)) else 0 for item in x}) < 2
+    return isinstance(x, (bool, int, float, complex)) or hasattr(type(x), "__index__")
+
+
+def _are_integers(x: Any) -> bool:
+    return isinstance(x, (list, tuple)) and all(map(_is_integer, x))
+
+
+def _is_shape(x: Any) -> bool:
+    if is_array(x) or is_registered(x):
+        return x.ndim < 2 and _is_whole(x)
+    return _is_integer(x) or _are_integers(x)
+
+
+_SETTINGS: dict[Any, type] = {
+    "bool": bool,
+    "int": int,
+    **dict.fromkeys(("float", "Array | float", "Array | float | None"), float),
+    "str | None": str,
+}
+_NUMERIC = frozenset({"bool", "int", "uint", "float", "bfloat", "complex"})
+_Kind = tuple[Callable[[Any], bool], str]
+_INTEGERS: _Kind = (_are_integers, "a sequence of integers")
+_KINDS: dict[str, _Kind] = {
+    "Array": (_is_numeric, "an array, a Tensor, a number or a nested list of numbers"),
+    "Axis": (lambda x: x is None or _is_integer(x) or _are_integers(x), "an integer, a sequence of integers or None"),
+    "Shape": (_is_shape, "a length, a sequence of lengths or an integer vector"),
+    "Sequence[int]": _INTEGERS,
+    "tuple[int, int]": _INTEGERS,
+    "tuple[int, ...]": _INTEGERS,
+    "int": (_is_integer, "an integer"),
+    "bool": (lambda x: isinstance(x, bool) or str(getattr(x, "dtype", "")) == "bool", "True or False"),
+    "float": (lambda x: isinstance(x, (int, float)) or (_is_numeric(x) and not getattr(x, "ndim", 0)), "a number"),
+    "str": (lambda x: isinstance(x, str), "a string"),
+    "None": (lambda x: x is None, "None"),
+}
+"""What an annotation of a public function declares: how to tell, and in words."""

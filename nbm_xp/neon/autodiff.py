@@ -1,0 +1,137 @@
+"""neon's `Autodiff`: the gradients of one op-tree, by the name and the methods under which neon's layers know them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .buffers import Buffer
+from .differentiation import gradients
+from .optrees import OpTree, tree_of
+
+if TYPE_CHECKING:
+    from .backend import Backend
+
+__all__ = ["Autodiff"]
+
+
+class Autodiff:
+    """The gradients of an op-tree.
+
+    Parameters
+    ----------
+    op_tree : OpTree
+        What is differentiated.
+    be : Backend
+        The backend of its buffers.
+    next_error : Buffer or OpTree, optional
+        The gradient in the tree's elements, of its shape; by default 1 for each.
+
+    Raises
+    ------
+    TypeError
+        If `op_tree` is none.
+    ValueError
+        If `next_error` has another shape.
+
+    Notes
+    -----
+    The gradient in a buffer that the tree does not depend on is 0. That in a view is what reaches its elements by way
+    of any view of the same memory.
+
+    Examples
+    --------
+    >>> from nbm_xp.neon import Autodiff, Backend
+    >>> be = Backend(library="cpu")
+    >>> x, y = be.array([[1.0, 2.0]]), be.ones((1, 2))
+    >>> [found.tolist() for found in Autodiff(be.square(x), be).get_grad_asnumpyarray([x, y])]
+    [[[2.0, 4.0]], [[0.0, 0.0]]]
+    """
+
+    def __init__(self, op_tree: OpTree, be: Backend, next_error: Any = None) -> None:
+        if not isinstance(op_tree, OpTree):
+            raise TypeError(f"op_tree must be an op-tree, got {type(op_tree).__name__}")
+        if next_error is not None and tuple(next_error.shape) != tuple(op_tree.shape):
+            raise ValueError(f"next_error must have the op-tree's shape {op_tree.shape}, got {next_error.shape}")
+        self.op_tree = op_tree
+        self.be = be
+        self.dtype = be.default_dtype
+        self.next_error = next_error
+
+    def get_grad_op_tree(self, tensors: Sequence[Buffer]) -> list[OpTree]:
+        """The gradients in some buffers, as op-trees.
+
+        Parameters
+        ----------
+        tensors : sequence of Buffer
+            Buffers, or views of buffers.
+
+        Returns
+        -------
+        list of OpTree
+            Of the buffers' shapes; the error is that which `next_error` holds when they are computed.
+
+        Raises
+        ------
+        TypeError
+            If one of them is no buffer.
+        """
+        for tensor in tensors:
+            if not isinstance(tensor, Buffer):
+                raise TypeError(f"tensors must hold Buffers, got {type(tensor).__name__}")
+        roots = list({id(tensor.root): tensor.root for tensor in tensors}.values())
+        found = gradients(self.op_tree, roots, self.next_error, disconnected="zero")
+        slopes = {id(root): slope for root, slope in zip(roots, found, strict=True)}
+        return [tree_of(tensor.shown(slopes[id(tensor.root)]), self.be) for tensor in tensors]
+
+    def get_grad_tensor(self, tensors: Sequence[Buffer]) -> list[Buffer]:
+        """The gradients in some buffers, as new buffers of the default dtype.
+
+        Parameters
+        ----------
+        tensors : sequence of Buffer
+            See `get_grad_op_tree`.
+        """
+        return [tree.astensor() for tree in self.get_grad_op_tree(tensors)]
+
+    def get_grad_asnumpyarray(self, tensors: Sequence[Buffer]) -> list[Any]:
+        """The gradients in some buffers, as NumPy arrays of the default dtype.
+
+        Parameters
+        ----------
+        tensors : sequence of Buffer
+            See `get_grad_op_tree`.
+        """
+        return [buffer.get() for buffer in self.get_grad_tensor(tensors)]
+
+    def back_prop_grad(self, tensors: Sequence[Buffer], gradients: Sequence[Buffer]) -> None:
+        """Write the gradients in some buffers to others.
+
+        Parameters
+        ----------
+        tensors : sequence of Buffer
+            See `get_grad_op_tree`.
+        gradients : sequence of Buffer
+            Where each gradient goes. They may be what the tree or the error was recorded from: all gradients are
+            computed before the first is written.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If one of them is no buffer, or they do not fit. Nothing is written then.
+        """
+        for buffer in gradients:
+            if not isinstance(buffer, Buffer):
+                raise TypeError(f"gradients must hold Buffers, got {type(buffer).__name__}")
+        trees = self.get_grad_op_tree(tensors)
+        if len(trees) != len(gradients):
+            raise ValueError(f"gradients must be one for each of {len(trees)} tensors, got {len(gradients)}")
+        pairs = list(zip(trees, gradients, strict=True))
+        for place, (tree, buffer) in enumerate(pairs):
+            buffer.check_fits(tuple(map(int, tree.shape)), f"gradient {place}")
+        computed = [self.be.array(tree, dtype=buffer.dtype) for tree, buffer in pairs]
+        for buffer, value in zip(gradients, computed, strict=True):
+            buffer.assign(value)
+
+    def cleanup(self) -> None:
+        """Do nothing: what was recorded goes with its last reference."""

@@ -1,0 +1,135 @@
+"""Limits where eigenvalues, or singular values, are equal, or the sum of singular values is zero.
+
+The vectors that belong to equal values may be any of their space. A function of the matrix is none of their choice, so
+what turns them into each other in a rule, a numerator over a gap of the values, is 0 over 0 there. Its limit is the one
+that is met on the way through matrices with the same vectors whose values are made unequal, along `_steps`: what the
+numerator gains on the way over what the gap does, which is L'Hopital's rule. How a numerator depends on the values is
+in the graph: it was recorded from them.
+
+Where that cannot be said the limit is NaN: of a function that is none of the matrix alone, such as of one vector of
+many; where the numerator was computed from other decompositions of what the matrix was computed from; inside a loop or
+a checkpoint, which does not know what comes after it. A limit is known at this matrix alone, so its own slope is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nbm_xp.tape.backward import grown
+from nbm_xp.tape.gradients import declare
+from nbm_xp.tape.loops.node import is_inner
+from nbm_xp.tape.node import ELEMENTWISE_TAG, LEAVES, OUTPUT, Memory, Node, Operation
+from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.tensor import Tensor, record
+from nbm_xp.tape.traversal import reachable
+
+from .manipulation import expand_dims
+from .matrices import diagonal_mask, spacing
+from .promotion import real_of
+
+__all__ = ["over_difference", "over_sum", "over_values"]
+
+_FAMILIES = ({"linalg.eigh", "linalg.eigvalsh"}, {"linalg.eig", "linalg.eigvals"}, {"linalg.svd", "linalg.svdvals"})
+_PLACES = {"linalg.eigh": 0, "linalg.eig": 0, "linalg.svd": 1}
+"""Which of its results the values are; the others have no other result."""
+_NEAR = 0.625
+"""The power of the rounding error below which the limit is nearer to the truth than the quotient is."""
+
+
+def over_difference(numerator: Tensor, values: Tensor, tolerance: Tensor, x: Tensor, scale: Tensor) -> Tensor:
+    """A matrix over each column's value less each row's; its limit where they are equal, and zero on the diagonal."""
+    same = diagonal_mask(values.node.shape[-1])
+    sizes = FUNCTIONS["abs"](values)
+    near = (expand_dims(sizes, -2) + expand_dims(sizes, -1)) * spacing(values) ** _NEAR
+    tolerance = FUNCTIONS["maximum"](tolerance, near)  # closer ones, though not equal, leave few digits in a quotient
+    gaps = FUNCTIONS["where"](same, 1.0, _differences(values))
+    quotient = _quotient(numerator, gaps, _differences(_steps(values)), values, tolerance, x, scale)
+    return FUNCTIONS["where"](same, 0.0, quotient)
+
+
+def over_sum(numerator: Tensor, values: Tensor, tolerance: Tensor, x: Tensor, scale: Tensor) -> Tensor:
+    """A matrix over each column's value and each row's together; its limit where both are zero."""
+    steps = _steps(values)
+    together, stepped = (expand_dims(v, -2) + expand_dims(v, -1) for v in (values, steps))
+    return _quotient(numerator, together, stepped, values, tolerance, x, scale)
+
+
+def over_values(numerator: Tensor, values: Tensor, tolerance: Tensor, x: Tensor, scale: Tensor) -> Tensor:
+    """Columns over the values that they belong to; the limit where these are zero."""
+    by, steps = (expand_dims(v, -2) for v in (values, _steps(values)))
+    return _quotient(numerator, by, steps, values, tolerance, x, scale)
+
+
+def _differences(values: Tensor) -> Tensor:
+    return expand_dims(values, -2) - expand_dims(values, -1)
+
+
+def _steps(values: Tensor) -> Tensor:
+    """By how much the values are changed on the way: positive, and each by another amount."""
+    return FUNCTIONS["arange"](1, values.node.shape[-1] + 1, dtype=real_of(values.dtype))
+
+
+def _quotient(
+    numerator: Tensor, gap: Tensor, steps: Tensor, values: Tensor, tolerance: Tensor, x: Tensor, scale: Tensor
+) -> Tensor:
+    where = FUNCTIONS["where"]
+    none = FUNCTIONS["abs"](gap) <= tolerance
+    quotient = numerator / where(none, 1.0, gap)
+    size = FUNCTIONS["sum"](FUNCTIONS["abs"](scale), axis=(-2, -1), keepdims=True)
+    fits = FUNCTIONS["abs"](numerator) <= size * spacing(values) ** 0.5
+    gained, is_known = _gained(numerator, values, x)
+    if not is_known:
+        return where(none, numerator * float("nan"), quotient)
+    here = record(_KNOWN_HERE, expand_dims(values, -2), FUNCTIONS["any"](none, axis=(-2, -1), keepdims=True))
+    limit = here * 0.0 if gained is None else gained / where(steps == 0, 1.0, steps) * here
+    return where(none, where(fits, limit, float("nan")), quotient)
+
+
+_KNOWN_HERE = declare(
+    Operation(
+        "known_here",
+        lambda values, where: (values.shape, values.dtype),
+        (lambda g, out, values, where: g * FUNCTIONS["where"](where, float("nan"), 0.0), None),
+        run=lambda xp, values, where: xp.ones_like(values),
+        tags=frozenset({ELEMENTWISE_TAG}),
+        memory=Memory.OWN,
+    )
+)
+"""A factor 1 that says of a product that its slope in the values is not known where a condition holds."""
+
+
+def _gained(numerator: Tensor, values: Tensor, x: Tensor) -> tuple[Tensor | None, bool]:
+    """How a value grows as the eigenvalues of `x` take their steps, None for not at all, and whether that is known."""
+    order = reachable([numerator.node])
+    family = next(names for names in _FAMILIES if _call_of(values.node).op.name in names)
+    own = [node for node in order if _is_of(_call_of(node), family, x.node) and _holds_values(node)]
+    if any(is_inner(node) for node in order) or _has_others(order, family, x.node):
+        return None, False
+    if not own:
+        return None, True
+    try:
+        return grown(numerator, own, [_steps(values)] * len(own)), True
+    except NotImplementedError:  # something on the way has no second derivative
+        return None, False
+
+
+def _call_of(node: Node) -> Node:
+    call: Node = node.args[0] if node.op is OUTPUT else node
+    return call
+
+
+def _is_of(call: Node, family: set[str], x: Node) -> bool:
+    return call.op.name in family and call.args[0] is x
+
+
+def _holds_values(node: Node) -> bool:
+    return node.args[1] == _PLACES[_call_of(node).op.name] if node.op is OUTPUT else node.op.name not in _PLACES
+
+
+def _has_others(order: Sequence[Node], family: set[str], x: Node) -> bool:
+    """Whether other decompositions are involved that change with the matrix, and not it with them."""
+    below = reachable([x])
+    leaves, known = {node for node in below if node.op in LEAVES}, set(below)
+    every = set().union(*_FAMILIES)
+    calls = [node for node in order if node.op.name in every and node not in known and not _is_of(node, family, x)]
+    return any(not leaves.isdisjoint(reachable([call.args[0]])) for call in calls)

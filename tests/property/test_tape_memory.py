@@ -1,0 +1,118 @@
+"""What operations say of their results' memory: a result that is said to lie in its own shares it with no argument."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp import keras2 as K
+from nbm_xp import natural_bm as B
+from nbm_xp.namespace import is_array, library_name, to_numpy, use_backend
+from nbm_xp.tape import Variable, as_tensor, evaluate, gradients
+from nbm_xp.tape import namespace as tape
+from nbm_xp.tape.node import IDENTITY_TAG, OUTPUT, Memory, Node
+from nbm_xp.tape.plans import evaluation
+from tests.gradcheck import flat_list, inner_product
+from tests.libraries import Library, libraries
+from tests.property.function_cases import CASES as FUNCTION_CASES
+from tests.tables import CASES
+from tests.tables.known import expect_failure
+
+MUTABLE = libraries("numpy", "torch", "dask-ragged", without=("numpy-readonly",))
+
+
+def shares(a: Any, b: Any) -> bool:
+    """Whether to write to one array may change the other; of what is computed later, whether they are one."""
+    if not is_array(a) or not is_array(b) or library_name(a) == "dask":
+        return a is b and 0 not in a.shape
+    return bool(np.shares_memory(to_numpy(a), to_numpy(b)))
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The operations whose results lay in the memory of an argument, though they are said to lie in their own."""
+    found: list[str] = []
+    compute = evaluation._computed
+
+    def watch(node: Node, values: dict[Node, Any], xp: Any) -> Any:
+        result = compute(node, values, xp)
+        if node.op.memory is Memory.OWN and node.op is not OUTPUT and IDENTITY_TAG not in node.op.tags:
+            arguments = [values[other] for other in node.inputs]
+            if any(shares(one, other) for one in flat_list(result) for other in flat_list(arguments)):
+                found.append(node.op.name)
+        return result
+
+    monkeypatch.setattr(evaluation, "_computed", watch)
+    return found
+
+
+def compute_all(results: list[Any], variables: list[Variable], order: int) -> None:
+    """Values, and the values of gradients."""
+    tensors = [as_tensor(result) for result in results]
+    evaluate(tensors)
+    if order and any(variable.dtype[0] in "fc" for variable in variables):
+        loss = inner_product(tensors, seed=1)
+        evaluate(gradients(loss, [v for v in variables if v.dtype[0] in "fc"], disconnected="zero"))
+
+
+@pytest.mark.parametrize("library", MUTABLE, indirect=True)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_of_the_standard(case: Any, library: Library, watched: list[str], request: pytest.FixtureRequest) -> None:
+    expect_failure(request, case, library)
+    with use_backend(library.name):
+        variables = [Variable(library.array(a)) for a in case.arrays]
+        compute_all(flat_list(case.call(tape, *variables)), variables, case.order)
+    assert not watched
+
+
+@pytest.mark.parametrize("library", MUTABLE, indirect=True)
+@pytest.mark.parametrize("case", [case for case in FUNCTION_CASES if case.recorded], ids=str)
+def test_of_documented_functions(case: Any, library: Library, watched: list[str]) -> None:
+    variables = [Variable(library.array(a)) for a in case.arrays]
+    compute_all(flat_list(case.call(B, *variables)), variables, case.order)
+    assert not watched
+
+
+NOTHING_TO_DO: dict[str, Any] = {
+    "tile": lambda x: tape.tile(x, (1, 1)),
+    "repeat": lambda x: tape.repeat(x, 1, axis=0),
+    "roll": lambda x: tape.roll(x, 0, axis=0),
+    "concat": lambda x: tape.concat([x]),
+    "sum": lambda x: tape.sum(x, axis=0),
+    "mean": lambda x: tape.mean(x, axis=0),
+    "prod": lambda x: tape.prod(x, axis=0),
+    "max": lambda x: tape.max(x, axis=0),
+    "norm": lambda x: tape.linalg.vector_norm(x, axis=0),
+    "sort": lambda x: tape.sort(x, axis=0),
+    "tril": lambda x: tape.tril(x, k=9),
+    "cumulative_sum": lambda x: tape.cumulative_sum(x, axis=0),
+    "cumulative_prod": lambda x: tape.cumulative_prod(x, axis=0),
+    "floor": lambda x: tape.floor(tape.astype(x, "int64")),
+    "ceil": lambda x: tape.ceil(tape.astype(x, "int64")),
+    "round": lambda x: tape.round(tape.astype(x, "int64")),
+    "trunc": lambda x: tape.trunc(tape.astype(x, "int64")),
+    "abs": lambda x: tape.abs(tape.astype(x, "uint8")),
+    "matrix_power": lambda x: tape.linalg.matrix_power(x[:, :1], 1),
+    "clip": lambda x: tape.clip(x, -9.0, 9.0),
+    "where": lambda x: tape.where(x == x, x, x),
+    "take": lambda x: tape.take(x, tape.asarray([0]), axis=0),
+    "conj": tape.conj,
+    "fft.fftshift": lambda x: tape.fft.fftshift(x, axes=0),
+    "average": lambda x: K.pool2d(x[None, :, :, None], (1, 1), pool_mode="avg"),
+    "pool2d": lambda x: K.pool2d(x[None, :, :, None], (1, 1)),
+    "softmax": lambda x: K.softmax(x[:, :1]),
+    "relu": K.relu,
+    "hard_sigmoid": K.hard_sigmoid,
+    "logsumexp": lambda x: K.logsumexp(x[:, :1], axis=-1, keepdims=True),
+    "conv2d": lambda x: K.conv2d(x[None, :, :, None], tape.ones((1, 1, 1, 1), dtype="float64")),
+}
+
+
+@pytest.mark.parametrize("library", MUTABLE, indirect=True)
+@pytest.mark.parametrize("name", NOTHING_TO_DO)
+def test_where_there_is_nothing_to_do(name: str, library: Library, watched: list[str]) -> None:
+    x = Variable(library.array(np.asarray([[0.5, 1.0, 2.0]])))
+    compute_all([NOTHING_TO_DO[name](x)], [x], 1)
+    assert not watched

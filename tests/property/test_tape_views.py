@@ -1,0 +1,162 @@
+"""What is written to a view of a Tensor is written to the Tensor, as NumPy has it; where it is not, it is refused."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbm_xp.tape import Variable, evaluate, function, gradients, placeholder, scan
+from nbm_xp.tape import namespace as xp
+
+A = np.arange(12.0).reshape(3, 4)
+Change = Callable[[Any, Any], Any]
+
+VIEWS: dict[str, Change] = {
+    "row": lambda np_, x: x[0],
+    "last row": lambda np_, x: x[-1, ...],
+    "rows": lambda np_, x: x[1:3],
+    "every other": lambda np_, x: x[..., ::2],
+    "backwards": lambda np_, x: x[::-1],
+    "new axis": lambda np_, x: x[:, None],
+    "transpose": lambda np_, x: x.T,
+    "permuted": lambda np_, x: np_.permute_dims(x, (*range(1, x.ndim), 0)),
+    "moved": lambda np_, x: np_.moveaxis(x, 0, -1),
+    "flipped": lambda np_, x: np_.flip(x, axis=0),
+    "expanded": lambda np_, x: np_.expand_dims(x, axis=-1),
+    "squeezed": lambda np_, x: np_.squeeze(np_.expand_dims(x, axis=0), axis=0),
+    "whole": lambda np_, x: x[...],
+    "unstacked": lambda np_, x: np_.unstack(x, axis=0)[0],
+    "stepped": lambda np_, x: x[-1:0:-2],
+}
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(sorted(VIEWS)), min_size=1, max_size=4), st.floats(-9, 9), st.booleans())
+def test_as_numpy_has_it(names: list[str], value: float, part: bool) -> None:
+    array, tensor = A.copy(), xp.asarray(A) * 1.0
+    shown, view = array, tensor
+    for name in names:
+        if not isinstance(shown, np.ndarray) or shown.ndim < 1 or shown.shape[0] < 1 or shown.ndim > 6:
+            break
+        shown, view = VIEWS[name](np, shown), VIEWS[name](xp, view)
+    if not isinstance(shown, np.ndarray):
+        return
+    key = (slice(0, 1),) if part and shown.ndim else (...,)
+    shown[key] = value
+    view[key] = value
+    np.testing.assert_array_equal(evaluate(tensor), array)
+    np.testing.assert_array_equal(evaluate(view), shown)
+
+
+def test_through_a_reshape() -> None:
+    for how in ({}, {"copy": False}):
+        x = xp.asarray(A) * 1.0
+        xp.reshape(x, (-1,), **how)[5] = -1.0
+        xp.reshape(x[1:], (2, 2, 2), **how)[0, 1, 1] = -2.0
+        wanted = A.copy()
+        wanted[1, 1], wanted[1, 3] = -1.0, -2.0
+        np.testing.assert_array_equal(evaluate(x), wanted)
+    copied = xp.reshape(x, (-1,), copy=True)
+    copied[0] = 50.0
+    assert float(x[0, 0]) == 0.0
+    turned = xp.reshape(x.T, (-1,), copy=False)
+    turned[1] = 70.0
+    assert float(x[1, 0]) == 70.0
+
+
+def test_several_views_see_what_was_written_before_they_are() -> None:
+    x = xp.asarray(A) * 1.0
+    one, other = x[0], x[:, 0]
+    one[0], other[1] = 5.0, 6.0
+    x[0, 1] = 7.0
+    one[2] = 8.0
+    np.testing.assert_array_equal(evaluate(x), [[5.0, 7.0, 8.0, 3.0], [6.0, 5.0, 6.0, 7.0], [8.0, 9.0, 10.0, 11.0]])
+    np.testing.assert_array_equal(evaluate(one), [5.0, 7.0, 8.0, 3.0])
+
+
+def test_in_place_and_in_a_loop_over_rows() -> None:
+    x = xp.asarray(A) * 1.0
+    for row in x:
+        row[1:3] *= 10.0
+        row[...] += 1.0
+    wanted = A.copy()
+    wanted[:, 1:3] *= 10.0
+    np.testing.assert_array_equal(evaluate(x), wanted + 1.0)
+
+
+def test_gradients_and_unknown_lengths() -> None:
+    x = placeholder((None, 4), dtype="float64")
+    y = x * 2.0
+    y[0, :][1:3] = x[1, :2] * 5.0
+    run = function([x], [y, gradients(xp.sum(y), x)])
+    value, slope = run(A)
+    wanted = A * 2
+    wanted[0, 1:3] = A[1, :2] * 5
+    np.testing.assert_array_equal(value, wanted)
+    np.testing.assert_array_equal(slope, [[2, 0, 0, 2], [7, 7, 2, 2], [2, 2, 2, 2]])
+
+
+def test_the_last_of_a_loop_is_a_part_of_its_results() -> None:
+    steps, _ = scan(lambda h: h + 1.0, outputs_info=xp.zeros(2, dtype="float64"), n_steps=3)
+    steps[-1][0] = 9.0
+    steps[-1, 1] = 8.0
+    np.testing.assert_array_equal(evaluate(steps), [[1.0, 1.0], [2.0, 2.0], [9.0, 8.0]])
+
+
+def test_copies_are_their_own() -> None:
+    x = xp.asarray(A) * 1.0
+    for made in (
+        copy.copy(x[0]), xp.asarray(x[0], copy=True), x[0] + 0.0, xp.take(x, xp.asarray([0]), axis=0),
+        x[x > 3.0], xp.astype(x[0], "float64"), xp.meshgrid(x[0], x[1])[0], xp.tile(x, (1, 1)), xp.roll(x, 1),
+    ):  # fmt: skip
+        made[...] = 100.0
+        np.testing.assert_array_equal(evaluate(x), A)
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "of a variable": (lambda: Variable(A, name="w")[0], TypeError, "shows.*'w'.*copy"),
+    "of a variable, reshaped": (lambda: xp.reshape(Variable(A, name="w"), (-1,)), TypeError, "shows.*'w'.*copy"),
+    "of a placeholder": (lambda: placeholder((3, 4), name="w").T, TypeError, "shows.*'w'.*copy"),
+    "a broadcast": (lambda: xp.broadcast_to(xp.asarray(A) * 1.0, (2, 3, 4)), ValueError, "reading only"),
+    "a diagonal": (lambda: xp.linalg.diagonal(xp.asarray(A) * 1.0), ValueError, "reading only"),
+    "a real part": (lambda: xp.real(xp.asarray(A) * 1j), ValueError, "reading only"),
+    "a reshaped transpose": (lambda: xp.reshape((xp.asarray(A) * 1.0).T, (-1,)), ValueError, "copy=True or copy=False"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_changes_nothing(name: str) -> None:
+    make, error, message = REFUSED[name]
+    view = make()
+    node = view.node
+    base = view.view.base.node
+    with pytest.raises(error, match=message):
+        view[0] = 1.0
+    assert view.node is node
+    assert view.view.base.node is base
+
+
+def test_a_write_that_does_not_fit_changes_nothing() -> None:
+    x = xp.asarray(A) * 1.0
+    row = x[0]
+    with pytest.raises(ValueError, match="broadcast"):
+        row[:2] = np.ones(3)
+    np.testing.assert_array_equal(evaluate([x, row])[0], A)
+
+
+def test_numpy_is_told_that_there_is_no_memory_to_share() -> None:
+    with pytest.raises(ValueError, match="copy=False"):
+        np.asarray(xp.asarray(A), copy=False)
+
+
+def test_an_array_filled_with_a_length_is_its_own() -> None:
+    x = Variable(np.ones(3))
+    filled = xp.full((3,), x.shape[0])
+    filled[0] = 7
+    np.testing.assert_array_equal(np.asarray(filled), [7, 3, 3])

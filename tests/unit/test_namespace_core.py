@@ -1,0 +1,207 @@
+"""The compiled core gives the same bits on every level of vector instructions and as the portable forms.
+
+Without it, or with one that cannot be loaded, everything works.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nbm_xp
+from nbm_xp.namespace import core, host_namespace
+from nbm_xp.namespace.convolution import winograd
+from nbm_xp.namespace.exponentials import numpy_rows
+from nbm_xp.rng import Generator, bernoulli, elementary, substreams
+from nbm_xp.rng.trials import bernoulli_of_affine, bernoulli_of_sigmoid
+from nbm_xp.rng.uniforms import advance
+from tests.promise import PROMISES, SEED, written
+
+ROOT = pathlib.Path(__file__).parents[2]
+SIZE = (101, 77)
+
+DRAWS: dict[str, Callable[[Generator], Any]] = (
+    PROMISES
+    | {
+        "long truncated_normal": lambda g: g.truncated_normal(0.5, 1.5, SIZE, "float64"),
+        "long gamma": lambda g: g.gamma(2.5, 1.5, SIZE, "float64"),
+        "long gamma, small shape": lambda g: g.gamma(0.2, 1.5, SIZE, "float64"),
+        "long beta": lambda g: g.beta(0.5, 2.5, SIZE, "float64"),
+        "long poisson, small": lambda g: g.poisson(3.5, SIZE),
+        "long poisson, large": lambda g: g.poisson(60.5, SIZE),
+        "long binomial, searched": lambda g: g.binomial(40, 0.1, SIZE),
+        "long binomial, many": lambda g: g.binomial(10**6, 0.7, SIZE),
+        "long integers": lambda g: g.integers(-3, 12, SIZE),
+        "long integers, two outputs": lambda g: g.integers(0, 2**40, SIZE),
+        "long integers, three outputs": lambda g: g.integers(-(2**63), 2**63, SIZE),
+        "long choice": lambda g: g.choice(9, SIZE, p=[0.125, 0.25, 0.0, 0.125, 0.0, 0.25, 0.125, 0.0625, 0.0625]),
+    }
+    | {
+        f"long {name}/{dtype}": partial(draw, dtype=dtype)
+        for dtype in ("float16", "float32", "float64")
+        for name, draw in {
+            "random": lambda g, dtype: g.random(SIZE, dtype),
+            "normal": lambda g, dtype: g.normal(0.5, 1.5, SIZE, dtype),
+        }.items()
+    }
+)
+"""Every draw that is promised, and longer ones of what has kernels, with rests of all kinds."""
+
+
+def digests() -> dict[str, Any]:
+    """What each draw is made of."""
+    return {name: written(draw(Generator(SEED, "numpy"))) for name, draw in DRAWS.items()}
+
+
+def fresh(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a process of its own, where warnings are shown."""
+    known = {name: value for name, value in os.environ.items() if name not in (core.VARIABLE, "PYTHONWARNINGS")}
+    return subprocess.run(
+        [sys.executable, "-c", code], env=known | environment, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The names of the kernels that a test has called; each call is made on all levels, and compared."""
+    if not core.levels:
+        pytest.skip("installed without a compiler")
+    tables = {level: core.compiled.functions(level) for level in core.levels}
+    called: set[str] = set()
+
+    def on_all_levels(name: str, *given: Any) -> Any:
+        called.add(name)
+        outcomes = {}
+        for level in (*core.levels, core.level()):
+            copies = {id(value): value.copy() for value in given if isinstance(value, np.ndarray)}  # the same stay so
+            copied = [copies.get(id(value), value) for value in given]
+            outcomes[level] = tables[level][name](*copied), [array.tobytes() for array in copies.values()]
+        different = [level for level in core.levels if outcomes[level] != outcomes[core.levels[0]]]
+        assert not different, f"{name} gives other bits on {', '.join(different)} than on {core.levels[0]}"
+        return tables[core.level()][name](*given)
+
+    for name in core.functions:
+        monkeypatch.setitem(core.functions, name, partial(on_all_levels, name))
+    return called
+
+
+def exercise() -> None:
+    """Call every kernel."""
+    core.functions["half_table"](np.empty(2**15, np.uint16))  # the others see it made once
+    digests()
+    for dtype in ("float16", "float32", "float64"):
+        Generator(4, "dask").random((300, 200), dtype, chunks=(70, 90)).compute()
+    elementary.log(np.linspace(1e-300, 3.0, 1001))
+    elementary.exp(np.linspace(-800.0, 709.0, 1001))
+    rng = np.random.default_rng(0)
+    xp, states = host_namespace(), substreams((SEED,) * 6, 770)
+    advance(states, 12345)
+    for precision in ("float32", "float64"):
+        for kind in ("float32", "float64"):
+            p = rng.random(SIZE).astype(kind)
+            for sample in ("bool", "int8", "int32", "int64", "float32", "float64"):
+                bernoulli(xp, states, p, SIZE, sample, precision)
+                bernoulli(xp, states, p[0, 0], SIZE, sample, precision)
+    odds = rng.normal(size=SIZE).astype("float32") * 9
+    for sample in ("int8", "int32", "int64", "float32", "float64"):
+        own = elementary.kernel("rng.bernoulli_of_sigmoid", "numpy")
+        assert own is not None
+        own(states, odds, sample, "float32", lambda x: 1 / (1 + np.exp(-x)))
+    bernoulli_of_sigmoid(xp, states, odds, SIZE, "float32")
+    for bias in (odds[0], odds[:, :1]):
+        bernoulli_of_affine(xp, states, odds, np.eye(SIZE[1], dtype="float32"), bias, SIZE, "float32")
+    for shape in ((70, 1000), (977, 9), (300, 33)):
+        rows = (rng.normal(size=shape) * 30).astype("float32")
+        rows[0], rows[1, :3], rows[2, 1], rows[3, 2] = -np.inf, -np.inf, 3e38, np.nan
+        for function in (numpy_rows.softmax, numpy_rows.log_softmax, numpy_rows.logsumexp):
+            assert function(rows, -1) is not None
+    for dtype in ("float32", "float64"):
+        x, weights = rng.normal(size=(2, 9, 11, 5)).astype(dtype), rng.normal(size=(3, 3, 5, 7)).astype(dtype)
+        y = winograd.correlate(x, weights, (-1, -1), (9, 11))
+        assert winograd.correlate_outer(x, y, (-1, -1)) is not None
+
+
+def test_every_kernel_gives_the_same_bits_on_every_level(seen: set[str]) -> None:
+    exercise()
+    assert seen == set(core.functions)
+
+
+def test_the_portable_forms_draw_the_same_bits() -> None:
+    code = (
+        "import json; from nbm_xp.namespace import core; from tests.unit.test_namespace_core import digests\n"
+        "assert not core.functions; print(json.dumps(digests()))"
+    )
+    done = fresh(code, NBM_XP_LEVEL="none")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == digests()
+
+
+def test_where_there_is_a_compiler_there_is_a_core() -> None:
+    """A mistake in its text leaves the package without it; what the portable forms do must not hide that."""
+    compiler = shutil.which(os.environ.get("CC", "cc").split()[0])
+    if compiler is None or not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists():
+        pytest.skip("there is no C compiler, or there are none of Python's headers")
+    assert core.is_there(), f"{compiler} did not make the compiled core: pip install -v -e . says why"
+
+
+@pytest.mark.parametrize("level", [*core.levels, "none"])
+def test_a_level_is_picked_by_a_variable(level: str) -> None:
+    done = fresh("from nbm_xp.namespace import core; print(core.level(), bool(core.functions))", NBM_XP_LEVEL=level)
+    assert done.stdout.split() == [level, str(level != "none")], done.stderr
+
+
+def test_a_level_that_is_not_there_is_refused() -> None:
+    done = fresh("import nbm_xp", NBM_XP_LEVEL="x86-64-v9")
+    allowed = ", ".join((*core.levels, "none"))
+    want = f"ValueError: NBM_XP_LEVEL must be one of {allowed} on this machine, got 'x86-64-v9'"
+    assert done.stderr.splitlines()[-1] == want
+    before = dict(core.functions)
+    for name in {"x86-64-v9", "none"} - {core.level()}:
+        with pytest.raises(ValueError, match="must be one of"), core.using_level(name):
+            pass
+    assert core.functions == before
+
+
+def test_a_core_for_another_machine_is_told_once_and_done_without(tmp_path: pathlib.Path) -> None:
+    copy = shutil.copytree(
+        pathlib.Path(nbm_xp.__file__).parent,
+        tmp_path / "nbm_xp",
+        ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"),
+    )
+    file = (
+        copy / "namespace" / "core" / pathlib.Path(core.compiled.__file__ if core.levels else "compiled.abi3.so").name
+    )
+    file.write_bytes(b"\x7fELF, but of no processor that there is")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "sys.meta_path[:] = [f for f in sys.meta_path if 'Redirecting' not in type(f).__name__]  # pip install -e's\n"
+        "import nbm_xp; from nbm_xp.namespace import core; from nbm_xp.rng import Generator\n"
+        "print(nbm_xp.__file__, core.level(), Generator(1).random(1, 'float64')[0])\n"
+        "print(nbm_xp.format_info())"
+    )
+    done = fresh(code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[:3] == [str(copy / "__init__.py"), "none", str(Generator(1).random(1, "float64")[0])]
+    assert done.stderr.count("compiled core cannot be loaded") == 1
+    assert "RuntimeWarning" in done.stderr
+    assert str(file) in done.stderr
+    assert core.MEND in done.stdout
+
+
+def test_info_tells_of_the_core() -> None:
+    found = nbm_xp.info()["core"]
+    assert found["level"] == core.level()
+    assert found["levels"] == list(core.levels)
+    assert (found["install"] is None) == core.is_there()
+    assert core.level() in nbm_xp.format_info()

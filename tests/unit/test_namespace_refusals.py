@@ -1,0 +1,76 @@
+"""How the error of a call that failed is made to say what is at fault."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+from nbm_xp import keras2, natural_bm
+from nbm_xp.namespace.refusals import described, naming
+from nbm_xp.tape import Variable, evaluate
+
+Array = Any
+B: Any = natural_bm  # what is wrong here is wrong for a type checker too
+K: Any = keras2
+ONES = np.ones((2, 3))
+
+
+def stretched(x: Array, axis: int = 0, *, mode: Literal["in", "out"] = "in", keep: bool = False) -> Any:
+    return x.shape[axis]
+
+
+NAMED: Any = naming(stretched)
+
+
+@pytest.mark.parametrize(("call", "error", "message"), [
+    (lambda: B.sum(ONES, axis="abc"), TypeError, "sum: axis must be an integer, a sequence of .*got 'abc'"),
+    (lambda: B.sum(ONES, keepdims="abc"), TypeError, "keepdims must be True or False, got 'abc'"),
+    (lambda: B.exp(None), TypeError, "exp: x must be an array, a Tensor, .*got None"),
+    (lambda: B.dot(ONES, ONES), ValueError, "dot: .*given x = float64[2, 3], y = float64[2, 3]"),
+    (lambda: B.maximum(ONES, np.ones(4)), ValueError, "maximum: .*y = float64[4]"),
+    (lambda: B.maximum(ONES, ONES, ties="some"), ValueError, "ties must be 'share' or 'first' or 'whole', got 'some'"),
+    (lambda: K.binary_crossentropy(ONES, ONES, from_logits="yes"), TypeError, "from_logits must be True or False"),
+    (lambda: evaluate(K.maximum(Variable(ONES), Variable(np.ones((2, 4))))), ValueError, "maximum: operands"),
+    (lambda: NAMED(None), TypeError, "stretched: x must be an array"),
+    (lambda: NAMED(ONES, 5), TypeError, "stretched cannot be computed of x = float64[2, 3], axis = 5"),
+    (lambda: NAMED(ONES, 1.5), TypeError, "axis must be an integer, got 1.5"),
+    (lambda: NAMED(ONES, mode="up"), ValueError, "mode must be 'in' or 'out', got 'up'"),
+    (lambda: NAMED(ONES, keep=[]), TypeError, "keep must be True or False, got []"),
+    (lambda: NAMED(), TypeError, "stretched() missing 1 required positional argument: 'x'"),
+])  # fmt: skip
+def test_names_what_is_at_fault(call: Callable[[], Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error) as caught:
+        call()
+    first, _, second = message.partition(".*")
+    assert str(caught.value).startswith(first)
+    assert second in str(caught.value)
+
+
+def test_what_a_callable_raises_stays_as_it_is() -> None:
+    def step(x: Any) -> Any:
+        raise KeyError("of the user's own")
+
+    with pytest.raises(KeyError, match="of the user's own"):
+        K.map_fn(step, ONES)
+
+
+def test_the_cause_is_at_hand() -> None:
+    with pytest.raises(TypeError) as caught:
+        NAMED(object())
+    assert isinstance(caught.value.__cause__, AttributeError)
+
+
+def test_is_found_where_it_is_public() -> None:
+    assert pickle.loads(pickle.dumps(K.dot)) is K.dot
+    assert K.dot.__name__ == "dot"
+    assert "Examples" in (K.dot.__doc__ or "")
+
+
+def test_a_value_in_words() -> None:
+    assert described(ONES) == "float64[2, 3]"
+    assert described([ONES, (1, "a")]) == "[float64[2, 3], (1, 'a')]"
+    assert len(described("a" * 1000)) < 100
