@@ -35,7 +35,7 @@ for _library in ("numpy", "torch", "jax"):
     for _name in ("correlate", "correlate_outer"):
         register_kernel(_name, _library, f"{__name__}.{_library}_kernels:{_name}")
 register_kernel("extended", "numpy", f"{__name__}.numpy_kernels:extended")
-for _name in ("place_maxima", "spread_windows"):
+for _name in ("maxima", "sum_windows", "place_maxima", "spread_windows"):
     register_kernel(_name, "numpy", f"{__name__}.numpy_pooling:{_name}")
 for _library in ("numpy", "jax"):
     register_kernel("correlate_back", _library, f"{__name__}.{_library}_kernels:correlate_back")

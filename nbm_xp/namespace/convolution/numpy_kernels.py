@@ -7,8 +7,9 @@ memory the images come last that of `images_last`.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.lib.stride_tricks import as_strided
 from nbm_xp.namespace import dispatch
 
 from . import images_last, winograd
+from .core_windows import core_function, windows_table
 from .geometry import Lengths, overlap, spans
 from .portable import back_portably, correlate_portably, outer_portably
 
@@ -65,15 +67,21 @@ def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilatio
     return out
 
 
+@np.errstate(**_QUIET)
 def correlate_back(
     y: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
 ) -> Any:
     """See `nbm_xp.namespace.convolution.correlate_back`."""
-    if {*strides} == {1} or kernel.shape[-3] != 1 or 0 in (*y.shape, *kernel.shape) or not images_last.suits(y):
-        how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
-        return back_portably(dispatch.array_namespace(y), y, kernel, **how)
-    with np.errstate(**_QUIET):
-        return images_last.correlate_back(y, kernel[..., 0, :, :], starts, strides, dilation, lengths)
+    *sizes, groups, channels, filters = kernel.shape
+    if groups == 1 and 0 not in (*y.shape, *kernel.shape, *lengths):
+        if {*strides} != {1} and images_last.suits(y):
+            return images_last.correlate_back(y, kernel[..., 0, :, :], starts, strides, dilation, lengths)
+        core = core_function("scatter_patches", y, kernel)
+        turned = winograd.suits(y, channels, tuple(sizes), strides, dilation, lengths)
+        if core is not None and not turned and not images_last.suits(y):
+            return _scattered(core, y, kernel.reshape(-1, filters), tuple(sizes), starts, strides, dilation, lengths)
+    how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
+    return back_portably(dispatch.array_namespace(y), y, kernel, **how)
 
 
 @np.errstate(**_QUIET)
@@ -88,7 +96,7 @@ def correlate_outer(
     if images_last.suits(x):
         return images_last.correlate_outer(x, y, starts, strides, dilation, lengths)[..., None, :, :]
     if winograd.suits(x, y.shape[-1], lengths, strides, dilation, counts):
-        found = winograd.correlate_outer(x, y, starts)
+        found = winograd.correlate_outer(x, y, starts, lengths)
         if found is not None:
             return found[:, :, None]
     total = np.zeros((math.prod(lengths) * x.shape[-1], y.shape[-1]), dtype=x.dtype)
@@ -101,38 +109,86 @@ def _patches(
     x: Any, sizes: Lengths, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
 ) -> Iterator[tuple[slice, slice, Any]]:
     """Blocks of windows as rows of a matrix, with the images and the first spatial axis' windows that they are of."""
-    channels, extents = x.shape[-1], spans(sizes, strides, dilation, lengths)
-    each = math.prod(lengths) * math.prod(sizes) * channels
-    block = max(1, _BLOCK // x.itemsize)
-    step = min(x.shape[0], max(1, block // each))
-    high = lengths[0] if each <= block else max(1, lengths[0] * block // each)
-    inside, place = overlap(x.shape[1:-1], starts, extents)
-    bare = all(part.stop - part.start == extent for part, extent in zip(inside, extents, strict=True))
-    room = None if bare else np.zeros((step, *extents, channels), dtype=x.dtype)
-    space = np.empty(step * high * (each // lengths[0]), dtype=x.dtype)
-    run = sizes[-1] * channels if dilation[-1] == 1 else channels
-    across = run < _SHORT_RUN and run < lengths[-1]
-    count = len(sizes)
-    order = (*range(count + 1, 2 * count + 2), *range(count + 1)) if across else tuple(range(2 * count + 2))
+    width = math.prod(sizes) * x.shape[-1]
+    space: Any = None
+    core, run = core_function("gather_patches", x), sizes[-1] * x.shape[-1] if dilation[-1] == 1 else x.shape[-1]
+    across = run < min(_SHORT_RUN, lengths[-1])
+    gathered = functools.partial(_strided, across) if core is None or across else functools.partial(_compiled, core)
+    for images, rows, windows in _blocks(x, width, lengths):
+        if rows.start == 0:
+            gather = gathered(x[images], sizes, starts, strides, dilation, lengths)
+        if space is None:  # the first block is the largest
+            space = np.empty((windows, width), dtype=x.dtype)
+        yield images, rows, gather(rows, space[:windows])
+
+
+def _blocks(x: Any, width: int, lengths: Lengths) -> Iterator[tuple[slice, slice, int]]:
+    """Some images, or rows of one, whose windows of so many elements fit a block; and how many windows these are."""
+    line = math.prod(lengths[1:])
+    together = max(1, _BLOCK // (x.itemsize * line * width))
+    step, high = min(x.shape[0], max(1, together // lengths[0])), min(together, lengths[0])
     for first in range(0, x.shape[0], step):
         images = slice(first, min(first + step, x.shape[0]))
-        if room is None:
-            source = x[(images, *inside)]
-        else:
-            source = room[: images.stop - first]
-            source[(slice(None), *place)] = x[(images, *inside)]
-        along = source.strides[1:-1]
         for row in range(0, lengths[0], high):
             rows = slice(row, min(row + high, lengths[0]))
-            shape = (source.shape[0], rows.stop - row, *lengths[1:], *sizes, channels)
-            steps = (
-                source.strides[0],
-                *(a * s for a, s in zip(along, strides, strict=True)),
-                *(a * d for a, d in zip(along, dilation, strict=True)),
-                source.strides[-1],
-            )
-            windows = as_strided(source[:, row * strides[0] :], shape, steps, writeable=False).transpose(order)
-            patches = space[: windows.size].reshape(windows.shape)
-            patches[...] = windows
-            width = math.prod(sizes) * channels
-            yield images, rows, patches.reshape(width, -1).T if across else patches.reshape(-1, width)
+            yield images, rows, (images.stop - first) * (rows.stop - row) * line
+
+
+def _geometry(rows: slice, *how: Lengths) -> Any:
+    """The table of some rows of windows."""
+    table = windows_table(*how)
+    table[0, 2] += rows.start * table[0, 3]
+    table[0, 5] = rows.stop - rows.start
+    return table
+
+
+def _compiled(core: Any, x: Any, sizes: Lengths, *how: Lengths) -> Callable[[slice, Any], Any]:
+    """A function that fills a matrix with some rows of windows, by the core."""
+    x = np.ascontiguousarray(x)
+    lines = np.empty(math.prod(sizes[:-1]), dtype=np.int64)
+
+    def gather(rows: slice, space: Any) -> Any:
+        core(x, _geometry(rows, x.shape[1:-1], sizes, *how), x.shape[0], x.shape[-1], lines, space)
+        return space
+
+    return gather
+
+
+def _scattered(core: Any, y: Any, weights: Any, sizes: Lengths, *how: Lengths) -> Any:
+    """The products of all filters with their weights, added where the windows have their elements, by the core."""
+    *others, lengths = how
+    width, channels = weights.shape[0], weights.shape[0] // math.prod(sizes)
+    out = np.zeros((y.shape[0], *lengths, channels), dtype=y.dtype)
+    lines = np.empty(math.prod(sizes[:-1]), dtype=np.int64)
+    space: Any = None
+    for images, rows, windows in _blocks(y, width, y.shape[1:-1]):
+        if space is None:
+            space = np.empty((windows, width), dtype=y.dtype)
+        patches = np.matmul(y[images, rows].reshape(windows, -1), weights.T, out=space[:windows])
+        geometry = _geometry(rows, lengths, sizes, *others, y.shape[1:-1])
+        core(patches, geometry, images.stop - images.start, channels, lines, out[images])
+    return out
+
+
+def _strided(
+    across: bool, x: Any, sizes: Lengths, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
+) -> Callable[[slice, Any], Any]:
+    """The same by NumPy's own copy; `across` makes the transposed matrix, by runs of windows."""
+    source = extended(x, starts, spans(sizes, strides, dilation, lengths))
+    along, count, channels = source.strides[1:-1], len(sizes), x.shape[-1]
+    order = (*range(count + 1, 2 * count + 2), *range(count + 1)) if across else tuple(range(2 * count + 2))
+    steps = (
+        source.strides[0],
+        *(a * s for a, s in zip(along, strides, strict=True)),
+        *(a * d for a, d in zip(along, dilation, strict=True)),
+        source.strides[-1],
+    )
+
+    def gather(rows: slice, space: Any) -> Any:
+        shape = (source.shape[0], rows.stop - rows.start, *lengths[1:], *sizes, channels)
+        windows = as_strided(source[:, rows.start * strides[0] :], shape, steps, writeable=False).transpose(order)
+        patches = space.reshape(windows.shape)
+        patches[...] = windows
+        return patches.reshape(space.shape[1], -1).T if across else space
+
+    return gather

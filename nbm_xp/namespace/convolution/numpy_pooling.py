@@ -1,6 +1,7 @@
-"""Gradients of pooling on NumPy, added in place.
+"""Pooling of NumPy arrays: by the compiled core, or with gradients added in place.
 
-Those of maxima are added some images at a time, so that they stay in the cache.
+Where there is no core, and where the images lie last in memory, the gradients of maxima are added some images at a
+time, so that they stay in the cache.
 """
 
 from __future__ import annotations
@@ -11,13 +12,59 @@ from typing import Any
 import numpy as np
 
 from . import images_last
+from .core_windows import core_function, places_room, windows_table
 from .geometry import Lengths, taps
-from .pooling import spread_portably
+from .pooling import maxima_portably, spread_portably, sums_portably
 
-__all__ = ["place_maxima", "spread_windows"]
+__all__ = ["maxima", "place_maxima", "spread_windows", "sum_windows"]
 
 _BLOCK = 2**20  # bytes of images
+_TIES = {"share": 0, "first": 1, "whole": 2}  # as the core has them
+_CHANNELS = 8  # fewer: NumPy's runs along the positions are longer
 _RUN = 64  # images, where they lie last in memory: shorter runs cost more than the cache saves
+
+
+def maxima(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
+    """See `nbm_xp.namespace.convolution.maxima`."""
+    found = _by_core("maxima", x, x.shape[1:-1], lengths, lengths, sizes, starts, strides)
+    if found is None:
+        return maxima_portably(np, x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
+    return found
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def sum_windows(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
+    """See `nbm_xp.namespace.convolution.sum_windows`."""
+    found = _by_core("sum_windows", x, x.shape[1:-1], lengths, lengths, sizes, starts, strides)
+    if found is None:
+        return sums_portably(np, x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
+    return found
+
+
+def _core(name: str, x: Any, *others: Any) -> Any:
+    """The core's function, whose loops run over the channels, where that is the shortest way."""
+    return None if x.shape[-1] < _CHANNELS or images_last.suits(x) else core_function(name, x, *others)
+
+
+def _by_core(
+    name: str,
+    x: Any,
+    shape: Lengths,
+    windows: Lengths,
+    found: Lengths,
+    sizes: Lengths,
+    starts: Lengths,
+    strides: Lengths,
+) -> Any:
+    """Images of spatial lengths `found`, where `windows` lie in some of `shape`; None where the core does not serve."""
+    core = _core(name, x)
+    if core is None:
+        return None
+    out = np.zeros((x.shape[0], *found, x.shape[-1]), dtype=x.dtype)
+    if x.size and out.size:
+        table = windows_table(shape, sizes, starts, strides, (1,) * len(sizes), windows)
+        core(np.ascontiguousarray(x), table, x.shape[0], x.shape[-1], places_room(sizes), out)
+    return out
 
 
 def place_maxima(
@@ -26,6 +73,14 @@ def place_maxima(
     """See `nbm_xp.namespace.convolution.place_maxima`."""
     result = np.zeros_like(x, dtype=g.dtype, subok=False)  # which lies in memory as x does
     if result.size == 0 or out.size == 0:
+        return result
+    core = _core("place_maxima", x, g, out)
+    if core is not None:
+        given = [np.ascontiguousarray(some) for some in (g, x, out)]
+        result = np.zeros(x.shape, dtype=g.dtype)
+        table = windows_table(x.shape[1:-1], sizes, starts, strides, (1,) * len(sizes), lengths)
+        values = np.empty(x.shape[-1], dtype=g.dtype)
+        core(*given, table, x.shape[0], x.shape[-1], _TIES[ties], places_room(sizes), values, result)
         return result
     places = list(_places(x.shape[1:-1], sizes, starts, strides, lengths))
     step = max(1, _BLOCK // max(1, result[:1].nbytes))
@@ -41,6 +96,9 @@ def place_maxima(
 def spread_windows(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
     """See `nbm_xp.namespace.convolution.spread_windows`; added in place where that keeps images last in memory."""
     if not images_last.suits(y):
+        found = _by_core("spread_windows", y, lengths, y.shape[1:-1], lengths, sizes, starts, strides)
+        if found is not None:
+            return found
         return spread_portably(np, y, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
     for axis in range(len(sizes)):
         along = ((lengths[axis],), (sizes[axis],), (starts[axis],), (strides[axis],), (y.shape[axis + 1],))

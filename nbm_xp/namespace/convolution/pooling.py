@@ -17,8 +17,8 @@ from nbm_xp.namespace.kernels import kernel as own_kernel
 from .geometry import Lengths, extended, interleaved, spans, taps, window
 
 __all__ = [
-    "Ties", "maxima", "mean_windows", "pick_maxima", "place_maxima", "spread_means", "spread_portably",
-    "spread_windows", "sum_windows",
+    "Ties", "maxima", "maxima_portably", "mean_windows", "pick_maxima", "place_maxima", "spread_means",
+    "spread_portably", "spread_windows", "sum_windows", "sums_portably",
 ]  # fmt: skip
 
 Ties: TypeAlias = Literal["share", "first", "whole"]
@@ -38,6 +38,11 @@ def maxima(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths
     own = own_kernel("maxima", xp)
     if own is not None:
         return own(x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
+    return maxima_portably(xp, x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
+
+
+def maxima_portably(xp: Any, x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
+    """See `maxima`."""
     return _by_axis(xp, x, xp.maximum, _lowest(xp, x), sizes, starts, strides, lengths)
 
 
@@ -54,6 +59,11 @@ def sum_windows(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, le
     own = own_kernel("sum_windows", xp)
     if own is not None:
         return own(x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
+    return sums_portably(xp, x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
+
+
+def sums_portably(xp: Any, x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
+    """See `sum_windows`."""
     return _by_axis(xp, x, lambda a, b: a + b, 0, sizes, starts, strides, lengths)
 
 

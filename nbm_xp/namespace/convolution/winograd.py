@@ -1,8 +1,11 @@
 """Correlation with 3 × 3 kernels in sixteen products for each four results, where nine each would be thirty-six.
 
+Larger kernels of odd sizes are 3 × 3 kernels side by side, two places apart, as tiles are: a result is the sum over
+neighbouring tiles, and 5 × 5 kernels need sixty-four products where they would need a hundred.
+
 Winograd's F(2 × 2, 3 × 3): a tile of 4 × 4 elements becomes 16 sums of its elements, a kernel 16 sums of its weights;
 their products over the channels are 16 matrix products, and sums of these are the tile's 2 × 2 results. All the sums
-but the kernel's have coefficients 1 and -1, so that rounding errors are no larger than those of the plain way.
+but the kernel's have coefficients 1 and -1, so that rounding errors are of the size of those of the plain way.
 Infinities, nan, and numbers whose sums might overflow, which would spread over a tile, are left to the plain way.
 Source: S. Winograd, Arithmetic Complexity of Computations, 1980, and for the tiles A. Lavin and S. Gray, Fast
 Algorithms for Convolutional Neural Networks, https://arxiv.org/abs/1509.09308.
@@ -17,79 +20,124 @@ import numpy as np
 
 from nbm_xp.namespace.core import functions
 
+from .core_windows import windows_table
 from .geometry import Lengths
 
 __all__ = ["correlate", "correlate_outer", "suits"]
 
-_KERNEL = np.asarray([[1.0, 0.0, 0.0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0.0, 0.0, 1.0]])
+_AXIS = np.asarray([[1.0, 0.0, 0.0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0.0, 0.0, 1.0]])
+_KERNEL = np.kron(_AXIS, _AXIS)  # from the 9 weights of a kernel to their 16 sums
 _WORTH = 1e8  # multiplications: of fewer, the plain way's are as fast
-_CHANNELS = 16  # fewer, and the sums cost more than they save
-_BLOCK = 2**20  # bytes of sums
+_SIZES = (3, 5, 7)
+_CHANNELS = 16  # for 3 × 3, twice as many for larger ones: with fewer, the sums cost more than they save
+_BLOCK = 2**21  # bytes of sums
 
 
 def suits(x: Any, filters: int, sizes: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths) -> bool:
     """Whether this way is open, and the shorter one."""
     return (
         bool(functions)
-        and sizes == (3, 3)
+        and len(sizes) == 2
+        and {*sizes} <= {*_SIZES}
         and {*strides, *dilation} == {1}
         and x.dtype.name in ("float32", "float64")
-        and min(x.shape[-1], filters) >= _CHANNELS
-        and x.shape[0] * lengths[0] * lengths[1] * x.shape[-1] * filters * 9 >= _WORTH
+        and x.dtype.isnative
+        and min(x.shape[-1], filters) >= (_CHANNELS if sizes == (3, 3) else 2 * _CHANNELS)
+        and x.shape[0] * lengths[0] * lengths[1] * x.shape[-1] * filters * sizes[0] * sizes[1] >= _WORTH
     )
 
 
 def correlate(x: Any, kernel: Any, starts: Lengths, lengths: Lengths) -> Any:
     """See `nbm_xp.namespace.convolution.correlate`; None where numbers are too large for sums."""
     channels, filters = kernel.shape[2:]
-    limit = _limit(x, channels)
+    pieces = _pieces(kernel.shape)
+    limit = _limit(x, channels * pieces[0] * pieces[1])
     if not _moderate(kernel, limit):
         return None
-    sums = np.einsum("ai,bj,ijco->abco", _KERNEL, _KERNEL, kernel).astype(x.dtype).reshape(16, channels, filters)
+    parts = np.zeros((3, 3, *pieces, channels, filters))
+    for place, whole in _places(pieces):
+        parts[place] = kernel[whole]
+    sums = np.matmul(_KERNEL, parts.reshape(9, -1)).astype(x.dtype).reshape(16, -1, filters)
     out = np.empty((x.shape[0], *lengths, filters), dtype=x.dtype)
     across, join = -(-lengths[1] // 2), functions[f"join_{x.dtype.name}"]
-    parts = np.empty((8, across * filters), dtype=x.dtype)
+    cells = np.empty((8, across * filters), dtype=x.dtype)
     space = np.empty(0, dtype=x.dtype)
-    for images, rows, tiles in _tiles(x, starts, lengths, max(channels, filters), limit):
+    for images, rows, tiles in _tiles(x, starts, lengths, pieces, max(channels, filters), limit):
         if tiles is None:
             return None
-        space = _room(space, 16 * tiles.shape[1] * across * filters)
-        products = space.reshape(16, -1, filters)
-        np.matmul(tiles.reshape(16, -1, channels), sums, out=products)
         part = out[images, rows]
-        join(products, parts, part, *part.shape[:3], across, filters)
+        count, high = part.shape[0], -(-part.shape[1] // 2)
+        space = _room(space, 16 * count * high * across * filters)
+        products = space.reshape(16, -1, filters)
+        for one, product, weights in zip(_neighbours(tiles, count, high, across, pieces), products, sums, strict=True):
+            np.matmul(one, weights, out=product)
+        join(products, cells, part, *part.shape[:3], across, filters)
     return out
 
 
-def correlate_outer(x: Any, y: Any, starts: Lengths) -> Any:
+def correlate_outer(x: Any, y: Any, starts: Lengths, lengths: Lengths) -> Any:
     """See `nbm_xp.namespace.convolution.correlate_outer`; without the axis of groups. None as for `correlate`."""
-    channels, filters, lengths = x.shape[-1], y.shape[-1], y.shape[1:-1]
-    total = np.zeros((16, channels, filters), dtype=x.dtype)
-    part = np.empty_like(total)
-    across, split_results = -(-lengths[1] // 2), functions[f"split_results_{x.dtype.name}"]
-    limit = _limit(x, x.shape[0] * lengths[0] * lengths[1])
+    channels, filters, counts = x.shape[-1], y.shape[-1], y.shape[1:-1]
+    pieces = _pieces(lengths)
+    total = np.zeros((16, pieces[0] * pieces[1] * channels, filters), dtype=x.dtype)
+    across, split_results = -(-counts[1] // 2), functions[f"split_results_{x.dtype.name}"]
+    limit = _limit(x, x.shape[0] * counts[0] * counts[1])
     parts = np.empty((4, 2 * across * filters), dtype=x.dtype)
     halves = space = np.empty(0, dtype=x.dtype)
-    for images, rows, tiles in _tiles(x, starts, lengths, max(channels, filters), limit):
+    for images, rows, tiles in _tiles(x, starts, counts, pieces, max(channels, filters), limit):
         if tiles is None:
             return None
         given = y[images, rows]
-        count, high = given.shape[:2]
-        halves = _room(halves, 2 * tiles.shape[1] * 2 * across * filters)
+        count, present = given.shape[:2]
+        high = -(-present // 2)
+        halves = _room(halves, 4 * count * high * across * filters)
         room = halves.reshape(count, -1, 2, across, filters)
-        room[:, :high, 0] = given[:, :, 0::2]
-        room[:, :high, 1, : lengths[1] // 2] = given[:, :, 1::2]
-        room[:, high:] = 0
-        room[:, :, 1, lengths[1] // 2 :] = 0
+        room[:, :present, 0] = given[:, :, 0::2]
+        room[:, :present, 1, : counts[1] // 2] = given[:, :, 1::2]
+        room[:, present:] = 0
+        room[:, :, 1, counts[1] // 2 :] = 0
         if not _moderate(room, limit):
             return None
-        space = _room(space, 16 * tiles.shape[1] * across * filters)
-        results = space.reshape(16, tiles.shape[1], -1)
+        space = _room(space, 16 * count * high * across * filters)
+        results = space.reshape(16, count * high, -1)
         split_results(room, parts, results, across * filters)
-        total += np.matmul(
-            np.swapaxes(tiles.reshape(16, -1, channels), 1, 2), results.reshape(16, -1, filters), out=part
-        )
-    return np.einsum("ai,bj,abco->ijco", _KERNEL, _KERNEL, total.reshape(4, 4, channels, filters)).astype(x.dtype)
+        for one, result, sums in zip(_neighbours(tiles, count, high, across, pieces), results, total, strict=True):
+            sums += one.T @ result.reshape(-1, filters)
+    parts = np.matmul(_KERNEL.T, total.reshape(16, -1).astype(np.float64))
+    parts = parts.reshape(3, 3, *pieces, channels, filters)
+    found = np.empty((*lengths, channels, filters), dtype=x.dtype)
+    for place, whole in _places(pieces):
+        found[whole] = parts[place]
+    return found
+
+
+def _pieces(sizes: Lengths) -> Lengths:
+    """How many 3 × 3 kernels lie side by side along each axis."""
+    return (sizes[0] - 1) // 2, (sizes[1] - 1) // 2
+
+
+def _places(pieces: Lengths) -> Iterator[tuple[Any, Any]]:
+    """For each 3 × 3 kernel its own places, and where these lie in the whole; what two share is the first's."""
+    for part in np.ndindex(*pieces):
+        own = tuple(slice(min(k, 1), 3) for k in part)
+        yield (*own, *part), tuple(slice(2 * k + some.start, 2 * k + 3) for k, some in zip(part, own, strict=True))
+
+
+def _neighbours(tiles: Any, count: int, high: int, across: int, pieces: Lengths) -> Iterator[Any]:
+    """For each of the 16 sums a matrix: a row for each tile, which holds those of the tiles under all 3 × 3 kernels."""
+    down, wide = high + pieces[0] - 1, across + pieces[1] - 1
+    tiles = tiles.reshape(16, count * down * wide, -1)
+    if pieces == (1, 1):
+        yield from tiles
+        return
+    channels, ones = tiles.shape[-1], (1, 1)
+    geometry = windows_table((down, wide), pieces, (0, 0), ones, ones, (high, across))
+    lines = np.empty(pieces[0], dtype=np.int64)
+    space = np.empty((count * high * across, pieces[0] * pieces[1] * channels), dtype=tiles.dtype)
+    gather = functions[f"gather_patches_{tiles.dtype.name}"]
+    for part in tiles:
+        gather(part, geometry, count, channels, lines, space)
+        yield space
 
 
 def _room(space: Any, size: int) -> Any:
@@ -107,19 +155,22 @@ def _moderate(x: Any, limit: float) -> bool:
     return bool(np.max(x) < limit and np.min(x) > -limit)
 
 
-def _tiles(x: Any, starts: Lengths, lengths: Lengths, width: int, limit: float) -> Iterator[tuple[slice, slice, Any]]:
+def _tiles(
+    x: Any, starts: Lengths, lengths: Lengths, pieces: Lengths, width: int, limit: float
+) -> Iterator[tuple[slice, slice, Any]]:
     """The sums of all tiles, of shape (16, rows of tiles, tiles in a row * channels): of images, or of rows of one.
 
-    None in their place, where an image has larger numbers than allowed.
+    With each row or column of tiles come the `pieces` - 1 after it. None in place of tiles, where an image has larger
+    numbers than allowed.
     """
     channels, split_tiles = x.shape[-1], functions[f"split_tiles_{x.dtype.name}"]
-    down, across = -(-lengths[0] // 2), -(-lengths[1] // 2)
+    down, across, more = -(-lengths[0] // 2), -(-lengths[1] // 2) + pieces[1] - 1, pieces[0] - 1
     together = max(1, _BLOCK // (16 * across * width * x.itemsize))
     step, high = min(max(1, together // down), x.shape[0]), min(together, down)
-    room = np.zeros((step, 2 * down + 2, 2, across + 1, channels), dtype=x.dtype)
+    room = np.zeros((step, 2 * (down + more) + 2, 2, across + 1, channels), dtype=x.dtype)
     parts = np.empty((4, 2 * (across + 1) * channels), dtype=x.dtype)
-    space = np.empty(16 * step * high * across * channels, dtype=x.dtype)
-    from_row, to_row = _shared(starts[0], 2 * down + 2, x.shape[1])
+    space = np.empty(16 * step * (high + more) * across * channels, dtype=x.dtype)
+    from_row, to_row = _shared(starts[0], room.shape[1], x.shape[1])
     columns = [_every_other(starts[1], parity, across + 1, x.shape[2]) for parity in (0, 1)]
     for start in range(0, x.shape[0], step):
         images = slice(start, min(start + step, x.shape[0]))
@@ -128,12 +179,12 @@ def _tiles(x: Any, starts: Lengths, lengths: Lengths, width: int, limit: float) 
             room[:count, to_row, parity, to_column] = x[images, from_row, from_column]
         if not _moderate(room[:count], limit):
             yield images, slice(0), None
-        flat = room[:count].reshape(count, 2 * down + 2, -1)
+        flat = room[:count].reshape(count, room.shape[1], -1)
         for first in range(0, down, high):
             rows = slice(first, min(first + high, down))
-            several = rows.stop - first
+            several = rows.stop - first + more
             tiles = space[: 16 * count * several * across * channels].reshape(16, count * several, -1)
-            given = flat[:, 2 * first : 2 * rows.stop + 2]
+            given = flat[:, 2 * first : 2 * (rows.stop + more) + 2]
             split_tiles(given, parts, tiles, *given.shape[1:], across * channels, channels)
             yield images, slice(2 * first, min(2 * rows.stop, lengths[0])), tiles
 

@@ -1,6 +1,7 @@
 /* All kernels, for one level of vector instructions: LEVEL names the table, the compiler's options say the level. Sums
    and products are never contracted (-ffp-contract=off), so that each level gives the same bits. */
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@
 #include "loops/lanes.h"
 
 #include "loops/states.h"
+
+#include "loops/places.h"
 
 enum {
     TRIES = 1000,      /* more attempts than any element needs */
@@ -41,6 +44,8 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #define ROOT rootf_of
 #include "loops/random_access.h"
 #include "loops/draws.h"
+#include "loops/windows.h"
+#include "loops/pooling.h"
 #include "loops/winograd.h"
 #include "undefine.h"
 
@@ -52,6 +57,8 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #include "loops/random_access.h"
 #include "loops/draws.h"
 #include "loops/accepted.h"
+#include "loops/windows.h"
+#include "loops/pooling.h"
 #include "loops/winograd.h"
 #include "undefine.h"
 
@@ -99,6 +106,18 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"softmax", "fnF", softmax},
     {"log_softmax", "fnF", log_softmax},
     {"logsumexp", "fnF", logsumexp},
+    {"gather_patches_float32", "flnnLF", gather_patches_float},
+    {"gather_patches_float64", "dlnnLD", gather_patches_double},
+    {"scatter_patches_float32", "flnnLF", scatter_patches_float},
+    {"scatter_patches_float64", "dlnnLD", scatter_patches_double},
+    {"maxima_float32", "flnnLF", maxima_float},
+    {"maxima_float64", "dlnnLD", maxima_double},
+    {"sum_windows_float32", "flnnLF", sum_windows_float},
+    {"sum_windows_float64", "dlnnLD", sum_windows_double},
+    {"spread_windows_float32", "flnnLF", spread_windows_float},
+    {"spread_windows_float64", "dlnnLD", spread_windows_double},
+    {"place_maxima_float32", "ffflnnnLFF", place_maxima_float},
+    {"place_maxima_float64", "dddlnnnLDD", place_maxima_double},
     {"split_tiles_float32", "fFFnnnn", split_tiles_float},
     {"split_tiles_float64", "dDDnnnn", split_tiles_double},
     {"split_results_float32", "fFFn", split_results_float},
