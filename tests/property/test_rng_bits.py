@@ -230,7 +230,7 @@ def test_a_lost_worker_s_block_comes_back_the_same_in_another_process() -> None:
 
 def test_a_dask_draw_computes_nothing() -> None:
     with guard():
-        u = Generator(1, "dask").random((10**6, 10**4), chunks=(10**4, 10**3))
+        u = Generator((1,) * 6, "dask").random((10**6, 10**4), chunks=(10**4, 10**3))
     assert u.numblocks == (100, 10)
     tile = u[123_456:123_460, 5000:5003].compute(scheduler="synchronous")
     task = Uniforms((1,) * 6, 15360, (10**6, 10**4), "float32")
