@@ -6,6 +6,7 @@ name, installed libraries are found without importing them.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import threading
@@ -180,6 +181,7 @@ def get_namespace(name: str) -> Any:
 _MASKED = frozenset({("numpy", "MaskedArray"), ("torch", "MaskedTensor")})
 
 
+@functools.cache
 def library_of_type(cls: type) -> str | None:
     """The library whose arrays have this type or a base of it, or None.
 
@@ -193,7 +195,8 @@ def library_of_type(cls: type) -> str | None:
         if key in _MASKED:
             raise TypeError(
                 f"a {cls.__module__}.{cls.__qualname__} is not taken, for its mask would be lost: pass its data "
-                "with the masked elements filled (x.filled(value) in NumPy), or data and mask as two arrays"
+                "with the masked elements filled (x.filled(value) in NumPy, da.ma.filled(x, value) in Dask), or data "
+                "and mask as two arrays"
             )
         for library in LIBRARIES.values():
             if key in library.array_types:
