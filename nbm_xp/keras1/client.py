@@ -63,6 +63,7 @@ def pack(x: Sequence[Array]) -> Array:
     Returns
     -------
     array or Tensor
+        With one axis more than each has.
 
     Raises
     ------
