@@ -6,7 +6,6 @@ name, installed libraries are found without importing them.
 
 from __future__ import annotations
 
-import functools
 import importlib
 import importlib.util
 import threading
@@ -181,7 +180,6 @@ def get_namespace(name: str) -> Any:
 _MASKED = frozenset({("numpy", "MaskedArray"), ("torch", "MaskedTensor")})
 
 
-@functools.cache
 def library_of_type(cls: type) -> str | None:
     """The library whose arrays have this type or a base of it, or None.
 
