@@ -254,7 +254,7 @@ class Model(Estimator):
         try:
             model = cls(**about["params"])
             model._go_on(topology, {name: asarray(value, xp) for name, value in arrays.items()}, about["progress"])
-        except (KeyError, TypeError) as error:
+        except (KeyError, OverflowError, TypeError, ValueError) as error:
             raise ValueError(f"{os.fspath(path)} holds no {cls.__name__} of this release: {error}") from error
         return model
 

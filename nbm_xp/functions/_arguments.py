@@ -16,6 +16,7 @@ from nbm_xp.namespace import (
     default_namespace,
     dtype_of,
     floatx,
+    has_blocks,
     is_array,
     is_bool,
     promote,
@@ -77,7 +78,8 @@ def floats(x: Array) -> tuple[Any, Array]:
     """
     x = to_floating(as_array(x, floatx()))
     xp = array_namespace(x)
-    floating.setdefault(type(x), {})[x.dtype] = xp
+    if not has_blocks(x):
+        floating.setdefault(type(x), {})[x.dtype] = xp
     return xp, x
 
 
@@ -98,7 +100,8 @@ def numbers(x: Array) -> tuple[Any, Array]:
     xp = array_namespace(x)
     if is_bool(x):
         x = xp.astype(x, xp.int64)
-    numeric.setdefault(type(x), {})[x.dtype] = xp
+    if not has_blocks(x):
+        numeric.setdefault(type(x), {})[x.dtype] = xp
     return xp, x
 
 
@@ -137,7 +140,8 @@ def as_array(x: Any, dtype: str | None = None) -> Array:
     if type(x) in _arrays:
         return x
     if is_value(x):
-        _arrays.add(type(x))
+        if not has_blocks(x):
+            _arrays.add(type(x))
         return x
     if isinstance(x, (list, tuple)) and any(map(_holds_values, x)):
         items = promote(*(as_array(item, dtype) for item in x))

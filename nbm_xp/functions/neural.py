@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbm_xp import tape
-from nbm_xp.namespace import array_namespace, dtype_name
+from nbm_xp.namespace import array_namespace, dtype_name, has_blocks
 from nbm_xp.namespace.exponentials import kernel, sigmoid_for
 from nbm_xp.namespace.refusals import FAILURES, refuse
 from nbm_xp.tape import Memory, composite, is_tensor
@@ -54,7 +54,8 @@ def sigmoid(x: Array) -> Array:
         except KeyError:
             xp, x = floats(x)
             of = tape.sigmoid if is_tensor(x) else sigmoid_for(xp, dtype_name(x))
-            _sigmoids.setdefault(type(x), {})[x.dtype] = of
+            if not has_blocks(x):
+                _sigmoids.setdefault(type(x), {})[x.dtype] = of
         return of(x)
     except FAILURES as error:
         refuse(error)

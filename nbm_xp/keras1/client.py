@@ -64,7 +64,7 @@ def pack(x: Sequence[Array]) -> Array:
     Returns
     -------
     array or Tensor
-        Of one more axis.
+        With one axis more than each has.
 
     Raises
     ------

@@ -124,6 +124,9 @@ def _refuse_masks(value: Any) -> None:
         kinds = set(map(type, value))
         for kind in kinds:
             libraries.library_of_type(kind)
+            if hasattr(kind, "_meta"):
+                for item in value:
+                    dispatch.has_blocks(item)
         if not kinds.isdisjoint((list, tuple)):
             for item in value:
                 _refuse_masks(item)

@@ -91,13 +91,28 @@ def _learn(value: Any) -> Any:
             return _BY_TYPE.setdefault(kind, _REGISTERED[base])
     library = libraries.library_of_type(kind)
     if library is not None:
-        return _BY_TYPE.setdefault(kind, libraries.get_namespace(library))
+        xp = libraries.get_namespace(library)
+        return xp if has_blocks(value) else _BY_TYPE.setdefault(kind, xp)
     if issubclass(kind, (int, float, complex)):
         _SCALARS.add(kind)
         return None
     if hasattr(kind, "__array_namespace__"):
         return _BY_TYPE.setdefault(kind, value.__array_namespace__())
     raise TypeError(f"expected arrays or Python scalars, got {kind.__module__}.{kind.__qualname__}")
+
+
+def has_blocks(x: Any) -> bool:
+    """Whether an array is made of blocks of another type, so that its own says too little to be kept.
+
+    Raises
+    ------
+    TypeError
+        If the blocks carry masks.
+    """
+    blocks = getattr(x, "_meta", None)
+    if blocks is not None:
+        libraries.library_of_type(type(blocks))
+    return blocks is not None
 
 
 def _title(xp: Any) -> str:
@@ -173,7 +188,7 @@ def library_of(x: Any) -> str | None:
         return _LIBRARY_BY_TYPE[kind]
     except KeyError:
         library = None if is_registered(x) else libraries.library_of_type(kind)
-        return _LIBRARY_BY_TYPE.setdefault(kind, library)
+        return library if library and has_blocks(x) else _LIBRARY_BY_TYPE.setdefault(kind, library)
 
 
 def is_array(x: Any) -> bool:

@@ -193,7 +193,8 @@ def library_of_type(cls: type) -> str | None:
         if key in _MASKED:
             raise TypeError(
                 f"a {cls.__module__}.{cls.__qualname__} is not taken, for its mask would be lost: pass its data "
-                "with the masked elements filled (x.filled(value) in NumPy), or data and mask as two arrays"
+                "with the masked elements filled (x.filled(value) in NumPy, da.ma.filled(x, value) in Dask), or data "
+                "and mask as two arrays"
             )
         for library in LIBRARIES.values():
             if key in library.array_types:

@@ -10,12 +10,11 @@ from __future__ import annotations
 import contextlib
 import datetime
 import importlib.metadata
-import numbers
 import os
 import pathlib
 import platform
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import nbm_xp
@@ -24,6 +23,7 @@ from nbm_xp.boltzmann.randomness import entropy_of
 from nbm_xp.namespace.checksums import digest_of_file, digest_of_record, read_record, sealed, unsealed
 from nbm_xp.namespace.paths import local_path
 
+from .asked import as_json, differences
 from .whole import flush_folder, leftover_name, sweep, write_json
 
 __all__ = ["RunDirectory", "RunError"]
@@ -163,7 +163,7 @@ class RunDirectory:
             If another process works on the run.
         """
         place = local_path(path, "directory")
-        wanted = _as_json(configuration)
+        wanted = as_json(configuration)
         if place.exists() and not place.is_dir():
             raise FileExistsError(f"{place} is a file, and a run needs a directory")
         if place.is_dir() and any(place.iterdir()):
@@ -246,13 +246,13 @@ class RunDirectory:
 
     def _same(self, kind: str, configuration: Mapping[str, Any], seed: int | None) -> None:
         """Refuse to go on as something else."""
-        differences = [] if kind == self.kind else [f"it is a run of {self.kind!r}, and {kind!r} was asked for"]
+        found = [] if kind == self.kind else [f"it is a run of {self.kind!r}, and {kind!r} was asked for"]
         if seed is not None and seed != self.seed:
-            differences.append(f"seed is {self.seed} there, and {seed} was asked for")
+            found.append(f"seed is {self.seed} there, and {seed} was asked for")
         if kind == self.kind:
-            differences += _differences(self.configuration, configuration)
-        if differences:
-            raise ValueError(f"{self.path} holds another run: {'; '.join(differences)}")
+            found += differences(self.configuration, configuration)
+        if found:
+            raise ValueError(f"{self.path} holds another run: {'; '.join(found)}")
 
     # What is in it
 
@@ -373,40 +373,3 @@ def _versions() -> dict[str, str]:
 
 def _now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-
-
-def _as_json(value: Any, name: str = "configuration") -> Any:
-    """A value as JSON gives it back, so that what is compared later is alike.
-
-    Raises
-    ------
-    TypeError
-        If JSON has no such value; the message names it.
-    """
-    if value is None or isinstance(value, (bool, str, float)):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): _as_json(item, f"{name}.{key}") for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_as_json(item, f"{name}[{i}]") for i, item in enumerate(value)]
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if hasattr(value, "__index__"):
-        return int(value)
-    if isinstance(value, numbers.Real):
-        return float(value)
-    raise TypeError(f"{name} must be a number, a string, a list or a mapping of such, got {value!r}")
-
-
-def _differences(there: Mapping[str, Any], asked: Mapping[str, Any], within: str = "") -> Iterator[str]:
-    """What differs between two configurations, a phrase for each."""
-    for name in sorted(there.keys() | asked.keys()):
-        full = f"{within}{name}"
-        if name not in there:
-            yield f"{full} is not said there, and {asked[name]!r} was asked for"
-        elif name not in asked:
-            yield f"{full} is {there[name]!r} there, and was not asked for"
-        elif isinstance(there[name], dict) and isinstance(asked[name], dict):
-            yield from _differences(there[name], asked[name], f"{full}.")
-        elif there[name] != asked[name]:
-            yield f"{full} is {there[name]!r} there, and {asked[name]!r} was asked for"

@@ -118,10 +118,10 @@ from .standard.elementwise import (
 )
 from .standard.indexing import take, take_along_axis
 from .standard.inspection import Info
+from .standard.joining import concat, stack, unstack
 from .standard.linalg import matmul, tensordot, vecdot
 from .standard.manipulation import (
     astype,
-    concat,
     expand_dims,
     flip,
     matrix_transpose,
@@ -131,9 +131,7 @@ from .standard.manipulation import (
     reshape,
     roll,
     squeeze,
-    stack,
     tile,
-    unstack,
 )
 from .standard.searching import argmax, argmin, argsort, nonzero, searchsorted, sort
 from .standard.sets import isin, unique_all, unique_counts, unique_inverse, unique_values

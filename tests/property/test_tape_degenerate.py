@@ -40,6 +40,7 @@ def rebuilt_eigh(x: Any) -> Any:
 SYMMETRIC: dict[str, Function] = {
     "squares": lambda x: xp.sum(spectrum(x) ** 2),
     "exponentials": lambda x: xp.sum(xp.exp(spectrum(x))),
+    "square of their sum": lambda x: 1e3 * xp.sum(spectrum(x)) ** 2,
     "a function of their sum": lambda x: xp.log(xp.sum(xp.exp(spectrum(x)))),
     "beside the matrix": lambda x: xp.sum(spectrum(x) ** 3) * x[0, 1] + xp.sum(x**2),
     "by eigh": lambda x: xp.sum(xp.linalg.eigh(sym(x)).eigenvalues ** 4),
@@ -135,6 +136,24 @@ NOWHERE: dict[str, Function] = {
 @pytest.mark.parametrize("name", NOWHERE)
 def test_what_is_not_determined_is_no_number(name: str) -> None:
     assert np.any(np.isnan(hvp(NOWHERE[name], np.eye(3), W)))
+
+
+NOWHERE_AT_ZERO: dict[str, Function] = {
+    "square of the largest": lambda x: spectrum(x)[-1] ** 2,
+    "weighed squares": lambda x: xp.sum(spectrum(x) ** 2 * np.asarray([1.0, 2.0, 4.0])),
+    "square of the largest singular value": lambda x: xp.linalg.svdvals(x)[0] ** 2,
+    "square of the spectral norm": lambda x: xp.linalg.matrix_norm(x, ord=2) ** 2,
+    "product of two": lambda x: xp.linalg.svdvals(x)[0] * xp.linalg.svdvals(x)[1],
+}
+
+
+@pytest.mark.parametrize("name", NOWHERE_AT_ZERO)
+def test_nor_is_what_has_a_gradient_there_but_no_other_derivative(name: str) -> None:
+    """Where all gradients are zero: the limit depends on the way there."""
+    fn, x = NOWHERE_AT_ZERO[name], np.zeros((3, 3))
+    np.testing.assert_array_equal(grad(fn)(x), x)
+    assert np.any(np.isnan(hvp(fn, x, W)))
+    assert np.any(np.isnan(jvp(grad(fn), (x,), (W,))[1]))
 
 
 def test_eigenvalues_of_a_matrix_that_lacks_eigenvectors() -> None:

@@ -36,6 +36,8 @@ SMOOTH: dict[str, Callable[[Any], Any]] = {
     "abs": lambda x: xp.sum(xp.abs(x) ** 2),
     "abs by itself": lambda x: xp.sum(abs(x) * abs(x)),
     "abs of a product": lambda x: xp.abs(x[0] * x[1] + x[2]) ** 2,
+    "copysign": lambda x: xp.sum(xp.copysign(x, np.asarray([1.0, -1.0, 1.0])) ** 2),
+    "a number's sign": lambda x: xp.copysign(x[0], -1.0) ** 4 + xp.copysign(x[2], xp.asarray(1.0)) ** 2,
     "cos of abs": lambda x: xp.sum(xp.cos(xp.abs(x) * 1.5)),
     "Huber": lambda x: xp.sum(xp.where(xp.abs(x) < 1, 0.5 * xp.abs(x) ** 2, xp.abs(x) - 0.5)),
     "of a complex number": lambda x: xp.abs(x[0] + 1j * x[1]) ** 2,
@@ -69,6 +71,8 @@ ZERO: dict[str, Callable[[Any], Any]] = {
     "abs": lambda x: xp.sum(xp.abs(x)),
     "norm": norm,
     "deviation": xp.std,
+    "atan2": lambda x: xp.atan2(x[0], x[1]) ** 2,
+    "two sizes": lambda x: xp.sum(xp.abs(x) * xp.copysign(x, np.ones(3))),
     "square of a sum of sizes": lambda x: xp.sum(xp.abs(x)) ** 2,
     "inside a checkpoint": lambda x: checkpoint(lambda a: xp.sum(xp.abs(a) ** 2))(x) * 1.0,
 }

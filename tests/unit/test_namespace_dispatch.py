@@ -316,7 +316,7 @@ def test_info() -> None:
 MASKED = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], mask=[[False, True], [False, False]])
 
 
-@pytest.mark.parametrize(
+ENTRANCES = pytest.mark.parametrize(
     "enter",
     [
         pytest.param(B.sigmoid, id="a function"),
@@ -337,10 +337,23 @@ MASKED = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], mask=[[False, True], [Fals
         pytest.param(lambda x: RBM(2).fit(x / 4), id="data"),
     ],
 )
+
+
+@ENTRANCES
 def test_a_masked_array_is_refused_and_keeps_its_mask(enter: Callable[[Any], Any]) -> None:
     with pytest.raises(TypeError, match=r"numpy\.ma.* its mask would be lost: pass its data"):
         enter(MASKED)
     assert MASKED.mask.tolist() == [[False, True], [False, False]]
+
+
+@ENTRANCES
+def test_so_are_blocks_of_them(enter: Callable[[Any], Any]) -> None:
+    da = pytest.importorskip("dask.array")
+    for lazy in (da.from_array(MASKED, chunks=1), da.ma.masked_greater(da.ones((2, 2)), 0.5) + 1.0):
+        B.sigmoid(da.ones((2, 2)))  # whose type is the same
+        with pytest.raises(TypeError, match="its mask would be lost"):
+            enter(lazy)
+        assert library_name(da.ma.filled(lazy, 0.0)) == "dask"
 
 
 def test_so_is_one_of_pytorch() -> None:

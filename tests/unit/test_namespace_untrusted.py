@@ -18,7 +18,7 @@ import pytest
 from nbm_xp.boltzmann import DBM, RBM, Topology, load
 from nbm_xp.namespace import save_configuration
 from nbm_xp.namespace.checksums import parsed
-from nbm_xp.namespace.files import check_claims, load_arrays
+from nbm_xp.namespace.files import check_claims, load_arrays, load_tensors, save_tensors
 from nbm_xp.namespace.stored import is_group, open_array, open_group, save_group
 from nbm_xp.runs import RunDirectory, diagnose, evaluate, open_dataset, open_samples, read_evaluation, sample
 from nbm_xp.tape import placeholder, visualize
@@ -176,6 +176,19 @@ def test_every_bit_of_a_safetensors_header_counts(tmp_path: pathlib.Path) -> Non
         path.write_bytes(whole[:place] + bytes([whole[place] ^ (1 << place % 7)]) + whole[place + 1 :])
         with pytest.raises(ValueError, match=r"model\.safetensors"):
             load(path)
+
+
+@pytest.mark.parametrize("name", ["entropy", "n_iter", "n_samples", "rstate"])
+@pytest.mark.parametrize("value", ["Infinity", "NaN", "null", "[]", '"x"', "1e400"])
+def test_progress_is_told_in_whole_numbers(tmp_path: pathlib.Path, name: str, value: str) -> None:
+    """In a file whose digest is its own, but which no model wrote."""
+    path = tmp_path / "model.safetensors"
+    RBM.from_parameters(np.ones((1, 2)), np.zeros(1), np.zeros(2)).save(path)
+    arrays, about = load_tensors(path)
+    progress = json.loads(about["progress"]) | {name: "VALUE"}
+    save_tensors(path, arrays, about | {"progress": json.dumps(progress).replace('"VALUE"', value)})
+    with pytest.raises(ValueError, match=r"model\.safetensors"):
+        load(path)
 
 
 def test_a_tile_is_never_zeros_by_mistake(tmp_path: pathlib.Path) -> None:

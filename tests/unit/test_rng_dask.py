@@ -118,6 +118,21 @@ def test_chunks_follow_the_parameters() -> None:
     assert Generator(5).permutation(rows, axis=1).chunks == ((2, 2, 2), (2,))
 
 
+@pytest.mark.parametrize("chunks", [2, (2,), [2], ((2, 2, 2),), {0: 2}])
+def test_outcomes_are_not_split(chunks: Any) -> None:
+    counts = Generator(5, "dask").multinomial(3, [0.5, 0.5], 6, chunks=chunks)
+    assert counts.chunks == ((2, 2, 2), (2,))
+    np.testing.assert_array_equal(counts.compute(), Generator(5).multinomial(3, [0.5, 0.5], 6))
+
+
+@pytest.mark.parametrize(("size", "chunks"), [(None, [1, 2]), (6, (2, 1)), (6, ((2, 2),)), (6, 2.5)])
+def test_chunks_of_other_axes_than_there_are_are_refused(size: Any, chunks: Any) -> None:
+    generator = Generator(5, "dask")
+    with pytest.raises(ValueError, match="chunks must say how Dask is to split an array of shape"):
+        generator.multinomial(3, [0.5, 0.5], size, chunks=chunks)
+    assert generator == Generator(5, "dask")
+
+
 @pytest.mark.parametrize("name", [*DRAWS, *WITH_ARRAYS])
 def test_the_meta_says_what_the_blocks_are(name: str) -> None:
     with guard():

@@ -126,6 +126,8 @@ REFUSED: list[tuple[str, Any, type[Exception], str]] = [
         r"p must have a probability for each of 3, got shape \(2,\)",
     ),
     ("p", lambda g: g.choice(2, p=[0.5, 0.6]), ValueError, "p must add up to 1"),
+    ("p", lambda g: g.choice(2, p=-1), TypeError, "p must be an array of probabilities, got -1"),
+    ("p", lambda g: g.choice(1, p=np.asarray(1.0)), ValueError, r"p must have a probability for each of 1, got shape"),
     ("p", lambda g: g.choice(3, 2, False, [0.0, 1.0, 0.0]), ValueError, "size must be at most 1, as many as have"),
     ("axis", lambda g: g.choice(np.ones((2, 3)), axis=2), ValueError, "axis must be from -2 to 1, got 2"),
     ("axis", lambda g: g.permutation(np.ones(3), axis=1), ValueError, "axis must be from -1 to 0, got 1"),

@@ -120,6 +120,14 @@ def test_what_cannot_fit_is_refused_when_it_is_recorded(call: Callable[[Any, Any
         call(xp.asarray(X), xp.asarray(2) + 0)
 
 
+@pytest.mark.parametrize("step", [0, xp.asarray(2) - 2, Variable(np.asarray(0)) + 0])
+@pytest.mark.parametrize("x", [xp.asarray(X), Variable(X), placeholder((None, 3))])
+def test_no_step_is_zero(x: Any, step: Any) -> None:
+    for call in (lambda: x[::step], lambda: x[1, step + 1 :: step], lambda: xp.arange(0, x.shape[0], step)):
+        with pytest.raises(ValueError, match=r"the step of .* must not be zero"):
+            call()
+
+
 def test_no_length_is_negative_now() -> None:
     x = Variable(X)
     for length in (x.shape[0] - 5, Variable(np.asarray(-1)) + 0):

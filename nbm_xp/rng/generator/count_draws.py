@@ -5,6 +5,7 @@ What this chapter must satisfy: names, parameters and meaning of `numpy.random.G
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from nbm_xp.namespace import dtype_name, dtype_of, is_array, is_lazy, library_name
@@ -260,7 +261,7 @@ class CountDraws(UniformDraws, RealDraws):
         values = (n, p)
         library = library_of_blocks(xp, *values) if is_lazy(xp) else library_name(xp)
         numbers = tuple(None if is_array(value) else value for value in values)
-        chunks = _with_whole_axis(chunks_of(chunks, rows, *(v[..., 0] for v in values if is_array(v))), rows)
+        chunks = _with_whole_axis(chunks_of(chunks, rows, *(v[..., 0] for v in values if is_array(v))), shape)
         with self._taking() as state:
             task = Multinomials(state, streams_of(nstreams, rows), shape, name, library, numbers)
             return made(xp, task, values, chunks=chunks)
@@ -335,10 +336,11 @@ def _counting(name: str) -> str:
     return name
 
 
-def _with_whole_axis(chunks: Any, rows: tuple[int, ...]) -> Any:
-    """Chunks of rows, with an axis of outcomes that is not split."""
-    if chunks is None or isinstance(chunks, (int, str)):
-        chunks = ("auto" if chunks is None else chunks,) * len(rows)
-    elif not isinstance(chunks, (list, tuple)):
-        raise TypeError(f"chunks must be an integer, a sequence for the axes, a string or None, got {chunks!r}")
-    return (*chunks, -1)
+def _with_whole_axis(chunks: Any, shape: tuple[int, ...]) -> Any:
+    """Chunks of rows, and an axis of outcomes behind them, the last of `shape`, that is not split."""
+    rows, outcomes = len(shape) - 1, (shape[-1],)
+    if isinstance(chunks, Mapping):
+        return {**chunks, rows: outcomes}
+    if isinstance(chunks, (tuple, list)):
+        return (*chunks, outcomes)
+    return (*(("auto" if chunks is None else chunks,) * rows), outcomes)

@@ -242,7 +242,8 @@ class GeneratorState:
     def _at(self, state: State) -> Self:
         """A generator like this one, at a state."""
         made = object.__new__(type(self))
-        made.__dict__.update(self.__dict__, _state=state, _spawned=0, _lock=threading.Lock())
+        made._state, made._spawned, made._lock = state, 0, threading.Lock()
+        made._library, made._threads = self._library, self._threads
         return made
 
     def _take(self) -> State:

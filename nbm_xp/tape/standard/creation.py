@@ -12,7 +12,7 @@ from nbm_xp.tape.concrete import lasting_number
 from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.length_arguments import integer_length
-from nbm_xp.tape.lengths import Length, Size, maximum_length, product
+from nbm_xp.tape.lengths import Length, Size, known, maximum_length, product
 from nbm_xp.tape.node import CONSTANT, IDENTITY_TAG, Memory, Node, Operation, Shape
 from nbm_xp.tape.operators import FUNCTIONS, is_number
 from nbm_xp.tape.tensor import Tensor, as_tensor, record, with_attributes
@@ -235,6 +235,8 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
     """
     _check_device(device)
     start, stop, step = map(_bound, (0, start, step) if stop is None else (start, stop, step))
+    if known(step) == 0:
+        raise ValueError("the step of arange must not be zero")
     whole = not any(isinstance(value, float) for value in (start, stop, step))
     return record(_ARANGE, start, stop, step, dtype=_dtype_or(dtype, "int64" if whole else floatx()))
 

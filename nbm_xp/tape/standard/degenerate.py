@@ -4,16 +4,17 @@ The vectors that belong to equal values may be any of their space. A function of
 what turns them into each other in a rule, a numerator over a gap of the values, is 0 over 0 there. Its limit is the one
 that is met on the way through matrices with the same vectors whose values are made unequal, along `_steps`: what the
 numerator gains on the way over what the gap does, which is L'Hopital's rule. How a numerator depends on the values is
-in the graph: it was recorded from them.
+in the graph: it was recorded from them. Where a function of the matrix is smooth, every way leads to the same limit.
 
-Where that cannot be said the limit is NaN: of a function that is none of the matrix alone, such as of one vector of
-many; where the numerator was computed from other decompositions of what the matrix was computed from; inside a loop or
-a checkpoint, which does not know what comes after it. A limit is known at this matrix alone, so its own slope is NaN.
+Where that cannot be said the limit is NaN: where another way leads elsewhere; of a function that is none of the matrix
+alone, such as of one vector of many; where the numerator was computed from other decompositions of what the matrix was
+computed from; inside a loop or a checkpoint, which does not know what comes after it. A limit is known at this matrix
+alone, so its own slope is NaN.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from nbm_xp.tape.backward import grown
 from nbm_xp.tape.gradients import declare
@@ -36,53 +37,66 @@ _NEAR = 0.625
 """The power of the rounding error below which the limit is nearer to the truth than the quotient is."""
 
 
-def over_difference(numerator: Tensor, values: Tensor, tolerance: Tensor, x: Tensor, scale: Tensor) -> Tensor:
+def over_difference(numerator: Tensor, values: Tensor, tolerance: Tensor, x: Tensor, of: Sequence[Tensor]) -> Tensor:
     """A matrix over each column's value less each row's; its limit where they are equal, and zero on the diagonal."""
     same = diagonal_mask(values.node.shape[-1])
     sizes = FUNCTIONS["abs"](values)
     near = (expand_dims(sizes, -2) + expand_dims(sizes, -1)) * spacing(values) ** _NEAR
     tolerance = FUNCTIONS["maximum"](tolerance, near)  # closer ones, though not equal, leave few digits in a quotient
-    gaps = FUNCTIONS["where"](same, 1.0, _differences(values))
-    quotient = _quotient(numerator, gaps, _differences(_steps(values)), values, tolerance, x, scale)
-    return FUNCTIONS["where"](same, 0.0, quotient)
+
+    def gaps(v: Tensor) -> Tensor:
+        return FUNCTIONS["where"](same, 1.0, expand_dims(v, -2) - expand_dims(v, -1))
+
+    return FUNCTIONS["where"](same, 0.0, _quotient(numerator, gaps, values, tolerance, x, of))
 
 
-def over_sum(numerator: Tensor, values: Tensor, tolerance: Tensor, x: Tensor, scale: Tensor) -> Tensor:
+def over_sum(numerator: Tensor, values: Tensor, tolerance: Tensor, x: Tensor, of: Sequence[Tensor]) -> Tensor:
     """A matrix over each column's value and each row's together; its limit where both are zero."""
-    steps = _steps(values)
-    together, stepped = (expand_dims(v, -2) + expand_dims(v, -1) for v in (values, steps))
-    return _quotient(numerator, together, stepped, values, tolerance, x, scale)
+    return _quotient(numerator, lambda v: expand_dims(v, -2) + expand_dims(v, -1), values, tolerance, x, of)
 
 
-def over_values(numerator: Tensor, values: Tensor, tolerance: Tensor, x: Tensor, scale: Tensor) -> Tensor:
+def over_values(numerator: Tensor, values: Tensor, tolerance: Tensor, x: Tensor, of: Sequence[Tensor]) -> Tensor:
     """Columns over the values that they belong to; the limit where these are zero."""
-    by, steps = (expand_dims(v, -2) for v in (values, _steps(values)))
-    return _quotient(numerator, by, steps, values, tolerance, x, scale)
+    return _quotient(numerator, lambda v: expand_dims(v, -2), values, tolerance, x, of)
 
 
-def _differences(values: Tensor) -> Tensor:
-    return expand_dims(values, -2) - expand_dims(values, -1)
-
-
-def _steps(values: Tensor) -> Tensor:
-    """By how much the values are changed on the way: positive, and each by another amount."""
-    return FUNCTIONS["arange"](1, values.node.shape[-1] + 1, dtype=real_of(values.dtype))
+def _steps(values: Tensor, power: float) -> Tensor:
+    """By how much the values are changed on a way: positive, and each by another amount."""
+    return FUNCTIONS["arange"](1, values.node.shape[-1] + 1, dtype=real_of(values.dtype)) ** power
 
 
 def _quotient(
-    numerator: Tensor, gap: Tensor, steps: Tensor, values: Tensor, tolerance: Tensor, x: Tensor, scale: Tensor
+    numerator: Tensor,
+    gaps: Callable[[Tensor], Tensor],
+    values: Tensor,
+    tolerance: Tensor,
+    x: Tensor,
+    of: Sequence[Tensor],
 ) -> Tensor:
-    where = FUNCTIONS["where"]
-    none = FUNCTIONS["abs"](gap) <= tolerance
+    """Where it is 0 over 0, the limit; the numerator is of differences in `of`, and so are its errors of rounding."""
+    where, absolute = FUNCTIONS["where"], FUNCTIONS["abs"]
+    gap, rounded = gaps(values), spacing(values) ** 0.5
+    none = absolute(gap) <= tolerance
     quotient = numerator / where(none, 1.0, gap)
-    size = FUNCTIONS["sum"](FUNCTIONS["abs"](scale), axis=(-2, -1), keepdims=True)
-    fits = FUNCTIONS["abs"](numerator) <= size * spacing(values) ** 0.5
-    gained, is_known = _gained(numerator, values, x)
-    if not is_known:
+    if not _is_known(numerator, values, x):
         return where(none, numerator * float("nan"), quotient)
     here = record(_KNOWN_HERE, expand_dims(values, -2), FUNCTIONS["any"](none, axis=(-2, -1), keepdims=True))
-    limit = here * 0.0 if gained is None else gained / where(steps == 0, 1.0, steps) * here
-    return where(none, where(fits, limit, float("nan")), quotient)
+    one, other = (_steps(values, power) for power in (1.0, 1.5))
+    gained, again = (_gained(numerator, values, x, steps) for steps in (one, other))
+    limit, fits = here * 0.0, absolute(numerator) <= _size(of) * rounded
+    if gained is not None and again is not None:
+        limit, elsewhere = (gain / gaps(steps) for gain, steps in ((gained, one), (again, other)))
+        grown_of = [part for part in (_gained(part, values, x, other) for part in of) if part is not None]
+        fits = fits & (absolute(limit - elsewhere) <= _size(grown_of) * rounded)
+        limit = limit * here
+    # a factor, so that what is linear in the numerator knows as well that there is no answer
+    return where(none, limit, quotient) + numerator * where(none & ~fits, float("nan"), 0.0)
+
+
+def _size(of: Sequence[Tensor]) -> Tensor:
+    """The sum of the absolute values of all elements."""
+    first, *others = (FUNCTIONS["sum"](FUNCTIONS["abs"](part), axis=(-2, -1), keepdims=True) for part in of)
+    return sum(others, first)
 
 
 _KNOWN_HERE = declare(
@@ -98,19 +112,27 @@ _KNOWN_HERE = declare(
 """A factor 1 that says of a product that its slope in the values is not known where a condition holds."""
 
 
-def _gained(numerator: Tensor, values: Tensor, x: Tensor) -> tuple[Tensor | None, bool]:
-    """How a value grows as the eigenvalues of `x` take their steps, None for not at all, and whether that is known."""
+def _is_known(numerator: Tensor, values: Tensor, x: Tensor) -> bool:
+    """Whether it can be said how a value grows with the eigenvalues of `x`."""
     order = reachable([numerator.node])
-    family = next(names for names in _FAMILIES if _call_of(values.node).op.name in names)
-    own = [node for node in order if _is_of(_call_of(node), family, x.node) and _holds_values(node)]
-    if any(is_inner(node) for node in order) or _has_others(order, family, x.node):
-        return None, False
-    if not own:
-        return None, True
+    if any(is_inner(node) for node in order) or _has_others(order, _family(values), x.node):
+        return False
     try:
-        return grown(numerator, own, [_steps(values)] * len(own)), True
+        _gained(numerator, values, x, _steps(values, 1.0))
     except NotImplementedError:  # something on the way has no second derivative
-        return None, False
+        return False
+    return True
+
+
+def _gained(numerator: Tensor, values: Tensor, x: Tensor, steps: Tensor) -> Tensor | None:
+    """How a value grows as the eigenvalues of `x` take steps; None for not at all."""
+    order, family = reachable([numerator.node]), _family(values)
+    own = [node for node in order if _is_of(_call_of(node), family, x.node) and _holds_values(node)]
+    return grown(numerator, own, [steps] * len(own)) if own else None
+
+
+def _family(values: Tensor) -> set[str]:
+    return next(names for names in _FAMILIES if _call_of(values.node).op.name in names)
 
 
 def _call_of(node: Node) -> Node:

@@ -52,9 +52,9 @@ def _infer_general(x: Node, name: str) -> Any:
     return [(x.shape[:-1], complex_of(x.dtype)), (x.shape, complex_of(x.dtype))]
 
 
-def _turned(numerator: Tensor, values: Tensor, x: Tensor, scale: Tensor) -> Tensor:
+def _turned(numerator: Tensor, values: Tensor, x: Tensor, of: Tensor) -> Tensor:
     """What turns eigenvectors into each other, over the differences of their eigenvalues."""
-    return over_difference(numerator, values, expand_dims(rounding(values), -1), x, scale)
+    return over_difference(numerator, values, expand_dims(rounding(values), -1), x, [of])
 
 
 def _eigh_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor:
@@ -114,8 +114,9 @@ def _eig_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, name: str, dtype: An
 def _before_inverse(vectors: Tensor, x: Tensor) -> Tensor:
     """The inverse of eigenvectors times a matrix; NaN where there are too few of them, and values are not smooth."""
     inverse = inv(vectors)
-    largest = FUNCTIONS["max"](FUNCTIONS["abs"](inverse), axis=(-2, -1), keepdims=True)
-    return FUNCTIONS["where"](largest * spacing(vectors) ** 0.5 <= 1.0, matmul(inverse, x), math.nan)
+    small = FUNCTIONS["abs"](inverse) * spacing(vectors) ** 0.5 <= 1.0
+    enough = FUNCTIONS["all"](small, axis=(-2, -1), keepdims=True)
+    return FUNCTIONS["where"](enough, matmul(inverse, x), math.nan)
 
 
 _EIG = declare(

@@ -261,7 +261,7 @@ hypot = binary(
     ),
     to_float=True,
 )
-copysign = binary("copysign", (lambda g, out, x, y: g * sign_(x) * sign_(out), None), to_float=True)
+copysign = binary("copysign", (lambda g, out, x, y: along_(g * sign_(x) * sign_(out), g, x, out), None), to_float=True)
 nextafter = binary("nextafter", (lambda g, out, x, y: g, None))
 logaddexp = binary(
     "logaddexp",

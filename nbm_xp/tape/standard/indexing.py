@@ -114,7 +114,10 @@ def _normal(item: Any) -> Any:
     if item is None or item is Ellipsis or (isinstance(item, (int, Length)) and not isinstance(item, bool)):
         return item
     if isinstance(item, slice):
-        return slice(*(None if b is None else _bound(b) for b in (item.start, item.stop, item.step)))
+        start, stop, step = (None if b is None else _bound(b) for b in (item.start, item.stop, item.step))
+        if step is not None and known(step) == 0:
+            raise ValueError("the step of a slice must not be zero")
+        return slice(start, stop, step)
     if isinstance(item, str) or (isinstance(item, (float, bool)) and not is_array(item)):
         raise IndexError(f"an index must hold integers, slices, None, … or integer arrays, got {item!r}")
     if not isinstance(item, Tensor) and hasattr(item, "__index__") and not getattr(item, "ndim", 0):

@@ -16,7 +16,6 @@ from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import minimum_length, same_length
 from nbm_xp.tape.node import Memory, Node, Operation
-from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, record, record_several
 
 from .complex_numbers import conj
@@ -62,10 +61,10 @@ def _svd_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, full_matrices: bool)
     rows, columns = x.node.shape[-2:]
     if g_u is not None and same_length(rows, rank) is not True:
         outside = _outside(u, own_u, g_u, rank, full_matrices)
-        result = result + matmul(over_values(outside, s, tolerance, x, g_u), adjoint(own_v))
+        result = result + matmul(over_values(outside, s, tolerance, x, [g_u]), adjoint(own_v))
     if g_v is not None and same_length(columns, rank) is not True:
         outside = _outside(v, own_v, g_v, rank, full_matrices)
-        result = result + matmul(own_u, adjoint(over_values(outside, s, tolerance, x, g_v)))
+        result = result + matmul(own_u, adjoint(over_values(outside, s, tolerance, x, [g_v])))
     return conj(result)
 
 
@@ -76,15 +75,14 @@ def _pull(factor: Tensor, g: Tensor | None, rank: Any) -> Tensor | None:
 
 def _turns(s: Tensor, tolerance: Tensor, x: Tensor, of_u: Tensor | None, of_v: Tensor | None) -> Tensor:
     """How the cotangents of the factors turn their columns into each other: together, and apart."""
+    pulls = [pull for pull in (of_u, of_v) if pull is not None]
     if of_u is not None and of_v is not None:
         together, apart = skew(of_u + of_v), skew(of_u - of_v)
-        scale = FUNCTIONS["abs"](of_u) + FUNCTIONS["abs"](of_v)
     else:
-        scale = next(pull for pull in (of_u, of_v) if pull is not None)
-        together = skew(scale)
+        together = skew(pulls[0])
         apart = -together if of_u is None else together
-    difference = over_difference(together, s, tolerance, x, scale)
-    return (difference + over_sum(apart, s, tolerance, x, scale)) * 0.5
+    difference = over_difference(together, s, tolerance, x, pulls)
+    return (difference + over_sum(apart, s, tolerance, x, pulls)) * 0.5
 
 
 def _outside(factor: Tensor, own: Tensor, g: Tensor, rank: Any, full_matrices: bool) -> Tensor:

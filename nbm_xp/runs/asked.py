@@ -1,0 +1,50 @@
+"""What a run was asked for, as JSON tells it: written down, and compared years later with what is asked for then.
+
+What this chapter must satisfy: what is compared is alike; what differs is said, a phrase for each.
+"""
+
+from __future__ import annotations
+
+import numbers
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+__all__ = ["as_json", "differences"]
+
+
+def as_json(value: Any, name: str = "configuration") -> Any:
+    """A value as JSON gives it back, so that what is compared later is alike.
+
+    Raises
+    ------
+    TypeError
+        If JSON has no such value; the message names it.
+    """
+    if value is None or isinstance(value, (bool, str, float)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): as_json(item, f"{name}.{key}") for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_json(item, f"{name}[{i}]") for i, item in enumerate(value)]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "__index__"):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
+    raise TypeError(f"{name} must be a number, a string, a list or a mapping of such, got {value!r}")
+
+
+def differences(there: Mapping[str, Any], asked: Mapping[str, Any], within: str = "") -> Iterator[str]:
+    """What differs between two configurations, a phrase for each."""
+    for name in sorted(there.keys() | asked.keys()):
+        full = f"{within}{name}"
+        if name not in there:
+            yield f"{full} is not said there, and {asked[name]!r} was asked for"
+        elif name not in asked:
+            yield f"{full} is {there[name]!r} there, and was not asked for"
+        elif isinstance(there[name], dict) and isinstance(asked[name], dict):
+            yield from differences(there[name], asked[name], f"{full}.")
+        elif there[name] != asked[name]:
+            yield f"{full} is {there[name]!r} there, and {asked[name]!r} was asked for"
