@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from nbm_xp import keras1 as K
-from nbm_xp.namespace import installed_libraries, use_backend
+from nbm_xp.namespace import use_backend
 from tests.clients.keras1_networks import NETWORKS, STEPS, trained
+from tests.libraries import Library, libraries
 
 RECORDED = json.loads((pathlib.Path(__file__).parent / "keras1_losses.json").read_text(encoding="utf-8"))["networks"]
 BY_NAME = pytest.mark.parametrize("network", NETWORKS, ids=lambda network: network.__name__)
@@ -34,8 +35,8 @@ def test_training_costs_what_it_cost(keras1: Any, network: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("library", sorted(set(installed_libraries()) - {"numpy", "dask"}))
+@pytest.mark.parametrize("library", libraries("array_api_strict", "cupy", "jax", "torch"))
 @BY_NAME
-def test_training_on_other_libraries(keras1: Any, network: Any, library: str) -> None:
-    with use_backend(library):
+def test_training_on_other_libraries(keras1: Any, network: Any, library: Library) -> None:
+    with use_backend(library.name):
         held_to_record(keras1, network)
