@@ -44,6 +44,7 @@ _INSIDE = re.compile(
 """Python's words for the same."""
 
 _LONGEST = 80
+_NAMED: dict[Any, Any] = {}  # functions, and what stands for them where they are public
 
 
 def refuse(error: Exception) -> NoReturn:
@@ -154,10 +155,14 @@ def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
 
 
 def name_errors(surface: dict[str, Any], but: Collection[str] = ()) -> None:
-    """Let the public functions of a module, given as its names, name what is at fault; `but` for some."""
+    """Let the public functions of a module, given as its names, name what is at fault; `but` for some.
+
+    A function that two modules have stays one and the same in both.
+    """
     for name in surface["__all__"]:
-        if inspect.isfunction(surface[name]) and name not in but:
-            surface[name] = naming(surface[name], surface["__name__"])
+        function = surface[name]
+        if inspect.isfunction(function) and name not in but and function not in _NAMED.values():
+            surface[name] = _NAMED.get(function) or _NAMED.setdefault(function, naming(function, surface["__name__"]))
 
 
 def name_methods(cls: type[C], *, checked: bool = False) -> type[C]:

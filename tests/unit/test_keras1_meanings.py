@@ -101,7 +101,7 @@ def test_what_does_not_fit_is_named(recorded):
         K.batch_dot(of(4, 2, 3), of(4, 2, 2))
     with pytest.raises(ValueError, match="mask must have 2 samples, as inputs has, got 3"):
         K.rnn(lambda now, states: (now, []), of(2, 4, 3), [], mask=np.ones((3, 4)))
-    with pytest.raises(TypeError, match=r"n must be an integer of 0 or more, got 1\.5"):
+    with pytest.raises(TypeError, match=r"n must be an integer, got 1\.5"):
         K.repeat(of(2, 3), 1.5)
     with pytest.raises(ValueError, match="rep must be an integer of 0 or more, got -1"):
         K.repeat_elements(of(2, 3), -1, axis=0)

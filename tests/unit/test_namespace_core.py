@@ -20,12 +20,14 @@ import numpy as np
 import pytest
 
 import nbm_xp
+from nbm_xp import keras2 as K
 from nbm_xp.namespace import core, host_namespace
 from nbm_xp.namespace.convolution import winograd
 from nbm_xp.namespace.exponentials import numpy_rows
 from nbm_xp.rng import Generator, bernoulli, elementary, substreams
 from nbm_xp.rng.trials import bernoulli_of_affine, bernoulli_of_sigmoid
 from nbm_xp.rng.uniforms import advance
+from nbm_xp.tape import value_and_grad
 from tests.promise import PROMISES, SEED, written
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -129,7 +131,17 @@ def exercise() -> None:
     for dtype in ("float32", "float64"):
         x, weights = rng.normal(size=(2, 9, 11, 5)).astype(dtype), rng.normal(size=(3, 3, 5, 7)).astype(dtype)
         y = winograd.correlate(x, weights, (-1, -1), (9, 11))
-        assert winograd.correlate_outer(x, y, (-1, -1)) is not None
+        assert winograd.correlate_outer(x, y, (-1, -1), (3, 3)) is not None
+        images, kernel = rng.normal(size=(3, 21, 19, 8)).astype(dtype), rng.normal(size=(5, 4, 8, 9)).astype(dtype)
+        value_and_grad(lambda x, w: K.sum(K.conv2d(x, w, strides=(2, 2), padding="same") ** 2), argnums=(0, 1))(
+            images, kernel
+        )
+        for mode in ("max", "avg"):
+            value_and_grad(partial(_of_pooled, mode))(images)
+
+
+def _of_pooled(mode: Any, x: Any) -> Any:
+    return K.sum(K.pool2d(x, (3, 2), (2, 2), padding="same", pool_mode=mode) ** 2)
 
 
 def test_every_kernel_gives_the_same_bits_on_every_level(seen: set[str]) -> None:

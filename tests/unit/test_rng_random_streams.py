@@ -182,8 +182,8 @@ def test_size_may_be_an_integer_tensor() -> None:
         (lambda s: s.choice(replace=False, p=[[1.0]], ndim=2), ValueError, "ndim must not be given"),
         (lambda s: s.choice(5, replace=False, p=[[0.5, 0.5]]), ValueError, "size must be at most 2"),
         (lambda s: s.multinomial_wo_replacement(size=(2,), pvals=[[1.0]]), ValueError, "size must not be given"),
-        (lambda s: s.multinomial_wo_replacement(), TypeError, "p must be given"),
-        (lambda s: s.get_substream_rstates(0, "float32"), ValueError, "nstreams must be 1 or more"),
+        (lambda s: s.multinomial_wo_replacement(), TypeError, "pvals must be"),
+        (lambda s: s.get_substream_rstates(0, "float32"), ValueError, "n_streams must be 1 or more"),
         (lambda s: s.get_substream_rstates(2, None), TypeError, "dtype must be one of"),
     ],
 )

@@ -56,9 +56,11 @@ METHODS = [
 
 
 NOT_OF_ARRAYS = {"__annotations__", "__buffer__", "__dict__", "__module__", "__slots__", "__weakref__"}
+REBINDING = {name for name in METHODS if name.startswith("__i") and f"__{name[3:]}" in METHODS}
+"""`x += y` is `x = x + y`: Python does so where a class has none of these."""
 
 
-@pytest.mark.parametrize("name", sorted(set(METHODS) - NOT_OF_ARRAYS))
+@pytest.mark.parametrize("name", sorted(set(METHODS) - NOT_OF_ARRAYS - REBINDING))
 def test_a_tensor_has_what_an_array_has(name: str) -> None:
     theirs, ours = getattr(type(array_api_strict.ones(2)), name), getattr(Tensor, name)
     if not inspect.isfunction(theirs):
@@ -158,7 +160,7 @@ class TestCreation:
         assert evaluate(xp.asarray(value)).dtype == dtype
 
     def test_the_same_array_is_given_back(self) -> None:
-        x = Variable(np.ones(2))
+        x = Variable(np.ones(2)) + 0.0  # a variable's own value is given as a Tensor, which can be written to
         assert xp.asarray(x) is x
         assert xp.asarray(x, copy=False) is x
         assert xp.asarray(x, dtype="float64") is x
@@ -198,7 +200,7 @@ class TestExchange:
             np.testing.assert_array_equal(evaluate(x), [1.0, 2.0])
 
     def test_of_a_tensor(self) -> None:
-        x = Variable(np.ones(2))
+        x = Variable(np.ones(2)) + 0.0
         assert xp.from_dlpack(x) is x
         assert xp.from_dlpack(x, copy=True) is not x
 

@@ -146,8 +146,8 @@ class ChoiceDraws(CountDraws):
         if population > (most := 2**63 if replace else MOST_ELEMENTS):
             raise ValueError(f"a must be at most {most}, got {population}")
         for p in weights:
-            if (given := tuple(getattr(p, "shape", ()))) != (population,):
-                raise ValueError(f"p must have a probability for each of {population}, got shape {given}")
+            if is_array(p) and tuple(p.shape) != (population,):
+                raise ValueError(f"p must have a probability for each of {population}, got shape {tuple(p.shape)}")
             weights_of("p", p)
         if not replace:
             _require_enough(population, math.prod(shape), weights)
