@@ -39,7 +39,8 @@ _ACCIDENTS = (AttributeError, KeyError, NameError, AssertionError, RecursionErro
 
 _INSIDE = re.compile(
     r"object has no attribute|'NoneType' object|not subscriptable|not iterable|not callable|unsupported operand"
-    r"|has no len|to unpack|index out of range|cannot be interpreted|not supported between|unhashable|can't multiply"
+    r"|has no len|to unpack|(list|tuple|string|pop) index out of range|cannot be interpreted|not supported between"
+    r"|unhashable|can't multiply"
 )
 """Python's words for the same."""
 
