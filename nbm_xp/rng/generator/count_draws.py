@@ -343,8 +343,4 @@ def _with_whole_axis(chunks: Any, shape: tuple[int, ...]) -> Any:
         return {**chunks, rows: outcomes}
     if isinstance(chunks, (tuple, list)):
         return (*chunks, outcomes)
-    if not (chunks is None or isinstance(chunks, (int, str))):
-        raise TypeError(
-            f"chunks must be an integer, a sequence for the axes, a mapping, a string or None, got {chunks!r}"
-        )
     return (*(("auto" if chunks is None else chunks,) * rows), outcomes)
