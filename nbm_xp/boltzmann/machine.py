@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, from_blocks, get_namespace, is_lazy, to_numpy, use_backend
 
 from . import sampling
@@ -21,8 +20,6 @@ from .rows import checked_rows, positive_int
 from .tempering import compile_tempering
 
 __all__ = ["Machine", "placed"]
-
-_RAREST = 2.0**-23  # what float32 can tell from 0, and 1 less it from 1
 
 
 class Machine(Model):
@@ -194,8 +191,8 @@ class Machine(Model):
 
     def _rows(self, X: Any, name: str = "X") -> Any:
         """Rows of visible units checked against the model."""
-        bounded = not self._topology.is_gaussian(0)
-        return self._same_library(checked_rows(X, self.n_features_in_, name=name, bounded=bounded))
+        within = self._topology.units[0].within
+        return self._same_library(checked_rows(X, self.n_features_in_, name=name, within=within))
 
     def _layer(self, layer: Any, name: str) -> int:
         count = len(self._topology.sizes)
@@ -206,8 +203,8 @@ class Machine(Model):
     def _given_rows(self, states: Any, rows: int, layer: int, name: str) -> Any:
         """A row of states of a layer for each chain."""
         label = name if name == "start" else f"{name}[{layer}]"
-        bounded, size = not self._topology.is_gaussian(layer), self._topology.sizes[layer]
-        states = self._same_library(checked_rows(states, size, name=label, bounded=bounded))
+        within, size = self._topology.units[layer].within, self._topology.sizes[layer]
+        states = self._same_library(checked_rows(states, size, name=label, within=within))
         if states.shape[0] != rows:
             raise ValueError(f"{label} must have a row for each of {rows} chains, got {states.shape[0]} rows")
         return states
@@ -218,11 +215,8 @@ class Machine(Model):
         A unit that was always 0, or always 1, still has some chance to be otherwise: annealing could not weigh states
         that the model without weights never has.
         """
-        rate = to_numpy(self.base_rate_)
-        if self._topology.is_gaussian(0):
-            return rate
-        rate = B.minimum(B.maximum(rate, _RAREST), 1 - _RAREST)
-        return B.log(rate) - B.log(1 - rate)
+        units = self._topology.units[0]
+        return units.bias(units.possible(to_numpy(self.base_rate_)))
 
     def _visible_tiles(self) -> Any:
         """How the visible units are split: as the weights are, if those are computed later."""

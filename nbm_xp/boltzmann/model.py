@@ -36,7 +36,7 @@ from .topology import Topology
 
 __all__ = ["Model", "float_dtype", "transposed", "variable"]
 
-_VARIABLES = ("weights.", "biases.", "velocity.", "offset.", "chain.")
+_VARIABLES = ("weights.", "biases.", "velocity.", "offset.", *storage.NEGATIVE)
 
 
 class Model(Estimator):
@@ -48,7 +48,7 @@ class Model(Estimator):
     base_rate_: Any
     _parameters: Parameters
     _velocities: Parameters | None
-    _chains: dict[int, Any] | None
+    _made_up: dict[str, Any]
     _offsets: tuple[Any, ...] | None
     _rate: Any
     _entropy: int
@@ -89,8 +89,7 @@ class Model(Estimator):
         self._parameters = empty.like(made[name] for name in names)
         moving = [made.get(f"velocity.{name}") for name in names]
         self._velocities = None if None in moving else empty.like(moving)
-        chains = {layer: made.get(f"chain.{layer}") for layer in topology.layers}
-        self._chains = {layer: chain for layer, chain in chains.items() if chain is not None} or None
+        self._made_up = {name: made[name] for name in made if name.startswith(storage.NEGATIVE)}
         offsets = tuple(made[name] for name in (f"offset.{layer}" for layer in topology.layers) if name in made)
         self._offsets = offsets or None
         self.base_rate_ = arrays["base_rate"]
@@ -113,7 +112,7 @@ class Model(Estimator):
         if self._velocities is not None:
             arrays |= {f"velocity.{name}": v.value for name, v in zip(names, self._velocities, strict=True)}
         arrays |= {f"offset.{layer}": offset.value for layer, offset in enumerate(self._offsets or ())}
-        arrays |= {f"chain.{layer}": chain.value for layer, chain in (self._chains or {}).items()}
+        arrays |= {name: self._made_up[name].value for name in sorted(self._made_up)}
         return arrays | {f"{storage.STREAMS}{name}": value for name, value in self._draws.states().items()}
 
     def _same_library(self, X: Any) -> Any:
@@ -174,8 +173,8 @@ class Model(Estimator):
             if found != shapes[name]:
                 raise ValueError(f"{labels[name]} must have shape {shapes[name]}, got {found}")
             if not is_lazy(array_namespace(converted[name])):
-                bounded = name == "base_rate" and not topology.is_gaussian(0)
-                checked_values(converted[name], labels[name], bounded)
+                within = topology.units[0].within if name == "base_rate" else None
+                checked_values(converted[name], labels[name], within)
         self._install(topology, converted, entropy_of(self.get_params()["random_state"]))
         return self
 

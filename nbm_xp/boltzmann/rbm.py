@@ -40,9 +40,9 @@ class RBM(Learning):
         Whether `fit` writes a line after each pass.
     random_state : int, None, or generator, optional
         The seed: the same one gives the same model and the same chains. None gives others each time.
-    persistent : bool, optional
-        Whether the chains that estimate the gradient go on from step to step (persistent contrastive divergence) or
-        start at the minibatch in each (contrastive divergence).
+    training : {"persistent", "contrastive"}, optional
+        Where the states come from that the model is held to: from chains that go on from step to step (persistent
+        contrastive divergence), or that start at the minibatch in each (contrastive divergence).
     n_gibbs : int, optional
         Sweeps of the chains in each step.
     momentum : float, optional
@@ -62,6 +62,9 @@ class RBM(Learning):
     centred : bool, optional
         Whether learning follows the gradient with respect to parameters of the centred units, those less their sliding
         means: the model is the same, but learns from data and from data turned over equally well.
+    persistent : bool, optional
+        The older name of `training`, which it takes the place of where it is given: True for "persistent", False for
+        "contrastive".
 
     Attributes
     ----------
@@ -114,7 +117,7 @@ class RBM(Learning):
         verbose: int = 0,
         random_state: Any = None,
         *,
-        persistent: bool = True,
+        training: str = "persistent",
         n_gibbs: int = 1,
         momentum: float = 0.0,
         weight_decay: float = 0.0,
@@ -122,6 +125,7 @@ class RBM(Learning):
         shuffle: bool = True,
         visible: str = "binary",
         centred: bool = False,
+        persistent: bool | None = None,
     ) -> None:
         self.n_components = n_components
         self.learning_rate = learning_rate
@@ -129,6 +133,7 @@ class RBM(Learning):
         self.n_iter = n_iter
         self.verbose = verbose
         self.random_state = random_state
+        self.training = training
         self.persistent = persistent
         self.n_gibbs = n_gibbs
         self.momentum = momentum
@@ -177,7 +182,8 @@ class RBM(Learning):
         model = cls(**{"n_components": int(n_hidden)} | params)
         if model.n_components != n_hidden:
             raise ValueError(f"n_components must be the {n_hidden} rows of components, got {model.n_components!r}")
-        rate = 0.0 if model.visible == "gaussian" else 0.5
+        topology = model._layers(int(n_visible))
+        rate = topology.units[0].neutral
         arrays = {
             "weights.0-1": transposed(components),
             "biases.0": intercept_visible,
@@ -185,7 +191,7 @@ class RBM(Learning):
             "base_rate": xp.full(n_visible, rate, dtype=components.dtype) if base_rate is None else base_rate,
         }
         labels = dict(zip(arrays, ("components", "intercept_visible", "intercept_hidden", "base_rate"), strict=True))
-        return model._adopt(model._layers(int(n_visible)), arrays, labels)
+        return model._adopt(topology, arrays, labels)
 
     @property
     def components_(self) -> Any:
@@ -223,10 +229,10 @@ class RBM(Learning):
     @property
     def h_samples_(self) -> Any:
         """The hidden units of the persistent chains, an array of shape (chains, hidden units)."""
-        chains = self._fitted()._chains
-        if chains is None:
+        kept = self._fitted()._made_up
+        if "chain.1" not in kept:
             raise AttributeError("h_samples_: there are no persistent chains yet")
-        return chains[1].value
+        return kept["chain.1"].value
 
     def transform(self, X: Any) -> Any:
         """The probability that each hidden unit is 1, given rows of visible units.
@@ -283,7 +289,7 @@ class RBM(Learning):
         array of shape (rows,)
         """
         X = self._rows(X)
-        if self._topology.is_gaussian(0):
+        if self._topology.units[0].states is None:
             raise ValueError("score_samples is for binary visible units: compare free_energy of Gaussian ones")
         rows = known_length(X)
         score, rng = self._function(("score", rows), lambda: self._compile_score(rows))
@@ -354,6 +360,6 @@ class RBM(Learning):
         return Topology([1 if n_visible is None else n_visible, n_hidden], visible=self.visible)  # type: ignore[arg-type]
 
     def _measure(self, X: Any) -> tuple[str, float]:
-        if self._topology.is_gaussian(0):
+        if self._topology.units[0].states is None:
             return "free energy", float(B.mean(self.free_energy(X)))
         return "pseudo-likelihood", float(B.mean(self.score_samples(X)))

@@ -21,9 +21,12 @@ from nbm_xp.namespace.stored import is_group, open_group, save_group
 
 from .topology import Topology
 
-__all__ = ["FORMAT", "STREAMS", "kind_of", "names", "read", "run_of", "shapes", "write"]
+__all__ = ["FORMAT", "NEGATIVE", "STREAMS", "kind_of", "names", "read", "run_of", "shapes", "write"]
 
 FORMAT = "nbm_xp.boltzmann 1"
+NEGATIVE = ("chain.",)
+"""What the names of arrays begin with that the negative phase goes on with."""
+
 STREAMS = "streams."
 """What the names of the states begin with that random draws have come to."""
 

@@ -238,7 +238,7 @@ class Sampling(SampleJob):
         for layer in self.layers:
             name = "visible" if layer == 0 else f"hidden_{layer}"
             units = chains.topology.sizes[layer]
-            states = chains.dtype if chains.topology.is_gaussian(layer) else "uint8"
+            states = chains.topology.units[layer].stored or chains.dtype
             found[layer] = Stored(
                 name,
                 ("chain", "draw", "unit" if layer == 0 else f"{name}_unit"),
@@ -302,11 +302,10 @@ class Sampling(SampleJob):
 
 
 def _packed(chains: Chains, states: Sequence[Any]) -> tuple[Any, ...]:
-    """States in host memory, a byte for each binary unit: what lies there, and in checkpoints, is the same."""
-    host = host_namespace()
+    """States in host memory, in the dtype that they lie in on disk: a checkpoint holds the same as draws do."""
+    host, units = host_namespace(), chains.topology.units
     return tuple(
-        to_numpy(state) if chains.topology.is_gaussian(layer) else asarray(to_numpy(state), host, "uint8")
-        for layer, state in zip(chains.carried, states, strict=True)
+        asarray(to_numpy(state), host, units[layer].stored) for layer, state in zip(chains.carried, states, strict=True)
     )
 
 
