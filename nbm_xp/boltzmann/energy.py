@@ -21,7 +21,7 @@ R. Salakhutdinov and G. Hinton, "Deep Boltzmann machines", AISTATS 2009.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -59,12 +59,15 @@ class Parameters:
         One for each layer.
     in_columns : bool
         Whether states are columns, of shape (units, states), in place of rows.
+    stacked : bool
+        Whether these are several machines, one after the other along a first axis of everything, states too.
     """
 
     topology: Topology
     weights: tuple[Any, ...]
     biases: tuple[Any, ...]
     in_columns: bool = False
+    stacked: bool = False
 
     def __iter__(self) -> Any:
         """The weights, then the biases."""
@@ -74,7 +77,7 @@ class Parameters:
         """Others in the same order, for the same topology."""
         listed = tuple(values)
         count = len(self.weights)
-        return Parameters(self.topology, listed[:count], listed[count:], self.in_columns)
+        return Parameters(self.topology, listed[:count], listed[count:], self.in_columns, self.stacked)
 
     @property
     def dtype(self) -> Any:
@@ -88,6 +91,8 @@ class Parameters:
 
     def for_each_state(self, vector: Any) -> Any:
         """A vector over a layer's units, such that it combines with states element by element."""
+        if self.stacked:
+            return vector[:, None, :]
         return vector[:, None] if self.in_columns else vector
 
 
@@ -111,11 +116,15 @@ def received(parameters: Parameters, layer: int, state: State) -> Any:
 
 def _upwards(parameters: Parameters, weights: Any, state: Any) -> Any:
     """What the higher layer of a connection receives from the lower one."""
+    if parameters.stacked:
+        return state @ weights
     return B.dot(B.transpose(weights), state) if parameters.in_columns else B.dot(state, weights)
 
 
 def _downwards(parameters: Parameters, weights: Any, state: Any) -> Any:
     """What the lower layer of a connection receives from the higher one."""
+    if parameters.stacked:
+        return state @ weights.mT
     return B.dot(weights, state) if parameters.in_columns else B.dot(state, B.transpose(weights))
 
 
@@ -188,14 +197,20 @@ def energy_within(parameters: Parameters, state: State, layers: Collection[int])
     """The part of E that weights and biases make among some layers alone."""
     total = None
     for layer in layers:
-        factors = state[layer], parameters.biases[layer]
-        part = -B.dot(*(reversed(factors) if parameters.in_columns else factors))
+        part = -_with_bias(parameters, state[layer], parameters.biases[layer])
         total = part if total is None else total + part
     for (low, high), weights in zip(parameters.topology.connections, parameters.weights, strict=True):
         if low in layers and high in layers:
             product = _upwards(parameters, weights, state[low]) * state[high]
             total = total - B.sum(product, axis=parameters.units_axis)
     return total
+
+
+def _with_bias(parameters: Parameters, state: Any, bias: Any) -> Any:
+    """The product of each state of a layer with its biases."""
+    if parameters.stacked:
+        return (state @ bias[:, :, None])[:, :, 0]
+    return B.dot(bias, state) if parameters.in_columns else B.dot(state, bias)
 
 
 def _with_own(parameters: Parameters, state: State, layers: Collection[int], total: Any) -> Any:
@@ -214,7 +229,12 @@ def summed_layer(topology: Topology, layer: int, inputs: Any, units_axis: int = 
     return total + units.constant * topology.sizes[layer] if units.constant else total
 
 
-def free_energy(parameters: Parameters, state: State, summed: Sequence[int] | None = None) -> Any:
+def free_energy(
+    parameters: Parameters,
+    state: State,
+    summed: Sequence[int] | None = None,
+    known: Mapping[int, Any] | None = None,
+) -> Any:
     """F of each row of the layers that are not summed out: the less, the more probable, exp(-F) / Z being that.
 
     Parameters
@@ -223,11 +243,14 @@ def free_energy(parameters: Parameters, state: State, summed: Sequence[int] | No
     state : sequence with a Tensor of shape (rows, units) for each layer that is not summed out
     summed : sequence of int, optional
         Layers, no two of them connected; by default ``topology.summed``.
+    known : mapping of int to Tensor, optional
+        What these layers receive, where it is known already.
     """
     topology = parameters.topology
     group = topology.summed if summed is None else summed
     rest = [layer for layer in topology.layers if layer not in group]
     total = _with_own(parameters, state, rest, energy_within(parameters, state, rest))
     for layer in group:
-        total = total - summed_layer(topology, layer, received(parameters, layer, state), parameters.units_axis)
+        inputs = received(parameters, layer, state) if known is None else known[layer]
+        total = total - summed_layer(topology, layer, inputs, parameters.units_axis)
     return total

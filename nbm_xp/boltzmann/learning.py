@@ -31,13 +31,15 @@ from .negative import ContrastiveDivergence, NegativePhase, PersistentChains
 from .randomness import entropy_of, stream
 from .rows import checked_rows, in_memory, minibatches, positive_int
 from .schedules import check_schedule, rate_after
+from .tempered import TemperedChains
 from .topology import Topology
 from .training import Learner, compile_step
 from .weighing import Weighing
 
 __all__ = ["Learning"]
 
-_WAYS = ("persistent", "contrastive")
+_WAYS = ("persistent", "contrastive", "tempered")
+_WATCHED_ROWS = 10_000  # whose log-likelihood is kept after each pass
 
 
 class Learning(Weighing):
@@ -58,7 +60,7 @@ class Learning(Weighing):
     training: str
     persistent: bool | None
     n_gibbs: int
-    centred: bool
+    centred: bool | None
     momentum: float
     weight_decay: float
     schedule: Any
@@ -122,12 +124,16 @@ class Learning(Weighing):
         self.n_samples_seen_ = int(X.shape[0])
         while self.n_iter_ < self.n_iter:
             began = time.perf_counter()
-            self._rate.set_value(rate_after(self.schedule, self.learning_rate, self.n_iter_, self.n_iter))
-            for rows in minibatches(X, self._batch, uniforms):
+            self._rate.set_value(rate_after(self._schedule, self.learning_rate, self.n_iter_, self.n_iter))
+            number = 0
+            for number, rows in enumerate(minibatches(X, self._batch, uniforms)):
                 count = rows.shape[0]
                 step, share = steps.get(count) or steps.setdefault(count, self._step(count))
                 step(rows, share)
+                if self._followed(number):
+                    steps.clear()
             self.n_iter_ += 1
+            self._look(X, number + 1)
             if self.verbose:
                 self._report(X, time.perf_counter() - began)
             if callback is not None:
@@ -163,7 +169,28 @@ class Learning(Weighing):
         self._rate.set_value(self.learning_rate)
         step, share = self._step(int(X.shape[0]))
         step(X, share)
+        self._followed(0)
         return self
+
+    def _followed(self, number: int) -> bool:
+        """Let the negative phase follow the model after a step of a pass; whether steps are to be compiled anew."""
+        negative = self._negative
+        key = negative.key
+        outgrown = negative.follow(number)
+        if outgrown:
+            self._forget(key)
+        return outgrown
+
+    def _look(self, X: Any, steps: int) -> None:
+        """Keep the mean log-likelihood of rows after a pass of so many steps, where log Z comes along."""
+        found = self._negative.weighed(self._function, steps, self._rng)
+        if found is not None:
+            mean = float(B.mean(self.log_likelihood(X[:_WATCHED_ROWS, :], found)))
+            self.log_likelihoods_.append((self.n_iter_, mean, found.standard_error))
+
+    def log_likelihood(self, X: Any, log_z: Any = None) -> Any:
+        """The log-probability of each row, or a bound on it."""
+        raise NotImplementedError
 
     @property
     def _batch(self) -> int:
@@ -198,6 +225,7 @@ class Learning(Weighing):
     def _step(self, count: int) -> tuple[Any, Any]:
         """The compiled step for minibatches of so many rows, and what each state counts in it."""
         number = None if self._serves_any_number() else count
+        self._negative.begin(self._batch, self._base_bias)
         key = ("step", number, self._negative.key, *(getattr(self, name) for name in self._in_a_step()))
         step = self._function(key, lambda: self._compile_step(number))
         return step, self._function(("shares", count, self._way), lambda: self._shares(count))
@@ -208,10 +236,23 @@ class Learning(Weighing):
         return self.training if self.persistent is None else _WAYS[not self.persistent]
 
     @property
+    def _centred(self) -> bool:
+        """Whether learning follows the gradient of centred units."""
+        return self._way == "tempered" if self.centred is None else self.centred
+
+    @property
+    def _schedule(self) -> Any:
+        """How the learning rate changes."""
+        usual = "linear" if self._way == "tempered" else "constant"
+        return usual if self.schedule is None else self.schedule
+
+    @property
     def _negative(self) -> NegativePhase:
         """Where the model's own states come from."""
         if self._way == "persistent":
             return PersistentChains(self._parameters, self.n_gibbs, self._made_up)
+        if self._way == "tempered":
+            return TemperedChains(self._parameters, self.n_gibbs, self._made_up)
         return ContrastiveDivergence(self._parameters, self.n_gibbs, self._hidden_means)
 
     @property
@@ -226,7 +267,7 @@ class Learning(Weighing):
     @classmethod
     def _in_a_step(cls) -> tuple[str, ...]:
         """The hyperparameters that a compiled step depends on, besides how states are made up."""
-        return ("n_gibbs", "momentum", "weight_decay", "centred")
+        return ("n_gibbs", "momentum", "weight_decay", "_centred")
 
     def _shares(self, rows: int) -> Any:
         """What each state counts: the loss is the mean free energy of the rows less that of made-up states."""
@@ -235,11 +276,10 @@ class Learning(Weighing):
         return asarray(counts, array_namespace(like), like.dtype)
 
     def _compile_step(self, rows: int | None) -> Any:
-        self._negative.begin(self._batch, self._base_bias)
         if self.momentum and self._velocities is None:
             zeros = (variable(self._zeros(*parameter.shape)) for parameter in self._parameters)
             self._velocities = self._parameters.like(zeros)
-        if self.centred and self._offsets is None:
+        if self._centred and self._offsets is None:
             self._offsets = self._first_offsets()
         return compile_step(self._learner(), rows)
 
@@ -258,7 +298,7 @@ class Learning(Weighing):
             momentum=self.momentum,
             weight_decay=self.weight_decay,
             rng=self._rng,
-            offsets=self._offsets if self.centred else None,
+            offsets=self._offsets if self._centred else None,
         )
 
     def _zeros(self, *shape: int) -> Any:
@@ -273,10 +313,13 @@ class Learning(Weighing):
         return to_numpy(draw())
 
     def _report(self, X: Any, seconds: float) -> None:
-        measure, value = self._measure(X)
-        sys.stdout.write(
-            f"[{type(self).__name__}] pass {self.n_iter_} of {self.n_iter}: {measure} {value:.2f}, {seconds:.2f} s\n"
-        )
+        if self.log_likelihoods_ and self.log_likelihoods_[-1][0] == self.n_iter_:
+            _, mean, error = self.log_likelihoods_[-1]
+            told = f"log-likelihood {mean:.2f} ± {error:.2f}"
+        else:
+            measure, value = self._measure(X)
+            told = f"{measure} {value:.2f}"
+        sys.stdout.write(f"[{type(self).__name__}] pass {self.n_iter_} of {self.n_iter}: {told}, {seconds:.2f} s\n")
 
     def _warn_of_divergence(self) -> None:
         if not all(math.isfinite(float(B.max(B.abs(values.value)))) for values in self._parameters):
@@ -296,8 +339,8 @@ class Learning(Weighing):
             raise ValueError(f"training must be one of {list(_WAYS)}, got {self.training!r}")
         for name in ("persistent", "centred", "shuffle"):
             value = getattr(self, name)
-            if name == "persistent" and value is None:
+            if name != "shuffle" and value is None:
                 continue
             if getattr(value, "shape", ()) or value not in (True, False):
                 raise ValueError(f"{name} must be True or False, got {value!r}")
-        check_schedule(self.schedule)
+        check_schedule(self._schedule)

@@ -14,6 +14,8 @@ from nbm_xp.namespace import array_namespace, asarray, from_blocks, get_namespac
 
 from . import sampling
 from .annealing import ladder_of
+from .equilibrium import compile_states, first_states
+from .ladder import LADDER, Ladder, ladder_of_arrays
 from .model import Model, variable
 from .randomness import entropy_of, stream
 from .rows import checked_rows, positive_int
@@ -39,6 +41,10 @@ class Machine(Model):
         random_state: Any = None,
     ) -> Any:
         """States at the end of Markov chains.
+
+        A model that was trained with ``training="tempered"`` is sampled on the ladder that it learnt on, unless `start`
+        or `clamp` is given: each step of a chain is an exchange with its neighbours and a sweep of all machines, so
+        that places far apart have their share, and far fewer steps will do.
 
         Parameters
         ----------
@@ -102,6 +108,10 @@ class Machine(Model):
             raise ValueError("start must be left out where clamp holds the visible layer")
         if start is not None:
             given[0] = self._given_rows(start, rows, 0, "start")
+        if not given and steps and self._ladder is not None:
+            found = self._equilibrium(self._ladder, rows, steps, wanted, library, chunks, random_state)
+            chosen = found[len(wanted) :] if probabilities else found[: len(wanted)]
+            return list(chosen) if layer is None else chosen[0]
         if not given:
             given[0] = self._base_rows(rows, library, chunks)
         elif library is not None:
@@ -117,6 +127,23 @@ class Machine(Model):
         results = chain(*(given[number] for number in sorted(given)))
         chosen = results[len(wanted) :] if probabilities else results[: len(wanted)]
         return list(chosen) if layer is None else chosen[0]
+
+    @property
+    def _ladder(self) -> Ladder | None:
+        """The machines that this one was before, if it learnt on a ladder of them."""
+        there = f"{LADDER}turn" in self._fitted()._made_up
+        return ladder_of_arrays(self._parameters, self._made_up) if there else None
+
+    def _equilibrium(
+        self, ladder: Ladder, rows: int, steps: int, wanted: tuple[int, ...], library: Any, chunks: Any, seed: Any
+    ) -> Any:
+        """The last states of chains on the ladder, and their means."""
+        start = first_states(ladder, self._made_up, rows, self._base_rows(rows, library, chunks))
+        if seed is not None:
+            with use_backend(self._home):
+                return compile_states(ladder, rows, steps, wanted, stream(entropy_of(seed)))(*start)
+        build = partial(compile_states, ladder, rows, steps, wanted, self._rng)
+        return self._function(("equilibrium", ("tempered", ladder.pairs), rows, steps, wanted), build)(*start)
 
     def parallel_tempering(
         self,

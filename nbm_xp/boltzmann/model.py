@@ -46,6 +46,7 @@ class Model(Estimator):
     n_iter_: int
     n_samples_seen_: int
     base_rate_: Any
+    log_likelihoods_: list[tuple[int, float, float]]
     _parameters: Parameters
     _velocities: Parameters | None
     _made_up: dict[str, Any]
@@ -103,6 +104,7 @@ class Model(Estimator):
         self.n_features_in_ = topology.sizes[0]
         self.n_iter_ = n_iter
         self.n_samples_seen_ = n_samples
+        self.log_likelihoods_ = []
 
     def _arrays(self) -> dict[str, Any]:
         """All arrays that the model goes on with, by name."""
@@ -130,6 +132,12 @@ class Model(Estimator):
             with use_backend(self._home):
                 return self._compiled.setdefault(key, self._draws.built(key, build))
 
+    def _forget(self, part: Hashable) -> None:
+        """Drop the compiled functions whose keys hold this, and what they draw from."""
+        for key in [key for key in self._compiled if isinstance(key, tuple) and part in key]:
+            del self._compiled[key]
+        self._draws.forget(part)
+
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = {"params": self.get_params()}
         if hasattr(self, "n_features_in_"):
@@ -148,12 +156,15 @@ class Model(Estimator):
             "rstate": [int(word) for word in self._rng.rstate],
             "n_iter": self.n_iter_,
             "n_samples": self.n_samples_seen_,
-        }
+        } | ({"log_likelihoods": [list(found) for found in self.log_likelihoods_]} if self.log_likelihoods_ else {})
 
     def _go_on(self, topology: Topology, arrays: Mapping[str, Any], progress: Mapping[str, Any]) -> None:
         counts = {name: int(progress[name]) for name in ("n_iter", "n_samples")}
         self._install(topology, arrays, int(progress["entropy"]), **counts)
         self._rng.set_rstate(list(progress["rstate"]))
+        self.log_likelihoods_ = [
+            (int(passes), float(mean), float(error)) for passes, mean, error in progress.get("log_likelihoods", ())
+        ]
 
     def _adopt(self, topology: Topology, arrays: Mapping[str, Any], labels: Mapping[str, str]) -> Self:
         """Begin with parameters from outside, as arrays of the library of the first one, and of its dtype.

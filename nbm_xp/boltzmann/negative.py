@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from nbm_xp.namespace import array_namespace
 
+from .bridging import LadderEstimate
 from .energy import Parameters, draw_layer, expectation, shape_of, sweep
 from .model import variable
 from .sampling import repeated
@@ -64,6 +65,13 @@ class NegativePhase(Protocol):
 
     def follow(self, number: int) -> bool:
         """Look, after a step of a pass, whether the model has outgrown what is kept; compiled steps are void then."""
+        ...
+
+    def weighed(self, compiled: Callable[..., Any], steps: int, rng: Any) -> LadderEstimate | None:
+        """Log Z of the model as it is after a pass of so many steps, if it comes along.
+
+        `compiled` gives the compiled function of a key, as `Model._function` does.
+        """
         ...
 
 
@@ -121,6 +129,10 @@ class ContrastiveDivergence:
     def follow(self, number: int) -> bool:
         """There is nothing to outgrow."""
         return False
+
+    def weighed(self, compiled: Callable[..., Any], steps: int, rng: Any) -> LadderEstimate | None:
+        """Nothing is known of it."""
+        return None
 
 
 class PersistentChains:
@@ -182,6 +194,10 @@ class PersistentChains:
     def follow(self, number: int) -> bool:
         """Chains follow the model by themselves, or they do not."""
         return False
+
+    def weighed(self, compiled: Callable[..., Any], steps: int, rng: Any) -> LadderEstimate | None:
+        """Nothing is known of it."""
+        return None
 
 
 def chain_layers(topology: Topology) -> list[int]:

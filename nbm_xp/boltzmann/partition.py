@@ -17,6 +17,7 @@ from typing import Any
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, to_numpy
 
+from .bridging import LadderEstimate
 from .energy import Parameters, draw_layer, expectation, free_energy, summed_layer
 from .topology import Topology
 
@@ -33,6 +34,7 @@ __all__ = [
     "is_enumerable",
     "log_weights",
     "log_z_of",
+    "summed_biases",
 ]
 
 LARGEST = 20
@@ -218,6 +220,12 @@ def base_log_partition(topology: Topology, base: Any) -> float:
     return visible
 
 
+def summed_biases(topology: Topology, biases: Sequence[Any]) -> float:
+    """Log Z of a model without weights, from the biases of its layers."""
+    parts = (summed_layer(topology, layer, constant(bias, "float64")) for layer, bias in enumerate(biases))
+    return sum(float(B.eval(part)) for part in parts)
+
+
 @dataclass(frozen=True)
 class AISEstimate:
     """What annealed importance sampling found.
@@ -253,7 +261,7 @@ class AISEstimate:
         return f"log Z = {self.log_z:.2f} (3 s.e.: {self.log_z_low:.2f} to {self.log_z_high:.2f})"
 
 
-def log_z_of(known: float | AISEstimate) -> float:
+def log_z_of(known: float | AISEstimate | LadderEstimate) -> float:
     """Log Z, from an estimate or as a number.
 
     Raises
@@ -261,7 +269,7 @@ def log_z_of(known: float | AISEstimate) -> float:
     ValueError
         If it is no finite number, nor an estimate.
     """
-    if isinstance(known, AISEstimate):
+    if isinstance(known, (AISEstimate, LadderEstimate)):
         return known.log_z
     if isinstance(known, (str, bool)) or not hasattr(known, "__float__") or not math.isfinite(known):
         raise ValueError(f"log_z must be a finite number or an AISEstimate, got {known!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
 
@@ -40,28 +41,31 @@ class RBM(Learning):
         Whether `fit` writes a line after each pass.
     random_state : int, None, or generator, optional
         The seed: the same one gives the same model and the same chains. None gives others each time.
-    training : {"persistent", "contrastive"}, optional
+    training : {"persistent", "contrastive", "tempered"}, optional
         Where the states come from that the model is held to: from chains that go on from step to step (persistent
-        contrastive divergence), or that start at the minibatch in each (contrastive divergence).
+        contrastive divergence), that start at the minibatch in each (contrastive divergence), or that go on, on a
+        ladder of the machines met along the way, and exchange their states (parallel trajectory tempering): at least a
+        hundred for each machine. These alone find their way between states far apart, and tell log Z besides.
     n_gibbs : int, optional
         Sweeps of the chains in each step.
     momentum : float, optional
         How much of the last step is repeated in the next, from 0 to less than 1.
     weight_decay : float, optional
         How strongly weights are pulled towards 0: twice the factor of their sum of squares in the objective.
-    schedule : {"constant", "linear", "exponential", "step"} or callable, optional
+    schedule : {"constant", "linear", "exponential", "step"}, callable or None, optional
         Whether `fit` keeps the learning rate or lowers it, pass by pass: to 0, to a hundredth, or to a tenth after half
         and a hundredth after three quarters of the passes. A callable gets the number of passes done and of all, and
         gives the factor. Persistent chains follow the model the better, the less it moves: ``"linear"`` ends closer to
-        the maximum.
+        the maximum. It is what None means for tempered training; for the others None is "constant".
     shuffle : bool, optional
         Whether each pass of `fit` takes the rows in another order, within windows of 16,384 rows.
     visible : {"binary", "gaussian"}, optional
         Visible units are 0 or 1, or real numbers with variance 1 given the hidden units: standardise the data, so that
         each feature has variance 1.
-    centred : bool, optional
+    centred : bool or None, optional
         Whether learning follows the gradient with respect to parameters of the centred units, those less their sliding
-        means: the model is the same, but learns from data and from data turned over equally well.
+        means: the model is the same, but learns from data and from data turned over equally well. None means that it
+        does in tempered training, and not in the others.
     persistent : bool, optional
         The older name of `training`, which it takes the place of where it is given: True for "persistent", False for
         "contrastive".
@@ -79,6 +83,9 @@ class RBM(Learning):
         start.
     n_features_in_, n_iter_, n_samples_seen_ : int
         Visible units; passes of `fit` that are done; rows learnt from.
+    log_likelihoods_ : list of tuple
+        After each pass of tempered training: the number of passes, the mean log-likelihood of rows (10,000 at most),
+        and its standard error.
 
     Notes
     -----
@@ -95,6 +102,8 @@ class RBM(Learning):
     T. Tieleman, "Training restricted Boltzmann machines using approximations to the likelihood gradient", ICML 2008.
     G. E. Hinton, "A practical guide to training restricted Boltzmann machines", UTML TR 2010-003.
     J. Melchior, A. Fischer and L. Wiskott, "How to center deep Boltzmann machines", JMLR 17 (2016).
+    N. Béreux, A. Decelle, C. Furtlehner, L. Rosset and B. Seoane, "Fast training and sampling of restricted Boltzmann
+    machines", ICLR 2025.
 
     Examples
     --------
@@ -121,10 +130,10 @@ class RBM(Learning):
         n_gibbs: int = 1,
         momentum: float = 0.0,
         weight_decay: float = 0.0,
-        schedule: str = "constant",
+        schedule: str | Callable[[int, int], float] | None = None,
         shuffle: bool = True,
         visible: str = "binary",
-        centred: bool = False,
+        centred: bool | None = None,
         persistent: bool | None = None,
     ) -> None:
         self.n_components = n_components
