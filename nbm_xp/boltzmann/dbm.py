@@ -106,7 +106,7 @@ class DBM(Learning):
         n_positive: int = 10,
         momentum: float = 0.0,
         weight_decay: float = 0.0,
-        schedule: Any = None,
+        schedule: Any = "auto",
         shuffle: bool = True,
         persistent: bool | None = None,
     ) -> None:

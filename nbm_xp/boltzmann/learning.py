@@ -36,9 +36,11 @@ from .topology import Topology
 from .training import Learner, compile_step
 from .weighing import Weighing
 
-__all__ = ["Learning"]
+__all__ = ["WAYS", "Learning"]
 
-_WAYS = ("persistent", "contrastive", "tempered")
+WAYS = ("persistent", "contrastive", "tempered")
+"""What `training` can be."""
+
 _WATCHED_ROWS = 10_000  # whose log-likelihood is kept after each pass
 
 
@@ -60,7 +62,7 @@ class Learning(Weighing):
     training: str
     persistent: bool | None
     n_gibbs: int
-    centred: bool | None
+    centred: bool | str
     momentum: float
     weight_decay: float
     schedule: Any
@@ -185,7 +187,7 @@ class Learning(Weighing):
         """Keep the mean log-likelihood of rows after a pass of so many steps, where log Z comes along."""
         found = self._negative.weighed(self._function, steps, self._rng)
         if found is not None:
-            mean = float(B.mean(self.log_likelihood(X[:_WATCHED_ROWS, :], found)))
+            mean = float(B.mean(self.log_likelihood(X[: min(X.shape[0], _WATCHED_ROWS), :], found)))
             self.log_likelihoods_.append((self.n_iter_, mean, found.standard_error))
 
     def log_likelihood(self, X: Any, log_z: Any = None) -> Any:
@@ -233,18 +235,18 @@ class Learning(Weighing):
     @property
     def _way(self) -> str:
         """How the model is trained: `training`, or what its older name says."""
-        return self.training if self.persistent is None else _WAYS[not self.persistent]
+        return self.training if self.persistent is None else WAYS[not self.persistent]
 
     @property
     def _centred(self) -> bool:
         """Whether learning follows the gradient of centred units."""
-        return self._way == "tempered" if self.centred is None else self.centred
+        return self._way == "tempered" if isinstance(self.centred, str) else self.centred
 
     @property
     def _schedule(self) -> Any:
         """How the learning rate changes."""
         usual = "linear" if self._way == "tempered" else "constant"
-        return usual if self.schedule is None else self.schedule
+        return usual if isinstance(self.schedule, str) and self.schedule == "auto" else self.schedule
 
     @property
     def _negative(self) -> NegativePhase:
@@ -335,11 +337,13 @@ class Learning(Weighing):
             if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) < high:
                 above = "above 0" if low else "at least 0"
                 raise ValueError(f"{name} must be a number, {above} and below {high}, got {value!r}")
-        if self.training not in _WAYS:
-            raise ValueError(f"training must be one of {list(_WAYS)}, got {self.training!r}")
+        if self.training not in WAYS:
+            raise ValueError(f"training must be one of {list(WAYS)}, got {self.training!r}")
         for name in ("persistent", "centred", "shuffle"):
             value = getattr(self, name)
-            if name != "shuffle" and value is None:
+            if (name == "persistent" and value is None) or (
+                name == "centred" and isinstance(value, str) and value == "auto"
+            ):
                 continue
             if getattr(value, "shape", ()) or value not in (True, False):
                 raise ValueError(f"{name} must be True or False, got {value!r}")

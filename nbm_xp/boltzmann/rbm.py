@@ -52,20 +52,20 @@ class RBM(Learning):
         How much of the last step is repeated in the next, from 0 to less than 1.
     weight_decay : float, optional
         How strongly weights are pulled towards 0: twice the factor of their sum of squares in the objective.
-    schedule : {"constant", "linear", "exponential", "step"}, callable or None, optional
+    schedule : {"auto", "constant", "linear", "exponential", "step"} or callable, optional
         Whether `fit` keeps the learning rate or lowers it, pass by pass: to 0, to a hundredth, or to a tenth after half
         and a hundredth after three quarters of the passes. A callable gets the number of passes done and of all, and
         gives the factor. Persistent chains follow the model the better, the less it moves: ``"linear"`` ends closer to
-        the maximum. It is what None means for tempered training; for the others None is "constant".
+        the maximum. It is what ``"auto"`` means for tempered training; for the others that is ``"constant"``.
     shuffle : bool, optional
         Whether each pass of `fit` takes the rows in another order, within windows of 16,384 rows.
     visible : {"binary", "gaussian"}, optional
         Visible units are 0 or 1, or real numbers with variance 1 given the hidden units: standardise the data, so that
         each feature has variance 1.
-    centred : bool or None, optional
+    centred : bool or "auto", optional
         Whether learning follows the gradient with respect to parameters of the centred units, those less their sliding
-        means: the model is the same, but learns from data and from data turned over equally well. None means that it
-        does in tempered training, and not in the others.
+        means: the model is the same, but learns from data and from data turned over equally well. ``"auto"`` means that
+        it does in tempered training, and not in the others.
     persistent : bool, optional
         The older name of `training`, which it takes the place of where it is given: True for "persistent", False for
         "contrastive".
@@ -130,10 +130,10 @@ class RBM(Learning):
         n_gibbs: int = 1,
         momentum: float = 0.0,
         weight_decay: float = 0.0,
-        schedule: str | Callable[[int, int], float] | None = None,
+        schedule: str | Callable[[int, int], float] = "auto",
         shuffle: bool = True,
         visible: str = "binary",
-        centred: bool | None = None,
+        centred: bool | str = "auto",
         persistent: bool | None = None,
     ) -> None:
         self.n_components = n_components

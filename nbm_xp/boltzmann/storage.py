@@ -184,7 +184,7 @@ def _rungs(topology: Topology, rungs: int, chains: int) -> dict[str, tuple[int, 
     known = shapes(topology)
     found: dict[str, tuple[int, ...]] = {f"ladder.{name}": (rungs, *known[name]) for name in names(topology)}
     found |= {f"ladder.state.{layer}": (rungs + 1, chains, topology.sizes[layer]) for layer in topology.kept}
-    return found | {"ladder.accepted": (rungs,), "ladder.turn": (1,)}
+    return found | {"ladder.accepted": (rungs,), "ladder.turn": (1,), "ladder.free": (chains,)}
 
 
 def _check_rungs(topology: Topology, arrays: Mapping[str, Any], name: str) -> None:

@@ -3,9 +3,21 @@
 What is kept from step to step: the machines of the ladder (``ladder.weights.I-J`` and ``ladder.biases.I``, stacked
 along a first axis), the states of the chains of all of them and of the machine that learns (``ladder.state.I``, of
 shape (machines, chains, units)), how often neighbours exchange states, averaged over the last steps
-(``ladder.accepted``), and whose turn it is (``ladder.turn``). The machine that learns becomes a further rung, and its
-chains' states those of the rung, as soon as it exchanges fewer than a quarter of its states with the last one. Where
-two rungs turn out to be too far apart, the machine halfway between them comes in.
+(``ladder.accepted``), whose turn it is (``ladder.turn``), and what free energy the states of the machine that learns
+had when they were drawn (``ladder.free``). The machine that learns becomes a further rung, and its chains' states those
+of the rung, as soon as it exchanges fewer than a quarter of its states with the last one. Where two rungs turn out to
+be too far apart, the machine halfway between them comes in.
+
+Exchanges bring states from place to place, but a machine that moves fast would be far away before they come; then it
+learns from yesterday's shares of the places, and swings. So its own states are chosen anew after each step, in
+proportion to what their probability has gained by it.
+
+References
+----------
+N. Béreux, A. Decelle, C. Furtlehner, L. Rosset and B. Seoane, "Fast training and sampling of restricted Boltzmann
+machines", ICLR 2025.
+D. Carbone, M. Hua, S. Coste and E. Vanden-Eijnden, "Efficient training of energy-based models using Jarzynski
+equality", NeurIPS 2023.
 """
 
 from __future__ import annotations
@@ -18,11 +30,12 @@ from nbm_xp.namespace import array_namespace, asarray, to_numpy
 
 from . import storage
 from .bridging import LadderEstimate
-from .energy import Parameters, shape_of
+from .energy import Parameters, free_energy, shape_of
 from .equilibrium import estimate, watched
 from .ladder import LADDER, Ladder, ladder_of_arrays
 from .model import variable
 from .negative import State, Updates
+from .partition import constant
 from .sampling import repeated
 
 __all__ = ["TemperedChains"]
@@ -79,6 +92,7 @@ class TemperedChains:
         for layer in topology.kept:
             made[f"state.{layer}"] = xp.zeros((2, max(count, _CHAINS), topology.sizes[layer]), dtype=like.dtype)
         made |= {"accepted": xp.ones((1,), dtype=like.dtype), "turn": xp.zeros((1,), dtype=like.dtype)}
+        made["free"] = xp.zeros((max(count, _CHAINS),), dtype=like.dtype)
         self._keep(made)
 
     def draw(self, given: Sequence[Any], rows: int | None, rng: Any) -> tuple[State, Updates]:
@@ -86,8 +100,8 @@ class TemperedChains:
         topology, ladder, chains = self.parameters.topology, self.ladder, self.chains
         count, kept = len(topology.sizes), topology.kept
         state: State = [None] * (count + 2)
-        for layer in kept:
-            state[layer] = self.arrays[f"{LADDER}state.{layer}"]
+        for layer, states in zip(kept, self._followed(rng), strict=True):
+            state[layer] = states
         state[count], state[count + 1] = self.arrays[f"{LADDER}turn"], self.arrays[f"{LADDER}accepted"]
 
         def step(now: State) -> State:
@@ -107,8 +121,35 @@ class TemperedChains:
         return [state[layer][-1, :, :] if layer in kept else None for layer in topology.layers], updates
 
     def go_on(self, drawn: Sequence[Any], states: Sequence[Any], rng: Any) -> Updates:
-        """The chains have moved already."""
-        return []
+        """The chains have moved already: what energy they have now, for `_followed` to compare."""
+        return [(self.arrays[f"{LADDER}free"], free_energy(self.parameters, states)[: self.chains])]
+
+    def _followed(self, rng: Any) -> list[Any]:
+        """The states of all chains, those of the machine that learns being chosen anew among themselves.
+
+        Since they were drawn, the machine has moved: each is worth what its probability has gained. They are chosen in
+        proportion to that (systematically: one uniform serves all), so that places far apart have the shares that the
+        machine gives them now, and need not wait for exchanges.
+        """
+        kept, chains, dtype = self.parameters.topology.kept, self.chains, self.parameters.dtype
+        states = self._states()
+        tops: State = [None] * len(self.parameters.topology.sizes)
+        for layer, values in zip(kept, states, strict=True):
+            tops[layer] = values[-1, :, :]
+        gains = self.arrays[f"{LADDER}free"] - free_energy(self.parameters, tops)
+        weights = B.exp(gains - B.max(gains))
+        bounds = B.cumsum(weights) / B.sum(weights) * chains
+        places = constant([float(place) for place in range(chains)], dtype) + B.random_uniform(
+            (1,), dtype=dtype, rng=rng
+        )
+        before = B.concatenate([B.zeros((1,), dtype=dtype), bounds[:-1]], axis=0)
+        chosen = B.cast(B.less(before[None, :], places[:, None]), dtype)
+        last = B.concatenate([chosen[:, 1:], B.zeros((chains, 1), dtype=dtype)], axis=1)
+        choice = chosen - last  # a row for each chain, with a 1 for whose state it takes
+        return [
+            B.concatenate([values[:-1, :, :], B.dot(choice, tops[layer])[None, :, :]], axis=0)
+            for layer, values in zip(kept, states, strict=True)
+        ]
 
     def weights(self, rows: int) -> list[float]:
         """The same for each chain."""
@@ -174,6 +215,10 @@ class TemperedChains:
         for layer, after in zip(self.parameters.topology.kept, states, strict=True):
             updates.append((self.arrays[f"{LADDER}state.{layer}"], after))
         updates.append((self.arrays[f"{LADDER}turn"], turn))
+        tops: State = [None] * len(self.parameters.topology.sizes)
+        for layer, after in zip(self.parameters.topology.kept, states, strict=True):
+            tops[layer] = after[-1, :, :]
+        updates.append((self.arrays[f"{LADDER}free"], free_energy(self.parameters, tops)))
         return B.function([], outputs, updates=updates, name="watch")
 
     def _states(self) -> list[Any]:
