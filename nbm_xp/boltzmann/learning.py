@@ -240,13 +240,13 @@ class Learning(Weighing):
     @property
     def _centred(self) -> bool:
         """Whether learning follows the gradient of centred units."""
-        return self._way == "tempered" if isinstance(self.centred, str) else self.centred
+        return self._way == "tempered" if _is_auto(self.centred) else bool(self.centred)
 
     @property
     def _schedule(self) -> Any:
         """How the learning rate changes."""
         usual = "linear" if self._way == "tempered" else "constant"
-        return usual if isinstance(self.schedule, str) and self.schedule == "auto" else self.schedule
+        return usual if _is_auto(self.schedule) else self.schedule
 
     @property
     def _negative(self) -> NegativePhase:
@@ -341,10 +341,13 @@ class Learning(Weighing):
             raise ValueError(f"training must be one of {list(WAYS)}, got {self.training!r}")
         for name in ("persistent", "centred", "shuffle"):
             value = getattr(self, name)
-            if (name == "persistent" and value is None) or (
-                name == "centred" and isinstance(value, str) and value == "auto"
-            ):
+            if (name == "persistent" and value is None) or (name == "centred" and _is_auto(value)):
                 continue
             if getattr(value, "shape", ()) or value not in (True, False):
                 raise ValueError(f"{name} must be True or False, got {value!r}")
         check_schedule(self._schedule)
+
+
+def _is_auto(value: Any) -> bool:
+    """Whether a hyperparameter is left to what suits the way of training."""
+    return isinstance(value, str) and value == "auto"
