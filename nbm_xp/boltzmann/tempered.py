@@ -199,11 +199,11 @@ class TemperedChains:
             self.arrays[LADDER + name] = variable(value, LADDER + name)
 
     def weighed(self, compiled: Callable[..., Any], steps: int, rng: Any) -> LadderEstimate:
-        """Log Z, by some more steps of the ladder that hold the machine as it is: a fifth of those of the pass.
+        """Log Z, by some more steps of the ladder that hold the machine as it is: about a fifth of those of the pass.
 
         The first half of them does not count: the machine was made to agree with the states that it had then.
         """
-        count = 4 * min(max(steps // 20, 5), 50)
+        count = 4 * min(max(steps // 20, 25), 50)
         watch = compiled(("watch", self.key, count), lambda: self._compile_watch(count, rng))
         return estimate(self.ladder, watch())
 

@@ -1,0 +1,83 @@
+"""What every kind of units promises, whatever it is: the formulas of one kind agree with one another."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp import natural_bm as B
+from nbm_xp.boltzmann.topology import Topology
+from nbm_xp.boltzmann.units import KINDS, Units
+
+INPUTS = np.linspace(-6.0, 6.0, 13)
+
+
+@pytest.fixture(params=KINDS.values(), ids=KINDS)
+def units(request: pytest.FixtureRequest) -> Units:
+    kind: Units = request.param
+    return kind
+
+
+def value(formula: Any, array: Any) -> Any:
+    """A formula of a Tensor, evaluated."""
+    given = B.placeholder(ndim=np.ndim(array), dtype="float64")
+    return np.asarray(B.function([given], formula(given))(np.asarray(array, float)))
+
+
+def test_the_mean_is_the_slope_of_the_log_normaliser(units: Units) -> None:
+    step = 1e-6
+    higher, lower = (value(units.log_normaliser, INPUTS + shift) for shift in (step, -step))
+    np.testing.assert_allclose(value(units.mean, INPUTS), (higher - lower) / (2 * step), atol=1e-8)
+    assert units.neutral == value(units.mean, 0.0)
+
+
+def test_the_log_normaliser_sums_the_weights_of_the_states(units: Units) -> None:
+    if units.states is not None:
+        points, width = np.asarray(units.states), 1.0
+    else:
+        points, width = np.linspace(-30.0, 30.0, 60_001), 1e-3
+    energies = value(units.own_energy, points) if units.has_own_energy else 0.0
+    weights = np.exp(points * INPUTS[:, None] - energies)
+    found = value(units.log_normaliser, INPUTS) + units.constant
+    np.testing.assert_allclose(found, np.log(weights.sum(axis=1) * width), rtol=1e-10)
+    assert math.isclose(units.log_volume, float(value(units.log_normaliser, 0.0)) + units.constant)
+
+
+def test_a_base_rate_has_the_bias_that_gives_it(units: Units) -> None:
+    rows = np.array([[0.0, 1.0, 1.0], [0.0, 1.0, 0.0]])
+    rate = units.base_rate(rows.mean(axis=0), len(rows))
+    bias = units.bias(units.possible(rate))
+    assert np.all(np.isfinite(bias))
+    np.testing.assert_allclose(value(units.mean, bias), rate, rtol=1e-12)
+
+
+def test_draws_have_the_mean_and_are_states(units: Units) -> None:
+    mean = value(units.mean, np.array([-1.0, 0.0, 2.0]))
+    drawn = B.eval(units.draw(B.variable(np.tile(mean, (20_000, 1))), (20_000, 3), "float64", B.make_rng(1)))
+    assert np.abs(np.asarray(drawn).mean(axis=0) - mean).max() < 0.03
+    if units.states is not None:
+        assert set(np.unique(drawn)) == set(units.states)
+        assert units.stored is not None
+        assert np.array_equal(np.asarray(units.states, dtype=units.stored), np.asarray(units.states))
+        turned = value(lambda state: units.turned(state, 1.0), np.asarray(units.states))
+        assert list(turned) == list(reversed(units.states))
+        listed = value(units.listed, np.arange(len(units.states)))
+        assert tuple(listed) == units.states
+
+
+def test_the_entropy_is_largest_without_inputs(units: Units) -> None:
+    if units.states is None:
+        return
+    means = value(units.mean, INPUTS)
+    entropy = value(units.entropy, means)
+    # Of a distribution in natural parameters: log Z less the mean times what is received.
+    np.testing.assert_allclose(entropy, value(units.log_normaliser, INPUTS) - means * INPUTS, atol=1e-12)
+
+
+def test_a_topology_holds_the_kind_of_each_layer() -> None:
+    assert [units.name for units in Topology([3, 2, 2], visible="gaussian").units] == ["gaussian", "binary", "binary"]
+    with pytest.raises(ValueError, match="visible must be one of"):
+        Topology([3, 2], visible="ternary")  # type: ignore[arg-type]
