@@ -46,9 +46,9 @@ class DBM(Learning):
     connections : iterable of pairs of int, optional
         Which layers are connected, by default each with the next. With ``[(0, 1), (1, 2), (0, 2)]`` a connection skips
         a layer.
-    visible : {"binary", "gaussian"}, optional
-        Visible units are 0 or 1, or real numbers with variance 1 given the hidden units: standardise the data, so that
-        each feature has variance 1.
+    visible : {"binary", "gaussian", "spin"}, optional
+        Visible units are 0 or 1; or real numbers with variance 1 given the hidden units: standardise the data, so that
+        each feature has variance 1; or -1 or 1, rows then having values in [-1, 1].
     centred : bool, optional
         Whether learning follows the gradient with respect to parameters of the centred units, those less their sliding
         means. The model is the same, but all layers learn together; without it, higher ones hardly learn.

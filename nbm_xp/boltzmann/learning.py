@@ -84,8 +84,8 @@ class Learning(Weighing):
         Parameters
         ----------
         X : array of shape (rows, features)
-            Values in [0, 1], those between 0 and 1 being taken for probabilities; for Gaussian units any numbers. A
-            Dask array is computed window by window, in each pass anew.
+            Values in [0, 1], those between 0 and 1 being taken for probabilities; for Gaussian units any numbers, for
+            spins values in [-1, 1], taken for means. A Dask array is computed window by window, in each pass anew.
         y : optional
             Ignored; scikit-learn passes it.
         callback : callable, optional

@@ -59,9 +59,9 @@ class RBM(Learning):
         the maximum. It is what ``"auto"`` means for tempered training; for the others that is ``"constant"``.
     shuffle : bool, optional
         Whether each pass of `fit` takes the rows in another order, within windows of 16,384 rows.
-    visible : {"binary", "gaussian"}, optional
-        Visible units are 0 or 1, or real numbers with variance 1 given the hidden units: standardise the data, so that
-        each feature has variance 1.
+    visible : {"binary", "gaussian", "spin"}, optional
+        Visible units are 0 or 1; or real numbers with variance 1 given the hidden units: standardise the data, so that
+        each feature has variance 1; or -1 or 1, rows then having values in [-1, 1].
     centred : bool or "auto", optional
         Whether learning follows the gradient with respect to parameters of the centred units, those less their sliding
         means: the model is the same, but learns from data and from data turned over equally well. ``"auto"`` means that

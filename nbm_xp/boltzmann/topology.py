@@ -17,7 +17,7 @@ from .units import BINARY, KINDS, Units
 
 __all__ = ["Topology", "Visible"]
 
-Visible = Literal["binary", "gaussian"]
+Visible = Literal["binary", "gaussian", "spin"]
 MOST_LAYERS = 1000
 
 
@@ -31,8 +31,9 @@ class Topology:
         Units in each layer, the visible one, layer 0, first.
     connections : iterable of pairs of int, optional
         Which layers are connected; each with the next by default.
-    visible : {"binary", "gaussian"}, optional
-        Visible units are 0 or 1, or real numbers with variance 1 given the other layers. Hidden units are 0 or 1.
+    visible : {"binary", "gaussian", "spin"}, optional
+        Visible units are 0 or 1, real numbers with variance 1 given the other layers, or -1 or 1. Hidden units are 0 or
+        1.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from nbm_xp import natural_bm as B
 
-__all__ = ["BINARY", "GAUSSIAN", "KINDS", "Binary", "Gaussian", "Units", "softplus"]
+__all__ = ["BINARY", "GAUSSIAN", "KINDS", "SPIN", "Binary", "Gaussian", "Spin", "Units", "softplus"]
 
 _TINY = 1e-30  # a probability below it adds nothing to an entropy
 _RAREST = 2.0**-23  # what float32 can tell from 0, and 1 less it from 1
@@ -31,7 +31,7 @@ class Units:
     within : tuple of float, or None
         The least and the largest value that data may have, what is between being means; None for all real numbers.
     states : tuple of float, or None
-        What a unit can be, the likeliest to be enumerated in this order; None where that cannot be listed.
+        What a unit can be, in the order in which states are enumerated; None where that cannot be listed.
     stored : str or None
         The dtype that holds a state on disk; None for the model's.
     has_own_energy : bool
@@ -187,6 +187,56 @@ class Gaussian(Units):
         return rate
 
 
-BINARY, GAUSSIAN = Binary(), Gaussian()
-KINDS: dict[str, Units] = {kind.name: kind for kind in (BINARY, GAUSSIAN)}
+class Spin(Units):
+    """-1 or 1."""
+
+    name = "spin"
+    within = (-1.0, 1.0)
+    states = (-1.0, 1.0)
+    stored = "int8"
+    prior_count = 2
+    undecided = 0.0
+    log_volume = math.log(2)
+    neutral = 0.0
+
+    def mean(self, inputs: Any) -> Any:
+        """The probability of 1 less that of -1: the hyperbolic tangent."""
+        return 2 * B.sigmoid(2 * inputs) - 1
+
+    def draw(self, mean: Any, shape: tuple[int, ...], dtype: Any, rng: Any) -> Any:
+        """A uniform for each unit."""
+        return 2 * B.random_binomial(shape, p=0.5 * (mean + 1), dtype=B.dtype(mean), rng=rng) - 1
+
+    def log_normaliser(self, inputs: Any) -> Any:
+        """Of -1 and of 1."""
+        return softplus(2 * inputs) - inputs
+
+    def entropy(self, mean: Any) -> Any:
+        """Of independent units."""
+        on, off = 0.5 * (1 + mean), 0.5 * (1 - mean)
+        return -(on * B.log(B.maximum(on, _TINY)) + off * B.log(B.maximum(off, _TINY)))
+
+    def listed(self, numbers: Any) -> Any:
+        """From 0 and 1."""
+        return 2 * numbers - 1
+
+    def turned(self, state: Any, where: Any) -> Any:
+        """1 in place of -1, -1 in place of 1."""
+        return state * (1 - 2 * where)
+
+    def base_rate(self, mean: Any, count: int) -> Any:
+        """With a -1 and a 1 more than there are: no unit is always the same."""
+        return count * mean / (count + 2.0)
+
+    def bias(self, rate: Any) -> Any:
+        """Half of the log-odds."""
+        return 0.5 * (B.log(1.0 + rate) - B.log(1.0 - rate))
+
+    def possible(self, rate: Any) -> Any:
+        """Neither -1 nor 1."""
+        return B.minimum(B.maximum(rate, 2 * _RAREST - 1), 1 - 2 * _RAREST)
+
+
+BINARY, GAUSSIAN, SPIN = Binary(), Gaussian(), Spin()
+KINDS: dict[str, Units] = {kind.name: kind for kind in (BINARY, GAUSSIAN, SPIN)}
 """The kinds of units by name."""

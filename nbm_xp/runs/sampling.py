@@ -72,7 +72,8 @@ def sample(
     layers : sequence of int, optional
         Which layers to keep, 0 being the visible one.
     probabilities : bool, optional
-        Keep what states were drawn with, as float32, instead of the states, which are uint8.
+        Keep what states were drawn with, as float32, instead of the states, which are uint8, of spins
+        int8.
     clamp : mapping of int to array, optional
         Layers that are held, and what at: an array of shape (n_chains, units), or (units,) for all chains.
     chunks : int, optional

@@ -13,6 +13,7 @@ import typer
 from nbm_xp.boltzmann import DBM, RBM
 from nbm_xp.boltzmann.learning import WAYS
 from nbm_xp.boltzmann.schedules import SCHEDULES
+from nbm_xp.boltzmann.units import KINDS
 from nbm_xp.namespace import to_numpy
 from nbm_xp.runs.carrying_out import needing_room
 
@@ -54,7 +55,10 @@ def train(
         ),
     ] = None,
     visible: Annotated[
-        str, typer.Option(help="Visible units: binary, or gaussian for real numbers.", rich_help_panel=_MODEL)
+        str,
+        typer.Option(
+            help="Visible units: binary, gaussian (real numbers), or spin (-1 and 1).", rich_help_panel=_MODEL
+        ),
     ] = "binary",
     epochs: Annotated[int, typer.Option(min=0, help="Passes over the data.", rich_help_panel=_LEARNING)] = 100,
     hours: Annotated[
@@ -141,11 +145,11 @@ def train(
     elif not resume:
         finding.checked_new(out)
     _check(settings)
-    bounded = settings["visible"] == "binary"
-    rows = reading.read_data(settings["data"], settings["threshold"], bounded=bounded)
+    within = KINDS[settings["visible"]].within
+    rows = reading.read_data(settings["data"], settings["threshold"], within=within)
     held = None
     if settings["held_out"] is not None:
-        held = reading.read_data(settings["held_out"], settings["threshold"], "valid", bounded=bounded)
+        held = reading.read_data(settings["held_out"], settings["threshold"], "valid", within=within)
     if held is not None and held.shape[1] != rows.shape[1]:
         raise InputError(f"--held-out: {held.shape[1]} features, but --data has {rows.shape[1]}")
     model = _model(settings, rows, seed)
@@ -249,7 +253,7 @@ def _sizes(layers: str | None) -> list[int] | None:
 
 
 def _check(settings: dict[str, Any]) -> None:
-    kinds = (("schedule", tuple(SCHEDULES)), ("visible", ("binary", "gaussian")), ("training", WAYS))
+    kinds = (("schedule", tuple(SCHEDULES)), ("visible", tuple(KINDS)), ("training", WAYS))
     for name, allowed in kinds:
         if settings[name] not in allowed:
             raise InputError(f"--{name} must be one of {', '.join(allowed)}, got {settings[name]}")

@@ -62,7 +62,7 @@ def _size(count: int, pixels: int | None) -> tuple[float, float]:
 
 
 def draw_curve(looks: Sequence[Mapping[str, Any]], path: pathlib.Path) -> None:
-    """A learning curve: what training tells of its rows, and beside it the log-likelihood of held-out rows if it was followed."""
+    """A learning curve: what training tells of its rows, and the log-likelihood of held-out rows if it was followed."""
     weighed = [look for look in looks if look.get("log_likelihood") is not None]
     ((measure, words),) = measures(looks[0]).items()
     kinds = [(measure, words, "Learning curve: training rows", looks)]
