@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nbm_xp.namespace import address, dtype_name, is_array, is_complex, to_numpy
@@ -55,11 +56,12 @@ class Buffer(OpTree):
            [7., 4.]], dtype=float32)
     """
 
-    __slots__ = ("_dtype", "_root", "_shape", "_steps", "_storage", "base", "distributed", "label", "parallel",
-                 "persist_values")  # fmt: skip
+    __slots__ = ("_dtype", "_memory", "_root", "_shape", "_steps", "_storage", "base", "distributed", "label",
+                 "parallel", "persist_values")  # fmt: skip
 
     _shape: tuple[int, ...]
     _steps: tuple[Step, ...]
+    _memory: Any
     _dtype: DType
     _storage: Storage
     _root: Buffer
@@ -83,6 +85,7 @@ class Buffer(OpTree):
         self.target = None
         self._storage = storage
         self._steps = ()
+        self._memory = None
         self._shape = storage.shape
         self._dtype = as_dtype(storage.dtype)
         self._root = self
@@ -101,6 +104,7 @@ class Buffer(OpTree):
         view.target = None
         view._storage = self._storage
         view._steps = (*self._steps, *steps)
+        view._memory = self._storage.view(self._memory if self._steps else self._storage.value, steps)
         view._shape = shape
         view._dtype = self._dtype
         view._root = self._root
@@ -118,6 +122,7 @@ class Buffer(OpTree):
             self.node = leaf(VARIABLE, self._shape, len(self._shape), self._dtype, self.label, payload=self._storage)
         else:  # recorded when it is first used in an expression
             self.node = self.shown(self._root).node
+            self.node.reader = partial(self._storage.read, self._steps, self._memory)
         return self.node
 
     @property
@@ -135,7 +140,12 @@ class Buffer(OpTree):
     @property
     def array(self) -> Any:
         """The values now, an array of the backend's library; a view of the memory where the library has views."""
-        return self._storage.read(self._steps)
+        return self._storage.read(self._steps, self._memory)
+
+    @property
+    def keeps_arrays(self) -> bool:
+        """Whether an array that is written may become the memory: nothing shows a part of what is there."""
+        return not self._steps and not self._storage.stays
 
     def write(self, value: Any, *, fresh: bool = False) -> None:
         """Set the values.
@@ -164,7 +174,7 @@ class Buffer(OpTree):
                 self.check_fits(given)
                 if len(given) == 1:
                     value = self._storage.xp.reshape(value, shape if given[0] == self.size else (1, 1))
-        self._storage.write(self._steps, shape, value, fresh=fresh)
+        self._storage.write(self._steps, self._memory, shape, value, fresh=fresh)
 
     def check_fits(self, given: tuple[int, ...], name: str = "value") -> None:
         """Refuse a shape that cannot be broadcast to this one, or has one axis and not as many elements."""
