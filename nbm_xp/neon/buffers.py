@@ -18,7 +18,7 @@ from nbm_xp.tape.node import VARIABLE, leaf
 
 from .optrees import OpTree, transposed
 from .storage import Storage, holding
-from .views import Part, Permuted, Reshaped, Step, indexed, lengths_of, lie_in_a_row, reshaped
+from .views import Part, Permuted, Reshaped, Step, indexed, lengths_of, lie_in_a_row, list_in, reshaped
 
 if TYPE_CHECKING:
     from .backend import Backend
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Buffer"]
 
 _ALL = slice(None)
+_PLACES = frozenset({int, slice, type(Ellipsis)})
 _NUMBERS = (bool, int, float)
 
 
@@ -228,10 +229,17 @@ class Buffer(OpTree):
     def __getitem__(self, key: Any, /) -> Buffer:
         if isinstance(key, slice) and key == _ALL:
             return self
-        return self._view(*indexed(self._shape, key))
+        items = key if isinstance(key, tuple) else (key,)
+        if not _PLACES.issuperset(map(type, items)) and (listed := list_in(self._shape, items)):
+            axis, places, others = listed
+            return self.take(places, axis)[others]
+        return self._view(*indexed(self._shape, items))
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
-        self[key].assign(value)
+        view = self[key]
+        if view._root is not self._root:
+            raise TypeError("what is written to must be named by integers and slices: a list names a copy")
+        view.assign(value)
 
     def assign(self, value: Any) -> Buffer:
         """Set the values to those of a tree, a buffer, an array or a number; returns the buffer."""
