@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from nbm_xp.functions.shaping import flatten
 from nbm_xp.namespace import address, dtype_name, is_array, is_complex, to_numpy
 from nbm_xp.tape import Tensor, namespace
 from nbm_xp.tape.dtypes import DType, as_dtype
@@ -232,7 +233,7 @@ class Buffer(OpTree):
         items = key if isinstance(key, tuple) else (key,)
         if not _PLACES.issuperset(map(type, items)) and (listed := list_in(self._shape, items)):
             axis, places, others = listed
-            return self.take(places, axis)[others]
+            return self.take(flatten(places) if isinstance(places, Tensor) else places, axis)[others]
         return self._view(*indexed(self._shape, items))
 
     def __setitem__(self, key: Any, value: Any, /) -> None:

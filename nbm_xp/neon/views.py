@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from nbm_xp.namespace import is_array, replaced, reshaped_view
+from nbm_xp.tape import is_tensor
 
 __all__ = [
     "Flipped", "Part", "Permuted", "Reshaped", "Step", "indexed", "lengths_of", "lie_in_a_row", "list_in", "reshaped",
@@ -148,16 +149,20 @@ def indexed(shape: tuple[int, ...], key: Any) -> tuple[list[Step], tuple[int, ..
 
 
 def list_in(shape: tuple[int, ...], items: tuple[Any, ...]) -> tuple[int, Any, tuple[Any, ...]] | None:
-    """What an index holds one list or array of places for: the axis, the places, and the index without them.
+    """What an index holds one list, array or Tensor of places for: the axis, the places, and the index without them.
 
     None if there is none. An array without axes is an integer.
     """
     expanded = _expanded(shape, items)
-    axes = [axis for axis, item in enumerate(expanded) if isinstance(item, list) or (is_array(item) and item.ndim)]
+    axes = [axis for axis, item in enumerate(expanded) if _holds_places(item)]
     if len(axes) != 1:
         return None
     (axis,) = axes
     return axis, expanded[axis], (*expanded[:axis], slice(None), *expanded[axis + 1 :])
+
+
+def _holds_places(item: Any) -> bool:
+    return isinstance(item, list) or is_tensor(item) or (is_array(item) and bool(item.ndim))
 
 
 def _expanded(shape: tuple[int, ...], items: tuple[Any, ...]) -> list[Any]:

@@ -206,6 +206,7 @@ class TestShapes:
             rows = x[[2, 0]]
             assert shown(rows) == [[7, 8, 9], [1, 2, 3]] and shown(x[[2, 0], :2]) == [[7, 8], [1, 2]]
             assert shown(x[np.asarray([1]), -1]) == [[6]] and shown(x[..., [0, 0]]) == [[1, 1], [4, 4], [7, 7]]
+            assert shown(x[be.array([[0], [2]], dtype="int32"), 0]) == [[1], [7]]
             assert x[[]].shape == (0, 3) and x.reshape(3, 3, 1)[[1], 0].shape == (1, 1)
             rows[:] = 0
             assert shown(x)[0] == [1, 2, 3]
