@@ -2,12 +2,15 @@
 
 A test takes the fixture `library` (see conftest) or is parametrised over `LIBRARIES`. It makes its arrays with
 ``library.array(value)``, brings results back with ``library.numpy(result)``, and runs under a guard that fails on any
-hidden computation of Dask. A library that is not installed, or has no device here, is a visible skip with its reason.
+hidden computation of Dask. What is not installed, or has no device here, is in no test's parameters: one skip each in
+tests/unit/test_libraries.py tells the reason. Of Dask's chunkings a test runs one, of the ragged blocks if it names
+them; all with ``pytest --everywhere``.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +23,14 @@ import pytest
 
 from nbm_xp.namespace import asarray, dtype_name, get_namespace, library_name, to_numpy
 
-__all__ = ["DASK", "EAGER", "LIBRARIES", "Library", "computing", "guard", "libraries"]
+__all__ = ["ABSENT", "AGAIN", "DASK", "EAGER", "EVERYWHERE", "LIBRARIES", "Library", "computing", "guard", "libraries"]
+
+EVERYWHERE = "--everywhere" in sys.argv or "TESTS_EVERYWHERE" in os.environ
+if EVERYWHERE:
+    os.environ["TESTS_EVERYWHERE"] = "1"  # for the workers of pytest-xdist
+
+AGAIN = ("jax",) if EVERYWHERE else ()
+"""The libraries that compile for each shape, in the lists of tests that ask for what another test asked them for."""
 
 
 def one_block(length: int) -> tuple[int, ...]:
@@ -137,19 +147,29 @@ _ENUMERATION = (
 )
 
 
-def _param(library: Library) -> Any:
-    reason = why_not(library.name) or why_not(library.blocks)
-    marks = [pytest.mark.skip(reason=reason)] if reason else []
-    return pytest.param(library, id=library.id, marks=marks)
+def absence(library: Library) -> str | None:
+    """Why a library cannot be tested here, or None."""
+    return why_not(library.name) or why_not(library.blocks)
+
+
+ABSENT = {library.id: absence(library) for library in _ENUMERATION if absence(library)}
+"""The libraries that cannot be tested here, with the reasons."""
 
 
 def libraries(*names: str, without: Sequence[str] = ()) -> list[Any]:
     """Pytest parameters for the libraries with these names or ids (all, if none is named), less some."""
-    return [
-        _param(library)
+    chosen = [
+        library
         for library in _ENUMERATION
-        if (not names or {library.id, library.name} & set(names)) and not {library.id, library.name} & set(without)
+        if library.id not in ABSENT
+        and (not names or {library.id, library.name} & set(names))
+        and not {library.id, library.name} & set(without)
     ]
+    chunkings = [library for library in chosen if library.lazy and library.blocks == "numpy"]
+    if chunkings and not EVERYWHERE:
+        kept = next((library for library in chunkings if library.chunking is ragged), chunkings[0])
+        chosen = [library for library in chosen if library is kept or library not in chunkings]
+    return [pytest.param(library, id=library.id) for library in chosen]
 
 
 LIBRARIES = libraries()
