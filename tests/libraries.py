@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,14 +24,30 @@ import pytest
 
 from nbm_xp.namespace import asarray, dtype_name, get_namespace, library_name, to_numpy
 
-__all__ = ["ABSENT", "AGAIN", "DASK", "EAGER", "EVERYWHERE", "LIBRARIES", "Library", "computing", "guard", "libraries"]
+__all__ = [
+    "ABSENT",
+    "AGAIN",
+    "COMPILING",
+    "DASK",
+    "EAGER",
+    "EVERYWHERE",
+    "LIBRARIES",
+    "Library",
+    "computing",
+    "guard",
+    "libraries",
+    "not_every_day",
+]
 
 EVERYWHERE = "--everywhere" in sys.argv or "TESTS_EVERYWHERE" in os.environ
 if EVERYWHERE:
     os.environ["TESTS_EVERYWHERE"] = "1"  # for the workers of pytest-xdist
 
-AGAIN = ("jax",) if EVERYWHERE else ()
-"""The libraries that compile for each shape, in the lists of tests that ask for what another test asked them for."""
+COMPILING = ("jax",)
+"""The libraries that compile for each shape, which takes longer than all else that a test does."""
+AGAIN = COMPILING if EVERYWHERE else ()
+"""Those in the lists of tests that ask for what another test asked them for already."""
+ONE_CASE_IN = 3
 
 
 def one_block(length: int) -> tuple[int, ...]:
@@ -175,6 +192,22 @@ def libraries(*names: str, without: Sequence[str] = ()) -> list[Any]:
 LIBRARIES = libraries()
 EAGER = libraries(without=("dask",))
 DASK = libraries("dask")
+
+
+def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """The items of libraries that compile, but for one case in three of each function in each test; or none."""
+    met: Counter[tuple[str, str]] = Counter()
+    found: list[pytest.Item] = []
+    for item in [] if EVERYWHERE else items:
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        library, case = parameters.get("library"), parameters.get("case")
+        function = getattr(case, "function", None) or getattr(case, "name", None)
+        if isinstance(library, Library) and library.name in COMPILING and function:
+            test = item.nodeid.partition("[")[0], function
+            if met[test] % ONE_CASE_IN:
+                found.append(item)
+            met[test] += 1
+    return found
 
 
 def _refuse(*args: Any, **kwargs: Any) -> Any:
