@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from nbm_xp.namespace import register_array_type
 from nbm_xp.namespace.refusals import name_errors
+from nbm_xp.namespace.special import register_special
 
 from . import namespace
 from .composite import composite, operation, same_as_first
@@ -31,6 +32,7 @@ from .tensor import Tensor, as_tensor, is_tensor, placeholder
 from .variable import Variable
 
 register_array_type(Tensor, namespace, absorbing=True)
+register_special(namespace, namespace.special)
 
 __all__ = [
     "Function", "Joint", "KnownLength", "Length", "Memory", "Tensor", "Until", "Variable", "as_tensor", "checkpoint",
