@@ -20,12 +20,13 @@ from .dask_names import da
 
 __all__ = ["cupy_own", "dask_blocks", "jax_own", "numpy_own", "torch_own"]
 
-_UFUNCS = frozenset(
-    "gammaln gamma digamma beta betaln erf erfc erfinv erfcx ndtr log_ndtr ndtri i0 i0e i1 i1e j0 j1 expit log_expit "
-    "logit entr xlogy xlog1py rel_entr kl_div gammainc gammaincc betainc zeta".split()
-)
-_TORCH = _UFUNCS - frozenset("gamma beta betaln log_expit rel_entr kl_div betainc j0 j1".split())
-_JAX = _UFUNCS - frozenset("log_expit j0 j1 beta betaln".split())
+_UFUNCS = frozenset({
+    "gammaln", "gamma", "digamma", "beta", "betaln", "erf", "erfc", "erfinv", "erfcx", "ndtr", "log_ndtr", "ndtri",
+    "i0", "i0e", "i1", "i1e", "j0", "j1", "expit", "log_expit", "logit", "entr", "xlogy", "xlog1py", "rel_entr",
+    "kl_div", "gammainc", "gammaincc", "betainc", "zeta",
+})  # fmt: skip
+_TORCH = _UFUNCS - {"gamma", "beta", "betaln", "log_expit", "rel_entr", "kl_div", "betainc", "j0", "j1"}
+_JAX = _UFUNCS - {"log_expit", "j0", "j1", "beta", "betaln"}
 
 Own = Callable[..., Any]
 
@@ -36,9 +37,9 @@ def _scipy_like(module: str, name: str) -> Own | None:
     if importlib.util.find_spec(root) is None:
         return None
     special: Any = importlib.import_module(module)
-    if name == "polygamma":
+    if name == "polygamma_of":
         return lambda x, *, n: special.polygamma(n, x)
-    name = "zeta" if name == "riemann_zeta" else name
+    name = "zeta" if name in ("hurwitz_zeta", "riemann_zeta") else name
     found: Own | None = getattr(special, name, None) if name in _UFUNCS else None
     return found
 
@@ -56,16 +57,18 @@ def cupy_own(name: str) -> Own | None:
 def torch_own(name: str) -> Own | None:
     """PyTorch's function of that name."""
     special: Any = importlib.import_module("torch.special")
-    if name == "polygamma":
+    if name == "polygamma_of":
         return lambda x, *, n: special.polygamma(n, x)
+    name = "zeta" if name == "hurwitz_zeta" else name
     return getattr(special, name) if name in _TORCH else None
 
 
 def jax_own(name: str) -> Own | None:
     """JAX's function of that name."""
     special: Any = importlib.import_module("jax.scipy.special")
-    if name == "polygamma":
+    if name == "polygamma_of":
         return lambda x, *, n: special.polygamma(n, x)
+    name = "zeta" if name == "hurwitz_zeta" else name
     return getattr(special, name) if name in _JAX else None
 
 

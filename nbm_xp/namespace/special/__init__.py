@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -16,10 +17,10 @@ from nbm_xp.namespace import config, dispatch, dtypes
 from nbm_xp.namespace.kernels import kernel, register_kernel
 from nbm_xp.namespace.libraries import name_of_namespace
 
-__all__ = ["ARITY", "Special", "portable", "register_special", "special_of"]
+__all__ = ["ARITY", "Special", "portable", "register_special", "special_of", "whole_number"]
 
 _CHAPTERS = {
-    "gamma_family": "gammaln gamma digamma polygamma riemann_zeta beta:2 betaln:2 zeta:2 zeta_moment:2",
+    "gamma_family": "gammaln gamma digamma polygamma_of riemann_zeta beta:2 betaln:2 hurwitz_zeta:2 zeta_moment:2",
     "error_functions": "erf erfc erfinv erfcx ndtr log_ndtr ndtri",
     "bessel": "i0 i0e i1 i1e j0 j1",
     "entropy": "expit log_expit logit entr xlogy:2 xlog1py:2 rel_entr:2 kl_div:2",
@@ -65,6 +66,22 @@ class Special:
         setattr(self, name, function)
         return function
 
+    def polygamma(self, n: Any, x: Any) -> Any:
+        """The n-th derivative of `digamma`; `n` is an int, or an array of whole numbers."""
+        order = whole_number(n)
+        if order is not None:
+            return self.polygamma_of(x, n=order) if order else self.digamma(x)
+        (n, x), _ = _prepared("polygamma", self._xp, (n, x), 2)
+        xp = self._xp
+        higher = xp.where(n > 0, n, 1.0)
+        odd = higher % 2.0 == 1.0
+        size = self.gamma(higher + 1.0) * self.zeta(higher + 1.0, x)
+        return xp.where(n > 0, xp.where(odd, size, -size), self.digamma(x))
+
+    def zeta(self, x: Any, q: Any = None) -> Any:
+        """Riemann's zeta function, or with `q` Hurwitz's."""
+        return self.riemann_zeta(x) if q is None else self.hurwitz_zeta(x, q)
+
 
 _FOUND: dict[Any, Any] = {}
 
@@ -81,13 +98,29 @@ def register_special(xp: Any, functions: Any) -> None:
     _FOUND[xp] = functions
 
 
+def whole_number(n: Any) -> int | None:
+    """The order that an int, of Python's or a library's, stands for; None for an array.
+
+    Raises
+    ------
+    ValueError
+        If it is negative.
+    """
+    if not hasattr(n, "__index__") or hasattr(n, "shape"):
+        return None
+    order = operator.index(n)
+    if order < 0:
+        raise ValueError(f"n must be 0 or more, got {order}")
+    return order
+
+
 def _function(name: str, xp: Any) -> Callable[..., Any]:
     """The function over arrays and numbers."""
     blocks = kernel("special_blocks", xp)
     computed = _computed(name, xp) if blocks is None else functools.partial(blocks, name)
 
     def function(*values: Any, **options: Any) -> Any:
-        arrays, dtype = _prepared(name, xp, values)
+        arrays, dtype = _prepared(name, xp, values, ARITY[name])
         result = computed(*arrays, **options)
         return result if dtypes.dtype_name(result) == dtype else xp.astype(result, dtypes.dtype_of(xp, dtype))
 
@@ -114,10 +147,10 @@ def _in_double(body: Callable[..., Any], xp: Any, *arrays: Any, **options: Any) 
         return body(xp, *arrays, **options)
 
 
-def _prepared(name: str, xp: Any, values: tuple[Any, ...]) -> tuple[list[Any], str]:
+def _prepared(name: str, xp: Any, values: tuple[Any, ...], count: int) -> tuple[list[Any], str]:
     """Arrays of one floating dtype from arrays and numbers, and that dtype's name."""
-    if len(values) != ARITY[name]:
-        raise TypeError(f"{name} takes {ARITY[name]} arrays, got {len(values)}")
+    if len(values) != count:
+        raise TypeError(f"{name} takes {count} arrays, got {len(values)}")
     for place, value in enumerate(values, start=1):
         if dtypes.kind(value) == "c":
             what = "a complex number" if isinstance(value, complex) else dtypes.dtype_name(value)

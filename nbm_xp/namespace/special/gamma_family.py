@@ -13,7 +13,10 @@ from typing import Any
 from .coefficients import LOG_GAMMA, chebyshev
 from .limits import first_of
 
-__all__ = ["beta", "betaln", "binet", "digamma", "gamma", "gammaln", "polygamma", "riemann_zeta", "zeta", "zeta_moment"]
+__all__ = [
+    "beta", "betaln", "binet", "digamma", "gamma", "gammaln", "hurwitz_zeta", "polygamma_of", "riemann_zeta",
+    "zeta_moment",
+]  # fmt: skip
 
 _HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
 _ROOT_TAU = math.sqrt(2.0 * math.pi)
@@ -165,7 +168,7 @@ def zeta_moment(xp: Any, x: Any, q: Any, *, k: int) -> Any:
     return total + integral + 0.5 * term(w) - w**-x * corrections
 
 
-def zeta(xp: Any, x: Any, q: Any) -> Any:
+def hurwitz_zeta(xp: Any, x: Any, q: Any) -> Any:
     """Hurwitz's zeta function, for x > 1; infinite at the whole numbers below 1, NaN elsewhere below 0."""
     inside = (x > 1.0) & (q > 0)
     inner = zeta_moment(xp, xp.where(inside & ~xp.isinf(x), x, 2.0), xp.where(inside, q, 1.0), k=0)
@@ -189,14 +192,14 @@ def riemann_zeta(xp: Any, x: Any) -> Any:
     return xp.where(turned, left, value)
 
 
-def polygamma(xp: Any, x: Any, *, n: int) -> Any:
+def polygamma_of(xp: Any, x: Any, *, n: int) -> Any:
     """The n-th derivative of `digamma`, of positive numbers; for n = 1 of negative ones too, elsewhere NaN."""
     if n == 0:
         return digamma(xp, x)
     sign = (-1.0) ** (n + 1) * math.factorial(n)
     if n > 1:
-        return sign * zeta(xp, xp.full_like(x, n + 1.0), x)
+        return sign * hurwitz_zeta(xp, xp.full_like(x, n + 1.0), x)
     negative = x < 0
-    size = zeta(xp, xp.full_like(x, 2.0), xp.where(negative, 1.0 - x, x))
+    size = hurwitz_zeta(xp, xp.full_like(x, 2.0), xp.where(negative, 1.0 - x, x))
     sine = _sine_of_pi(xp, xp.where(negative, x, 0.5))
     return xp.where(negative, (math.pi / sine) ** 2 - size, size)

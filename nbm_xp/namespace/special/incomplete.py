@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .entropy import log_expit
-from .gamma_family import binet, digamma, polygamma
+from .gamma_family import binet, digamma, polygamma_of
 from .limits import first_of
 
 __all__ = ["beta_moment", "betainc", "gamma_moment", "gammainc", "gammaincc"]
@@ -99,7 +99,7 @@ def gamma_moment(xp: Any, a: Any, x: Any, *, k: int) -> Any:
     """The integral from 0 to x of ``(log(t) - digamma(a))**k`` times the density of the gamma distribution."""
     inside, p, s = _gamma_valid(xp, a, x)
     lower, side = _gamma_side(xp, p, s, k)
-    cumulants = [None, 0.0, *(polygamma(xp, p, n=order - 1) for order in range(2, k + 1))]
+    cumulants = [None, 0.0, *(polygamma_of(xp, p, n=order - 1) for order in range(2, k + 1))]
     moments: list[Any] = [1.0]
     for n in range(k):
         parts = [math.comb(n, j) * cumulants[j + 1] * moments[n - j] for j in range(1, n + 1)]
@@ -107,9 +107,7 @@ def gamma_moment(xp: Any, a: Any, x: Any, *, k: int) -> Any:
     value = xp.where(lower, side, moments[k] - side)
     everything = (a > 0) & xp.isinf(x) & (x > 0)
     whole = moments[k] + 0.0 * p
-    return first_of(
-        xp, value, (inside, value), (everything, whole), ((a > 0) & (x == 0), 0.0), otherwise=math.nan
-    )
+    return first_of(xp, value, (inside, value), (everything, whole), ((a > 0) & (x == 0), 0.0), otherwise=math.nan)
 
 
 def _beta_side(xp: Any, a: Any, b: Any, x: Any, j: int, k: int) -> tuple[Any, Any]:
@@ -152,9 +150,7 @@ def betainc(xp: Any, a: Any, b: Any, x: Any) -> Any:
     lower, side = _beta_side(xp, p, q, s, 0, 0)
     proper = (a > 0) & (b > 0)
     value = xp.where(lower, side, 1.0 - side)
-    return first_of(
-        xp, value, (inside, value), (proper & (x == 0), 0.0), (proper & (x == 1), 1.0), otherwise=math.nan
-    )
+    return first_of(xp, value, (inside, value), (proper & (x == 0), 0.0), (proper & (x == 1), 1.0), otherwise=math.nan)
 
 
 def beta_moment(xp: Any, a: Any, b: Any, x: Any, *, j: int, k: int) -> Any:
@@ -178,10 +174,10 @@ def _beta_whole(xp: Any, a: Any, b: Any, j: int, k: int) -> Any:
     def cumulant(m: int, n: int) -> Any:
         if m + n == 1:
             return 0.0
-        both = polygamma(xp, a + b, n=m + n - 1)
+        both = polygamma_of(xp, a + b, n=m + n - 1)
         if m and n:
             return -both
-        return polygamma(xp, a if m else b, n=m + n - 1) - both
+        return polygamma_of(xp, a if m else b, n=m + n - 1) - both
 
     @functools.cache
     def moment(m: int, n: int) -> Any:

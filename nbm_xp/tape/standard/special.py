@@ -9,19 +9,18 @@ and what differentiating in a parameter of an incomplete function or of zeta bri
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
-from nbm_xp.namespace.special import ARITY, special_of
+from nbm_xp.namespace.special import ARITY, special_of, whole_number
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.node import ELEMENTWISE_TAG, Memory, Node, Operation
-from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.operators import FUNCTIONS, is_number
 from nbm_xp.tape.tensor import Tensor, record
 
 from .elementwise import abs, equal, exp, isinf, log, sign, where
-from .promotion import floating, is_number, refuse_complex, together
+from .promotion import floating, refuse_complex, together
 from .shapes import broadcast
 
 __all__ = [
@@ -29,6 +28,8 @@ __all__ = [
     "gammaincc", "gammaln", "i0", "i0e", "i1", "i1e", "j0", "j1", "kl_div", "log_expit", "log_ndtr", "logit", "ndtr",
     "ndtri", "polygamma", "psi", "rel_entr", "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip
+
+Recorded: TypeAlias = Callable[..., Tensor]
 
 _TWO_BY_ROOT_PI = 2.0 / math.sqrt(math.pi)
 _ROOT_HALF = math.sqrt(0.5)
@@ -39,7 +40,7 @@ def _spec(*arrays: Node, **attributes: Any) -> Any:
     return broadcast(*(x.shape for x in arrays)), arrays[0].dtype
 
 
-def _declared(name: str, *rules: Callable[..., Any]) -> Callable[..., Tensor]:
+def _declared(name: str, *rules: Callable[..., Any]) -> Recorded:
     """Declare a function of as many arrays as there are rules; what is no array is given by keyword."""
     count = ARITY[name]
     op = declare(
@@ -87,45 +88,46 @@ def _erfcx_slope(out: Tensor, x: Tensor) -> Tensor:
     return where(far, _TWO_BY_ROOT_PI * series, 2.0 * where(far, 0.0, x) * out - _TWO_BY_ROOT_PI)
 
 
-gammaln = _declared("gammaln", lambda g, out, x: g * digamma(x))
-digamma = psi = _declared("digamma", lambda g, out, x: g * polygamma(1, x))
-gamma = _declared("gamma", lambda g, out, x: g * out * digamma(x))
-_polygamma = _declared("polygamma", lambda g, out, x, *, n: g * polygamma(n + 1, x))
-beta = _declared(
+gammaln: Recorded = _declared("gammaln", lambda g, out, x: g * digamma(x))
+digamma: Recorded = _declared("digamma", lambda g, out, x: g * polygamma(1, x))
+psi = digamma
+gamma: Recorded = _declared("gamma", lambda g, out, x: g * out * digamma(x))
+_polygamma: Recorded = _declared("polygamma_of", lambda g, out, x, *, n: g * polygamma(n + 1, x))
+beta: Recorded = _declared(
     "beta",
     lambda g, out, a, b: g * out * (digamma(a) - digamma(a + b)),
     lambda g, out, a, b: g * out * (digamma(b) - digamma(a + b)),
 )
-betaln = _declared(
+betaln: Recorded = _declared(
     "betaln",
     lambda g, out, a, b: g * (digamma(a) - digamma(a + b)),
     lambda g, out, a, b: g * (digamma(b) - digamma(a + b)),
 )
-_riemann_zeta = _declared(
+_riemann_zeta: Recorded = _declared(
     "riemann_zeta", lambda g, out, x: g * zeta_moment(x, FUNCTIONS["asarray"](1.0, dtype=x.dtype), k=1)
 )
-_hurwitz_zeta = _declared(
-    "zeta",
+_hurwitz_zeta: Recorded = _declared(
+    "hurwitz_zeta",
     lambda g, out, x, q: g * zeta_moment(x, q, k=1),
     lambda g, out, x, q: g * (-x * _hurwitz_zeta(x + 1.0, q)),
 )
-zeta_moment = _declared(
+zeta_moment: Recorded = _declared(
     "zeta_moment",
     lambda g, out, x, q, *, k: g * zeta_moment(x, q, k=k + 1),
     lambda g, out, x, q, *, k: (
         g * (-x * zeta_moment(x + 1.0, q, k=k) - (k * zeta_moment(x + 1.0, q, k=k - 1) if k else 0.0))
     ),
 )
-erf = _declared("erf", lambda g, out, x: g * (_TWO_BY_ROOT_PI * exp(-x * x)))
-erfc = _declared("erfc", lambda g, out, x: g * (-_TWO_BY_ROOT_PI * exp(-x * x)))
-erfcx = _declared("erfcx", lambda g, out, x: g * _erfcx_slope(out, x))
-erfinv = _declared("erfinv", lambda g, out, x: g * (exp(out * out) / _TWO_BY_ROOT_PI))
-ndtr = _declared("ndtr", lambda g, out, x: g * _bell(x))
-log_ndtr = _declared("log_ndtr", lambda g, out, x: g * (math.sqrt(2.0 / math.pi) / erfcx(-_ROOT_HALF * x)))
-ndtri = _declared("ndtri", lambda g, out, p: g * (_ROOT_TAU * exp(0.5 * out * out)))
-expit = _declared("expit", lambda g, out, x: g * out * expit(-x))
-log_expit = _declared("log_expit", lambda g, out, x: g * expit(-x))
-logit = _declared("logit", lambda g, out, p: g / (p * (1.0 - p)))
+erf: Recorded = _declared("erf", lambda g, out, x: g * (_TWO_BY_ROOT_PI * exp(-x * x)))
+erfc: Recorded = _declared("erfc", lambda g, out, x: g * (-_TWO_BY_ROOT_PI * exp(-x * x)))
+erfcx: Recorded = _declared("erfcx", lambda g, out, x: g * _erfcx_slope(out, x))
+erfinv: Recorded = _declared("erfinv", lambda g, out, x: g * (exp(out * out) / _TWO_BY_ROOT_PI))
+ndtr: Recorded = _declared("ndtr", lambda g, out, x: g * _bell(x))
+log_ndtr: Recorded = _declared("log_ndtr", lambda g, out, x: g * (math.sqrt(2.0 / math.pi) / erfcx(-_ROOT_HALF * x)))
+ndtri: Recorded = _declared("ndtri", lambda g, out, p: g * (_ROOT_TAU * exp(0.5 * out * out)))
+expit: Recorded = _declared("expit", lambda g, out, x: g * out * expit(-x))
+log_expit: Recorded = _declared("log_expit", lambda g, out, x: g * expit(-x))
+logit: Recorded = _declared("logit", lambda g, out, p: g / (p * (1.0 - p)))
 
 
 def _share(x: Tensor, y: Tensor) -> Tensor:
@@ -143,13 +145,15 @@ def _log_ratio(x: Tensor, y: Tensor) -> Tensor:
     return _log(x) - _log(y)
 
 
-xlogy = _declared("xlogy", lambda g, out, x, y: g * _log(y), lambda g, out, x, y: g * _share(x, y))
-xlog1py = _declared("xlog1py", lambda g, out, x, y: g * xlog1py(1.0, y), lambda g, out, x, y: g * _share(x, 1.0 + y))
-entr = _declared("entr", lambda g, out, x: -g * (_log(x) + 1.0))
-rel_entr = _declared(
+xlogy: Recorded = _declared("xlogy", lambda g, out, x, y: g * _log(y), lambda g, out, x, y: g * _share(x, y))
+xlog1py: Recorded = _declared(
+    "xlog1py", lambda g, out, x, y: g * xlog1py(1.0, y), lambda g, out, x, y: g * _share(x, 1.0 + y)
+)
+entr: Recorded = _declared("entr", lambda g, out, x: -g * (_log(x) + 1.0))
+rel_entr: Recorded = _declared(
     "rel_entr", lambda g, out, x, y: g * (_log_ratio(x, y) + 1.0), lambda g, out, x, y: -g * _share(x, y)
 )
-kl_div = _declared(
+kl_div: Recorded = _declared(
     "kl_div", lambda g, out, x, y: g * _log_ratio(x, y), lambda g, out, x, y: g * (1.0 - _share(x, y))
 )
 
@@ -191,28 +195,28 @@ def _moments_in(a: Tensor, b: Tensor, x: Tensor, j: int, k: int, first: bool) ->
     return slope + other * both * moment(0, -1) if other else slope
 
 
-gammainc = _declared(
+gammainc: Recorded = _declared(
     "gammainc",
     lambda g, out, a, x: g * gamma_moment(a, x, k=1),
     lambda g, out, a, x: g * _gamma_density(a, x),
 )
-gammaincc = _declared(
+gammaincc: Recorded = _declared(
     "gammaincc",
     lambda g, out, a, x: -g * gamma_moment(a, x, k=1),
     lambda g, out, a, x: -g * _gamma_density(a, x),
 )
-gamma_moment = _declared(
+gamma_moment: Recorded = _declared(
     "gamma_moment",
     _moment_in_a,
     lambda g, out, a, x, *, k: g * _gamma_density(a, x) * (_log(x) - digamma(a)) ** k,
 )
-betainc = _declared(
+betainc: Recorded = _declared(
     "betainc",
     lambda g, out, a, b, x: g * beta_moment(a, b, x, j=1, k=0),
     lambda g, out, a, b, x: g * beta_moment(a, b, x, j=0, k=1),
     lambda g, out, a, b, x: g * _beta_density(a, b, x),
 )
-beta_moment = _declared(
+beta_moment: Recorded = _declared(
     "beta_moment",
     lambda g, out, a, b, x, *, j, k: g * _moments_in(a, b, x, j, k, True),
     lambda g, out, a, b, x, *, j, k: g * _moments_in(a, b, x, j, k, False),
@@ -236,22 +240,20 @@ def _over_x(function: Callable[..., Tensor], x: Tensor, turn: float, scale: Call
     return where(near, series * scale(s), function(x) / where(near, 1.0, x))
 
 
-i0 = _declared("i0", lambda g, out, x: g * i1(x))
-i0e = _declared("i0e", lambda g, out, x: g * (i1e(x) - sign(x) * out))
-i1 = _declared("i1", lambda g, out, x: g * (i0(x) - _over_x(i1, x, 1.0, lambda s: 1.0)))
-i1e = _declared(
+i0: Recorded = _declared("i0", lambda g, out, x: g * i1(x))
+i0e: Recorded = _declared("i0e", lambda g, out, x: g * (i1e(x) - sign(x) * out))
+i1: Recorded = _declared("i1", lambda g, out, x: g * (i0(x) - _over_x(i1, x, 1.0, lambda s: 1.0)))
+i1e: Recorded = _declared(
     "i1e", lambda g, out, x: g * (i0e(x) - sign(x) * out - _over_x(i1e, x, 1.0, lambda s: exp(-abs(s))))
 )
-j0 = _declared("j0", lambda g, out, x: -g * j1(x))
-j1 = _declared("j1", lambda g, out, x: g * (j0(x) - _over_x(j1, x, -1.0, lambda s: 1.0)))
+j0: Recorded = _declared("j0", lambda g, out, x: -g * j1(x))
+j1: Recorded = _declared("j1", lambda g, out, x: g * (j0(x) - _over_x(j1, x, -1.0, lambda s: 1.0)))
 
 
 def polygamma(n: Any, x: Any) -> Tensor:
     """``polygamma`` of `nbm_xp.special`, recorded."""
-    if hasattr(n, "__index__") and not isinstance(n, Tensor) and not getattr(n, "ndim", 0):
-        order = operator.index(n)
-        if order < 0:
-            raise ValueError(f"n must be 0 or more, got {order}")
+    order = whole_number(n)
+    if order is not None:
         return _polygamma(x, n=order) if order else digamma(x)
     n, x = _floats((n, x))
     higher = where(n > 0, n, 1.0)
