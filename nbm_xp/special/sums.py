@@ -54,10 +54,10 @@ def logsumexp(
     a, b = (floats(x)[1] for x in alike(a, b))
     axes = tuple(axis) if isinstance(axis, Sequence) else axis
     counted = b != 0
-    terms = xp.where(counted, a, -xp.inf)
-    largest = xp.max(terms, axis=axes, keepdims=True)
+    largest = xp.max(xp.where(counted, a, -xp.inf), axis=axes, keepdims=True)
     offset = xp.where(xp.isfinite(largest), largest, 0.0)
-    total = xp.sum(b * xp.exp(terms - offset), axis=axes, keepdims=True)
+    below = xp.where(counted, a, xp.minimum(a, offset + 80.0)) - offset  # what counts for nothing must not overflow
+    total = xp.sum(b * xp.exp(below), axis=axes, keepdims=True)
     none = total == 0
     size = xp.log(xp.where(none, 1.0, xp.abs(total))) + offset
     value = xp.where(none, -xp.inf, size)
