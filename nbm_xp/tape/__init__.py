@@ -16,6 +16,7 @@ from .control import ifelse
 from .derivatives.jacobians import hessian, jacobian
 from .derivatives.pullback import vjp
 from .derivatives.transforms import grad, hvp, jvp, value_and_grad
+from .derivatives.vmapping import vmap
 from .drawing import visualize
 from .function import Function, function
 from .gradients import gradients, register_gradient, stop_gradient
@@ -39,7 +40,7 @@ __all__ = [
     "composite", "evaluate", "function", "grad", "gradients", "hessian", "hvp", "ifelse", "integer_length",
     "is_tensor", "jacobian", "jvp", "look_up_by_identity", "namespace", "operation", "placeholder",
     "register_gradient", "same_as_first", "scan", "sigmoid", "softplus", "stop_gradient", "until", "value_and_grad",
-    "visualize", "vjp",
+    "visualize", "vjp", "vmap",
 ]  # fmt: skip
 
 name_errors(globals(), but=("is_tensor", "register_gradient", "sigmoid", "softplus"))
