@@ -18,6 +18,7 @@ from .derivatives.pullback import vjp
 from .derivatives.transforms import grad, hvp, jvp, value_and_grad
 from .derivatives.vmapping import vmap
 from .drawing import visualize
+from .einsum import einsum
 from .function import Function, function
 from .gradients import gradients, register_gradient, stop_gradient
 from .length_arguments import integer_length
@@ -37,7 +38,7 @@ register_special(namespace, namespace.special)
 
 __all__ = [
     "Function", "Joint", "KnownLength", "Length", "Memory", "Tensor", "Until", "Variable", "as_tensor", "checkpoint",
-    "composite", "evaluate", "function", "grad", "gradients", "hessian", "hvp", "ifelse", "integer_length",
+    "composite", "einsum", "evaluate", "function", "grad", "gradients", "hessian", "hvp", "ifelse", "integer_length",
     "is_tensor", "jacobian", "jvp", "look_up_by_identity", "namespace", "operation", "placeholder",
     "register_gradient", "same_as_first", "scan", "sigmoid", "softplus", "stop_gradient", "until", "value_and_grad",
     "visualize", "vjp", "vmap",
