@@ -1,7 +1,7 @@
 """`einsum`: sums of products over named axes, written in functions of the array API standard.
 
-Arrays are contracted in pairs, those first that leave least behind; a pair is one matrix product, without axes shared by
-both and kept a `tensordot`, which Dask plans for itself. So it records on the tape, differentiates to any order, and
+Arrays are contracted in pairs, those first that leave least behind; a pair is one matrix product, without axes shared
+by both and kept a `tensordot`, which Dask plans for itself. So it records on the tape, differentiates to any order, and
 stays lazy on Dask.
 """
 
