@@ -118,14 +118,33 @@ def _function(name: str, xp: Any) -> Callable[..., Any]:
     """The function over arrays and numbers."""
     blocks = kernel("special_blocks", xp)
     computed = _computed(name, xp) if blocks is None else functools.partial(blocks, name)
+    count = ARITY[name]
+    ready: set[Any] = set()  # dtypes of which arrays are taken and given as they are
 
-    def function(*values: Any, **options: Any) -> Any:
-        arrays, dtype = _prepared(name, xp, values, ARITY[name])
+    def prepared(*values: Any, **options: Any) -> Any:
+        arrays, dtype = _prepared(name, xp, values, count)
         result = computed(*arrays, **options)
-        return result if dtypes.dtype_name(result) == dtype else xp.astype(result, dtypes.dtype_of(xp, dtype))
+        if dtypes.dtype_name(result) != dtype:
+            return xp.astype(result, dtypes.dtype_of(xp, dtype))
+        if all(array is value for array, value in zip(arrays, values, strict=True)):
+            ready.add(arrays[0].dtype)
+        return result
 
-    function.__name__ = function.__qualname__ = name
-    return function
+    if count == 1:
+
+        def of_one(x: Any, /, **options: Any) -> Any:
+            taken = getattr(x, "dtype", None) in ready
+            return computed(x, **options) if taken else prepared(x, **options)
+
+        return of_one
+
+    def of_several(*values: Any, **options: Any) -> Any:
+        found = [getattr(value, "dtype", None) for value in values]
+        own = found[0] if len(found) == count else None
+        taken = own in ready and not any(dtype is None or dtype != own for dtype in found)  # NumPy's equal None
+        return computed(*values, **options) if taken else prepared(*values, **options)
+
+    return of_several
 
 
 def _computed(name: str, xp: Any) -> Callable[..., Any]:
