@@ -170,6 +170,10 @@ def zeta(x: Array, q: Array | None = None, /) -> Array:
     array
         Infinite at x = 1; with `q`, NaN below it.
 
+    Notes
+    -----
+    The derivatives in `x` come from Euler and Maclaurin's series; below x = -5 they lose digits.
+
     Examples
     --------
     >>> import numpy as np

@@ -1,10 +1,11 @@
 """The libraries' own special functions, by the names that SciPy has for them.
 
 NumPy's are SciPy's, which is not needed: without it the portable forms serve. CuPy's stand in `cupyx`. PyTorch lacks
-`beta`, `betainc`, `betaln`, `gamma`, `kl_div`, `log_expit`, `rel_entr` and Riemann's zeta function, and its `bessel_j0`
-and `bessel_j1` are wrong from the sixth digit on. JAX lacks `j0`, `j1`, `log_expit` and Riemann's zeta function, and
-its `beta` and `betaln` are wrong from the sixth digit on. What a library lacks or has wrong is computed by a portable
-form of `nbm_xp.namespace.special`. Dask's arrays are worked on block by block.
+`beta`, `betainc`, `betaln`, `gamma`, `kl_div`, `log_expit`, `rel_entr` and Riemann's zeta function, its `bessel_j0` and
+`bessel_j1` are wrong from the sixth digit on, and its `gammainc` and `gammaincc` have eight digits. JAX lacks `j0`,
+`j1`, `log_expit` and Riemann's zeta function, and its `beta` and `betaln` are wrong from the sixth digit on. What a
+library lacks or has wrong, but for the eight digits, is computed by a portable form of `nbm_xp.namespace.special`.
+Dask's arrays are worked on block by block.
 """
 
 from __future__ import annotations
