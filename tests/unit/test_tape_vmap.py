@@ -10,6 +10,7 @@ import pytest
 
 from nbm_xp.functions import activations, neural
 from nbm_xp.namespace import library_name
+from nbm_xp.rng import RandomStreams
 from nbm_xp.tape import Variable, evaluate, function, grad, is_tensor, jacobian, jvp, placeholder, scan, vmap
 from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.derivatives import vmapping
@@ -128,6 +129,12 @@ def test_what_the_function_closes_over_is_differentiated_too() -> None:
     np.testing.assert_allclose(slope, X.sum(0))
 
 
+def test_draws_from_outside_are_shared() -> None:
+    noise = RandomStreams(3).normal((3,), dtype="float64")
+    shared = vmap(lambda row: row * 0.0 + noise)(Variable(X))
+    assert np.ptp(evaluate(shared), axis=0).tolist() == [0.0] * 3
+
+
 def test_of_unknown_length() -> None:
     x = placeholder((None, 3), dtype="float64")
     run = function([x], vmap(xp.max)(x))
@@ -149,6 +156,7 @@ def test_tensors_give_tensors() -> None:
         (lambda: vmap(lambda x, y: x)(X, 2.0), TypeError, "an axis of what is no array: float"),
         (lambda: vmap(xp.sum, 0, None)(X), ValueError, "out_axes is None for a result that differs"),
         (lambda: vmap(xp.sum, 0, (0, 0))(X), TypeError, "out_axes must hold"),
+        (lambda: vmap(lambda x: x + RandomStreams(3).normal((3,)))(X), ValueError, "fn draws random numbers"),
     ],
 )
 def test_refusals(call: Callable[[], Any], error: type[Exception], message: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..lengths import Size, same_length
 from ..loops.node import LoopBody, inner_placeholder, loop
-from ..node import Node
+from ..node import VARIABLE, Node
 from ..operators import FUNCTIONS, is_number
 from ..tensor import Tensor, as_tensor, is_tensor, output
 from ..traversal import reachable
@@ -52,8 +52,8 @@ def vmap(fn: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Calla
         If an argument with an axis holds no array there, or `in_axes` or `out_axes` is built otherwise than what it
         stands beside.
     ValueError
-        If no argument has an axis, an array has no such axis, the numbers of examples differ, or a result whose
-        `out_axes` is None depends on the example.
+        If no argument has an axis, an array has no such axis, the numbers of examples differ, a result whose `out_axes`
+        is None depends on the example, or `fn` draws random numbers.
 
     Notes
     -----
@@ -85,6 +85,7 @@ def vmap(fn: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Calla
             if is_output(leaf) or is_number(leaf)
         ]  # fmt: skip
         examples = {leaf.node: leaf.stacked for leaf in given if leaf.node is not None}
+        _refuse_draws(singles, min(node.serial for node in examples))
         found = _placed(singles, _applied([single.node for single in singles], examples, count), where, examples)
         if not (any(leaf.recorded for leaf in given) or is_foreign([tensor.node for tensor in found], frozenset())):
             found = computed("vmap", found, [leaf.tensor for leaf in given if leaf.node is not None], lambda: found)
@@ -156,6 +157,18 @@ def _count(given: Sequence[_Leaf]) -> Size:
         if same_length(lengths[0], length) is False:
             raise ValueError(f"in_axes must name axes of one length, got {lengths[0]} and {length}")
     return lengths[0]
+
+
+def _refuse_draws(results: Sequence[Tensor], start: int) -> None:
+    """Raise for random numbers drawn since `start`, by the serial numbers of nodes."""
+    for node in reachable([tensor.node for tensor in results]):
+        if node.serial > start and any(
+            parent.op is VARIABLE and parent.payload.default_update is not None for parent in node.inputs
+        ):
+            raise ValueError(
+                "fn draws random numbers, which would be the same for all examples: draw them before, with an axis of "
+                "examples, and hand them to fn as an argument"
+            )
 
 
 def _applied(results: list[Node], examples: dict[Node, Tensor], count: Size) -> list[Tensor]:
