@@ -94,8 +94,10 @@ def shortened(text: str) -> str:
     return line if len(line) <= 80 else line[:77] + "..."
 
 
-def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X", bounded: bool = True) -> Any:
-    """Rows of values in [0, 1], or of any real numbers, as an array of the library that they came in.
+def checked_rows(
+    X: Any, n_features: int | None = None, *, name: str = "X", within: tuple[float, float] | None = (0.0, 1.0)
+) -> Any:
+    """Rows of values between two, or of any real numbers, as an array of the library that they came in.
 
     Parameters
     ----------
@@ -104,8 +106,8 @@ def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X", boun
         How many features it must have.
     name : str, optional
         The argument's name, for messages.
-    bounded : bool, optional
-        Whether values must be in [0, 1]; they must be finite in any case.
+    within : tuple of float or None, optional
+        The least and the largest value that is allowed; None for all that are finite.
 
     Returns
     -------
@@ -116,7 +118,7 @@ def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X", boun
     ------
     ValueError
         If it is no array of real numbers, has not two axes, or other than `n_features` features, or values that are
-        not finite or outside [0, 1].
+        not finite or outside of these.
 
     Examples
     --------
@@ -133,12 +135,12 @@ def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X", boun
     if is_complex(X):
         raise ValueError(f"{name} must hold real numbers, got complex ones")
     if is_lazy(array_namespace(X)):
-        return X.map_blocks(checked_values, argument=name, bounded=bounded, dtype=X.dtype, meta=X._meta)
-    return checked_values(X, argument=name, bounded=bounded)
+        return X.map_blocks(checked_values, argument=name, within=within, dtype=X.dtype, meta=X._meta)
+    return checked_values(X, argument=name, within=within)
 
 
-def checked_values(block: Any, argument: str, bounded: bool) -> Any:
-    """An array in memory itself, if its values are finite and, where they are `bounded`, lie in [0, 1].
+def checked_values(block: Any, argument: str, within: tuple[float, float] | None) -> Any:
+    """An array in memory itself, if its values are finite and lie `within` two, where these are given.
 
     Raises
     ------
@@ -149,9 +151,9 @@ def checked_values(block: Any, argument: str, bounded: bool) -> Any:
         return block
     extremes = array_namespace(block).stack([B.min(block), B.max(block)])
     low, high = map(float, to_numpy(extremes))  # one wait for a device
-    least, most = (0.0, 1.0) if bounded else (-sys.float_info.max, sys.float_info.max)
+    least, most = within or (-sys.float_info.max, sys.float_info.max)
     if not (low >= least and high <= most):
-        wanted = "values in [0, 1]" if bounded else "finite values"
+        wanted = f"values in [{least:g}, {most:g}]" if within else "finite values"
         found = "nan" if low != low or high != high else f"values from {low:g} to {high:g}"
         raise ValueError(f"{argument} must have {wanted}, got {found}")
     return block
