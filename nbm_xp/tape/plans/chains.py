@@ -1,0 +1,329 @@
+"""Which values of a plan form chains: elementwise functions of one shape, with sums of what they give, to run in blocks.
+
+A chain runs as one, so nothing outside it may depend on part of it and be needed by another part. Each value gets a
+stage, which rises wherever a value leaves the elementwise functions of a shape; what has one stage, one shape and hangs
+together is a chain. A value's stage is the latest that its users allow, so that what only the way back of a gradient
+needs is computed there and held no longer than it was.
+
+Lengths that are not known yet are taken to be equal; the chain looks when it runs, and steps aside where they are not.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nbm_xp.namespace import chains as library
+
+from ..dtypes import DType
+from ..lengths import Length
+from ..node import LEAVES, Node, nodes_in
+from ..operators import is_number
+from .branches import Block
+
+__all__ = ["Chain", "as_program", "chains_of", "in_chains"]
+
+_FILLS = {"zeros": 0, "ones": 1}
+_SUMS = frozenset({"sum", "mean"})
+_SPREAD_BACK = "sum_to"
+
+
+@dataclass(eq=False)
+class Chain:
+    """Values that are computed together: all of them in their order, and those that are needed outside."""
+
+    members: list[Node]
+    outputs: list[Node] = field(default_factory=list)
+
+
+def chains_of(
+    order: Sequence[Node],
+    operands: Mapping[Node, Sequence[Node]],
+    block: Mapping[Node, Block],
+    resolve: Callable[[Node], Node],
+    given: Collection[Node],
+    roots: Collection[Node],
+    names: Collection[str],
+) -> list[Chain]:
+    """The chains among the values of a plan.
+
+    Parameters
+    ----------
+    order : sequence of Node
+        The values, inputs before their users.
+    operands : mapping of Node to sequence of Node
+        What each is computed from.
+    block : mapping of Node to Block
+        The branch of an `ifelse` in which it is computed; chains are outside of branches.
+    resolve : callable
+        Gives the node that is computed in the place of another.
+    given, roots : collection of Node
+        What the plan is called with, and what it returns.
+    names : collection of str
+        The functions that the library runs in blocks.
+    """
+    kinds = _kinds(order, block, resolve, given, names)
+    if not kinds:
+        return []
+    operands = _among(order, operands)
+    stage = _stages(order, operands, kinds, roots)
+    leader: dict[Node, Node] = {}
+
+    def find(node: Node) -> Node:
+        while leader[node] is not node:
+            leader[node] = leader[leader[node]]
+            node = leader[node]
+        return node
+
+    for node in order:
+        if node not in kinds:
+            continue
+        leader[node] = node
+        for operand in operands[node]:
+            if operand in kinds and kinds[operand] == kinds[node] and stage[operand] == stage[node]:
+                if operand.op.name not in _SUMS:
+                    leader[find(operand)] = find(node)
+    groups: dict[Node, Chain] = defaultdict(lambda: Chain([]))
+    for node in order:
+        if node in kinds:
+            groups[find(node)].members.append(node)
+    found = [chain for chain in groups.values() if _pays(chain, operands)]
+    belongs = {node: chain for chain in found for node in chain.members}
+    outside = dict.fromkeys(roots)
+    for node in order:
+        for operand in operands[node]:
+            if belongs.get(operand) is not belongs.get(node):
+                outside[operand] = None
+    for chain in found:
+        chain.outputs = [node for node in chain.members if node in outside]
+    return found
+
+
+def _pays(chain: Chain, operands: Mapping[Node, Sequence[Node]]) -> bool:
+    """Whether there are several functions to run in blocks, and arrays to take apart."""
+    inside = frozenset(chain.members)
+    arrays = (other for node in chain.members for other in operands[node] if other.shape and other not in inside)
+    return sum(map(_computes, chain.members)) > 1 and any(arrays)
+
+
+def _among(order: Sequence[Node], operands: Mapping[Node, Sequence[Node]]) -> dict[Node, list[Node]]:
+    """What each value is computed from, without values of branches that nothing needs."""
+    present = frozenset(order)
+    return {node: [operand for operand in operands[node] if operand in present] for node in order}
+
+
+def _computes(node: Node) -> bool:
+    return not _is_fill(node) and node.op.name != _SPREAD_BACK
+
+
+def _is_fill(node: Node) -> bool:
+    """Whether all elements of a value are one number, or one element of another value."""
+    name = node.op.name
+    return name in _FILLS or (name == "full" and is_number(node.args[1])) or name == "broadcast_to"
+
+
+def _kinds(
+    order: Sequence[Node],
+    block: Mapping[Node, Block],
+    resolve: Callable[[Node], Node],
+    given: Collection[Node],
+    names: Collection[str],
+) -> dict[Node, Hashable]:
+    """For each value that may be in a chain, what all values of the chain must have in common: the shape as known."""
+    kinds: dict[Node, Hashable] = {}
+    joined = set(_joined(order, resolve))
+    for node in order:
+        if node in given or node.op in LEAVES or node in joined or block[node] or node.payload is not None:
+            continue
+        shape = tuple(length if type(length) is int else None for length in node.shape)
+        first = resolve(node.args[0]) if node.args and isinstance(node.args[0], Node) else None
+        name = node.op.name
+        if name in _SUMS:
+            if first in kinds and not _is_fill(first) and first.op.name not in _SUMS:
+                kinds[node] = kinds[first]
+        elif not shape:
+            continue
+        elif name == _SPREAD_BACK:
+            inside = first in kinds and kinds[first] == shape and not _is_fill(first) and first.op.name not in _SUMS
+            if inside and not any(one in kinds for one in map(resolve, nodes_in(node.args[1]))):
+                kinds[node] = shape
+        elif name == "broadcast_to":
+            if first is not None and not first.shape:
+                kinds[node] = shape
+        elif _is_fill(node) or (name in names and not node.attributes and _plain_arguments(node)):
+            kinds[node] = shape
+    return kinds
+
+
+def _plain_arguments(node: Node) -> bool:
+    """Whether a function is called on values, numbers and dtypes alone."""
+    return all(isinstance(arg, (Node, DType)) or arg is None or is_number(arg) for arg in node.args)
+
+
+def _joined(order: Sequence[Node], resolve: Callable[[Node], Node]) -> Iterator[Node]:
+    """The values that an operation may compute on the way to its own: these are its business."""
+    for node in order:
+        for position, *names in node.op.joined:
+            yield from _computed_within(node.args[position], names, resolve)
+
+
+def _computed_within(arg: Any, names: Sequence[str], resolve: Callable[[Node], Node]) -> Iterator[Node]:
+    node = resolve(arg) if isinstance(arg, Node) else None
+    if names and node is not None and node.op.name == names[0]:
+        yield node
+        for inner in node.args:
+            yield from _computed_within(inner, names[1:], resolve)
+
+
+def _stages(
+    order: Sequence[Node],
+    operands: Mapping[Node, Sequence[Node]],
+    kinds: Mapping[Node, Hashable],
+    roots: Collection[Node],
+) -> dict[Node, int]:
+    """The stage of each value: the latest that leaves those of its users as they are."""
+
+    def rise(operand: Node, node: Node) -> int:
+        kind = kinds.get(operand)
+        return int(kind is not None and (kind != kinds.get(node) or operand.op.name in _SUMS))
+
+    early: dict[Node, int] = {}
+    for node in order:
+        early[node] = max((early[operand] + rise(operand, node) for operand in operands[node]), default=0)
+    late: dict[Node, int] = {node: early[node] for node in roots}
+    for node in reversed(order):
+        here = late.setdefault(node, early[node])
+        for operand in operands[node]:
+            most = here - rise(operand, node)
+            late[operand] = min(late.get(operand, most), most)
+    for node in order:  # a sum takes what it sums while it is there
+        if node in kinds and node.op.name in _SUMS:
+            late[node] = late[operands[node][0]]
+    return late
+
+
+def in_chains(order: Sequence[Node], operands: Mapping[Node, Sequence[Node]], chains: Sequence[Chain]) -> list[Node]:
+    """The order of computing in which the values of a chain stand together, and others where they stood as far as can be.
+
+    A chain is computed when the last of its values would have been, or as late as its users allow.
+    """
+    if not chains:
+        return list(order)
+    operands = _among(order, operands)
+    place = {node: index for index, node in enumerate(order)}
+    unit: dict[Node, int] = dict(place)
+    members: dict[int, list[Node]] = {index: [node] for node, index in place.items()}
+    for chain in chains:
+        last = max(place[node] for node in chain.members)
+        for node in chain.members:
+            del members[place[node]]
+            unit[node] = last
+        members[last] = chain.members
+    waits: dict[int, int] = {}
+    users: dict[int, list[int]] = defaultdict(list)
+    for index, nodes in members.items():
+        needed = {unit[operand] for node in nodes for operand in operands[node]} - {index}
+        waits[index] = len(needed)
+        for other in needed:
+            users[other].append(index)
+    ready = [index for index, count in waits.items() if not count]
+    heapq.heapify(ready)
+    found: list[Node] = []
+    while ready:
+        index = heapq.heappop(ready)
+        found += members[index]
+        for user in users[index]:
+            waits[user] -= 1
+            if not waits[user]:
+                heapq.heappush(ready, user)
+    return found
+
+
+def as_program(
+    chain: Chain, resolve: Callable[[Node], Node], written: Callable[[Any], str]
+) -> tuple[library.Program, list[str], str]:
+    """A chain as data, the source of what it is called with, and of how many elements its values have at most.
+
+    Parameters
+    ----------
+    chain
+        The chain.
+    resolve
+        Gives the node that is computed in the place of another.
+    written
+        Gives the source of an argument.
+    """
+    return _Describing(chain, resolve, written).described()
+
+
+class _Describing:
+    def __init__(self, chain: Chain, resolve: Callable[[Node], Node], written: Callable[[Any], str]) -> None:
+        self.chain = chain
+        self.resolve = resolve
+        self.written = written
+        self.given: dict[str, int] = {}
+        self.arrays: dict[Node, str] = {}
+        self.steps: list[library.Step] = []
+        self.step_of: dict[Node, int] = {}
+        self.full: dict[Hashable, int | tuple[int, ...]] = {}
+
+    def described(self) -> tuple[library.Program, list[str], str]:
+        values = [node for node in self.chain.members if node.op.name not in _SUMS]
+        for node in values:
+            self._add(node)
+        results = tuple(map(self._result, self.chain.outputs))
+        shape = values[0].shape
+        program = library.Program(len(shape), tuple(self.steps), results, tuple(dict.fromkeys(self.full.values())))
+        sizes = [f"{name}.size" for node, name in self.arrays.items() if node.shape == shape][:1]
+        return program, list(self.given), " * ".join(sizes or [f"{name}.size" for name in self.arrays.values()])
+
+    def _place(self, value: Any) -> int:
+        """The place of an argument among those that the chain is called with."""
+        return self.given.setdefault(self.written(value), len(self.given))
+
+    def _add(self, node: Node) -> None:
+        name = node.op.name
+        shape: Any = None
+        if name == "broadcast_to" or name == _SPREAD_BACK:
+            name, args, shape = "same", [node.args[0]], node.args[1]
+        elif _is_fill(node):
+            number = node.args[1] if name == "full" else _FILLS[name]
+            name, args, shape = "fill", [number, node.dtype], node.args[0]
+        else:
+            args = list(node.args)
+        taken = tuple(self._argument(arg) for arg in args)
+        if node.shape not in self.full:
+            if shape is not None:
+                self.full[node.shape] = self._place(shape)
+            elif not any(isinstance(arg, Node) and self.resolve(arg) in self.step_of for arg in args):
+                self.full[node.shape] = tuple(self._place(arg) for arg in args if isinstance(arg, Node) and arg.shape)
+        self.step_of[node] = len(self.steps)
+        self.steps.append(library.Step(name, taken))
+
+    def _argument(self, arg: Any) -> tuple[str, Any]:
+        if isinstance(arg, DType):
+            return "is", str(arg)
+        if isinstance(arg, Length):
+            return "given", self._place(arg)
+        if not isinstance(arg, Node):
+            return "is", arg
+        node = self.resolve(arg)
+        if node in self.step_of:
+            return "step", self.step_of[node]
+        if node.op.name == "scalar" and is_number(node.args[0]) and not isinstance(node.args[0], Length):
+            self.steps.append(library.Step("fill", (("is", node.args[0]), ("is", str(node.dtype)))))
+            return "step", len(self.steps) - 1
+        place = self._place(node)
+        if node.shape:
+            self.arrays[node] = self.written(node)
+        return "given", place
+
+    def _result(self, node: Node) -> library.Result:
+        if node.op.name not in _SUMS:
+            return library.Result(self.step_of[node])
+        step = self.step_of[self.resolve(node.args[0])]
+        options = node.attributes
+        return library.Result(step, node.op.name, tuple(options["axis"]), bool(options["keepdims"]))
