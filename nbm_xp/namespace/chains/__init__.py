@@ -1,4 +1,4 @@
-"""Chains of elementwise functions, run block by block: each block goes through the whole chain while it is in the cache.
+"""Chains of elementwise functions, run block by block: each block goes through the whole chain while it is in cache.
 
 Called one after another on large arrays, elementwise functions wait for memory: each reads what the one before has
 written, and new arrays are the system's to hand out. In blocks the values on the way stay in a few buffers, and memory
@@ -21,7 +21,7 @@ from nbm_xp.namespace.kernels import kernel, register_kernel
 __all__ = ["BLOCK", "LARGE", "Program", "Result", "Step", "chain_steps", "library_chain", "threads", "threads_asked"]
 
 BLOCK = 1 << 14
-"""How many elements a block has."""
+"""How many elements a block has, as long as the chain has few values at a time."""
 
 LARGE = 1 << 17
 """From how many elements on arrays are taken in blocks; below, nothing is won."""

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from functools import lru_cache
 from itertools import pairwise
@@ -18,12 +19,15 @@ from nbm_xp.namespace import chains
 from . import Program, threads_asked
 from .numpy_layout import Layout, Region
 from .numpy_steps import Compiled, compiled_for
-from .numpy_sums import edges, finished, leaves, summing
+from .numpy_sums import AT_ONCE, edges, finished, leaves, summing
 
 __all__ = ["Chain"]
 
 _MOST_COMPILED = 16
-_BYTES = 4  # of the elements that a block of `BLOCK` is meant for; of wider ones it has fewer
+_CACHE = 1 << 20
+"""Bytes that a block's arguments, results and buffers may take together: about a second-level cache."""
+_LEAST = 1 << 11
+"""How many elements a block has even so: below, the calls cost more than the cache saves."""
 
 
 class Chain:
@@ -46,13 +50,13 @@ class Chain:
         return Chain, (self.program,)
 
     def __call__(self, *given: Any) -> tuple[Any, ...] | None:
+        """The results for arrays and numbers; None where whole arrays are as good, or do not fit the program."""
         shape = self._shape(given)
         if shape is None or math.prod(shape) < chains.LARGE:
             return None
-        try:
+        with suppress(Exception):  # computed whole it fails again, at the function that is to blame
             return self._run([_plain(one) for one in given], shape)
-        except Exception:  # whole arrays will say what is wrong
-            return None
+        return None
 
     def _shape(self, given: Sequence[Any]) -> tuple[int, ...] | None:
         """The shape of all values; None where they have not all one."""
@@ -80,9 +84,8 @@ class Chain:
         program = self.program
         wide = [place for place, one in enumerate(given) if isinstance(one, np.ndarray) and one.ndim]
         compiled = self._for(given, frozenset(wide))
-        widest = max(dtype.itemsize for dtype in (*compiled.buffers, *compiled.results, *compiled.added))
-        most = max(1, chains.BLOCK * _BYTES // max(_BYTES, widest))
         reductions = [result for result in program.results if result.reduction is not None]
+        most = _block_size(compiled, [given[place].dtype for place in wide], AT_ONCE if reductions else 1)
         sums = [
             summing(result.axis, shape, most, _sum_dtype(dtype, result.reduction))
             for result, dtype in zip(reductions, compiled.added, strict=True)
@@ -158,6 +161,12 @@ class _Blocks:
                     one.put(place, values)
                 else:
                     one.take(values)
+
+
+def _block_size(compiled: Compiled, given: Sequence[Any], least: int) -> int:
+    """How many elements a block has."""
+    each = sum(dtype.itemsize for dtype in (*compiled.buffers, *compiled.results, *given))
+    return max(least, min(chains.BLOCK, max(_LEAST, _CACHE // each)))
 
 
 def _plain(one: Any) -> Any:

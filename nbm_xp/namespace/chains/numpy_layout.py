@@ -1,7 +1,7 @@
 """NumPy: how arrays that broadcast to one shape are taken apart into blocks.
 
-Axes are taken in the order in which the arrays lie in memory, and axes along which all of them go on without a gap count
-as one, so that contiguous arrays are cut like lines. What is broadcast is seen in the full shape, without a copy.
+Axes are taken in the order in which the arrays lie in memory, and axes along which all of them go on without a gap
+count as one, so that contiguous arrays are cut like lines. What is broadcast is seen in the full shape, without a copy.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _strides(array: Any, shape: tuple[int, ...]) -> list[int]:
 
 
 def _memory_order(axes: list[int], strides: Sequence[Sequence[int]]) -> list[int]:
-    """The axes from the longest strides to the shortest, if all arrays that are not broadcast agree; else as they are."""
+    """The axes from the longest strides to the shortest, if all arrays that are not broadcast agree on it."""
     orders = {
         tuple(sorted(axes, key=lambda axis: -abs(one[axis]))) for one in strides if all(one[axis] for axis in axes)
     }

@@ -1,8 +1,8 @@
 """NumPy: from the steps of a chain to a function of one block, which computes each step into memory made before.
 
 What a step gives is what NumPy gives for whole arrays, to the last bit: the same functions run on parts of them. Where
-NumPy's operators choose among functions (powers), the operator itself runs. `where` takes elements by their bits, without
-branches.
+NumPy's operators choose among functions (powers), the operator itself runs. `where` takes elements by their bits,
+without branches.
 """
 
 from __future__ import annotations
@@ -22,69 +22,14 @@ from . import Program
 
 __all__ = ["Compiled", "compiled_for", "steps"]
 
-_UFUNCS = [
-    "abs",
-    "acos",
-    "acosh",
-    "add",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "bitwise_and",
-    "bitwise_invert",
-    "bitwise_left_shift",
-    "bitwise_or",
-    "bitwise_right_shift",
-    "bitwise_xor",
-    "ceil",
-    "conj",
-    "copysign",
-    "cos",
-    "cosh",
-    "divide",
-    "equal",
-    "exp",
-    "expm1",
-    "floor",
-    "floor_divide",
-    "greater",
-    "greater_equal",
-    "hypot",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "less",
-    "less_equal",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "logaddexp",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "maximum",
-    "minimum",
-    "multiply",
-    "negative",
-    "nextafter",
-    "not_equal",
-    "reciprocal",
-    "remainder",
-    "sign",
-    "signbit",
-    "sin",
-    "sinh",
-    "sqrt",
-    "square",
-    "subtract",
-    "tan",
-    "tanh",
-    "trunc",
-]
+_UFUNCS = frozenset({
+    "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert",
+    "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "ceil", "conj", "copysign", "cos", "cosh",
+    "divide", "equal", "exp", "expm1", "floor", "floor_divide", "greater", "greater_equal", "hypot", "isfinite",
+    "isinf", "isnan", "less", "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative", "nextafter", "not_equal", "reciprocal",
+    "remainder", "sign", "signbit", "sin", "sinh", "sqrt", "square", "subtract", "tan", "tanh", "trunc",
+})  # fmt: skip
 _OTHERS = ("astype", "clip", "fill", "pow", "same", "sigmoid", "softplus", "where")
 _BITS = {2: np.dtype("int16"), 4: np.dtype("int32"), 8: np.dtype("int64")}
 
@@ -92,7 +37,7 @@ _BITS = {2: np.dtype("int16"), 4: np.dtype("int32"), 8: np.dtype("int64")}
 @lru_cache(maxsize=1)
 def steps() -> frozenset[str]:
     """The names of the functions that chains of NumPy's arrays are made of."""
-    return frozenset(_UFUNCS) | frozenset(_OTHERS)
+    return _UFUNCS | frozenset(_OTHERS)
 
 
 @dataclass(eq=False)
@@ -126,8 +71,8 @@ class Compiled:
     """What computes a block.
 
     `run` takes the parts of the arguments, of the results, and buffers; it returns the values of steps that are to be
-    added up. `results` holds the dtypes of the results that are given whole, of which one may stand for several, `which`
-    one stands for each; `buffers` those of what is computed on the way, `added` those of what is added up.
+    added up. `results` holds the dtypes of the results that are given whole, one of which may stand for several:
+    `which` says which. `buffers` holds those of what is computed on the way, `added` those of what is added up.
     """
 
     run: Any
@@ -201,7 +146,7 @@ class _Compiler:
         return self._call(function, self._as_arrays(args, examples), dtype)
 
     def _as_arrays(self, args: Sequence[Any], examples: Sequence[Any]) -> list[Any]:
-        """The arguments; a number beside floating arrays as one of their dtype, which NumPy need not make every time."""
+        """The arguments, a number beside floating arrays as one of their dtype: NumPy need not make it every time."""
         dtypes = {example.dtype for example in examples if isinstance(example, np.ndarray)}
         if len(dtypes) != 1:
             return list(args)

@@ -17,12 +17,16 @@ import numpy as np
 
 from . import Result
 
-__all__ = ["Columns", "Rows", "Tree", "edges", "finished", "leaves", "summing"]
+__all__ = ["AT_ONCE", "Columns", "Rows", "Tree", "edges", "finished", "leaves", "summing"]
+
+
+AT_ONCE = 128
+"""A line of so many numbers NumPy takes no more apart."""
 
 
 @lru_cache(maxsize=64)
 def leaves(n: int, most: int) -> tuple[int, ...]:
-    """The lengths of the parts of at most `most` numbers that NumPy's tree of n numbers has.
+    """The lengths of the parts of at most `most` numbers, 128 or more, that NumPy's tree of n numbers has.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which values of a plan form chains: elementwise functions of one shape, with sums of what they give, to run in blocks.
+"""Which values of a plan form chains: elementwise functions of one shape, and sums of what they give, run in blocks.
 
 A chain runs as one, so nothing outside it may depend on part of it and be needed by another part. Each value gets a
 stage, which rises wherever a value leaves the elementwise functions of a shape; what has one stage, one shape and hangs
@@ -28,6 +28,7 @@ __all__ = ["Chain", "as_program", "chains_of", "in_chains"]
 
 _FILLS = {"zeros": 0, "ones": 1}
 _SUMS = frozenset({"sum", "mean"})
+_SUMMED = frozenset({"float32", "float64", "int64", "uint64"})
 _SPREAD_BACK = "sum_to"
 
 
@@ -83,9 +84,9 @@ def chains_of(
             continue
         leader[node] = node
         for operand in operands[node]:
-            if operand in kinds and kinds[operand] == kinds[node] and stage[operand] == stage[node]:
-                if operand.op.name not in _SUMS:
-                    leader[find(operand)] = find(node)
+            alike = kinds.get(operand) == kinds[node] and stage[operand] == stage[node]
+            if alike and operand.op.name not in _SUMS:
+                leader[find(operand)] = find(node)
     groups: dict[Node, Chain] = defaultdict(lambda: Chain([]))
     for node in order:
         if node in kinds:
@@ -142,7 +143,7 @@ def _kinds(
         first = resolve(node.args[0]) if node.args and isinstance(node.args[0], Node) else None
         name = node.op.name
         if name in _SUMS:
-            if first in kinds and not _is_fill(first) and first.op.name not in _SUMS:
+            if first in kinds and not _is_fill(first) and first.op.name not in _SUMS and _is_in_order(node, first):
                 kinds[node] = kinds[first]
         elif not shape:
             continue
@@ -156,6 +157,12 @@ def _kinds(
         elif _is_fill(node) or (name in names and not node.attributes and _plain_arguments(node)):
             kinds[node] = shape
     return kinds
+
+
+def _is_in_order(node: Node, first: Node) -> bool:
+    """Whether numbers are added up that a library adds in an order which blocks can keep, over first or last axes."""
+    axes, ndim = sorted(node.attributes["axis"]), len(first.shape)
+    return str(node.dtype) in _SUMMED and (axes == [*range(len(axes))] or axes == [*range(ndim - len(axes), ndim)])
 
 
 def _plain_arguments(node: Node) -> bool:
@@ -206,9 +213,9 @@ def _stages(
 
 
 def in_chains(order: Sequence[Node], operands: Mapping[Node, Sequence[Node]], chains: Sequence[Chain]) -> list[Node]:
-    """The order of computing in which the values of a chain stand together, and others where they stood as far as can be.
+    """The order of computing in which the values of a chain stand together, and others where they stood if they can.
 
-    A chain is computed when the last of its values would have been, or as late as its users allow.
+    A chain is computed where the last of its values was, or as late as its users allow.
     """
     if not chains:
         return list(order)
