@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from nbm_xp.namespace.kernels import kernel, register_kernel
 
 __all__ = ["BLOCK", "LARGE", "Program", "Result", "Step", "chain_steps", "library_chain", "threads", "threads_asked"]
 
-BLOCK = 1 << 14
+BLOCK = 1 << 15
 """How many elements a block has, as long as the chain has few values at a time."""
 
 LARGE = 1 << 17
@@ -78,10 +78,10 @@ class Program:
     full: tuple[int | tuple[int, ...], ...]
 
 
-def library_chain(xp: Any) -> Callable[[Program], Callable[..., Any]] | None:
-    """What makes a function of a library's arrays of a `Program`, or None: the library takes arrays whole.
+def library_chain(program: Program, xp: Any) -> Callable[..., tuple[Any, ...] | None]:
+    """The function of a library's arrays that runs a program, of steps that the library has (see `chain_steps`).
 
-    The function gives a tuple of results, or None where the chain is better computed on whole arrays.
+    It gives a tuple of results, or None where the chain is better computed on whole arrays.
 
     Examples
     --------
@@ -89,12 +89,15 @@ def library_chain(xp: Any) -> Callable[[Program], Callable[..., Any]] | None:
     >>> from nbm_xp.namespace import array_namespace
     >>> x = np.ones(300_000)
     >>> exp, double = Step("exp", (("given", 0),)), Step("add", (("step", 0), ("step", 0)))
-    >>> chain = library_chain(array_namespace(x))(Program(1, (exp, double), (Result(1), Result(1, "sum", (0,))), ()))
-    >>> doubled, total = chain(x)
+    >>> program = Program(1, (exp, double), (Result(1), Result(1, "sum", (0,))), ())
+    >>> doubled, total = library_chain(program, array_namespace(x))(x)
     >>> bool((doubled == 2.0 * np.exp(x)).all()), bool(total == np.sum(2.0 * np.exp(x)))
     (True, True)
     """
-    return kernel("chains.chain", xp)
+    make = kernel("chains.chain", xp)
+    if make is None:
+        raise NotImplementedError(f"{xp.__name__} runs no chains in blocks")
+    return cast("Callable[..., tuple[Any, ...] | None]", make(program))
 
 
 def chain_steps(xp: Any) -> frozenset[str]:
@@ -137,7 +140,7 @@ def threads(count: int | None) -> Iterator[None]:
     >>> bool(value == value_and_grad(lambda x: xp.sum(xp.exp(xp.sin(x))))(x)[0])
     True
     """
-    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
+    if count is not None and (type(count) is not int or count < 1):
         raise ValueError(f"count must be an int of 1 or more, or None for as many as there are cores; got {count!r}")
     token = _threads.set((os.cpu_count() or 1) if count is None else count)
     try:

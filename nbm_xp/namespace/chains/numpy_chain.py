@@ -86,7 +86,7 @@ class Chain:
         compiled = self._for(given, frozenset(wide))
         reductions = [result for result in program.results if result.reduction is not None]
         most = _block_size(compiled, [given[place].dtype for place in wide], AT_ONCE if reductions else 1)
-        sums = [
+        sums: list[Any] = [
             summing(result.axis, shape, most, _sum_dtype(dtype, result.reduction))
             for result, dtype in zip(reductions, compiled.added, strict=True)
         ]
@@ -144,7 +144,7 @@ class _Blocks:
         """Take these blocks, of which the first is that number `begin`, with buffers of one's own."""
         buffers = [np.empty(largest, dtype) for dtype in self.compiled.buffers]
         run, outs, sums, wide = self.compiled.run, self.outs, self.sums, self.wide
-        arguments = list(self.given)
+        given, arguments = self.given, list(self.given)
         parts: dict[int, list[Any]] = {}
         for place, region in enumerate(regions, begin):
             cut = region[-1]
@@ -153,9 +153,10 @@ class _Blocks:
             if fitting is None:
                 parts.clear()
                 fitting = parts[length] = [buffer[:length] for buffer in buffers]
+            where = region if len(region) > 1 else cut
             for index in wide:
-                arguments[index] = self.given[index][region]
-            added = run(*arguments, *(out[region] for out in outs), *fitting)
+                arguments[index] = given[index][where]
+            added = run(*arguments, *[out[where] for out in outs], *fitting)
             for one, values in zip(sums, added, strict=True):
                 if self.are_leaves:
                     one.put(place, values)
@@ -166,7 +167,7 @@ class _Blocks:
 def _block_size(compiled: Compiled, given: Sequence[Any], least: int) -> int:
     """How many elements a block has."""
     each = sum(dtype.itemsize for dtype in (*compiled.buffers, *compiled.results, *given))
-    return max(least, min(chains.BLOCK, max(_LEAST, _CACHE // each)))
+    return max(least, min(chains.BLOCK, max(_LEAST, int(_CACHE // each))))
 
 
 def _plain(one: Any) -> Any:

@@ -31,7 +31,7 @@ _UFUNCS = frozenset({
     "remainder", "sign", "signbit", "sin", "sinh", "sqrt", "square", "subtract", "tan", "tanh", "trunc",
 })  # fmt: skip
 _OTHERS = ("astype", "clip", "fill", "pow", "same", "sigmoid", "softplus", "where")
-_BITS = {2: np.dtype("int16"), 4: np.dtype("int32"), 8: np.dtype("int64")}
+_BITS: dict[int, Any] = {2: np.dtype("int16"), 4: np.dtype("int32"), 8: np.dtype("int64")}
 
 
 @lru_cache(maxsize=1)
@@ -188,8 +188,14 @@ class _Compiler:
         examples = [self._example(x), self._example(y)]
         dtype = np.result_type(*examples)
         bits = _BITS.get(dtype.itemsize)
-        plain = bits is not None and all(getattr(example, "dtype", None) == dtype for example in examples)
-        if not plain or not condition.is_wide or dtype.kind == "c" or self._example(condition).dtype != np.bool_:
+        plain = all(getattr(example, "dtype", None) == dtype for example in examples)
+        if (
+            bits is None
+            or not plain
+            or not condition.is_wide
+            or dtype.kind == "c"
+            or self._example(condition).dtype != np.bool_
+        ):
             return self._call("where({0}, {1}, {2})", [condition, x, y], dtype, into=False)
         key = (id(condition), bits.itemsize)
         if key not in self.masks:  # all bits of what is chosen

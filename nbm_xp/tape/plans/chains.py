@@ -16,20 +16,19 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any
 
-from nbm_xp.namespace import chains as library
-
 from ..dtypes import DType
-from ..lengths import Length
+from ..lengths import known
 from ..node import LEAVES, Node, nodes_in
 from ..operators import is_number
 from .branches import Block
 
-__all__ = ["Chain", "as_program", "chains_of", "in_chains"]
+__all__ = ["FILLS", "HANDED_ON", "SUMS", "Chain", "chains_of", "crosses", "in_chains", "is_fill"]
 
-_FILLS = {"zeros": 0, "ones": 1}
-_SUMS = frozenset({"sum", "mean"})
+FILLS = {"zeros": 0, "ones": 1}
+SUMS = frozenset({"sum", "mean"})
 _SUMMED = frozenset({"float32", "float64", "int64", "uint64"})
-_SPREAD_BACK = "sum_to"
+HANDED_ON = frozenset({"sum_to", "sum_of_broadcast"})
+"""What hands its argument on where that has the shape asked for."""
 
 
 @dataclass(eq=False)
@@ -85,7 +84,7 @@ def chains_of(
         leader[node] = node
         for operand in operands[node]:
             alike = kinds.get(operand) == kinds[node] and stage[operand] == stage[node]
-            if alike and operand.op.name not in _SUMS:
+            if alike and operand.op.name not in SUMS:
                 leader[find(operand)] = find(node)
     groups: dict[Node, Chain] = defaultdict(lambda: Chain([]))
     for node in order:
@@ -117,13 +116,13 @@ def _among(order: Sequence[Node], operands: Mapping[Node, Sequence[Node]]) -> di
 
 
 def _computes(node: Node) -> bool:
-    return not _is_fill(node) and node.op.name != _SPREAD_BACK
+    return not is_fill(node) and node.op.name not in HANDED_ON
 
 
-def _is_fill(node: Node) -> bool:
-    """Whether all elements of a value are one number, or one element of another value."""
+def is_fill(node: Node) -> bool:
+    """Whether a value is one number everywhere, or another one repeated."""
     name = node.op.name
-    return name in _FILLS or (name == "full" and is_number(node.args[1])) or name == "broadcast_to"
+    return name in FILLS or (name == "full" and is_number(node.args[1])) or name == "broadcast_to"
 
 
 def _kinds(
@@ -139,22 +138,20 @@ def _kinds(
     for node in order:
         if node in given or node.op in LEAVES or node in joined or block[node] or node.payload is not None:
             continue
-        shape = tuple(length if type(length) is int else None for length in node.shape)
-        first = resolve(node.args[0]) if node.args and isinstance(node.args[0], Node) else None
+        shape = tuple(map(known, node.shape))
         name = node.op.name
-        if name in _SUMS:
-            if first in kinds and not _is_fill(first) and first.op.name not in _SUMS and _is_in_order(node, first):
+        if name in SUMS:
+            first = resolve(node.args[0])
+            if first in kinds and _computes(first) and first.op.name not in SUMS and _is_in_order(node, first):
                 kinds[node] = kinds[first]
         elif not shape:
             continue
-        elif name == _SPREAD_BACK:
-            inside = first in kinds and kinds[first] == shape and not _is_fill(first) and first.op.name not in _SUMS
-            if inside and not any(one in kinds for one in map(resolve, nodes_in(node.args[1]))):
+        elif name in HANDED_ON or is_fill(node):
+            alike = name not in HANDED_ON or tuple(map(known, node.args[0].shape)) == shape
+            asked = node.args[0] if name in FILLS or name == "full" else node.args[1]
+            if alike and not any(resolve(one) in kinds for one in nodes_in(asked)):
                 kinds[node] = shape
-        elif name == "broadcast_to":
-            if first is not None and not first.shape:
-                kinds[node] = shape
-        elif _is_fill(node) or (name in names and not node.attributes and _plain_arguments(node)):
+        elif name in names and not node.attributes and _plain_arguments(node):
             kinds[node] = shape
     return kinds
 
@@ -195,7 +192,7 @@ def _stages(
 
     def rise(operand: Node, node: Node) -> int:
         kind = kinds.get(operand)
-        return int(kind is not None and (kind != kinds.get(node) or operand.op.name in _SUMS))
+        return int(kind is not None and (kind != kinds.get(node) or operand.op.name in SUMS))
 
     early: dict[Node, int] = {}
     for node in order:
@@ -207,7 +204,7 @@ def _stages(
             most = here - rise(operand, node)
             late[operand] = min(late.get(operand, most), most)
     for node in order:  # a sum takes what it sums while it is there
-        if node in kinds and node.op.name in _SUMS:
+        if node in kinds and node.op.name in SUMS:
             late[node] = late[operands[node][0]]
     return late
 
@@ -249,88 +246,7 @@ def in_chains(order: Sequence[Node], operands: Mapping[Node, Sequence[Node]], ch
     return found
 
 
-def as_program(
-    chain: Chain, resolve: Callable[[Node], Node], written: Callable[[Any], str]
-) -> tuple[library.Program, list[str], str]:
-    """A chain as data, the source of what it is called with, and of how many elements its values have at most.
-
-    Parameters
-    ----------
-    chain
-        The chain.
-    resolve
-        Gives the node that is computed in the place of another.
-    written
-        Gives the source of an argument.
-    """
-    return _Describing(chain, resolve, written).described()
-
-
-class _Describing:
-    def __init__(self, chain: Chain, resolve: Callable[[Node], Node], written: Callable[[Any], str]) -> None:
-        self.chain = chain
-        self.resolve = resolve
-        self.written = written
-        self.given: dict[str, int] = {}
-        self.arrays: dict[Node, str] = {}
-        self.steps: list[library.Step] = []
-        self.step_of: dict[Node, int] = {}
-        self.full: dict[Hashable, int | tuple[int, ...]] = {}
-
-    def described(self) -> tuple[library.Program, list[str], str]:
-        values = [node for node in self.chain.members if node.op.name not in _SUMS]
-        for node in values:
-            self._add(node)
-        results = tuple(map(self._result, self.chain.outputs))
-        shape = values[0].shape
-        program = library.Program(len(shape), tuple(self.steps), results, tuple(dict.fromkeys(self.full.values())))
-        sizes = [f"{name}.size" for node, name in self.arrays.items() if node.shape == shape][:1]
-        return program, list(self.given), " * ".join(sizes or [f"{name}.size" for name in self.arrays.values()])
-
-    def _place(self, value: Any) -> int:
-        """The place of an argument among those that the chain is called with."""
-        return self.given.setdefault(self.written(value), len(self.given))
-
-    def _add(self, node: Node) -> None:
-        name = node.op.name
-        shape: Any = None
-        if name == "broadcast_to" or name == _SPREAD_BACK:
-            name, args, shape = "same", [node.args[0]], node.args[1]
-        elif _is_fill(node):
-            number = node.args[1] if name == "full" else _FILLS[name]
-            name, args, shape = "fill", [number, node.dtype], node.args[0]
-        else:
-            args = list(node.args)
-        taken = tuple(self._argument(arg) for arg in args)
-        if node.shape not in self.full:
-            if shape is not None:
-                self.full[node.shape] = self._place(shape)
-            elif not any(isinstance(arg, Node) and self.resolve(arg) in self.step_of for arg in args):
-                self.full[node.shape] = tuple(self._place(arg) for arg in args if isinstance(arg, Node) and arg.shape)
-        self.step_of[node] = len(self.steps)
-        self.steps.append(library.Step(name, taken))
-
-    def _argument(self, arg: Any) -> tuple[str, Any]:
-        if isinstance(arg, DType):
-            return "is", str(arg)
-        if isinstance(arg, Length):
-            return "given", self._place(arg)
-        if not isinstance(arg, Node):
-            return "is", arg
-        node = self.resolve(arg)
-        if node in self.step_of:
-            return "step", self.step_of[node]
-        if node.op.name == "scalar" and is_number(node.args[0]) and not isinstance(node.args[0], Length):
-            self.steps.append(library.Step("fill", (("is", node.args[0]), ("is", str(node.dtype)))))
-            return "step", len(self.steps) - 1
-        place = self._place(node)
-        if node.shape:
-            self.arrays[node] = self.written(node)
-        return "given", place
-
-    def _result(self, node: Node) -> library.Result:
-        if node.op.name not in _SUMS:
-            return library.Result(self.step_of[node])
-        step = self.step_of[self.resolve(node.args[0])]
-        options = node.attributes
-        return library.Result(step, node.op.name, tuple(options["axis"]), bool(options["keepdims"]))
+def crosses(chain_of: Mapping[Node, Chain], other: Node, node: Node) -> bool:
+    """Whether a value must have a name for another, because one of them is in a chain that the other is not in."""
+    chain = chain_of.get(other)
+    return chain is not chain_of.get(node) and (chain is not None or bool(other.shape))

@@ -26,7 +26,8 @@ from ..node import IFELSE_NAME, LEAVES, LOOP_TAG, OUTPUT, Node, nodes_in
 from ..traversal import Result, reachable
 from .bound_run import BoundRun
 from .branches import Block, common_block
-from .chains import Chain, as_program, chains_of, in_chains
+from .chain_source import as_program, call_lines
+from .chains import Chain, chains_of, crosses, in_chains
 from .joining import given_to
 from .line_table import LineTable
 from .merging import merge_equal_calls
@@ -66,7 +67,11 @@ class PlanWriter:
         self.block: dict[Node, Block] = {}
         self._place_in_blocks(roots)
         self.order = [node for node in self.order if node in self.block]
-        self.chain_of = self._find_chains(roots)
+        self.chain_of: dict[Node, Chain] = {}
+        if names := library.chain_steps(xp):
+            chains = chains_of(self.order, self.operands, self.block, self.resolve, self._given, roots, names)
+            self.order = in_chains(self.order, self.operands, chains)
+            self.chain_of = {node: chain for chain in chains for node in chain.members}
         self.fed_only = results_fed_only(self.order, self.operands, self.resolve, roots)
         self.inlined = self._choose_inlined(roots)
         self._step = 0
@@ -105,15 +110,6 @@ class PlanWriter:
                 before = pending.get(other)
                 pending[other] = needed if before is None or before == needed else common_block(before, needed)
 
-    def _find_chains(self, roots: Sequence[Node]) -> dict[Node, Chain]:
-        """The chains that the library runs block by block, after which values are ordered anew."""
-        names = library.chain_steps(self.xp)
-        if not names:
-            return {}
-        found = chains_of(self.order, self.operands, self.block, self.resolve, self._given, roots, names)
-        self.order = in_chains(self.order, self.operands, found)
-        return {node: chain for chain in found for node in chain.members}
-
     def _choose_inlined(self, roots: Sequence[Node]) -> set[Node]:
         """Nodes that are used exactly once, as an argument, in the block where they are computed."""
         uses: dict[Node, int] = defaultdict(int)
@@ -136,18 +132,13 @@ class PlanWriter:
             elif self.block[node]:
                 fixed.update(other for other in self.operands[node] if self.block[other] != self.block[node])
             if self.chain_of:
-                fixed.update(other for other in self.operands[node] if self._crosses(other, node))
+                fixed.update(other for other in self.operands[node] if crosses(self.chain_of, other, node))
         candidates = {
             node
             for node in self.order
             if uses.get(node) == 1 and node not in fixed and node not in silent and not self._is_call(node)
         }
         return inlined(self.order, self.operands, self.block, candidates, silent)
-
-    def _crosses(self, other: Node, node: Node) -> bool:
-        """Whether a value must have a name for another, because one of them is in a chain that the other is not in."""
-        chain = self.chain_of.get(other)
-        return chain is not self.chain_of.get(node) and (chain is not None or bool(other.shape))
 
     def _is_call(self, node: Node) -> bool:
         return str(node.dtype) == "void"
@@ -213,15 +204,11 @@ class PlanWriter:
         """A chain block by block where its arrays are large; else the same statements as without."""
         self._step += 1
         whole = self._groups(chain.members, _INDENT)
-        program, given, size = as_program(chain, self.resolve, self.written)  # what it names lives until here
-        run = self._bind("chain", repr(program), library.library_chain(self.xp)(program))
+        program, given, large = as_program(chain, self.resolve, self.written)
+        run = self._bind("chain", repr(program), library.library_chain(program, self.xp))
         results = "".join(f"{self.names[node]}, " for node in chain.outputs)
         self._step += 1
-        head: list[Line] = [
-            (f"if {size} >= {library.LARGE} and (blocks := {run}({', '.join(given)})) is not None:", None),
-            (f"{_INDENT}({results}), blocks = blocks, None", None),
-            ("else:", None),
-        ]
+        head: list[Line] = [(line, None) for line in call_lines(large, f"{run}({', '.join(given)})", results)]
         return [("", head), *whole, ("", [])]
 
     def _result_source(self, result: Result) -> str:
