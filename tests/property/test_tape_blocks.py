@@ -124,7 +124,7 @@ def computed(inputs: list[Any], steps: list[tuple[Any, ...]]) -> list[Any]:
 @given(graph=graphs())
 def test_any_chain_gives_the_same_bits(lengths: str, graph: Any) -> None:
     specs, steps = graph
-    arrays = [array(*spec, seed) for seed, spec in enumerate(specs)]
+    arrays = [array(shape, dtype, layout, seed) for seed, (shape, dtype, layout) in enumerate(specs)]
     with pytest.MonkeyPatch.context() as monkeypatch:
 
         def make() -> Any:
@@ -141,7 +141,7 @@ def test_any_chain_gives_the_same_bits(lengths: str, graph: Any) -> None:
 @given(graph=graphs())
 def test_so_do_gradients(graph: Any) -> None:
     specs, steps = graph
-    arrays = [array(*spec, seed) for seed, spec in enumerate(specs)]
+    arrays = [array(shape, dtype, layout, seed) for seed, (shape, dtype, layout) in enumerate(specs)]
     with pytest.MonkeyPatch.context() as monkeypatch:
 
         def make() -> Any:
@@ -270,7 +270,7 @@ class TestMemory:
         run(*arrays)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        return peak / arrays[0].nbytes
+        return peak / float(arrays[0].nbytes)
 
     def test_a_chain_holds_its_result_and_some_blocks(self) -> None:
         x = placeholder((None,), dtype="float32")

@@ -38,7 +38,7 @@ class Layout:
         wide = [axis for axis, length in enumerate(shape) if length > 1]
         strides = [_strides(array, shape) for array in arrays]
         self.order = _memory_order(wide, strides)
-        self.fits = not in_order or self.order == wide
+        self.fits = not in_order or all(_by_stride(wide, one) == [a for a in wide if one[a]] for one in strides)
         groups: list[list[int]] = []
         for axis in self.order:
             if groups and not (in_order and axis in edges) and _go_on(groups[-1][-1], axis, shape, strides):
@@ -95,10 +95,13 @@ def _strides(array: Any, shape: tuple[int, ...]) -> list[int]:
 
 def _memory_order(axes: list[int], strides: Sequence[Sequence[int]]) -> list[int]:
     """The axes from the longest strides to the shortest, if all arrays that are not broadcast agree on it."""
-    orders = {
-        tuple(sorted(axes, key=lambda axis: -abs(one[axis]))) for one in strides if all(one[axis] for axis in axes)
-    }
+    orders = {tuple(_by_stride(axes, one)) for one in strides if all(one[axis] for axis in axes)}
     return list(orders.pop()) if len(orders) == 1 else axes
+
+
+def _by_stride(axes: list[int], strides: Sequence[int]) -> list[int]:
+    """The axes along which an array is not broadcast, from the longest stride to the shortest."""
+    return sorted((axis for axis in axes if strides[axis]), key=lambda axis: -abs(strides[axis]))
 
 
 def _go_on(before: int, axis: int, shape: tuple[int, ...], strides: Sequence[Sequence[int]]) -> bool:

@@ -203,13 +203,13 @@ class PlanWriter:
     def _chain_groups(self, chain: Chain) -> list[Group]:
         """A chain block by block where its arrays are large; else the same statements as without."""
         self._step += 1
-        whole = self._groups(chain.members, _INDENT)
+        whole = self._groups(chain.members, "    ")
         program, given, large = as_program(chain, self.resolve, self.written)
         run = self._bind("chain", repr(program), library.library_chain(program, self.xp))
         results = "".join(f"{self.names[node]}, " for node in chain.outputs)
         self._step += 1
-        head: list[Line] = [(line, None) for line in call_lines(large, f"{run}({', '.join(given)})", results)]
-        return [("", head), *whole, ("", [])]
+        head = call_lines(large, f"{run}({', '.join(given)})", results)
+        return [("", [(line, None) for line in head]), *whole, ("", [])]
 
     def _result_source(self, result: Result) -> str:
         if result is None:
@@ -394,7 +394,6 @@ class PlanWriter:
         return f"{self._bind('concrete_int', 'concrete_int', concrete_int)}({self.written(atom[1])})"
 
 
-_INDENT = "    "
 _MOST_BEFORE_STAR = 200  # Python takes 255
 _ON_ERROR = ("except Exception as error:", "    lines.explain(error)", "    raise")
 _OWN_NAMES = frozenset({"blocks", "plan", "lines", "error", "min", "max", "Exception"})
