@@ -23,7 +23,7 @@ __all__ = ["BLOCK", "LARGE", "Program", "Result", "Step", "chain_steps", "librar
 BLOCK = 1 << 15
 """How many elements a block has, as long as the chain has few values at a time."""
 
-LARGE = 1 << 17
+LARGE = 1 << 18
 """From how many elements on arrays are taken in blocks; below, nothing is won."""
 
 register_kernel("chains.chain", "numpy", f"{__name__}.numpy_chain:Chain")
