@@ -220,6 +220,14 @@ class TestWhatRuns:
         assert both_ways(monkeypatch, make, np.ones(50), np.ones(1)) == []
         assert 1 in both_ways(monkeypatch, make, np.linspace(0.0, 1.0, 50), np.ones(50))
 
+    def test_what_only_has_the_length_of_an_array_is_no_chain(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def make() -> Any:
+            x, number = placeholder((None,), dtype="float64"), placeholder((), dtype="float64")
+            spread = xp.broadcast_to(number, x.shape)
+            return function([x, number], [xp.exp(spread) * xp.ones_like(x) + spread, xp.sum(xp.tanh(spread) * 2.0)])
+
+        assert both_ways(monkeypatch, make, np.ones(500), np.asarray(0.3)) == []
+
     def test_a_value_between_two_chains_is_handed_on(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def make() -> Any:
             x, w = placeholder((None, 4), dtype="float64"), placeholder((4, 4), dtype="float64")

@@ -90,7 +90,7 @@ def chains_of(
     for node in order:
         if node in kinds:
             groups[find(node)].members.append(node)
-    found = [chain for chain in groups.values() if _pays(chain, operands)]
+    found = [chain for chain in groups.values() if _pays(chain, resolve)]
     belongs = {node: chain for chain in found for node in chain.members}
     outside = dict.fromkeys(roots)
     for node in order:
@@ -102,11 +102,12 @@ def chains_of(
     return found
 
 
-def _pays(chain: Chain, operands: Mapping[Node, Sequence[Node]]) -> bool:
+def _pays(chain: Chain, resolve: Callable[[Node], Node]) -> bool:
     """Whether there are several functions to run in blocks, and arrays to take apart."""
     inside = frozenset(chain.members)
-    arrays = (other for node in chain.members for other in operands[node] if other.shape and other not in inside)
-    return sum(map(_computes, chain.members)) > 1 and any(arrays)
+    taken = (resolve(arg) for node in chain.members for arg in node.array_args())
+    arrays = (other for other in taken if other.shape and other not in inside)
+    return sum(map(_computes, chain.members)) > 1 and any(True for _ in arrays)
 
 
 def _among(order: Sequence[Node], operands: Mapping[Node, Sequence[Node]]) -> dict[Node, list[Node]]:
