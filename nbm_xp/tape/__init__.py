@@ -7,6 +7,7 @@ differentiates it; `function` and `evaluate` run it.
 from __future__ import annotations
 
 from nbm_xp.namespace import register_array_type
+from nbm_xp.namespace.chains import threads
 from nbm_xp.namespace.refusals import name_errors
 from nbm_xp.namespace.special import register_special
 
@@ -40,8 +41,8 @@ __all__ = [
     "Function", "Joint", "KnownLength", "Length", "Memory", "Tensor", "Until", "Variable", "as_tensor", "checkpoint",
     "composite", "einsum", "evaluate", "function", "grad", "gradients", "hessian", "hvp", "ifelse", "integer_length",
     "is_tensor", "jacobian", "jvp", "look_up_by_identity", "namespace", "operation", "placeholder",
-    "register_gradient", "same_as_first", "scan", "sigmoid", "softplus", "stop_gradient", "until", "value_and_grad",
-    "visualize", "vjp", "vmap",
+    "register_gradient", "same_as_first", "scan", "sigmoid", "softplus", "stop_gradient", "threads", "until",
+    "value_and_grad", "visualize", "vjp", "vmap",
 ]  # fmt: skip
 
 name_errors(globals(), but=("is_tensor", "register_gradient", "sigmoid", "softplus"))
