@@ -16,7 +16,8 @@ _COMPILED = {
     "numpy_trials": ("bernoulli", "bernoulli_of_sigmoid", "bernoulli_of_sum"),
     "numpy_elementary": ("exp", "log", "normal_quantile", "sqrt", "truncated_normal"),
     "numpy_samplers": (
-        "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "wide_integers",
+        "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "truncated_normals",
+        "wide_integers",
     ),
 }  # fmt: skip
 _CUDA = {
