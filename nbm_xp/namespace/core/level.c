@@ -23,7 +23,7 @@ enum {
     TRIES = 1000,      /* more attempts than any element needs */
     MOST_UNIFORMS = 3, /* an attempt takes */
     MOST_COLUMNS = 11, /* of parameters */
-    SURE = 64,         /* answers that are looked through together, whether one is open */
+    SURE = 512,        /* answers that are looked through together, whether one is open */
     WORTH_STEPPING = 3, /* steps: fewer are made from afar */
     WORTH_A_TILE = 128, /* streams, likewise */
 };

@@ -49,9 +49,9 @@ static i64 NAMED(settle)(const NAMED(Work) *work, REAL (*u)[AT_ONCE], i64 place,
         if (column[c].size > 1)
             memcpy(own[c], (const OWN *)column[c].data + place, (size_t)count * sizeof(OWN));
     work->attempt(u, own, count, work->out + place, done);
-    i64 waiting = refused(done, count, where);
-    if (!waiting)
+    if (!memchr(done, REFUSED, (size_t)count))
         return 0;
+    i64 waiting = refused(done, count, where);
     for (i64 m = 0; m < waiting; ++m)
         left[m] = where[m];
     row = later_row(row, work->to_first[later].at);

@@ -10,14 +10,15 @@ enum {
     LONG = 128,     /* elements of a long row */
     TOGETHER = 2048, /* elements of short rows */
     MOST_ROWS = 256, /* of them */
+    STAGED = 256,    /* elements that go through a stage together */
 };
 
 /* The exponentials of what numbers are below one of them. In three stages, since one would be so long a chain of
    operations that a processor sees the ends of few at once: n and r, then half the polynomial, then the rest. */
 static void exponentials(const float *x, float largest, i64 size, float *powers) {
-    float r[AT_ONCE], scales[AT_ONCE], p[AT_ONCE];
-    for (i64 begin = 0; begin < size; begin += AT_ONCE) {
-        i64 count = size - begin < AT_ONCE ? size - begin : AT_ONCE;
+    float r[STAGED], scales[STAGED], p[STAGED];
+    for (i64 begin = 0; begin < size; begin += STAGED) {
+        i64 count = size - begin < STAGED ? size - begin : STAGED;
         for (i64 i = 0; i < count; ++i) {
             float below = x[begin + i] - largest, inside = below < -87.3f ? -88.0f : below; /* whose n is -127 */
             float rounded = inside * 1.44269504088896341f + 12582912.0f, n = rounded - 12582912.0f;
@@ -47,24 +48,40 @@ static float largest_of(const float *restrict row, i64 size) {
     return float_of(ordered(largest));
 }
 
-/* adds up in parts, of a constant number, so that they stay in registers; and the sum of these */
-#define SUM_OF(NAME, WIDTH)                                                                                           \
-    static void add_to_##NAME(float *restrict parts, const float *restrict row, i64 size) {                           \
-        i64 j = 0;                                                                                                    \
-        for (; j + WIDTH <= size; j += WIDTH)                                                                         \
-            for (int l = 0; l < WIDTH; ++l)                                                                           \
-                parts[l] += row[j + l];                                                                               \
-        for (int l = 0; j + l < size; ++l)                                                                            \
-            parts[l] += row[j + l];                                                                                   \
-    }                                                                                                                 \
-    static float sum_of_##NAME(float *restrict parts) {                                                               \
-        for (int half = WIDTH / 2; half; half /= 2)                                                                   \
-            for (int l = 0; l < half; ++l)                                                                            \
-                parts[l] += parts[l + half];                                                                          \
-        return parts[0];                                                                                              \
-    }
-SUM_OF(few, 8)
-SUM_OF(many, 32)
+/* Sums in parts, of a constant number, so that they stay in registers. */
+enum { FEW = 8, MANY = 32 };
+
+#define SUM_OF_PARTS(WIDTH)                                                                                           \
+    for (int half = WIDTH / 2; half; half /= 2)                                                                       \
+        for (int l = 0; l < half; ++l)                                                                                \
+            parts[l] += parts[l + half];                                                                              \
+    return parts[0];
+
+/* of a short row, behind which there is room to read a few more */
+static float sum_of_short(const float *restrict row, i64 size) {
+    static const u32 masks[2 * FEW] = {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u};
+    float parts[FEW] = {0};
+    i64 j = 0;
+    for (; j + FEW <= size; j += FEW)
+        for (int l = 0; l < FEW; ++l)
+            parts[l] += row[j + l];
+    const u32 *restrict mask = masks + FEW - (size - j);
+    for (int l = 0; l < FEW; ++l)
+        parts[l] += float_of((i32)((u32)bitsf_of(row[j + l]) & mask[l]));
+    SUM_OF_PARTS(FEW)
+}
+
+/* of a long row, stretch after stretch */
+static void add_stretch(float *restrict parts, const float *restrict row, i64 size) {
+    i64 j = 0;
+    for (; j + MANY <= size; j += MANY)
+        for (int l = 0; l < MANY; ++l)
+            parts[l] += row[j + l];
+    for (int l = 0; j + l < size; ++l)
+        parts[l] += row[j + l];
+}
+
+static float sum_of_parts(float *restrict parts) { SUM_OF_PARTS(MANY) }
 
 /* what a function makes of some rows x, their largest elements, the exponentials of what elements are below these, and
    the sums of them */
@@ -130,17 +147,15 @@ static void finish_logsumexp(const float *x, const float *largest, const float *
 
 static void by_short_rows(const Argument *a, i64 per_row, Finish *finish) {
     const float *x = a[0].data;
-    float *out = a[2].data, largest[MOST_ROWS], totals[MOST_ROWS], powers[TOGETHER];
+    float *out = a[2].data, largest[MOST_ROWS], totals[MOST_ROWS], powers[TOGETHER + FEW];
     i64 columns = a[1].integer, rows = a[0].size / columns, step = TOGETHER / columns;
     step = step < MOST_ROWS ? step : MOST_ROWS;
     for (i64 begin = 0; begin < rows; begin += step) {
         i64 count = rows - begin < step ? rows - begin : step;
         short_rows(x + begin * columns, count, columns, largest, powers);
-        for (i64 r = 0; r < count; ++r) {
-            float parts[8] = {0};
-            add_to_few(parts, powers + r * columns, columns);
-            totals[r] = sum_of_few(parts);
-        }
+        memset(powers + count * columns, 0, FEW * sizeof(float));
+        for (i64 r = 0; r < count; ++r)
+            totals[r] = sum_of_short(powers + r * columns, columns);
         finish(x + begin * columns, largest, powers, totals, count, columns, out + begin * per_row);
     }
 }
@@ -151,13 +166,13 @@ static void by_long_rows(const Argument *a, i64 per_row, Finish *finish) {
     float *out = a[2].data, powers[AT_ONCE];
     i64 columns = a[1].integer;
     for (const float *row = x; row < x + a[0].size; row += columns, out += per_row) {
-        float parts[32] = {0}, largest = largest_of(row, columns);
+        float parts[MANY] = {0}, largest = largest_of(row, columns);
         for (i64 begin = 0; begin < columns; begin += AT_ONCE) {
             i64 count = columns - begin < AT_ONCE ? columns - begin : AT_ONCE;
             exponentials(row + begin, largest, count, powers);
-            add_to_many(parts, powers, count);
+            add_stretch(parts, powers, count);
         }
-        float total = sum_of_many(parts);
+        float total = sum_of_parts(parts);
         finish(row, &largest, NULL, &total, 1, columns, out);
     }
 }
@@ -171,10 +186,10 @@ static i64 softmax(const Argument *a) {
         by_short_rows(a, columns, finish_softmax);
     else
         for (i64 begin = 0; begin < a[0].size; begin += columns) {
-            float *restrict weights = out + begin, parts[32] = {0};
+            float *restrict weights = out + begin, parts[MANY] = {0};
             exponentials(x + begin, largest_of(x + begin, columns), columns, weights);
-            add_to_many(parts, weights, columns);
-            float share = 1.0f / sum_of_many(parts);
+            add_stretch(parts, weights, columns);
+            float share = 1.0f / sum_of_parts(parts);
             for (i64 j = 0; j < columns; ++j)
                 weights[j] *= share;
         }

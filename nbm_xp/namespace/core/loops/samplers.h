@@ -109,18 +109,17 @@ static void digit_attempts(i32 (*u)[AT_ONCE], i64 (*own)[AT_ONCE], i64 count, i6
    the span that the product, rounded, has the quotient's whole part. */
 static void digit_attempts_alike(i32 (*u)[AT_ONCE], i64 (*own)[AT_ONCE], i64 count, i64 *restrict value,
                                  i8 *restrict done) {
-    i32 *restrict n = u[0], d = (i32)own[1][0], last = (i32)M1 - d, whole[AT_ONCE], most = 0;
-    u64 low = (u64)own[0][0];
+    const i32 *restrict z = u[0];
+    i32 d = (i32)own[1][0], last = (i32)M1 - d, whole[AT_ONCE], refusals = 0;
+    u64 low = (u64)own[0][0] - 1u;
     double share = 1.0 / (double)d;
     for (i64 i = 0; i < count; ++i) {
-        n[i] -= 1;
-        whole[i] = (i32)(((double)n[i] + 0.5) * share) * d;
+        whole[i] = (i32)(((double)z[i] - 0.5) * share) * d;
+        refusals |= last - whole[i];
     }
     for (i64 i = 0; i < count; ++i)
-        value[i] = (i64)(low + (u64)(n[i] - whole[i]));
-    for (i64 i = 0; i < count; ++i)
-        most = most > whole[i] ? most : whole[i];
-    if (most <= last)
+        value[i] = (i64)(low + (u64)(i64)(z[i] - whole[i]));
+    if (refusals >= 0)
         memset(done, ACCEPTED, (size_t)count);
     else
         for (i64 i = 0; i < count; ++i)
@@ -139,37 +138,43 @@ static void digit_of_two_attempts(i32 (*u)[AT_ONCE], i64 (*own)[AT_ONCE], i64 co
 static void digit_of_two_attempts_alike(i32 (*u)[AT_ONCE], i64 (*own)[AT_ONCE], i64 count, i64 *restrict value,
                                         i8 *restrict done) {
     const u32 *restrict first = (const u32 *)u[0], *restrict second = (const u32 *)u[1];
-    i64 low = own[0][0], span = own[1][0], room = (i64)M1 * (i64)M1 - span, refusals = 0;
-    u64 span_low = (u32)span, span_high = (u64)span >> 32;
-    i64 n[AT_ONCE], r[AT_ONCE];
-    double share = 1.0 / (double)span, ratio[AT_ONCE];
-    for (i64 i = 0; i < count; ++i)
-        ratio[i] = ((double)(i32)(first[i] - 1u) * 2147483647.0 + (double)(i32)(second[i] - 1u)) * share;
+    u64 low = (u64)own[0][0], span = (u64)own[1][0];
+    i64 last = (i64)M1 * (i64)M1 - (i64)span, refusals = 0;
+    double share = 1.0 / (double)(i64)span, ratio[AT_ONCE];
     for (i64 i = 0; i < count; ++i) {
-        u64 a = first[i] - 1u, b = second[i] - 1u;
-        n[i] = (i64)((a << 31) - a + b);
+        double n = (double)(i32)(first[i] - 1u) * 2147483647.0 + (double)(i32)(second[i] - 1u);
+        ratio[i] = n * share + 4503599627370496.0; /* 2**52: the last bits of the sum are an integer */
     }
     for (i64 i = 0; i < count; ++i) {
-        u64 quotient = (u64)bits_of(ratio[i] + 4503599627370496.0) & 0xffffffffull;
-        i64 rest = n[i] - (i64)(quotient * span_low + ((quotient * span_high) << 32));
-        r[i] = rest + (rest < 0 ? span : 0);
+        u64 a = first[i] - 1u, b = second[i] - 1u, n = (a << 31) - a + b;
+        u64 rest = n - ((u64)bits_of(ratio[i]) & 0xffffffffull) * span;
+        rest += (u64)((i64)rest >> 63) & span;
+        refusals |= last - (i64)(n - rest);
+        value[i] = (i64)(low + rest);
     }
-    for (i64 i = 0; i < count; ++i)
-        refusals |= room - (n[i] - r[i]);
-    for (i64 i = 0; i < count; ++i)
-        value[i] = (i64)((u64)low + (u64)r[i]);
     if (refusals >= 0)
         memset(done, ACCEPTED, (size_t)count);
     else
-        for (i64 i = 0; i < count; ++i)
-            done[i] = (i8)(n[i] - r[i] <= room);
+        for (i64 i = 0; i < count; ++i) {
+            i64 n = (i64)(first[i] - 1u) * (i64)M1 + (i64)(second[i] - 1u);
+            done[i] = (i8)(n - (i64)((u64)value[i] - low) <= last);
+        }
 }
 
 static void wide_attempts(i32 (*u)[AT_ONCE], i64 (*own)[AT_ONCE], i64 count, i64 *restrict value, i8 *restrict done) {
-    const i32 *restrict first = u[0], *restrict second = u[1], *restrict third = u[2];
-    const i64 *restrict start = own[0], *restrict most = own[1];
+    const u32 *restrict first = (const u32 *)u[0], *restrict second = (const u32 *)u[1];
+    const u32 *restrict third = (const u32 *)u[2];
+    u64 start = (u64)own[0][0];
+    i64 most = own[1][0];
+    for (i64 i = 0; i < count; ++i) {
+        u64 a = first[i] - 1u, b = second[i] - 1u, c = third[i] - 1u;
+        value[i] = (i64)(((a & 0x3fffffu) << 42 | (b & 0x1fffffu) << 21 | (c & 0x1fffffu)) + start);
+    }
     for (i64 i = 0; i < count; ++i)
-        done[i] = (i8)wide_integer(first[i], second[i], third[i], start[i], most[i], value + i);
+        done[i] = (i8)has_all_bits(first[i] - 1u, second[i] - 1u, third[i] - 1u);
+    if (most < 0x7fffffffffffffff)
+        for (i64 i = 0; i < count; ++i)
+            done[i] &= (i8)((i64)((u64)value[i] - start) <= most);
 }
 
 /* of one bound for all: `a`, see loops/accepted.h */
