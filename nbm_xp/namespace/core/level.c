@@ -106,7 +106,6 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"log", "D", log_in_place},
     {"exp", "D", exp_in_place},
     {"normal_quantile", "dD", normal_quantile},
-    {"truncated_normal", "dD", truncated_normal},
     {"truncated_normals", "innnlliDw", truncated_normals},
     {"log_gamma", "innnlliDdddw", log_gamma},
     {"poisson", "innnlliDddddddw", poisson},

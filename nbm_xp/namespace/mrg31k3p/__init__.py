@@ -14,7 +14,7 @@ __all__ = ["kernel"]
 _COMPILED = {
     "numpy_draws": ("advance", "draw", "normals", "rows", "runs", "substreams"),
     "numpy_trials": ("bernoulli", "bernoulli_of_sigmoid", "bernoulli_of_sum"),
-    "numpy_elementary": ("exp", "log", "normal_quantile", "sqrt", "truncated_normal"),
+    "numpy_elementary": ("exp", "log", "normal_quantile", "sqrt"),
     "numpy_samplers": (
         "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "truncated_normals",
         "wide_integers",

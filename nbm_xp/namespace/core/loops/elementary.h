@@ -64,16 +64,3 @@ static void truncated(double *restrict u, i64 count, double *restrict out, doubl
     for (i64 i = 0; i < count; ++i)
         out[i] = clipped_at_two(out[i]);
 }
-
-/* truncated_normal(u, out) */
-static i64 truncated_normal(const Argument *a) {
-    const double *u = a[0].data;
-    double *out = a[1].data, own[AT_ONCE], spare[AT_ONCE];
-    i32 places[AT_ONCE];
-    for (i64 begin = 0; begin < a[0].size; begin += AT_ONCE) {
-        i64 count = a[0].size - begin < AT_ONCE ? a[0].size - begin : AT_ONCE;
-        memcpy(own, u + begin, (size_t)count * sizeof(double));
-        truncated(own, count, out + begin, spare, places);
-    }
-    return 0;
-}
