@@ -22,9 +22,10 @@ _COMPILED = {
 }  # fmt: skip
 _CUDA = {
     "cuda_draws": ("advance", "bernoulli", "draw", "normals", "runs"),
-    "cuda_elementary": ("exp", "log", "normal_quantile", "sqrt", "truncated_normal"),
+    "cuda_elementary": ("exp", "log", "normal_quantile", "sqrt"),
     "cuda_samplers": (
-        "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "wide_integers",
+        "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "truncated_normals",
+        "wide_integers",
     ),
 }  # fmt: skip
 

@@ -41,6 +41,9 @@ class Draws(Protocol):
     def states(self) -> Any:
         """The states of all streams."""
 
+    def uniform(self, j: int) -> Any:
+        """Uniform `j` of each element."""
+
     def rows(self, places: Any = None) -> Any:
         """The rows of the elements at some places, those where runs begin unless told, not centred."""
 

@@ -77,5 +77,4 @@ def truncated_normal_number(u: Any) -> Any:
     >>> truncated_normal_number(np.asarray([0.5, 0.75])).round(6)
     array([0.      , 0.639112])
     """
-    own = kernel("rng.truncated_normal", library_name(array_namespace(u)))
-    return truncated_normal(u, normal_quantile) if own is None else own(u)
+    return truncated_normal(u, normal_quantile)
