@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.namespace import array_namespace, library_name
-from nbm_xp.namespace.mrg31k3p import kernel
+from nbm_xp.namespace import array_namespace
 
 from ..elementary import log, normal_quantile
 from ..quantiles import truncated_normal
