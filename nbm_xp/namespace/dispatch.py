@@ -9,10 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from . import config, libraries
+from .gaps.overlay import Namespace
 
 __all__ = [
     "array_namespace",
     "default_namespace",
+    "forget",
     "is_array",
     "is_registered",
     "library_name",
@@ -25,6 +27,8 @@ _LIBRARY_BY_TYPE: dict[type, str | None] = {}
 _SCALARS: set[type] = {bool, int, float, complex, type(None)}
 _REGISTERED: dict[type, Any] = {}
 _ABSORBING: list[Any] = []
+_ONE_PLACE = frozenset({None, "numpy", "dask", "jax"})
+"""Libraries that create their arrays where those belong without being told."""
 
 
 def array_namespace(x: Any = None, /, *others: Any) -> Any:
@@ -89,16 +93,29 @@ def _learn(value: Any) -> Any:
     for base in kind.__mro__:
         if base in _REGISTERED:
             return _BY_TYPE.setdefault(kind, _REGISTERED[base])
-    library = libraries.library_of_type(kind)
+    library = libraries.library_of_type(kind) or _stranger(value)
     if library is not None:
         xp = libraries.get_namespace(library)
         return xp if has_blocks(value) else _BY_TYPE.setdefault(kind, xp)
     if issubclass(kind, (int, float, complex)):
         _SCALARS.add(kind)
         return None
-    if hasattr(kind, "__array_namespace__"):
-        return _BY_TYPE.setdefault(kind, value.__array_namespace__())
     raise TypeError(f"expected arrays or Python scalars, got {kind.__module__}.{kind.__qualname__}")
+
+
+def _stranger(x: Any) -> str | None:
+    """The library of an array of a type that no entry has, by the namespace that it brings along; None without one."""
+    kind = type(x)
+    if not hasattr(kind, "__array_namespace__"):
+        return None
+    xp, root = x.__array_namespace__(), kind.__module__.partition(".")[0]
+    known = libraries.name_of_namespace(xp)
+    if known is None or not libraries.LIBRARIES[known].array_types:
+        return libraries.entered(xp, root)
+    if root == libraries.LIBRARIES[known].package:
+        return known
+    # arrays of its own under another library's functions, whose mends and kernels are not for them
+    return libraries.entered(Namespace(xp, {}, root), root, root)
 
 
 def has_blocks(x: Any) -> bool:
@@ -146,10 +163,7 @@ def register_array_type(cls: type, namespace: Any, *, absorbing: bool = False) -
     _REGISTERED[cls] = namespace
     if absorbing and namespace not in _ABSORBING:
         _ABSORBING.append(namespace)
-    for known in list(_BY_TYPE):
-        if issubclass(known, cls):
-            _BY_TYPE.pop(known, None)
-    _LIBRARY_BY_TYPE.clear()
+    forget(cls)
     _BY_TYPE[cls] = namespace
 
 
@@ -181,18 +195,26 @@ def is_registered(x: Any) -> bool:
     return any(base in _REGISTERED for base in type(x).__mro__)
 
 
+def forget(cls: type) -> None:
+    """Look a class up anew, and what derives from it, when its next array comes."""
+    for known in [*_BY_TYPE, *_LIBRARY_BY_TYPE]:
+        if issubclass(known, cls):
+            _BY_TYPE.pop(known, None)
+            _LIBRARY_BY_TYPE.pop(known, None)
+
+
 def library_of(x: Any) -> str | None:
     """The library whose array `x` is, or None."""
     kind = type(x)
     try:
         return _LIBRARY_BY_TYPE[kind]
     except KeyError:
-        library = None if is_registered(x) else libraries.library_of_type(kind)
+        library = None if is_registered(x) else libraries.library_of_type(kind) or _stranger(x)
         return library if library and has_blocks(x) else _LIBRARY_BY_TYPE.setdefault(kind, library)
 
 
 def is_array(x: Any) -> bool:
-    """Whether `x` is an array of a supported library. A library that is not imported yet stays so.
+    """Whether `x` is an array of a library, listed or not. A library that is not imported yet stays so.
 
     NumPy's scalars count as arrays; Python's scalars, lists and recording tensors do not.
 
@@ -236,4 +258,4 @@ def device_argument(x: Any) -> Any:
     >>> xp.zeros(2, device=device_argument(x))
     array([0., 0.])
     """
-    return x.device if library_of(x) in ("torch", "array_api_strict", "cupy") else None
+    return None if library_of(x) in _ONE_PLACE else getattr(x, "device", None)

@@ -7,7 +7,6 @@ A kernel must give the same result as the body, and is tested against it.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -73,7 +72,6 @@ def kernel(name: str, library: Any) -> Callable[..., Any] | None:
         place = _WAITING.get(key)
         if place is None:
             return _KERNELS.get(key)  # another thread may have found it just now
-        module, _, attribute = place.partition(":")
-        found = _KERNELS[key] = getattr(importlib.import_module(module), attribute)
+        found = _KERNELS[key] = libraries.built(place)
         _WAITING.pop(key, None)  # only now: another thread that asks meanwhile must find it here
     return found
