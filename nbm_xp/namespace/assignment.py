@@ -10,13 +10,13 @@ from typing import Any
 
 from . import dispatch, libraries
 from .kernels import kernel, register_kernel
+from .memory import writes_in_place
 from .running import is_lazy
 
-__all__ = ["looked_up", "put", "replaced"]
+__all__ = ["put", "replaced"]
 
 register_kernel("replaced", "dask", "nbm_xp.namespace.gaps.dask_assignment:replaced")
 register_kernel("replaced", "jax", "nbm_xp.namespace.gaps.jax:replaced")
-register_kernel("put", "array_api_strict", "nbm_xp.namespace.gaps.array_api_strict:put")
 register_kernel("put", "cupy", "nbm_xp.namespace.gaps.cupy:put")
 register_kernel("put", "dask", "nbm_xp.namespace.gaps.dask_assignment:put")
 register_kernel("put", "jax", "nbm_xp.namespace.gaps.jax:put")
@@ -80,8 +80,8 @@ def put(x: Any, places: Any, values: Any, axis: int) -> Any:
     own = kernel("put", libraries.name_of_namespace(xp) or "")
     if own is not None:
         return own(x, places, values, axis)
-    if not hasattr(type(x), "__setitem__"):
-        return looked_up(xp, x, places, values, axis)
+    if not writes_in_place(xp):  # an assignment by integers is not in the standard
+        return _looked_up(xp, x, places, values, axis)
     out = xp.asarray(x, copy=True)
     out[(slice(None),) * axis + (places,)] = values
     return out
@@ -100,10 +100,10 @@ def _by_places(xp: Any, x: Any, index: tuple[Any, ...], values: Any, axis: int =
         return x
     part = x[(slice(None),) * axis + (slice(span.start, span.stop, span.step),)]
     places = xp.arange(span.start, span.stop, span.step, device=dispatch.device_argument(x))
-    return looked_up(xp, x, places, _by_places(xp, part, index, values, axis + 1), axis)
+    return _looked_up(xp, x, places, _by_places(xp, part, index, values, axis + 1), axis)
 
 
-def looked_up(xp: Any, x: Any, places: Any, values: Any, axis: int) -> Any:
+def _looked_up(xp: Any, x: Any, places: Any, values: Any, axis: int) -> Any:
     """The portable body of `put`: every place of the axis finds the last value that names it, if any does."""
     length, count = x.shape[axis], places.shape[0]
     if not is_lazy(xp) and bool(xp.any((places < -length) | (places >= length))):

@@ -6,6 +6,7 @@ arrays, types not met before) takes the longer way, which fills the dictionary.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from . import config, libraries
@@ -14,7 +15,7 @@ from .gaps.overlay import Namespace
 __all__ = [
     "array_namespace",
     "default_namespace",
-    "forget",
+    "forget_those",
     "is_array",
     "is_registered",
     "library_name",
@@ -163,7 +164,7 @@ def register_array_type(cls: type, namespace: Any, *, absorbing: bool = False) -
     _REGISTERED[cls] = namespace
     if absorbing and namespace not in _ABSORBING:
         _ABSORBING.append(namespace)
-    forget(cls)
+    forget_those(lambda known: issubclass(known, cls))
     _BY_TYPE[cls] = namespace
 
 
@@ -195,10 +196,10 @@ def is_registered(x: Any) -> bool:
     return any(base in _REGISTERED for base in type(x).__mro__)
 
 
-def forget(cls: type) -> None:
-    """Look a class up anew, and what derives from it, when its next array comes."""
+def forget_those(are: Callable[[type], bool]) -> None:
+    """Look some classes up anew when their next arrays come."""
     for known in [*_BY_TYPE, *_LIBRARY_BY_TYPE]:
-        if issubclass(known, cls):
+        if are(known):
             _BY_TYPE.pop(known, None)
             _LIBRARY_BY_TYPE.pop(known, None)
 
@@ -242,6 +243,8 @@ def library_name(x: Any) -> str:
     ('numpy', 'numpy', 'numpy')
     """
     name = library_of(x) or libraries.name_of_namespace(x)
+    if name is None and libraries.follows_the_standard(x) and not any(x is xp for xp in _REGISTERED.values()):
+        return libraries.entered(x)
     if name is None:
         raise TypeError(f"expected an array or a namespace of a supported library, got {type(x).__name__}")
     return name

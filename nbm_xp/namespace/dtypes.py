@@ -117,7 +117,7 @@ def _among_strangers(dtype: Any, x: Any) -> str:
         for xp in libraries.namespaces():
             for name in DTYPE_NAMES if hasattr(xp, "isdtype") else ():
                 own = getattr(xp, name, None)
-                if type(own) is type(dtype) and xp.isdtype(dtype, own):
+                if own is not None and type(own) is type(dtype) and xp.isdtype(dtype, own):
                     return name
     raise _unknown(x)
 

@@ -21,9 +21,12 @@ __all__ = [
     "ALIASES",
     "LIBRARIES",
     "Library",
+    "also_named",
     "built",
+    "enter",
     "canonical_library",
     "entered",
+    "follows_the_standard",
     "get_namespace",
     "imported",
     "installed_libraries",
@@ -123,7 +126,7 @@ def canonical_library(name: object) -> str:
     if known in LIBRARIES:
         return str(known)
     stranger = sys.modules.get(name) if isinstance(name, str) else name
-    if _follows_the_standard(stranger):
+    if follows_the_standard(stranger):
         return entered(stranger)
     choices = ", ".join(repr(choice) for choice in (*LIBRARIES, *ALIASES))
     raise ValueError(
@@ -132,7 +135,7 @@ def canonical_library(name: object) -> str:
     )
 
 
-def _follows_the_standard(module: Any) -> bool:
+def follows_the_standard(module: Any) -> bool:
     """Whether something has what the standard asks of a namespace, as nothing else has."""
     return hasattr(module, "__array_api_version__") or callable(getattr(module, "__array_namespace_info__", None))
 
@@ -165,6 +168,21 @@ def entered(xp: Any, root: str = "", title: str = "") -> str:
             _NAMES[xp] = name
         _NAMESPACES[name] = xp
         return name
+
+
+def enter(library: Library) -> None:
+    """List a library, in the place of what was known of it from its arrays alone."""
+    with _BUILDING:
+        if library.name in LIBRARIES:
+            left = _NAMESPACES.pop(library.name, None)
+            _NAMES.pop(left, None)
+        LIBRARIES[library.name] = library
+
+
+def also_named(original: Any, name: str) -> None:
+    """Know the library of the name by the namespace that its own was made of, unless that is another library's."""
+    if _is_hashable(original) and name_of_namespace(original) is None:
+        _NAMES[original] = name
 
 
 def _is_hashable(xp: Any) -> bool:

@@ -222,7 +222,8 @@ def _raise(error: Exception, name: str, given: Mapping[str, Any], annotations: M
         raise error
     missing = _missing(error)
     if missing is not None:
-        raise TypeError(f"{missing}, which {name} needs") from error
+        of_plan = re.match(r"([\w.]+): .* has no attribute", text)
+        raise TypeError(f"{missing}, which {of_plan[1] if of_plan else name} needs") from error
     fault = next(_faults(given, annotations), None)
     listed = ", ".join(f"{key} = {described(value)}" for key, value in given.items())
     if fault is not None:

@@ -1,0 +1,110 @@
+"""Libraries that the package has no entry for: they are taken by the namespace that their arrays bring along.
+
+array_api_strict is one of them while its own entry is left out. The others are installed in a session of their own
+(``nox -s strangers``): marray over NumPy, cubed, ndonnx. One that is there and does not import fails its tests.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.namespace import asarray, dispatch, dtype_name, kernels, libraries, to_numpy
+from nbm_xp.namespace import library_name as name_of
+from tests.libraries import Library
+
+__all__ = ["STRANGERS", "Stranger", "restored", "strangers"]
+
+
+@contextmanager
+def restored() -> Iterator[None]:
+    """What is learnt of libraries inside is forgotten afterwards."""
+    tables: list[dict[Any, Any]] = [
+        libraries.LIBRARIES, libraries._NAMESPACES, libraries._NAMES, kernels._KERNELS, kernels._WAITING,
+        dispatch._BY_TYPE, dispatch._LIBRARY_BY_TYPE,
+    ]  # fmt: skip
+    before = [dict(table) for table in tables]
+    try:
+        yield
+    finally:
+        for table, content in zip(tables, before, strict=True):
+            table.clear()
+            table.update(content)
+
+
+@contextmanager
+def left_out(name: str) -> Iterator[None]:
+    """A library without its entry, its kernels and all that is known of it."""
+    with restored():
+        libraries.LIBRARIES.pop(name, None)
+        for table in (libraries._NAMESPACES, libraries._NAMES, dispatch._LIBRARY_BY_TYPE):
+            for key in [key for key, value in table.items() if name in (key, value)]:
+                del table[key]
+        for waiting in (kernels._KERNELS, kernels._WAITING):
+            for key in [key for key in waiting if key[1] == name]:
+                del waiting[key]
+        dispatch._BY_TYPE.clear()
+        yield
+
+
+class Stranger(Library):
+    """A library of the standard that has no entry, with the way in which its arrays are made."""
+
+    @property
+    def xp(self) -> Any:
+        """The namespace as it is."""
+        return _imported(self.name)
+
+    def array(self, value: Any, dtype: Any = None) -> Any:
+        """An array of the library, in small blocks where it has blocks."""
+        host = np.asarray(value) if dtype is None else np.asarray(value).astype(dtype_name(dtype))
+        if self.chunking is None:
+            return asarray(host, self.xp)
+        return self.xp.asarray(host.copy(), chunks=tuple(max(1, self.chunking(n)[0]) for n in host.shape))
+
+    def numpy(self, x: Any) -> Any:
+        """A result, which must be an array of this library, as a NumPy array; of a tuple, each element."""
+        if isinstance(x, (tuple, list)):
+            return [self.numpy(item) for item in x]
+        assert name_of(x) == name_of(self.xp), f"left the library: {type(x)}"
+        result = to_numpy(x)
+        assert dtype_name(result) == dtype_name(x)
+        assert tuple(x.shape) == result.shape
+        return result
+
+
+def halves(length: int) -> tuple[int, ...]:
+    """Blocks of half the length, rounded up."""
+    return (-(-length // 2),)
+
+
+@cache
+def _imported(name: str) -> Any:
+    module = importlib.import_module(name)
+    return module.masked_namespace(np) if name == "marray" else module
+
+
+STRANGERS = (
+    Stranger("strict-unlisted", "array_api_strict"),
+    Stranger("marray", "marray"),
+    Stranger("cubed", "cubed", halves),
+    Stranger("ndonnx", "ndonnx"),
+)
+
+
+def strangers(*names: str, without: tuple[str, ...] = ()) -> list[Any]:
+    """Pytest parameters for these strangers (all, if none is named), less some; one that is missing is skipped."""
+    found = []
+    for each in STRANGERS:
+        if (not names or each.name in names) and each.name not in without:
+            there = importlib.util.find_spec(each.name) is not None
+            marks = [] if there else [pytest.mark.skip(reason=f"{each.name} is not installed")]
+            found.append(pytest.param(each, id=each.id, marks=marks))
+    return found
