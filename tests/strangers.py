@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
@@ -20,7 +21,7 @@ from nbm_xp.namespace import asarray, dispatch, dtype_name, kernels, libraries, 
 from nbm_xp.namespace import library_name as name_of
 from tests.libraries import Library
 
-__all__ = ["STRANGERS", "Stranger", "restored", "strangers"]
+__all__ = ["STRANGERS", "Stranger", "guarded", "left_out", "missing", "restored", "strangers"]
 
 
 @contextmanager
@@ -54,6 +55,28 @@ def left_out(name: str) -> Iterator[None]:
         yield
 
 
+_asked: ContextVar[bool] = ContextVar("asked", default=False)
+"""Whether a test has asked for the values of lazy arrays."""
+
+
+@contextmanager
+def guarded(stranger: Stranger) -> Iterator[None]:
+    """Fail on any computation of lazy arrays that no test asked for."""
+    if not stranger.lazy:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        kind = type(stranger.xp.asarray(0.0))
+        compute = kind.compute
+
+        def checked(self: Any, **options: Any) -> Any:
+            assert _asked.get(), f"a hidden computation of an array of {stranger.name}"
+            return compute(self, **options)
+
+        patch.setattr(kind, "compute", checked)
+        yield
+
+
 class Stranger(Library):
     """A library of the standard that has no entry, with the way in which its arrays are made."""
 
@@ -74,7 +97,11 @@ class Stranger(Library):
         if isinstance(x, (tuple, list)):
             return [self.numpy(item) for item in x]
         assert name_of(x) == name_of(self.xp), f"left the library: {type(x)}"
-        result = to_numpy(x)
+        token = _asked.set(True)
+        try:
+            result = to_numpy(x)
+        finally:
+            _asked.reset(token)
         assert dtype_name(result) == dtype_name(x)
         assert tuple(x.shape) == result.shape
         return result
@@ -99,12 +126,16 @@ STRANGERS = (
 )
 
 
+def missing(name: str) -> str:
+    """Why a package cannot be tested here: it is not installed. One that is there and does not import must fail."""
+    return "" if importlib.util.find_spec(name) is not None else f"{name} is not installed"
+
+
 def strangers(*names: str, without: tuple[str, ...] = ()) -> list[Any]:
     """Pytest parameters for these strangers (all, if none is named), less some; one that is missing is skipped."""
     found = []
     for each in STRANGERS:
         if (not names or each.name in names) and each.name not in without:
-            there = importlib.util.find_spec(each.name) is not None
-            marks = [] if there else [pytest.mark.skip(reason=f"{each.name} is not installed")]
+            marks = [pytest.mark.skip(reason=missing(each.name))] if missing(each.name) else []
             found.append(pytest.param(each, id=each.id, marks=marks))
     return found

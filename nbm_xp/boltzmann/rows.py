@@ -24,6 +24,7 @@ from nbm_xp.namespace import (
     library_name,
     to_numpy,
 )
+from nbm_xp.namespace.compiling import is_traced
 
 __all__ = [
     "WINDOW",
@@ -145,7 +146,7 @@ def checked_values(block: Any, argument: str, bounded: bool) -> Any:
     ValueError
         If they are not.
     """
-    if is_bool(block) or 0 in block.shape:
+    if is_bool(block) or 0 in block.shape or is_traced([block]):
         return block
     extremes = array_namespace(block).stack([B.min(block), B.max(block)])
     low, high = map(float, to_numpy(extremes))  # one wait for a device

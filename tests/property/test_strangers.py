@@ -33,7 +33,7 @@ from nbm_xp.tape import Variable, evaluate, function, gradients, is_tensor, plac
 from nbm_xp.tape import namespace as recorded
 from tests.distributions import DRAWS, WITH_ARRAYS
 from tests.property.function_cases import CASES, FunctionCase
-from tests.strangers import STRANGERS, Stranger, left_out, strangers
+from tests.strangers import STRANGERS, Stranger, guarded, left_out, strangers
 
 FEW = [next(case for case in CASES if case.name == name) for name in dict.fromkeys(case.name for case in CASES)]
 """One case of each documented function; the others are like it but for shapes and dtypes, which are not a library's."""
@@ -56,7 +56,7 @@ def stranger(request: pytest.FixtureRequest) -> Iterator[Stranger]:
     for library, pattern, reason in KNOWN:
         if library == request.param.name and fnmatchcase(f"{request.node.originalname}-{case}", pattern):
             request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
-    with left_out(request.param.name):
+    with left_out(request.param.name), guarded(request.param):
         yield request.param
 
 
