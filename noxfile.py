@@ -64,6 +64,13 @@ def libraries(session: nox.Session) -> None:
     pytest(session, "-m", "not slow", "-k", "torch or jax")
 
 
+@nox.session
+def strangers(session: nox.Session) -> None:
+    """Libraries of the array API standard that the package has no entry for: cubed, marray, ndonnx and its ONNX models."""
+    install(session, "test", "strangers")
+    pytest(session, "tests/property/test_strangers.py", "tests/property/test_onnx.py", "-m", "not slow")
+
+
 # Where a difference between CuPy and NumPy would show; what else is tested on CuPy calls the same functions.
 STANDIN = [
     *("tests/unit/test_standin_cupy.py", "tests/unit/test_rng_cuda.py", "tests/property/test_rng_bits.py"),

@@ -19,7 +19,7 @@ import pytest
 
 from nbm_xp.namespace import asarray, dispatch, dtype_name, kernels, libraries, to_numpy
 from nbm_xp.namespace import library_name as name_of
-from tests.libraries import Library
+from tests.libraries import Library, one_block
 
 __all__ = ["STRANGERS", "Stranger", "guarded", "left_out", "missing", "restored", "strangers"]
 
@@ -86,7 +86,7 @@ class Stranger(Library):
         return _imported(self.name)
 
     def array(self, value: Any, dtype: Any = None) -> Any:
-        """An array of the library, in small blocks where it has blocks."""
+        """An array of the library, in one block where it has blocks."""
         host = np.asarray(value) if dtype is None else np.asarray(value).astype(dtype_name(dtype))
         if self.chunking is None:
             return asarray(host, self.xp)
@@ -107,11 +107,6 @@ class Stranger(Library):
         return result
 
 
-def halves(length: int) -> tuple[int, ...]:
-    """Blocks of half the length, rounded up."""
-    return (-(-length // 2),)
-
-
 @cache
 def _imported(name: str) -> Any:
     module = importlib.import_module(name)
@@ -121,7 +116,7 @@ def _imported(name: str) -> Any:
 STRANGERS = (
     Stranger("strict-unlisted", "array_api_strict"),
     Stranger("marray", "marray"),
-    Stranger("cubed", "cubed", halves),
+    Stranger("cubed", "cubed", one_block),
     Stranger("ndonnx", "ndonnx"),
 )
 

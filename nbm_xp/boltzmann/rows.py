@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from nbm_xp import natural_bm as B
@@ -16,6 +17,8 @@ from nbm_xp.namespace import (
     array_namespace,
     asarray,
     dtype_name,
+    from_blocks,
+    has_blocks,
     host_namespace,
     is_array,
     is_bool,
@@ -134,8 +137,15 @@ def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X", boun
     if is_complex(X):
         raise ValueError(f"{name} must hold real numbers, got complex ones")
     if is_lazy(array_namespace(X)):
-        return X.map_blocks(checked_values, argument=name, bounded=bounded, dtype=X.dtype, meta=X._meta)
+        if has_blocks(X):
+            return X.map_blocks(checked_values, argument=name, bounded=bounded, dtype=X.dtype, meta=X._meta)
+        check = partial(_checked_block, name, bounded)
+        return from_blocks(array_namespace(X), check, X.shape, X.dtype, X.chunks, blocks=(X,), name="checked")
     return checked_values(X, argument=name, bounded=bounded)
+
+
+def _checked_block(name: str, bounded: bool, offset: Any, shape: Any, block: Any) -> Any:
+    return checked_values(block, name, bounded)
 
 
 def checked_values(block: Any, argument: str, bounded: bool) -> Any:

@@ -30,6 +30,7 @@ from .dispatch import (
     device_argument,
     has_blocks,
     is_array,
+    kept_by_type,
     library_name,
     register_array_type,
 )
@@ -92,6 +93,7 @@ __all__ = [
     "is_floating",
     "is_integer",
     "is_lazy",
+    "kept_by_type",
     "kernel",
     "kind",
     "library_name",

@@ -18,13 +18,29 @@ __all__ = [
     "forget_those",
     "is_array",
     "is_registered",
+    "kept_by_type",
     "library_name",
     "library_of",
     "register_array_type",
 ]
 
-_BY_TYPE: dict[type, Any] = {}
-_LIBRARY_BY_TYPE: dict[type, str | None] = {}
+_TABLES: list[dict[type, Any]] = []
+
+
+def kept_by_type() -> dict[type, Any]:
+    """A table of what was found out about the types of arrays; what is looked up anew leaves it.
+
+    Examples
+    --------
+    >>> kept_by_type()
+    {}
+    """
+    _TABLES.append({})
+    return _TABLES[-1]
+
+
+_BY_TYPE: dict[type, Any] = kept_by_type()
+_LIBRARY_BY_TYPE: dict[type, str | None] = kept_by_type()
 _SCALARS: set[type] = {bool, int, float, complex, type(None)}
 _REGISTERED: dict[type, Any] = {}
 _ABSORBING: list[Any] = []
@@ -198,10 +214,10 @@ def is_registered(x: Any) -> bool:
 
 def forget_those(are: Callable[[type], bool]) -> None:
     """Look some classes up anew when their next arrays come."""
-    for known in [*_BY_TYPE, *_LIBRARY_BY_TYPE]:
+    for known in {known for table in _TABLES for known in table}:
         if are(known):
-            _BY_TYPE.pop(known, None)
-            _LIBRARY_BY_TYPE.pop(known, None)
+            for table in _TABLES:
+                table.pop(known, None)
 
 
 def library_of(x: Any) -> str | None:

@@ -39,11 +39,17 @@ FEW = [next(case for case in CASES if case.name == name) for name in dict.fromke
 """One case of each documented function; the others are like it but for shapes and dtypes, which are not a library's."""
 
 _NO_LINALG = "marray has no linalg"
+_COMPUTES = "cubed computes the places that it takes from"
 
 KNOWN: list[tuple[str, str, str]] = [
     ("marray", "test_of_*-diag-*", _NO_LINALG),
     ("marray", "test_of_*-solve-*", _NO_LINALG),
     ("marray", "test_of_*-svd-*", _NO_LINALG),
+    ("cubed", "test_of_*-diag-*", "cubed has no linalg.diagonal"),
+    ("cubed", "test_of_*-solve-*", "cubed has no linalg.solve"),
+    ("cubed", "test_of_*-svd-*", "cubed has no full matrices in linalg.svd"),
+    ("cubed", "test_of_variables*-cumprod-*", "cubed has no include_initial in cumulative_prod"),
+    ("cubed", "test_of_*-take-*", _COMPUTES),
 ]
 """What a library cannot do, as data: its name, which cases (a pattern of their names), and why."""
 
@@ -158,6 +164,37 @@ def test_draws_with_arrays_as_parameters(name: str, stranger: Stranger) -> None:
     want = to_numpy(WITH_ARRAYS[name](Generator(2026), np.asarray))
     got = WITH_ARRAYS[name](Generator(2026), stranger.array)
     np.testing.assert_array_equal(stranger.numpy(got), want, strict=True)
+
+
+@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
+def test_a_draw_in_blocks(stranger: Stranger) -> None:
+    """The bits do not depend on the chunks, and no task needs more memory than it may have."""
+    want = Generator(7).random((60, 50))
+    probabilities = stranger.xp.asarray(want.copy(), chunks=(25, 30))
+    for chunks in [(60, 50), (7, 50), (60, 9), (16, 16), 25, ((20, 20, 20), (50,))]:
+        for method in ("random", "normal"):
+            drawn = getattr(Generator(7, stranger.xp), method)(size=(60, 50), chunks=chunks)
+            np.testing.assert_array_equal(stranger.numpy(drawn), getattr(Generator(7), method)(size=(60, 50)))
+    large = Generator(7, stranger.xp).random((20_000, 20_000), chunks=(5_000, 2_000))
+    assert large.chunksize == (5_000, 2_000)
+    assert 0 < large.plan().max_projected_mem <= large.spec.allowed_mem
+    ones = Generator(8).bernoulli(probabilities)
+    assert ones.chunks == probabilities.chunks
+    np.testing.assert_array_equal(stranger.numpy(ones), Generator(8).bernoulli(want))
+    with pytest.raises(ValueError, match="chunks must say how cubed is to split an array of shape"):
+        Generator(7, stranger.xp).random(3, chunks=(2, 2))
+
+
+@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
+def test_chains_and_products_in_blocks(stranger: Stranger) -> None:
+    host = np.random.default_rng(1).random((12, 8))
+    x = stranger.xp.asarray(host.copy(), chunks=(5, 3))
+    rbm = RBM(4, n_iter=1, random_state=5).fit(host)
+    for method in (rbm.transform, rbm.free_energy):
+        np.testing.assert_allclose(stranger.numpy(method(x)), method(host), rtol=1e-6)
+    slope = value_and_grad(lambda a: recorded.sum(B.sigmoid(a @ a.mT) ** 2))
+    for got, wanted in zip(slope(x), slope(host), strict=True):
+        np.testing.assert_allclose(stranger.numpy(got), wanted, rtol=1e-12)
 
 
 def test_it_may_be_the_default(stranger: Stranger) -> None:
