@@ -11,7 +11,7 @@ from typing import Any
 from . import dispatch, libraries
 from .kernels import kernel, register_kernel
 from .memory import writes_in_place
-from .running import is_lazy
+from .running import is_lazy, maps_blocks
 
 __all__ = ["put", "replaced"]
 
@@ -43,6 +43,10 @@ def replaced(x: Any, index: tuple[Any, ...], values: Any) -> Any:
     own = kernel("replaced", libraries.name_of_namespace(xp) or "")
     if own is not None:
         return own(x, index, values)
+    if maps_blocks(xp):
+        from .gaps import map_blocks
+
+        return map_blocks.replaced(xp, x, index, values)
     if not hasattr(type(x), "__setitem__"):
         return _by_places(xp, x, index, values)
     out = xp.asarray(x, copy=True)
@@ -80,6 +84,10 @@ def put(x: Any, places: Any, values: Any, axis: int) -> Any:
     own = kernel("put", libraries.name_of_namespace(xp) or "")
     if own is not None:
         return own(x, places, values, axis)
+    if maps_blocks(xp):
+        from .gaps import map_blocks
+
+        return map_blocks.put(xp, x, places, values, axis)
     if not writes_in_place(xp):  # an assignment by integers is not in the standard
         return _looked_up(xp, x, places, values, axis)
     out = xp.asarray(x, copy=True)

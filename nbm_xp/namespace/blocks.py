@@ -11,7 +11,7 @@ from typing import Any
 
 from . import conversion, dispatch, dtypes
 from .kernels import kernel, register_kernel
-from .running import is_lazy
+from .running import maps_blocks
 
 __all__ = ["from_blocks"]
 
@@ -77,7 +77,7 @@ def from_blocks(
     own = kernel("from_blocks", xp)
     if own is not None:
         return own(function, lengths, known, chunks, tuple(args), name, meta, tuple(blocks))
-    if is_lazy(xp) and hasattr(xp, "map_blocks"):
+    if maps_blocks(xp):
         from .gaps import map_blocks
 
         return map_blocks.from_blocks(xp, function, lengths, known, chunks, tuple(args), tuple(blocks))

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import dispatch, libraries
 
-__all__ = ["host_namespace", "is_lazy", "running_namespace"]
+__all__ = ["host_namespace", "is_lazy", "maps_blocks", "running_namespace"]
 
 _HOST = "numpy"
 
@@ -38,6 +38,17 @@ def is_lazy(xp: Any) -> bool:
     if library is None or library.lazy is not None:
         return library is not None and bool(library.lazy)
     return _has_no_values(xp)
+
+
+def maps_blocks(xp: Any) -> bool:
+    """Whether a lazy library lets a function make each block of an array, as Dask and those that follow it do.
+
+    Examples
+    --------
+    >>> maps_blocks(host_namespace())
+    False
+    """
+    return is_lazy(xp) and hasattr(xp, "map_blocks")
 
 
 @cache
