@@ -66,7 +66,7 @@ def libraries(session: nox.Session) -> None:
 
 @nox.session
 def strangers(session: nox.Session) -> None:
-    """Libraries of the array API standard that the package has no entry for: cubed, marray, ndonnx and its ONNX models."""
+    """Libraries of the standard that the package has no entry for: cubed, marray, and ndonnx with its ONNX models."""
     install(session, "test", "strangers")
     pytest(session, "tests/property/test_strangers.py", "tests/property/test_onnx.py", "-m", "not slow")
 
@@ -227,11 +227,12 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def tables(session: nox.Session) -> None:
-    """The tables of what works where, docs/functions.md and docs/keras2_functions.md, from the tests' own results."""
-    install(session, "test", extras=f"{EXTRAS},jax", packages=(TORCH,))
+    """The tables of what works where, in docs: functions, keras2_functions, every_library, from the tests' results."""
+    install(session, "test", "strangers", extras=f"{EXTRAS},jax", packages=(TORCH,))
     written = {
         "docs/functions.md": ["tests/property/test_tape_values.py", "tests/property/test_tape_gradients.py"],
         "docs/keras2_functions.md": ["tests/golden/test_keras2.py", "--everywhere"],
+        "docs/every_library.md": ["tests/property/test_functions_values.py", "tests/property/test_strangers.py"],
     }
     for table, results in written.items():
         session.run("pytest", "-q", "--function-table", table, *results, *PARALLEL, *session.posargs, env=ONE_THREAD)
