@@ -243,7 +243,11 @@ def tables(session: nox.Session) -> None:
             "--everywhere",
         ],
         "docs/keras2_functions.md": ["tests/golden/test_keras2.py", "--everywhere"],
-        "docs/every_library.md": ["tests/property/test_functions_values.py", "tests/property/test_strangers.py"],
+        "docs/every_library.md": [
+            "tests/property/test_functions_values.py",
+            "tests/property/test_strangers.py",
+            "--everywhere",
+        ],
     }
     for table, results in written.items():
         session.run("pytest", "-q", "--function-table", table, *results, *PARALLEL, *session.posargs, env=ONE_THREAD)

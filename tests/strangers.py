@@ -21,7 +21,7 @@ from nbm_xp.namespace import asarray, dispatch, dtype_name, kernels, libraries, 
 from nbm_xp.namespace import library_name as name_of
 from tests.libraries import Library, one_block
 
-__all__ = ["STRANGERS", "Stranger", "asked", "guarded", "left_out", "missing", "restored", "strangers"]
+__all__ = ["ABSENT", "STRANGERS", "Stranger", "asked", "guarded", "left_out", "missing", "restored", "strangers"]
 
 
 @contextmanager
@@ -133,11 +133,14 @@ def missing(name: str) -> str:
     return "" if importlib.util.find_spec(name) is not None else f"{name} is not installed"
 
 
-def strangers(*names: str, without: tuple[str, ...] = ()) -> list[Any]:
-    """Pytest parameters for these strangers (all, if none is named), less some; one that is missing is skipped."""
-    found = []
-    for each in STRANGERS:
-        if (not names or each.name in names) and each.name not in without:
-            marks = [pytest.mark.skip(reason=missing(each.name))] if missing(each.name) else []
-            found.append(pytest.param(each, id=each.id, marks=marks))
-    return found
+ABSENT = {each.id: missing(each.name) for each in STRANGERS if missing(each.name)}
+"""Those that cannot be tested here, with the reasons."""
+
+
+def strangers(*names: str) -> list[Any]:
+    """Pytest parameters for these strangers (all, if none is named) that are installed."""
+    return [
+        pytest.param(each, id=each.id)
+        for each in STRANGERS
+        if each.id not in ABSENT and (not names or each.name in names)
+    ]

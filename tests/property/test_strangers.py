@@ -33,7 +33,7 @@ from nbm_xp.tape import Variable, evaluate, function, gradients, is_tensor, plac
 from nbm_xp.tape import namespace as recorded
 from tests.distributions import DRAWS, WITH_ARRAYS
 from tests.property.function_cases import CASES, FunctionCase
-from tests.strangers import STRANGERS, Stranger, asked, guarded, left_out, strangers
+from tests.strangers import ABSENT, STRANGERS, Stranger, asked, guarded, left_out, strangers
 
 pytestmark = pytest.mark.filterwarnings("ignore:numpy.core:DeprecationWarning")  # cubed's moveaxis imports from there
 
@@ -256,6 +256,11 @@ def test_a_machine(stranger: Stranger) -> None:
     with asked():  # learning looks at its data
         there = RBM(4, n_iter=2, batch_size=8, random_state=5).fit(x)
     np.testing.assert_allclose(to_numpy(there.components_), trained.components_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ABSENT)
+def test_what_is_absent(name: str) -> None:
+    pytest.skip(ABSENT[name])
 
 
 def test_strict_is_by_the_strangers_way() -> None:
