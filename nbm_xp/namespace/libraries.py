@@ -98,6 +98,8 @@ LIBRARIES: dict[str, Library] = {
 }
 """The libraries by name, in the order in which they are listed to users; at the end those met or registered later."""
 
+_LISTED = tuple(LIBRARIES)
+
 ALIASES: dict[str, str] = {"cpu": "numpy", "gpu": "cupy"}
 """Further names for a library."""
 
@@ -211,14 +213,16 @@ def is_installed(name: str) -> bool:
 
 
 def installed_libraries() -> list[str]:
-    """The names of the array libraries that are installed here. None of them is imported.
+    """The names of the array libraries, of those that this package lists, that are installed here.
+
+    None of them is imported.
 
     Examples
     --------
     >>> "numpy" in installed_libraries()
     True
     """
-    return [name for name in LIBRARIES if is_installed(name)]
+    return [name for name in _LISTED if is_installed(name)]
 
 
 def require_library(name: object) -> str:
