@@ -123,8 +123,8 @@ def _learn(value: Any) -> Any:
 def _stranger(x: Any) -> str | None:
     """The library of an array of a type that no entry has, by the namespace that it brings along; None without one."""
     kind = type(x)
-    if not hasattr(kind, "__array_namespace__"):
-        return None
+    if not hasattr(kind, "__array_namespace__") or _LIBRARY_BY_TYPE.get(kind) is not None:
+        return _LIBRARY_BY_TYPE.get(kind)
     xp, root = x.__array_namespace__(), kind.__module__.partition(".")[0]
     known = libraries.name_of_namespace(xp)
     if known is None or not libraries.LIBRARIES[known].array_types:
@@ -132,7 +132,7 @@ def _stranger(x: Any) -> str | None:
     if root == libraries.LIBRARIES[known].package:
         return known
     # arrays of its own under another library's functions, whose mends and kernels are not for them
-    return libraries.entered(Namespace(xp, {}, root), root, root)
+    return _LIBRARY_BY_TYPE.setdefault(kind, libraries.entered(Namespace(xp, {}, root), root, root))
 
 
 def has_blocks(x: Any) -> bool:
