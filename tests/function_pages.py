@@ -165,7 +165,8 @@ every array library that they know. This page is generated: `nox -s tables`.
   of variables, and its gradient is NumPy's, in the first case of the tests. array_api_strict is among them too, with
   its entry left out. marray masks NumPy's arrays; cubed is lazy and works in blocks, of which arrays have one here;
   ndonnx writes ONNX models, and its arrays have known values here.
-- ✓ holds, (✓) holds in part, — does not; numbers refer to the reasons below the table. Empty: not tested.
+- ✓ holds, (✓) holds in part, — does not; numbers refer to the reasons below the table. Empty: not tested where
+  this page was made, for its tests are slow there.
 """
 
 

@@ -35,6 +35,8 @@ OPERATIONS: dict[str, str] = {
     "scatter_add": "as `nbm_xp.namespace.scatter_add`: a copy with values added where an index names",
     "scattered": "scattered(shape, index, values): values added to zeros where an index names",
     "add_along": "add_along(x, axis, index, values): values added along an axis where integers name",
+    "special": "special(name): the library's own special function of that name of SciPy's, or None",
+    "special_blocks": "special_blocks(name, *arrays, **options): of lazy arrays, each block by its library's own",
     "extended": "as `nbm_xp.namespace.convolution.geometry.extended`: an array with zeros around",
     **dict.fromkeys(_WINDOWS.split(), "as the function of this name in `nbm_xp.namespace.convolution`"),
     **{f"exponentials.{name}": f"{name} in one pass" for name in ("log_softmax", "logsumexp", "sigmoid", "softmax")},
