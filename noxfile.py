@@ -71,6 +71,13 @@ def libraries(session: nox.Session) -> None:
     pytest(session, "-m", "not slow", "-k", "torch or jax")
 
 
+@nox.session
+def strangers(session: nox.Session) -> None:
+    """Libraries of the standard that the package has no entry for: cubed, marray, and ndonnx with its ONNX models."""
+    install(session, "test", "strangers")
+    pytest(session, "tests/property/test_strangers.py", "tests/property/test_onnx.py", "-m", "not slow")
+
+
 # Where a difference between CuPy and NumPy would show; what else is tested on CuPy calls the same functions.
 STANDIN = [
     *("tests/unit/test_standin_cupy.py", "tests/unit/test_rng_cuda.py", "tests/property/test_rng_bits.py"),
@@ -227,8 +234,8 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def tables(session: nox.Session) -> None:
-    """The tables of what works where, docs/functions.md and docs/keras2_functions.md, from the tests' own results."""
-    install(session, "test", extras=f"{EXTRAS},jax", packages=(TORCH,))
+    """The tables of what works where, in docs: functions, keras2_functions, every_library, from the tests' results."""
+    install(session, "test", "strangers", extras=f"{EXTRAS},jax", packages=(TORCH,))
     written = {
         "docs/functions.md": [
             "tests/property/test_tape_values.py",
@@ -236,6 +243,11 @@ def tables(session: nox.Session) -> None:
             "--everywhere",
         ],
         "docs/keras2_functions.md": ["tests/golden/test_keras2.py", "--everywhere"],
+        "docs/every_library.md": [
+            "tests/property/test_functions_values.py",
+            "tests/property/test_strangers.py",
+            "--everywhere",
+        ],
     }
     for table, results in written.items():
         session.run("pytest", "-q", "--function-table", table, *results, *PARALLEL, *session.posargs, env=ONE_THREAD)

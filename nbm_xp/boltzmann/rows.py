@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from nbm_xp import natural_bm as B
@@ -16,6 +17,8 @@ from nbm_xp.namespace import (
     array_namespace,
     asarray,
     dtype_name,
+    from_blocks,
+    has_blocks,
     host_namespace,
     is_array,
     is_bool,
@@ -24,6 +27,7 @@ from nbm_xp.namespace import (
     library_name,
     to_numpy,
 )
+from nbm_xp.namespace.compiling import is_traced
 
 __all__ = [
     "WINDOW",
@@ -135,8 +139,15 @@ def checked_rows(
     if is_complex(X):
         raise ValueError(f"{name} must hold real numbers, got complex ones")
     if is_lazy(array_namespace(X)):
-        return X.map_blocks(checked_values, argument=name, within=within, dtype=X.dtype, meta=X._meta)
+        if has_blocks(X):
+            return X.map_blocks(checked_values, argument=name, within=within, dtype=X.dtype, meta=X._meta)
+        check = partial(_checked_block, name, within)
+        return from_blocks(array_namespace(X), check, X.shape, X.dtype, X.chunks, blocks=(X,), name="checked")
     return checked_values(X, argument=name, within=within)
+
+
+def _checked_block(name: str, within: tuple[float, float] | None, offset: Any, shape: Any, block: Any) -> Any:
+    return checked_values(block, name, within)
 
 
 def checked_values(block: Any, argument: str, within: tuple[float, float] | None) -> Any:
@@ -147,7 +158,7 @@ def checked_values(block: Any, argument: str, within: tuple[float, float] | None
     ValueError
         If they are not.
     """
-    if is_bool(block) or 0 in block.shape:
+    if is_bool(block) or 0 in block.shape or is_traced([block]):
         return block
     extremes = array_namespace(block).stack([B.min(block), B.max(block)])
     low, high = map(float, to_numpy(extremes))  # one wait for a device

@@ -19,6 +19,7 @@ from nbm_xp.namespace import (
     has_blocks,
     is_array,
     is_bool,
+    kept_by_type,
     promote,
     to_floating,
 )
@@ -39,13 +40,13 @@ Axis: TypeAlias = "int | Sequence[int] | None"
 Shape: TypeAlias = Any
 """A length, a sequence of lengths, or an integer vector; unknown lengths of Tensors are lengths."""
 
-floating: dict[type, dict[Any, Any]] = {}
+floating: dict[type, dict[Any, Any]] = kept_by_type()
 """The namespace, by type of array and by dtype object, of floating-point arrays: what `floats` has nothing to do for.
 
 Functions of one array look here themselves, since another call would cost as much as all else they do.
 """
 
-numeric: dict[type, dict[Any, Any]] = {}
+numeric: dict[type, dict[Any, Any]] = kept_by_type()
 """The same for arrays of any numbers: what `numbers` has nothing to do for."""
 
 _arrays: set[type] = set()
