@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import dask.array as da
-
-from .dask_names import original
+from .dask_names import da, original
 
 __all__ = ["EXTREMA", "mean"]
 
