@@ -187,7 +187,9 @@ class _Graph:
 
     def results(self) -> list[Any]:
         """The arrays that are asked for, on one graph."""
-        dependencies = [array for array in (*self.split.values(), *self.whole.values()) if isinstance(array, GraphArray)]
+        dependencies = [
+            array for array in (*self.split.values(), *self.whole.values()) if isinstance(array, GraphArray)
+        ]
         graph = graph_from(self.name, self.tasks, dependencies=dependencies)
         return [self._result(graph, result) for result in self.layout.results]
 

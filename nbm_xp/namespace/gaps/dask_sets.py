@@ -54,7 +54,14 @@ def _results(
         meta = _namespace(x._meta).zeros((0,) * len(shape), dtype=dtype)
         found.append(
             da.blockwise(
-                _picked, labels, whole, (), place, None, new_axes=dict(zip(labels, shape, strict=True)), dtype=dtype,
+                _picked,
+                labels,
+                whole,
+                (),
+                place,
+                None,
+                new_axes=dict(zip(labels, shape, strict=True)),
+                dtype=dtype,
                 meta=meta,
             )  # fmt: skip
         )

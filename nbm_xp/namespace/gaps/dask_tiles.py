@@ -82,7 +82,9 @@ def stored_product(x1: Any, x2: Any) -> Any:
 
 
 def _too_large(x: Any) -> bool:
-    return bool(max(x.numblocks) > 1 and size_in_bytes(x) > block_limit())  # an unknown length makes nan, which is not larger
+    return bool(
+        max(x.numblocks) > 1 and size_in_bytes(x) > block_limit()
+    )  # an unknown length makes nan, which is not larger
 
 
 def _lay_out(
