@@ -14,7 +14,7 @@ from .dask_names import da
 __all__ = ["BlockPlaces", "from_blocks"]
 
 
-class BlockPlaces(ArrayBlockwiseDep):  # type: ignore[misc]
+class BlockPlaces(ArrayBlockwiseDep):
     """For each block, its offset and its shape, found when its task is made."""
 
     def __init__(self, chunks: tuple[tuple[int, ...], ...]) -> None:

@@ -12,20 +12,21 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import dask._collections
 import dask._task_spec
 import dask.array._array_expr._collection
 import dask.array._array_expr._expr
 import dask.array.core
-from dask._collections import new_collection
 from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 
-__all__ = ["layers_of", "lifted"]
+__all__ = ["layers_of", "lifted", "name_of_blocks", "new_collection"]
 
 _Array: Any = dask.array._array_expr._collection.Array
 _Classic: Any = dask.array.core.Array
 _ArrayExpr: Any = dask.array._array_expr._expr.ArrayExpr
 _alias: Any = dask._task_spec.Alias
+new_collection: Any = dask._collections.new_collection
 
 
 class _Place:
@@ -106,6 +107,7 @@ class Node(_ArrayExpr):  # type: ignore[misc]
 
     _parameters = ("call", "place", "chunks", "_meta")
     _pickle_functools_cache = False
+    _determ_token: Any
 
     @functools.cached_property
     def _meta(self) -> Any:
@@ -117,7 +119,7 @@ class Node(_ArrayExpr):  # type: ignore[misc]
         return f"{getattr(function, '__name__', 'call').strip('_')}-{self.deterministic_token}"
 
     def __dask_tokenize__(self) -> Any:
-        if not self._determ_token:
+        if self._determ_token is None:
             names = [array._name for array in self.dependencies()]
             self._determ_token = tokenize(self.operand("call").token, self.operand("place"), names)
         return self._determ_token
@@ -154,6 +156,11 @@ def layers_of(x: Any) -> dict[str, Any]:
             found[expression._name] = expression
             waiting += expression.dependencies()
     return found
+
+
+def name_of_blocks(x: Any) -> Any:
+    """What the keys of an array's blocks begin with in its graph."""
+    return x.expr.lower_completely()._name
 
 
 def lifted(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,15 +1,14 @@
 """Dask's arrays on expressions: what their module does not have, brought from its functions on graphs or written here.
 
 `da` and `original` stand for `dask.array` and array-api-compat's namespace of it in the chapters beside this one. What
-Dask has for expressions is Dask's; what it has on graphs alone is lifted (`dask_classic`); what goes wrong there, for it
-reduces on the way, is written here with `blockwise` and the reductions that Dask has for both.
+Dask has for expressions is Dask's; what it has on graphs alone is lifted (`dask_classic`); what goes wrong there, for
+it reduces on the way, is written here with `blockwise` and the reductions that Dask has for both.
 """
 
 from __future__ import annotations
 
 import importlib
 import math
-import operator
 from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
@@ -20,6 +19,7 @@ import dask.array
 import numpy as np
 
 from .dask_classic import lifted
+from .dask_operators import elemwise, mend_operators
 
 __all__ = ["da", "original"]
 
@@ -203,12 +203,75 @@ def _cumulative(name: str, one: int) -> Callable[..., Any]:
     return cumulative
 
 
-def _copy(x: Any) -> Any:
-    """Nothing is ever assigned to an expression, so that it is its own copy."""
-    return x
+def _var(x: Any, /, *, axis: Any = None, correction: Any = 0.0, keepdims: bool = False) -> Any:
+    """Dask's own asks NumPy whether the numbers are complex, which NumPy asks Dask, unless it is given a dtype."""
+    if x.dtype.kind == "c":
+        parts = (_var(part, axis=axis, correction=correction, keepdims=keepdims) for part in (x.real, x.imag))
+        return sum(parts)
+    dtype = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
+    return _there.var(x, axis=axis, ddof=correction, keepdims=keepdims, dtype=dtype)
+
+
+def _std(x: Any, /, **options: Any) -> Any:
+    return _there.sqrt(_var(x, **options))
+
+
+def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    sizes = _there.abs(x)
+    options = {"axis": axis, "keepdims": keepdims}
+    if ord in (math.inf, -math.inf):
+        return sizes.max(**options) if ord > 0 else sizes.min(**options)
+    if ord == 0:
+        return (x != 0).sum(**options).astype(sizes.dtype)
+    if ord in (1, 2):
+        return sizes.sum(**options) if ord == 1 else _there.sqrt((sizes * sizes).sum(**options))
+    return (sizes ** float(ord)).sum(**options) ** (1.0 / ord)
+
+
+def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    if ord == "fro":
+        return _vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    sums = _there.abs(x).sum(axis=-2 if ord in (1, -1) else -1, keepdims=True)
+    return (
+        _there.max(sums, axis=(-2, -1), keepdims=keepdims)
+        if ord > 0
+        else _there.min(sums, axis=(-2, -1), keepdims=keepdims)
+    )
+
+
+def _sign(x: Any, /) -> Any:
+    return _there.map_blocks(partial(_of_block, "sign"), x, dtype=x.dtype, meta=x._meta)
+
+
+def _concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
+    arrays = tuple(arrays)
+    if axis is None:
+        arrays, axis = tuple(_reshape(array, (-1,)) for array in arrays), 0
+    return _there.concatenate(arrays, axis=axis)
+
+
+def _nonzero(x: Any, /) -> Any:
+    return _there.nonzero(x)
+
+
+def _frequencies(name: str) -> Callable[..., Any]:
+    def frequencies(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
+        return _there.from_array(getattr(np.fft, name)(n, d).astype(np.float64 if dtype is None else dtype))
+
+    return frequencies
+
+
+def _unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    place = _axis(axis, x.ndim)
+    return tuple(x[(*(slice(None),) * place, number)] for number in range(x.shape[place]))
+
+
+def _where(condition: Any, x1: Any, x2: Any, /) -> Any:
+    return elemwise(np.where, condition, x1, x2)
 
 
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    # nothing is ever assigned to an expression, so that it is its own copy
     return x.astype(dtype)
 
 
@@ -233,10 +296,6 @@ def _clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     return (low if max is None else _there.minimum(low, max)).astype(x.dtype)
 
 
-def _where(condition: Any, x1: Any, x2: Any, /) -> Any:
-    return _there.elemwise(np.where, condition, x1, x2)
-
-
 _broadcast_arrays = _on_graphs("broadcast_arrays")
 _diagonal = _on_graphs("diagonal")
 _reshape = _on_graphs("reshape")
@@ -256,17 +315,19 @@ def _of_graphs_module() -> dict[str, Any]:
     names["linalg"] = SimpleNamespace(cholesky=lifted(linalg.cholesky))
     names["core"] = SimpleNamespace(normalize_chunks=core.normalize_chunks, unify_chunks=lifted(core.unify_chunks))
     names["ma"] = importlib.import_module("dask.array.ma")
-    names["elemwise"] = importlib.import_module("dask.array._array_expr").elemwise
+    names["elemwise"] = elemwise
     return names
 
 
-_WRITTEN = {
+_WRITTEN: dict[str, Any] = {
+    "where": _where, "apply_gufunc": lifted(importlib.import_module("dask.array.gufunc").apply_gufunc),
     "argmax": _extreme_place("argmax"), "argmin": _extreme_place("argmin"), "count_nonzero": _count_nonzero,
     "isin": _isin, "matmul": _matmul, "searchsorted": _searchsorted, "tensordot": _tensordot, "vecdot": _vecdot,
 }  # fmt: skip
 da: Any = SimpleNamespace(**(_of_graphs_module() | _WRITTEN))
 """As `dask.array`."""
 _there = da
+mend_operators(_matmul)
 
 
 def _standard() -> dict[str, Any]:
@@ -274,15 +335,21 @@ def _standard() -> dict[str, Any]:
     names = {name: getattr(_compat, name) for name in dir(_compat)} | {"__name__": _compat.__name__}
     names |= {name: getattr(da, name) for name, function in names.items() if _is_missing(function)}
     names |= _WRITTEN | {
-        "asarray": _asarray, "astype": _astype, "clip": _clip, "where": _where,
+        "asarray": _asarray, "astype": _astype, "clip": _clip, "concat": _concat,
         "cumulative_prod": _cumulative("cumulative_prod", 1), "cumulative_sum": _cumulative("cumulative_sum", 0),
         "matrix_transpose": _matrix_transpose, "permute_dims": _permute_dims,
-        "reshape": lambda x, shape, copy=None: _reshape(x, shape),
+        "nonzero": _nonzero, "reshape": lambda x, shape, copy=None: _reshape(x, shape), "sign": _sign, "std": _std,
+        "unstack": _unstack, "var": _var,
     }  # fmt: skip
     linalg = {name: getattr(_compat.linalg, name) for name in dir(_compat.linalg)}
     written = {name: names[name] for name in ("matmul", "matrix_transpose", "outer", "tensordot", "vecdot")}
     linalg |= written | {"trace": _trace, "diagonal": partial(_diagonal, axis1=-2, axis2=-1)}
-    return names | {"linalg": SimpleNamespace(**linalg)}
+    linalg |= {"matrix_norm": _matrix_norm, "vector_norm": _vector_norm}
+    graphs = importlib.import_module("dask.array.fft")
+    fft = {name: getattr(_compat.fft, name) for name in dir(_compat.fft)}
+    fft |= {name: lifted(getattr(graphs, name)) for name in ("fftshift", "ifftshift")}
+    fft |= {name: _frequencies(name) for name in ("fftfreq", "rfftfreq")}
+    return names | {"fft": SimpleNamespace(**fft), "linalg": SimpleNamespace(**linalg)}
 
 
 original: Any = SimpleNamespace(**_standard())

@@ -14,7 +14,10 @@ import dask.array
 import dask.array.core
 import dask.highlevelgraph
 
-__all__ = ["ON_EXPRESSIONS", "GraphArray", "da", "graph_from", "layers_of", "lifted", "original", "size_in_bytes"]
+__all__ = [
+    "ON_EXPRESSIONS", "GraphArray", "copied", "da", "graph_from", "layers_of", "lifted", "name_of_blocks", "original",
+    "size_in_bytes",
+]  # fmt: skip
 
 da: Any = dask.array
 original: Any = array_api_compat.dask.array
@@ -37,11 +40,23 @@ def layers_of(x: Any) -> Any:
     return x.__dask_graph__().layers
 
 
+def copied(x: Any) -> Any:
+    """An array of its own; what is assigned to it does not reach the other."""
+    return x if ON_EXPRESSIONS else x.copy()  # to expressions nothing is assigned
+
+
+def name_of_blocks(x: Any) -> Any:
+    """What the keys of an array's blocks begin with in its graph."""
+    return x.name
+
+
 def size_in_bytes(x: Any) -> Any:
     """How large an array is; nan if a length is unknown."""
     return math.prod(x.shape) * x.dtype.itemsize
 
 
 if ON_EXPRESSIONS:
-    from .dask_classic import layers_of, lifted
-    from .dask_expressions import da, original
+    from . import dask_classic, dask_expressions
+
+    da, original = dask_expressions.da, dask_expressions.original
+    layers_of, lifted, name_of_blocks = dask_classic.layers_of, dask_classic.lifted, dask_classic.name_of_blocks

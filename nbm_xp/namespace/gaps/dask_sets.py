@@ -52,19 +52,8 @@ def _results(
     for place, (shape, dtype) in enumerate(specs):
         labels = tuple(range(len(shape)))
         meta = _namespace(x._meta).zeros((0,) * len(shape), dtype=dtype)
-        found.append(
-            da.blockwise(
-                _picked,
-                labels,
-                whole,
-                (),
-                place,
-                None,
-                new_axes=dict(zip(labels, shape, strict=True)),
-                dtype=dtype,
-                meta=meta,
-            )  # fmt: skip
-        )
+        axes = dict(zip(labels, shape, strict=True))
+        found.append(da.blockwise(_picked, labels, whole, (), place, None, new_axes=axes, dtype=dtype, meta=meta))
     return found
 
 

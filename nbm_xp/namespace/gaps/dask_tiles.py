@@ -22,9 +22,8 @@ import dask.array.core
 import numpy as np
 from dask import _task_spec
 from dask.base import tokenize
-from dask.core import flatten
 
-from .dask_names import GraphArray, graph_from, layers_of, lifted, size_in_bytes
+from .dask_names import GraphArray, graph_from, layers_of, lifted, name_of_blocks, size_in_bytes
 from .dask_shaping import block_limit
 
 __all__ = ["stored_product"]
@@ -82,9 +81,7 @@ def stored_product(x1: Any, x2: Any) -> Any:
 
 
 def _too_large(x: Any) -> bool:
-    return bool(
-        max(x.numblocks) > 1 and size_in_bytes(x) > block_limit()
-    )  # an unknown length makes nan, which is not larger
+    return bool(max(x.numblocks) > 1 and size_in_bytes(x) > block_limit())  # nan, of an unknown length, is not larger
 
 
 def _lay_out(
@@ -159,7 +156,7 @@ class _NotStoredError(Exception):
 def _found(held: _Held) -> dict[tuple[int, ...], Tile]:
     x = held.array
     graph = _spec.convert_legacy_graph(dict(x.__dask_graph__()))
-    (name, *_), *_ = flatten(x.__dask_keys__())
+    name = name_of_blocks(x)
     if not all(map(_is_cheap, graph.values())):
         raise _NotStoredError
     tiles = {}

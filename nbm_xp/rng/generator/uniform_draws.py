@@ -187,7 +187,9 @@ class UniformDraws(GeneratorState):
             with self._taking() as state:
                 draw = Normals(state, streams, shape, name, library)
                 plain = as_stretch(base, width, name) == ()
-                return fill(out, lazily(xp, draw, chunks) if plain else made_of(xp, OfMean, draw, (loc, scale), chunks))
+                if plain:
+                    return fill(out, lazily(xp, draw, chunks))
+                return fill(out, made_of(xp, OfMean, draw, (loc, scale), chunks))
         n, line = math.prod(shape), as_stretch(base, width, name)
         xp.empty((0,), dtype=dtype_of(xp, name))
         with self._taking() as state:
