@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .dask_blocks import BlockPlaces
 from .dask_names import da, lifted
 
@@ -42,8 +40,7 @@ def _put_block(axis: int, length: int, place: Any, x: Any, indices: Any, values:
 
 def put(x: Any, places: Any, values: Any, axis: int) -> Any:
     """See `nbm_xp.namespace.assignment.put`. Each block of x takes what falls into it, one block after another."""
-    if not isinstance(places, da.Array):
-        places = da.from_array(np.asarray(places))
+    x, places = da.asarray(x), da.asarray(places)
     shape = (*x.shape[:axis], places.shape[0], *x.shape[axis + 1 :])
     if not isinstance(values, da.Array):
         values = da.full_like(x, values, shape=shape)

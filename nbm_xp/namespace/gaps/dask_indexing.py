@@ -79,6 +79,7 @@ def _add_block(axis: int, length: int, place: Any, x: Any, indices: Any, values:
 
 def add_along(x: Any, axis: int, index: Any, values: Any) -> Any:
     """See `nbm_xp.namespace.indexing.add_along`. Each block of x takes what falls into it, one block after another."""
+    x, index, values = map(da.asarray, (x, index, values))
     values = values.rechunk({i: index.chunks[0] if i == axis else x.chunks[i] for i in range(x.ndim)})
     labels = tuple(range(x.ndim))
     among = tuple(x.ndim if label == axis else label for label in labels)

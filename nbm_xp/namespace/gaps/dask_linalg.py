@@ -50,7 +50,7 @@ def _per_matrix(
 ) -> Any:
     """Map a function of `linalg` over whole matrices, as the signature of a generalised function says."""
     cores, results = (re.findall(r"\(([^)]*)\)", side) for side in signature.split("->"))
-    arrays = tuple(_whole(array, _count(core)) for array, core in zip(arrays, cores, strict=True))
+    arrays = tuple(_whole(da.asarray(array), _count(core)) for array, core in zip(arrays, cores, strict=True))
     batch = max(array.ndim - _count(core) for array, core in zip(arrays, cores, strict=True))
     if len(arrays) > 1:
         arrays = _same_blocks(arrays, [_count(core) for core in cores])
