@@ -64,6 +64,27 @@ def libraries(session: nox.Session) -> None:
     pytest(session, "-m", "not slow", "-k", "torch or jax")
 
 
+# Where a difference between Dask's two kinds of arrays would show: the standard's functions on its namespace, the
+# documented functions in blocks of unequal lengths, plans in blocks, draws, stored matrices, models. The other chunkings
+# and the tests of single functions go the same ways.
+EXPRESSIONS = [
+    *("tests/property/test_namespace_dask.py", "tests/property/test_namespace_mixed.py"),
+    *("tests/property/test_functions_values.py::test_of_arrays", "tests/property/test_rng_single_values.py"),
+    *("tests/unit/test_rng_dask.py", "tests/unit/test_namespace_tiles.py", "tests/unit/test_boltzmann_input.py"),
+    *("tests/unit/test_namespace_assignment.py", "tests/unit/test_boltzmann_batches.py"),
+]
+
+
+@nox.session
+def dask_expressions(session: nox.Session) -> None:
+    """The tests of Dask on its arrays that are expressions (array.query-planning); known failures with Dask's reasons."""
+    install(session, "test")
+    chosen = session.posargs or EXPRESSIONS
+    which = "dask and not (dask-one or dask-halves or dask-singles) or mixed"
+    environment = ONE_THREAD | {"DASK_ARRAY__QUERY_PLANNING": "True"}
+    session.run("pytest", "-m", "not slow", "-k", which, *PARALLEL, *chosen, env=environment)
+
+
 # Where a difference between CuPy and NumPy would show; what else is tested on CuPy calls the same functions.
 STANDIN = [
     *("tests/unit/test_standin_cupy.py", "tests/unit/test_rng_cuda.py", "tests/property/test_rng_bits.py"),

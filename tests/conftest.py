@@ -23,11 +23,12 @@ if "--standin-cupy" in sys.argv or "STANDIN_CUPY" in os.environ:  # before anyth
     os.environ["STANDIN_CUPY"] = "1"  # for the workers of pytest-xdist
     install()
 
-from tests.function_table import pytest_addoption, pytest_collection_modifyitems, pytest_configure
+from tests.dask_expressions import mark_known
+from tests.function_table import note_findings, pytest_addoption, pytest_configure
 from tests.host_kernels import COMPILER, HostKernels, InPlace
 from tests.libraries import LIBRARIES, Library, guard
 
-__all__ = ["pytest_addoption", "pytest_collection_modifyitems", "pytest_configure"]  # those of the tables
+__all__ = ["pytest_addoption", "pytest_configure"]  # those of the tables
 
 settings.register_profile(
     "default",
@@ -38,6 +39,12 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What tables are made of is noted, and what is known to fail marked."""
+    note_findings(items)
+    mark_known(items)
 
 
 @pytest.fixture(params=LIBRARIES)
