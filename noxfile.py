@@ -65,8 +65,8 @@ def libraries(session: nox.Session) -> None:
 
 
 # Where a difference between Dask's two kinds of arrays would show: the standard's functions on its namespace, the
-# documented functions in blocks of unequal lengths, plans in blocks, draws, stored matrices, models. The other chunkings
-# and the tests of single functions go the same ways.
+# documented functions in blocks of unequal lengths, plans in blocks, draws, stored matrices, models. The other
+# chunkings and the tests of single functions go the same ways.
 EXPRESSIONS = [
     *("tests/property/test_namespace_dask.py", "tests/property/test_namespace_mixed.py"),
     *("tests/property/test_functions_values.py::test_of_arrays", "tests/property/test_rng_single_values.py"),
@@ -77,7 +77,7 @@ EXPRESSIONS = [
 
 @nox.session
 def dask_expressions(session: nox.Session) -> None:
-    """The tests of Dask on its arrays that are expressions (array.query-planning); known failures with Dask's reasons."""
+    """The tests of Dask on its arrays that are expressions (array.query-planning)."""
     install(session, "test")
     chosen = session.posargs or EXPRESSIONS
     which = "dask and not (dask-one or dask-halves or dask-singles) or mixed"
