@@ -18,7 +18,7 @@ import array_api_compat.dask.array
 import dask.array
 import numpy as np
 
-from .dask_classic import lifted
+from .dask_classic import lifted, own_handle
 from .dask_operators import elemwise, mend_operators
 
 __all__ = ["da", "original"]
@@ -271,8 +271,7 @@ def _where(condition: Any, x1: Any, x2: Any, /) -> Any:
 
 
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    # nothing is ever assigned to an expression, so that it is its own copy
-    return x.astype(dtype)
+    return own_handle(x.astype(dtype)) if copy else x.astype(dtype)
 
 
 def _asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None, **kwargs: Any) -> Any:
@@ -280,7 +279,17 @@ def _asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool |
         return _compat.asarray(obj, dtype=dtype, device=device, copy=copy, **kwargs)
     if copy is False and dtype not in (None, obj.dtype):
         raise ValueError("an array of another dtype cannot be had without a copy")
-    return obj if dtype is None else obj.astype(dtype)
+    made = obj if dtype is None else obj.astype(dtype)
+    return own_handle(made) if copy else made
+
+
+def _filled(name: str) -> Callable[..., Any]:
+    """Dask's `ones` and `zeros` are of integers unless they are told otherwise."""
+
+    def filled(shape: Any, *, dtype: Any = None, device: Any = None, **kwargs: Any) -> Any:
+        return getattr(_there, name)(shape, dtype=np.float64 if dtype is None else dtype, **kwargs)
+
+    return filled
 
 
 def _permute_dims(x: Any, /, axes: Any) -> Any:
@@ -332,10 +341,14 @@ mend_operators(_matmul)
 
 def _standard() -> dict[str, Any]:
     """array-api-compat's namespace, without what fails for want of a function."""
-    names = {name: getattr(_compat, name) for name in dir(_compat)} | {"__name__": _compat.__name__}
+    names = {name: getattr(_compat, name) for name in {*vars(_compat), *dir(_compat)} if name[:2] != "__"}
+    names |= {
+        name: getattr(_compat, name) for name in ("__name__", "__array_api_version__", "__array_namespace_info__")
+    }
     names |= {name: getattr(da, name) for name, function in names.items() if _is_missing(function)}
     names |= _WRITTEN | {
         "asarray": _asarray, "astype": _astype, "clip": _clip, "concat": _concat,
+        "empty": _filled("empty"), "ones": _filled("ones"), "zeros": _filled("zeros"),
         "cumulative_prod": _cumulative("cumulative_prod", 1), "cumulative_sum": _cumulative("cumulative_sum", 0),
         "matrix_transpose": _matrix_transpose, "permute_dims": _permute_dims,
         "nonzero": _nonzero, "reshape": lambda x, shape, copy=None: _reshape(x, shape), "sign": _sign, "std": _std,

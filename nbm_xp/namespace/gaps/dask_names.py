@@ -42,7 +42,7 @@ def layers_of(x: Any) -> Any:
 
 def copied(x: Any) -> Any:
     """An array of its own; what is assigned to it does not reach the other."""
-    return x if ON_EXPRESSIONS else x.copy()  # to expressions nothing is assigned
+    return x.copy()
 
 
 def name_of_blocks(x: Any) -> Any:
@@ -59,4 +59,5 @@ if ON_EXPRESSIONS:
     from . import dask_classic, dask_expressions
 
     da, original = dask_expressions.da, dask_expressions.original
+    copied = dask_classic.own_handle
     layers_of, lifted, name_of_blocks = dask_classic.layers_of, dask_classic.lifted, dask_classic.name_of_blocks

@@ -1,9 +1,10 @@
 """Dask's arrays on expressions: their operators, without which no function of an array could be written.
 
 Dask's own (2026.8) take a Python number for an array of its own dtype (``x * 0.5`` of float32 is float64), fail on
-arrays in different blocks when they are computed (``mul expected 2 arguments, got 4``), and have no ``@``. Operators
-belong to the class, so that it is here, and nowhere else, that something of Dask's is changed: once its namespace is
-asked for, and only where arrays are expressions. What worked before gives what it gave, but for that dtype.
+arrays in different blocks when they are computed (``mul expected 2 arguments, got 4``), and have neither ``@`` nor an
+assignment to what an index names. Operators belong to the class, so that it is here, and nowhere else, that something
+of Dask's is changed: once its namespace is asked for, and only where arrays are expressions. What worked before gives
+what it gave, but for that dtype.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import dask.array._array_expr._expr
 import dask.array._array_expr._ufunc
 import numpy as np
 
-from .dask_classic import new_collection
+from .dask_classic import lifted, new_collection
 
 __all__ = ["elemwise", "mend_operators"]
 
@@ -40,8 +41,24 @@ def elemwise(op: Any, *args: Any, where: Any = True, out: Any = None, dtype: Any
     return new_collection(_Elemwise(op, dtype, None, True, *operands))
 
 
+def _with_part(x: Any, index: Any, values: Any) -> Any:
+    out = x.copy()
+    out[index] = values
+    return out
+
+
+_replaced = lifted(_with_part)
+
+
+def _assign(x: Any, index: Any, values: Any) -> None:
+    """Let an array be another expression, as arrays on graphs get another graph."""
+    x._expr = _replaced(x, index, values).expr
+
+
 def mend_operators(matmul: Any) -> None:
     """Have Dask's operators, and its elementwise functions, call what is here."""
     _collection.elemwise = _ufunc.elemwise = elemwise
     _collection.Array.__matmul__ = lambda x, other: matmul(x, other)
     _collection.Array.__rmatmul__ = lambda x, other: matmul(other, x)
+    if not hasattr(_collection.Array, "__setitem__"):
+        _collection.Array.__setitem__ = _assign
