@@ -18,7 +18,7 @@ import array_api_compat.dask.array
 import dask.array
 import numpy as np
 
-from .dask_classic import lifted, own_handle
+from .dask_classic import lifted, new_collection, own_handle
 from .dask_operators import elemwise, mend_operators
 
 __all__ = ["da", "original"]
@@ -250,6 +250,13 @@ def _concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
     return _there.concatenate(arrays, axis=axis)
 
 
+def _stack(arrays: Any, /, *, axis: int = 0) -> Any:
+    """Dask's, whose meta is as long as there are arrays, which fails beside another's of no length."""
+    stacked = _stack_of_dask(list(arrays), axis=axis)
+    array, place, meta, *others = stacked.expr.operands
+    return new_collection(type(stacked.expr)(array, place, _there.utils.meta_from_array(meta), *others))
+
+
 def _nonzero(x: Any, /) -> Any:
     return _there.nonzero(x)
 
@@ -305,6 +312,7 @@ def _clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     return (low if max is None else _there.minimum(low, max)).astype(x.dtype)
 
 
+_stack_of_dask: Any = _there.stack
 _broadcast_arrays = _on_graphs("broadcast_arrays")
 _diagonal = _on_graphs("diagonal")
 _reshape = _on_graphs("reshape")
@@ -331,7 +339,8 @@ def _of_graphs_module() -> dict[str, Any]:
 _WRITTEN: dict[str, Any] = {
     "where": _where, "apply_gufunc": lifted(importlib.import_module("dask.array.gufunc").apply_gufunc),
     "argmax": _extreme_place("argmax"), "argmin": _extreme_place("argmin"), "count_nonzero": _count_nonzero,
-    "isin": _isin, "matmul": _matmul, "searchsorted": _searchsorted, "tensordot": _tensordot, "vecdot": _vecdot,
+    "isin": _isin, "matmul": _matmul, "searchsorted": _searchsorted, "stack": _stack, "tensordot": _tensordot,
+    "vecdot": _vecdot,
 }  # fmt: skip
 da: Any = SimpleNamespace(**(_of_graphs_module() | _WRITTEN))
 """As `dask.array`."""
@@ -339,9 +348,13 @@ _there = da
 mend_operators(_matmul)
 
 
+def _names_of(module: Any) -> dict[str, Any]:
+    return {name: getattr(module, name) for name in {*vars(module), *dir(module)} if name[:2] != "__"}
+
+
 def _standard() -> dict[str, Any]:
     """array-api-compat's namespace, without what fails for want of a function."""
-    names = {name: getattr(_compat, name) for name in {*vars(_compat), *dir(_compat)} if name[:2] != "__"}
+    names = _names_of(_compat)
     names |= {
         name: getattr(_compat, name) for name in ("__name__", "__array_api_version__", "__array_namespace_info__")
     }
@@ -354,12 +367,12 @@ def _standard() -> dict[str, Any]:
         "nonzero": _nonzero, "reshape": lambda x, shape, copy=None: _reshape(x, shape), "sign": _sign, "std": _std,
         "unstack": _unstack, "var": _var,
     }  # fmt: skip
-    linalg = {name: getattr(_compat.linalg, name) for name in dir(_compat.linalg)}
+    linalg = _names_of(_compat.linalg)
     written = {name: names[name] for name in ("matmul", "matrix_transpose", "outer", "tensordot", "vecdot")}
     linalg |= written | {"trace": _trace, "diagonal": partial(_diagonal, axis1=-2, axis2=-1)}
     linalg |= {"matrix_norm": _matrix_norm, "vector_norm": _vector_norm}
     graphs = importlib.import_module("dask.array.fft")
-    fft = {name: getattr(_compat.fft, name) for name in dir(_compat.fft)}
+    fft = _names_of(_compat.fft)
     fft |= {name: lifted(getattr(graphs, name)) for name in ("fftshift", "ifftshift")}
     fft |= {name: _frequencies(name) for name in ("fftfreq", "rfftfreq")}
     return names | {"fft": SimpleNamespace(**fft), "linalg": SimpleNamespace(**linalg)}

@@ -1,10 +1,10 @@
 """Dask's arrays on expressions: their operators, without which no function of an array could be written.
 
 Dask's own (2026.8) take a Python number for an array of its own dtype (``x * 0.5`` of float32 is float64), fail on
-arrays in different blocks when they are computed (``mul expected 2 arguments, got 4``), and have neither ``@`` nor an
-assignment to what an index names. Operators belong to the class, so that it is here, and nowhere else, that something
-of Dask's is changed: once its namespace is asked for, and only where arrays are expressions. What worked before gives
-what it gave, but for that dtype.
+arrays in different blocks when they are computed (``mul expected 2 arguments, got 4``), and have neither ``@`` nor
+indexing by truth values nor assignment. Operators belong to the class, so that it is here, and nowhere else, that
+something of Dask's is changed: once its namespace is asked for, and only where arrays are expressions. What worked
+before gives what it gave, but for that dtype.
 """
 
 from __future__ import annotations
@@ -55,10 +55,26 @@ def _assign(x: Any, index: Any, values: Any) -> None:
     x._expr = _replaced(x, index, values).expr
 
 
+def _indexed(x: Any, index: Any) -> Any:
+    return x[index]
+
+
+_part_of_dask: Any = _collection.Array.__getitem__
+_part_on_graphs = lifted(_indexed)
+
+
+def _part(x: Any, index: Any) -> Any:
+    try:
+        return _part_of_dask(x, index)
+    except NotImplementedError:  # by truth values, which Dask has on graphs
+        return _part_on_graphs(x, index)
+
+
 def mend_operators(matmul: Any) -> None:
     """Have Dask's operators, and its elementwise functions, call what is here."""
     _collection.elemwise = _ufunc.elemwise = elemwise
     _collection.Array.__matmul__ = lambda x, other: matmul(x, other)
     _collection.Array.__rmatmul__ = lambda x, other: matmul(other, x)
+    _collection.Array.__getitem__ = _part
     if not hasattr(_collection.Array, "__setitem__"):
         _collection.Array.__setitem__ = _assign
