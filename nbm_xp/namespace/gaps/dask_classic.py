@@ -20,7 +20,7 @@ import dask.array.core
 from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph
 
-__all__ = ["layers_of", "lifted", "name_of_blocks", "new_collection", "own_handle"]
+__all__ = ["layers_of", "lifted", "name_of_blocks", "new_collection", "on_graph", "own_handle"]
 
 _Array: Any = dask.array._array_expr._collection.Array
 _Classic: Any = dask.array.core.Array
@@ -156,6 +156,13 @@ def layers_of(x: Any) -> dict[str, Any]:
             found[expression._name] = expression
             waiting += expression.dependencies()
     return found
+
+
+def on_graph(x: Any) -> Any:
+    """An array on a graph with the blocks of one on expressions."""
+    expression = x.expr.lower_completely()
+    graph = HighLevelGraph.from_collections(expression._name, dict(expression.__dask_graph__()), dependencies=())
+    return _Classic(graph, expression._name, chunks=expression.chunks, meta=expression._meta)
 
 
 def own_handle(x: Any) -> Any:

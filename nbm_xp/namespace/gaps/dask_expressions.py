@@ -18,7 +18,7 @@ import array_api_compat.dask.array
 import dask.array
 import numpy as np
 
-from .dask_classic import lifted, new_collection, own_handle
+from .dask_classic import lifted, new_collection, on_graph, own_handle
 from .dask_operators import elemwise, mend_operators
 
 __all__ = ["da", "original"]
@@ -257,6 +257,10 @@ def _stack(arrays: Any, /, *, axis: int = 0) -> Any:
     return new_collection(type(stacked.expr)(array, place, _there.utils.meta_from_array(meta), *others))
 
 
+def _store(source: Any, target: Any, **options: Any) -> Any:
+    return importlib.import_module("dask.array.core").store(on_graph(source), target, **options)
+
+
 def _nonzero(x: Any, /) -> Any:
     return _there.nonzero(x)
 
@@ -339,7 +343,7 @@ def _of_graphs_module() -> dict[str, Any]:
 _WRITTEN: dict[str, Any] = {
     "where": _where, "apply_gufunc": lifted(importlib.import_module("dask.array.gufunc").apply_gufunc),
     "argmax": _extreme_place("argmax"), "argmin": _extreme_place("argmin"), "count_nonzero": _count_nonzero,
-    "isin": _isin, "matmul": _matmul, "searchsorted": _searchsorted, "stack": _stack, "tensordot": _tensordot,
+    "isin": _isin, "matmul": _matmul, "searchsorted": _searchsorted, "stack": _stack, "store": _store, "tensordot": _tensordot,
     "vecdot": _vecdot,
 }  # fmt: skip
 da: Any = SimpleNamespace(**(_of_graphs_module() | _WRITTEN))
