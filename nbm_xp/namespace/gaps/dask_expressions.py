@@ -343,8 +343,8 @@ def _of_graphs_module() -> dict[str, Any]:
 _WRITTEN: dict[str, Any] = {
     "where": _where, "apply_gufunc": lifted(importlib.import_module("dask.array.gufunc").apply_gufunc),
     "argmax": _extreme_place("argmax"), "argmin": _extreme_place("argmin"), "count_nonzero": _count_nonzero,
-    "isin": _isin, "matmul": _matmul, "searchsorted": _searchsorted, "stack": _stack, "store": _store, "tensordot": _tensordot,
-    "vecdot": _vecdot,
+    "isin": _isin, "matmul": _matmul, "searchsorted": _searchsorted, "stack": _stack, "store": _store,
+    "tensordot": _tensordot, "vecdot": _vecdot,
 }  # fmt: skip
 da: Any = SimpleNamespace(**(_of_graphs_module() | _WRITTEN))
 """As `dask.array`."""
