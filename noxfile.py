@@ -58,6 +58,13 @@ def slow(session: nox.Session) -> None:
 
 
 @nox.session
+def everywhere(session: nox.Session) -> None:
+    """For nights: every chunking of Dask's, and every recorded case on every library that is at hand."""
+    install(session, "test", extras=f"{EXTRAS},jax", packages=(TORCH,))
+    pytest(session, "--everywhere", "-m", "not slow")
+
+
+@nox.session
 def libraries(session: nox.Session) -> None:
     """The same suite on PyTorch and JAX."""
     install(session, "test", extras=f"{EXTRAS},jax", packages=(TORCH,))
@@ -65,8 +72,8 @@ def libraries(session: nox.Session) -> None:
 
 
 # Where a difference between Dask's two kinds of arrays would show: the standard's functions on its namespace, the
-# documented functions in blocks of unequal lengths, plans in blocks, draws, stored matrices, models. The other
-# chunkings and the tests of single functions go the same ways.
+# documented functions, plans in blocks, draws, assignment, stored matrices, models. What else the suite does with Dask's
+# arrays goes the same ways; `-- tests` runs all of it.
 EXPRESSIONS = [
     *("tests/property/test_namespace_dask.py", "tests/property/test_namespace_mixed.py"),
     *("tests/property/test_functions_values.py::test_of_arrays", "tests/property/test_rng_single_values.py"),
@@ -80,9 +87,8 @@ def dask_expressions(session: nox.Session) -> None:
     """The tests of Dask on its arrays that are expressions (array.query-planning)."""
     install(session, "test")
     chosen = session.posargs or EXPRESSIONS
-    which = "dask and not (dask-one or dask-halves or dask-singles) or mixed"
     environment = ONE_THREAD | {"DASK_ARRAY__QUERY_PLANNING": "True"}
-    session.run("pytest", "-m", "not slow", "-k", which, *PARALLEL, *chosen, env=environment)
+    session.run("pytest", "-m", "not slow", "-k", "dask or mixed", *PARALLEL, *chosen, env=environment)
 
 
 # Where a difference between CuPy and NumPy would show; what else is tested on CuPy calls the same functions.
@@ -244,7 +250,11 @@ def tables(session: nox.Session) -> None:
     """The tables of what works where, docs/functions.md and docs/keras2_functions.md, from the tests' own results."""
     install(session, "test", extras=f"{EXTRAS},jax", packages=(TORCH,))
     written = {
-        "docs/functions.md": ["tests/property/test_tape_values.py", "tests/property/test_tape_gradients.py"],
+        "docs/functions.md": [
+            "tests/property/test_tape_values.py",
+            "tests/property/test_tape_gradients.py",
+            "--everywhere",
+        ],
         "docs/keras2_functions.md": ["tests/golden/test_keras2.py", "--everywhere"],
     }
     for table, results in written.items():

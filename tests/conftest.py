@@ -26,7 +26,7 @@ if "--standin-cupy" in sys.argv or "STANDIN_CUPY" in os.environ:  # before anyth
 from tests.dask_expressions import mark_known
 from tests.function_table import note_findings, pytest_addoption, pytest_configure
 from tests.host_kernels import COMPILER, HostKernels, InPlace
-from tests.libraries import LIBRARIES, Library, guard
+from tests.libraries import LIBRARIES, Library, guard, not_every_day
 
 __all__ = ["pytest_addoption", "pytest_configure"]  # those of the tables
 
@@ -41,10 +41,13 @@ settings.register_profile("thorough", settings.get_profile("default"), max_examp
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What tables are made of is noted, and what is known to fail marked."""
+def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
     note_findings(items)
     mark_known(items)
+    left_out = not_every_day(items)
+    config.hook.pytest_deselected(items=left_out)
+    chosen = set(left_out)
+    items[:] = [item for item in items if item not in chosen]
 
 
 @pytest.fixture(params=LIBRARIES)

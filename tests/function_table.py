@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--everywhere",
         action="store_true",
-        help="run the recorded cases of Keras 2.0 on every library, not on NumPy alone; takes many minutes",
+        help="run every chunking of Dask's, and the recorded cases on every library, not on NumPy alone; takes an hour",
     )
     parser.addoption(
         "--standin-cupy",
