@@ -72,8 +72,8 @@ def libraries(session: nox.Session) -> None:
 
 
 # Where a difference between Dask's two kinds of arrays would show: the standard's functions on its namespace, the
-# documented functions, plans in blocks, draws, assignment, stored matrices, models. What else the suite does with Dask's
-# arrays goes the same ways; `-- tests` runs all of it.
+# documented functions, plans in blocks, draws, assignment, stored matrices, models. What else the suite does with
+# Dask's arrays goes the same ways; `-- tests/unit tests/property` runs all of it.
 EXPRESSIONS = [
     *("tests/property/test_namespace_dask.py", "tests/property/test_namespace_mixed.py"),
     *("tests/property/test_functions_values.py::test_of_arrays", "tests/property/test_rng_single_values.py"),
