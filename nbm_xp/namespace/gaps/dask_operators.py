@@ -15,7 +15,6 @@ import dask.array._array_expr._blockwise
 import dask.array._array_expr._collection
 import dask.array._array_expr._expr
 import dask.array._array_expr._ufunc
-import dask.array.core
 import numpy as np
 
 from .dask_classic import lifted, new_collection
@@ -26,7 +25,6 @@ _collection: Any = dask.array._array_expr._collection
 _ufunc: Any = dask.array._array_expr._ufunc
 _unify: Any = dask.array._array_expr._expr.unify_chunks_expr
 _Elemwise: Any = dask.array._array_expr._blockwise.Elemwise
-_leaves_to: Any = dask.array.core._should_delegate
 _NUMBERS = (bool, int, float, complex, np.generic)
 _of_dask: Any = _collection.elemwise
 
@@ -35,8 +33,8 @@ def elemwise(op: Any, *args: Any, where: Any = True, out: Any = None, dtype: Any
     """As `dask.array.core.elemwise`, for expressions."""
     if where is not True or out is not None:
         return _of_dask(op, *args, where=where, out=out, dtype=dtype, **kwargs)
-    if any(_leaves_to(array, other) for array in args if isinstance(array, _collection.Array) for other in args):
-        return NotImplemented
+    if any(getattr(arg, "__array_ufunc__", True) is None for arg in args):
+        return NotImplemented  # what wants operators for itself, as a recording tensor does
     operands: list[Any] = [arg if isinstance(arg, _NUMBERS) else _collection.asanyarray(arg) for arg in args]
     places = [place for place, operand in enumerate(operands) if isinstance(operand, _collection.Array)]
     pairs = [part for n in places for part in (operands[n].expr, tuple(range(operands[n].ndim))[::-1])]
