@@ -78,6 +78,26 @@ def strangers(session: nox.Session) -> None:
     pytest(session, "tests/property/test_strangers.py", "tests/property/test_onnx.py", "-m", "not slow")
 
 
+# Where a difference between Dask's two kinds of arrays would show: the standard's functions on its namespace, the
+# documented functions, plans in blocks, draws, assignment, stored matrices, models. What else the suite does with
+# Dask's arrays goes the same ways; `-- tests/unit tests/property` runs all of it.
+EXPRESSIONS = [
+    *("tests/property/test_namespace_dask.py", "tests/property/test_namespace_mixed.py"),
+    *("tests/property/test_functions_values.py::test_of_arrays", "tests/property/test_rng_single_values.py"),
+    *("tests/unit/test_rng_dask.py", "tests/unit/test_namespace_tiles.py", "tests/unit/test_boltzmann_input.py"),
+    *("tests/unit/test_namespace_assignment.py", "tests/unit/test_boltzmann_batches.py"),
+]
+
+
+@nox.session
+def dask_expressions(session: nox.Session) -> None:
+    """The tests of Dask on its arrays that are expressions (array.query-planning)."""
+    install(session, "test")
+    chosen = session.posargs or EXPRESSIONS
+    environment = ONE_THREAD | {"DASK_ARRAY__QUERY_PLANNING": "True"}
+    session.run("pytest", "-m", "not slow", "-k", "dask or mixed", *PARALLEL, *chosen, env=environment)
+
+
 # Where a difference between CuPy and NumPy would show; what else is tested on CuPy calls the same functions.
 STANDIN = [
     *("tests/unit/test_standin_cupy.py", "tests/unit/test_rng_cuda.py", "tests/property/test_rng_bits.py"),

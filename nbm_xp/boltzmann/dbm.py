@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Self
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import array_namespace, is_lazy
+from nbm_xp.namespace import array_namespace, is_lazy, to_numpy
 from nbm_xp.namespace.refusals import name_methods
 
 from . import sampling, storage
@@ -325,7 +325,7 @@ class DBM(Learning):
         return topology
 
     def _measure(self, X: Any) -> tuple[str, float]:
-        return "free energy", float(B.mean(self.free_energy(X)))
+        return "free energy", float(to_numpy(B.mean(self.free_energy(X))))
 
     def _check_hyperparameters(self) -> None:
         super()._check_hyperparameters()

@@ -167,7 +167,7 @@ class Model(Estimator):
         ]
 
     def _adopt(self, topology: Topology, arrays: Mapping[str, Any], labels: Mapping[str, str]) -> Self:
-        """Begin with parameters from outside, as arrays of the library of the first one, and of its dtype.
+        """Begin with parameters from outside, as arrays of the library of the first one, or lazy, and of its dtype.
 
         If that is no dtype of models, they get the one that `fit` would give them. `labels` says how messages call
         them. What is computed later is not looked into.
@@ -177,7 +177,8 @@ class Model(Estimator):
         first = numbers(first, label, array_namespace(first) if is_array(first) else host_namespace())
         if is_complex(first):
             raise ValueError(f"{label} must hold real numbers, got complex ones")
-        xp, dtype, converted = array_namespace(first), float_dtype(dtype_name(first)), {}
+        lazy = [value for value in arrays.values() if is_array(value) and is_lazy(array_namespace(value))]
+        xp, dtype, converted = array_namespace(first, *lazy), float_dtype(dtype_name(first)), {}
         for name, value in arrays.items():
             converted[name] = numbers(value, labels[name], xp, dtype)
             found = tuple(converted[name].shape)

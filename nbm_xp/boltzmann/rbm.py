@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Self
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import array_namespace, asarray
+from nbm_xp.namespace import array_namespace, asarray, to_numpy
 from nbm_xp.namespace.refusals import name_methods
 
 from . import sampling
@@ -370,5 +370,5 @@ class RBM(Learning):
 
     def _measure(self, X: Any) -> tuple[str, float]:
         if self._topology.units[0].states is None:
-            return "free energy", float(B.mean(self.free_energy(X)))
-        return "pseudo-likelihood", float(B.mean(self.score_samples(X)))
+            return "free energy", float(to_numpy(B.mean(self.free_energy(X))))
+        return "pseudo-likelihood", float(to_numpy(B.mean(self.score_samples(X))))

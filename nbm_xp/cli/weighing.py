@@ -122,8 +122,8 @@ def _log_likelihood(model: Any, rows: Any, found: Mapping[str, Any]) -> dict[str
     """The mean log-likelihood of rows, what it varies by, and its bounds where those of log Z are known."""
     parts = [rows[first : first + _PART] for first in range(0, rows.shape[0], _PART)]
     each = B.concatenate([to_numpy(model.log_likelihood(part, 0.0)) for part in parts])
-    count, mean = int(rows.shape[0]), float(B.mean(each))
-    of_rows = likelihood(count, mean, float(B.std(each)) / math.sqrt(max(count - 1, 1)), found)
+    count, mean = int(rows.shape[0]), float(to_numpy(B.mean(each)))
+    of_rows = likelihood(count, mean, float(to_numpy(B.std(each))) / math.sqrt(max(count - 1, 1)), found)
     return of_rows | bounded(model)
 
 

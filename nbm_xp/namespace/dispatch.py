@@ -60,7 +60,8 @@ def array_namespace(x: Any = None, /, *others: Any) -> Any:
     -------
     namespace
         The namespace of a registered absorbing type (a recording tensor) if there is one among the arguments, else
-        that of the one library present, else the default library's.
+        that of the one library present, else the default library's. NumPy's arrays beside those of a lazy library
+        (Dask) with NumPy's blocks belong to that library, which takes them itself.
 
     Raises
     ------
@@ -97,11 +98,29 @@ def _resolve(values: tuple[Any, ...]) -> Any:
         if found is None or (xp in _ABSORBING) > (found in _ABSORBING):
             found = xp
         elif (xp in _ABSORBING) == (found in _ABSORBING):
-            raise TypeError(
-                f"the arguments belong to two array libraries, {_title(found)} and {_title(xp)}: convert one of them "
-                "with nbm_xp.namespace.convert or to_numpy"
-            )
+            found = _together(found, xp, values)
     return default_namespace() if found is None else found
+
+
+def _together(first: Any, second: Any, values: tuple[Any, ...]) -> Any:
+    """The lazy one of two namespaces, the other being the host's: lazy libraries take the host's arrays themselves."""
+    from .running import host_namespace, is_lazy
+
+    host = host_namespace()
+    lazy = next((xp for xp in (first, second) if is_lazy(xp)), None)
+    if lazy is None or host not in (first, second):
+        raise TypeError(
+            f"the arguments belong to two array libraries, {_title(first)} and {_title(second)}: convert one of them "
+            "with nbm_xp.namespace.convert or to_numpy"
+        )
+    for value in values:
+        blocks = getattr(value, "_meta", None)
+        if blocks is not None and array_namespace(blocks) is not host:
+            raise TypeError(
+                f"the arguments belong to two array libraries, {_title(host)} and {_title(array_namespace(blocks))}, "
+                f"which the blocks of {_title(lazy)} are of: convert the array of {_title(host)}"
+            )
+    return lazy
 
 
 def _learn(value: Any) -> Any:
