@@ -58,6 +58,13 @@ def slow(session: nox.Session) -> None:
 
 
 @nox.session
+def everywhere(session: nox.Session) -> None:
+    """For nights: every chunking of Dask's, and every recorded case on every library that is at hand."""
+    install(session, "test", extras=f"{EXTRAS},jax", packages=(TORCH,))
+    pytest(session, "--everywhere", "-m", "not slow")
+
+
+@nox.session
 def libraries(session: nox.Session) -> None:
     """The same suite on PyTorch and JAX."""
     install(session, "test", extras=f"{EXTRAS},jax", packages=(TORCH,))
@@ -223,7 +230,11 @@ def tables(session: nox.Session) -> None:
     """The tables of what works where, docs/functions.md and docs/keras2_functions.md, from the tests' own results."""
     install(session, "test", extras=f"{EXTRAS},jax", packages=(TORCH,))
     written = {
-        "docs/functions.md": ["tests/property/test_tape_values.py", "tests/property/test_tape_gradients.py"],
+        "docs/functions.md": [
+            "tests/property/test_tape_values.py",
+            "tests/property/test_tape_gradients.py",
+            "--everywhere",
+        ],
         "docs/keras2_functions.md": ["tests/golden/test_keras2.py", "--everywhere"],
     }
     for table, results in written.items():

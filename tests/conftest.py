@@ -23,11 +23,11 @@ if "--standin-cupy" in sys.argv or "STANDIN_CUPY" in os.environ:  # before anyth
     os.environ["STANDIN_CUPY"] = "1"  # for the workers of pytest-xdist
     install()
 
-from tests.function_table import pytest_addoption, pytest_collection_modifyitems, pytest_configure
+from tests.function_table import note_findings, pytest_addoption, pytest_configure
 from tests.host_kernels import COMPILER, HostKernels, InPlace
-from tests.libraries import LIBRARIES, Library, guard
+from tests.libraries import LIBRARIES, Library, guard, not_every_day
 
-__all__ = ["pytest_addoption", "pytest_collection_modifyitems", "pytest_configure"]  # those of the tables
+__all__ = ["pytest_addoption", "pytest_configure"]  # those of the tables
 
 settings.register_profile(
     "default",
@@ -38,6 +38,14 @@ settings.register_profile(
 )
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
+    note_findings(items)
+    left_out = not_every_day(items)
+    config.hook.pytest_deselected(items=left_out)
+    chosen = set(left_out)
+    items[:] = [item for item in items if item not in chosen]
 
 
 @pytest.fixture(params=LIBRARIES)

@@ -15,7 +15,7 @@ import pytest
 
 from tests.function_pages import HEADINGS, PAGES, Finding, Page
 
-__all__ = ["pytest_addoption", "pytest_collection_modifyitems", "pytest_configure"]
+__all__ = ["note_findings", "pytest_addoption", "pytest_configure"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--everywhere",
         action="store_true",
-        help="run the recorded cases of Keras 2.0 on every library, not on NumPy alone; takes many minutes",
+        help="run every chunking of Dask's, and the recorded cases on every library, not on NumPy alone; takes an hour",
     )
     parser.addoption(
         "--standin-cupy",
@@ -46,7 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
             config.pluginmanager.register(Writer(path, PAGES[path.name]))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def note_findings(items: list[pytest.Item]) -> None:
     """Note with each test what it finds out, for which page; the notes travel with its report."""
     for item in items:
         parameters = getattr(getattr(item, "callspec", None), "params", {})

@@ -2,13 +2,17 @@
 
 A test takes the fixture `library` (see conftest) or is parametrised over `LIBRARIES`. It makes its arrays with
 ``library.array(value)``, brings results back with ``library.numpy(result)``, and runs under a guard that fails on any
-hidden computation of Dask. A library that is not installed, or has no device here, is a visible skip with its reason.
+hidden computation of Dask. What is not installed, or has no device here, is in no test's parameters: one skip each in
+tests/unit/test_libraries.py tells the reason. Of Dask's chunkings a test runs one, of the ragged blocks if it names
+them; all with ``pytest --everywhere``.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +24,30 @@ import pytest
 
 from nbm_xp.namespace import asarray, dtype_name, get_namespace, library_name, to_numpy
 
-__all__ = ["DASK", "EAGER", "LIBRARIES", "Library", "computing", "guard", "libraries"]
+__all__ = [
+    "ABSENT",
+    "AGAIN",
+    "COMPILING",
+    "DASK",
+    "EAGER",
+    "EVERYWHERE",
+    "LIBRARIES",
+    "Library",
+    "computing",
+    "guard",
+    "libraries",
+    "not_every_day",
+]
+
+EVERYWHERE = "--everywhere" in sys.argv or "TESTS_EVERYWHERE" in os.environ
+if EVERYWHERE:
+    os.environ["TESTS_EVERYWHERE"] = "1"  # for the workers of pytest-xdist
+
+COMPILING = ("jax",)
+"""The libraries that compile for each shape, which takes longer than all else that a test does."""
+AGAIN = COMPILING if EVERYWHERE else ()
+"""Those in the lists of tests that ask for what another test asked them for already."""
+ONE_CASE_IN = 3
 
 
 def one_block(length: int) -> tuple[int, ...]:
@@ -137,24 +164,50 @@ _ENUMERATION = (
 )
 
 
-def _param(library: Library) -> Any:
-    reason = why_not(library.name) or why_not(library.blocks)
-    marks = [pytest.mark.skip(reason=reason)] if reason else []
-    return pytest.param(library, id=library.id, marks=marks)
+def absence(library: Library) -> str | None:
+    """Why a library cannot be tested here, or None."""
+    return why_not(library.name) or why_not(library.blocks)
+
+
+ABSENT = {library.id: absence(library) for library in _ENUMERATION if absence(library)}
+"""The libraries that cannot be tested here, with the reasons."""
 
 
 def libraries(*names: str, without: Sequence[str] = ()) -> list[Any]:
     """Pytest parameters for the libraries with these names or ids (all, if none is named), less some."""
-    return [
-        _param(library)
+    chosen = [
+        library
         for library in _ENUMERATION
-        if (not names or {library.id, library.name} & set(names)) and not {library.id, library.name} & set(without)
+        if library.id not in ABSENT
+        and (not names or {library.id, library.name} & set(names))
+        and not {library.id, library.name} & set(without)
     ]
+    chunkings = [library for library in chosen if library.lazy and library.blocks == "numpy"]
+    if chunkings and not EVERYWHERE:
+        kept = next((library for library in chunkings if library.chunking is ragged), chunkings[0])
+        chosen = [library for library in chosen if library is kept or library not in chunkings]
+    return [pytest.param(library, id=library.id) for library in chosen]
 
 
 LIBRARIES = libraries()
 EAGER = libraries(without=("dask",))
 DASK = libraries("dask")
+
+
+def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """The items of libraries that compile, but for one case in three of each function in each test; or none."""
+    met: Counter[tuple[str, str]] = Counter()
+    found: list[pytest.Item] = []
+    for item in [] if EVERYWHERE else items:
+        parameters = getattr(getattr(item, "callspec", None), "params", {})
+        library, case = parameters.get("library"), parameters.get("case")
+        function = getattr(case, "function", None) or getattr(case, "name", None)
+        if isinstance(library, Library) and library.name in COMPILING and function:
+            test = item.nodeid.partition("[")[0], function
+            if met[test] % ONE_CASE_IN:
+                found.append(item)
+            met[test] += 1
+    return found
 
 
 def _refuse(*args: Any, **kwargs: Any) -> Any:

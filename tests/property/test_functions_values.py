@@ -9,10 +9,10 @@ import pytest
 
 from nbm_xp import natural_bm as B
 from nbm_xp.tape import Variable, evaluate, is_tensor
-from tests.libraries import Library, libraries
+from tests.libraries import AGAIN, Library, libraries
 from tests.property.function_cases import CASES, FunctionCase
 
-SOME = libraries("numpy", "array_api_strict", "dask-ragged", "torch", "jax", "cupy", without=("numpy-readonly",))
+SOME = libraries("numpy", "array_api_strict", "dask-ragged", "torch", "cupy", *AGAIN, without=("numpy-readonly",))
 
 SUBSTITUTES = {("torch", "uint64"): "int64"}
 """Dtypes that a library gives in the place of another: PyTorch adds up unsigned integers as int64."""
