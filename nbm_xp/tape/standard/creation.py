@@ -265,7 +265,7 @@ def linspace(
     """`num` evenly spaced numbers."""
     _check_device(device)
     for name, bound in (("start", start), ("stop", stop)):
-        if not (is_number(bound) or is_array(bound) or isinstance(bound, Tensor)) or getattr(bound, "ndim", 0):
+        if not (is_number(bound) or is_array(bound) or isinstance(bound, Tensor)) or getattr(bound, "ndim", 0) != 0:
             raise TypeError(f"{name} must be a number or an array without axes, got {described(bound)}")
     (num,) = sizes_of(num, "num")  # type: ignore[assignment]
     default = _scalar_dtype(1j) if isinstance(start, complex) or isinstance(stop, complex) else floatx()
