@@ -23,6 +23,7 @@ from nbm_xp.namespace import (
     is_lazy,
     kept_by_type,
     promote,
+    running_dtype,
     to_floating,
 )
 from nbm_xp.namespace.refusals import described
@@ -102,7 +103,7 @@ def numbers(x: Array) -> tuple[Any, Array]:
     x = as_array(x)
     xp = array_namespace(x)
     if is_bool(x):
-        x = xp.astype(x, xp.int64)
+        x = xp.astype(x, running_dtype(xp, "int64"))
     if not has_blocks(x):
         numeric.setdefault(type(x), {})[x.dtype] = xp
     return xp, x

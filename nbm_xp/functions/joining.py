@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, floatx, is_integer, promote, scattered
+from nbm_xp.namespace import (
+    array_namespace,
+    dtype_name,
+    dtype_of,
+    floatx,
+    is_integer,
+    promote,
+    running_dtype,
+    scattered,
+)
 from nbm_xp.tape import Memory, composite
 
 from ._arguments import Array, as_array, sizes
@@ -336,7 +345,7 @@ def one_hot(indices: Array, num_classes: int, *, out_of_range: Literal["raise", 
     if not is_integer(indices):
         raise TypeError(f"indices must be integers, got {indices.dtype}")
     xp = array_namespace(indices)
-    wide = dtype_of(xp, "int32" if dtype_name(indices) in _IN_INT32 else "int64")
+    wide = running_dtype(xp, "int32" if dtype_name(indices) in _IN_INT32 else "int64")
     classes = xp.arange(num_classes, dtype=wide)
     if out_of_range == "zeros":
         labels = xp.expand_dims(xp.astype(indices, wide, copy=False), axis=-1)

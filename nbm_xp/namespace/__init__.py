@@ -23,7 +23,7 @@ from .config import (
     set_intx,
     use_backend,
 )
-from .conversion import asarray, compute, concrete_int, convert, device_of, to_numpy
+from .conversion import asarray, brought, compute, concrete_int, convert, device_of, to_numpy
 from .dispatch import (
     array_namespace,
     default_namespace,
@@ -45,6 +45,7 @@ from .dtypes import (
     kind,
     promote,
     promote_types,
+    running_dtype,
     to_floating,
     wide_dtypes,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "address",
     "array_namespace",
     "asarray",
+    "brought",
     "assign",
     "backend",
     "can_be_owned",
@@ -74,6 +76,7 @@ __all__ = [
     "device_of",
     "dtype_name",
     "dtype_of",
+    "running_dtype",
     "epsilon",
     "floatx",
     "format_info",

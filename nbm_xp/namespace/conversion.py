@@ -15,7 +15,7 @@ import numpy as np
 from . import dispatch, dtypes, libraries, running
 from .kernels import kernel, register_kernel
 
-__all__ = ["asarray", "compute", "concrete_int", "convert", "device_of", "to_numpy"]
+__all__ = ["asarray", "brought", "compute", "concrete_int", "convert", "device_of", "to_numpy"]
 
 
 register_kernel("to_numpy", "numpy", np.asarray)
@@ -173,6 +173,21 @@ def _cannot_convert(source: str, target: str) -> TypeError:
     return TypeError(
         f"an array of {source} does not become one of {target} unless asked to: nbm_xp.namespace has {how}"
     )
+
+
+def brought(x: Any, xp: Any, dtype: Any = None) -> Any:
+    """An array of another library as what runs on `xp` takes it: the host's in a dtype that is there (`running_dtype`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nbm_xp.namespace import get_namespace
+    >>> brought(np.ones(2), get_namespace("numpy"), "float32").dtype
+    dtype('float32')
+    """
+    if dispatch.library_of(x) == "numpy":
+        return asarray(x, xp, dtypes.running_dtype(xp, x.dtype if dtype is None else dtype))
+    return convert(x, xp)
 
 
 def compute(x: Any) -> Any:

@@ -222,8 +222,8 @@ def _positions(xp: Any, x: Any, indices: list[Any], lengths: list[int]) -> Any:
 
 
 def _to_library(xp: Any, x: Any, index: Any) -> Any:
-    """An index array of the library itself, as int64."""
-    wide = dtypes.dtype_of(xp, "int64")
+    """An index array of the library itself, as int64 where it has that."""
+    wide = dtypes.running_dtype(xp, "int64")
     if dispatch.array_namespace(index) is xp:
         return xp.astype(index, wide, copy=False)
     return xp.asarray(conversion.to_numpy(index, copy=True), dtype=wide, device=dispatch.device_argument(x))

@@ -176,9 +176,9 @@ def name_methods(cls: type[C], *, checked: bool = False) -> type[C]:
 
 
 def prefix(error: Exception, name: str) -> None:
-    """Let the message of an error begin with a name, if it is of a kind whose message can be set."""
-    text = str(error)
-    if re.match(rf"{re.escape(name)}\b", text) is None and type(error).__module__ == "builtins":
+    """Let the message of an error begin with a name, if it is Python's or a library's and can be set."""
+    text, root = str(error), type(error).__module__.partition(".")[0]
+    if re.match(rf"{re.escape(name)}\b", text) is None and root in ("builtins", *libraries.LIBRARIES):
         before = error.args
         if not _says(error, f"{name}: {text}"):
             error.args = before
