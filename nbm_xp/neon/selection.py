@@ -31,7 +31,7 @@ class OneHot(OpTree):
         self.backend = backend
         self.target = None
 
-    def __getattr__(self, name: str) -> Node:
+    def __getattr__(self, name: str) -> Any:
         if name == "node":
             raise ValueError("onehot takes its number of classes from a buffer: assign it to one before it is used")
         return super().__getattr__(name)

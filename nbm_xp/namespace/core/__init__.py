@@ -59,10 +59,10 @@ levels: Final[tuple[str, ...]] = () if compiled is None else compiled.levels
 functions: Final[dict[str, Callable[..., Any]]] = {}
 """The functions of the level in use, by name: they take contiguous arrays and integers, and hold no lock."""
 
-room: Final[Callable[[], Any] | None] = None if compiled is None else compiled.room
+room: Final[Callable[[], Any] | None] = getattr(compiled, "room", None)
 """Gives memory, as a buffer of `ROOM` bytes, that is kept for the next when nothing lies in it any more."""
 
-ROOM: Final[int] = 0 if compiled is None else compiled.ROOM
+ROOM: Final[int] = getattr(compiled, "ROOM", 0)
 """How many bytes a room has."""
 
 _FOLDER: Final = pathlib.Path(__file__).parent
