@@ -8,7 +8,6 @@ from nbm_xp.functions import joining
 from nbm_xp.functions.shaping import flatten, transpose
 from nbm_xp.namespace import asarray, host_namespace, is_array, is_integer
 from nbm_xp.tape import Tensor, as_tensor
-from nbm_xp.tape.node import Node
 
 from .buffers import Buffer
 from .optrees import OpTree, tree_of
