@@ -224,7 +224,7 @@ def _save(zarr: Any, group: Any, name: str, array: Any) -> None:
 def _even(lazy: Any) -> Any:
     """Tiles all of one size but the last, as Zarr needs them."""
     uneven = any(len(set(sizes[:-1])) > 1 or sizes[-1] > sizes[0] for sizes in lazy.chunks)
-    return lazy.rechunk(lazy.chunksize) if uneven else lazy
+    return lazy.rechunk(tuple(map(max, lazy.chunks))) if uneven else lazy
 
 
 def _flush(folder: pathlib.Path) -> None:
