@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbm_xp import tape
-from nbm_xp.namespace import array_namespace, concrete_int, is_bool
+from nbm_xp.namespace import array_namespace, concrete_int, is_bool, running_dtype
 from nbm_xp.tape.node import PLACEHOLDER, VARIABLE
 from nbm_xp.tape.traversal import reachable
 
@@ -152,7 +152,7 @@ def ifelse(condition: Any, then_expression: Any, else_expression: Any) -> Any:
         raise TypeError(f"condition must have no axes, got shape {tuple(condition.shape)}")
     xp = array_namespace(condition)
     truth = condition if is_bool(condition) else condition != 0
-    chosen = then_values if concrete_int(xp.astype(truth, xp.int64)) else else_values
+    chosen = then_values if concrete_int(xp.astype(truth, running_dtype(xp, "int64"))) else else_values
     return chosen if several else chosen[0]
 
 

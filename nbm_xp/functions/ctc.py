@@ -15,7 +15,7 @@ import math
 from typing import Any, NamedTuple
 
 from nbm_xp import tape
-from nbm_xp.namespace import array_namespace
+from nbm_xp.namespace import array_namespace, running_dtype
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, as_array, floats
@@ -230,8 +230,9 @@ def ctc_label_dense_to_sparse(labels: Array, label_lengths: Array) -> SparseLabe
     """
     labels, label_lengths = as_array(labels), as_array(label_lengths)
     xp = array_namespace(labels, label_lengths)
-    lengths = xp.reshape(xp.astype(label_lengths, xp.int64), (-1, 1))
-    places = xp.nonzero(xp.arange(labels.shape[1], dtype=xp.int64) < lengths)
-    rows, columns = (xp.astype(place, xp.int64) for place in places)
+    wide = running_dtype(xp, "int64")
+    lengths = xp.reshape(xp.astype(label_lengths, wide), (-1, 1))
+    places = xp.nonzero(xp.arange(labels.shape[1], dtype=wide) < lengths)
+    rows, columns = (xp.astype(place, wide) for place in places)
     flat = xp.take(xp.reshape(labels, (-1,)), rows * labels.shape[1] + columns, axis=0)
-    return SparseLabels(xp.stack([rows, columns], axis=1), flat, xp.asarray(labels.shape, dtype=xp.int64))
+    return SparseLabels(xp.stack([rows, columns], axis=1), flat, xp.asarray(labels.shape, dtype=wide))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from nbm_xp.namespace import array_namespace, take_along_axis
+from nbm_xp.namespace import array_namespace, running_dtype, take_along_axis
 
 from ._arguments import Array, floats
 from .joining import sums_at
@@ -26,7 +26,7 @@ def _cells(first: Array, last: Array, cells: int, length: int) -> tuple[Array, A
     """
     xp = array_namespace(first, last)
     size = xp.maximum(last - first + 1, xp.ones_like(first))
-    number = xp.reshape(xp.arange(cells, dtype=xp.int64), (-1, 1))
+    number = xp.reshape(xp.arange(cells, dtype=running_dtype(xp, "int64")), (-1, 1))
     begins, ends = number * size // cells + first, ((number + 1) * size + (cells - 1)) // cells + first
     none, all_of_it = xp.zeros_like(begins), xp.full_like(begins, length)
     return xp.minimum(xp.maximum(begins, none), all_of_it), xp.minimum(xp.maximum(ends, none), all_of_it)
@@ -37,14 +37,14 @@ def _borders(regions: Array, scale: float) -> tuple[Array, ...]:
     xp, regions = floats(regions)
     if regions.ndim != 2 or regions.shape[1] != 5:
         raise ValueError(f"regions must have shape (regions, 5), got {tuple(regions.shape)}")
-    image = xp.astype(xp.round(regions[:, 0]), xp.int64)
-    return image, *(xp.astype(xp.round(regions[:, place] * scale), xp.int64) for place in range(1, 5))
+    image = xp.astype(xp.round(regions[:, 0]), running_dtype(xp, "int64"))
+    return image, *(xp.astype(xp.round(regions[:, place] * scale), running_dtype(xp, "int64")) for place in range(1, 5))
 
 
 def _inside(begins: Array, ends: Array, length: int) -> Array:
     """Whether each place of an axis is in each region's cell, of shape (length, regions)."""
     xp = array_namespace(begins, ends)
-    places = xp.reshape(xp.arange(length, dtype=xp.int64), (-1, 1))
+    places = xp.reshape(xp.arange(length, dtype=running_dtype(xp, "int64")), (-1, 1))
     return (places >= begins) & (places < ends)
 
 
@@ -152,8 +152,8 @@ def spread_regions(
     xp, g = floats(g)
     (maps, height, width), (rows, columns) = lengths, cells
     size, count = height * width, regions.shape[0]
-    own = xp.reshape(xp.astype(places, xp.int64), (maps, rows * columns, count))
-    offset = xp.reshape(xp.arange(maps, dtype=xp.int64) * size, (-1, 1, 1))
+    own = xp.reshape(xp.astype(places, running_dtype(xp, "int64")), (maps, rows * columns, count))
+    offset = xp.reshape(xp.arange(maps, dtype=running_dtype(xp, "int64")) * size, (-1, 1, 1))
     index = (own + offset) * images + image
     nowhere = own < 0
     values = xp.where(nowhere, 0.0, xp.reshape(g, own.shape))

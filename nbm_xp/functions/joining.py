@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, floatx, is_integer, promote, scattered
+from nbm_xp.namespace import (
+    array_namespace,
+    dtype_name,
+    dtype_of,
+    floatx,
+    is_integer,
+    promote,
+    running_dtype,
+    scattered,
+)
 from nbm_xp.tape import Memory, composite
 
 from ._arguments import Array, as_array, sizes
@@ -81,7 +90,7 @@ def stack(x: Sequence[Array], axis: int = 0) -> Array:
 
 def _alike(arrays: Sequence[Array]) -> list[Array]:
     """Arrays cast to one dtype, numbers among them made arrays."""
-    items = [as_array(item) for item in arrays]
+    items = [as_array(item, beside=arrays) for item in arrays]
     if not items:
         raise ValueError("there must be at least one array to join")
     return list(promote(*items))
@@ -213,7 +222,7 @@ def gather(reference: Array, indices: Array) -> Array:
     array([[30, 10],
            [20, 20]])
     """
-    reference, indices = as_array(reference), as_array(indices)
+    reference, indices = as_array(reference, beside=indices), as_array(indices, beside=reference)
     if not is_integer(indices):
         raise TypeError(f"indices must be integers, got {indices.dtype}")
     if not reference.ndim:
@@ -292,7 +301,7 @@ def take(x: Array, indices: Array, axis: int | None = None) -> Array:
     array([[3, 1],
            [6, 4]])
     """
-    x, indices = as_array(x), as_array(indices)
+    x, indices = as_array(x, beside=indices), as_array(indices, beside=x)
     if not is_integer(indices):
         raise TypeError(f"indices must be integers, got {indices.dtype}")
     xp = array_namespace(x, indices)
@@ -336,7 +345,7 @@ def one_hot(indices: Array, num_classes: int, *, out_of_range: Literal["raise", 
     if not is_integer(indices):
         raise TypeError(f"indices must be integers, got {indices.dtype}")
     xp = array_namespace(indices)
-    wide = dtype_of(xp, "int32" if dtype_name(indices) in _IN_INT32 else "int64")
+    wide = running_dtype(xp, "int32" if dtype_name(indices) in _IN_INT32 else "int64")
     classes = xp.arange(num_classes, dtype=wide)
     if out_of_range == "zeros":
         labels = xp.expand_dims(xp.astype(indices, wide, copy=False), axis=-1)

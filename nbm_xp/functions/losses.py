@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 
 from nbm_xp import tape
-from nbm_xp.namespace import array_namespace, is_integer
+from nbm_xp.namespace import array_namespace, is_integer, running_dtype
 from nbm_xp.tape import Memory, composite
 
 from ._arguments import Array, as_array, floats, pair
@@ -120,7 +120,7 @@ def sparse_categorical_crossentropy(
         logarithms = xp.log(_inside(output, fuzz))
     else:
         logarithms = log_softmax(output if from_logits else xp.log(_inside(output, fuzz)))
-    classes = xp.astype(xp.reshape(target, (*output.shape[:-1], 1)), xp.int64)
+    classes = xp.astype(xp.reshape(target, (*output.shape[:-1], 1)), running_dtype(xp, "int64"))
     return -xp.squeeze(xp.take_along_axis(logarithms, classes, axis=-1), axis=-1)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbm_xp.namespace import array_namespace
+from nbm_xp.namespace import array_namespace, running_dtype
 
 from ._arguments import Array, as_array
 from .conversion import cast
@@ -41,5 +41,5 @@ def magnitude_counts(x: Array, bins: int, offset: int) -> Array:
     power = xp.round(xp.log2(xp.where(magnitude > 0, magnitude, 1.0)))
     place = xp.where(magnitude > 0, xp.maximum(power - offset, xp.zeros_like(power)), 0.0)
     place = xp.where(place == bins, bins - 1.0, place)
-    place = xp.astype(xp.where(place < bins, place, float(bins)), xp.int64)
+    place = xp.astype(xp.where(place < bins, place, float(bins)), running_dtype(xp, "int64"))
     return sums_at(xp.ones_like(place, dtype=xp.int32), place, length=bins + 1)[:bins]

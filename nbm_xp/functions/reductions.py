@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_complex
+from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_complex, running_dtype
 from nbm_xp.namespace.refusals import FAILURES, check_flag, refuse
 from nbm_xp.tape import namespace as recorded
 
@@ -230,7 +230,7 @@ def std(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
 
 def _floats_or_float64(x: Array) -> tuple[Any, Array]:
     xp, y = floats(x)
-    return xp, y if y is x else xp.astype(y, xp.float64, copy=False)
+    return xp, y if y is x else xp.astype(y, running_dtype(xp, "float64"), copy=False)
 
 
 def cumsum(x: Array, axis: int | None = 0) -> Array:

@@ -23,13 +23,14 @@ from .config import (
     set_intx,
     use_backend,
 )
-from .conversion import asarray, compute, concrete_int, convert, device_of, to_numpy
+from .conversion import asarray, brought, compute, concrete_int, convert, device_of, to_numpy
 from .dispatch import (
     array_namespace,
     default_namespace,
     device_argument,
     has_blocks,
     is_array,
+    kept_by_type,
     library_name,
     register_array_type,
 )
@@ -44,6 +45,7 @@ from .dtypes import (
     kind,
     promote,
     promote_types,
+    running_dtype,
     to_floating,
     wide_dtypes,
 )
@@ -52,6 +54,7 @@ from .indexing import scatter_add, scattered, take_along_axis
 from .kernels import kernel, register_kernel
 from .libraries import get_namespace, installed_libraries
 from .memory import address, assign, can_be_owned, may_overlap, reshaped_view, writes_in_place
+from .registering import register_library
 from .report import format_info, info
 from .running import host_namespace, is_lazy, running_namespace
 
@@ -60,6 +63,7 @@ __all__ = [
     "address",
     "array_namespace",
     "asarray",
+    "brought",
     "assign",
     "backend",
     "can_be_owned",
@@ -72,6 +76,7 @@ __all__ = [
     "device_of",
     "dtype_name",
     "dtype_of",
+    "running_dtype",
     "epsilon",
     "floatx",
     "format_info",
@@ -91,6 +96,7 @@ __all__ = [
     "is_floating",
     "is_integer",
     "is_lazy",
+    "kept_by_type",
     "kernel",
     "kind",
     "library_name",
@@ -100,6 +106,7 @@ __all__ = [
     "put",
     "register_array_type",
     "register_kernel",
+    "register_library",
     "replaced",
     "reset_configuration",
     "reshaped_view",

@@ -25,6 +25,7 @@ __all__ = [
     "kind",
     "promote",
     "promote_types",
+    "running_dtype",
     "to_floating",
     "wide_dtypes",
 ]
@@ -108,9 +109,18 @@ def _read_name(x: Any) -> str:
             known = _NAME_OF_VALUE.setdefault(type(dtype), {})
             if name in _KINDS:
                 known[dtype] = name
-    if name not in _KINDS:
-        raise _unknown(x)
-    return name
+    return name if name in _KINDS else _among_strangers(dtype, x)
+
+
+def _among_strangers(dtype: Any, x: Any) -> str:
+    """The name of a dtype whose text says nothing, by the namespaces that have it and what they say it is."""
+    if not isinstance(dtype, (str, type, np.dtype)):
+        for xp in libraries.namespaces():
+            for name in DTYPE_NAMES if hasattr(xp, "isdtype") else ():
+                own = getattr(xp, name, None)
+                if own is not None and type(own) is type(dtype) and xp.isdtype(dtype, own):
+                    return name
+    raise _unknown(x)
 
 
 def _numpy_name(dtype: Any) -> str:
@@ -149,6 +159,26 @@ def dtype_of(xp: Any, name: Any) -> Any:
             raise TypeError(f"{library or xp.__name__} has no dtype {known!r}")
     _OBJECT_OF[xp, known] = dtype
     return dtype
+
+
+_HALF = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
+
+
+def running_dtype(xp: Any, name: Any) -> Any:
+    """The dtype to compute in where one was recorded, or nobody asked for it; half as wide in JAX without 64-bit types.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> running_dtype(get_namespace("numpy"), "int64")
+    dtype('int64')
+    """
+    known = dtype_name(name)
+    if known in _HALF and libraries.name_of_namespace(xp) == "jax":
+        from .gaps.jax import is_wide
+
+        known = known if is_wide() else _HALF[known]
+    return dtype_of(xp, known)
 
 
 def wide_dtypes(xp: Any) -> AbstractContextManager[Any]:

@@ -119,7 +119,7 @@ class Buffer(OpTree):
 
     def __getattr__(self, name: str) -> Any:
         if name != "node":
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return super().__getattr__(name)
         if self._root is self:
             self.node = leaf(VARIABLE, self._shape, len(self._shape), self._dtype, self.label, payload=self._storage)
         else:  # recorded when it is first used in an expression

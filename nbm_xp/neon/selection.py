@@ -34,7 +34,7 @@ class OneHot(OpTree):
     def __getattr__(self, name: str) -> Node:
         if name == "node":
             raise ValueError("onehot takes its number of classes from a buffer: assign it to one before it is used")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return super().__getattr__(name)
 
     def for_shape(self, shape: tuple[int, ...]) -> OpTree:
         """The tree for a buffer of a shape."""

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any, cast
 from nbm_xp.namespace import array_namespace as library_of
 from nbm_xp.namespace import (
     asarray,
-    convert,
+    brought,
     default_namespace,
-    dtype_of,
     host_namespace,
     is_array,
     is_lazy,
+    running_dtype,
     running_namespace,
 )
 from nbm_xp.namespace.compiling import at_home, compiled, compiles, is_traced
+from nbm_xp.namespace.refusals import prefix
 
 from .lengths import Length
 from .loops.node import automatic_updates
@@ -140,7 +141,8 @@ class Function:
         if route is None:
             route = self._routes[types] = self._make_route(arrays)
         for position in route.convert:
-            arrays[position] = convert(arrays[position], route.xp)
+            dtype = self.inputs[position].dtype if position < len(self.inputs) else None
+            arrays[position] = brought(arrays[position], route.xp, dtype)
         for position, dtype in enumerate(route.dtypes):
             if arrays[position].dtype != dtype:
                 arrays[position] = asarray(arrays[position], route.xp, dtype)
@@ -193,7 +195,11 @@ class Function:
             raise TypeError(
                 f"argument {node.name or ''} must be an array, got {value!r}; use givens to put a Tensor in its place"
             )
-        return asarray(value, host_namespace(), dtype=str(node.dtype))
+        try:
+            return asarray(value, host_namespace(), dtype=str(node.dtype))
+        except (TypeError, ValueError) as error:
+            prefix(error, f"argument {node.name or self.inputs.index(node)}")
+            raise
 
     def _make_route(self, arrays: list[Any]) -> _Route:
         states = [array for position, array in enumerate(arrays) if self._is_state(position)]
@@ -210,7 +216,7 @@ class Function:
                 )
         plan = compiled(compile_plan(self._leaves, self._results, xp, givens=self._givens, lazy=is_lazy(xp)), xp)
         positions = [i for i, array in enumerate(arrays) if not self._is_state(i) and library_of(array) is not xp]
-        dtypes = [dtype_of(xp, node.dtype) for node in self.inputs]
+        dtypes = [running_dtype(xp, node.dtype) for node in self.inputs]
         return _Route(xp, plan, dtypes, positions, compiles(xp))
 
     def _is_state(self, position: int) -> bool:

@@ -66,7 +66,8 @@ def register_gradient(name: str, *rules: Rule, joint: Callable[..., Sequence[Any
     >>> float(gradients(half(x), x))
     0.5
     """
-    if name not in OPERATIONS:
+    given: Any = name
+    if not isinstance(given, str) or name not in OPERATIONS:
         raise ValueError(f"name must be a declared operation, got {name!r}")
     if builtins.bool(rules) == (joint is not None):
         raise ValueError("register_gradient takes either rules or joint=")

@@ -30,8 +30,9 @@ def look_up_by_identity(yes: bool = True) -> None:
     Parameters
     ----------
     yes : bool
-        True: the Tensor itself must be among them, as in libraries whose Tensors are compared as Python objects. False,
-        as at first: to ask is an error.
+        True: the Tensor itself must be among them, as in libraries whose Tensors are compared as Python objects. In
+        these, ``x += y`` never writes to what `x` shows a part of, and does not here either. False, as at first: to ask
+        is an error, and a view is written to.
 
     Examples
     --------
@@ -71,12 +72,23 @@ def _apply_one(name: str, operand: Any) -> Tensor:
     return FUNCTIONS[name](operand)
 
 
+def _in_place(name: str) -> Callable[[Any, Any], Any]:
+    def operate(self: Any, other: Any) -> Any:
+        if self.view is None or looked_up_by_identity():
+            return NotImplemented
+        result = getattr(self, name)(other)
+        return result if result is NotImplemented else FUNCTIONS["updated"](self, result)
+
+    return operate
+
+
 class Operators:
     """What makes a Tensor work in an expression.
 
-    There are no operators in place: Python takes ``x += y`` as ``x = x + y``, which gives the name to a new Tensor, of
-    whatever shape and dtype the sum has. Others who hold the old one keep it as it was, as the standard has it for
-    arrays that are not written to; and models written for symbolic tensors go on to use what they added to.
+    Python takes ``x += y`` as ``x = x + y``, which gives the name to a new Tensor, of whatever shape and dtype the sum
+    has. Others who hold the old one keep it as it was, as the standard has it for arrays that are not written to; and
+    models written for symbolic tensors go on to use what they added to. A view alone is written to, with what it shows:
+    code that takes a part in order to add to it means the whole.
     """
 
     __slots__ = ()
@@ -182,6 +194,12 @@ class Operators:
 
     def __ge__(self, other: Any) -> Tensor:
         return _apply("greater_equal", self, other, other)
+
+    __iadd__, __isub__, __imul__ = map(_in_place, ("__add__", "__sub__", "__mul__"))
+    __itruediv__, __ifloordiv__, __imod__ = map(_in_place, ("__truediv__", "__floordiv__", "__mod__"))
+    __ipow__, __imatmul__, __iand__ = map(_in_place, ("__pow__", "__matmul__", "__and__"))
+    __ior__, __ixor__ = map(_in_place, ("__or__", "__xor__"))
+    __ilshift__, __irshift__ = map(_in_place, ("__lshift__", "__rshift__"))
 
     def __neg__(self) -> Tensor:
         return _apply_one("negative", self)

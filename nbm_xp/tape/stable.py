@@ -10,6 +10,7 @@ from typing import Any
 
 from nbm_xp.namespace import array_namespace, dtype_name
 from nbm_xp.namespace.exponentials import sigmoid_for
+from nbm_xp.namespace.refusals import FAILURES, refuse
 
 from .composite import composite, same_as_first
 from .node import Memory
@@ -25,14 +26,20 @@ def sigmoid(x: Any) -> Any:
     One exponential, no overflow, no branch. Half of ``1 + tanh(x / 2)`` is faster, but all of its digits cancel below
     -17 in float32, and with them the logarithm of the result and the gradient.
     """
-    return sigmoid_for(array_namespace(x), dtype_name(x))(x)
+    try:
+        return sigmoid_for(array_namespace(x), dtype_name(x))(x)
+    except FAILURES as error:
+        refuse(error)
 
 
 @composite(gradient=lambda g, out, x: g * sigmoid(x), infer=same_as_first, memory=Memory.OWN)
 def softplus(x: Any) -> Any:
     """``log(1 + exp(x))`` of a floating array, without overflow and exact in both tails."""
-    xp = array_namespace(x)
-    return xp.maximum(x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
+    try:
+        xp = array_namespace(x)
+        return xp.maximum(x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
+    except FAILURES as error:
+        refuse(error)
 
 
 FUNCTIONS.update(sigmoid=sigmoid, softplus=softplus)

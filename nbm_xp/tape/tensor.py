@@ -8,7 +8,7 @@ number (`bool`, `float`, `int`, `__array__`) and nothing unknown is involved.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, ClassVar, cast
 
@@ -20,6 +20,7 @@ from nbm_xp.namespace import (
 )
 
 from .dtypes import DType, as_dtype
+from .habits import ArrayUfunc, no_attribute, refuse_torch_function
 from .lengths import Length, Size, known, product
 from .node import CONSTANT, OUTPUT, PLACEHOLDER, Node, Operation, leaf
 from .operators import FUNCTIONS, Operators, looked_up_by_identity
@@ -64,7 +65,7 @@ class Tensor(Operators):
 
     __slots__ = ("__dict__", "__weakref__", "node", "view")  # a user may set attributes of his own
     __array_priority__ = 1000
-    __array_ufunc__ = None
+    __array_ufunc__ = ArrayUfunc()
     holds_array: ClassVar[bool] = False
     """Whether it is a variable, whose value is set and not recorded."""
     node: Node
@@ -119,6 +120,13 @@ class Tensor(Operators):
         """The last two axes swapped."""
         return FUNCTIONS["matrix_transpose"](self)
 
+    def __getattr__(self, name: str) -> Any:
+        raise no_attribute(self, name)
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        refuse_torch_function(function, [*args, *(kwargs or {}).values()])
+
     def dot(self, other: Any) -> Tensor:
         """The product over the last axis and, of `other`, the last but one (or only) axis, as `numpy.dot` has it."""
         factor = as_tensor(other)
@@ -171,7 +179,7 @@ class Tensor(Operators):
         if copy is False:
             raise ValueError("copy=False is not possible for a Tensor, which has no memory to share")
         FUNCTIONS["uncut"](self)
-        return to_numpy(self.eval()).__array__(*(() if dtype is None else (dtype,)))
+        return to_numpy(self._looked_at("an array", self.eval)).__array__(*(() if dtype is None else (dtype,)))
 
     def __bool__(self) -> bool:
         node = self.node
@@ -199,8 +207,26 @@ class Tensor(Operators):
 
     def _number(self, kind: str) -> Any:
         if self.ndim:
-            raise TypeError(f"only a Tensor without axes converts to {kind}, this one has shape {self.shape}")
-        return to_numpy(FUNCTIONS["look"](self)).item()
+            raise TypeError(
+                f"only a Tensor without axes converts to {kind}, this one has shape {self.shape}: "
+                "call xp.sum(x), say, first, where xp = x.__array_namespace__()"
+            )
+        return to_numpy(self._looked_at(kind, lambda: FUNCTIONS["look"](self))).item()
+
+    def _looked_at(self, kind: str, look: Callable[[], Any]) -> Any:
+        """The value, which there is none of while something is missing."""
+        try:
+            return look()
+        except ValueError:
+            open_leaves = [node for node in reachable([self.node]) if node.op is PLACEHOLDER]
+            if not open_leaves:
+                raise
+        names = ", ".join(described(node, "Tensor") for node in open_leaves)
+        raise ValueError(
+            f"{self!r} has no value that could become {kind} while it is recorded, for it depends on the placeholder "
+            f"{names}: go on with functions of xp = x.__array_namespace__(), such as xp.sum(x), or evaluate(x, "
+            "{placeholder: array})"
+        )
 
     def __len__(self) -> int:
         if not self.ndim:

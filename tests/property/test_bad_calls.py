@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp import keras1, keras2, natural_bm
+from nbm_xp import keras1, keras2, natural_bm, tape
 from nbm_xp.namespace import configuration, to_numpy
 from nbm_xp.namespace.refusals import FAILURES
 from nbm_xp.neon import Backend
@@ -176,3 +176,32 @@ def test_of_the_recorded_namespace(name: str) -> None:
             messages.append(str(error))
     assert answered <= {"nothing"}  # no axis more, and the product of two vectors without elements
     assert all(messages) and not any(map(INSIDE.search, messages))
+
+
+CALLS_OF_THE_TAPE: dict[str, tuple[Callable[[], Any], str]] = {
+    "sigmoid of text": (lambda: tape.sigmoid("abc"), "sigmoid"),
+    "softplus of None": (lambda: tape.softplus(None), "softplus"),
+    "register_gradient of a list": (lambda: tape.register_gradient([], None), "name must be"),  # type: ignore[arg-type]
+    "linspace from None": (lambda: recorded.linspace(None, 1.0, 3), "start must be"),
+    "linspace to a list": (lambda: recorded.linspace(0.0, [None], 3), "stop must be"),
+    "fft with an array for a norm": (
+        lambda: recorded.fft.fft(np.ones(2), norm=np.asarray("ortho")),  # type: ignore[call-arg]
+        "norm must be",
+    ),
+    "fft of too many": (lambda: recorded.fft.fft(np.ones(2), n=2**70), "below 2**63"),  # type: ignore[call-arg]
+    "zeros of too many": (lambda: recorded.zeros(2**70), "shape must hold lengths below"),
+    "fftshift of a number": (lambda: recorded.fft.fftshift(1.0), "x must have an axis"),
+    "grad at texts": (lambda: tape.grad(recorded.sum)(np.asarray(["a"])), "argument 0"),
+    "function of text": (
+        lambda: tape.function([p := tape.placeholder((None,), name="rows")], [p])("abc"),
+        "argument rows",
+    ),
+    "singular": (lambda: evaluate(recorded.linalg.inv(np.zeros((2, 2)))), "inv: "),
+}
+
+
+@pytest.mark.parametrize(("call", "wanted"), CALLS_OF_THE_TAPE.values(), ids=CALLS_OF_THE_TAPE.keys())
+def test_of_the_tape(call: Callable[[], Any], wanted: str) -> None:
+    with pytest.raises((TypeError, ValueError)) as caught:
+        call()
+    assert wanted in str(caught.value) and not INSIDE.search(str(caught.value))

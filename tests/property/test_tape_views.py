@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nbm_xp.tape import Variable, evaluate, function, gradients, placeholder, scan
+from nbm_xp.tape import Variable, evaluate, function, gradients, look_up_by_identity, placeholder, scan
 from nbm_xp.tape import namespace as xp
 
 A = np.arange(12.0).reshape(3, 4)
@@ -160,3 +160,54 @@ def test_an_array_filled_with_a_length_is_its_own() -> None:
     filled = xp.full((3,), x.shape[0])
     filled[0] = 7
     np.testing.assert_array_equal(np.asarray(filled), [7, 3, 3])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from(sorted(VIEWS)), min_size=1, max_size=3), st.sampled_from(["+", "*", "-", "/"]))
+def test_in_place_as_numpy_has_it(names: list[str], symbol: str) -> None:
+    array, tensor = A.copy(), xp.asarray(A) * 1.0
+    shown, view = array, tensor
+    for name in names:
+        if not isinstance(shown, np.ndarray) or shown.ndim < 1 or shown.shape[0] < 1 or shown.ndim > 6:
+            break
+        shown, view = VIEWS[name](np, shown), VIEWS[name](xp, view)
+    if not isinstance(shown, np.ndarray) or view is tensor:  # which `x[...]` gives back as it is
+        return
+    for part in ({"part": shown}, {"part": view}):
+        exec(f"part {symbol}= 3", {}, part)
+    np.testing.assert_array_equal(evaluate(tensor), array)
+
+
+class TestInPlace:
+    def test_parts_that_overlap_are_added(self) -> None:
+        """As an overlap-add convolution does."""
+        out, block = xp.zeros((6,), dtype="float64"), Variable(np.asarray([1.0, 2.0, 3.0, 4.0]))
+        for start in (0, 2):
+            part = out[start : start + 4]
+            part += block
+        assert evaluate(out).tolist() == [1.0, 2.0, 4.0, 6.0, 3.0, 4.0]
+        assert evaluate(gradients(xp.sum(out**2), block)).tolist() == [10.0, 16.0, 14.0, 20.0]
+
+    def test_where_no_write_arrives_the_name_alone_changes(self) -> None:
+        v, p = Variable(A), placeholder((3, 4), dtype="float64")
+        whole, numbers = xp.asarray(A) * 1.0, xp.asarray(np.arange(4)) * 1
+        spread = xp.broadcast_to(whole[0], (3, 4))
+        for part, other in [(v[0], 1.0), (p[0], 1.0), (xp.reshape(whole.T, (-1,)), 1.0), (spread, 1.0),
+                            (whole[0], np.ones((2, 4))), (numbers[:2], 0.5)]:  # fmt: skip
+            kept = part
+            part += other
+            assert part is not kept
+        np.testing.assert_array_equal(evaluate(whole), A)
+        np.testing.assert_array_equal(v.get_value(), A)
+        assert evaluate(numbers).tolist() == [0, 1, 2, 3]
+
+    def test_models_of_symbolic_tensors_never_write(self) -> None:
+        look_up_by_identity()
+        try:
+            whole = xp.asarray(A) * 1.0
+            part = whole[0]
+            part += 1.0
+        finally:
+            look_up_by_identity(False)
+        np.testing.assert_array_equal(evaluate(whole), A)
+        np.testing.assert_array_equal(evaluate(part), A[0] + 1.0)

@@ -120,7 +120,9 @@ def test_info() -> None:
     assert set(info.dtypes()) == set(NAMES)
     assert set(info.dtypes(kind="signed integer")) == {"int8", "int16", "int32", "int64"}
     assert info.default_dtypes()["real floating"] == "float32"
-    assert info.devices() == (info.default_device(),)
+    assert info.devices() == (info.default_device(),) and isinstance(info.devices(), tuple)
+    assert info.devices() + [None] == ["recorded", None] and [None] + info.devices() == [None, "recorded"]  # noqa: RUF005
+    assert info.devices() + (None,) == ("recorded", None)  # noqa: RUF005
     assert set(info.capabilities()) == {"boolean indexing", "data-dependent shapes", "max dimensions"}
 
 
@@ -131,3 +133,13 @@ def test_the_configured_precision_is_the_default() -> None:
         assert {x.dtype for x in (*defaults, placeholder((2,)), Variable([1.0]))} == {floatx}
     assert xp.arange(3).dtype == xp.asarray(3).dtype == "int64"
     assert xp.asarray(True).dtype == "bool"
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16"])
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_small_integers_become_the_configured_precision(dtype: str, precision: str) -> None:
+    set_floatx(precision)
+    x = Variable(np.asarray([1, 0], dtype=dtype))
+    for y in (xp.exp(x), x * 0.5, 0.5 + x, xp.mean(x), xp.where(x != 0, x, 0.5), xp.maximum(x, 0.5)):
+        assert y.dtype == evaluate(y).dtype == precision
+    assert xp.result_type(x, 1.0) == precision

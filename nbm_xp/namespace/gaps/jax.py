@@ -18,7 +18,7 @@ from ..dtypes import dtype_name
 from .half import to_odd
 from .overlay import overlay
 
-__all__ = ["build", "put", "replaced", "scatter_add", "wide"]
+__all__ = ["build", "is_wide", "put", "replaced", "scatter_add", "wide"]
 
 _WIDE = frozenset({"int64", "uint64", "float64", "complex128"})
 _WITH_DTYPE = (
@@ -33,6 +33,11 @@ def wide() -> AbstractContextManager[Any]:
     owner = jax if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental")  # older versions
     context: AbstractContextManager[Any] = owner.enable_x64(True)
     return context
+
+
+def is_wide() -> bool:
+    """Whether JAX has its 64-bit types now."""
+    return bool(importlib.import_module("jax").config.jax_enable_x64)
 
 
 def _is_wide(dtype: Any) -> bool:

@@ -9,7 +9,7 @@ float64 becomes float16 by way of float32, rounded twice; here once, unless PyTo
 
 Missing in array-api-compat: `std` with a correction that is no whole number, and `unique_all`, since
 PyTorch does not tell where an element is first. It is found by a stable sort. Wrong there: `take_along_axis` of places
-beyond the axis, which PyTorch counts round and round.
+beyond the axis, which PyTorch counts round and round; `var` and `std` over no axes, which are 0 there even of NaN.
 """
 
 from __future__ import annotations
@@ -19,14 +19,27 @@ import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..dtypes import dtype_name
 from .half import to_odd
 from .overlay import overlay
 from .torch_fft import transforms
 
-__all__ = ["add_along", "build"]
+__all__ = ["add_along", "build", "from_numpy", "to_numpy"]
 
 _ONLY_STORED = frozenset({"uint16", "uint32", "uint64"})
+
+
+def to_numpy(x: Any) -> Any:
+    """See `nbm_xp.namespace.to_numpy`."""
+    return x.detach().resolve_conj().resolve_neg().cpu().numpy()
+
+
+def from_numpy(value: Any) -> Any:
+    """A NumPy array as a tensor with memory of its own, on the default device."""
+    torch: Any = importlib.import_module("torch")
+    return torch.from_numpy(np.array(value, order="C")).to(torch.get_default_device())
 
 
 def _through_int64(function: Callable[..., Any], xp: Any) -> Callable[..., Any]:
@@ -41,14 +54,20 @@ def _through_int64(function: Callable[..., Any], xp: Any) -> Callable[..., Any]:
     return mended
 
 
-def _any_correction(xp: Any) -> Callable[..., Any]:
+def _spreads(xp: Any) -> dict[str, Callable[..., Any]]:
+    @functools.wraps(xp.var)
+    def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+        if axis == ():  # each number is the mean of itself
+            return xp.abs(x - x) / max(1 - correction, 0)
+        return xp.var(x, axis=axis, correction=correction, keepdims=keepdims)
+
     @functools.wraps(xp.std)
     def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-        if correction == int(correction):
-            return xp.std(x, axis=axis, correction=int(correction), keepdims=keepdims)
-        return xp.sqrt(xp.var(x, axis=axis, correction=correction, keepdims=keepdims))
+        if correction != int(correction) or axis == ():
+            return xp.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
+        return xp.std(x, axis=axis, correction=int(correction), keepdims=keepdims)
 
-    return std
+    return {"std": std, "var": var}
 
 
 def _take_along_axis(xp: Any) -> Callable[..., Any]:
@@ -108,8 +127,7 @@ def build() -> Any:
     original: Any = importlib.import_module("array_api_compat.torch")
     names = ("cumulative_prod", "cumulative_sum", "prod", "sum")
     mends: dict[str, Any] = {name: _through_int64(getattr(original, name), original) for name in names}
-    mends["astype"] = _astype(original)
-    mends["std"] = _any_correction(original)
+    mends |= {"astype": _astype(original), **_spreads(original)}
     mends["take_along_axis"] = _take_along_axis(original)
     mends["unique_all"] = _unique_all(original)
     return overlay(original, "torch", mends, fft=transforms(original))

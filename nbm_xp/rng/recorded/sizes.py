@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from nbm_xp.namespace import (
     asarray,
+    brought,
     default_namespace,
     get_namespace,
     host_namespace,
@@ -169,7 +170,8 @@ def _at_home(value: Any) -> Any:
     """A list, or an array of the host, as an array of the default library, where the states of draws are."""
     if is_array(value) and library_name(value) != library_name(host_namespace()):
         return value
-    return asarray(value, default_namespace())
+    xp = default_namespace()
+    return brought(value, xp) if is_array(value) else asarray(value, xp)
 
 
 def as_wide_as(shape: Lengths, **parameters: Any) -> None:

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from nbm_xp.namespace import array_namespace as library_of
-from nbm_xp.namespace import convert, default_namespace, dtype_name, floatx, is_array, is_lazy, running_namespace
+from nbm_xp.namespace import brought, default_namespace, dtype_name, floatx, is_array, is_lazy, running_namespace
 from nbm_xp.namespace.compiling import compiled
 
 from ..function import function
@@ -155,7 +155,10 @@ def _check_floating(leaf: Any, position: int) -> None:
             f"argument {position} must be an array to differentiate in, or a tuple, list or dict of arrays, "
             f"got {type(leaf).__name__}"
         )
-    dtype = leaf.dtype if is_tensor(leaf) else dtype_name(leaf)
+    try:
+        dtype = leaf.dtype if is_tensor(leaf) else dtype_name(leaf)
+    except TypeError as error:
+        raise TypeError(f"argument {position} must be floating to differentiate in: {error}") from error
     if dtype[0] not in "fc":
         raise TypeError(f"argument {position} must be floating to differentiate in, got {dtype}")
 
@@ -171,7 +174,8 @@ def _uncut(tensor: Tensor) -> Tensor:
     if _in_progress and any(node in _in_progress for node in reachable([tensor.node], _stopped(tensor.node))):
         raise TypeError(
             f"{tensor!r} is being differentiated and cannot become a plain number or array, which would cut the "
-            "derivative off: use functions of array_namespace(x), or stop_gradient(x) where the cut is meant"
+            "derivative off: call functions of xp = array_namespace(x), such as xp.sum(x), or stop_gradient(x) where "
+            "the cut is meant"
         )
     return tensor
 
@@ -194,7 +198,7 @@ class Plan:
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
         """The results, in the plan's library, to which arrays of the host are converted."""
-        results = list(self.run(*(a if library_of(a) is self.xp else convert(a, self.xp) for a in arrays)))
+        results = list(self.run(*(a if library_of(a) is self.xp else brought(a, self.xp) for a in arrays)))
         for position in self.scalars:
             results[position] = self.xp.asarray(results[position])
         for position in self.copied:

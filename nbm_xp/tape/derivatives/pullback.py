@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from nbm_xp.namespace import array_namespace as library_of
-from nbm_xp.namespace import convert, default_namespace, dtype_of, running_namespace
+from nbm_xp.namespace import convert, default_namespace, running_dtype, running_namespace
 
 from ..dtypes import DType
 from ..function import function
@@ -124,5 +124,5 @@ def _in_library(array: Any, xp: ModuleType, dtype: DType) -> Any:
     """A cotangent as the reverse pass takes it."""
     if library_of(array) is not xp:
         array = convert(array, xp)
-    kind = dtype_of(xp, dtype)
+    kind = running_dtype(xp, dtype)
     return array if array.dtype == kind else xp.astype(array, kind)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from nbm_xp.namespace import concrete_int, dtype_of, is_lazy
+from nbm_xp.namespace import concrete_int, is_lazy, running_dtype
 from nbm_xp.namespace.compiling import library_loop
 
 from ..node import Node
@@ -123,7 +123,7 @@ class LoopRunner:
             results = self.step(*ones, *carries, *captured)[len(self.live) :]
             shapes = [tuple(value.shape) for value in results[: len(self.kept)]]
         return [
-            self.xp.zeros((0, *shape), dtype=dtype_of(self.xp, dtype))
+            self.xp.zeros((0, *shape), dtype=running_dtype(self.xp, dtype))
             for shape, (_, dtype) in zip(shapes, self.specs, strict=True)
         ]
 

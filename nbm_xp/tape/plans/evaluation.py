@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from nbm_xp.namespace import array_namespace as library_of
-from nbm_xp.namespace import concrete_int, convert, default_namespace, dtype_of, running_namespace
+from nbm_xp.namespace import brought, concrete_int, default_namespace, running_dtype, running_namespace
 
 from ..dtypes import DType
 from ..function import function
@@ -180,10 +180,10 @@ class _Steps:
             xp = running_namespace(values.values(), default)
         for node, value in values.items():
             if library_of(value) is not xp:
-                values[node] = convert(value, xp)
+                values[node] = brought(value, xp)
         for node in free:
             kept = node.kept
-            values[node] = kept.value if kept.xp is xp else convert(kept.value, xp)
+            values[node] = kept.value if kept.xp is xp else brought(kept.value, xp)
         return values, xp, len(free) == len(self.started)
 
 
@@ -238,7 +238,7 @@ def _plain(value: Any, values: dict[Node, Any], xp: ModuleType) -> Any:
     if kind is Node:
         return values[value]
     if isinstance(value, DType):
-        return dtype_of(xp, value)
+        return running_dtype(xp, value)
     if isinstance(value, Length):
         return substituted(value, lambda atom: _atom(atom, values))
     if isinstance(value, (tuple, list)):

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 from nbm_xp.namespace import chains as library
-from nbm_xp.namespace import concrete_int, dtype_of
+from nbm_xp.namespace import concrete_int, running_dtype
 from nbm_xp.namespace.compiling import library_branch
 
 from ..dtypes import DType
@@ -373,7 +373,7 @@ class PlanWriter:
             node = self.resolve(value)
             return self.expression(node) if node in self.inlined else self._name(node)
         if isinstance(value, DType):
-            return self._bind(str(value) + "_", ("dtype", value), dtype_of(self.xp, value))
+            return self._bind(str(value) + "_", ("dtype", value), running_dtype(self.xp, value))
         if isinstance(value, Length):
             return value.source(self._atom_source)
         if isinstance(value, tuple):

@@ -22,9 +22,9 @@ from .creation import arange, full
 from .elementwise import cast, where
 from .indexing import expanded, getitem, is_mask, without_masks
 from .manipulation import reshape
-from .shapes import broadcast, written
+from .shapes import broadcast, not_written, written
 
-__all__ = ["assign", "setitem"]
+__all__ = ["assign", "setitem", "updated"]
 
 _FULL = slice(None)
 
@@ -144,6 +144,22 @@ def assign(x: Tensor, key: Any, value: Any) -> Tensor:
     return x
 
 
+def updated(x: Tensor, result: Tensor) -> Tensor:
+    """What ``x += y`` gives the name `x`, where `result` is the sum: a view is written to, where a write can arrive.
+
+    What cannot be written to, and a sum of another shape or a higher kind of numbers, leaves `x` as it was.
+    """
+    root = x
+    while root.view is not None:
+        if root.view.may_be_copy or root.view.call.op.written is not_written:
+            return result
+        root = root.view.base
+    fits = len(result.node.shape) == len(x.node.shape) and all(map(same_length, result.node.shape, x.node.shape))
+    if root is x or root.holds_array or root.node.op is PLACEHOLDER or not fits:
+        return result
+    return result if _RANK[result.dtype[0]] > _RANK[x.dtype[0]] else assign(x, Ellipsis, result)
+
+
 def _now(x: Tensor) -> Tensor:
     """A Tensor of what `x` shows now, though what it is a view of may have been written to since it was made."""
     view = x.view
@@ -211,4 +227,4 @@ def _check_fits(value: Any, part: Tensor) -> None:
         raise ValueError(f"value must broadcast to shape {part.shape}, which the index names, got {value.shape}")
 
 
-FUNCTIONS.update(assign=assign, setitem=setitem)
+FUNCTIONS.update(assign=assign, setitem=setitem, updated=updated)

@@ -8,6 +8,7 @@ from typing import Any
 
 from nbm_xp.namespace import array_namespace, default_namespace, dtype_of, floatx, host_namespace, is_array
 from nbm_xp.namespace import asarray as library_asarray
+from nbm_xp.namespace.refusals import described
 from nbm_xp.tape.concrete import lasting_number
 from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
 from nbm_xp.tape.gradients import declare
@@ -263,6 +264,9 @@ def linspace(
 ) -> Tensor:
     """`num` evenly spaced numbers."""
     _check_device(device)
+    for name, bound in (("start", start), ("stop", stop)):
+        if not (is_number(bound) or is_array(bound) or isinstance(bound, Tensor)) or getattr(bound, "ndim", 0) != 0:
+            raise TypeError(f"{name} must be a number or an array without axes, got {described(bound)}")
     (num,) = sizes_of(num, "num")  # type: ignore[assignment]
     default = _scalar_dtype(1j) if isinstance(start, complex) or isinstance(stop, complex) else floatx()
     return record(_LINSPACE, start, stop, num, dtype=_dtype_or(dtype, default), endpoint=endpoint)

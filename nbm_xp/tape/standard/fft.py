@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbm_xp.namespace import floatx
+from nbm_xp.namespace.refusals import check_choice
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.length_arguments import integer_length
@@ -21,7 +22,7 @@ from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .promotion import complex_of, floating, real_of, refuse_complex
-from .shapes import axes_of, axis_of
+from .shapes import LONGEST, axes_of, axis_of
 
 __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft",
@@ -117,11 +118,12 @@ def _check_length(name: str, n: Size) -> None:
     value = known(n)
     if value is not None and value < 1:
         raise ValueError(f"{name} needs at least 1 element to transform, got {value}")
+    if value is not None and value >= LONGEST:
+        raise ValueError(f"{name} transforms lengths below 2**63, got {value}")
 
 
 def _check_norm(norm: str) -> None:
-    if norm not in _NORMS:
-        raise ValueError(f"norm must be 'backward', 'ortho' or 'forward', got {norm!r}")
+    check_choice("norm", norm, _NORMS)
 
 
 def _one_axis(name: str, infer: Callable[..., Any], rule: Callable[..., Tensor], doc: str) -> Callable[..., Tensor]:
@@ -279,6 +281,8 @@ def _shift(name: str, inverse: str, doc: str) -> Callable[..., Tensor]:
 
     def function(x: Any, /, *, axes: Any = None) -> Tensor:
         x = as_tensor(x)
+        if not x.ndim:
+            raise ValueError(f"x must have an axis for {name}, got a number")
         return record(op, x, axes=axes_of(axes, x.ndim, "axes"))
 
     function.__name__ = function.__qualname__ = name

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.namespace import floatx
-from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
+from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype, float_of
 from nbm_xp.tape.lengths import Length
 from nbm_xp.tape.operators import FUNCTIONS, is_number
 from nbm_xp.tape.tensor import Tensor, as_tensor
@@ -68,7 +68,7 @@ def together(*values: Any) -> tuple[Any, ...]:
         if isinstance(value, complex) and dtype[0] != "c":
             dtype = common_dtype(dtype, as_dtype("complex64"))
         elif isinstance(value, float) and dtype[0] in "biu":
-            dtype = common_dtype(dtype, as_dtype("float32"))
+            dtype = float_of(dtype)
         elif isinstance(value, (int, Length)) and not isinstance(value, bool) and dtype == "bool":
             dtype = as_dtype("int64")
     several = any(isinstance(t, Tensor) and plain_number(t) is None for t in tensors)
@@ -85,11 +85,11 @@ def _cast_or_number(x: Tensor, dtype: DType, several: bool) -> Any:
 
 
 def floating(x: Any) -> Tensor:
-    """A Tensor of a floating dtype: integers of 8 and 16 bits and bool become float32, wider ones float64."""
+    """A Tensor of a floating dtype: integers of 8 and 16 bits and bool become ``floatx``, wider ones float64."""
     tensor = as_tensor(x)
     if tensor.dtype[0] in "fc":
         return tensor
-    return cast(tensor, common_dtype(tensor.dtype, as_dtype("float32")))
+    return cast(tensor, float_of(tensor.dtype))
 
 
 def divisible(x: Tensor) -> Tensor:

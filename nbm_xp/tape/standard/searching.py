@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nbm_xp.namespace import array_namespace
+from nbm_xp.namespace import array_namespace, running_dtype
 from nbm_xp.tape.concrete import concrete
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.gradients import declare
@@ -35,7 +35,7 @@ def _position(name: str) -> Callable[..., Tensor]:
             _infer_position,
             (None,),
             run=lambda xp, x, *, axis, keepdims: xp.astype(
-                getattr(xp, name)(x, axis=axis, keepdims=keepdims), xp.int64
+                getattr(xp, name)(x, axis=axis, keepdims=keepdims), running_dtype(xp, "int64")
             ),
             memory=Memory.OWN,
         )

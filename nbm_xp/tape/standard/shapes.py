@@ -19,9 +19,13 @@ from nbm_xp.tape.lengths import (
 from nbm_xp.tape.node import Shape
 
 __all__ = [
-    "AxisError", "axes_of", "axis_of", "broadcast", "from_front", "kept_shape", "not_written", "reduced_shape",
-    "sizes_of", "slice_length", "total", "written",
+    "LONGEST", "AxisError", "axes_of", "axis_of", "broadcast", "from_front", "kept_shape", "not_written",
+    "reduced_shape", "sizes_of", "slice_length", "total", "written",
 ]  # fmt: skip
+
+
+LONGEST = 2**63
+"""No axis is that long."""
 
 
 def broadcast(*shapes: Shape) -> Shape:
@@ -142,6 +146,8 @@ def sizes_of(shape: Any, name: str = "shape") -> Shape:
         now = known(size)
         if now is not None and now < 0:
             raise ValueError(f"{name} must hold lengths of 0 or more, got {now}: negative dimensions are not allowed")
+        if now is not None and now >= LONGEST:
+            raise ValueError(f"{name} must hold lengths below 2**63, got {now}")
         sizes.append(size)
     return tuple(sizes)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from nbm_xp.namespace import running_dtype
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import minimum_length, same_length
@@ -125,9 +126,9 @@ def _infer_rank(x: Node, rtol: Any) -> Any:
 
 def _run_rank(xp: Any, x: Any, rtol: Any) -> Any:
     if 0 in x.shape[-2:]:
-        return xp.zeros(x.shape[:-2], dtype=xp.int64)
+        return xp.zeros(x.shape[:-2], dtype=running_dtype(xp, "int64"))
     rank = xp.linalg.matrix_rank(x) if rtol is None else xp.linalg.matrix_rank(x, rtol=rtol)
-    return xp.astype(rank, xp.int64)
+    return xp.astype(rank, running_dtype(xp, "int64"))
 
 
 _RANK = declare(Operation("linalg.matrix_rank", _infer_rank, (None, None), run=_run_rank, memory=Memory.OWN))

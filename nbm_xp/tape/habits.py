@@ -1,0 +1,121 @@
+"""What is typed out of habit: methods of NumPy's arrays, and NumPy's and PyTorch's functions, on a Tensor.
+
+A Tensor has what the standard gives an array, and is taken by the functions of its own namespace. Whatever else is
+tried says in one line which of those does the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from .operators import FUNCTIONS, Operators
+
+__all__ = ["ArrayUfunc", "instead", "no_attribute", "refuse_torch_function"]
+
+_NAMES = {
+    "absolute": "abs", "amax": "max", "amin": "min", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",
+    "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "cat": "concat",
+    "concatenate": "concat", "conjugate": "conj", "cumprod": "cumulative_prod", "cumsum": "cumulative_sum",
+    "div": "divide", "fabs": "abs", "fmax": "maximum", "fmin": "minimum", "fmod": "remainder", "ge": "greater_equal",
+    "gt": "greater", "invert": "bitwise_invert", "le": "less_equal", "left_shift": "bitwise_left_shift", "lt": "less",
+    "mm": "matmul", "mul": "multiply", "ne": "not_equal", "neg": "negative", "norm": "vector_norm", "power": "pow",
+    "right_shift": "bitwise_right_shift", "rint": "round", "sub": "subtract", "swapaxes": "moveaxis",
+    "transpose": "permute_dims", "true_divide": "divide",
+}  # fmt: skip
+"""Names of other libraries for what the standard calls otherwise."""
+
+_WRITTEN = {
+    "clone": "xp.asarray(x, copy=True)", "copy": "xp.asarray(x, copy=True)", "detach": "stop_gradient(x)",
+    "fill": "xp.full_like(x, value)", "flatten": "xp.reshape(x, (-1,))", "item": "evaluate(x).item()",
+    "ravel": "xp.reshape(x, (-1,))", "tolist": "evaluate(x).tolist()",
+    "view": "xp.reshape(x, …)",
+}  # fmt: skip
+"""What takes more than another name."""
+
+_REDUCED = {
+    "reduce": {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
+               "logical_or": "any"},
+    "accumulate": {"add": "cumulative_sum", "multiply": "cumulative_prod"},
+}  # fmt: skip
+"""NumPy's functions that are another function's method."""
+
+_OPERATORS = {
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "true_divide": "truediv",
+    "floor_divide": "floordiv", "remainder": "mod", "power": "pow", "matmul": "matmul", "bitwise_and": "and",
+    "bitwise_or": "or", "bitwise_xor": "xor", "left_shift": "lshift", "right_shift": "rshift", "equal": "eq",
+    "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge",
+}  # fmt: skip
+"""What NumPy's operators call."""
+
+_QUESTIONS = frozenset({"isfinite", "isinf", "isnan", "signbit"})
+"""What NumPy's functions ask of numbers: answered by a Tensor, as comparisons are."""
+
+_MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+def instead(tensor: Any, name: str) -> str | None:
+    """How to write with functions of a Tensor's namespace what goes by a name elsewhere; None where nothing does it."""
+    if name in _WRITTEN:
+        return _WRITTEN[name]
+    xp, standard = tensor.__array_namespace__(), _NAMES.get(name, name)
+    for chapter, path in ((xp, "xp."), (xp.linalg, "xp.linalg."), (xp.fft, "xp.fft.")):
+        if standard in chapter.__all__ and callable(getattr(chapter, standard)):
+            return f"{path}{standard}(x)"
+    return None
+
+
+def _advice(tensor: Any, name: str) -> str:
+    written = instead(tensor, name)
+    where = "xp = x.__array_namespace__()"
+    if written is None:
+        return f"use functions of {where}, such as xp.sum(x)"
+    return f"call {written}" + (f", where {where}" if "xp." in written else ", from nbm_xp.tape")
+
+
+def no_attribute(tensor: Any, name: str) -> AttributeError:
+    """The error for an attribute that a Tensor lacks."""
+    kind = type(tensor).__name__
+    if name.startswith("_") or instead(tensor, name) is None:
+        return AttributeError(f"{kind!r} object has no attribute {name!r}")
+    return AttributeError(f"a {kind} has no {name!r}: {_advice(tensor, name)}")
+
+
+def _apply_ufunc(tensor: Any, ufunc: Any, method: str, /, *inputs: Any, **options: Any) -> Any:
+    """What an operator of NumPy's array and a Tensor gives, or a question; other functions of NumPy's are refused."""
+    name = _OPERATORS.get(ufunc.__name__)
+    if name is not None and method == "__call__" and options.keys() <= {"out"} and len(inputs) == 2:
+        left, right = inputs
+        if isinstance(left, Operators):
+            return getattr(left, f"__{name}__")(right)
+        return getattr(right, f"__{_MIRRORED.get(name, f'r{name}')}__")(left)
+    if ufunc.__name__ in _QUESTIONS and method == "__call__" and not options:
+        return FUNCTIONS[ufunc.__name__](tensor)
+    name = _REDUCED.get(method, {}).get(ufunc.__name__, ufunc.__name__)
+    called = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    raise TypeError(f"NumPy's {called} does not take a Tensor, which is computed later: {_advice(tensor, name)}")
+
+
+class ArrayUfunc:
+    """What NumPy finds on the class, to call it; on a Tensor itself None, which asks other libraries to stand back."""
+
+    def __get__(self, tensor: Any, owner: type) -> Any:
+        return _apply_ufunc if tensor is None else None
+
+
+def refuse_torch_function(function: Any, given: Any) -> NoReturn:
+    """Refuse a function of PyTorch's; its operators take the error for leave to ask the other operand."""
+    name = getattr(function, "__name__", str(function))
+    tensor = next(_tensors(given))
+    raise TypeError(
+        f"PyTorch's {name} does not take a Tensor of the tape, which is computed later: {_advice(tensor, name)}"
+    )
+
+
+def _tensors(given: Any) -> Iterator[Any]:
+    """The Tensors among arguments."""
+    if isinstance(given, Operators):
+        yield given
+    elif isinstance(given, (tuple, list)):
+        for item in given:
+            yield from _tensors(item)

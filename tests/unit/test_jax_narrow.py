@@ -1,0 +1,55 @@
+"""JAX as it comes, its 64-bit types off: graphs run in 32 bits, and nothing that nobody asked for is asked of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.libraries import why_not
+
+PROGRAM = """
+import numpy as np
+import nbm_xp
+from nbm_xp import keras2 as K, natural_bm as B
+from nbm_xp.namespace import get_namespace, to_numpy
+from nbm_xp.tape import Variable, evaluate, value_and_grad
+from nbm_xp.tape import namespace as xp
+
+nbm_xp.set_backend("jax")
+draw = np.random.default_rng(0)
+rows, labels = draw.normal(size=(6, 4)), draw.integers(0, 3, 6)  # of 64 bits, as NumPy makes them
+x, y = K.placeholder((None, 4)), K.placeholder((None,), dtype="int64")
+start = draw.normal(size=(4, 3)).astype("float32")
+w = K.variable(start)
+hidden = K.dropout(K.batch_normalization(x, K.mean(x, 0), K.var(x, 0), 0.0, 1.0), 0.25)
+loss = K.mean(K.sparse_categorical_crossentropy(K.softmax(K.dot(hidden, w)), y))
+step = K.function([x, y], [loss, K.argmax(K.dot(x, w))], updates=[(w, w - 0.1 * K.gradients(loss, [w])[0])])
+value, best = step([rows, labels])
+assert value.dtype == "float32" and np.isfinite(value)
+assert best.tolist() == np.argmax(rows.astype("float32") @ start, axis=1).tolist()
+scores = K.softmax(K.variable(draw.normal(size=(2, 7, 5))))
+cost = K.ctc_batch_cost(labels.reshape(2, 3), scores, np.full((2, 1), 7), np.full((2, 1), 3))
+assert np.isfinite(K.eval(cost)).all()
+assert float(evaluate(K.random_binomial((50,), p=np.float64(0.5))).sum()) > 0
+jax = get_namespace("jax")
+assert str(B.cumsum(jax.asarray([True, False])).dtype) == "int32"
+assert to_numpy(K.one_hot(jax.asarray([0, 2]), 3)).tolist() == [[1, 0, 0], [0, 0, 1]]
+v, g = value_and_grad(lambda t: xp.sum(xp.take(t, xp.argsort(t)) ** 2))(jax.asarray([3.0, 1.0]))
+assert str(g.dtype) == "float32" and g.tolist() == [6.0, 2.0]
+try:
+    Variable(np.ones(2), dtype="float64")
+except TypeError as error:
+    assert "64-bit types are off" in str(error)
+else:
+    raise AssertionError("what is asked for is refused, not narrowed")
+"""
+
+
+@pytest.mark.skipif(why_not("jax") is not None, reason=str(why_not("jax")))
+def test_graphs_run_in_32_bits() -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "JAX_ENABLE_X64"}
+    run = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr[-2000:]

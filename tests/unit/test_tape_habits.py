@@ -1,0 +1,103 @@
+"""What is typed out of habit on a Tensor is told, in one line, how the tape writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp import neon
+from nbm_xp.tape import Tensor, Variable, evaluate, grad, placeholder
+from nbm_xp.tape import namespace as xp
+from tests.libraries import Library, libraries
+
+KNOWN = Variable(np.asarray([1.0, 2.0, 3.0]), name="known")
+UNKNOWN = placeholder((None, 3), dtype="float64", name="unknown")
+METHODS = {
+    "sum": "xp.sum(x)", "mean": "xp.mean(x)", "reshape": "xp.reshape(x)", "exp": "xp.exp(x)", "astype": "xp.astype(x)",
+    "cumsum": "xp.cumulative_sum(x)", "transpose": "xp.permute_dims(x)", "trace": "xp.linalg.trace(x)",
+    "flatten": "xp.reshape(x, (-1,))", "copy": "xp.asarray(x, copy=True)", "real": "xp.real(x)",
+    "item": "evaluate(x).item()",
+}  # fmt: skip
+
+
+def told(call: Callable[[], Any], error: type[Exception], wanted: str) -> None:
+    with pytest.raises(error) as caught:
+        call()
+    message = str(caught.value)
+    assert wanted in message and "\n" not in message
+
+
+@pytest.mark.parametrize("x", [KNOWN, UNKNOWN, KNOWN * 2.0], ids=["variable", "placeholder", "expression"])
+@pytest.mark.parametrize(("name", "wanted"), METHODS.items())
+def test_a_method_of_numpys_arrays(x: Tensor, name: str, wanted: str) -> None:
+    told(lambda: getattr(x, name), AttributeError, wanted)
+    assert not hasattr(x, name)
+
+
+def test_what_nothing_does_and_what_python_asks_for_is_missing_as_ever() -> None:
+    for name in ("beer", "__array_interface__", "_repr_html_"):
+        told(lambda name=name: getattr(KNOWN, name), AttributeError, f"object has no attribute {name!r}")  # type: ignore[misc]
+    told(lambda: neon.Backend(library="numpy").array([[1.0]]).beer, AttributeError, "beer")
+
+
+NUMPYS = {
+    "exp": (np.exp, "xp.exp(x)"), "sum": (np.sum, "xp.sum(x)"), "max": (np.max, "xp.max(x)"),
+    "power": (lambda x: np.maximum(x, 1.0), "xp.maximum(x)"), "arcsin": (np.arcsin, "xp.asin(x)"),
+    "accumulate": (np.add.accumulate, "xp.cumulative_sum(x)"), "cbrt": (np.cbrt, "such as xp.sum(x)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("x", [KNOWN, UNKNOWN], ids=["variable", "placeholder"])
+@pytest.mark.parametrize(("function", "wanted"), NUMPYS.values(), ids=NUMPYS.keys())
+def test_a_function_of_numpys(x: Tensor, function: Callable[[Any], Any], wanted: str) -> None:
+    told(lambda: function(x), TypeError, wanted)
+    told(lambda: grad(lambda x: xp.sum(function(x)))(np.ones(3)), TypeError, wanted)
+
+
+def test_numpys_questions_are_answered() -> None:
+    """As a library that draws does, which asks whether a limit is finite."""
+    assert np.isfinite(KNOWN[0]) and not np.isnan(KNOWN[0])
+    assert evaluate(np.signbit(-KNOWN)).tolist() == [True, True, True]
+    assert isinstance(np.isinf(UNKNOWN), Tensor)
+
+
+@pytest.mark.parametrize("library", libraries("torch"), indirect=True)
+def test_a_function_of_pytorchs(library: Library) -> None:
+    import torch
+
+    for x in (KNOWN, UNKNOWN, KNOWN * 2.0):
+        told(lambda x=x: torch.exp(x), TypeError, "xp.exp(x)")  # type: ignore[misc]
+        told(lambda x=x: torch.cat([x, x]), TypeError, "xp.concat(x)")  # type: ignore[misc]
+        told(lambda x=x: torch.sum(input=x), TypeError, "xp.sum(x)")  # type: ignore[misc]
+    assert evaluate(torch.ones(3) + Variable(torch.ones(3))).tolist() == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("convert", [float, int, bool, complex, np.asarray, np.mean])
+def test_a_number_of_what_depends_on_a_placeholder(convert: Callable[[Any], Any]) -> None:
+    told(lambda: convert(xp.sum(UNKNOWN)), ValueError, "xp.sum(x)")
+    told(lambda: convert(xp.sum(UNKNOWN)), ValueError, "'unknown' placeholder")
+
+
+def test_a_number_of_several_and_of_what_is_being_differentiated() -> None:
+    told(lambda: float(KNOWN), TypeError, "xp.sum(x)")
+    told(lambda: grad(lambda x: float(xp.sum(x)))(np.ones(3)), TypeError, "xp.sum(x)")
+
+
+@pytest.mark.parametrize(
+    "array", [np.asarray([1.0, 2.0, 4.0]), np.float64(2.0), np.asarray(2.0)], ids=["3", "scalar", "0"]
+)
+def test_operators_of_numpys_arrays_record(array: Any) -> None:
+    for result, wanted in [
+        (array + KNOWN, array + KNOWN.get_value()), (array - KNOWN, array - KNOWN.get_value()),
+        (array / KNOWN, array / KNOWN.get_value()), (array**KNOWN, array ** KNOWN.get_value()),
+        (array < KNOWN, array < KNOWN.get_value()), (array >= KNOWN, array >= KNOWN.get_value()),
+        (array == KNOWN, array == KNOWN.get_value()), (array % KNOWN, array % KNOWN.get_value()),
+    ]:  # fmt: skip
+        assert isinstance(result, Tensor)
+        np.testing.assert_array_equal(evaluate(result), wanted)
+    total = array
+    total += KNOWN
+    assert isinstance(total, Tensor) and evaluate(total).tolist() == (array + KNOWN.get_value()).tolist()
