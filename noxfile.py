@@ -71,6 +71,33 @@ def libraries(session: nox.Session) -> None:
     pytest(session, "-m", "not slow", "-k", "torch or jax")
 
 
+@nox.session
+def strangers(session: nox.Session) -> None:
+    """Libraries of the standard that the package has no entry for: cubed, marray, and ndonnx with its ONNX models."""
+    install(session, "test", "strangers")
+    pytest(session, "tests/property/test_strangers.py", "tests/property/test_onnx.py", "-m", "not slow")
+
+
+# Where a difference between Dask's two kinds of arrays would show: the standard's functions on its namespace, the
+# documented functions, plans in blocks, draws, assignment, stored matrices, models. What else the suite does with
+# Dask's arrays goes the same ways; `-- tests/unit tests/property` runs all of it.
+EXPRESSIONS = [
+    *("tests/property/test_namespace_dask.py", "tests/property/test_namespace_mixed.py"),
+    *("tests/property/test_functions_values.py::test_of_arrays", "tests/property/test_rng_single_values.py"),
+    *("tests/unit/test_rng_dask.py", "tests/unit/test_namespace_tiles.py", "tests/unit/test_boltzmann_input.py"),
+    *("tests/unit/test_namespace_assignment.py", "tests/unit/test_boltzmann_batches.py"),
+]
+
+
+@nox.session
+def dask_expressions(session: nox.Session) -> None:
+    """The tests of Dask on its arrays that are expressions (array.query-planning)."""
+    install(session, "test")
+    chosen = session.posargs or EXPRESSIONS
+    environment = ONE_THREAD | {"DASK_ARRAY__QUERY_PLANNING": "True"}
+    session.run("pytest", "-m", "not slow", "-k", "dask or mixed", *PARALLEL, *chosen, env=environment)
+
+
 # Where a difference between CuPy and NumPy would show; what else is tested on CuPy calls the same functions.
 STANDIN = [
     *("tests/unit/test_standin_cupy.py", "tests/unit/test_rng_cuda.py", "tests/property/test_rng_bits.py"),
@@ -227,8 +254,8 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def tables(session: nox.Session) -> None:
-    """The tables of what works where, docs/functions.md and docs/keras2_functions.md, from the tests' own results."""
-    install(session, "test", extras=f"{EXTRAS},jax", packages=(TORCH,))
+    """The tables of what works where, in docs: functions, keras2_functions, every_library, from the tests' results."""
+    install(session, "test", "strangers", extras=f"{EXTRAS},jax", packages=(TORCH,))
     written = {
         "docs/functions.md": [
             "tests/property/test_tape_values.py",
@@ -236,6 +263,11 @@ def tables(session: nox.Session) -> None:
             "--everywhere",
         ],
         "docs/keras2_functions.md": ["tests/golden/test_keras2.py", "--everywhere"],
+        "docs/every_library.md": [
+            "tests/property/test_functions_values.py",
+            "tests/property/test_strangers.py",
+            "--everywhere",
+        ],
     }
     for table, results in written.items():
         session.run("pytest", "-q", "--function-table", table, *results, *PARALLEL, *session.posargs, env=ONE_THREAD)
@@ -252,5 +284,5 @@ def demo(session: nox.Session) -> None:
 @nox.session
 def benchmarks(session: nox.Session) -> None:
     """Ours and its peers in turn: `nox -s benchmarks -- --only gibbs`."""
-    install(session, "benchmark", packages=(TORCH,))
+    install(session, "benchmark", packages=(TORCH, "jax>=0.6", "pytensor>=3.0"))
     session.run("python", "-m", "benchmarks", *session.posargs)

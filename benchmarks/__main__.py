@@ -19,6 +19,7 @@ NAMES = (
     "scan",
     "batches",
     "memory",
+    "chains",
     "convolution",
     "layers",
     "neon_layers",

@@ -23,6 +23,7 @@ if "--standin-cupy" in sys.argv or "STANDIN_CUPY" in os.environ:  # before anyth
     os.environ["STANDIN_CUPY"] = "1"  # for the workers of pytest-xdist
     install()
 
+from tests.dask_expressions import mark_known
 from tests.function_table import note_findings, pytest_addoption, pytest_configure
 from tests.host_kernels import COMPILER, HostKernels, InPlace
 from tests.libraries import LIBRARIES, Library, guard, not_every_day
@@ -42,6 +43,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
     note_findings(items)
+    mark_known(items)
     left_out = not_every_day(items)
     config.hook.pytest_deselected(items=left_out)
     chosen = set(left_out)

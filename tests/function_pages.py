@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from tests.golden.reader import Case as RecordedCase
@@ -45,6 +45,12 @@ class Page:
 
     nothing: str = ""
     """What stands under unknown lengths where no test was about them."""
+
+    headings: Mapping[str, str] = field(default_factory=lambda: HEADINGS)
+    """The libraries, by the names of their columns."""
+
+    further: Sequence[str] = ("Gradient", "Unknown lengths")
+    """The columns after those of the libraries, these or none."""
 
 
 TAPE = """# What works where
@@ -145,6 +151,38 @@ def keras2_sections(functions: Collection[str]) -> list[tuple[str, str, list[str
     ]
 
 
+STRANGERS = {"strict-unlisted": "the same, unlisted", "marray": "marray", "cubed": "cubed", "ndonnx": "ndonnx"}
+"""Libraries without an entry, in the order of their columns."""
+
+EVERY = """# What works where: every library
+
+Every function of `nbm_xp.natural_bm`, and of the bodies behind the other surfaces, that the tests hold to NumPy, and
+every array library that they know. This page is generated: `nox -s tables`.
+
+- Under NumPy, Dask, PyTorch, JAX, CuPy and array_api_strict, which have an entry: the function gives NumPy's values, of
+  arrays, in all cases of the tests.
+- Under the others, which are taken [as they are](howto/libraries.md): the function gives NumPy's values of arrays and
+  of variables, and its gradient is NumPy's, in the first case of the tests. array_api_strict is among them too, with
+  its entry left out. marray masks NumPy's arrays; cubed is lazy and works in blocks, of which arrays have one here;
+  ndonnx writes ONNX models, and its arrays have known values here.
+- ✓ holds, (✓) holds in part, — does not; numbers refer to the reasons below the table. Empty: not tested where
+  this page was made, for its tests are slow there.
+"""
+
+
+def every_function() -> set[str]:
+    """The functions that some case is about."""
+    from tests.property.function_cases import CASES
+
+    return {case.name for case in CASES}
+
+
+def every_finding(test: str, case: Any, library: Library | None) -> Finding | None:
+    if test not in ("test_of_arrays", "test_of_variables_and_their_gradients") or library is None:
+        return None
+    return Finding(case.name, [library.id if library.id in STRANGERS else library.name])
+
+
 PAGES = {
     "functions.md": Page(
         TAPE,
@@ -160,5 +198,14 @@ PAGES = {
         keras2_finding,
         keras2_sections,
         others="Not tested\n\nNothing is recorded of these",
+    ),
+    "every_library.md": Page(
+        EVERY,
+        every_function,
+        every_finding,
+        lambda functions: [("Functions", "", sorted(functions))],
+        others="Not tested\n\nNo case of the tests is about these",
+        headings=HEADINGS | STRANGERS,
+        further=(),
     ),
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.function_pages import HEADINGS, PAGES, Finding, Page
+from tests.function_pages import PAGES, Finding, Page
 
 __all__ = ["note_findings", "pytest_addoption", "pytest_configure"]
 
@@ -51,7 +51,8 @@ def note_findings(items: list[pytest.Item]) -> None:
     for item in items:
         parameters = getattr(getattr(item, "callspec", None), "params", {})
         for name, page in PAGES.items():
-            finding = page.finding(getattr(item, "originalname", ""), parameters.get("case"), parameters.get("library"))
+            library = parameters.get("library", parameters.get("stranger"))
+            finding = page.finding(getattr(item, "originalname", ""), parameters.get("case"), library)
             if finding:
                 item.user_properties.append((name, asdict(finding)))
 
@@ -104,8 +105,9 @@ class Writer:
 
     def text(self) -> str:
         """The whole page."""
-        tested = [name for name in HEADINGS if any(column == name for _, column in self.results)]
-        untested = [heading for name, heading in HEADINGS.items() if name not in tested]
+        headings = self.page.headings
+        tested = [name for name in headings if any(column == name for _, column in self.results)]
+        untested = [heading for name, heading in headings.items() if name not in tested]
         numbers: dict[str, int] = {}
         parts = [self.page.preface]
         if untested:
@@ -122,11 +124,11 @@ class Writer:
         return "\n".join(parts)
 
     def _table(self, names: list[str], tested: list[str], numbers: dict[str, int]) -> str:
-        heads = ["Function", *(HEADINGS[name] for name in tested), "Gradient", "Unknown lengths"]
+        heads = ["Function", *(self.page.headings[name] for name in tested), *self.page.further]
         lines = [heads, ["---", *[":-:"] * (len(heads) - 1)]]
         for name in names:
             cells = [self.results[name, library].cell(numbers) for library in tested]
             order = str(self.orders[name]) if name in self.orders else self.results[name, "gradient"].cell(numbers)
             unknown = self.results[name, "unknown"].cell(numbers) or self.page.nothing
-            lines.append([f"`{name}`", *cells, order, unknown])
+            lines.append([f"`{name}`", *cells, *([order, unknown] if self.page.further else [])])
         return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)

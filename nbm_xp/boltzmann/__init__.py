@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .bridging import LadderEstimate
 from .dbm import DBM
 from .estimator import NotFittedError
 from .loading import load
@@ -9,4 +10,4 @@ from .partition import AISEstimate
 from .rbm import RBM
 from .topology import Topology
 
-__all__ = ["DBM", "RBM", "AISEstimate", "NotFittedError", "Topology", "load"]
+__all__ = ["DBM", "RBM", "AISEstimate", "LadderEstimate", "NotFittedError", "Topology", "load"]

@@ -108,7 +108,7 @@ class AnnealedChains(Chains):
         for layer in self.carried:
             inputs = B.zeros((self.topology.sizes[layer], rows), dtype=self.dtype)
             inputs = inputs if layer else inputs + base
-            mean = inputs if self.topology.is_gaussian(layer) else B.sigmoid(inputs)
+            mean = self.topology.units[layer].mean(inputs)
             states.append(draw_layer(parameters, layer, mean, rows, streams))
         return streams, streams.compiled([], states, name="start")
 

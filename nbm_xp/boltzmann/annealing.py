@@ -24,7 +24,7 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 
-from .energy import Parameters, draw_layer, energy_within, received, softplus
+from .energy import Parameters, draw_layer, energy_within, received
 from .partition import constant
 from .rows import positive_int, shortened
 from .sampling import placeholder, placeholders
@@ -125,8 +125,7 @@ class Path:
         state: list[Any] = [None] * len(topology.sizes)
         for layer in topology.kept:
             inputs = nothing + (B.zeros_like(self.parameters.biases[layer]) if layer else self.base)
-            mean = inputs if topology.is_gaussian(layer) else B.sigmoid(inputs)
-            state[layer] = draw_layer(self.parameters, layer, mean, rows, rng)
+            state[layer] = draw_layer(self.parameters, layer, topology.units[layer].mean(inputs), rows, rng)
         return state
 
     def step(self, cold: Any, warm: Any, state: list[Any], rows: int, rng: Any) -> tuple[Any, list[Any]]:
@@ -136,8 +135,10 @@ class Path:
         """
         inputs = {layer: received(self.excess, layer, state) for layer in self.parameters.topology.summed}
         gain = (warm - cold) * energy_within(self.excess, state, self.parameters.topology.kept)
-        for whole in inputs.values():
-            gain = gain + B.sum(softplus(cold * whole) - softplus(warm * whole), axis=self.parameters.units_axis)
+        for layer, whole in inputs.items():
+            log_normaliser = self.parameters.topology.units[layer].log_normaliser
+            apart = log_normaliser(cold * whole) - log_normaliser(warm * whole)
+            gain = gain + B.sum(apart, axis=self.parameters.units_axis)
         return gain, self.sweep(cold, state, rows, rng, inputs)
 
     def sweep(
@@ -158,7 +159,7 @@ class Path:
             for layer in group:
                 inputs = (known or {}).get(layer)
                 now = self.at(beta, layer, received(self.excess, layer, states) if inputs is None else inputs)
-                means[layer] = now if topology.is_gaussian(layer) else B.sigmoid(now)
+                means[layer] = topology.units[layer].mean(now)
             for layer, mean in means.items():
                 states[layer] = draw_layer(self.parameters, layer, mean, rows, rng)
         return states

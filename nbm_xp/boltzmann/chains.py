@@ -19,7 +19,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, use_backend
 
 from .chain_streams import ChainStreams
-from .energy import Parameters, draw_layer, sweep
+from .energy import Parameters, start_layer, sweep
 from .model import variable
 from .randomness import stream
 from .sampling import placeholders
@@ -216,10 +216,10 @@ class Chains:
         rate = asarray(self.model.base_rate_, self._xp, self.dtype)
         states = []
         for layer in self.carried:
-            size, gaussian = self.topology.sizes[layer], self.topology.is_gaussian(layer)
-            first = parameters.for_each_state(variable(rate)) if layer == 0 else 0.5
-            mean = B.zeros((size, rows), dtype=self.dtype) + first
-            states.append(mean if gaussian else draw_layer(parameters, layer, mean, rows, streams))
+            undecided = self.topology.units[layer].undecided
+            first = parameters.for_each_state(variable(rate)) if layer == 0 else undecided
+            mean = B.zeros((self.topology.sizes[layer], rows), dtype=self.dtype) + first
+            states.append(start_layer(parameters, layer, mean, rows, streams))
         return streams, streams.compiled([], states, name="start")
 
     def _compile_sweep(self, rows: int) -> tuple[ChainStreams, Any]:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Self
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import array_namespace, is_lazy
+from nbm_xp.namespace import array_namespace, is_lazy, to_numpy
 from nbm_xp.namespace.refusals import name_methods
 
 from . import sampling, storage
@@ -46,9 +46,9 @@ class DBM(Learning):
     connections : iterable of pairs of int, optional
         Which layers are connected, by default each with the next. With ``[(0, 1), (1, 2), (0, 2)]`` a connection skips
         a layer.
-    visible : {"binary", "gaussian"}, optional
-        Visible units are 0 or 1, or real numbers with variance 1 given the hidden units: standardise the data, so that
-        each feature has variance 1.
+    visible : {"binary", "gaussian", "spin"}, optional
+        Visible units are 0 or 1; or real numbers with variance 1 given the hidden units: standardise the data, so that
+        each feature has variance 1; or -1 or 1, rows then having values in [-1, 1].
     centred : bool, optional
         Whether learning follows the gradient with respect to parameters of the centred units, those less their sliding
         means. The model is the same, but all layers learn together; without it, higher ones hardly learn.
@@ -56,7 +56,7 @@ class DBM(Learning):
         How hidden layers are found for the data: as means in mean-field approximation, or drawn along short chains.
     n_positive : int, optional
         Sweeps of that.
-    persistent, n_gibbs, momentum, weight_decay, schedule, shuffle
+    training, n_gibbs, momentum, weight_decay, schedule, shuffle, persistent
         As for `RBM`.
 
     Attributes
@@ -100,14 +100,15 @@ class DBM(Learning):
         connections: Iterable[Sequence[int]] | None = None,
         visible: str = "binary",
         centred: bool = True,
-        persistent: bool = True,
+        training: str = "persistent",
         n_gibbs: int = 1,
         positive: str = "mean_field",
         n_positive: int = 10,
         momentum: float = 0.0,
         weight_decay: float = 0.0,
-        schedule: Any = "constant",
+        schedule: Any = "auto",
         shuffle: bool = True,
+        persistent: bool | None = None,
     ) -> None:
         self.layers = layers
         self.learning_rate = learning_rate
@@ -118,6 +119,7 @@ class DBM(Learning):
         self.connections = connections
         self.visible = visible
         self.centred = centred
+        self.training = training
         self.persistent = persistent
         self.n_gibbs = n_gibbs
         self.positive = positive
@@ -201,8 +203,8 @@ class DBM(Learning):
         given = dict(zip(names, [*coefs, *intercepts], strict=True))
         labels = {name: f"coefs[{place}]" for place, name in enumerate(names[: len(coefs)])}
         labels |= {name: f"intercepts[{place}]" for place, name in enumerate(names[len(coefs) :])}
-        rate = 0.0 if topology.is_gaussian(0) else 0.5
-        given["base_rate"] = [rate] * topology.sizes[0] if base_rate is None else base_rate
+        neutral = [topology.units[0].neutral] * topology.sizes[0]
+        given["base_rate"] = neutral if base_rate is None else base_rate
         return model._adopt(topology, given, labels | {"base_rate": "base_rate"})
 
     def mean_field(self, X: Any, *, tolerance: float = _TOLERANCE, max_iterations: int = _SWEEPS) -> list[Any]:
@@ -323,7 +325,7 @@ class DBM(Learning):
         return topology
 
     def _measure(self, X: Any) -> tuple[str, float]:
-        return "free energy", float(B.mean(self.free_energy(X)))
+        return "free energy", float(to_numpy(B.mean(self.free_energy(X))))
 
     def _check_hyperparameters(self) -> None:
         super()._check_hyperparameters()
@@ -332,7 +334,11 @@ class DBM(Learning):
             raise ValueError(f"positive must be 'mean_field' or 'gibbs', got {self.positive!r}")
 
     def _serves_any_number(self) -> bool:
-        return self.persistent and self.positive == "mean_field"
+        return super()._serves_any_number() and self._hidden_means
+
+    @property
+    def _hidden_means(self) -> bool:
+        return self.positive == "mean_field"
 
     @classmethod
     def _in_a_step(cls) -> tuple[str, ...]:

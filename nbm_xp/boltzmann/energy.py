@@ -21,8 +21,7 @@ R. Salakhutdinov and G. Hinton, "Deep Boltzmann machines", AISTATS 2009.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -39,7 +38,7 @@ __all__ = [
     "free_energy",
     "received",
     "shape_of",
-    "softplus",
+    "start_layer",
     "summed_layer",
     "sweep",
 ]
@@ -60,12 +59,15 @@ class Parameters:
         One for each layer.
     in_columns : bool
         Whether states are columns, of shape (units, states), in place of rows.
+    stacked : bool
+        Whether these are several machines, one after the other along a first axis of everything, states too.
     """
 
     topology: Topology
     weights: tuple[Any, ...]
     biases: tuple[Any, ...]
     in_columns: bool = False
+    stacked: bool = False
 
     def __iter__(self) -> Any:
         """The weights, then the biases."""
@@ -75,7 +77,7 @@ class Parameters:
         """Others in the same order, for the same topology."""
         listed = tuple(values)
         count = len(self.weights)
-        return Parameters(self.topology, listed[:count], listed[count:], self.in_columns)
+        return Parameters(self.topology, listed[:count], listed[count:], self.in_columns, self.stacked)
 
     @property
     def dtype(self) -> Any:
@@ -89,17 +91,14 @@ class Parameters:
 
     def for_each_state(self, vector: Any) -> Any:
         """A vector over a layer's units, such that it combines with states element by element."""
+        if self.stacked:
+            return vector[:, None, :]
         return vector[:, None] if self.in_columns else vector
 
 
 def shape_of(variable: Any) -> tuple[int, ...]:
     """The lengths of a Variable, which has no unknown ones."""
     return cast("tuple[int, ...]", B.get_variable_shape(variable))
-
-
-def softplus(x: Any) -> Any:
-    """``log(1 + exp(x))``, which the tape records in its stable form."""
-    return B.log(1 + B.exp(x))
 
 
 def received(parameters: Parameters, layer: int, state: State) -> Any:
@@ -117,31 +116,39 @@ def received(parameters: Parameters, layer: int, state: State) -> Any:
 
 def _upwards(parameters: Parameters, weights: Any, state: Any) -> Any:
     """What the higher layer of a connection receives from the lower one."""
+    if parameters.stacked:
+        return state @ weights
     return B.dot(B.transpose(weights), state) if parameters.in_columns else B.dot(state, weights)
 
 
 def _downwards(parameters: Parameters, weights: Any, state: Any) -> Any:
     """What the lower layer of a connection receives from the higher one."""
+    if parameters.stacked:
+        return state @ weights.mT
     return B.dot(weights, state) if parameters.in_columns else B.dot(state, B.transpose(weights))
 
 
 def expectation(parameters: Parameters, layer: int, state: State) -> Any:
     """The mean of a layer's units given its neighbours: of binary ones, the probability that they are 1."""
-    inputs = received(parameters, layer, state)
-    return inputs if parameters.topology.is_gaussian(layer) else B.sigmoid(inputs)
+    return parameters.topology.units[layer].mean(received(parameters, layer, state))
 
 
 def draw_layer(parameters: Parameters, layer: int, mean: Any, rows: int | tuple[int, ...], rng: Any) -> Any:
     """The units of a layer, drawn with these means.
 
-    How many rows there are must be a number: how many streams a draw uses depends on it. A binary layer takes one
-    uniform for each unit, a Gaussian one a normal number.
+    How many rows there are must be a number: how many streams a draw uses depends on it.
     """
+    return parameters.topology.units[layer].draw(mean, _shape(parameters, layer, rows), parameters.dtype, rng)
+
+
+def start_layer(parameters: Parameters, layer: int, mean: Any, rows: int | tuple[int, ...], rng: Any) -> Any:
+    """The units of a layer where chains start: drawn with these means, or, of real numbers, these themselves."""
+    return parameters.topology.units[layer].start(mean, _shape(parameters, layer, rows), rng)
+
+
+def _shape(parameters: Parameters, layer: int, rows: int | tuple[int, ...]) -> tuple[int, ...]:
     units, count = parameters.topology.sizes[layer], (rows,) if isinstance(rows, int) else rows
-    shape = (units, *count) if parameters.in_columns else (*count, units)
-    if parameters.topology.is_gaussian(layer):
-        return mean + B.random_normal(shape, 0.0, 1.0, dtype=parameters.dtype, rng=rng)
-    return B.random_binomial(shape, p=mean, dtype=B.dtype(mean), rng=rng)
+    return (units, *count) if parameters.in_columns else (*count, units)
 
 
 def sweep(
@@ -183,15 +190,14 @@ def sweep(
 def energy(parameters: Parameters, state: State) -> Any:
     """E of each row of a state of all layers."""
     layers = parameters.topology.layers
-    return _squares(parameters, state, layers, energy_within(parameters, state, layers))
+    return _with_own(parameters, state, layers, energy_within(parameters, state, layers))
 
 
 def energy_within(parameters: Parameters, state: State, layers: Collection[int]) -> Any:
     """The part of E that weights and biases make among some layers alone."""
     total = None
     for layer in layers:
-        factors = state[layer], parameters.biases[layer]
-        part = -B.dot(*(reversed(factors) if parameters.in_columns else factors))
+        part = -_with_bias(parameters, state[layer], parameters.biases[layer])
         total = part if total is None else total + part
     for (low, high), weights in zip(parameters.topology.connections, parameters.weights, strict=True):
         if low in layers and high in layers:
@@ -200,25 +206,35 @@ def energy_within(parameters: Parameters, state: State, layers: Collection[int])
     return total
 
 
-def _squares(parameters: Parameters, state: State, layers: Collection[int], total: Any) -> Any:
-    """An energy, and what Gaussian units among some layers have by themselves."""
+def _with_bias(parameters: Parameters, state: Any, bias: Any) -> Any:
+    """The product of each state of a layer with its biases."""
+    if parameters.stacked:
+        return (state @ bias[:, :, None])[:, :, 0]
+    return B.dot(bias, state) if parameters.in_columns else B.dot(state, bias)
+
+
+def _with_own(parameters: Parameters, state: State, layers: Collection[int], total: Any) -> Any:
+    """An energy, and what units of some layers have by themselves."""
     for layer in layers:
-        if parameters.topology.is_gaussian(layer):
-            total = total + 0.5 * B.sum(B.square(state[layer]), axis=parameters.units_axis)
+        units = parameters.topology.units[layer]
+        if units.has_own_energy:
+            total = total + B.sum(units.own_energy(state[layer]), axis=parameters.units_axis)
     return total
 
 
 def summed_layer(topology: Topology, layer: int, inputs: Any, units_axis: int = -1) -> Any:
-    """Of each state, the logarithm of the sum over a layer's states x of ``exp(x·inputs)``.
-
-    Of Gaussian units it is the integral, with ``exp(-½ x·x)`` as a further factor.
-    """
-    if topology.is_gaussian(layer):
-        return 0.5 * B.sum(B.square(inputs), axis=units_axis) + 0.5 * math.log(2 * math.pi) * topology.sizes[layer]
-    return B.sum(softplus(inputs), axis=units_axis)
+    """Of each state, the logarithm of the sum over a layer's states of their weights, given what its units receive."""
+    units = topology.units[layer]
+    total = B.sum(units.log_normaliser(inputs), axis=units_axis)
+    return total + units.constant * topology.sizes[layer] if units.constant else total
 
 
-def free_energy(parameters: Parameters, state: State, summed: Sequence[int] | None = None) -> Any:
+def free_energy(
+    parameters: Parameters,
+    state: State,
+    summed: Sequence[int] | None = None,
+    known: Mapping[int, Any] | None = None,
+) -> Any:
     """F of each row of the layers that are not summed out: the less, the more probable, exp(-F) / Z being that.
 
     Parameters
@@ -227,11 +243,14 @@ def free_energy(parameters: Parameters, state: State, summed: Sequence[int] | No
     state : sequence with a Tensor of shape (rows, units) for each layer that is not summed out
     summed : sequence of int, optional
         Layers, no two of them connected; by default ``topology.summed``.
+    known : mapping of int to Tensor, optional
+        What these layers receive, where it is known already.
     """
     topology = parameters.topology
     group = topology.summed if summed is None else summed
     rest = [layer for layer in topology.layers if layer not in group]
-    total = _squares(parameters, state, rest, energy_within(parameters, state, rest))
+    total = _with_own(parameters, state, rest, energy_within(parameters, state, rest))
     for layer in group:
-        total = total - summed_layer(topology, layer, received(parameters, layer, state), parameters.units_axis)
+        inputs = received(parameters, layer, state) if known is None else known[layer]
+        total = total - summed_layer(topology, layer, inputs, parameters.units_axis)
     return total

@@ -27,14 +27,21 @@ from nbm_xp.rng import Generator
 
 from . import storage
 from .model import float_dtype, transposed, variable
+from .negative import ContrastiveDivergence, NegativePhase, PersistentChains
 from .randomness import entropy_of, stream
 from .rows import checked_rows, in_memory, minibatches, positive_int
 from .schedules import check_schedule, rate_after
+from .tempered import TemperedChains
 from .topology import Topology
-from .training import Learner, chain_layers, compile_step, shares
+from .training import Learner, compile_step
 from .weighing import Weighing
 
-__all__ = ["Learning"]
+__all__ = ["WAYS", "Learning"]
+
+WAYS = ("persistent", "contrastive", "tempered")
+"""What `training` can be."""
+
+_WATCHED_ROWS = 10_000  # whose log-likelihood is kept after each pass
 
 
 class Learning(Weighing):
@@ -42,8 +49,8 @@ class Learning(Weighing):
 
     Attributes
     ----------
-    learning_rate, batch_size, n_iter, verbose, random_state, persistent, n_gibbs, momentum, weight_decay, schedule,
-    shuffle
+    learning_rate, batch_size, n_iter, verbose, random_state, training, persistent, n_gibbs, momentum, weight_decay,
+    schedule, shuffle
         Hyperparameters, as `RBM` explains them.
     """
 
@@ -52,9 +59,10 @@ class Learning(Weighing):
     n_iter: int
     verbose: int
     random_state: Any
-    persistent: bool
+    training: str
+    persistent: bool | None
     n_gibbs: int
-    centred: bool
+    centred: bool | str
     momentum: float
     weight_decay: float
     schedule: Any
@@ -76,8 +84,8 @@ class Learning(Weighing):
         Parameters
         ----------
         X : array of shape (rows, features)
-            Values in [0, 1], those between 0 and 1 being taken for probabilities; for Gaussian units any numbers. A
-            Dask array is computed window by window, in each pass anew.
+            Values in [0, 1], those between 0 and 1 being taken for probabilities; for Gaussian units any numbers, for
+            spins values in [-1, 1], taken for means. A Dask array is computed window by window, in each pass anew.
         y : optional
             Ignored; scikit-learn passes it.
         callback : callable, optional
@@ -106,7 +114,7 @@ class Learning(Weighing):
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, got {callback!r}")
         layers, known = self._layers(), self._fitted().n_features_in_ if resume else None
-        X = checked_rows(X, known, bounded=not layers.is_gaussian(0))
+        X = checked_rows(X, known, within=layers.units[0].within)
         if not X.shape[0]:
             raise ValueError("X must have at least one row")
         if resume:
@@ -118,12 +126,16 @@ class Learning(Weighing):
         self.n_samples_seen_ = int(X.shape[0])
         while self.n_iter_ < self.n_iter:
             began = time.perf_counter()
-            self._rate.set_value(rate_after(self.schedule, self.learning_rate, self.n_iter_, self.n_iter))
-            for rows in minibatches(X, self._batch, uniforms):
+            self._rate.set_value(rate_after(self._schedule, self.learning_rate, self.n_iter_, self.n_iter))
+            number = 0
+            for number, rows in enumerate(minibatches(X, self._batch, uniforms)):
                 count = rows.shape[0]
                 step, share = steps.get(count) or steps.setdefault(count, self._step(count))
                 step(rows, share)
+                if self._followed(number):
+                    steps.clear()
             self.n_iter_ += 1
+            self._look(X, number + 1)
             if self.verbose:
                 self._report(X, time.perf_counter() - began)
             if callback is not None:
@@ -147,7 +159,7 @@ class Learning(Weighing):
         """
         self._check_hyperparameters()
         known = getattr(self, "n_features_in_", None)
-        X = in_memory(checked_rows(X, known, bounded=not self._layers(known).is_gaussian(0)))
+        X = in_memory(checked_rows(X, known, within=self._layers(known).units[0].within))
         if not X.shape[0]:
             raise ValueError("X must have at least one row")
         if known is None:
@@ -159,7 +171,28 @@ class Learning(Weighing):
         self._rate.set_value(self.learning_rate)
         step, share = self._step(int(X.shape[0]))
         step(X, share)
+        self._followed(0)
         return self
+
+    def _followed(self, number: int) -> bool:
+        """Let the negative phase follow the model after a step of a pass; whether steps are to be compiled anew."""
+        negative = self._negative
+        key = negative.key
+        outgrown = negative.follow(number)
+        if outgrown:
+            self._forget(key)
+        return outgrown
+
+    def _look(self, X: Any, steps: int) -> None:
+        """Keep the mean log-likelihood of rows after a pass of so many steps, where log Z comes along."""
+        found = self._negative.weighed(self._function, steps, self._rng)
+        if found is not None:
+            mean = float(B.mean(self.log_likelihood(X[: min(X.shape[0], _WATCHED_ROWS), :], found)))
+            self.log_likelihoods_.append((self.n_iter_, mean, found.standard_error))
+
+    def log_likelihood(self, X: Any, log_z: Any = None) -> Any:
+        """The log-probability of each row, or a bound on it."""
+        raise NotImplementedError
 
     @property
     def _batch(self) -> int:
@@ -170,8 +203,8 @@ class Learning(Weighing):
         """Start a model for rows like these."""
         topology, home = self._layers(int(X.shape[1])), array_namespace(in_memory(X[:1, :]))
         dtype = float_dtype(dtype_name(X))
-        count, mean = X.shape[0], to_numpy(B.mean(X, axis=0))
-        rate = mean if topology.is_gaussian(0) else (count * mean + 1.0) / (count + 2.0)
+        units = topology.units[0]
+        rate = units.base_rate(to_numpy(B.mean(X, axis=0)), X.shape[0])
         entropy = entropy_of(self.random_state)
         arrays: dict[str, Any] = {}
         seed = to_numpy(stream(entropy, "weights").rstate).tolist()
@@ -181,70 +214,93 @@ class Learning(Weighing):
                 arrays[name] = transposed(random.normal(0.0, 0.01, shape[::-1], dtype))
             else:
                 arrays[name] = [0.0] * shape[0]
-        arrays["biases.0"] = rate if topology.is_gaussian(0) else B.log(rate) - B.log(1.0 - rate)
+        arrays["biases.0"] = units.bias(rate)
         arrays["base_rate"] = rate
         self._install(topology, {name: asarray(value, home, dtype) for name, value in arrays.items()}, entropy)
 
     def _follow_base_rate(self, X: Any) -> None:
         """Let the base rate take further rows into account."""
-        seen, new = self.n_samples_seen_ + (0 if self._topology.is_gaussian(0) else 2), X.shape[0]
+        seen, new = self.n_samples_seen_ + self._topology.units[0].prior_count, X.shape[0]
         mean = B.cast(B.mean(X, axis=0), self._parameters.dtype)
         self.base_rate_ = (self.base_rate_ * seen + mean * new) / (seen + new)
 
     def _step(self, count: int) -> tuple[Any, Any]:
         """The compiled step for minibatches of so many rows, and what each state counts in it."""
         number = None if self._serves_any_number() else count
-        key = ("step", number, *(getattr(self, name) for name in self._in_a_step()))
+        self._negative.begin(self._batch, self._base_bias)
+        key = ("step", number, self._negative.key, *(getattr(self, name) for name in self._in_a_step()))
         step = self._function(key, lambda: self._compile_step(number))
-        return step, self._function(("shares", count, self.persistent), lambda: self._shares(count))
+        return step, self._function(("shares", count, self._way), lambda: self._shares(count))
+
+    @property
+    def _way(self) -> str:
+        """How the model is trained: `training`, or what its older name says."""
+        return self.training if self.persistent is None else WAYS[not self.persistent]
+
+    @property
+    def _centred(self) -> bool:
+        """Whether learning follows the gradient of centred units."""
+        return self._way == "tempered" if _is_auto(self.centred) else bool(self.centred)
+
+    @property
+    def _schedule(self) -> Any:
+        """How the learning rate changes."""
+        usual = "linear" if self._way == "tempered" else "constant"
+        return usual if _is_auto(self.schedule) else self.schedule
+
+    @property
+    def _negative(self) -> NegativePhase:
+        """Where the model's own states come from."""
+        if self._way == "persistent":
+            return PersistentChains(self._parameters, self.n_gibbs, self._made_up)
+        if self._way == "tempered":
+            return TemperedChains(self._parameters, self.n_gibbs, self._made_up)
+        return ContrastiveDivergence(self._parameters, self.n_gibbs, self._hidden_means)
+
+    @property
+    def _hidden_means(self) -> bool:
+        """Whether hidden layers that are not summed out are given for the data as means."""
+        return True
 
     def _serves_any_number(self) -> bool:
         """Whether one compiled step serves minibatches of any number of rows: nothing is drawn for each of them."""
-        return self.persistent
+        return not self._negative.needs_rows
 
     @classmethod
     def _in_a_step(cls) -> tuple[str, ...]:
-        """The hyperparameters that a compiled step depends on."""
-        return ("persistent", "n_gibbs", "momentum", "weight_decay", "centred")
+        """The hyperparameters that a compiled step depends on, besides how states are made up."""
+        return ("n_gibbs", "momentum", "weight_decay", "_centred")
 
     def _shares(self, rows: int) -> Any:
+        """What each state counts: the loss is the mean free energy of the rows less that of made-up states."""
         like = self._like
-        chains = int(next(iter(self._chains.values())).shape[0]) if self.persistent and self._chains else None
-        return asarray(shares(chains, rows), array_namespace(like), like.dtype)
+        counts = [*self._negative.weights(rows), *([1.0 / rows] * rows)]
+        return asarray(counts, array_namespace(like), like.dtype)
 
     def _compile_step(self, rows: int | None) -> Any:
-        topology = self._topology
-        if self.persistent and self._chains is None:
-            self._chains = {
-                layer: variable(self._zeros(self._batch, topology.sizes[layer]), f"chain.{layer}")
-                for layer in chain_layers(topology)
-            }
         if self.momentum and self._velocities is None:
             zeros = (variable(self._zeros(*parameter.shape)) for parameter in self._parameters)
             self._velocities = self._parameters.like(zeros)
-        if self.centred and self._offsets is None:
+        if self._centred and self._offsets is None:
             self._offsets = self._first_offsets()
         return compile_step(self._learner(), rows)
 
     def _first_offsets(self) -> tuple[Any, ...]:
         """The means of the units of each layer, as far as the biases tell them."""
-        first, *hidden = (biases.value for biases in self._parameters.biases)
-        visible = first if self._topology.is_gaussian(0) else B.sigmoid(first)
-        return tuple(
-            variable(value, f"offset.{layer}") for layer, value in enumerate([visible, *map(B.sigmoid, hidden)])
-        )
+        pairs = zip(self._topology.units, self._parameters.biases, strict=True)
+        means = [units.mean(biases.value) for units, biases in pairs]
+        return tuple(variable(value, f"offset.{layer}") for layer, value in enumerate(means))
 
     def _learner(self) -> Learner:
         return Learner(
             parameters=self._parameters,
             velocities=self._velocities if self.momentum else None,
             rate=self._rate,
-            chains=self._chains if self.persistent else None,
-            n_gibbs=self.n_gibbs,
+            negative=self._negative,
             momentum=self.momentum,
             weight_decay=self.weight_decay,
             rng=self._rng,
-            offsets=self._offsets if self.centred else None,
+            offsets=self._offsets if self._centred else None,
         )
 
     def _zeros(self, *shape: int) -> Any:
@@ -259,10 +315,13 @@ class Learning(Weighing):
         return to_numpy(draw())
 
     def _report(self, X: Any, seconds: float) -> None:
-        measure, value = self._measure(X)
-        sys.stdout.write(
-            f"[{type(self).__name__}] pass {self.n_iter_} of {self.n_iter}: {measure} {value:.2f}, {seconds:.2f} s\n"
-        )
+        if self.log_likelihoods_ and self.log_likelihoods_[-1][0] == self.n_iter_:
+            _, mean, error = self.log_likelihoods_[-1]
+            told = f"log-likelihood {mean:.2f} ± {error:.2f}"
+        else:
+            measure, value = self._measure(X)
+            told = f"{measure} {value:.2f}"
+        sys.stdout.write(f"[{type(self).__name__}] pass {self.n_iter_} of {self.n_iter}: {told}, {seconds:.2f} s\n")
 
     def _warn_of_divergence(self) -> None:
         if not all(math.isfinite(float(B.max(B.abs(values.value)))) for values in self._parameters):
@@ -278,8 +337,17 @@ class Learning(Weighing):
             if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) < high:
                 above = "above 0" if low else "at least 0"
                 raise ValueError(f"{name} must be a number, {above} and below {high}, got {value!r}")
+        if self.training not in WAYS:
+            raise ValueError(f"training must be one of {list(WAYS)}, got {self.training!r}")
         for name in ("persistent", "centred", "shuffle"):
             value = getattr(self, name)
+            if (name == "persistent" and value is None) or (name == "centred" and _is_auto(value)):
+                continue
             if getattr(value, "shape", ()) or value not in (True, False):
                 raise ValueError(f"{name} must be True or False, got {value!r}")
-        check_schedule(self.schedule)
+        check_schedule(self._schedule)
+
+
+def _is_auto(value: Any) -> bool:
+    """Whether a hyperparameter is left to what suits the way of training."""
+    return isinstance(value, str) and value == "auto"

@@ -10,19 +10,18 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, from_blocks, get_namespace, is_lazy, to_numpy, use_backend
 
 from . import sampling
 from .annealing import ladder_of
+from .equilibrium import compile_states, first_states
+from .ladder import LADDER, Ladder, ladder_of_arrays
 from .model import Model, variable
 from .randomness import entropy_of, stream
 from .rows import checked_rows, positive_int
 from .tempering import compile_tempering
 
 __all__ = ["Machine", "placed"]
-
-_RAREST = 2.0**-23  # what float32 can tell from 0, and 1 less it from 1
 
 
 class Machine(Model):
@@ -42,6 +41,10 @@ class Machine(Model):
         random_state: Any = None,
     ) -> Any:
         """States at the end of Markov chains.
+
+        A model that was trained with ``training="tempered"`` is sampled on the ladder that it learnt on, unless `start`
+        or `clamp` is given: each step of a chain is an exchange with its neighbours and a sweep of all machines, so
+        that places far apart have their share, and far fewer steps will do.
 
         Parameters
         ----------
@@ -105,6 +108,10 @@ class Machine(Model):
             raise ValueError("start must be left out where clamp holds the visible layer")
         if start is not None:
             given[0] = self._given_rows(start, rows, 0, "start")
+        if not given and steps and self._ladder is not None:
+            found = self._equilibrium(self._ladder, rows, steps, wanted, library, chunks, random_state)
+            chosen = found[len(wanted) :] if probabilities else found[: len(wanted)]
+            return list(chosen) if layer is None else chosen[0]
         if not given:
             given[0] = self._base_rows(rows, library, chunks)
         elif library is not None:
@@ -120,6 +127,23 @@ class Machine(Model):
         results = chain(*(given[number] for number in sorted(given)))
         chosen = results[len(wanted) :] if probabilities else results[: len(wanted)]
         return list(chosen) if layer is None else chosen[0]
+
+    @property
+    def _ladder(self) -> Ladder | None:
+        """The machines that this one was before, if it learnt on a ladder of them."""
+        there = f"{LADDER}turn" in self._fitted()._made_up
+        return ladder_of_arrays(self._parameters, self._made_up) if there else None
+
+    def _equilibrium(
+        self, ladder: Ladder, rows: int, steps: int, wanted: tuple[int, ...], library: Any, chunks: Any, seed: Any
+    ) -> Any:
+        """The last states of chains on the ladder, and their means."""
+        start = first_states(ladder, self._made_up, rows, self._base_rows(rows, library, chunks))
+        if seed is not None:
+            with use_backend(self._home):
+                return compile_states(ladder, rows, steps, wanted, stream(entropy_of(seed)))(*start)
+        build = partial(compile_states, ladder, rows, steps, wanted, self._rng)
+        return self._function(("equilibrium", ("tempered", ladder.pairs), rows, steps, wanted), build)(*start)
 
     def parallel_tempering(
         self,
@@ -194,8 +218,8 @@ class Machine(Model):
 
     def _rows(self, X: Any, name: str = "X") -> Any:
         """Rows of visible units checked against the model."""
-        bounded = not self._topology.is_gaussian(0)
-        return self._same_library(checked_rows(X, self.n_features_in_, name=name, bounded=bounded))
+        within = self._topology.units[0].within
+        return self._same_library(checked_rows(X, self.n_features_in_, name=name, within=within))
 
     def _layer(self, layer: Any, name: str) -> int:
         count = len(self._topology.sizes)
@@ -206,8 +230,8 @@ class Machine(Model):
     def _given_rows(self, states: Any, rows: int, layer: int, name: str) -> Any:
         """A row of states of a layer for each chain."""
         label = name if name == "start" else f"{name}[{layer}]"
-        bounded, size = not self._topology.is_gaussian(layer), self._topology.sizes[layer]
-        states = self._same_library(checked_rows(states, size, name=label, bounded=bounded))
+        within, size = self._topology.units[layer].within, self._topology.sizes[layer]
+        states = self._same_library(checked_rows(states, size, name=label, within=within))
         if states.shape[0] != rows:
             raise ValueError(f"{label} must have a row for each of {rows} chains, got {states.shape[0]} rows")
         return states
@@ -218,11 +242,8 @@ class Machine(Model):
         A unit that was always 0, or always 1, still has some chance to be otherwise: annealing could not weigh states
         that the model without weights never has.
         """
-        rate = to_numpy(self.base_rate_)
-        if self._topology.is_gaussian(0):
-            return rate
-        rate = B.minimum(B.maximum(rate, _RAREST), 1 - _RAREST)
-        return B.log(rate) - B.log(1 - rate)
+        units = self._topology.units[0]
+        return units.bias(units.possible(to_numpy(self.base_rate_)))
 
     def _visible_tiles(self) -> Any:
         """How the visible units are split: as the weights are, if those are computed later."""

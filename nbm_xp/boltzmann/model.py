@@ -36,7 +36,7 @@ from .topology import Topology
 
 __all__ = ["Model", "float_dtype", "transposed", "variable"]
 
-_VARIABLES = ("weights.", "biases.", "velocity.", "offset.", "chain.")
+_VARIABLES = ("weights.", "biases.", "velocity.", "offset.", *storage.NEGATIVE)
 
 
 class Model(Estimator):
@@ -46,9 +46,10 @@ class Model(Estimator):
     n_iter_: int
     n_samples_seen_: int
     base_rate_: Any
+    log_likelihoods_: list[tuple[int, float, float]]
     _parameters: Parameters
     _velocities: Parameters | None
-    _chains: dict[int, Any] | None
+    _made_up: dict[str, Any]
     _offsets: tuple[Any, ...] | None
     _rate: Any
     _entropy: int
@@ -89,8 +90,7 @@ class Model(Estimator):
         self._parameters = empty.like(made[name] for name in names)
         moving = [made.get(f"velocity.{name}") for name in names]
         self._velocities = None if None in moving else empty.like(moving)
-        chains = {layer: made.get(f"chain.{layer}") for layer in topology.layers}
-        self._chains = {layer: chain for layer, chain in chains.items() if chain is not None} or None
+        self._made_up = {name: made[name] for name in made if name.startswith(storage.NEGATIVE)}
         offsets = tuple(made[name] for name in (f"offset.{layer}" for layer in topology.layers) if name in made)
         self._offsets = offsets or None
         self.base_rate_ = arrays["base_rate"]
@@ -104,6 +104,7 @@ class Model(Estimator):
         self.n_features_in_ = topology.sizes[0]
         self.n_iter_ = n_iter
         self.n_samples_seen_ = n_samples
+        self.log_likelihoods_ = []
 
     def _arrays(self) -> dict[str, Any]:
         """All arrays that the model goes on with, by name."""
@@ -113,7 +114,7 @@ class Model(Estimator):
         if self._velocities is not None:
             arrays |= {f"velocity.{name}": v.value for name, v in zip(names, self._velocities, strict=True)}
         arrays |= {f"offset.{layer}": offset.value for layer, offset in enumerate(self._offsets or ())}
-        arrays |= {f"chain.{layer}": chain.value for layer, chain in (self._chains or {}).items()}
+        arrays |= {name: self._made_up[name].value for name in sorted(self._made_up)}
         return arrays | {f"{storage.STREAMS}{name}": value for name, value in self._draws.states().items()}
 
     def _same_library(self, X: Any) -> Any:
@@ -130,6 +131,12 @@ class Model(Estimator):
         except KeyError:
             with use_backend(self._home):
                 return self._compiled.setdefault(key, self._draws.built(key, build))
+
+    def _forget(self, part: Hashable) -> None:
+        """Drop the compiled functions whose keys hold this, and what they draw from."""
+        for key in [key for key in self._compiled if isinstance(key, tuple) and part in key]:
+            del self._compiled[key]
+        self._draws.forget(part)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = {"params": self.get_params()}
@@ -149,15 +156,18 @@ class Model(Estimator):
             "rstate": [int(word) for word in self._rng.rstate],
             "n_iter": self.n_iter_,
             "n_samples": self.n_samples_seen_,
-        }
+        } | ({"log_likelihoods": [list(found) for found in self.log_likelihoods_]} if self.log_likelihoods_ else {})
 
     def _go_on(self, topology: Topology, arrays: Mapping[str, Any], progress: Mapping[str, Any]) -> None:
         counts = {name: int(progress[name]) for name in ("n_iter", "n_samples")}
         self._install(topology, arrays, int(progress["entropy"]), **counts)
         self._rng.set_rstate(list(progress["rstate"]))
+        self.log_likelihoods_ = [
+            (int(passes), float(mean), float(error)) for passes, mean, error in progress.get("log_likelihoods", ())
+        ]
 
     def _adopt(self, topology: Topology, arrays: Mapping[str, Any], labels: Mapping[str, str]) -> Self:
-        """Begin with parameters from outside, as arrays of the library of the first one, and of its dtype.
+        """Begin with parameters from outside, as arrays of the library of the first one, or lazy, and of its dtype.
 
         If that is no dtype of models, they get the one that `fit` would give them. `labels` says how messages call
         them. What is computed later is not looked into.
@@ -167,15 +177,16 @@ class Model(Estimator):
         first = numbers(first, label, array_namespace(first) if is_array(first) else host_namespace())
         if is_complex(first):
             raise ValueError(f"{label} must hold real numbers, got complex ones")
-        xp, dtype, converted = array_namespace(first), float_dtype(dtype_name(first)), {}
+        lazy = [value for value in arrays.values() if is_array(value) and is_lazy(array_namespace(value))]
+        xp, dtype, converted = array_namespace(first, *lazy), float_dtype(dtype_name(first)), {}
         for name, value in arrays.items():
             converted[name] = numbers(value, labels[name], xp, dtype)
             found = tuple(converted[name].shape)
             if found != shapes[name]:
                 raise ValueError(f"{labels[name]} must have shape {shapes[name]}, got {found}")
             if not is_lazy(array_namespace(converted[name])):
-                bounded = name == "base_rate" and not topology.is_gaussian(0)
-                checked_values(converted[name], labels[name], bounded)
+                within = topology.units[0].within if name == "base_rate" else None
+                checked_values(converted[name], labels[name], within)
         self._install(topology, converted, entropy_of(self.get_params()["random_state"]))
         return self
 

@@ -17,6 +17,7 @@ from typing import Any
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, to_numpy
 
+from .bridging import LadderEstimate
 from .energy import Parameters, draw_layer, expectation, free_energy, summed_layer
 from .topology import Topology
 
@@ -33,6 +34,7 @@ __all__ = [
     "is_enumerable",
     "log_weights",
     "log_z_of",
+    "summed_biases",
 ]
 
 LARGEST = 20
@@ -45,12 +47,13 @@ def enumerable_group(topology: Topology) -> tuple[int, ...]:
     Raises
     ------
     ValueError
-        If too many units are left, or Gaussian ones.
+        If too many units are left, or such as have no list of states.
     """
     total = sum(topology.sizes)
     for group in sorted(topology.groups, key=lambda group: -sum(topology.sizes[layer] for layer in group)):
         rest = total - sum(topology.sizes[layer] for layer in group)
-        if rest <= LARGEST and (0 in group or not topology.is_gaussian(0)):
+        listed = all(topology.units[layer].states for layer in topology.layers if layer not in group)
+        if rest <= LARGEST and listed:
             return group
     raise ValueError(
         f"the exact partition function is for machines with at most {LARGEST} binary units outside of one group of "
@@ -192,12 +195,12 @@ class Enumerated:
 
 
 def _split(parameters: Parameters, layers: Sequence[int], units: Any) -> list[Any]:
-    """A state of some layers from the columns of a matrix, which has a row for each state."""
+    """A state of some layers from the columns of a matrix, which has a row for each state, of places in `states`."""
     sizes = parameters.topology.sizes
     state: list[Any] = [None] * len(sizes)
     start = 0
     for layer in layers:
-        part = units[:, start : start + sizes[layer]]
+        part = parameters.topology.units[layer].listed(units[:, start : start + sizes[layer]])
         state[layer] = B.transpose(part) if parameters.in_columns else part
         start += sizes[layer]
     return state
@@ -211,7 +214,16 @@ def constant(value: Any, dtype: str) -> Any:
 def base_log_partition(topology: Topology, base: Any) -> float:
     """Log Z of the model without weights, whose visible biases are `base` and whose other biases are 0."""
     visible = float(B.eval(summed_layer(topology, 0, constant(to_numpy(base), "float64"))))
-    return visible + sum(topology.sizes[1:]) * math.log(2)
+    hidden = list(zip(topology.sizes[1:], topology.units[1:], strict=True))
+    for kind in dict.fromkeys(topology.units[1:]):
+        visible += sum(size for size, units in hidden if units is kind) * kind.log_volume
+    return visible
+
+
+def summed_biases(topology: Topology, biases: Sequence[Any]) -> float:
+    """Log Z of a model without weights, from the biases of its layers."""
+    parts = (summed_layer(topology, layer, constant(bias, "float64")) for layer, bias in enumerate(biases))
+    return sum(float(B.eval(part)) for part in parts)
 
 
 @dataclass(frozen=True)
@@ -249,7 +261,7 @@ class AISEstimate:
         return f"log Z = {self.log_z:.2f} (3 s.e.: {self.log_z_low:.2f} to {self.log_z_high:.2f})"
 
 
-def log_z_of(known: float | AISEstimate) -> float:
+def log_z_of(known: float | AISEstimate | LadderEstimate) -> float:
     """Log Z, from an estimate or as a number.
 
     Raises
@@ -257,7 +269,7 @@ def log_z_of(known: float | AISEstimate) -> float:
     ValueError
         If it is no finite number, nor an estimate.
     """
-    if isinstance(known, AISEstimate):
+    if isinstance(known, (AISEstimate, LadderEstimate)):
         return known.log_z
     if isinstance(known, (str, bool)) or not hasattr(known, "__float__") or not math.isfinite(known):
         raise ValueError(f"log_z must be a finite number or an AISEstimate, got {known!r}")

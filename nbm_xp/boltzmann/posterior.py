@@ -25,8 +25,6 @@ from .sampling import placeholder, repeated
 
 __all__ = ["compile_mean_field", "mean_sweep", "posterior"]
 
-_TINY = 1e-30  # a probability below it adds nothing to an entropy
-
 
 def mean_sweep(parameters: Parameters, state: list[Any]) -> list[Any]:
     """Let the means of each group of hidden layers follow from those of all the others."""
@@ -112,7 +110,7 @@ def compile_mean_field(parameters: Parameters, tolerance: float, max_iterations:
             state[layer] = values[-1]
     free = free_energy(parameters, state)
     for layer in kept:
-        free = free - _entropy(state[layer])
+        free = free - B.sum(topology.units[layer].entropy(state[layer]), axis=1)
     for layer in topology.summed:
         state[layer] = expectation(parameters, layer, state)
     return function([data], [*state[1:], free], name="mean_field", batch_axis=0 if in_blocks else None)
@@ -122,14 +120,8 @@ def _start(parameters: Parameters, data: Any) -> tuple[list[Any], list[int]]:
     """A state of the data and of hidden layers of no opinion; and which of these there are."""
     topology = parameters.topology
     kept = [layer for layer in topology.kept if layer]
-    column = B.sum(B.zeros_like(data), axis=1, keepdims=True) + 0.5
+    column = B.sum(B.zeros_like(data), axis=1, keepdims=True)
     state: list[Any] = [data, *([None] * (len(topology.sizes) - 1))]
     for layer in kept:
-        state[layer] = column + B.zeros_like(parameters.biases[layer])
+        state[layer] = column + topology.units[layer].undecided + B.zeros_like(parameters.biases[layer])
     return state, kept
-
-
-def _entropy(mean: Any) -> Any:
-    """The entropy of independent binary units, of each row."""
-    off = 1 - mean
-    return -B.sum(mean * B.log(B.maximum(mean, _TINY)) + off * B.log(B.maximum(off, _TINY)), axis=1)

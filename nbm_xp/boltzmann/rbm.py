@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import array_namespace, asarray
+from nbm_xp.namespace import array_namespace, asarray, to_numpy
 from nbm_xp.namespace.refusals import name_methods
 
 from . import sampling
@@ -40,28 +41,34 @@ class RBM(Learning):
         Whether `fit` writes a line after each pass.
     random_state : int, None, or generator, optional
         The seed: the same one gives the same model and the same chains. None gives others each time.
-    persistent : bool, optional
-        Whether the chains that estimate the gradient go on from step to step (persistent contrastive divergence) or
-        start at the minibatch in each (contrastive divergence).
+    training : {"persistent", "contrastive", "tempered"}, optional
+        Where the states come from that the model is held to: from chains that go on from step to step (persistent
+        contrastive divergence), that start at the minibatch in each (contrastive divergence), or that go on, on a
+        ladder of the machines met along the way, and exchange their states (parallel trajectory tempering): at least a
+        hundred for each machine. These alone find their way between states far apart, and tell log Z besides.
     n_gibbs : int, optional
         Sweeps of the chains in each step.
     momentum : float, optional
         How much of the last step is repeated in the next, from 0 to less than 1.
     weight_decay : float, optional
         How strongly weights are pulled towards 0: twice the factor of their sum of squares in the objective.
-    schedule : {"constant", "linear", "exponential", "step"} or callable, optional
+    schedule : {"auto", "constant", "linear", "exponential", "step"} or callable, optional
         Whether `fit` keeps the learning rate or lowers it, pass by pass: to 0, to a hundredth, or to a tenth after half
         and a hundredth after three quarters of the passes. A callable gets the number of passes done and of all, and
         gives the factor. Persistent chains follow the model the better, the less it moves: ``"linear"`` ends closer to
-        the maximum.
+        the maximum. It is what ``"auto"`` means for tempered training; for the others that is ``"constant"``.
     shuffle : bool, optional
         Whether each pass of `fit` takes the rows in another order, within windows of 16,384 rows.
-    visible : {"binary", "gaussian"}, optional
-        Visible units are 0 or 1, or real numbers with variance 1 given the hidden units: standardise the data, so that
-        each feature has variance 1.
-    centred : bool, optional
+    visible : {"binary", "gaussian", "spin"}, optional
+        Visible units are 0 or 1; or real numbers with variance 1 given the hidden units: standardise the data, so that
+        each feature has variance 1; or -1 or 1, rows then having values in [-1, 1].
+    centred : bool or "auto", optional
         Whether learning follows the gradient with respect to parameters of the centred units, those less their sliding
-        means: the model is the same, but learns from data and from data turned over equally well.
+        means: the model is the same, but learns from data and from data turned over equally well. ``"auto"`` means that
+        it does in tempered training, and not in the others.
+    persistent : bool, optional
+        The older name of `training`, which it takes the place of where it is given: True for "persistent", False for
+        "contrastive".
 
     Attributes
     ----------
@@ -76,6 +83,9 @@ class RBM(Learning):
         start.
     n_features_in_, n_iter_, n_samples_seen_ : int
         Visible units; passes of `fit` that are done; rows learnt from.
+    log_likelihoods_ : list of tuple
+        After each pass of tempered training: the number of passes, the mean log-likelihood of rows (10,000 at most),
+        and its standard error.
 
     Notes
     -----
@@ -92,6 +102,8 @@ class RBM(Learning):
     T. Tieleman, "Training restricted Boltzmann machines using approximations to the likelihood gradient", ICML 2008.
     G. E. Hinton, "A practical guide to training restricted Boltzmann machines", UTML TR 2010-003.
     J. Melchior, A. Fischer and L. Wiskott, "How to center deep Boltzmann machines", JMLR 17 (2016).
+    N. Béreux, A. Decelle, C. Furtlehner, L. Rosset and B. Seoane, "Fast training and sampling of restricted Boltzmann
+    machines", ICLR 2025.
 
     Examples
     --------
@@ -114,14 +126,15 @@ class RBM(Learning):
         verbose: int = 0,
         random_state: Any = None,
         *,
-        persistent: bool = True,
+        training: str = "persistent",
         n_gibbs: int = 1,
         momentum: float = 0.0,
         weight_decay: float = 0.0,
-        schedule: str = "constant",
+        schedule: str | Callable[[int, int], float] = "auto",
         shuffle: bool = True,
         visible: str = "binary",
-        centred: bool = False,
+        centred: bool | str = "auto",
+        persistent: bool | None = None,
     ) -> None:
         self.n_components = n_components
         self.learning_rate = learning_rate
@@ -129,6 +142,7 @@ class RBM(Learning):
         self.n_iter = n_iter
         self.verbose = verbose
         self.random_state = random_state
+        self.training = training
         self.persistent = persistent
         self.n_gibbs = n_gibbs
         self.momentum = momentum
@@ -177,7 +191,8 @@ class RBM(Learning):
         model = cls(**{"n_components": int(n_hidden)} | params)
         if model.n_components != n_hidden:
             raise ValueError(f"n_components must be the {n_hidden} rows of components, got {model.n_components!r}")
-        rate = 0.0 if model.visible == "gaussian" else 0.5
+        topology = model._layers(int(n_visible))
+        rate = topology.units[0].neutral
         arrays = {
             "weights.0-1": transposed(components),
             "biases.0": intercept_visible,
@@ -185,7 +200,7 @@ class RBM(Learning):
             "base_rate": xp.full(n_visible, rate, dtype=components.dtype) if base_rate is None else base_rate,
         }
         labels = dict(zip(arrays, ("components", "intercept_visible", "intercept_hidden", "base_rate"), strict=True))
-        return model._adopt(model._layers(int(n_visible)), arrays, labels)
+        return model._adopt(topology, arrays, labels)
 
     @property
     def components_(self) -> Any:
@@ -223,10 +238,10 @@ class RBM(Learning):
     @property
     def h_samples_(self) -> Any:
         """The hidden units of the persistent chains, an array of shape (chains, hidden units)."""
-        chains = self._fitted()._chains
-        if chains is None:
+        kept = self._fitted()._made_up
+        if "chain.1" not in kept:
             raise AttributeError("h_samples_: there are no persistent chains yet")
-        return chains[1].value
+        return kept["chain.1"].value
 
     def transform(self, X: Any) -> Any:
         """The probability that each hidden unit is 1, given rows of visible units.
@@ -283,7 +298,7 @@ class RBM(Learning):
         array of shape (rows,)
         """
         X = self._rows(X)
-        if self._topology.is_gaussian(0):
+        if self._topology.units[0].states is None:
             raise ValueError("score_samples is for binary visible units: compare free_energy of Gaussian ones")
         rows = known_length(X)
         score, rng = self._function(("score", rows), lambda: self._compile_score(rows))
@@ -354,6 +369,6 @@ class RBM(Learning):
         return Topology([1 if n_visible is None else n_visible, n_hidden], visible=self.visible)  # type: ignore[arg-type]
 
     def _measure(self, X: Any) -> tuple[str, float]:
-        if self._topology.is_gaussian(0):
-            return "free energy", float(B.mean(self.free_energy(X)))
-        return "pseudo-likelihood", float(B.mean(self.score_samples(X)))
+        if self._topology.units[0].states is None:
+            return "free energy", float(to_numpy(B.mean(self.free_energy(X))))
+        return "pseudo-likelihood", float(to_numpy(B.mean(self.score_samples(X))))

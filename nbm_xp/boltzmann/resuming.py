@@ -57,6 +57,13 @@ class Draws:
         self._made |= dict(zip(names, states, strict=True))
         return made
 
+    def forget(self, key: Hashable) -> None:
+        """Draw no more by functions of a key, nor of keys that hold it."""
+        part = repr(key)
+        for known in (self._waiting, self._made):
+            for name in [name for name in known if part in name]:
+                del known[name]
+
     def states(self) -> dict[str, Any]:
         """The states, arrays, in the order of their names: of functions compiled, and of those still waited for."""
         known = self._waiting | {name: state.value for name, state in self._made.items()}

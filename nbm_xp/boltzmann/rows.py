@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from nbm_xp import natural_bm as B
@@ -16,6 +17,8 @@ from nbm_xp.namespace import (
     array_namespace,
     asarray,
     dtype_name,
+    from_blocks,
+    has_blocks,
     host_namespace,
     is_array,
     is_bool,
@@ -24,6 +27,7 @@ from nbm_xp.namespace import (
     library_name,
     to_numpy,
 )
+from nbm_xp.namespace.compiling import is_traced
 
 __all__ = [
     "WINDOW",
@@ -94,8 +98,10 @@ def shortened(text: str) -> str:
     return line if len(line) <= 80 else line[:77] + "..."
 
 
-def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X", bounded: bool = True) -> Any:
-    """Rows of values in [0, 1], or of any real numbers, as an array of the library that they came in.
+def checked_rows(
+    X: Any, n_features: int | None = None, *, name: str = "X", within: tuple[float, float] | None = (0.0, 1.0)
+) -> Any:
+    """Rows of values between two, or of any real numbers, as an array of the library that they came in.
 
     Parameters
     ----------
@@ -104,8 +110,8 @@ def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X", boun
         How many features it must have.
     name : str, optional
         The argument's name, for messages.
-    bounded : bool, optional
-        Whether values must be in [0, 1]; they must be finite in any case.
+    within : tuple of float or None, optional
+        The least and the largest value that is allowed; None for all that are finite.
 
     Returns
     -------
@@ -116,7 +122,7 @@ def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X", boun
     ------
     ValueError
         If it is no array of real numbers, has not two axes, or other than `n_features` features, or values that are
-        not finite or outside [0, 1].
+        not finite or outside of these.
 
     Examples
     --------
@@ -133,25 +139,32 @@ def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X", boun
     if is_complex(X):
         raise ValueError(f"{name} must hold real numbers, got complex ones")
     if is_lazy(array_namespace(X)):
-        return X.map_blocks(checked_values, argument=name, bounded=bounded, dtype=X.dtype, meta=X._meta)
-    return checked_values(X, argument=name, bounded=bounded)
+        if has_blocks(X):
+            return X.map_blocks(checked_values, argument=name, within=within, dtype=X.dtype, meta=X._meta)
+        check = partial(_checked_block, name, within)
+        return from_blocks(array_namespace(X), check, X.shape, X.dtype, X.chunks, blocks=(X,), name="checked")
+    return checked_values(X, argument=name, within=within)
 
 
-def checked_values(block: Any, argument: str, bounded: bool) -> Any:
-    """An array in memory itself, if its values are finite and, where they are `bounded`, lie in [0, 1].
+def _checked_block(name: str, within: tuple[float, float] | None, offset: Any, shape: Any, block: Any) -> Any:
+    return checked_values(block, name, within)
+
+
+def checked_values(block: Any, argument: str, within: tuple[float, float] | None) -> Any:
+    """An array in memory itself, if its values are finite and lie `within` two, where these are given.
 
     Raises
     ------
     ValueError
         If they are not.
     """
-    if is_bool(block) or 0 in block.shape:
+    if is_bool(block) or 0 in block.shape or is_traced([block]):
         return block
     extremes = array_namespace(block).stack([B.min(block), B.max(block)])
     low, high = map(float, to_numpy(extremes))  # one wait for a device
-    least, most = (0.0, 1.0) if bounded else (-sys.float_info.max, sys.float_info.max)
+    least, most = within or (-sys.float_info.max, sys.float_info.max)
     if not (low >= least and high <= most):
-        wanted = "values in [0, 1]" if bounded else "finite values"
+        wanted = f"values in [{least:g}, {most:g}]" if within else "finite values"
         found = "nan" if low != low or high != high else f"values from {low:g} to {high:g}"
         raise ValueError(f"{argument} must have {wanted}, got {found}")
     return block

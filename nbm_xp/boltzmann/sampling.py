@@ -12,7 +12,8 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 
-from .energy import Parameters, draw_layer, free_energy, softplus, sweep
+from .energy import Parameters, free_energy, start_layer, sweep
+from .units import softplus
 
 __all__ = ["compile_chain", "compile_sweep", "placeholder", "placeholders", "pseudo_likelihood", "repeated"]
 
@@ -67,11 +68,11 @@ def compile_chain(
     column = B.sum(B.zeros_like(arguments[0]), axis=1, keepdims=True)
     for layer in topology.layers:
         if start[layer] is None and layer in {*topology.kept, *wanted}:
-            start[layer] = column + 0.5 + B.zeros_like(parameters.biases[layer])
+            start[layer] = column + topology.units[layer].undecided + B.zeros_like(parameters.biases[layer])
     state = list(start)
     for layer in topology.kept if n_steps else wanted:
-        if layer not in clamped and not topology.is_gaussian(layer):
-            state[layer] = draw_layer(parameters, layer, start[layer], rows, rng)
+        if layer not in clamped:
+            state[layer] = start_layer(parameters, layer, start[layer], rows, rng)
 
     # Means are carried from step to step, though no step needs them, so that only the last are kept.
     moving = [layer for layer in sorted({*topology.kept, *wanted}) if layer not in clamped]
@@ -128,12 +129,12 @@ def repeated(
 def pseudo_likelihood(parameters: Parameters, visible: Any, rows: int, rng: Any) -> Any:
     """The number of units times the log-probability of each row against the row with one unit, drawn, flipped.
 
-    It is for two layers of binary units.
+    It is for two layers, the visible units having two states.
     """
     n_visible = parameters.topology.sizes[0]
     unit = B.cast(B.random_uniform((rows,), dtype="float32", rng=rng) * n_visible, "int32")
     flip = B.cast(B.one_hot(unit, n_visible), B.dtype(visible))
-    flipped = visible + flip * (1 - 2 * visible)
+    flipped = parameters.topology.units[0].turned(visible, flip)
     gain = free_energy(parameters, (flipped, None)) - free_energy(parameters, (visible, None))
     return -n_visible * softplus(-gain)
 

@@ -21,9 +21,12 @@ from nbm_xp.namespace.stored import is_group, open_group, save_group
 
 from .topology import Topology
 
-__all__ = ["FORMAT", "STREAMS", "kind_of", "names", "read", "run_of", "shapes", "write"]
+__all__ = ["FORMAT", "NEGATIVE", "STREAMS", "kind_of", "names", "read", "run_of", "shapes", "write"]
 
 FORMAT = "nbm_xp.boltzmann 1"
+NEGATIVE = ("chain.", "ladder.")
+"""What the names of arrays begin with that the negative phase goes on with."""
+
 STREAMS = "streams."
 """What the names of the states begin with that random draws have come to."""
 
@@ -161,10 +164,35 @@ def _check(topology: Topology, arrays: Mapping[str, Any]) -> None:
         elif name.startswith(STREAMS):
             if len(shape) != 2 or shape[1] != 6 or dtype_name(array) != "int32":
                 raise ValueError(f"is damaged: {name} must be int32 in 6 columns, got {dtype_name(array)} {shape}")
+        elif name.startswith("ladder."):
+            _check_rungs(topology, arrays, name)
         elif plain not in wanted:
             raise ValueError(f"holds an array {name!r}, which no model has")
         elif shape != wanted[plain]:
             raise ValueError(f"is damaged: {name} must have shape {wanted[plain]}, got {shape}")
+    if any(name.startswith("ladder.") for name in arrays):
+        for name in _rungs(topology, 1, 1):
+            if name not in arrays:
+                raise ValueError(f"is damaged: it lacks {name}")
     kinds = sorted({dtype_name(array) for name, array in arrays.items() if not name.startswith(STREAMS)})
     if len(kinds) > 1 or kinds[0] not in ("float32", "float64"):
         raise ValueError(f"must hold arrays of one floating dtype, got {', '.join(kinds)}")
+
+
+def _rungs(topology: Topology, rungs: int, chains: int) -> dict[str, tuple[int, ...]]:
+    """The shapes of the arrays of a ladder, by name."""
+    known = shapes(topology)
+    found: dict[str, tuple[int, ...]] = {f"ladder.{name}": (rungs, *known[name]) for name in names(topology)}
+    found |= {f"ladder.state.{layer}": (rungs + 1, chains, topology.sizes[layer]) for layer in topology.kept}
+    return found | {"ladder.accepted": (rungs,), "ladder.turn": (1,), "ladder.free": (chains,)}
+
+
+def _check_rungs(topology: Topology, arrays: Mapping[str, Any], name: str) -> None:
+    """Refuse an array of a ladder that does not go with the number of its rungs and chains."""
+    first, shape = arrays.get(f"ladder.state.{topology.kept[0]}"), tuple(arrays[name].shape)
+    rungs, chains = (1, 1) if first is None or first.ndim != 3 else (max(first.shape[0] - 1, 1), max(first.shape[1], 1))
+    wanted = _rungs(topology, rungs, chains)
+    if name not in wanted:
+        raise ValueError(f"holds an array {name!r}, which no model has")
+    if shape != wanted[name]:
+        raise ValueError(f"is damaged: {name} must have shape {wanted[name]}, got {shape}")

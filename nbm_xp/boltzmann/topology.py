@@ -13,9 +13,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from .units import BINARY, KINDS, Units
+
 __all__ = ["Topology", "Visible"]
 
-Visible = Literal["binary", "gaussian"]
+Visible = Literal["binary", "gaussian", "spin"]
 MOST_LAYERS = 1000
 
 
@@ -29,8 +31,9 @@ class Topology:
         Units in each layer, the visible one, layer 0, first.
     connections : iterable of pairs of int, optional
         Which layers are connected; each with the next by default.
-    visible : {"binary", "gaussian"}, optional
-        Visible units are 0 or 1, or real numbers with variance 1 given the other layers. Hidden units are 0 or 1.
+    visible : {"binary", "gaussian", "spin"}, optional
+        Visible units are 0 or 1, real numbers with variance 1 given the other layers, or -1 or 1. Hidden units are 0 or
+        1.
 
     Attributes
     ----------
@@ -40,6 +43,8 @@ class Topology:
     groups : tuple of tuples of int
         Layers that are drawn together. The visible layer is in the first group; a sweep begins with the second one, and
         ends with the first.
+    units : tuple of Units
+        The kind of units of each layer.
 
     Raises
     ------
@@ -62,6 +67,7 @@ class Topology:
     connections: tuple[tuple[int, int], ...] = ()
     visible: Visible = "binary"
     groups: tuple[tuple[int, ...], ...] = field(init=False, compare=False, repr=False)
+    units: tuple[Units, ...] = field(init=False, compare=False, repr=False)
 
     def __init__(
         self, sizes: Sequence[int], connections: Iterable[Sequence[int]] | None = None, visible: Visible = "binary"
@@ -74,6 +80,7 @@ class Topology:
         object.__setattr__(self, "connections", _connections(pairs, len(checked)))
         object.__setattr__(self, "visible", visible)
         object.__setattr__(self, "groups", _groups(self))
+        object.__setattr__(self, "units", (KINDS[visible], *(BINARY for _ in checked[1:])))
 
     @property
     def layers(self) -> range:
@@ -107,10 +114,6 @@ class Topology:
         (False, True)
         """
         return self.kept == (0,)
-
-    def is_gaussian(self, layer: int) -> bool:
-        """Whether a layer's units are real numbers."""
-        return layer == 0 and self.visible == "gaussian"
 
     def neighbours(self, layer: int) -> list[int]:
         """The layers that a layer is connected with, rising."""

@@ -12,6 +12,8 @@ from nbm_xp.namespace import to_numpy, use_backend
 
 from . import partition, sampling
 from .annealing import compile_ais, ladder_of
+from .bridging import LadderEstimate
+from .equilibrium import compile_weighing, estimate, first_states
 from .machine import Machine, placed
 from .model import variable
 from .partition import AISEstimate
@@ -103,6 +105,57 @@ class Weighing(Machine):
         log_weights = to_numpy(anneal(self._base_rows(rows, library, chunks)))
         base_log_z = partition.base_log_partition(self._topology, base.value)
         return partition.estimate(log_weights, base_log_z, len(ladder))
+
+    def ladder_log_partition(
+        self,
+        n_chains: int = 100,
+        n_steps: int = 400,
+        *,
+        library: str | None = None,
+        chunks: Any = None,
+        random_state: Any = None,
+    ) -> LadderEstimate:
+        """Log Z estimated along the ladder of machines that a model learnt on, by Bennett's acceptance ratio.
+
+        Parameters
+        ----------
+        n_chains : int, optional
+            Chains of each machine; the error bars come from how they differ.
+        n_steps : int, optional
+            Steps of each chain: exchanges with its neighbours, and a sweep. The first half of them does not count.
+        library, chunks : optional
+            As in `sample`.
+        random_state : int, None, or generator, optional
+            A seed of its own; None draws on in the model's streams.
+
+        Returns
+        -------
+        LadderEstimate
+
+        Raises
+        ------
+        ValueError
+            If an argument is not what it must be, or the model was not trained with ``training="tempered"``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nbm_xp.boltzmann import RBM
+        >>> rows = np.repeat(np.eye(2, 6, dtype="float32"), 50, axis=0)
+        >>> rbm = RBM(4, n_iter=3, training="tempered", random_state=0).fit(rows)
+        >>> found = rbm.ladder_log_partition()
+        >>> found.log_z_low < rbm.log_partition() < found.log_z_high
+        True
+        """
+        rows, steps = positive_int(n_chains, "n_chains"), positive_int(n_steps, "n_steps", 4)
+        ladder = self._ladder
+        if ladder is None:
+            raise ValueError('ladder_log_partition is for models trained with training="tempered": ais() weighs others')
+        rng = self._rng if random_state is None else stream(entropy_of(random_state))
+        start = first_states(ladder, self._made_up, rows, self._base_rows(rows, library, chunks))
+        with use_backend(self._home):
+            weigh = compile_weighing(ladder, rows, steps - steps % 4, rng)
+        return estimate(ladder, weigh(*start))
 
     def reverse_ais(
         self,

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nbm_xp import boltzmann
+from nbm_xp.boltzmann.units import KINDS
 from nbm_xp.namespace import is_lazy, to_numpy
 from nbm_xp.runs import RunDirectory
 
@@ -18,13 +19,13 @@ from .training import MODEL_FILE, RESULT_FILE, checked_checkpoint, result_of
 __all__ = [
     "begun",
     "checked_new",
-    "is_bounded",
     "model_of",
     "read_model",
     "run_at",
     "run_to_go_on_with",
     "trained",
     "weights_of",
+    "within",
 ]
 
 
@@ -106,9 +107,9 @@ def read_model(path: pathlib.Path, name: str | None = None) -> Any:
         return boltzmann.load(file, library=home)
 
 
-def is_bounded(model: Any) -> bool:
-    """Whether a model's visible units have values in [0, 1]."""
-    return getattr(model, "visible", "binary") == "binary"
+def within(model: Any) -> tuple[float, float] | None:
+    """The least and the largest value that a model's visible units can have."""
+    return KINDS[getattr(model, "visible", "binary")].within
 
 
 def weights_of(model: Any) -> Any:

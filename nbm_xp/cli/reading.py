@@ -70,7 +70,13 @@ def absolute(source: str | None) -> str | None:
     return f"{path.resolve()}" + ("" if key is None else f":{key}")
 
 
-def read_data(source: str, threshold: float | None = None, part: str = "train", *, bounded: bool = True) -> Any:
+def read_data(
+    source: str,
+    threshold: float | None = None,
+    part: str = "train",
+    *,
+    within: tuple[float, float] | None = (0.0, 1.0),
+) -> Any:
     """Rows of values from a file or by name.
 
     Parameters
@@ -82,8 +88,8 @@ def read_data(source: str, threshold: float | None = None, part: str = "train", 
     part : {"train", "valid", "test"}, optional
         What the rows are for: which array to take from an .npz file that has several with usual names. Where there
         are none to validate with, those to test with are.
-    bounded : bool, optional
-        Whether the values must lie in [0, 1].
+    within : tuple of float or None, optional
+        The least and the largest value that is allowed; None for all.
 
     Returns
     -------
@@ -103,11 +109,12 @@ def read_data(source: str, threshold: float | None = None, part: str = "train", 
     if threshold is not None:
         rows = (rows >= threshold).astype("float32")
     low, high = rows.min(), rows.max()
-    if not bounded:
+    if within is None:
         return rows
-    if low < 0 or high > 1:
+    if low < within[0] or high > within[1]:
         hint = "" if threshold is not None else "; --threshold makes them 0 and 1"
-        raise InputError(f"{source}: values must lie in [0, 1], got {low:g} to {high:g}{hint}")
+        allowed = f"[{within[0]:g}, {within[1]:g}]"
+        raise InputError(f"{source}: values must lie in {allowed}, got {low:g} to {high:g}{hint}")
     return rows
 
 

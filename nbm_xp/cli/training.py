@@ -29,7 +29,11 @@ __all__ = ["CURVE_FILE", "MODEL_FILE", "RESULT_FILE", "Training", "checked_check
 
 MODEL_FILE, CURVE_FILE, RESULT_FILE = "model.safetensors", "curve.jsonl", "result.json"
 
-_MEASURES = {"pseudo_likelihood": "pseudo-likelihood", "free_energy": "free energy"}
+_MEASURES = {
+    "pseudo_likelihood": "pseudo-likelihood",
+    "free_energy": "free energy",
+    "train_log_likelihood": "log-likelihood of the training rows",
+}
 _WATCHED_ROWS = 1000
 _PATIENCE = 60.0  # seconds between checkpoints, where nobody says how many passes
 _HELD_OUT_RUNS, _HELD_OUT_TEMPERATURES = 100, 1000
@@ -143,10 +147,18 @@ class Training:
         model.n_iter = model.n_iter_ + max(0, round(left / max(each, 1e-9)))
 
     def _scores(self, model: Any, whole: bool) -> dict[str, float]:
-        measure, value = model._measure(self.rows[:_WATCHED_ROWS])
-        found = {name: value for name, words in _MEASURES.items() if words == measure}
+        if model.log_likelihoods_:
+            _, value, error = model.log_likelihoods_[-1]
+            found = {"train_log_likelihood": value, "train_log_likelihood_standard_error": error}
+        else:
+            measure, value = model._measure(self.rows[:_WATCHED_ROWS])
+            found = {name: value for name, words in _MEASURES.items() if words == measure}
         if whole and self.held_out is not None:
-            weighed = model.ais(_HELD_OUT_RUNS, _HELD_OUT_TEMPERATURES, random_state=0)
+            weighed = (
+                model.ais(_HELD_OUT_RUNS, _HELD_OUT_TEMPERATURES, random_state=0)
+                if model._ladder is None
+                else model.ladder_log_partition(random_state=0)
+            )
             found["log_likelihood"] = float(to_numpy(B.mean(model.log_likelihood(self.held_out, weighed.log_z))))
             found |= {"log_z": weighed.log_z, "log_z_low": weighed.log_z_low, "log_z_high": weighed.log_z_high}
             found |= bounded(model)

@@ -12,7 +12,7 @@ from typing import Any
 from rich.table import Table
 
 from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann import AISEstimate
+from nbm_xp.boltzmann import AISEstimate, LadderEstimate
 from nbm_xp.namespace import to_numpy
 from nbm_xp.runs import RunDirectory, read_evaluation
 
@@ -85,6 +85,8 @@ class Weighing:
             if self.reverse:
                 back = model.reverse_ais(self.runs, last, n_steps=self.sweeps, random_state=self.seed + 1, **where)
                 found["reverse"] = told(back)
+        if model._ladder is not None:
+            found["ladder"] = told(model.ladder_log_partition(self.runs, random_state=self.seed + 2, **where))
         found |= best(found)
         if rows is not None:
             found |= _log_likelihood(model, rows, found)
@@ -100,17 +102,19 @@ def exact_log_z(model: Any) -> float | None:
 
 
 def best(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Log Z as it is known best: as it was given, exactly, or as the longest annealing tells, with bounds."""
+    """Log Z as it is known best: as given, exactly, or as a ladder or else the longest annealing tells, with bounds."""
     if "given" in found:
         return {"log_z": found["given"]}
     if found["exact"] is not None:
         return {"log_z": found["exact"]}
-    return {name: found["estimates"][-1][name] for name in ("log_z", "log_z_low", "log_z_high")}
+    estimate = found["ladder"] if "ladder" in found else found["estimates"][-1]
+    return {name: estimate[name] for name in ("log_z", "log_z_low", "log_z_high")}
 
 
-def told(estimate: AISEstimate) -> dict[str, Any]:
+def told(estimate: AISEstimate | LadderEstimate) -> dict[str, Any]:
     """An estimate as numbers by name."""
     found = {name: value for name, value in vars(estimate).items() if isinstance(value, (int, float))}
+    found |= {name: getattr(estimate, name) for name in ("log_z_low", "log_z_high")}
     return {name: float(value) if isinstance(value, float) else int(value) for name, value in found.items()}
 
 
@@ -118,8 +122,8 @@ def _log_likelihood(model: Any, rows: Any, found: Mapping[str, Any]) -> dict[str
     """The mean log-likelihood of rows, what it varies by, and its bounds where those of log Z are known."""
     parts = [rows[first : first + _PART] for first in range(0, rows.shape[0], _PART)]
     each = B.concatenate([to_numpy(model.log_likelihood(part, 0.0)) for part in parts])
-    count, mean = int(rows.shape[0]), float(B.mean(each))
-    of_rows = likelihood(count, mean, float(B.std(each)) / math.sqrt(max(count - 1, 1)), found)
+    count, mean = int(rows.shape[0]), float(to_numpy(B.mean(each)))
+    of_rows = likelihood(count, mean, float(to_numpy(B.std(each))) / math.sqrt(max(count - 1, 1)), found)
     return of_rows | bounded(model)
 
 
@@ -190,6 +194,9 @@ def table(found: Mapping[str, Any]) -> Table:
         rest = [signed(mean - back["log_z"], 2)] if weighed else []
         label = f"{back['n_temperatures']:,} in reverse"
         shown.add_row(label, *bounds, f"{back['effective_runs']:.1f} of {found['runs']:,}", *rest)
+    if "ladder" in found:
+        bounds = (signed(found["ladder"][name], 2) for name in ("log_z", "log_z_low", "log_z_high"))
+        shown.add_row("ladder", *bounds, "", *([signed(mean - found["ladder"]["log_z"], 2)] if weighed else []))
     if "given" in found:
         rest = [signed(mean - found["given"], 2)] if weighed else []
         shown.add_row("given", signed(found["given"], 2), "", "", "", *rest)

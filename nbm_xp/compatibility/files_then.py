@@ -1,7 +1,8 @@
 """h5py's module as programs for h5py 2 use it: text can be decoded, datasets have a ``value``, files are made.
 
 h5py 3 reads as text what h5py 2 read as bytes. The text here answers both as text and, by ``decode``, as those bytes.
-Files that were opened without a mode could be written to, and were made where there was none.
+Files that were opened without a mode could be written to, and were made where there was none. Datasets took floats with
+whole values as indices.
 Whatever is opened by the module's `File` is so, down to the last group.
 """
 
@@ -9,6 +10,8 @@ from __future__ import annotations
 
 from types import ModuleType
 from typing import Any
+
+import numpy as np
 
 __all__ = ["Text", "names"]
 
@@ -39,6 +42,13 @@ def _decodable(found: Any) -> Any:
     return found
 
 
+def _in_integers(place: Any) -> Any:
+    """An index with integers for floats that are whole, such as one read from a dataset and counted on."""
+    if isinstance(place, tuple):
+        return tuple(map(_in_integers, place))
+    return int(place) if isinstance(place, (float, np.floating)) and place.is_integer() else place
+
+
 def names(module: ModuleType) -> dict[str, Any]:
     """What a program of then finds in h5py in place of what is there today."""
 
@@ -50,6 +60,12 @@ def names(module: ModuleType) -> dict[str, Any]:
         @property
         def attrs(self) -> Any:
             return Attributes(self)
+
+        def __getitem__(self, place: Any, *options: Any, **named: Any) -> Any:
+            return super().__getitem__(_in_integers(place), *options, **named)
+
+        def __setitem__(self, place: Any, value: Any) -> None:
+            super().__setitem__(_in_integers(place), value)
 
         @property
         def value(self) -> Any:
@@ -64,6 +80,9 @@ def names(module: ModuleType) -> dict[str, Any]:
             found = super().__getitem__(name)
             then = {module.Dataset: Dataset, module.Group: Group}.get(type(found))
             return found if then is None else then(found.id)
+
+        def create_dataset(self, *args: Any, **options: Any) -> Any:
+            return Dataset(super().create_dataset(*args, **options).id)
 
     class File(Group, module.File):  # type: ignore[misc, name-defined]
         def __init__(self, name: Any, mode: str | None = None, *args: Any, **options: Any) -> None:

@@ -17,8 +17,11 @@ from nbm_xp.namespace import (
     dtype_of,
     floatx,
     has_blocks,
+    host_namespace,
     is_array,
     is_bool,
+    is_lazy,
+    kept_by_type,
     promote,
     running_dtype,
     to_floating,
@@ -40,13 +43,13 @@ Axis: TypeAlias = "int | Sequence[int] | None"
 Shape: TypeAlias = Any
 """A length, a sequence of lengths, or an integer vector; unknown lengths of Tensors are lengths."""
 
-floating: dict[type, dict[Any, Any]] = {}
+floating: dict[type, dict[Any, Any]] = kept_by_type()
 """The namespace, by type of array and by dtype object, of floating-point arrays: what `floats` has nothing to do for.
 
 Functions of one array look here themselves, since another call would cost as much as all else they do.
 """
 
-numeric: dict[type, dict[Any, Any]] = {}
+numeric: dict[type, dict[Any, Any]] = kept_by_type()
 """The same for arrays of any numbers: what `numbers` has nothing to do for."""
 
 _arrays: set[type] = set()
@@ -119,8 +122,8 @@ def pair(x: Array, y: Array) -> tuple[Any, Array, Array]:
     if not (is_value(x) or is_value(y) or _holds_values((x, y))):
         dtype = _dtype_of_numbers((x, y))
         x, y = as_array(x, dtype), as_array(y, dtype)
-    x = as_array(x) if isinstance(x, (list, tuple, Length)) else x
-    y = as_array(y) if isinstance(y, (list, tuple, Length)) else y
+    x = as_array(x, beside=y) if isinstance(x, (list, tuple, Length)) else x
+    y = as_array(y, beside=x) if isinstance(y, (list, tuple, Length)) else y
     x, y = alike(x, y)
     return array_namespace(x, y), x, y
 
@@ -133,10 +136,11 @@ def alike(x: Array, y: Array) -> tuple[Array, Array]:
     return x, y
 
 
-def as_array(x: Any, dtype: str | None = None) -> Array:
+def as_array(x: Any, dtype: str | None = None, *, beside: Any = None) -> Array:
     """The array that a number, a length or a nested list stands for; an array as it is, whatever `dtype`.
 
-    Without `dtype`, numbers become ``floatx``, int64 or bool. A list that holds arrays is stacked.
+    Without `dtype`, numbers become ``floatx``, int64 or bool. A list that holds arrays is stacked. `beside` is what it
+    stands beside, or a list of that: with a lazy array in it, the host's library takes the place of the default one.
     """
     if type(x) in _arrays:
         return x
@@ -145,15 +149,23 @@ def as_array(x: Any, dtype: str | None = None) -> Array:
             _arrays.add(type(x))
         return x
     if isinstance(x, (list, tuple)) and any(map(_holds_values, x)):
-        items = promote(*(as_array(item, dtype) for item in x))
+        items = promote(*(as_array(item, dtype, beside=x) for item in x))
         return array_namespace(*items).stack(items)
     if not isinstance(x, (bool, int, float, complex, list, tuple, Length)):
         # from None: the callers come here from a look-up that failed, which is nobody's concern
         raise TypeError(
             f"expected an array, a Tensor, a number or a nested list of numbers, got {described(x)}"
         ) from None
-    xp = recorded if isinstance(x, Length) else default_namespace()
+    xp = recorded if isinstance(x, Length) else _library_beside(beside)
     return xp.asarray(x, dtype=dtype_of(xp, dtype or _dtype_of_numbers(x)))
+
+
+def _library_beside(values: Any) -> Any:
+    """The host's library beside lazy arrays, which take its arrays; else the default one."""
+    for value in values if isinstance(values, (list, tuple)) else (values,):
+        if is_array(value) and is_lazy(array_namespace(value)):
+            return host_namespace()
+    return default_namespace()
 
 
 def _holds_values(x: Any) -> bool:

@@ -278,8 +278,8 @@ def allclose(x: Array, y: Array, rtol: float = 1e-05, atol: float = 1e-08) -> Ar
     """
     try:
         _, x, y = pair(as_array(x), as_array(y))
-        xp, x = floats(x)
-        xp, y = floats(y)
+        (_, x), (_, y) = floats(x), floats(y)
+        xp = array_namespace(x, y)
         finite = xp.isfinite(y)
         centre = xp.where(finite, y, 0.0)
         near = xp.abs(x - centre) <= atol + rtol * xp.abs(centre)

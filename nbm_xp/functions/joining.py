@@ -90,7 +90,7 @@ def stack(x: Sequence[Array], axis: int = 0) -> Array:
 
 def _alike(arrays: Sequence[Array]) -> list[Array]:
     """Arrays cast to one dtype, numbers among them made arrays."""
-    items = [as_array(item) for item in arrays]
+    items = [as_array(item, beside=arrays) for item in arrays]
     if not items:
         raise ValueError("there must be at least one array to join")
     return list(promote(*items))
@@ -222,7 +222,7 @@ def gather(reference: Array, indices: Array) -> Array:
     array([[30, 10],
            [20, 20]])
     """
-    reference, indices = as_array(reference), as_array(indices)
+    reference, indices = as_array(reference, beside=indices), as_array(indices, beside=reference)
     if not is_integer(indices):
         raise TypeError(f"indices must be integers, got {indices.dtype}")
     if not reference.ndim:
@@ -301,7 +301,7 @@ def take(x: Array, indices: Array, axis: int | None = None) -> Array:
     array([[3, 1],
            [6, 4]])
     """
-    x, indices = as_array(x), as_array(indices)
+    x, indices = as_array(x, beside=indices), as_array(indices, beside=x)
     if not is_integer(indices):
         raise TypeError(f"indices must be integers, got {indices.dtype}")
     xp = array_namespace(x, indices)

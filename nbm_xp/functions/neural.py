@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbm_xp import tape
-from nbm_xp.namespace import array_namespace, dtype_name, has_blocks
+from nbm_xp.namespace import array_namespace, dtype_name, has_blocks, kept_by_type
 from nbm_xp.namespace.exponentials import kernel, sigmoid_for
 from nbm_xp.namespace.refusals import FAILURES, refuse
 from nbm_xp.tape import Memory, composite, is_tensor
@@ -61,7 +61,7 @@ def sigmoid(x: Array) -> Array:
         refuse(error)
 
 
-_sigmoids: dict[type, dict[Any, Callable[[Array], Array]]] = {}
+_sigmoids: dict[type, dict[Any, Callable[[Array], Array]]] = kept_by_type()
 """By type of array and dtype object: another call to find the namespace would cost as much as the sigmoid does."""
 
 

@@ -304,7 +304,7 @@ def spread_means(y: Array, *, sizes: Any, starts: Any, strides: Any, lengths: An
 
 
 def _unroot(g: Array, out: Array, x: Array) -> Array:
-    xp = array_namespace(out)
+    xp = array_namespace(g, out)
     some = out > 0.0
     return xp.where(some, g / (2.0 * xp.where(some, out, 1.0)), 0.0)
 

@@ -30,6 +30,7 @@ from .dispatch import (
     device_argument,
     has_blocks,
     is_array,
+    kept_by_type,
     library_name,
     register_array_type,
 )
@@ -53,6 +54,7 @@ from .indexing import scatter_add, scattered, take_along_axis
 from .kernels import kernel, register_kernel
 from .libraries import get_namespace, installed_libraries
 from .memory import address, assign, can_be_owned, may_overlap, reshaped_view, writes_in_place
+from .registering import register_library
 from .report import format_info, info
 from .running import host_namespace, is_lazy, running_namespace
 
@@ -94,6 +96,7 @@ __all__ = [
     "is_floating",
     "is_integer",
     "is_lazy",
+    "kept_by_type",
     "kernel",
     "kind",
     "library_name",
@@ -103,6 +106,7 @@ __all__ = [
     "put",
     "register_array_type",
     "register_kernel",
+    "register_library",
     "replaced",
     "reset_configuration",
     "reshaped_view",

@@ -10,12 +10,13 @@ from typing import Any
 
 from . import dispatch, libraries
 from .kernels import kernel, register_kernel
+from .memory import writes_in_place
+from .running import is_lazy, maps_blocks
 
-__all__ = ["looked_up", "put", "replaced"]
+__all__ = ["put", "replaced"]
 
 register_kernel("replaced", "dask", "nbm_xp.namespace.gaps.dask_assignment:replaced")
 register_kernel("replaced", "jax", "nbm_xp.namespace.gaps.jax:replaced")
-register_kernel("put", "array_api_strict", "nbm_xp.namespace.gaps.array_api_strict:put")
 register_kernel("put", "cupy", "nbm_xp.namespace.gaps.cupy:put")
 register_kernel("put", "dask", "nbm_xp.namespace.gaps.dask_assignment:put")
 register_kernel("put", "jax", "nbm_xp.namespace.gaps.jax:put")
@@ -42,6 +43,12 @@ def replaced(x: Any, index: tuple[Any, ...], values: Any) -> Any:
     own = kernel("replaced", libraries.name_of_namespace(xp) or "")
     if own is not None:
         return own(x, index, values)
+    if maps_blocks(xp):
+        from .gaps import map_blocks
+
+        return map_blocks.replaced(xp, x, index, values)
+    if not hasattr(type(x), "__setitem__"):
+        return _by_places(xp, x, index, values)
     out = xp.asarray(x, copy=True)
     out[(*index, ...)] = values
     return out
@@ -77,15 +84,37 @@ def put(x: Any, places: Any, values: Any, axis: int) -> Any:
     own = kernel("put", libraries.name_of_namespace(xp) or "")
     if own is not None:
         return own(x, places, values, axis)
+    if maps_blocks(xp):
+        from .gaps import map_blocks
+
+        return map_blocks.put(xp, x, places, values, axis)
+    if not writes_in_place(xp):  # an assignment by integers is not in the standard
+        return _looked_up(xp, x, places, values, axis)
     out = xp.asarray(x, copy=True)
     out[(slice(None),) * axis + (places,)] = values
     return out
 
 
-def looked_up(xp: Any, x: Any, places: Any, values: Any, axis: int) -> Any:
+def _by_places(xp: Any, x: Any, index: tuple[Any, ...], values: Any, axis: int = 0) -> Any:
+    """The portable body of `replaced` for arrays that cannot be written to: one axis after the other."""
+    if axis == len(index):
+        values = values if hasattr(values, "dtype") else xp.full((), values, dtype=x.dtype)
+        single = tuple(place for place, entry in enumerate(index) if not isinstance(entry, slice))
+        values = xp.broadcast_to(values, tuple(n for place, n in enumerate(x.shape) if place not in single))
+        return xp.reshape(values, x.shape)
+    entry = index[axis]
+    span = range(x.shape[axis])[entry] if isinstance(entry, slice) else range(entry % x.shape[axis], x.shape[axis])[:1]
+    if not span:
+        return x
+    part = x[(slice(None),) * axis + (slice(span.start, span.stop, span.step),)]
+    places = xp.arange(span.start, span.stop, span.step, device=dispatch.device_argument(x))
+    return _looked_up(xp, x, places, _by_places(xp, part, index, values, axis + 1), axis)
+
+
+def _looked_up(xp: Any, x: Any, places: Any, values: Any, axis: int) -> Any:
     """The portable body of `put`: every place of the axis finds the last value that names it, if any does."""
     length, count = x.shape[axis], places.shape[0]
-    if bool(xp.any((places < -length) | (places >= length))):
+    if not is_lazy(xp) and bool(xp.any((places < -length) | (places >= length))):
         raise IndexError(f"an index is out of bounds for axis {axis} of length {length}")
     if count == 0:
         return x

@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import conversion, dispatch, dtypes, libraries
+from . import conversion, dispatch, dtypes
+from .kernels import kernel, register_kernel
+from .running import maps_blocks
 
 __all__ = ["from_blocks"]
+
+register_kernel("from_blocks", "dask", "nbm_xp.namespace.gaps.dask_blocks:from_blocks")
 
 
 def from_blocks(
@@ -70,10 +74,13 @@ def from_blocks(
             raise ValueError(f"from_blocks needs known lengths that are not negative, got shape {lengths}")
     lengths = tuple(int(length) for length in lengths)
     known = dtypes.dtype_name(dtype)
-    if libraries.name_of_namespace(xp) == "dask":
-        from .gaps.dask_blocks import from_blocks as lazily
+    own = kernel("from_blocks", xp)
+    if own is not None:
+        return own(function, lengths, known, chunks, tuple(args), name, meta, tuple(blocks))
+    if maps_blocks(xp):
+        from .gaps import map_blocks
 
-        return lazily(function, lengths, known, chunks, tuple(args), name, meta, tuple(blocks))
+        return map_blocks.from_blocks(xp, function, lengths, known, chunks, tuple(args), tuple(blocks))
     block = function((0,) * len(lengths), lengths, *blocks, *args)
     if tuple(block.shape) != lengths:
         raise ValueError(f"the function gave a block of shape {tuple(block.shape)} for {lengths}")

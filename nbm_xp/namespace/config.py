@@ -192,13 +192,13 @@ def backend() -> str:
     return value
 
 
-def set_backend(name: str) -> None:
+def set_backend(name: Any) -> None:
     """Set the default library of the process.
 
     Parameters
     ----------
-    name : str
-        A library as `get_namespace` names it.
+    name : str or namespace
+        A library as `get_namespace` names it, or its namespace.
 
     Raises
     ------
@@ -219,13 +219,13 @@ def set_backend(name: str) -> None:
 
 
 @contextmanager
-def use_backend(name: str) -> Iterator[Any]:
+def use_backend(name: Any) -> Iterator[Any]:
     """Make a library the default inside a ``with`` block, for this thread or task only.
 
     Parameters
     ----------
-    name : str
-        A library as `get_namespace` names it.
+    name : str or namespace
+        A library as `get_namespace` names it, or its namespace.
 
     Yields
     ------

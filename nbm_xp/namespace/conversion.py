@@ -6,29 +6,26 @@ here moves data from a device to the host, or computes a Dask array, unless its 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from operator import methodcaller
 from typing import Any
 
 import array_api_compat
 import numpy as np
 
-from . import dispatch, dtypes, libraries
+from . import dispatch, dtypes, libraries, running
+from .kernels import kernel, register_kernel
 
 __all__ = ["asarray", "brought", "compute", "concrete_int", "convert", "device_of", "to_numpy"]
 
 
-def _torch_to_numpy(x: Any) -> Any:
-    return x.detach().resolve_conj().resolve_neg().cpu().numpy()
-
-
-_TO_NUMPY: dict[str, Callable[[Any], Any]] = {
-    "numpy": np.asarray,
-    "cupy": lambda x: x.get(),
-    "dask": lambda x: to_numpy(x.compute()),
-    "torch": _torch_to_numpy,
-    "jax": np.asarray,
-    "array_api_strict": lambda x: np.asarray(x._array),
-}
+register_kernel("to_numpy", "numpy", np.asarray)
+register_kernel("to_numpy", "cupy", lambda x: x.get())
+register_kernel("from_numpy", "cupy", lambda value: libraries.get_namespace("cupy").asarray(value))
+register_kernel("to_numpy", "dask", lambda x: to_numpy(x.compute()))
+register_kernel("to_numpy", "torch", "nbm_xp.namespace.gaps.torch:to_numpy")
+register_kernel("from_numpy", "torch", "nbm_xp.namespace.gaps.torch:from_numpy")
+register_kernel("to_numpy", "jax", np.asarray)
+register_kernel("to_numpy", "array_api_strict", lambda x: np.asarray(x._array))
 
 
 def to_numpy(x: Any, *, copy: bool = False) -> Any:
@@ -51,7 +48,7 @@ def to_numpy(x: Any, *, copy: bool = False) -> Any:
     """
     library = dispatch.library_of(x)
     if library is not None:
-        result = _TO_NUMPY[library](x)
+        result = (kernel("to_numpy", library) or _as_the_standard_says)(x)
     elif isinstance(x, (bool, int, float, complex, list, tuple)):
         _refuse_masks(x)
         result = np.asarray(x)
@@ -62,13 +59,25 @@ def to_numpy(x: Any, *, copy: bool = False) -> Any:
     return np.array(result) if copy else result
 
 
+def _as_the_standard_says(x: Any) -> Any:
+    """An array of a library that has no way of its own: by NumPy's protocol, by which lazy ones compute, or DLPack."""
+    mask = getattr(x, "mask", None)
+    if mask is not None and bool(np.any(to_numpy(mask))):
+        raise TypeError(
+            f"an array of {dispatch.library_of(x)} does not become one of numpy while elements are masked, for its "
+            "mask would be lost: pass its data with these elements filled"
+        )
+    if hasattr(type(x), "__array__"):
+        return np.asarray(x)
+    return np.from_dlpack(x.compute() if hasattr(x, "compute") else x)
+
+
 def _numpy_to_library(value: Any, xp: Any, library: str | None) -> Any:
     """A NumPy array on the library of `xp`, with memory of its own."""
     if not value.dtype.isnative:
         value = value.astype(value.dtype.newbyteorder("="))
-    if library == "torch":
-        return xp.from_numpy(np.array(value, order="C")).to(xp.get_default_device())
-    return xp.asarray(value, copy=None if library == "cupy" else True)
+    own = None if library is None else kernel("from_numpy", library)
+    return xp.asarray(np.array(value)) if own is None else own(value)
 
 
 def asarray(value: Any, xp: Any, dtype: Any = None) -> Any:
@@ -190,7 +199,10 @@ def compute(x: Any) -> Any:
     >>> compute(get_namespace("dask").ones(2))
     array([1., 1.])
     """
-    return x.compute() if dispatch.library_of(x) == "dask" else x
+    library = dispatch.library_of(x)
+    if library is None or not running.is_lazy(dispatch.array_namespace(x)):
+        return x
+    return (kernel("compute", library) or methodcaller("compute"))(x)
 
 
 def device_of(x: Any) -> Any:
@@ -227,9 +239,10 @@ def concrete_int(x: Any) -> int:
     if library is None or x.ndim != 0 or not dtypes.is_integer(x):
         shown = f"{dtypes.dtype_name(x)} array of shape {x.shape}" if library else repr(x)
         raise TypeError(f"expected an integer or an integer array of no dimensions, got {shown}")
-    if library == "dask":
+    if running.is_lazy(dispatch.array_namespace(x)):
+        title = "a Dask array" if library == "dask" else f"an array of {library}"
         raise TypeError(
-            "the value of a Dask array is not known before it is computed, and is never computed unasked: "
+            f"the value of {title} is not known before it is computed, and is never computed unasked: "
             "pass an int, or int(x.compute())"
         )
     return int(x)

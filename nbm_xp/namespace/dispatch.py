@@ -6,25 +6,46 @@ arrays, types not met before) takes the longer way, which fills the dictionary.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from . import config, libraries
+from .gaps.overlay import Namespace
 
 __all__ = [
     "array_namespace",
     "default_namespace",
+    "forget_those",
     "is_array",
     "is_registered",
+    "kept_by_type",
     "library_name",
     "library_of",
     "register_array_type",
 ]
 
-_BY_TYPE: dict[type, Any] = {}
-_LIBRARY_BY_TYPE: dict[type, str | None] = {}
+_TABLES: list[dict[type, Any]] = []
+
+
+def kept_by_type() -> dict[type, Any]:
+    """A table of what was found out about the types of arrays; what is looked up anew leaves it.
+
+    Examples
+    --------
+    >>> kept_by_type()
+    {}
+    """
+    _TABLES.append({})
+    return _TABLES[-1]
+
+
+_BY_TYPE: dict[type, Any] = kept_by_type()
+_LIBRARY_BY_TYPE: dict[type, str | None] = kept_by_type()
 _SCALARS: set[type] = {bool, int, float, complex, type(None)}
 _REGISTERED: dict[type, Any] = {}
 _ABSORBING: list[Any] = []
+_ONE_PLACE = frozenset({None, "numpy", "dask", "jax"})
+"""Libraries that create their arrays where those belong without being told."""
 
 
 def array_namespace(x: Any = None, /, *others: Any) -> Any:
@@ -39,7 +60,8 @@ def array_namespace(x: Any = None, /, *others: Any) -> Any:
     -------
     namespace
         The namespace of a registered absorbing type (a recording tensor) if there is one among the arguments, else
-        that of the one library present, else the default library's.
+        that of the one library present, else the default library's. NumPy's arrays beside those of a lazy library
+        (Dask) with NumPy's blocks belong to that library, which takes them itself.
 
     Raises
     ------
@@ -76,11 +98,29 @@ def _resolve(values: tuple[Any, ...]) -> Any:
         if found is None or (xp in _ABSORBING) > (found in _ABSORBING):
             found = xp
         elif (xp in _ABSORBING) == (found in _ABSORBING):
-            raise TypeError(
-                f"the arguments belong to two array libraries, {_title(found)} and {_title(xp)}: convert one of them "
-                "with nbm_xp.namespace.convert or to_numpy"
-            )
+            found = _together(found, xp, values)
     return default_namespace() if found is None else found
+
+
+def _together(first: Any, second: Any, values: tuple[Any, ...]) -> Any:
+    """The lazy one of two namespaces, the other being the host's: lazy libraries take the host's arrays themselves."""
+    from .running import host_namespace, is_lazy
+
+    host = host_namespace()
+    lazy = next((xp for xp in (first, second) if is_lazy(xp)), None)
+    if lazy is None or host not in (first, second):
+        raise TypeError(
+            f"the arguments belong to two array libraries, {_title(first)} and {_title(second)}: convert one of them "
+            "with nbm_xp.namespace.convert or to_numpy"
+        )
+    for value in values:
+        blocks = getattr(value, "_meta", None)
+        if blocks is not None and array_namespace(blocks) is not host:
+            raise TypeError(
+                f"the arguments belong to two array libraries, {_title(host)} and {_title(array_namespace(blocks))}, "
+                f"which the blocks of {_title(lazy)} are of: convert the array of {_title(host)}"
+            )
+    return lazy
 
 
 def _learn(value: Any) -> Any:
@@ -89,16 +129,29 @@ def _learn(value: Any) -> Any:
     for base in kind.__mro__:
         if base in _REGISTERED:
             return _BY_TYPE.setdefault(kind, _REGISTERED[base])
-    library = libraries.library_of_type(kind)
+    library = libraries.library_of_type(kind) or _stranger(value)
     if library is not None:
         xp = libraries.get_namespace(library)
         return xp if has_blocks(value) else _BY_TYPE.setdefault(kind, xp)
     if issubclass(kind, (int, float, complex)):
         _SCALARS.add(kind)
         return None
-    if hasattr(kind, "__array_namespace__"):
-        return _BY_TYPE.setdefault(kind, value.__array_namespace__())
     raise TypeError(f"expected arrays or Python scalars, got {kind.__module__}.{kind.__qualname__}")
+
+
+def _stranger(x: Any) -> str | None:
+    """The library of an array of a type that no entry has, by the namespace that it brings along; None without one."""
+    kind = type(x)
+    if not hasattr(kind, "__array_namespace__") or _LIBRARY_BY_TYPE.get(kind) is not None:
+        return _LIBRARY_BY_TYPE.get(kind)
+    xp, root = x.__array_namespace__(), kind.__module__.partition(".")[0]
+    known = libraries.name_of_namespace(xp)
+    if known is None or not libraries.LIBRARIES[known].array_types:
+        return libraries.entered(xp, root)
+    if root == libraries.LIBRARIES[known].package:
+        return known
+    # arrays of its own under another library's functions, whose mends and kernels are not for them
+    return _LIBRARY_BY_TYPE.setdefault(kind, libraries.entered(Namespace(xp, {}, root), root, root))
 
 
 def has_blocks(x: Any) -> bool:
@@ -146,10 +199,7 @@ def register_array_type(cls: type, namespace: Any, *, absorbing: bool = False) -
     _REGISTERED[cls] = namespace
     if absorbing and namespace not in _ABSORBING:
         _ABSORBING.append(namespace)
-    for known in list(_BY_TYPE):
-        if issubclass(known, cls):
-            _BY_TYPE.pop(known, None)
-    _LIBRARY_BY_TYPE.clear()
+    forget_those(lambda known: issubclass(known, cls))
     _BY_TYPE[cls] = namespace
 
 
@@ -181,18 +231,26 @@ def is_registered(x: Any) -> bool:
     return any(base in _REGISTERED for base in type(x).__mro__)
 
 
+def forget_those(are: Callable[[type], bool]) -> None:
+    """Look some classes up anew when their next arrays come."""
+    for known in {known for table in _TABLES for known in table}:
+        if are(known):
+            for table in _TABLES:
+                table.pop(known, None)
+
+
 def library_of(x: Any) -> str | None:
     """The library whose array `x` is, or None."""
     kind = type(x)
     try:
         return _LIBRARY_BY_TYPE[kind]
     except KeyError:
-        library = None if is_registered(x) else libraries.library_of_type(kind)
+        library = None if is_registered(x) else libraries.library_of_type(kind) or _stranger(x)
         return library if library and has_blocks(x) else _LIBRARY_BY_TYPE.setdefault(kind, library)
 
 
 def is_array(x: Any) -> bool:
-    """Whether `x` is an array of a supported library. A library that is not imported yet stays so.
+    """Whether `x` is an array of a library, listed or not. A library that is not imported yet stays so.
 
     NumPy's scalars count as arrays; Python's scalars, lists and recording tensors do not.
 
@@ -220,6 +278,8 @@ def library_name(x: Any) -> str:
     ('numpy', 'numpy', 'numpy')
     """
     name = library_of(x) or libraries.name_of_namespace(x)
+    if name is None and libraries.follows_the_standard(x) and not any(x is xp for xp in _REGISTERED.values()):
+        return libraries.entered(x)
     if name is None:
         raise TypeError(f"expected an array or a namespace of a supported library, got {type(x).__name__}")
     return name
@@ -236,4 +296,4 @@ def device_argument(x: Any) -> Any:
     >>> xp.zeros(2, device=device_argument(x))
     array([0., 0.])
     """
-    return x.device if library_of(x) in ("torch", "array_api_strict", "cupy") else None
+    return None if library_of(x) in _ONE_PLACE else getattr(x, "device", None)

@@ -109,9 +109,18 @@ def _read_name(x: Any) -> str:
             known = _NAME_OF_VALUE.setdefault(type(dtype), {})
             if name in _KINDS:
                 known[dtype] = name
-    if name not in _KINDS:
-        raise _unknown(x)
-    return name
+    return name if name in _KINDS else _among_strangers(dtype, x)
+
+
+def _among_strangers(dtype: Any, x: Any) -> str:
+    """The name of a dtype whose text says nothing, by the namespaces that have it and what they say it is."""
+    if not isinstance(dtype, (str, type, np.dtype)):
+        for xp in libraries.namespaces():
+            for name in DTYPE_NAMES if hasattr(xp, "isdtype") else ():
+                own = getattr(xp, name, None)
+                if own is not None and type(own) is type(dtype) and xp.isdtype(dtype, own):
+                    return name
+    raise _unknown(x)
 
 
 def _numpy_name(dtype: Any) -> str:

@@ -12,7 +12,9 @@ from types import EllipsisType
 from typing import Any, TypeAlias
 
 from . import conversion, dispatch, dtypes, libraries
+from .assignment import replaced
 from .kernels import kernel, register_kernel
+from .running import is_lazy
 
 __all__ = ["add_along", "scatter_add", "scattered", "take_along_axis"]
 
@@ -134,8 +136,9 @@ def _entries(xp: Any, index: Any, ndim: int) -> tuple[list[Entry], list[int]]:
             expanded.append(entry)
         elif _is_array(entry):
             if dtypes.is_bool(entry):
-                if libraries.name_of_namespace(xp) == "dask":
-                    raise TypeError("scatter_add on Dask takes no bool index: how many places it names is not known")
+                if is_lazy(xp):
+                    name = dispatch.library_name(xp)
+                    raise TypeError(f"scatter_add on {name} takes no bool index: how many places it names is not known")
                 expanded.extend(xp.nonzero(entry))
             elif dtypes.is_integer(entry):
                 expanded.append(entry)
@@ -166,10 +169,7 @@ def _add_at_slices(xp: Any, x: Any, index: tuple[Any, ...], news: list[int], val
 
 def _replaced(xp: Any, x: Any, index: tuple[Any, ...], part: Any) -> Any:
     """A copy of x with the part that slices name replaced; Dask refuses to replace a part that is empty."""
-    out = xp.asarray(x, copy=True)
-    if 0 not in part.shape:
-        out[index] = part
-    return out
+    return xp.asarray(x, copy=True) if 0 in part.shape else replaced(x, index, part)
 
 
 def _with_news(shape: tuple[int, ...], index: tuple[Any, ...], news: list[int]) -> tuple[int, ...]:
@@ -277,7 +277,7 @@ def add_along(xp: Any, x: Any, axis: int, index: Any, values: Any) -> Any:
     Time and memory grow with the axis' length times the number of values; libraries met in earnest have a kernel.
     """
     length = x.shape[axis]
-    if bool(xp.any((index < -length) | (index >= length))):
+    if not is_lazy(xp) and bool(xp.any((index < -length) | (index >= length))):
         raise IndexError(f"an index is out of bounds for an axis of length {length}")
     index = xp.where(index < 0, index + length, index)
     places = xp.arange(length, dtype=index.dtype, device=dispatch.device_argument(x))

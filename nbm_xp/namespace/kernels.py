@@ -7,13 +7,50 @@ A kernel must give the same result as the body, and is tested against it.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
 from . import libraries
 
-__all__ = ["kernel", "register_kernel"]
+__all__ = ["OPERATIONS", "kernel", "register_kernel"]
+
+_RNG = (
+    "advance bernoulli bernoulli_of_sigmoid bernoulli_of_sum binomial binomial_search digits draw exp log log_gamma "
+    "normal_quantile normals poisson poisson_search rows runs sqrt substreams truncated_normal wide_integers"
+)
+_WINDOWS = (
+    "correlate correlate_back correlate_outer gather_windows maxima mean_windows pick_maxima place_maxima "
+    "scatter_windows spread_means spread_windows sum_windows"
+)
+
+OPERATIONS: dict[str, str] = {
+    "to_numpy": "to_numpy(x): an array as NumPy's, computed and copied to the host",
+    "from_numpy": "from_numpy(value): a NumPy array as one of the library",
+    "compute": "compute(x): a lazy array with its values known",
+    "from_blocks": "as `nbm_xp.namespace.gaps.dask_blocks.from_blocks`: an array block by block, lazily",
+    "blockwise": "as `nbm_xp.namespace.gaps.dask_blockwise.lay_out`: a plan as one task for each block",
+    "block_namespace": "block_namespace(arrays): the namespace of the blocks of lazy arrays",
+    "replaced": "as `nbm_xp.namespace.assignment.replaced`: a copy with what slices name set",
+    "put": "as `nbm_xp.namespace.assignment.put`: a copy with what an integer array names set",
+    "scatter_add": "as `nbm_xp.namespace.scatter_add`: a copy with values added where an index names",
+    "scattered": "scattered(shape, index, values): values added to zeros where an index names",
+    "add_along": "add_along(x, axis, index, values): values added along an axis where integers name",
+    "special": "special(name): the library's own special function of that name of SciPy's, or None",
+    "special_blocks": "special_blocks(name, *arrays, **options): of lazy arrays, each block by its library's own",
+    "extended": "as `nbm_xp.namespace.convolution.geometry.extended`: an array with zeros around",
+    **dict.fromkeys(_WINDOWS.split(), "as the function of this name in `nbm_xp.namespace.convolution`"),
+    **{f"exponentials.{name}": f"{name} in one pass" for name in ("log_softmax", "logsumexp", "sigmoid", "softmax")},
+    **{
+        f"memory.{name}": f"as `nbm_xp.namespace.memory` has it; with these the library writes in place: {name}"
+        for name in ("address", "is_plain", "may_overlap", "reshaped_view")
+    },
+    **{
+        f"compiling.{name}": "as `nbm_xp.namespace.compiling` says: the library's compiler"
+        for name in ("as_rounded", "barrier", "branch", "compiled", "is_traced", "loop")
+    },
+    **{f"rng.{name}": "as in `nbm_xp.namespace.mrg31k3p`: the same bits in another way" for name in _RNG.split()},
+}
+"""The operations for which bodies ask for a kernel, and how it is called."""
 
 _KERNELS: dict[tuple[str, str], Callable[..., Any]] = {}
 _WAITING: dict[tuple[str, str], str] = {}
@@ -73,7 +110,6 @@ def kernel(name: str, library: Any) -> Callable[..., Any] | None:
         place = _WAITING.get(key)
         if place is None:
             return _KERNELS.get(key)  # another thread may have found it just now
-        module, _, attribute = place.partition(":")
-        found = _KERNELS[key] = getattr(importlib.import_module(module), attribute)
+        found = _KERNELS[key] = libraries.built(place)
         _WAITING.pop(key, None)  # only now: another thread that asks meanwhile must find it here
     return found

@@ -2,13 +2,18 @@
 
 No library is imported before its arrays, or the user's wish for it, bring it: types are told apart by their module's
 name, installed libraries are found without importing them.
+
+A library that is not listed, whose arrays bring a namespace of the standard along, gets an entry when it is met:
+its namespace as it is, under the namespace's own name.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +21,19 @@ __all__ = [
     "ALIASES",
     "LIBRARIES",
     "Library",
+    "also_named",
+    "built",
+    "enter",
     "canonical_library",
+    "entered",
+    "follows_the_standard",
     "get_namespace",
+    "imported",
     "installed_libraries",
     "library_of_type",
     "name_of_namespace",
+    "namespaces",
+    "owner_of",
 ]
 
 
@@ -39,28 +52,34 @@ class Library:
     array_types
         Pairs (top-level package, class name) of the classes whose instances are its arrays.
     builder
-        Module of `nbm_xp.namespace.gaps` whose function ``build()`` makes the namespace.
+        What makes the namespace, or where it is: ``'package.module:function'``.
     distribution
         What to install, as pip takes it.
+    lazy
+        Whether arrays have values only after they are computed; None where the namespace is to be asked.
     """
 
     name: str
     package: str
     modules: frozenset[str]
     array_types: frozenset[tuple[str, str]]
-    builder: str
+    builder: str | Callable[[], Any]
     distribution: str
+    lazy: bool | None = False
 
 
-def _library(name: str, modules: str, array_types: str, *, package: str = "", distribution: str = "") -> Library:
+def _library(
+    name: str, modules: str, array_types: str, *, package: str = "", distribution: str = "", lazy: bool = False
+) -> Library:
     pairs = (item.split(":") for item in array_types.split())
     return Library(
         name=name,
         package=package or name,
         modules=frozenset(modules.split()),
         array_types=frozenset((root, cls) for root, cls in pairs),
-        builder=f"nbm_xp.namespace.gaps.{name}",
+        builder=f"nbm_xp.namespace.gaps.{name}:build",
         distribution=distribution or f"nbm_xp[{name}]",
+        lazy=lazy,
     )
 
 
@@ -69,13 +88,17 @@ LIBRARIES: dict[str, Library] = {
     for library in (
         _library("numpy", "numpy array_api_compat.numpy", "numpy:ndarray numpy:generic", distribution="numpy"),
         _library("cupy", "cupy array_api_compat.cupy", "cupy:ndarray"),
-        _library("dask", "dask.array array_api_compat.dask.array", "dask:Array", distribution='"dask[array]"'),
+        _library(
+            "dask", "dask.array array_api_compat.dask.array", "dask:Array", distribution='"dask[array]"', lazy=True
+        ),
         _library("torch", "torch array_api_compat.torch", "torch:Tensor"),
         _library("jax", "jax.numpy", "jaxlib:ArrayImpl jax:ArrayImpl jax:Tracer"),
         _library("array_api_strict", "array_api_strict", "array_api_strict:Array", distribution="array-api-strict"),
     )
 }
-"""The libraries by name, in the order in which they are listed to users."""
+"""The libraries by name, in the order in which they are listed to users; at the end those met or registered later."""
+
+_LISTED = tuple(LIBRARIES)
 
 ALIASES: dict[str, str] = {"cpu": "numpy", "gpu": "cupy"}
 """Further names for a library."""
@@ -86,7 +109,10 @@ _BUILDING = threading.RLock()
 
 
 def canonical_library(name: object) -> str:
-    """The library's own name for a name or an alias.
+    """The library's own name for a name, an alias or a namespace.
+
+    A module that is imported and says of itself that it follows the standard may be named, or given, without more. No
+    name makes one imported: names also come from files.
 
     Raises
     ------
@@ -98,15 +124,88 @@ def canonical_library(name: object) -> str:
     >>> canonical_library("cpu")
     'numpy'
     """
-    known = ALIASES.get(name, name) if isinstance(name, str) else name
-    if not isinstance(known, str) or known not in LIBRARIES:
-        choices = ", ".join(repr(choice) for choice in (*LIBRARIES, *ALIASES))
-        raise ValueError(f"library must be one of {choices}; got {name!r}")
-    return known
+    known: Any = ALIASES.get(name, name) if isinstance(name, str) else name_of_namespace(name)
+    if known in LIBRARIES:
+        return str(known)
+    stranger = sys.modules.get(name) if isinstance(name, str) else name
+    if follows_the_standard(stranger):
+        return entered(stranger)
+    choices = ", ".join(repr(choice) for choice in (*LIBRARIES, *ALIASES))
+    raise ValueError(
+        f"library must be one of {choices}, a namespace of the array API standard, or the name of an imported one; "
+        f"got {name!r}"
+    )
+
+
+def follows_the_standard(module: Any) -> bool:
+    """Whether something has what the standard asks of a namespace, as nothing else has."""
+    return hasattr(module, "__array_api_version__") or callable(getattr(module, "__array_namespace_info__", None))
+
+
+def entered(xp: Any, root: str = "", title: str = "") -> str:
+    """The name of a library that was not listed, which has an entry from now on.
+
+    Parameters
+    ----------
+    xp : namespace
+        What its arrays bring along.
+    root : str, optional
+        The top-level package of the arrays.
+    title : str, optional
+        What to call the library; by default what the namespace calls itself.
+    """
+    with _BUILDING:
+        known = _NAMES.get(xp) if _is_hashable(xp) else name_of_namespace(xp)
+        if known is not None:
+            return known
+        title = title or str(getattr(xp, "__name__", None) or root or "unnamed")
+        name, count = title, 1
+        while name in LIBRARIES or name in ALIASES:
+            count += 1
+            name = f"{title}#{count}"
+        package = root or title.partition(".")[0]
+        modules = frozenset() if _is_hashable(xp) else frozenset({name})
+        LIBRARIES[name] = Library(name, package, modules, frozenset(), lambda: xp, package, lazy=None)
+        if _is_hashable(xp):
+            _NAMES[xp] = name
+        _NAMESPACES[name] = xp
+        return name
+
+
+def enter(library: Library) -> None:
+    """List a library, in the place of what was known of it from its arrays alone."""
+    with _BUILDING:
+        if library.name in LIBRARIES:
+            left = _NAMESPACES.pop(library.name, None)
+            _NAMES.pop(left, None)
+        LIBRARIES[library.name] = library
+
+
+def also_named(original: Any, name: str) -> None:
+    """Know the library of the name by the namespace that its own was made of, unless that is another library's."""
+    if _is_hashable(original) and name_of_namespace(original) is None:
+        _NAMES[original] = name
+
+
+def _is_hashable(xp: Any) -> bool:
+    try:
+        hash(xp)
+    except TypeError:
+        return False
+    return True
+
+
+def imported(name: str) -> str:
+    """The name of a library whose module may have to be imported first, as where something was sent to a process."""
+    if name not in LIBRARIES and name not in ALIASES:
+        importlib.import_module(name.partition("#")[0])
+    return canonical_library(name)
 
 
 def is_installed(name: str) -> bool:
-    """Whether the library (by its own name) can be imported here; it is not imported."""
+    """Whether the library (by its own name) is or can be imported here; it is not imported."""
+    if name in _NAMESPACES:
+        return True
     try:
         return importlib.util.find_spec(LIBRARIES[name].package) is not None
     except (ImportError, ValueError):
@@ -114,14 +213,16 @@ def is_installed(name: str) -> bool:
 
 
 def installed_libraries() -> list[str]:
-    """The names of the array libraries that are installed here. None of them is imported.
+    """The names of the array libraries, of those that this package lists, that are installed here.
+
+    None of them is imported.
 
     Examples
     --------
     >>> "numpy" in installed_libraries()
     True
     """
-    return [name for name in LIBRARIES if is_installed(name)]
+    return [name for name in _LISTED if is_installed(name)]
 
 
 def require_library(name: object) -> str:
@@ -137,14 +238,15 @@ def require_library(name: object) -> str:
     return known
 
 
-def get_namespace(name: str) -> Any:
+def get_namespace(name: Any) -> Any:
     """The array API namespace of a library, by the library's name.
 
     Parameters
     ----------
-    name : str
+    name : str or namespace
         ``'numpy'``, ``'cupy'``, ``'dask'``, ``'torch'``, ``'jax'`` or ``'array_api_strict'``; ``'cpu'`` and
-        ``'gpu'`` stand for NumPy and CuPy.
+        ``'gpu'`` stand for NumPy and CuPy. Any other library of the standard by its module, or by the module's name
+        once it is imported.
 
     Returns
     -------
@@ -170,11 +272,44 @@ def get_namespace(name: str) -> Any:
         known = require_library(name)
     with _BUILDING:
         if known not in _NAMESPACES:
-            namespace = importlib.import_module(LIBRARIES[known].builder).build()
+            namespace = built(LIBRARIES[known].builder)()
             _NAMES[namespace] = known
             _NAMESPACES[known] = namespace
-        _NAMESPACES[name] = _NAMESPACES[known]
-    return _NAMESPACES[name]
+        if isinstance(name, str):
+            _NAMESPACES[name] = _NAMESPACES[known]
+    return _NAMESPACES[known]
+
+
+def built(place: str | Callable[..., Any]) -> Callable[..., Any]:
+    """What is given as itself, or as where it is: ``'package.module:name'``.
+
+    Examples
+    --------
+    >>> built("math:floor")(2.5)
+    2
+    """
+    if callable(place):
+        return place
+    module, _, attribute = place.partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+    return found
+
+
+def namespaces() -> list[Any]:
+    """The namespaces in use so far."""
+    return list({id(xp): xp for xp in _NAMESPACES.values()}.values())
+
+
+def owner_of(part: Any) -> tuple[str, str] | None:
+    """The library of a namespace or of one of its extensions, and how the extension's names begin; None for neither."""
+    library = name_of_namespace(part)
+    if library is not None:
+        return library, ""
+    for xp in namespaces():
+        for extension in ("linalg", "fft"):
+            if getattr(xp, extension, None) is part:
+                return str(name_of_namespace(xp)), f"{extension}."
+    return None
 
 
 _MASKED = frozenset({("numpy", "MaskedArray"), ("torch", "MaskedTensor")})

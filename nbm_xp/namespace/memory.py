@@ -6,12 +6,13 @@ The others make a new array instead: `writes_in_place` says which a library is.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from . import dispatch, dtypes, libraries
+from . import dispatch, dtypes
 from .kernels import kernel, register_kernel
 
-__all__ = ["address", "assign", "can_be_owned", "may_overlap", "reshaped_view", "writes_in_place"]
+__all__ = ["address", "assign", "can_be_owned", "joined", "may_overlap", "reshaped_view", "writes_in_place"]
 
 _IN_PLACE = frozenset({"numpy", "cupy", "torch"})
 
@@ -29,11 +30,38 @@ def writes_in_place(xp: Any) -> bool:
     >>> writes_in_place(host_namespace())
     True
     """
-    return libraries.name_of_namespace(xp) in _IN_PLACE
+    return kernel("memory.reshaped_view", xp) is not None
 
 
 def _own(name: str, x: Any) -> Any:
     return kernel(f"memory.{name}", dispatch.library_of(x) or "")
+
+
+def joined(xp: Any, length: int, dtype: str, parts: Iterable[Any]) -> Any:
+    """One array of vectors one after the other, each cast and put in its place before the next is made.
+
+    Parameters
+    ----------
+    xp : namespace
+        Of a library that writes in place.
+    length : int
+        How many elements there are in all.
+    dtype : str
+        What they become.
+    parts : iterable of arrays
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nbm_xp.namespace import host_namespace
+    >>> joined(host_namespace(), 3, "int64", [np.asarray([1.0, 2.0]), np.asarray([3.0])]).tolist()
+    [1, 2, 3]
+    """
+    out, begin = xp.empty((length,), dtype=dtypes.dtype_of(xp, dtype)), 0
+    for part in parts:
+        out[begin : begin + part.shape[0]] = part
+        begin += part.shape[0]
+    return out
 
 
 def reshaped_view(x: Any, shape: tuple[int, ...]) -> Any:

@@ -220,6 +220,10 @@ def _raise(error: Exception, name: str, given: Mapping[str, Any], annotations: M
     deliberate = root not in ("builtins", "nbm_xp", *libraries.LIBRARIES)
     if deliberate or _is_users(error, given) or ((said or _names(text, (name, *given))) and not accident):
         raise error
+    missing = _missing(error)
+    if missing is not None:
+        of_plan = re.match(r"([\w.]+): .* has no attribute", text)
+        raise TypeError(f"{missing}, which {of_plan[1] if of_plan else name} needs") from error
     fault = next(_faults(given, annotations), None)
     listed = ", ".join(f"{key} = {described(value)}" for key, value in given.items())
     if fault is not None:
@@ -231,6 +235,14 @@ def _raise(error: Exception, name: str, given: Mapping[str, Any], annotations: M
         raise error
     kind = next(base for base in type(error).__mro__ if base.__module__ == "builtins")
     raise kind(text) from error
+
+
+def _missing(error: Exception) -> str | None:
+    """What a library lacks, if that is what the error is about."""
+    if not isinstance(error, AttributeError) or error.obj is None:
+        return None
+    owner = libraries.owner_of(error.obj)
+    return None if owner is None else f"{owner[0]} has no {owner[1]}{error.name}"
 
 
 def _names(text: str, names: tuple[str, ...]) -> bool:

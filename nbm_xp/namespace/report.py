@@ -30,6 +30,9 @@ def _devices(name: str) -> list[str]:
         return ["cpu"]
     if module is None:
         return []
+    if name not in ("torch", "jax", "cupy"):
+        inspection = getattr(libraries.get_namespace(name), "__array_namespace_info__", None)
+        return [] if inspection is None else [str(device) for device in inspection().devices()]
     if name == "torch":
         return ["cpu", *(f"cuda:{i}" for i in range(module.cuda.device_count()))]
     try:

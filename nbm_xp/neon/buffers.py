@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from nbm_xp.functions.shaping import flatten
 from nbm_xp.namespace import address, dtype_name, is_array, is_complex, to_numpy
 from nbm_xp.tape import Tensor, namespace
 from nbm_xp.tape.dtypes import DType, as_dtype
@@ -17,7 +19,7 @@ from nbm_xp.tape.node import VARIABLE, leaf
 
 from .optrees import OpTree, transposed
 from .storage import Storage, holding
-from .views import Part, Permuted, Reshaped, Step, indexed, lengths_of, lie_in_a_row, reshaped
+from .views import Part, Permuted, Reshaped, Step, indexed, lengths_of, lie_in_a_row, list_in, reshaped
 
 if TYPE_CHECKING:
     from .backend import Backend
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Buffer"]
 
 _ALL = slice(None)
+_PLACES = frozenset({int, slice, type(Ellipsis)})
 _NUMBERS = (bool, int, float)
 
 
@@ -55,11 +58,12 @@ class Buffer(OpTree):
            [7., 4.]], dtype=float32)
     """
 
-    __slots__ = ("_dtype", "_root", "_shape", "_steps", "_storage", "base", "distributed", "label", "parallel",
-                 "persist_values")  # fmt: skip
+    __slots__ = ("_dtype", "_memory", "_root", "_shape", "_steps", "_storage", "base", "distributed", "label",
+                 "parallel", "persist_values")  # fmt: skip
 
     _shape: tuple[int, ...]
     _steps: tuple[Step, ...]
+    _memory: Any
     _dtype: DType
     _storage: Storage
     _root: Buffer
@@ -83,6 +87,7 @@ class Buffer(OpTree):
         self.target = None
         self._storage = storage
         self._steps = ()
+        self._memory = None
         self._shape = storage.shape
         self._dtype = as_dtype(storage.dtype)
         self._root = self
@@ -101,6 +106,7 @@ class Buffer(OpTree):
         view.target = None
         view._storage = self._storage
         view._steps = (*self._steps, *steps)
+        view._memory = self._storage.view(self._memory if self._steps else self._storage.value, steps)
         view._shape = shape
         view._dtype = self._dtype
         view._root = self._root
@@ -118,6 +124,7 @@ class Buffer(OpTree):
             self.node = leaf(VARIABLE, self._shape, len(self._shape), self._dtype, self.label, payload=self._storage)
         else:  # recorded when it is first used in an expression
             self.node = self.shown(self._root).node
+            self.node.reader = partial(self._storage.read, self._steps, self._memory)
         return self.node
 
     @property
@@ -135,7 +142,12 @@ class Buffer(OpTree):
     @property
     def array(self) -> Any:
         """The values now, an array of the backend's library; a view of the memory where the library has views."""
-        return self._storage.read(self._steps)
+        return self._storage.read(self._steps, self._memory)
+
+    @property
+    def keeps_arrays(self) -> bool:
+        """Whether an array that is written may become the memory: nothing shows a part of what is there."""
+        return not self._steps and not self._storage.stays
 
     def write(self, value: Any, *, fresh: bool = False) -> None:
         """Set the values.
@@ -164,7 +176,7 @@ class Buffer(OpTree):
                 self.check_fits(given)
                 if len(given) == 1:
                     value = self._storage.xp.reshape(value, shape if given[0] == self.size else (1, 1))
-        self._storage.write(self._steps, shape, value, fresh=fresh)
+        self._storage.write(self._steps, self._memory, shape, value, fresh=fresh)
 
     def check_fits(self, given: tuple[int, ...], name: str = "value") -> None:
         """Refuse a shape that cannot be broadcast to this one, or has one axis and not as many elements."""
@@ -218,10 +230,17 @@ class Buffer(OpTree):
     def __getitem__(self, key: Any, /) -> Buffer:
         if isinstance(key, slice) and key == _ALL:
             return self
-        return self._view(*indexed(self._shape, key))
+        items = key if isinstance(key, tuple) else (key,)
+        if not _PLACES.issuperset(map(type, items)) and (listed := list_in(self._shape, items)):
+            axis, places, others = listed
+            return self.take(flatten(places) if isinstance(places, Tensor) else places, axis)[others]
+        return self._view(*indexed(self._shape, items))
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
-        self[key].assign(value)
+        view = self[key]
+        if view._root is not self._root:
+            raise TypeError("what is written to must be named by integers and slices: a list names a copy")
+        view.assign(value)
 
     def assign(self, value: Any) -> Buffer:
         """Set the values to those of a tree, a buffer, an array or a number; returns the buffer."""

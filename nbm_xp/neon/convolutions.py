@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nbm_xp.functions.compound import scaled, sums_by_map
+from nbm_xp.functions.compound import sums_by_map
 from nbm_xp.functions.feature_convolution import conv_maps, conv_maps_filters, conv_maps_inputs
 
 from .buffers import Buffer
 from .layers import ConvLayer, DeconvLayer
-from .operands import Target, number, operand, whole
+from .operands import Target, factors, operand, whole
 
 __all__ = ["Convolutions"]
 
@@ -214,7 +214,7 @@ class Convolutions:
         >>> O.get().reshape(-1)
         array([21., 32., 43.], dtype=float32)
         """
-        where = _convolution(layer).windows
+        where = ConvLayer.checked(layer).windows
         inputs, filters = operand(self, I, "I", layer.dimI2), operand(self, F, "F", layer.dimF2)
         return self._convolved(
             lambda: conv_maps(inputs, filters, **where),
@@ -274,7 +274,7 @@ class Convolutions:
         >>> grad_I.get().reshape(-1)
         array([ 1., 12., 23., 30.], dtype=float32)
         """
-        where = _convolution(layer).windows
+        where = ConvLayer.checked(layer).windows
         filters, errors = operand(self, F, "F", layer.dimF2), operand(self, E, "E", layer.dimO2)
         return self._convolved(
             lambda: conv_maps_inputs(errors, filters, **where),
@@ -323,32 +323,25 @@ class Convolutions:
         >>> grad_F.get().reshape(-1)
         array([321., 432.], dtype=float32)
         """
-        where = _convolution(layer).windows
+        where = ConvLayer.checked(layer).windows
         inputs, errors = operand(self, I, "I", layer.dimI2), operand(self, E, "E", layer.dimO2)
         target = Target(self, grad_F, "grad_F", layer.dimF2)
-        alpha, beta = number(alpha, "alpha"), number(beta, "beta")
+        alpha, beta = factors(alpha, beta)
         for _ in range(whole(repeat, "repeat")):
-            found = conv_maps_filters(inputs, errors, **where)
-            target.write(scaled(found, target.held(beta), alpha, beta), fresh=True)
+            target.write_scaled(conv_maps_filters(inputs, errors, **where), alpha, beta, fresh=True)
 
     def _convolved(
         self, compute: Callable[[], Any], target: Target, layer: ConvLayer, maps: int, alpha: float, beta: float,
         relu: bool, repeat: int, bsum: Buffer | None,
     ) -> Buffer | None:  # fmt: skip
         """Write what `compute` gives, as often as asked for, and the sums of its maps."""
-        alpha, beta, repeat = number(alpha, "alpha"), number(beta, "beta"), whole(repeat, "repeat")
+        alpha, beta = factors(alpha, beta)
+        repeat = whole(repeat, "repeat")
         if bsum is None and layer.bsum:
             bsum = self.zeros((maps, 1), dtype="float32")
         sums = None if bsum is None else Target(self, bsum, "bsum", (maps, 1))
         for _ in range(repeat):
-            value = scaled(compute(), target.held(beta), alpha, beta, relu=relu or layer.relu)
+            value = target.write_scaled(compute(), alpha, beta, relu=relu or layer.relu, fresh=True)
             if sums is not None:
                 sums.write(sums_by_map(value, maps))
-            target.write(value, fresh=True)
         return bsum
-
-
-def _convolution(layer: Any) -> ConvLayer:
-    if not isinstance(layer, ConvLayer):
-        raise TypeError(f"layer must be what conv_layer or deconv_layer returns, got {type(layer).__name__}")
-    return layer

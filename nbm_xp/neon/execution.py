@@ -1,7 +1,8 @@
 """Running op-trees: one plan for each structure of a tree, found again when the same expression is recorded anew.
 
 A training loop records the same expressions at every step, with other numbers in them: a learning rate that decays, a
-momentum that grows. So numbers are handed to the plan with the arrays, and the structure alone decides which plan.
+momentum that grows. So numbers are handed to the plan with the arrays, and so are the parts of buffers that it uses, of
+which a recurrent layer has another at every time step. The structure alone decides which plan.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class _Plan(NamedTuple):
 _plans: dict[Hashable, _Plan] = {}
 
 
-def run(tree: Tensor, xp: Any) -> tuple[Any, bool]:
+def run(tree: Tensor, xp: Any, *, kept: bool) -> tuple[Any, bool]:
     """Compute a tree on the arrays of one library.
 
     Parameters
@@ -44,13 +45,15 @@ def run(tree: Tensor, xp: Any) -> tuple[Any, bool]:
         What is to be computed.
     xp : namespace
         The library's. NumPy arrays in the tree are moved to it.
+    kept : bool
+        Whether the value can be kept as it is where it is written, so that it matters whose memory it lies in.
 
     Returns
     -------
     array
         The value.
     bool
-        Whether it shares no memory with anything else.
+        Whether it may be kept: it shares no memory with anything else.
 
     Raises
     ------
@@ -61,23 +64,27 @@ def run(tree: Tensor, xp: Any) -> tuple[Any, bool]:
     if not structure.read(tree.node):
         return function([], tree)(), True
     key = (xp, tuple(structure.entries))
-    arrays = [node.payload.value if node.op is VARIABLE else node.payload for node in structure.leaves]
+    arrays = [_array(node) for node in structure.leaves]
     for position, array in enumerate(arrays):
         if array_namespace(array) is not xp:
             arrays[position] = convert(array, xp)
-    plan = _plans.get(key)
     try:
-        if plan is not None:
-            return plan.call(*arrays, *structure.numbers)[0], plan.fresh
-        call, fresh = structure.plan(tree.node, xp)
-        value = call(*arrays, *structure.numbers)[0]
-        fresh = fresh and not any(may_overlap(value, array) for array in arrays)  # where a function does nothing
-        keep(_plans, key, _Plan(call, fresh), _MOST_PLANS)
-        return value, fresh
+        plan = _plans.get(key)
+        if plan is None:
+            plan = keep(_plans, key, structure.plan(tree.node, xp), _MOST_PLANS)
+        value = plan.call(*arrays, *structure.numbers)[0]
+        # a function that does nothing to arrays that lie in a certain way gives one of them
+        return value, kept and plan.fresh and not any(may_overlap(value, array) for array in arrays)
     except Exception as error:
         if tree.node.place is not None:
             add_note(error, f"in the op-tree recorded at {described_place(tree.node.place)}")
         raise
+
+
+def _array(node: Node) -> Any:
+    if node.reader is not None:
+        return node.reader()
+    return node.payload.value if node.op is VARIABLE else node.payload
 
 
 class _Structure:
@@ -101,10 +108,11 @@ class _Structure:
                 stack.pop()
                 continue
             ready = True
-            for other in node.inputs:
-                if other not in place:
-                    stack.append(other)
-                    ready = False
+            if node.reader is None:
+                for other in node.inputs:
+                    if other not in place:
+                        stack.append(other)
+                        ready = False
             if ready:
                 entry = self._entry(node)
                 if entry is None:
@@ -116,6 +124,9 @@ class _Structure:
 
     def _entry(self, node: Node) -> Hashable | None:
         op = node.op
+        if node.reader is not None:  # like any other array of its shape, wherever it lies
+            self.leaves.append(node)
+            return VARIABLE, node.dtype, node.shape
         if op is VARIABLE or op is CONSTANT:
             if op is VARIABLE and (node.payload.is_state or node.payload.default_update is not None):
                 return None
@@ -174,8 +185,8 @@ class _Structure:
         inputs = [*(copies[node] for node in self.leaves), *numbers]
         result = copies[root]
         plan = compile_plan(inputs, [result], xp, lazy=is_lazy(xp))
-        fresh = root.op.memory is Memory.OWN or root.op is PLACEHOLDER
-        return _Plan(compiled(plan, xp), fresh and not to_be_copied([result], 1, (), {}))
+        fresh = result.op.memory is Memory.OWN and not to_be_copied([result], 1, (), {})
+        return _Plan(compiled(plan, xp), fresh)
 
     def _copy(self, node: Node, copies: dict[Node, Node], numbers: list[Node]) -> Node:
         def replaced(value: Any) -> Any:

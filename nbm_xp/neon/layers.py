@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from nbm_xp.functions.convolution_windows import pool_count, spread_length, window_count
 from nbm_xp.namespace import dtype_name, is_complex
@@ -44,6 +44,8 @@ class Layer:
         Zeros on each side, and steps from window to window.
     """
 
+    made_by: ClassVar[str]
+
     def __init__(
         self, dtype: Any, N: int, C: int, K: int, DHW: tuple[int, ...], MPQ: tuple[int, ...],
         padding: tuple[int, ...], strides: tuple[int, ...],
@@ -59,6 +61,19 @@ class Layer:
         self.dimI2, self.dimO2 = (math.prod(self.dimI[:-1]), N), (math.prod(self.dimO[:-1]), N)
         self.sizeI, self.sizeO = math.prod(self.dimI), math.prod(self.dimO)
         self.nOut = self.dimO2[0]
+
+    @classmethod
+    def checked(cls, layer: Any) -> Self:
+        """What an operation was given as its layer.
+
+        Raises
+        ------
+        TypeError
+            If it is no layer of this kind.
+        """
+        if not isinstance(layer, cls):
+            raise TypeError(f"layer must be what {cls.made_by} returns, got {type(layer).__name__}")
+        return layer
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.dtype} {self.dimI} to {self.dimO}>"
@@ -82,6 +97,8 @@ class ConvLayer(Layer):
     relu, bsum : bool
         Whether what is written is rectified, and whether its maps are summed up.
     """
+
+    made_by = "conv_layer or deconv_layer"
 
     def __init__(
         self, dtype: Any, N: int, C: int, K: int, DHW: Sequence[int], TRS: Sequence[int], padding: Sequence[int],
@@ -164,6 +181,8 @@ class PoolLayer(Layer):
     JTRS : tuple of int
         Its sizes; `padding` and `strides` have four entries too.
     """
+
+    made_by = "pool_layer"
 
     def __init__(
         self, dtype: Any, op: str, N: int, C: int, DHW: Sequence[int], JTRS: Sequence[int], padding: Sequence[int],

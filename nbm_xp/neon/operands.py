@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any, TypeVar
 
+from nbm_xp.functions.compound import scaled
 from nbm_xp.namespace import array_namespace, is_bool
 from nbm_xp.tape import Tensor
 
 from .buffers import Buffer
 
-__all__ = ["Target", "also_by_place", "number", "operand", "value_of", "whole"]
+__all__ = ["Target", "also_by_place", "factors", "number", "operand", "value_of", "whole"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -105,6 +106,23 @@ class Target:
     def write(self, value: Any, *, fresh: bool = False) -> None:
         """Set the values to an array of that shape; `fresh` if nobody else holds it."""
         self.buffer.write(value, fresh=fresh)
+
+    def write_scaled(self, value: Any, alpha: float, beta: float, *, relu: bool = False, fresh: bool = False) -> Any:
+        """Set the values to ``alpha * value``, rectified if wanted, plus ``beta`` times what they were; return them."""
+        total = scaled(value, self.held(beta), alpha, beta, relu=relu)
+        self.write(total, fresh=fresh)
+        return total
+
+
+def factors(alpha: Any, beta: Any) -> tuple[float, float]:
+    """What a result is multiplied by, and what it is added to.
+
+    Raises
+    ------
+    TypeError
+        If one of them is no real number.
+    """
+    return number(alpha, "alpha"), number(beta, "beta")
 
 
 def number(x: Any, name: str) -> float:

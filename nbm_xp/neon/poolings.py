@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from nbm_xp.functions import feature_pooling
-from nbm_xp.functions.compound import scaled
 from nbm_xp.functions.convolution_windows import window_count
 from nbm_xp.namespace import is_integer
 
 from .buffers import Buffer
 from .layers import PoolLayer
-from .operands import Target, also_by_place, number, operand, whole
+from .operands import Target, also_by_place, factors, operand, whole
 
 __all__ = ["Poolings"]
 
@@ -168,9 +167,9 @@ class Poolings:
         >>> O.get().reshape(-1)
         array([4., 3.], dtype=float32)
         """
-        where = _pooling(layer).windows
+        where = PoolLayer.checked(layer).windows
         inputs, target = operand(self, I, "I", layer.dimI2), Target(self, O, "O", layer.dimO2)
-        alpha, beta = number(alpha, "alpha"), number(beta, "beta")
+        alpha, beta = factors(alpha, beta)
         places = None
         if argmax is not None and layer.op == "max":
             places = Target(self, argmax, "argmax", layer.dimO2)
@@ -178,7 +177,7 @@ class Poolings:
         pooled = feature_pooling.pool_maps(inputs, **where, pool_mode=layer.op)
         if places is not None:
             places.write(feature_pooling.pool_maps_places(inputs, **where))
-        target.write(scaled(pooled, target.held(beta), alpha, beta))
+        target.write_scaled(pooled, alpha, beta)
 
     @also_by_place
     def bprop_pool(
@@ -227,8 +226,8 @@ class Poolings:
         >>> grad_I.get().reshape(-1)
         array([ 1.,  0.,  0., 10.], dtype=float32)
         """
-        where = _pooling(layer).windows
-        alpha, beta = number(alpha, "alpha"), number(beta, "beta")
+        where = PoolLayer.checked(layer).windows
+        alpha, beta = factors(alpha, beta)
         by_places = grad_I is None or (_holds_integers(grad_I) and not _holds_integers(E))
         if by_places:
             errors, target = operand(self, I, "E", layer.dimO2), Target(self, E, "grad_I", layer.dimI2)
@@ -237,7 +236,7 @@ class Poolings:
             inputs, errors = operand(self, I, "I", layer.dimI2), operand(self, E, "E", layer.dimO2)
             target = Target(self, grad_I, "grad_I", layer.dimI2)
             found = feature_pooling.pool_maps_gradient(inputs, errors, **where, pool_mode=layer.op)
-        target.write(scaled(found, target.held(beta), alpha, beta))
+        target.write_scaled(found, alpha, beta)
 
     def _without_inputs(self, layer: PoolLayer, errors: Any, argmax: Buffer | None, target: Target) -> Any:
         """The gradient of a mean, or of maxima whose places are known."""
@@ -247,12 +246,6 @@ class Poolings:
         if layer.op == "avg":  # whatever was pooled
             return feature_pooling.pool_maps_gradient(target.buffer.array, errors, **layer.windows, pool_mode="avg")
         raise ValueError(f"I must be given: the gradient of {layer.op!r} pooling depends on the inputs")
-
-
-def _pooling(layer: Any) -> PoolLayer:
-    if not isinstance(layer, PoolLayer):
-        raise TypeError(f"layer must be what pool_layer returns, got {type(layer).__name__}")
-    return layer
 
 
 def _holds_integers(x: Any) -> bool:

@@ -13,7 +13,7 @@ from nbm_xp.functions.compound import (
 from nbm_xp.namespace import is_integer
 
 from .buffers import Buffer
-from .operands import Target, also_by_place, number, value_of, whole
+from .operands import Target, also_by_place, factors, value_of, whole
 
 __all__ = ["Products"]
 
@@ -80,7 +80,7 @@ class Products:
             raise ValueError(f"B must have {a.shape[1]} rows, as A has columns, got shape {tuple(b.shape)}")
         target = _exactly(self, C, "C", (a.shape[0], b.shape[1]))
         sums = None if bsum is None else Target(self, bsum, "bsum", (a.shape[0], 1))
-        alpha, beta = number(alpha, "alpha"), number(beta, "beta")
+        alpha, beta = factors(alpha, beta)
         for _ in range(whole(repeat, "repeat")):
             value = compound_product(a, b, target.held(beta), alpha, beta, relu=relu)
             if sums is not None:
@@ -136,7 +136,7 @@ class Products:
             raise ValueError(f"A must fit B of shape {tuple(b.shape)}, {wanted}, got {tuple(a.shape)}")
         shape = (batch, a.shape[0], columns) if a.ndim == 2 else (a.shape[1], columns)
         target = _exactly(self, C, "C", shape)
-        alpha, beta = number(alpha, "alpha"), number(beta, "beta")
+        alpha, beta = factors(alpha, beta)
         target.write(batched_product(a, b, target.held(beta), alpha, beta, relu=relu), fresh=True)
         return C
 
@@ -248,7 +248,7 @@ class Products:
             raise ValueError(f"error_t must have shape {(count, units)}, got {error_t.shape}")
         rows = getattr(dW, "shape", (0,))[0]
         target = _exactly(self, dW, "dW", (rows, units))
-        alpha, beta = number(alpha, "alpha"), number(beta, "beta")
+        alpha, beta = factors(alpha, beta)
         target.write(lookup_gradient(target.buffer.array, found, errors, alpha, beta, padding=padding), fresh=True)
         return dW
 

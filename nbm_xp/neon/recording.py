@@ -91,7 +91,7 @@ class Recording:
             tree = tree.for_shape(out.shape)
         check_real(tree)
         out.check_fits(tuple(map(int, tree.shape)), name)
-        value, fresh = run(tree, self.xp)
+        value, fresh = run(tree, self.xp, kept=out.keeps_arrays)
         out.write(value, fresh=fresh)
 
     def execute(self, node: OpTree) -> Buffer:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.functions.compound import scaled
 from nbm_xp.functions.feature_response import local_response, local_response_gradient, response_scale
 
 from .buffers import Buffer
 from .layers import Layer
-from .operands import Target, number, operand, whole
+from .operands import Target, factors, number, operand, whole
 
 __all__ = ["ResponseLayer", "Responses"]
 
@@ -28,6 +27,7 @@ class ResponseLayer(Layer):
     """
 
     op = "lrn"
+    made_by = "lrn_layer"
 
     def __init__(self, dtype: Any, N: int, C: int, D: int, H: int, W: int, J: int) -> None:
         self.J = whole(J, "J")
@@ -117,13 +117,13 @@ class Responses:
         >>> denom.get().reshape(-1)
         array([ 6., 15., 14.], dtype=float32)
         """
-        maps = _response(layer).C
+        maps = ResponseLayer.checked(layer).C
         inputs = operand(self, I, "I", layer.dimI2)
         target, kept = Target(self, O, "O", layer.dimO2), Target(self, denom, "denom", layer.dimO2)
-        factor, share = _factors(alpha, beta)
+        alpha, beta = factors(1.0 if alpha is None else alpha, 0.0 if beta is None else beta)
         scale = response_scale(inputs, maps, layer.J, number(ascale, "ascale"))
         value = local_response(inputs, scale, number(bpower, "bpower"))
-        target.write(scaled(value, target.held(share), factor, share), fresh=True)
+        target.write_scaled(value, alpha, beta, fresh=True)
         kept.write(scale)
 
     def bprop_lrn(
@@ -170,22 +170,12 @@ class Responses:
         >>> E.get()
         array([[-1.]], dtype=float32)
         """
-        maps = _response(layer).C
+        maps = ResponseLayer.checked(layer).C
         inputs, outputs = operand(self, I, "I", layer.dimI2), operand(self, O, "O", layer.dimO2)
         errors, scale = operand(self, E, "E", layer.dimO2), operand(self, denom, "denom", layer.dimO2)
         target = Target(self, delta, "delta", layer.dimI2)
-        factor, share = _factors(alpha, beta)
+        alpha, beta = factors(1.0 if alpha is None else alpha, 0.0 if beta is None else beta)
         value = local_response_gradient(
             errors, inputs, outputs, scale, maps, layer.J, number(ascale, "ascale"), number(bpower, "bpower")
         )
-        target.write(scaled(value, target.held(share), factor, share), fresh=True)
-
-
-def _response(layer: Any) -> ResponseLayer:
-    if not isinstance(layer, ResponseLayer):
-        raise TypeError(f"layer must be what lrn_layer returns, got {type(layer).__name__}")
-    return layer
-
-
-def _factors(alpha: float | None, beta: float | None) -> tuple[float, float]:
-    return 1.0 if alpha is None else number(alpha, "alpha"), 0.0 if beta is None else number(beta, "beta")
+        target.write_scaled(value, alpha, beta, fresh=True)

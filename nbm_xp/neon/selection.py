@@ -53,7 +53,8 @@ class Selection(Recording):
             return indices
         if not is_array(indices) and not isinstance(indices, (int, list, tuple, range)):
             raise TypeError(f"indices must be integers, got {indices!r}")
-        array = indices if is_array(indices) else asarray(indices, host_namespace())
+        nothing = isinstance(indices, (list, tuple, range)) and not indices  # whose dtype no element decides
+        array = indices if is_array(indices) else asarray(indices, host_namespace(), "int32" if nothing else None)
         if not is_integer(array):
             raise TypeError(f"indices must be integers, got {array.dtype}")
         return as_tensor(asarray(array, self.xp, "int32"))

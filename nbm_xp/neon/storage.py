@@ -1,7 +1,8 @@
 """The memory that buffers share: one array, and writing what a view of it shows.
 
-On libraries that write in place, a view is written where its memory is, so that one time step of a long buffer costs
-one step. On the others the whole array is replaced by one with another part.
+On libraries that write in place, a view is an array in the memory of the whole, which stays where it is from then on:
+it is read and written there, so that one time step of a long buffer costs one step. On the others the whole array is
+replaced by one with another part.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Storage:
         The library's.
     """
 
-    __slots__ = ("dtype", "in_place", "shape", "value", "xp")
+    __slots__ = ("dtype", "in_place", "shape", "stays", "value", "xp")
     is_state: ClassVar[bool] = False
     default_update: ClassVar[None] = None
 
@@ -47,21 +48,37 @@ class Storage:
         self.shape = tuple(value.shape)
         self.dtype = dtype_name(value)
         self.in_place = writes_in_place(xp)
+        self.stays = False
 
-    def read(self, steps: Sequence[Step]) -> Any:
-        """What a view shows now, without a copy where the library has views."""
+    def view(self, memory: Any, steps: Sequence[Step]) -> Any:
+        """What steps from an array in this memory show, as an array in this memory; None where the library copies."""
+        if not self.in_place:
+            return None
+        for step in steps:
+            if memory is None:
+                return None
+            memory = step.memory(self.xp, memory)
+        self.stays = self.stays or memory is not None
+        return memory
+
+    def read(self, steps: Sequence[Step], memory: Any = None) -> Any:
+        """What a view shows now, without a copy where the library has views; `memory` is what `view` gave for it."""
+        if memory is not None:
+            return memory
         value, xp = self.value, self.xp
         for step in steps:
             value = step.read(xp, value)
         return value
 
-    def write(self, steps: Sequence[Step], shape: tuple[int, ...], value: Any, *, fresh: bool) -> None:
+    def write(self, steps: Sequence[Step], memory: Any, shape: tuple[int, ...], value: Any, *, fresh: bool) -> None:
         """Set what a view shows.
 
         Parameters
         ----------
         steps : sequence of Step
             The way to the view.
+        memory : array or None
+            What `view` gave for it.
         shape : tuple of int
             The view's.
         value : array or number
@@ -69,7 +86,10 @@ class Storage:
         fresh : bool
             Whether nobody else holds `value`, so that it may become the storage's own.
         """
-        if is_array(value) and not steps and (fresh or not self.in_place):
+        if memory is not None:
+            assign(memory, value)
+            return
+        if is_array(value) and not steps and not self.stays and (fresh or not self.in_place):
             if not self.in_place and tuple(value.shape) == shape and dtype_name(value) == self.dtype:
                 self.value = value
                 return

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from nbm_xp.namespace import replaced, reshaped_view
+from nbm_xp.namespace import is_array, replaced, reshaped_view
+from nbm_xp.tape import is_tensor
 
 __all__ = [
-    "Flipped", "Part", "Permuted", "Reshaped", "Step", "indexed", "lengths_of", "lie_in_a_row", "reshaped", "stored",
-    "two_axes",
+    "Flipped", "Part", "Permuted", "Reshaped", "Step", "indexed", "lengths_of", "lie_in_a_row", "list_in", "reshaped",
+    "stored", "two_axes",
 ]  # fmt: skip
 
 
@@ -147,6 +148,23 @@ def indexed(shape: tuple[int, ...], key: Any) -> tuple[list[Step], tuple[int, ..
     return steps, kept
 
 
+def list_in(shape: tuple[int, ...], items: tuple[Any, ...]) -> tuple[int, Any, tuple[Any, ...]] | None:
+    """What an index holds one list, array or Tensor of places for: the axis, the places, and the index without them.
+
+    None if there is none. An array without axes is an integer.
+    """
+    expanded = _expanded(shape, items)
+    axes = [axis for axis, item in enumerate(expanded) if _holds_places(item)]
+    if len(axes) != 1:
+        return None
+    (axis,) = axes
+    return axis, expanded[axis], (*expanded[:axis], slice(None), *expanded[axis + 1 :])
+
+
+def _holds_places(item: Any) -> bool:
+    return isinstance(item, list) or is_tensor(item) or (is_array(item) and bool(item.ndim))
+
+
 def _expanded(shape: tuple[int, ...], items: tuple[Any, ...]) -> list[Any]:
     """One index for each axis."""
     open_places = [place for place, item in enumerate(items) if item is Ellipsis]
@@ -166,7 +184,7 @@ def _place(item: Any, axis: int, length: int) -> int:
         place = operator.index(item)
     except TypeError:
         raise TypeError(
-            f"an index must be made of integers and slices, got {type(item).__name__}: take() selects by an array"
+            f"an index must be made of integers and slices, or one list of integers, got {type(item).__name__}"
         ) from None
     if not -length <= place < length:
         raise IndexError(f"index {place} is out of bounds for axis {axis} of length {length}")

@@ -108,7 +108,7 @@ def clamped_arrays(clamp: Mapping[int, Any] | None, rows: int, topology: Topolog
         host = numbers(to_numpy(values, copy=True) if is_array(values) else values, name, xp)
         if is_complex(host):
             raise ValueError(f"{name} must hold real numbers, got complex ones")
-        checked_values(host, name, bounded=not topology.is_gaussian(layer))
+        checked_values(host, name, within=topology.units[layer].within)
         if tuple(host.shape) not in ((sizes[layer],), (rows, sizes[layer])):
             raise ValueError(
                 f"clamp must hold, for layer {layer}, an array of shape ({sizes[layer]},) or ({rows}, "

@@ -158,4 +158,4 @@ def _states(run: RunDirectory, layer: int, draws: Any, held: Collection[int], fi
     rows = np.broadcast_to(values, (shape[0], shape[2]))[:, None, :]
     split = dask.array.from_array(rows, chunks=(draws.chunks[0], 1, -1))  # type: ignore[no-untyped-call]
     chunks = (*draws.chunks[:2], (shape[2],))
-    return dask.array.broadcast_to(split, shape, chunks=chunks)  # type: ignore[no-untyped-call]
+    return get_namespace("dask").broadcast_to(split, shape, chunks=chunks)

@@ -129,7 +129,7 @@ def evaluate(
         raise ValueError("reverse must be left out where log_z is given: then nothing is annealed")
     rows = 0
     if X is not None:
-        X = checked_rows(X, model.n_features_in_, bounded=not topology.is_gaussian(0))
+        X = checked_rows(X, model.n_features_in_, within=topology.units[0].within)
         rows = known_length(X)
     elif log_z is not None:
         raise ValueError("X must be given where log_z is: there would be nothing to do")

@@ -72,7 +72,8 @@ def sample(
     layers : sequence of int, optional
         Which layers to keep, 0 being the visible one.
     probabilities : bool, optional
-        Keep what states were drawn with, as float32, instead of the states, which are uint8.
+        Keep what states were drawn with, as float32, instead of the states, which are uint8, of spins
+        int8.
     clamp : mapping of int to array, optional
         Layers that are held, and what at: an array of shape (n_chains, units), or (units,) for all chains.
     chunks : int, optional
@@ -238,7 +239,7 @@ class Sampling(SampleJob):
         for layer in self.layers:
             name = "visible" if layer == 0 else f"hidden_{layer}"
             units = chains.topology.sizes[layer]
-            states = chains.dtype if chains.topology.is_gaussian(layer) else "uint8"
+            states = chains.topology.units[layer].stored or chains.dtype
             found[layer] = Stored(
                 name,
                 ("chain", "draw", "unit" if layer == 0 else f"{name}_unit"),
@@ -302,11 +303,10 @@ class Sampling(SampleJob):
 
 
 def _packed(chains: Chains, states: Sequence[Any]) -> tuple[Any, ...]:
-    """States in host memory, a byte for each binary unit: what lies there, and in checkpoints, is the same."""
-    host = host_namespace()
+    """States in host memory, in the dtype that they lie in on disk: a checkpoint holds the same as draws do."""
+    host, units = host_namespace(), chains.topology.units
     return tuple(
-        to_numpy(state) if chains.topology.is_gaussian(layer) else asarray(to_numpy(state), host, "uint8")
-        for layer, state in zip(chains.carried, states, strict=True)
+        asarray(to_numpy(state), host, units[layer].stored) for layer, state in zip(chains.carried, states, strict=True)
     )
 
 

@@ -7,7 +7,9 @@ differentiates it; `function` and `evaluate` run it.
 from __future__ import annotations
 
 from nbm_xp.namespace import register_array_type
+from nbm_xp.namespace.chains import threads
 from nbm_xp.namespace.refusals import name_errors
+from nbm_xp.namespace.special import register_special
 
 from . import namespace
 from .composite import composite, operation, same_as_first
@@ -15,7 +17,9 @@ from .control import ifelse
 from .derivatives.jacobians import hessian, jacobian
 from .derivatives.pullback import vjp
 from .derivatives.transforms import grad, hvp, jvp, value_and_grad
+from .derivatives.vmapping import vmap
 from .drawing import visualize
+from .einsum import einsum
 from .function import Function, function
 from .gradients import gradients, register_gradient, stop_gradient
 from .length_arguments import integer_length
@@ -31,13 +35,14 @@ from .tensor import Tensor, as_tensor, is_tensor, placeholder
 from .variable import Variable
 
 register_array_type(Tensor, namespace, absorbing=True)
+register_special(namespace, namespace.special)
 
 __all__ = [
     "Function", "Joint", "KnownLength", "Length", "Memory", "Tensor", "Until", "Variable", "as_tensor", "checkpoint",
-    "composite", "evaluate", "function", "grad", "gradients", "hessian", "hvp", "ifelse", "integer_length",
+    "composite", "einsum", "evaluate", "function", "grad", "gradients", "hessian", "hvp", "ifelse", "integer_length",
     "is_tensor", "jacobian", "jvp", "look_up_by_identity", "namespace", "operation", "placeholder",
-    "register_gradient", "same_as_first", "scan", "sigmoid", "softplus", "stop_gradient", "until", "value_and_grad",
-    "visualize", "vjp",
+    "register_gradient", "same_as_first", "scan", "sigmoid", "softplus", "stop_gradient", "threads", "until",
+    "value_and_grad", "visualize", "vjp", "vmap",
 ]  # fmt: skip
 
 name_errors(globals(), but=("is_tensor", "register_gradient", "sigmoid", "softplus"))

@@ -26,7 +26,7 @@ from .dtypes import (
     uint64,
 )
 from .operators import FUNCTIONS
-from .standard import fft, linalg
+from .standard import fft, linalg, special
 from .standard.assignment import setitem as _setitem  # noqa: F401  (declares the operation)
 from .standard.broadcasting import broadcast_arrays, broadcast_shapes, broadcast_to
 from .standard.complex_numbers import conj, imag, real
@@ -166,7 +166,7 @@ __all__ = [
     "matmul", "matrix_transpose", "max", "maximum", "mean", "meshgrid", "min", "minimum", "moveaxis",
     "multiply", "nan", "negative", "newaxis", "nextafter", "nonzero", "not_equal", "ones", "ones_like",
     "permute_dims", "pi", "positive", "pow", "prod", "real", "reciprocal", "remainder", "repeat", "reshape",
-    "result_type", "roll", "round", "searchsorted", "sign", "signbit", "sin", "sinh", "sort", "sqrt",
+    "result_type", "roll", "round", "searchsorted", "sign", "signbit", "sin", "sinh", "sort", "special", "sqrt",
     "square", "squeeze", "stack", "std", "subtract", "sum", "take", "take_along_axis", "tan", "tanh",
     "tensordot", "tile", "tril", "triu", "trunc", "uint16", "uint32", "uint64", "uint8", "unique_all",
     "unique_counts", "unique_inverse", "unique_values", "unstack", "var", "vecdot", "where", "zeros",
@@ -186,5 +186,5 @@ pi = math.pi
 
 FUNCTIONS.update({name: value for name, value in globals().items() if name in __all__ and callable(value)})
 
-for _chapter in (globals(), vars(fft), vars(linalg)):
+for _chapter in (globals(), vars(fft), vars(linalg), vars(special)):
     _name_errors(_chapter)

@@ -108,6 +108,7 @@ class Node:
 
     `place` is where in the user's code it was recorded. `looks` counts how often its value was asked for, `evaluator`
     is how that value is found, once it has been compiled, and `kept` holds the value itself, where it cannot change.
+    `reader` gives the value as an array that is there already, where what was recorded shows memory of the user's.
     `hidden` is what its shape was computed from, where that takes too long to write.
     """
 
@@ -125,6 +126,7 @@ class Node:
         "op",
         "payload",
         "place",
+        "reader",
         "serial",
         "shape",
     )
@@ -150,15 +152,16 @@ class Node:
         self.serial = next(_serials)
         self.place: Place | None = None if op is OUTPUT else current_place()
         self.evaluator: Callable[[], Any] | None = None
+        self.reader: Callable[[], Any] | None = None
         self.looks = 0
         self.kept: Any = None
         self.hidden: Hidden | None = None
         self.inputs: tuple[Node, ...] = _inputs(args, attributes)
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        left = ("__weakref__", "evaluator", "kept", "looks", "place")  # what belongs to this process
+        left = ("__weakref__", "evaluator", "kept", "looks", "place", "reader")  # what belongs to this process
         state = {name: getattr(self, name) for name in Node.__slots__ if name not in left}
-        return None, {**state, "evaluator": None, "kept": None, "looks": 0, "place": None}
+        return None, {**state, "evaluator": None, "kept": None, "looks": 0, "place": None, "reader": None}
 
     def current_shape(self) -> tuple[int | None, ...] | None:
         """The shape now, as far as variables decide it."""

@@ -17,7 +17,9 @@ from nbm_xp.tape import Variable, evaluate, function, grad, is_tensor, placehold
 from tests.gradcheck import STEP, flat_list, inner_product
 from tests.interop import cases
 from tests.interop.case import Foreign
+from tests.interop.table import PAGES, with_table
 from tests.libraries import Library, libraries
+from tests.pages import ROOT
 
 BENEATH = libraries("numpy", "array_api_strict", "torch", without=("numpy-readonly",))
 
@@ -104,3 +106,10 @@ def test_value_of_inputs_of_unknown_lengths(case: Foreign) -> None:
     computed = function(inputs, flat_list(case.call(*inputs)))(*case.arrays)
     for got, want in zip(computed, host(case.call(*case.arrays)), strict=True):
         np.testing.assert_allclose(got, want, rtol=case.rtol, atol=case.rtol)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_tables_in_the_pages_say_what_the_cases_show(page: str) -> None:
+    pytest.importorskip("sklearn" if "scikit" in page else "scipy")
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert text == with_table(text, PAGES[page]), "python -m tests.interop.table writes it anew"

@@ -65,7 +65,7 @@ def energies(model: DBM, state: list[Any]) -> Any:
     total = -sum(x @ b for x, b in zip(state, model.intercepts_, strict=True))
     for (low, high), weights in zip(topology.connections, model.coefs_, strict=True):
         total = total - np.einsum("ni,ij,nj->n", state[low], weights, state[high])
-    return total + (0.5 * (state[0] ** 2).sum(axis=1) if topology.is_gaussian(0) else 0.0)
+    return total + (0.5 * (state[0] ** 2).sum(axis=1) if topology.visible == "gaussian" else 0.0)
 
 
 def evaluated(tensor: Any) -> Any:

@@ -31,5 +31,5 @@ def test_fit_takes_all_rows_and_no_more(kind: Any, rows: Any) -> None:
 @pytest.mark.parametrize("kind", KINDS, ids=["rbm", "dbm"])
 def test_partial_fit_has_as_many_chains_as_its_first_rows(kind: Any) -> None:
     model = kind(10**9).partial_fit(ROWS[:8]).partial_fit(ROWS)
-    assert {chain.shape[0] for chain in model._chains.values()} == {8}
-    assert {chain.shape[0] for chain in kind(5).partial_fit(ROWS)._chains.values()} == {5}
+    assert {chain.shape[0] for chain in model._made_up.values()} == {8}
+    assert {chain.shape[0] for chain in kind(5).partial_fit(ROWS)._made_up.values()} == {5}

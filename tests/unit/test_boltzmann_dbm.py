@@ -97,7 +97,7 @@ def test_a_callable_schedule_is_saved_as_the_default(tmp_path: pathlib.Path) -> 
     model = DBM([6, 4], schedule=lambda done, total: 0.5, **SETTINGS).fit(ROWS)
     model.save(tmp_path / "model.safetensors")
     with safetensors.safe_open(tmp_path / "model.safetensors", framework="numpy") as file:
-        assert json.loads(file.metadata()["params"])["schedule"] == "constant"
+        assert json.loads(file.metadata()["params"])["schedule"] == "auto"
     DBM.load(tmp_path / "model.safetensors").partial_fit(ROWS)
 
 

@@ -107,10 +107,11 @@ LEARNING = {
     "contrastive divergence": ["--hidden", "3", "--cd", "--gibbs", "2"],
     "momentum": ["--hidden", "3", "--momentum", "0.5", "--decay", "0.01", "--schedule", "constant"],
     "deep": ["--layers", "9,4,2", "--momentum", "0.5"],
+    "tempered": ["--hidden", "3", "--training", "tempered", "--rate", "2"],
 }
 
 
-@pytest.mark.parametrize(("options", "last"), list(zip(LEARNING.values(), (1, 4, 5, 3), strict=True)), ids=LEARNING)
+@pytest.mark.parametrize(("options", "last"), list(zip(LEARNING.values(), (1, 4, 5, 3, 3), strict=True)), ids=LEARNING)
 def test_an_interrupted_training_goes_on_to_the_same_bytes(
     monkeypatch: pytest.MonkeyPatch, options: list[str], last: int
 ) -> None:

@@ -166,6 +166,19 @@ def test_text_of_attributes_can_be_decoded(package: Any, tmp_path: Path) -> None
         assert file.mode == "r+" and not list(file)
 
 
+def test_whole_floats_index_datasets(package: Any) -> None:
+    pytest.importorskip("h5py", reason="h5py is not installed")
+    (old,) = package(old="import h5py\n")
+    with old.h5py.File("in memory", driver="core", backing_store=False) as file:
+        markers = file.create_dataset("time/markers", (3,), "float32")
+        markers[0.0] = 4  # a count of batches, which comes back as a float
+        costs = file.require_dataset("costs", (6, 2), "float32")
+        costs[file["time/markers"][0] + 1, :] = [7, 8]
+        assert file["costs"][np.float64(5), 1.0] == 8 and costs[:, 0].tolist() == [0, 0, 0, 0, 0, 7]
+        with pytest.raises(TypeError):
+            costs[0.5]
+
+
 def test_modules_that_moved(package: Any) -> None:
     selection = pytest.importorskip("sklearn.model_selection", reason="scikit-learn is not installed")
     (old,) = package(old="import sklearn.grid_search\nfrom sklearn.cross_validation import train_test_split as split\n")

@@ -144,6 +144,58 @@ def _of_pooled(mode: Any, x: Any) -> Any:
     return K.sum(K.pool2d(x, (3, 2), (2, 2), padding="same", pool_mode=mode) ** 2)
 
 
+@pytest.mark.skipif(not core.is_there(), reason="installed without a compiler")
+def test_a_room_is_kept_for_the_next_and_never_had_twice() -> None:
+    assert core.room is not None
+    rooms = [np.frombuffer(core.room(), np.uint8) for _ in range(12)]  # more than are kept
+    assert {room.size for room in rooms} == {core.ROOM}
+    for k, room in enumerate(rooms):
+        room[:] = k
+    assert [set(room[[0, -1]].tolist()) for room in rooms] == [{k} for k in range(12)]
+    address = rooms[-1].ctypes.data
+    del room, rooms[-1]
+    u = Generator(SEED).random(10**5, "float32")  # its kernel works in that room, which is free
+    assert np.frombuffer(core.room(), np.uint8).ctypes.data == address
+    assert [set(room[[0, -1]].tolist()) for room in rooms] == [{k} for k in range(11)]
+    np.testing.assert_array_equal(Generator(SEED).random(10**5, "float32"), u)
+
+
+@pytest.mark.parametrize("span", [1, 6, 2**30 + 5, 2**31 - 1, 2**31, 2**40 + 1, 2**61 + 11, (2**31 - 1) ** 2])
+def test_integers_of_one_span_are_those_of_an_array_of_spans(span: int) -> None:
+    low = -(2**61)
+    one = Generator(SEED, "numpy").integers(low, low + span, 7777)
+    each = Generator(SEED, "numpy").integers(np.full(7777, low), np.full(7777, low + span))
+    np.testing.assert_array_equal(one, each)
+
+
+SAMPLED: dict[str, Callable[..., Any]] = {
+    "truncated normal": lambda g, n, streams: g.truncated_normal(0.5, 1.5, n, "float64", nstreams=streams),
+    "gamma": lambda g, n, streams: g.gamma(0.5, 1.5, n, "float64", nstreams=streams),
+    "poisson": lambda g, n, streams: g.poisson(60.5, n, nstreams=streams),
+    "integers": lambda g, n, streams: g.integers(0, 2**30 + 5, n, nstreams=streams),
+    "integers of two outputs": lambda g, n, streams: g.integers(0, 2**61 + 11, n, nstreams=streams),
+    "integers of three": lambda g, n, streams: g.integers(-(2**63), 2**62 + 5, n, nstreams=streams),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+@pytest.mark.parametrize(("n", "streams"), [(2000, 127), (2000, 128), (2001, 200), (5003, 1500), (9000, 3000)])
+def test_stepping_whole_draws_gives_what_each_element_is_made_of_alone(name: str, n: int, streams: int) -> None:
+    whole = SAMPLED[name](Generator(SEED, "numpy"), n, streams)
+    parts = SAMPLED[name](_InChunks(Generator(SEED, "dask"), chunks=613), n, streams)
+    np.testing.assert_array_equal(parts.compute(scheduler="sync"), whole)
+
+
+class _InChunks:
+    """A generator whose draws are split so."""
+
+    def __init__(self, generator: Generator, **how: Any) -> None:
+        self._generator, self._how = generator, how
+
+    def __getattr__(self, name: str) -> Any:
+        return partial(getattr(self._generator, name), **self._how)
+
+
 def test_every_kernel_gives_the_same_bits_on_every_level(seen: set[str]) -> None:
     exercise()
     assert seen == set(core.functions)

@@ -9,7 +9,7 @@ import sys
 import threading
 import timeit
 from collections.abc import Callable
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import array_api_compat.numpy
@@ -43,6 +43,7 @@ from nbm_xp.rng import Generator
 from nbm_xp.tape import Variable, evaluate, placeholder, value_and_grad
 from nbm_xp.tape import namespace as recorded
 from tests.libraries import Library, libraries
+from tests.strangers import restored
 
 INPUT = placeholder((None, 2), dtype="float64")
 
@@ -109,7 +110,10 @@ def test_scalars_alone_give_the_default() -> None:
     assert array_namespace(Colour.RED, np.ones(2)) is get_namespace("numpy")
 
 
-@pytest.mark.parametrize("library", libraries(without=("numpy",)))
+HOSTS_OWN = ("numpy", "dask-one", "dask-halves", "dask-ragged", "dask-singles")
+
+
+@pytest.mark.parametrize("library", libraries(without=HOSTS_OWN))
 def test_two_libraries_are_refused_by_name(library: Library) -> None:
     for arguments in [(library.array([1.0]), np.ones(1)), (np.ones(1), 2.0, library.array([1.0]))]:
         with pytest.raises(TypeError, match="two array libraries") as caught:
@@ -175,8 +179,45 @@ def test_a_library_of_the_standard_that_is_not_listed() -> None:
         def __array_namespace__(self, api_version: str | None = None) -> Any:
             return space
 
-    assert array_namespace(Other()) is space
-    assert not is_array(Other())
+    with restored():
+        assert array_namespace(Other()) is space
+        assert is_array(Other())
+        assert library_name(Other()) == library_name(space) == "elsewhere"
+
+
+def test_arrays_of_their_own_under_another_librarys_functions() -> None:
+    """Mends and kernels of NumPy's arrays are not for what only calls NumPy's functions its own."""
+
+    class Own:
+        dtype, shape = np.dtype("float64"), (2,)
+
+        def __array_namespace__(self, api_version: str | None = None) -> Any:
+            return np
+
+    with restored():
+        xp = array_namespace(Own())
+        assert xp is not get_namespace("numpy")
+        assert xp.sum is np.sum
+        assert library_name(Own()) == library_name(xp) != "numpy"
+        assert kernel("scatter_add", xp) is None
+
+
+def test_two_namespaces_of_one_name() -> None:
+    spaces = [ModuleType("twin"), ModuleType("twin")]
+
+    class First:
+        def __array_namespace__(self, api_version: str | None = None) -> Any:
+            return spaces[0]
+
+    class Second:
+        def __array_namespace__(self, api_version: str | None = None) -> Any:
+            return spaces[1]
+
+    with restored():
+        assert (library_name(First()), library_name(Second())) == ("twin", "twin#2")
+        assert [get_namespace(name) for name in ("twin", "twin#2")] == spaces
+        with pytest.raises(TypeError, match="two array libraries, twin and twin#2"):
+            array_namespace(First(), Second())
 
 
 def test_names() -> None:

@@ -180,9 +180,11 @@ class TestShapes:
             x[0, 3]
         with pytest.raises(IndexError, match="too long"):
             x[0, 0, 0]
-        for key in ([0, 1], True, 0.5, None):
+        for key in (([0, 1], [0, 1]), True, 0.5, None):
             with pytest.raises(TypeError, match="integers and slices"):
                 x[key]
+        with pytest.raises(TypeError, match="indices must be integers"):
+            x[[True, False]]
         assert x[..., 1].shape == (2, 1) and x[np.int64(1)].shape == (1, 3)
 
     def test_bad_dtypes(self, be: Backend) -> None:
@@ -196,6 +198,23 @@ class TestShapes:
         assert len(x) == 2 and [shown(row) for row in x] == [[[1, 2]], [[3, 4]]]
         assert bool(x) and bool(be.zeros((1, 1)))
         assert repr(x) == "<Buffer float32[2, 2] of numpy>"
+
+    def test_a_list_names_copies_of_rows_or_columns(self, library: Library) -> None:
+        be = Backend(library=library.name)
+        x = be.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
+        with computing():
+            rows = x[[2, 0]]
+            assert shown(rows) == [[7, 8, 9], [1, 2, 3]] and shown(x[[2, 0], :2]) == [[7, 8], [1, 2]]
+            assert shown(x[np.asarray([1]), -1]) == [[6]] and shown(x[..., [0, 0]]) == [[1, 1], [4, 4], [7, 7]]
+            assert shown(x[be.array([[0], [2]], dtype="int32"), 0]) == [[1], [7]]
+            assert x[[]].shape == (0, 3) and x.reshape(3, 3, 1)[[1], 0].shape == (1, 1)
+            rows[:] = 0
+            assert shown(x)[0] == [1, 2, 3]
+            for key in ([0, 1], ([0, 1], 0)):
+                with pytest.raises(TypeError, match="named by integers and slices"):
+                    x[key] = 0
+            x[:2, 1] = x[[1, 0], 1]
+            assert shown(x)[:2] == [[1, 5, 3], [4, 2, 6]]
 
 
 class TestIobuf:

@@ -36,6 +36,31 @@ class TestPlans:
         assert len(plans) == 1
         np.testing.assert_allclose(v.get(), expected, rtol=1e-5)
 
+    def test_parts_of_buffers_do_not_make_new_plans(self, be: Backend, plans: dict[Any, Any]) -> None:
+        values = np.arange(36, dtype="float32").reshape(3, 12)
+        x, h = be.array(values), be.zeros((3, 12))
+        for step in range(6):  # as a recurrent layer goes through time
+            part, before = slice(2 * step, 2 * step + 2), slice(2 * step - 2, 2 * step)
+            h[:, part] = x[:, part] + (h[:, before] * 0.5 if step else x[:, part] * 0.5)
+            values[:, part] += 0.5 * (values[:, before] if step else values[:, part])
+        np.testing.assert_array_equal(h.get(), values)
+        other = be.zeros((2, 3))
+        other[:] = x[:, 0:2].T + x.share((2, 3)) * 0.5  # of another shape, and however it lies
+        assert len(plans) == 2
+
+    def test_a_recorded_part_is_that_of_the_buffer_now(self, library: Library) -> None:
+        be = Backend(library=library.name)
+        x, y = be.zeros((2, 3)), be.zeros((2, 3))
+        tree = be.add(x[:, 1:2], x.T[2:3, :].T)  # first used before the whole is written
+        for value in (1.0, 2.0):
+            x[:] = be.add(be.ones((2, 3)) * value, y)
+            x[:, 1] = 5
+            with computing():
+                assert tree.get().tolist() == [[5 + value]] * 2
+                y[:, 0] = x[:, 0]
+                assert y.get().tolist() == [[value, 0, 0]] * 2
+            y[:] = 0
+
     def test_structures_are_told_apart(self, be: Backend, plans: dict[Any, Any]) -> None:
         a, b = be.array([[2.0]]), be.array([[3.0]])
         results = [a - b, b - a, a - 3, a - 3.0, a**2, a**3, a[0:1] - b, be.sum(a, axis=0), be.sum(a, axis=1)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from typing import Any
 
@@ -18,6 +19,7 @@ from nbm_xp.tape import function, placeholder
 from tests.distributions import DRAWS, WITH_ARRAYS
 from tests.libraries import guard
 
+dask = pytest.importorskip("dask", reason="dask is not installed")
 da = pytest.importorskip("dask.array", reason="dask is not installed")
 
 MANY: dict[str, Any] = {
@@ -30,23 +32,47 @@ MANY: dict[str, Any] = {
 }
 
 
+MORE_TASKS = ("choice", "choice, p", "integers", "multinomial")
+"""Draws of arrays that are computed with beforehand, which Dask's expressions do in tasks of their own."""
+
+
 @pytest.mark.parametrize("name", MANY)
 def test_ten_thousand_blocks_hold_a_kilobyte_each_at_most(name: str) -> None:
     """Building them takes no time worth speaking of: the layers are symbolic, which the number of objects shows."""
+    from dask.optimization import cull
+
+    from nbm_xp.namespace.gaps.dask_names import layers_of
+
     with guard():
         lazy = MANY[name](Generator(2026, "dask"))
-    assert lazy.npartitions == 10_000
-    layers = lazy.__dask_graph__().layers
+    assert math.prod(lazy.numblocks) == 10_000
+    layers = layers_of(lazy)
     assert len(layers) < 12
     assert sum(len(pickle.dumps(layer)) for layer in layers.values()) < 40_000
     corner = lazy[:2, :3]
-    tasks = corner.__dask_graph__().cull(corner.__dask_keys__()).to_dict()
+    tasks, _ = cull(dict(corner.__dask_graph__()), list(dask.core.flatten(corner.__dask_keys__())))
     assert max(len(pickle.dumps(task)) for task in tasks.values()) <= 1024
+
+
+@pytest.mark.parametrize("name", [*DRAWS, *(name for name in WITH_ARRAYS if name not in MORE_TASKS)])
+def test_a_block_is_one_task(name: str) -> None:
+    """After Dask has optimised the graph, and whatever it fuses or does not: no draw is told from its parameters."""
+    with guard():
+        if name in DRAWS:
+            lazy, parameters = DRAWS[name](Generator(5, "dask")), 0
+        else:
+            given: list[Any] = []
+            lazy = WITH_ARRAYS[name](Generator(5), lambda x: given.append(da.from_array(x)) or given[-1])
+            parameters = len(given)
+        graph = lazy.optimize().__dask_graph__() if hasattr(lazy, "optimize") else dask.optimize(lazy)[0].dask
+    tasks = [task for task in dict(graph).values() if type(task).__name__ not in ("Alias", "DataNode", "ndarray")]
+    assert math.prod(lazy.numblocks) == 1
+    assert len(tasks) <= 1 + parameters
 
 
 def test_tasks_stay_small_however_many_streams_there_are() -> None:
     lazy = Generator(2026, "dask").random((4096, 4096), chunks=512, nstreams=10**6)
-    tasks = lazy.__dask_graph__().to_dict()
+    tasks = dict(lazy.__dask_graph__())
     assert len(tasks) == 64
     assert max(len(pickle.dumps(task)) for task in tasks.values()) <= 1024
 
@@ -74,7 +100,7 @@ def test_recorded_draws_hold_few_numbers_and_make_uniforms_where_they_are_compar
     undivided = function([shares], RandomStreams(7).binomial((400, 300), p=shares))
     want = [undivided(p), undivided(p)]
     for ours, theirs in zip(lazy, want, strict=True):
-        assert sum(len(pickle.dumps(task)) for task in ours.__dask_graph__().to_dict().values()) < 1.1 * p.nbytes
+        assert sum(len(pickle.dumps(task)) for task in dict(ours.__dask_graph__()).values()) < 1.1 * p.nbytes
         np.testing.assert_array_equal(ours.compute(scheduler="synchronous"), theirs)
 
 

@@ -49,7 +49,7 @@ def test_library_comes_from_the_generator_then_the_parameters_then_the_configura
     library.numpy(Generator(1, library.name).uniform(np.zeros(3), 1.0))
 
 
-@pytest.mark.parametrize("library", libraries("torch", "jax", "array_api_strict", "dask-one"))
+@pytest.mark.parametrize("library", libraries("torch", "jax", "array_api_strict"))
 def test_parameters_of_two_libraries_are_refused(library: Library) -> None:
     with pytest.raises(TypeError, match=library.name):
         Generator(1, "numpy").uniform(library.array([0.0]), 1.0)

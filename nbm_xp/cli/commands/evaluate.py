@@ -97,7 +97,7 @@ _OF_A_RUN = ("checkpoint_every", "resume", "scheduler", "workers", "memory_limit
 def _rows(data: str | None, threshold: float | None, machine: Any, model: pathlib.Path) -> Any:
     if data is None:
         return None
-    rows = reading.read_data(data, threshold, "test", bounded=finding.is_bounded(machine))
+    rows = reading.read_data(data, threshold, "test", within=finding.within(machine))
     if rows.shape[1] != machine.n_features_in_:
         raise InputError(f"{data}: has {rows.shape[1]} features, but {model} has {machine.n_features_in_}")
     return rows

@@ -203,7 +203,7 @@ def _to_a_file(
         raise InputError(f"--out: {machine.n_features_in_} units make no square picture; write .npy or .npz")
     start = None
     if data is not None:
-        rows = reading.read_data(data, threshold, bounded=finding.is_bounded(machine))
+        rows = reading.read_data(data, threshold, within=finding.within(machine))
         if rows.shape[1] != machine.n_features_in_:
             raise InputError(f"{data}: has {rows.shape[1]} features, but {model} has {machine.n_features_in_}")
         if rows.shape[0] < chains:

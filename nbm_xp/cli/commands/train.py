@@ -11,7 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from nbm_xp.boltzmann import DBM, RBM
+from nbm_xp.boltzmann.learning import WAYS
 from nbm_xp.boltzmann.schedules import SCHEDULES
+from nbm_xp.boltzmann.units import KINDS
 from nbm_xp.namespace import to_numpy
 from nbm_xp.runs.carrying_out import needing_room
 
@@ -53,7 +55,10 @@ def train(
         ),
     ] = None,
     visible: Annotated[
-        str, typer.Option(help="Visible units: binary, or gaussian for real numbers.", rich_help_panel=_MODEL)
+        str,
+        typer.Option(
+            help="Visible units: binary, gaussian (real numbers), or spin (-1 and 1).", rich_help_panel=_MODEL
+        ),
     ] = "binary",
     epochs: Annotated[int, typer.Option(min=0, help="Passes over the data.", rich_help_panel=_LEARNING)] = 100,
     hours: Annotated[
@@ -88,9 +93,17 @@ def train(
         typer.Option(min=0.0, max=0.9999, help="How much of the last step is repeated.", rich_help_panel=_LEARNING),
     ] = 0.0,
     decay: Annotated[float, typer.Option(min=0.0, max=1e3, help="Weight decay.", rich_help_panel=_LEARNING)] = 0.0,
+    training: Annotated[
+        str,
+        typer.Option(
+            help="Chains that are persistent, contrastive (from the data), or tempered (on a ladder of machines).",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = "persistent",
     persistent: Annotated[
-        bool, typer.Option("--pcd/--cd", help="Persistent chains, or chains from the data.", rich_help_panel=_LEARNING)
-    ] = True,
+        bool | None,
+        typer.Option("--pcd/--cd", help="In short, --training persistent or contrastive.", rich_help_panel=_LEARNING),
+    ] = None,
     look_every: Annotated[
         int | None,
         typer.Option(
@@ -114,23 +127,29 @@ def train(
     with the same model, to the last bit, as one that was not.
     """
     settings = {name: context.params[name] for name in _SETTINGS} | {"layers": _sizes(layers)}
+    if persistent is not None:
+        settings["training"] = _way(persistent)
+    if persistent is not None and options.given(context, "training"):
+        raise InputError("--training and --pcd or --cd both say where chains begin: give one of them")
     if layers is not None and options.given(context, "hidden"):
         raise InputError("--hidden and --layers both say which hidden layers there are: give one of them")
     if options.given(context, "hours") and options.given(context, "epochs"):
         raise InputError("--hours and --epochs both say how long to learn: give one of them")
     asked = {name for name in (*_SETTINGS, "seed") if options.given(context, name)}
+    asked |= set() if persistent is None else {"training"}
     there = finding.run_to_go_on_with(out, "train") if resume else None
     if there is not None:
-        settings |= {name: there.configuration.get(name) for name in _SETTINGS if name not in asked}
+        known = {"training": _way(there.configuration.get("persistent", True))} | there.configuration
+        settings |= {name: known.get(name) for name in _SETTINGS if name not in asked}
         seed = seed if "seed" in asked else there.seed
     elif not resume:
         finding.checked_new(out)
     _check(settings)
-    bounded = settings["visible"] == "binary"
-    rows = reading.read_data(settings["data"], settings["threshold"], bounded=bounded)
+    within = KINDS[settings["visible"]].within
+    rows = reading.read_data(settings["data"], settings["threshold"], within=within)
     held = None
     if settings["held_out"] is not None:
-        held = reading.read_data(settings["held_out"], settings["threshold"], "valid", bounded=bounded)
+        held = reading.read_data(settings["held_out"], settings["threshold"], "valid", within=within)
     if held is not None and held.shape[1] != rows.shape[1]:
         raise InputError(f"--held-out: {held.shape[1]} features, but --data has {rows.shape[1]}")
     model = _model(settings, rows, seed)
@@ -143,14 +162,18 @@ def train(
     on_library = reading.on_library(rows, settings["library"])
     sizes = settings["layers"] or [rows.shape[1], settings["hidden"]]
     products = model.batch_size * max(low * high for low, high in itertools.pairwise(sizes))
+    configuration = settings | {"contents": contents}
+    if there is not None and "persistent" in there.configuration:  # as releases before tempered training wrote it
+        way = configuration.pop("training")
+        configuration["persistent"] = way == "persistent" if way != "tempered" else way
     with (
-        finding.begun(out, "train", settings | {"contents": contents}, seed=seed, resume=resume) as run,
+        finding.begun(out, "train", configuration, seed=seed, resume=resume) as run,
         threads_for(products),
         going_on(f"nbm-xp train --resume --out {out}"),
         needing_room(out),
     ):
         with reading.saying():
-            training = Training(
+            task = Training(
                 run,
                 model,
                 on_library,
@@ -160,7 +183,7 @@ def train(
                 checkpoint_every=checkpoint_every,
                 library=settings["library"],
             )
-        found = training.complete()
+        found = task.complete()
     answer(found, list(_in_words(found)), as_json)
 
 
@@ -180,7 +203,7 @@ _SETTINGS = (
     "gibbs",
     "momentum",
     "decay",
-    "persistent",
+    "training",
     "look_every",
     "library",
 )
@@ -194,7 +217,7 @@ def _model(settings: dict[str, Any], rows: Any, seed: int) -> Any:
         "batch_size": min(settings["batch"], rows.shape[0]),
         "n_iter": _NO_END if settings["hours"] else settings["epochs"],
         "random_state": seed,
-        "persistent": settings["persistent"],
+        "training": settings["training"],
         "n_gibbs": settings["gibbs"],
         "momentum": settings["momentum"],
         "weight_decay": settings["decay"],
@@ -212,6 +235,11 @@ def _model(settings: dict[str, Any], rows: Any, seed: int) -> Any:
     return DBM(settings["layers"], **learning)
 
 
+def _way(persistent: bool) -> str:
+    """How to train, by its older name."""
+    return WAYS[not persistent]
+
+
 def _sizes(layers: str | None) -> list[int] | None:
     """The units of each layer."""
     if layers is None:
@@ -225,7 +253,8 @@ def _sizes(layers: str | None) -> list[int] | None:
 
 
 def _check(settings: dict[str, Any]) -> None:
-    for name, allowed in (("schedule", tuple(SCHEDULES)), ("visible", ("binary", "gaussian"))):
+    kinds = (("schedule", tuple(SCHEDULES)), ("visible", tuple(KINDS)), ("training", WAYS))
+    for name, allowed in kinds:
         if settings[name] not in allowed:
             raise InputError(f"--{name} must be one of {', '.join(allowed)}, got {settings[name]}")
     for name in ("rate", "decay", "momentum", "hours"):
@@ -251,5 +280,6 @@ def _in_words(found: dict[str, Any]) -> list[str]:
         *(f"mean {words} {found[name]:.2f}" for name, words in measures(found).items()),
     ]
     if "log_likelihood" in found:
-        lines.append(f"mean {likelihood_words(found)} of the held-out rows {found['log_likelihood']:.2f} (by AIS)")
+        how = "the ladder" if "train_log_likelihood" in found else "AIS"
+        lines.append(f"mean {likelihood_words(found)} of the held-out rows {found['log_likelihood']:.2f} (by {how})")
     return [*lines, f"wrote {found['model']}"]

@@ -62,12 +62,13 @@ def _size(count: int, pixels: int | None) -> tuple[float, float]:
 
 
 def draw_curve(looks: Sequence[Mapping[str, Any]], path: pathlib.Path) -> None:
-    """A learning curve: the pseudo-likelihood, and beside it the log-likelihood of held-out rows if it was followed."""
+    """A learning curve: what training tells of its rows, and the log-likelihood of held-out rows if it was followed."""
     weighed = [look for look in looks if look.get("log_likelihood") is not None]
     ((measure, words),) = measures(looks[0]).items()
     kinds = [(measure, words, "Learning curve: training rows", looks)]
     if weighed:
-        kinds.append(("log_likelihood", "log-likelihood by AIS", "Learning curve: held-out rows", weighed))
+        how = "the ladder" if measure == "train_log_likelihood" else "AIS"
+        kinds.append(("log_likelihood", f"log-likelihood by {how}", "Learning curve: held-out rows", weighed))
     with drawn(path, 7.6 * len(kinds), 5.4) as figure:
         for axes, (key, name, value, shown) in zip(
             figure.subplots(1, len(kinds), squeeze=False)[0], kinds, strict=True

@@ -22,8 +22,8 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 __all__ = [
-    "MEND", "VARIABLE", "functions", "is_current", "is_there", "level", "levels", "text", "using_level",
-    "whole_text",
+    "MEND", "ROOM", "VARIABLE", "functions", "is_current", "is_there", "level", "levels", "room", "text",
+    "using_level", "whole_text",
 ]  # fmt: skip
 
 MEND: Final = "pip install --force-reinstall --no-deps . in the clone, with a C compiler and Python's headers there"
@@ -58,6 +58,12 @@ levels: Final[tuple[str, ...]] = () if compiled is None else compiled.levels
 
 functions: Final[dict[str, Callable[..., Any]]] = {}
 """The functions of the level in use, by name: they take contiguous arrays and integers, and hold no lock."""
+
+room: Final[Callable[[], Any] | None] = None if compiled is None else compiled.room
+"""Gives memory, as a buffer of `ROOM` bytes, that is kept for the next when nothing lies in it any more."""
+
+ROOM: Final[int] = 0 if compiled is None else compiled.ROOM
+"""How many bytes a room has."""
 
 _FOLDER: Final = pathlib.Path(__file__).parent
 _in_use = [NONE]

@@ -2,7 +2,6 @@
    and products are never contracted (-ffp-contract=off), so that each level gives the same bits. */
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels.h"
@@ -24,13 +23,23 @@ enum {
     TRIES = 1000,      /* more attempts than any element needs */
     MOST_UNIFORMS = 3, /* an attempt takes */
     MOST_COLUMNS = 11, /* of parameters */
-    SURE = 64,         /* answers that are looked through together, whether one is open */
+    SURE = 512,        /* answers that are looked through together, whether one is open */
+    WORTH_STEPPING = 3, /* steps: fewer are made from afar */
+    WORTH_A_TILE = 128, /* streams, likewise */
 };
 
 /* the places of what is not done; gives how many they are */
 static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
-    i64 found = 0;
-    for (i64 i = 0; i < count; ++i) {
+    i64 found = 0, i = 0;
+    for (i64 eight; i + 8 <= count; i += 8) {
+        memcpy(&eight, done + i, sizeof eight);
+        if (eight != 0x0101010101010101)
+            for (i64 k = i; k < i + 8; ++k) {
+                where[found] = (i32)k;
+                found += !done[k];
+            }
+    }
+    for (; i < count; ++i) {
         where[found] = (i32)i;
         found += !done[i];
     }
@@ -43,6 +52,7 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #define UNIFORM uniform_float
 #define ROOT rootf_of
 #include "loops/random_access.h"
+#include "loops/steps.h"
 #include "loops/draws.h"
 #include "loops/windows.h"
 #include "loops/pooling.h"
@@ -55,6 +65,7 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #define UNIFORM uniform_double
 #define ROOT root_of
 #include "loops/random_access.h"
+#include "loops/steps.h"
 #include "loops/draws.h"
 #include "loops/accepted.h"
 #include "loops/windows.h"
@@ -67,6 +78,7 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #define NAMED(name) name##_integer
 #define UNIFORM (i32)
 #include "loops/random_access.h"
+#include "loops/steps.h"
 #include "loops/accepted.h"
 #include "undefine.h"
 
@@ -83,9 +95,9 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"advance", "iinI", advance},
     {"rows", "iL", rows},
     {"half_table", "H", half_table},
-    {"draw_float16", "ihHI", draw_half},
-    {"draw_float32", "ifFI", draw_float},
-    {"draw_float64", "idDI", draw_double},
+    {"draw_float16", "ihHIw", draw_half},
+    {"draw_float32", "ifFIw", draw_float},
+    {"draw_float64", "idDIw", draw_double},
     {"runs_float32", "lliiF", runs_float},
     {"runs_float64", "lliiD", runs_double},
     {"runs_int32", "lliiI", runs_integer},
@@ -94,13 +106,13 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"log", "D", log_in_place},
     {"exp", "D", exp_in_place},
     {"normal_quantile", "dD", normal_quantile},
-    {"truncated_normal", "dD", truncated_normal},
-    {"log_gamma", "inlliiiDddd", log_gamma},
-    {"poisson", "inlliiiDdddddd", poisson},
-    {"binomial", "inlliiiDddddddddddd", binomial},
-    {"digits", "inlliiiLll", digits},
-    {"digits_of_two", "inlliiiLll", digits_of_two},
-    {"wide_integers", "inlliiiLll", wide_integers},
+    {"truncated_normals", "innnlliDw", truncated_normals},
+    {"log_gamma", "innnlliDdddw", log_gamma},
+    {"poisson", "innnlliDddddddw", poisson},
+    {"binomial", "innnlliDdddddddddddw", binomial},
+    {"digits", "innnlliLllw", digits},
+    {"digits_of_two", "innnlliLllw", digits_of_two},
+    {"wide_integers", "innnlliLllw", wide_integers},
     {"poisson_search", "dddD", poisson_searches},
     {"binomial_search", "ddddD", binomial_searches},
     {"softmax", "fnF", softmax},
@@ -125,20 +137,20 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"join_float32", "fFFnnnnn", join_float},
     {"join_float64", "dDDnnnnn", join_double},
 #define SAMPLES(U, u, P, p)                                                                                           \
-    {"bernoulli_" #U "_" #P "_bool", "i" #p "BI", bernoulli_##u##p##b},                                               \
-    {"bernoulli_" #U "_" #P "_int8", "i" #p "BI", bernoulli_##u##p##b},                                               \
-    {"bernoulli_" #U "_" #P "_int32", "i" #p "II", bernoulli_##u##p##i},                                              \
-    {"bernoulli_" #U "_" #P "_int64", "i" #p "LI", bernoulli_##u##p##l},                                              \
-    {"bernoulli_" #U "_" #P "_float32", "i" #p "FI", bernoulli_##u##p##f},                                            \
-    {"bernoulli_" #U "_" #P "_float64", "i" #p "DI", bernoulli_##u##p##d}
+    {"bernoulli_" #U "_" #P "_bool", "i" #p "BIw", bernoulli_##u##p##b},                                               \
+    {"bernoulli_" #U "_" #P "_int8", "i" #p "BIw", bernoulli_##u##p##b},                                               \
+    {"bernoulli_" #U "_" #P "_int32", "i" #p "IIw", bernoulli_##u##p##i},                                              \
+    {"bernoulli_" #U "_" #P "_int64", "i" #p "LIw", bernoulli_##u##p##l},                                              \
+    {"bernoulli_" #U "_" #P "_float32", "i" #p "FIw", bernoulli_##u##p##f},                                            \
+    {"bernoulli_" #U "_" #P "_float64", "i" #p "DIw", bernoulli_##u##p##d}
     SAMPLES(float32, f, float32, f),
     SAMPLES(float32, f, float64, d),
     SAMPLES(float64, d, float32, f),
     SAMPLES(float64, d, float64, d),
-    {"bernoulli_of_sigmoid_int8", "ifnfnBILFF", bernoulli_of_sigmoid_b},
-    {"bernoulli_of_sigmoid_int32", "ifnfnIILFF", bernoulli_of_sigmoid_i},
-    {"bernoulli_of_sigmoid_int64", "ifnfnLILFF", bernoulli_of_sigmoid_l},
-    {"bernoulli_of_sigmoid_float32", "ifnfnFILFF", bernoulli_of_sigmoid_f},
-    {"bernoulli_of_sigmoid_float64", "ifnfnDILFF", bernoulli_of_sigmoid_d},
+    {"bernoulli_of_sigmoid_int8", "ifnfnBILFFw", bernoulli_of_sigmoid_b},
+    {"bernoulli_of_sigmoid_int32", "ifnfnIILFFw", bernoulli_of_sigmoid_i},
+    {"bernoulli_of_sigmoid_int64", "ifnfnLILFFw", bernoulli_of_sigmoid_l},
+    {"bernoulli_of_sigmoid_float32", "ifnfnFILFFw", bernoulli_of_sigmoid_f},
+    {"bernoulli_of_sigmoid_float64", "ifnfnDILFFw", bernoulli_of_sigmoid_d},
     {NULL, NULL, NULL},
 };

@@ -7,6 +7,8 @@
 #define Py_LIMITED_API 0x030b0000
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <stdlib.h>
+#include <string.h>
 
 #ifdef NBM_X86_LEVELS
 #include <cpuid.h>
@@ -73,19 +75,76 @@ static char letter_of(const Py_buffer *view) {
     }
 }
 
+/* Rooms: memory of one size that is kept when it is let go. Stretches of this size the C library gives back to the
+   system, which would make each of their pages anew in each call. The interpreter's lock guards them. */
+enum { MOST_KEPT = 8 };
+static void *kept[MOST_KEPT];
+static int kept_count;
+
+static void *enter_room(void) { return kept_count ? kept[--kept_count] : malloc(ROOM); }
+
+static void leave_room(void *room) {
+    if (kept_count < MOST_KEPT)
+        kept[kept_count++] = room;
+    else
+        free(room);
+}
+
+/* a room as a Python object, which arrays can lie in */
+typedef struct {
+    PyObject_HEAD
+    void *data;
+} Room;
+
+static int show_room(PyObject *self, Py_buffer *view, int flags) {
+    return PyBuffer_FillInfo(view, self, ((Room *)self)->data, ROOM, 0, flags);
+}
+
+static void end_room(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    if (((Room *)self)->data)
+        leave_room(((Room *)self)->data);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot room_slots[] = {
+    {Py_tp_dealloc, (void *)end_room},
+    {Py_bf_getbuffer, (void *)show_room},
+    {0, NULL},
+};
+
+static PyType_Spec room_spec = {
+    "nbm_xp.namespace.core.compiled.Room", sizeof(Room), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, room_slots,
+};
+
+static PyTypeObject *room_type;
+
+static PyObject *room(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    Room *made = PyObject_New(Room, room_type);
+    if (made && !(made->data = enter_room())) {
+        Py_DECREF(made);
+        return PyErr_NoMemory();
+    }
+    return (PyObject *)made;
+}
+
 static const char *capsule_name = "nbm_xp kernel";
 
 static PyObject *call(PyObject *self, PyObject *const *values, Py_ssize_t count) {
     const Kernel *kernel = PyCapsule_GetPointer(self, capsule_name);
     Py_buffer views[MOST_ARGUMENTS];
     Argument arguments[MOST_ARGUMENTS];
+    void *space = NULL;
     int viewed = 0;
     i64 answer = 0;
     if (!kernel)
         return NULL;
-    if (count != (Py_ssize_t)strlen(kernel->takes))
-        return PyErr_Format(PyExc_TypeError, "%s takes %zd arguments, got %zd", kernel->name,
-                            (Py_ssize_t)strlen(kernel->takes), count);
+    Py_ssize_t taken = (Py_ssize_t)strlen(kernel->takes), given = taken - (kernel->takes[taken - 1] == 'w');
+    if (count != given)
+        return PyErr_Format(PyExc_TypeError, "%s takes %zd arguments, got %zd", kernel->name, given, count);
     for (Py_ssize_t k = 0; k < count; ++k) {
         char letter = kernel->takes[k];
         if (letter == 'n') {
@@ -107,12 +166,19 @@ static PyObject *call(PyObject *self, PyObject *const *values, Py_ssize_t count)
         arguments[k].data = view->buf;
         arguments[k].size = view->len / view->itemsize;
     }
+    if (taken > given) {
+        if (!(space = enter_room())) {
+            PyErr_NoMemory();
+            goto failed;
+        }
+        arguments[given].data = space;
+    }
     Py_BEGIN_ALLOW_THREADS
     answer = kernel->run(arguments);
     Py_END_ALLOW_THREADS
-    if (answer == NO_MEMORY)
-        PyErr_NoMemory();
 failed:
+    if (space)
+        leave_room(space);
     while (viewed)
         PyBuffer_Release(&views[--viewed]);
     return PyErr_Occurred() ? NULL : PyLong_FromLongLong(answer);
@@ -143,6 +209,7 @@ static PyObject *functions(PyObject *module, PyObject *name) {
 
 static PyMethodDef methods[] = {
     {"functions", functions, METH_O, "functions(level): the kernels of a level by their names"},
+    {"room", room, METH_NOARGS, "room(): memory to lay arrays in, which is kept for others when it is let go"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -156,7 +223,10 @@ static int filled(PyObject *module) {
     }
     int wrong = !names || PyModule_AddObjectRef(module, "levels", names);
     Py_XDECREF(names);
-    return wrong ? -1 : PyModule_AddStringConstant(module, "source", NBM_SOURCE);
+    if (!wrong && !room_type)
+        wrong = !(room_type = (PyTypeObject *)PyType_FromSpec(&room_spec));
+    return wrong ? -1 : PyModule_AddIntConstant(module, "ROOM", ROOM) |
+                            PyModule_AddStringConstant(module, "source", NBM_SOURCE);
 }
 
 static PyModuleDef_Slot slots[] = {

@@ -15,7 +15,7 @@ from typing import Any
 from nbm_xp.namespace import core
 from nbm_xp.namespace.kernels import kernel, register_kernel
 
-__all__ = ["kernel", "sigmoid_for"]
+__all__ = ["kernel", "saturated_at", "sigmoid_for"]
 
 # where exp(x) is finite and exp(x) / (1 + exp(x)) rounds to 1: from 8.4 to 11 in float16, from 37.5 to 88 in the others
 _SATURATED = {"float16": 10.0}
@@ -27,10 +27,15 @@ if core.functions:
 register_kernel("exponentials.sigmoid", "numpy", f"{__name__}.numpy_stretches:sigmoid")
 
 
+def saturated_at(dtype: str) -> float:
+    """Where the sigmoid of a dtype is 1 as far as it can tell, and the exponential is still finite."""
+    return _SATURATED.get(dtype, _SATURATED_ELSE)
+
+
 @lru_cache(maxsize=64)
 def sigmoid_for(xp: Any, dtype: str) -> Callable[[Any], Any]:
     """The sigmoid of arrays of one library and dtype, which has nothing left to look up."""
-    exp, minimum, saturated = xp.exp, xp.minimum, _SATURATED.get(dtype, _SATURATED_ELSE)
+    exp, minimum, saturated = xp.exp, xp.minimum, saturated_at(dtype)
     own = kernel("exponentials.sigmoid", xp)
 
     def of(x: Any) -> Any:

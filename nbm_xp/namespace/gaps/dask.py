@@ -13,17 +13,64 @@ shapes: `concat`, `max`, `min`, `nonzero`, `repeat`, `reshape`, `roll`, `searchs
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import numpy as np
 
 from . import dask_indexing, dask_sets, dask_shaping
 from .dask_fft import FFT
 from .dask_linalg import LINALG, matmul, tensordot, tril, triu, vecdot
-from .dask_names import original
+from .dask_names import da, original
 from .dask_reductions import EXTREMA, mean
 from .dask_searching import searchsorted
 from .overlay import overlay
 
-__all__ = ["build"]
+__all__ = ["Taking", "build"]
+
+_HOST = (np.ndarray, np.generic)
+
+
+_OF_NO_ARRAY = frozenset(
+    (
+        *("arange", "asarray", "asanyarray", "array", "broadcast_shapes", "can_cast", "empty", "eye", "fftfreq"),
+        *("finfo", "from_array", "from_delayed", "from_dlpack", "from_npy_stack", "from_zarr", "fromfunction", "full"),
+        *("get_xp", "iinfo", "indices", "isdtype", "linspace", "ones", "result_type", "rfftfreq", "tri", "zeros"),
+    )
+)
+
+
+class Taking:
+    """A function of which an array of NumPy's that comes first is made Dask's, as Dask's operators make it.
+
+    Parameters
+    ----------
+    part, name : str
+        Where the namespace has it.
+    function : callable
+        What it calls.
+    """
+
+    def __init__(self, part: str, name: str, function: Callable[..., Any]) -> None:
+        self.part, self.name, self.function = part, name, function
+        self.__name__ = self.__qualname__ = name
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it."""
+        if args and isinstance(args[0], _HOST):
+            args = (da.asanyarray(args[0]), *args[1:])
+        return self.function(*args, **kwargs)
+
+    def __reduce__(self) -> Any:
+        return _found, (self.part, self.name)
+
+
+def _found(part: str, name: str) -> Any:
+    from nbm_xp.namespace import get_namespace
+
+    xp = get_namespace("dask")
+    return getattr(getattr(xp, part) if part else xp, name)
 
 
 def build() -> Any:
@@ -55,4 +102,19 @@ def build() -> Any:
         "triu": triu,
         "vecdot": vecdot,
     }
-    return overlay(original, "dask", mends | EXTREMA, linalg=LINALG, fft=FFT)
+    own = {**vars(original), **mends, **EXTREMA}
+    parts = {"linalg": {**vars(original.linalg), **LINALG}, "fft": {**vars(original.fft), **FFT}}
+    taking = {
+        part: {name: Taking(part, name, functions[name]) for name in _functions(functions)}
+        for part, functions in parts.items()
+    }
+    return overlay(original, "dask", own | {name: Taking("", name, own[name]) for name in _functions(own)}, **taking)
+
+
+def _functions(names: Mapping[str, Any]) -> list[str]:
+    """The names of functions of arrays."""
+    return [
+        name
+        for name, function in names.items()
+        if callable(function) and not isinstance(function, type) and name[0] != "_" and name not in _OF_NO_ARRAY
+    ]

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from dask.base import tokenize
-
 from .dask_blocks import BlockPlaces
-from .dask_names import blockwise, da, graph_from
+from .dask_names import da, lifted
 
 __all__ = ["put", "replaced"]
 
 
-def replaced(x: Any, index: tuple[Any, ...], values: Any) -> Any:
-    """See `nbm_xp.namespace.assignment.replaced`."""
+def _replaced(x: Any, index: tuple[Any, ...], values: Any) -> Any:
     out = x.copy()
     if 0 not in x[index].shape:
         out[index] = values
     return out
+
+
+replaced = lifted(_replaced)
+"""See `nbm_xp.namespace.assignment.replaced`."""
 
 
 def _put_block(axis: int, length: int, place: Any, x: Any, indices: Any, values: Any) -> Any:
@@ -40,21 +40,16 @@ def _put_block(axis: int, length: int, place: Any, x: Any, indices: Any, values:
 
 def put(x: Any, places: Any, values: Any, axis: int) -> Any:
     """See `nbm_xp.namespace.assignment.put`. Each block of x takes what falls into it, one block after another."""
-    if not isinstance(places, da.Array):
-        places = da.from_array(np.asarray(places))
+    x, places = da.asarray(x), da.asarray(places)
     shape = (*x.shape[:axis], places.shape[0], *x.shape[axis + 1 :])
     if not isinstance(values, da.Array):
         values = da.full_like(x, values, shape=shape)
     values = da.broadcast_to(values, shape)
     values = values.rechunk({i: places.chunks[0] if i == axis else x.chunks[i] for i in range(x.ndim)})
-    name = f"put-{tokenize(x, axis, places, values)}"
     labels = tuple(range(x.ndim))
     among = tuple(x.ndim if label == axis else label for label in labels)
-    layer = blockwise(
-        _put_block, name, labels,
-        axis, None, x.shape[axis], None, BlockPlaces(x.chunks), labels,
-        x.name, labels, places.name, (x.ndim,), values.name, among,
-        numblocks={array.name: array.numblocks for array in (x, places, values)}, concatenate=False,
+    return da.blockwise(
+        _put_block, labels,
+        axis, None, x.shape[axis], None, BlockPlaces(x.chunks), labels, x, labels, places, (x.ndim,), values, among,
+        token="put", concatenate=False, align_arrays=False, dtype=x.dtype, meta=x._meta,
     )  # fmt: skip
-    graph = graph_from(name, layer, dependencies=[x, places, values])
-    return da.Array(graph, name, chunks=x.chunks, meta=x._meta, dtype=x.dtype)

@@ -1,36 +1,33 @@
-"""Dask arrays from a function of the block's place, as a symbolic layer."""
+"""Dask arrays from a function of the block's place, as a symbolic layer: `blockwise` over the blocks' places."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from dask.base import tokenize
-from dask.blockwise import BlockwiseDep
+from dask.layers import ArrayBlockwiseDep
 
-from .dask_names import blockwise, da, graph_from
+from .dask_names import da
 
-__all__ = ["from_blocks"]
+__all__ = ["BlockPlaces", "from_blocks"]
 
 
-class BlockPlaces(BlockwiseDep):
+class BlockPlaces(ArrayBlockwiseDep):
     """For each block, its offset and its shape, found when its task is made."""
 
     def __init__(self, chunks: tuple[tuple[int, ...], ...]) -> None:
-        self.chunks = chunks
+        super().__init__(chunks)
         self.starts = tuple(tuple(itertools.accumulate((0, *sizes))) for sizes in chunks)
-        self.numblocks = tuple(len(sizes) for sizes in chunks)
-        self.produces_tasks = False
 
     def __getitem__(self, index: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         offset = tuple(starts[i] for starts, i in zip(self.starts, index, strict=True))
         shape = tuple(sizes[i] for sizes, i in zip(self.chunks, index, strict=True))
         return offset, shape
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.chunks)
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        return ("nbm_xp.places", self.chunks)
 
 
 def _make(function: Callable[..., Any], dtype: str, place: Any, *args: Any) -> Any:
@@ -71,26 +68,16 @@ def from_blocks(
         raise ValueError(f"chunks must be known, got {chunks!r}")
     whole = [arg.rechunk(-1) if isinstance(arg, da.Array) else arg for arg in args]
     split = [_split_alike(block, normal) for block in blocks]
-    token = f"{name}-{tokenize(function, shape, dtype, normal, split, whole)}"
     indices = tuple(range(len(shape)))
     inputs: list[Any] = [function, None, dtype, None, BlockPlaces(normal), indices]
-    numblocks: dict[str, tuple[int, ...]] = {}
-    collections = []
     for block in split:
-        inputs += [block.name, indices[len(indices) - block.ndim :]]
-        numblocks[block.name] = block.numblocks
-        collections.append(block)
+        inputs += [block, indices[len(indices) - block.ndim :]]
     free = len(shape)
     for arg in whole:
-        if isinstance(arg, da.Array):
-            own = tuple(range(free, free + arg.ndim))
-            free += arg.ndim
-            inputs += [arg.name, own]
-            numblocks[arg.name] = arg.numblocks
-            collections.append(arg)
-        else:
-            inputs += [arg, None]
-    layer = blockwise(_make, token, indices, *inputs, numblocks=numblocks, concatenate=True)
-    graph = graph_from(token, layer, dependencies=collections)
+        own = tuple(range(free, free + arg.ndim)) if isinstance(arg, da.Array) else None
+        free += len(own or ())
+        inputs += [arg, own]
     empty = np.empty((0,) * len(shape), dtype=dtype) if meta is None else meta
-    return da.Array(graph, token, chunks=normal, meta=empty, dtype=dtype)
+    return da.blockwise(
+        _make, indices, *inputs, token=name, concatenate=True, align_arrays=False, dtype=dtype, meta=empty
+    )

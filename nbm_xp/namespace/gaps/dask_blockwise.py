@@ -18,7 +18,7 @@ from dask.base import tokenize
 
 from nbm_xp.namespace.blockwise import EXTENT, FIRST, OFFSET, TOTAL, Layout, Result, Shaped, Stage
 
-from .dask_names import da, graph_from
+from .dask_names import GraphArray, da, graph_from, lifted
 
 __all__ = ["block_namespace", "lay_out"]
 
@@ -36,13 +36,16 @@ def block_namespace(arrays: Sequence[Any]) -> Any:
     """See `nbm_xp.namespace.blockwise.block_namespace`."""
     from nbm_xp.namespace import array_namespace, host_namespace
 
-    found = [array_namespace(array._meta) for array in arrays if isinstance(array, da.Array)]
+    found = [array_namespace(array._meta) for array in arrays if isinstance(array, (da.Array, GraphArray))]
     return next((xp for xp in found if xp is not host_namespace()), host_namespace())
 
 
-def lay_out(layout: Layout, arrays: Mapping[int, Any]) -> list[Any]:
-    """See `nbm_xp.namespace.blockwise.lay_out`."""
-    return _Graph(layout, arrays).results()
+def _laid_out(layout: Layout, arrays: Mapping[int, Any]) -> list[Any]:
+    return _Graph(layout, dict(arrays)).results()
+
+
+lay_out = lifted(_laid_out)
+"""See `nbm_xp.namespace.blockwise.lay_out`; a stage has several results, so that it is laid out by hand."""
 
 
 class _Graph:
@@ -52,10 +55,10 @@ class _Graph:
         self.layout = layout
         self.split, self.lengths = _in_step(layout.split, arrays)
         whole = {number: array for number, array in arrays.items() if number not in layout.split}
-        self.whole = {n: array.rechunk(-1) if isinstance(array, da.Array) else array for n, array in whole.items()}
+        self.whole = {n: array.rechunk(-1) if isinstance(array, GraphArray) else array for n, array in whole.items()}
         self.xp = block_namespace(list(self.split.values()))
         names = [array.name for array in self.split.values()]
-        names += [array.name if isinstance(array, da.Array) else tokenize(array) for array in self.whole.values()]
+        names += [array.name if isinstance(array, GraphArray) else tokenize(array) for array in self.whole.values()]
         self.name = f"blockwise-{tokenize(layout.name, names, self.lengths)}"
         self.tasks: dict[Any, Any] = {}
         self.sources: dict[int, Any] = {}
@@ -74,7 +77,7 @@ class _Graph:
 
         for number, array in self.whole.items():
             key: Any = self.key("given", number)
-            if isinstance(array, da.Array):
+            if isinstance(array, GraphArray):
                 key, inner = (array.name, *(0,) * array.ndim), array_namespace(array._meta)
             else:
                 self.tasks[key], inner = array, array_namespace(array)
@@ -184,7 +187,9 @@ class _Graph:
 
     def results(self) -> list[Any]:
         """The arrays that are asked for, on one graph."""
-        dependencies = [array for array in (*self.split.values(), *self.whole.values()) if isinstance(array, da.Array)]
+        dependencies = [
+            array for array in (*self.split.values(), *self.whole.values()) if isinstance(array, GraphArray)
+        ]
         graph = graph_from(self.name, self.tasks, dependencies=dependencies)
         return [self._result(graph, result) for result in self.layout.results]
 
@@ -208,7 +213,7 @@ class _Graph:
             needs[name] = set(graph.layers)
         high = dask.highlevelgraph.HighLevelGraph(layers, needs)
         meta = self.xp.zeros((0,) * ndim, dtype=_dtype(self.xp, result.dtype))
-        return da.Array(high, name, chunks=tuple(chunks), meta=meta, dtype=meta.dtype)
+        return GraphArray(high, name, chunks=tuple(chunks), meta=meta, dtype=meta.dtype)
 
 
 def _in_step(axes: Mapping[int, int], arrays: Mapping[int, Any]) -> tuple[dict[int, Any], tuple[Any, ...]]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from dask.base import tokenize
 
 from .dask_blocks import BlockPlaces
-from .dask_names import blockwise, da, graph_from, original
+from .dask_names import da, original
 from .dask_shaping import reshape
 
 __all__ = ["add_along", "take", "take_along_axis"]
@@ -80,15 +79,12 @@ def _add_block(axis: int, length: int, place: Any, x: Any, indices: Any, values:
 
 def add_along(x: Any, axis: int, index: Any, values: Any) -> Any:
     """See `nbm_xp.namespace.indexing.add_along`. Each block of x takes what falls into it, one block after another."""
+    x, index, values = map(da.asarray, (x, index, values))
     values = values.rechunk({i: index.chunks[0] if i == axis else x.chunks[i] for i in range(x.ndim)})
-    name = f"scatter-add-{tokenize(x, axis, index, values)}"
     labels = tuple(range(x.ndim))
     among = tuple(x.ndim if label == axis else label for label in labels)
-    layer = blockwise(
-        _add_block, name, labels,
-        axis, None, x.shape[axis], None, BlockPlaces(x.chunks), labels,
-        x.name, labels, index.name, (x.ndim,), values.name, among,
-        numblocks={array.name: array.numblocks for array in (x, index, values)}, concatenate=False,
+    return da.blockwise(
+        _add_block, labels,
+        axis, None, x.shape[axis], None, BlockPlaces(x.chunks), labels, x, labels, index, (x.ndim,), values, among,
+        token="scatter-add", concatenate=False, align_arrays=False, dtype=x.dtype, meta=x._meta,
     )  # fmt: skip
-    graph = graph_from(name, layer, dependencies=[x, index, values])
-    return da.Array(graph, name, chunks=x.chunks, meta=x._meta, dtype=x.dtype)

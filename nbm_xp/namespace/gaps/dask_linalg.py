@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from array_api_compat.dask.array.linalg import EighResult, QRResult, SlogdetResult, SVDResult
 
-from .dask_names import da, original
+from .dask_names import da, original, size_in_bytes
 from .dask_shaping import block_limit
 from .dask_tiles import stored_product
 
@@ -50,7 +50,7 @@ def _per_matrix(
 ) -> Any:
     """Map a function of `linalg` over whole matrices, as the signature of a generalised function says."""
     cores, results = (re.findall(r"\(([^)]*)\)", side) for side in signature.split("->"))
-    arrays = tuple(_whole(array, _count(core)) for array, core in zip(arrays, cores, strict=True))
+    arrays = tuple(_whole(da.asarray(array), _count(core)) for array, core in zip(arrays, cores, strict=True))
     batch = max(array.ndim - _count(core) for array, core in zip(arrays, cores, strict=True))
     if len(arrays) > 1:
         arrays = _same_blocks(arrays, [_count(core) for core in cores])
@@ -106,8 +106,9 @@ def _matrices(x: Any, *, square: bool = False) -> None:
 
 
 def _large(x: Any) -> bool:
-    """Whether it is one real matrix larger than a block should be."""
-    return bool(x.ndim == 2 and x.dtype.kind == "f" and x.nbytes > block_limit() and max(x.numblocks) > 1)
+    """Whether it is one real matrix larger than a block should be, and Dask has its parallel algorithms."""
+    large = x.ndim == 2 and x.dtype.kind == "f" and size_in_bytes(x) > block_limit() and max(x.numblocks) > 1
+    return bool(large and hasattr(da.linalg, "svd"))
 
 
 def _thin(x: Any) -> Any:

@@ -1,17 +1,63 @@
-"""What the other chapters take from Dask. Its type information is partial, so that all of it is `Any` here."""
+"""What the other chapters take from Dask. Its type information is partial, so that all of it is `Any` here.
+
+Dask has arrays of two kinds, on graphs and on expressions (its setting ``array.query-planning``), of which a process
+has one; what those on expressions lack is brought from Dask's own functions on graphs (`dask_expressions`).
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import array_api_compat.dask.array
 import dask.array
-import dask.blockwise
+import dask.array.core
 import dask.highlevelgraph
 
-__all__ = ["blockwise", "da", "graph_from", "original"]
+__all__ = [
+    "ON_EXPRESSIONS", "GraphArray", "copied", "da", "graph_from", "layers_of", "lifted", "name_of_blocks", "original",
+    "size_in_bytes",
+]  # fmt: skip
 
 da: Any = dask.array
 original: Any = array_api_compat.dask.array
-blockwise: Any = dask.blockwise.blockwise
+GraphArray: Any = dask.array.core.Array
 graph_from: Any = dask.highlevelgraph.HighLevelGraph.from_collections
+
+ON_EXPRESSIONS = bool(getattr(da, "array_expr_enabled", bool)())
+
+
+def _as_it_is(function: Any) -> Any:
+    return function
+
+
+lifted: Any = _as_it_is
+"""What makes a function that lays out a graph one of the arrays that this process has."""
+
+
+def layers_of(x: Any) -> Any:
+    """By name, the layers of the graph of an array, or the expressions that it is made of."""
+    return x.__dask_graph__().layers
+
+
+def copied(x: Any) -> Any:
+    """An array of its own; what is assigned to it does not reach the other."""
+    return x.copy()
+
+
+def name_of_blocks(x: Any) -> Any:
+    """What the keys of an array's blocks begin with in its graph."""
+    return x.name
+
+
+def size_in_bytes(x: Any) -> Any:
+    """How large an array is; nan if a length is unknown."""
+    return math.prod(x.shape) * x.dtype.itemsize
+
+
+if ON_EXPRESSIONS:
+    from . import dask_classic, dask_expressions
+
+    da, original = dask_expressions.da, dask_expressions.original
+    copied = dask_classic.own_handle
+    layers_of, lifted, name_of_blocks = dask_classic.layers_of, dask_classic.lifted, dask_classic.name_of_blocks

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import dask.array as da
-
-from .dask_names import original
+from .dask_names import da, original
 
 __all__ = ["EXTREMA", "mean"]
 
@@ -21,7 +19,8 @@ def _extremum(name: str) -> Callable[..., Any]:
 
     def mended(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         if 0 not in x.shape:
-            return function(x, axis=axis, keepdims=keepdims)
+            found = function(x, axis=axis, keepdims=keepdims)
+            return found if found.dtype == x.dtype else found.astype(x.dtype)  # Dask's expressions say it was a sum's
         axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         reduced = [a % x.ndim for a in axes]
         if 0 in [x.shape[a] for a in reduced]:

@@ -14,5 +14,5 @@ def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None)
     if sorter is not None:
         x1 = da.take(x1, sorter, axis=0)
     if getattr(x2, "ndim", 0):
-        return original.searchsorted(x1, x2, side=side)
-    return original.searchsorted(x1, da.asarray(x2, dtype=x1.dtype).reshape((1,)), side=side)[0]
+        return original.searchsorted(x1, da.asarray(x2), side=side)
+    return original.searchsorted(x1, da.asarray(x2, dtype=x1.dtype)[None], side=side)[0]

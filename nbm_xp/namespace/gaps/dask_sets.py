@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from dask.base import tokenize
 
-from .dask_names import da, graph_from, original
+from .dask_names import da, original
 from .dask_shaping import reshape
 
 __all__ = ["nonzero", "repeat_by_counts", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
@@ -45,17 +44,16 @@ def _results(
     x: Any, task: Callable[..., tuple[Any, ...]], blocks: Any, specs: list[tuple[tuple[Any, ...], Any]], *args: Any
 ) -> list[Any]:
     """Arrays of one block each, all made by one task from the blocks of a flat array."""
-    name = f"{task.__name__.strip('_')}-{tokenize(x, args)}"
-    keys = [(blocks.name, place) for place in range(blocks.numblocks[0])]
-    graph = graph_from(name, {(name, 0): (task, keys, *args)}, dependencies=[blocks])
-    whole = da.Array(graph, name, chunks=((math.nan,),), meta=np.empty(0, dtype=object), dtype=object)
+    whole = da.blockwise(
+        task, (), blocks, (0,), args, None, token=task.__name__.strip("_"), concatenate=False, dtype=object,
+        meta=np.empty((), dtype=object),
+    )  # fmt: skip
     found = []
     for place, (shape, dtype) in enumerate(specs):
-        own = f"{name}-{place}"
-        layer = {(own, *(0,) * len(shape)): (_picked, (name, 0), place)}
-        part = graph_from(own, layer, dependencies=[whole])
+        labels = tuple(range(len(shape)))
         meta = _namespace(x._meta).zeros((0,) * len(shape), dtype=dtype)
-        found.append(da.Array(part, own, chunks=tuple((length,) for length in shape), meta=meta, dtype=dtype))
+        axes = dict(zip(labels, shape, strict=True))
+        found.append(da.blockwise(_picked, labels, whole, (), place, None, new_axes=axes, dtype=dtype, meta=meta))
     return found
 
 
@@ -73,12 +71,12 @@ def _distinct(block: Any) -> Any:
     return _namespace(block).unique_counts(block).values  # in order, which NumPy's unique_values is not
 
 
-def _merged_values(blocks: list[Any]) -> tuple[Any]:
+def _merged_values(blocks: list[Any], _: tuple[()]) -> tuple[Any]:
     xp = _namespace(blocks[0])
     return (_distinct(xp.concat(blocks)),)
 
 
-def _merged_counts(blocks: list[Any]) -> tuple[Any, Any]:
+def _merged_counts(blocks: list[Any], _: tuple[()]) -> tuple[Any, Any]:
     """The counts of the blocks' distinct elements, added up."""
     from nbm_xp.namespace import scatter_add
 
@@ -89,7 +87,8 @@ def _merged_counts(blocks: list[Any]) -> tuple[Any, Any]:
     return values, scatter_add(xp.zeros(values.shape, dtype=counts.dtype), places, counts)
 
 
-def _all_at_once(blocks: list[Any], shape: tuple[int, ...]) -> tuple[Any, ...]:
+def _all_at_once(blocks: list[Any], args: tuple[tuple[int, ...]]) -> tuple[Any, ...]:
+    (shape,) = args
     xp = _namespace(blocks[0])
     values, indices, inverse, counts = xp.unique_all(xp.concat(blocks))
     return values, indices, xp.reshape(inverse, shape), counts

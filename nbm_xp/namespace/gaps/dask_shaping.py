@@ -11,7 +11,7 @@ import numpy as np
 from dask.utils import parse_bytes
 
 from .dask_blocks import from_blocks
-from .dask_names import da, original
+from .dask_names import copied, da, original
 
 __all__ = [
     *("as_configured", "asarray", "block_limit", "broadcast_shapes", "clip", "concat", "eye", "from_dlpack"),
@@ -72,7 +72,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
     """The standard's `concat`, never one of the arrays itself: what is assigned to the result must not change it."""
     joined = original.concat(arrays, axis=axis)
-    return joined.copy() if any(joined is array for array in arrays) else joined
+    return copied(joined) if any(joined is array for array in arrays) else joined
 
 
 class _EyeBlocks:
@@ -110,7 +110,7 @@ def reshape(x: Any, /, shape: int | Sequence[int], *, copy: bool | None = None) 
         result = da.reshape(x, lengths)
     except (ValueError, NotImplementedError):
         result = _from_flat(da.reshape(x, (x.size,)), lengths)
-    return result.copy() if copy else result
+    return copied(result) if copy else result
 
 
 def _complete(shape: tuple[int, ...], size: int) -> tuple[int, ...]:

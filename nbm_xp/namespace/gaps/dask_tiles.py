@@ -23,7 +23,7 @@ import numpy as np
 from dask import _task_spec
 from dask.base import tokenize
 
-from .dask_names import da, graph_from
+from .dask_names import GraphArray, graph_from, layers_of, lifted, name_of_blocks, size_in_bytes
 from .dask_shaping import block_limit
 
 __all__ = ["stored_product"]
@@ -56,6 +56,9 @@ class Tile:
     def __reduce__(self) -> Any:
         return Tile, (self.graph, self.key)
 
+    def __dask_tokenize__(self) -> Any:
+        return ("nbm_xp.tile", self.key)
+
 
 def stored_product(x1: Any, x2: Any) -> Any:
     """The product of matrices, or of one and a vector, if one is to be read where it is used; None if none is.
@@ -70,33 +73,39 @@ def stored_product(x1: Any, x2: Any) -> Any:
         return None if column is None else column[:, 0]
     if x1.ndim != 2 or x2.ndim != 2 or x1.shape[1] != x2.shape[0]:
         return None
-    for stored, other in sorted(((x1, x2), (x2, x1)), key=lambda pair: -pair[0].nbytes):
+    for stored, other in sorted(((x1, x2), (x2, x1)), key=lambda pair: -size_in_bytes(pair[0])):
         tiles = _tiles(stored) if _too_large(stored) else None
         if tiles is not None:
-            return _laid_out(tiles, stored, other, left=stored is x1)
+            return _laid_out(tiles, stored.name, stored.chunks, stored.dtype, other, left=stored is x1)
     return None
 
 
 def _too_large(x: Any) -> bool:
-    return bool(x.npartitions > 1 and x.nbytes > block_limit())  # an unknown length makes nan, which is not larger
+    return bool(max(x.numblocks) > 1 and size_in_bytes(x) > block_limit())  # nan, of an unknown length, is not larger
 
 
-def _laid_out(tiles: dict[tuple[int, ...], Tile], stored: Any, other: Any, *, left: bool) -> Any:
-    """A task for each block of the product."""
-    other = other.rechunk({0: stored.chunks[1]} if left else {1: stored.chunks[0]})
-    first, second = (stored, other) if left else (other, stored)
-    dtype = np.result_type(first.dtype, second.dtype)
-    name = f"stored-product-{tokenize(first.name, second.name)}"
-    inner = range(len(first.chunks[1]))
+def _lay_out(
+    tiles: dict[tuple[int, ...], Tile], stored: str, split: tuple[tuple[int, ...], ...], dtype: Any, other: Any, *,
+    left: bool,
+) -> Any:  # fmt: skip
+    """A task for each block of the product, which no function of blocks would have: each holds tiles of its own."""
+    other = other.rechunk({0: split[1]} if left else {1: split[0]})
+    first, second = (split, other.chunks) if left else (other.chunks, split)
+    dtype = np.result_type(dtype, other.dtype)
+    name = f"stored-product-{tokenize(stored, other.name, left)}"
+    inner = range(len(first[1]))
     tasks: dict[Any, Any] = {}
-    for i in range(len(first.chunks[0])):
-        for j in range(len(second.chunks[1])):
+    for i in range(len(first[0])):
+        for j in range(len(second[1])):
             read = [tiles[(i, k) if left else (k, j)] for k in inner]
             blocks = [(other.name, k, j) if left else (other.name, i, k) for k in inner]
             tasks[name, i, j] = (_multiplied, read, blocks, left)
     graph = graph_from(name, tasks, dependencies=[other])
     meta = np.empty_like(other._meta, shape=(0, 0), dtype=dtype)
-    return da.Array(graph, name, chunks=(first.chunks[0], second.chunks[1]), meta=meta, dtype=dtype)
+    return GraphArray(graph, name, chunks=(first[0], second[1]), meta=meta, dtype=dtype)
+
+
+_laid_out = lifted(_lay_out)
 
 
 def _multiplied(tiles: list[Tile], blocks: list[Any], left: bool) -> Any:
@@ -121,7 +130,7 @@ class _Held:
 
     def __init__(self, array: Any) -> None:
         self.array = array
-        layers = array.__dask_graph__().layers
+        layers = layers_of(array)
         self.known_by = (array.name, *sorted((name, type(layer).__name__) for name, layer in layers.items()))
 
     def __hash__(self) -> int:
@@ -134,7 +143,7 @@ class _Held:
 def _tiles(x: Any) -> dict[tuple[int, ...], Tile] | None:
     """What reads each block; None where a block is not read, or more than that is done to it."""
     try:
-        return _found(_Held(x)) if len(x.__dask_graph__().layers) <= _FEW else None
+        return _found(_Held(x)) if len(layers_of(x)) <= _FEW else None
     except _NotStoredError:
         return None
 
@@ -147,15 +156,16 @@ class _NotStoredError(Exception):
 def _found(held: _Held) -> dict[tuple[int, ...], Tile]:
     x = held.array
     graph = _spec.convert_legacy_graph(dict(x.__dask_graph__()))
+    name = name_of_blocks(x)
     if not all(map(_is_cheap, graph.values())):
         raise _NotStoredError
     tiles = {}
     for index in np.ndindex(*x.numblocks):
-        own = _spec.cull(graph, [(x.name, *index)])
+        own = _spec.cull(graph, [(name, *index)])
         complete = all(dependency in own for node in own.values() for dependency in node.dependencies)
         if not complete or not any(map(_reads, own.values())):
             raise _NotStoredError
-        tiles[index] = Tile(own, (x.name, *index))
+        tiles[index] = Tile(own, (name, *index))
     return tiles
 
 

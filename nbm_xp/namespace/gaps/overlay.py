@@ -8,6 +8,7 @@ subclass, and a module would be pickled as the original.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 __all__ = ["Namespace", "overlay"]
@@ -60,5 +61,5 @@ def overlay(
     parts: dict[str, Any] = dict(mends)
     for name, extension in (("linalg", linalg), ("fft", fft)):
         if extension is not None:
-            parts[name] = Namespace(getattr(original, name), extension, library, name)
+            parts[name] = Namespace(getattr(original, name, ModuleType(name)), extension, library, name)
     return Namespace(original, parts, library)

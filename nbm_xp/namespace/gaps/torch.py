@@ -19,14 +19,27 @@ import importlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..dtypes import dtype_name
 from .half import to_odd
 from .overlay import overlay
 from .torch_fft import transforms
 
-__all__ = ["add_along", "build"]
+__all__ = ["add_along", "build", "from_numpy", "to_numpy"]
 
 _ONLY_STORED = frozenset({"uint16", "uint32", "uint64"})
+
+
+def to_numpy(x: Any) -> Any:
+    """See `nbm_xp.namespace.to_numpy`."""
+    return x.detach().resolve_conj().resolve_neg().cpu().numpy()
+
+
+def from_numpy(value: Any) -> Any:
+    """A NumPy array as a tensor with memory of its own, on the default device."""
+    torch: Any = importlib.import_module("torch")
+    return torch.from_numpy(np.array(value, order="C")).to(torch.get_default_device())
 
 
 def _through_int64(function: Callable[..., Any], xp: Any) -> Callable[..., Any]:

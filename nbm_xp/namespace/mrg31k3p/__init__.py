@@ -14,16 +14,18 @@ __all__ = ["kernel"]
 _COMPILED = {
     "numpy_draws": ("advance", "draw", "normals", "rows", "runs", "substreams"),
     "numpy_trials": ("bernoulli", "bernoulli_of_sigmoid", "bernoulli_of_sum"),
-    "numpy_elementary": ("exp", "log", "normal_quantile", "sqrt", "truncated_normal"),
+    "numpy_elementary": ("exp", "log", "normal_quantile", "sqrt"),
     "numpy_samplers": (
-        "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "wide_integers",
+        "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "truncated_normals",
+        "wide_integers",
     ),
 }  # fmt: skip
 _CUDA = {
     "cuda_draws": ("advance", "bernoulli", "draw", "normals", "runs"),
-    "cuda_elementary": ("exp", "log", "normal_quantile", "sqrt", "truncated_normal"),
+    "cuda_elementary": ("exp", "log", "normal_quantile", "sqrt"),
     "cuda_samplers": (
-        "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "wide_integers",
+        "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "truncated_normals",
+        "wide_integers",
     ),
 }  # fmt: skip
 

@@ -14,10 +14,14 @@ from nbm_xp.namespace.dispatch import array_namespace
 from nbm_xp.namespace.dtypes import dtype_of
 
 from .cuda_draws import pieces
+from .cuda_elementary import truncated_normal
 from .cuda_launching import consecutive, launch, matrices, number_by_number, on_device_of, source
 from .numpy_samplers import Draws
 
-__all__ = ["binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "wide_integers"]
+__all__ = [
+    "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "truncated_normals",
+    "wide_integers",
+]  # fmt: skip
 
 
 def _each(columns: tuple[Any, ...]) -> int:
@@ -39,6 +43,11 @@ def _each_until_accepted(name: str, draws: Draws, dtype: str, *columns: Any) -> 
     if failed:
         raise RuntimeError(f"a thousand attempts were not enough for {failed} elements")
     return out
+
+
+def truncated_normals(draws: Draws) -> Any:
+    """Normal numbers within two standard deviations: see `nbm_xp.rng.quantiles.truncated_normal`."""
+    return truncated_normal(draws.uniform(0))
 
 
 def log_gamma(draws: Draws, *constants: Any) -> Any:

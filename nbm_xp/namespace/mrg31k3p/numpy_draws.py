@@ -15,18 +15,19 @@ from typing import Any, Final
 
 import numpy as np
 
-from nbm_xp.namespace.core import functions
+from nbm_xp.namespace.core import ROOM, functions, room
 
 from .integers import STREAM_STEPS, State, transition
 
 __all__ = [
-    "advance", "by_steps", "completed", "contiguous", "draw", "normals", "number_by_number", "rows", "runs",
-    "side_by_side", "substreams",
+    "advance", "by_steps", "completed", "contiguous", "draw", "normals", "number_by_number", "room_for", "rows",
+    "runs", "side_by_side", "substreams",
 ]  # fmt: skip
 
 _INT32, _UINT32 = np.dtype("int32"), np.dtype("uint32")
 _LAYOUT: Final = ("C", "A")
 _WORTH_A_THREAD: Final = 2**16  # elements, which take some 50 microseconds
+_MANY: Final = 2**15  # bytes of states
 _RUNS: Final = {"float16": "int32", "float32": "float32", "float64": "float64"}
 
 
@@ -46,7 +47,7 @@ def _float16() -> Any:
 
 def substreams(state: State, count: int) -> Any:
     """See `nbm_xp.rng.recurrence.substreams`."""
-    numbers = np.empty((6, count), np.uint32)
+    numbers = room_for(count)
     numbers[:, 0] = state
     functions["substreams"](_jumps(), numbers)
     return numbers.view(np.int32).T
@@ -56,7 +57,7 @@ def advance(states: Any, n: int) -> Any:
     """See `nbm_xp.rng.recurrence.advance`."""
     steps, ahead = divmod(n, states.shape[0])
     numbers = number_by_number(states, states.shape[0])
-    new = np.empty_like(numbers)
+    new = room_for(numbers.shape[1])
     functions["advance"](np.asarray([transition(steps + 1), transition(steps)], np.uint32), numbers, ahead, new)
     return new.view(np.int32).T
 
@@ -87,7 +88,7 @@ def draw(states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, o
         The states after the draw, int32, of shape (count, 6).
     """
     numbers = number_by_number(states, n)
-    after = np.empty_like(numbers)
+    after = room_for(numbers.shape[1])
     line, uniforms = _memory(n, dtype, out)
     fill, table = functions[f"draw_{dtype}"], _float16() if dtype == "float16" else np.asarray(stretch, dtype)
 
@@ -179,9 +180,9 @@ def by_steps(threads: int, n: int, numbers: Any, after: Any, part: Callable[...,
         matrices = np.asarray([transition(begin)] * 2, np.uint32)
         states, last = numbers, end == steps
         if begin:
-            states = np.empty_like(numbers)
+            states = room_for(streams)
             functions["advance"](matrices, numbers, 0, states)
-        new = after if last else np.empty_like(numbers)
+        new = after if last else room_for(streams)
         return part(begin * streams, n if last else end * streams, states, new)
 
     return side_by_side(threads, n, steps, some)
@@ -239,6 +240,16 @@ def contiguous(x: Any) -> Any:
     """All elements one after the other, as the core takes them."""
     lies = x.flags.c_contiguous and x.flags.aligned and x.dtype.isnative
     return (x if lies else np.require(x, x.dtype.newbyteorder("="), _LAYOUT)).reshape(-1)
+
+
+def room_for(count: int) -> Any:
+    """Memory for so many states, number by number.
+
+    Of as many as a draw usually has, it is kept and used again, whose pages the system need not make anew.
+    """
+    if room is None or not _MANY <= count * 24 <= ROOM:
+        return np.empty((6, count), np.uint32)
+    return np.ndarray((6, count), np.uint32, room())
 
 
 def number_by_number(states: Any, count: int) -> Any:

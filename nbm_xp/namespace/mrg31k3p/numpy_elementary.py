@@ -11,7 +11,7 @@ import numpy as np
 
 from nbm_xp.namespace.core import functions
 
-__all__ = ["exp", "log", "normal_quantile", "sqrt", "truncated_normal"]
+__all__ = ["exp", "log", "normal_quantile", "sqrt"]
 
 sqrt = np.sqrt
 """NumPy's root is the processor's, which IEEE 754 fixes."""
@@ -33,15 +33,6 @@ def exp(x: Any) -> Any:
 
 def normal_quantile(p: Any) -> Any:
     """See `nbm_xp.rng.quantiles.normal_quantile`, of float64."""
-    return _made("normal_quantile", p)
-
-
-def truncated_normal(u: Any) -> Any:
-    """See `nbm_xp.rng.quantiles.truncated_normal`, of float64."""
-    return _made("truncated_normal", u)
-
-
-def _made(name: str, x: Any) -> Any:
-    out = np.empty(x.shape)
-    functions[name](np.require(x, np.float64, ("C", "A")), out)
+    out = np.empty(p.shape)
+    functions["normal_quantile"](np.require(p, np.float64, ("C", "A")), out)
     return out

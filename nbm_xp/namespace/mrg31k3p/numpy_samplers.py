@@ -12,10 +12,12 @@ import numpy as np
 
 from nbm_xp.namespace.core import functions
 
-from .integers import transition
 from .numpy_draws import contiguous, number_by_number
 
-__all__ = ["Draws", "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "wide_integers"]
+__all__ = [
+    "Draws", "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "truncated_normals",
+    "wide_integers",
+]  # fmt: skip
 
 
 class Draws(Protocol):
@@ -39,22 +41,24 @@ class Draws(Protocol):
     def states(self) -> Any:
         """The states of all streams."""
 
+    def uniform(self, j: int) -> Any:
+        """Uniform `j` of each element."""
+
     def rows(self, places: Any = None) -> Any:
         """The rows of the elements at some places, those where runs begin unless told, not centred."""
 
 
 def _each_until_accepted(name: str, draws: Draws, dtype: str, *columns: Any) -> Any:
     """A number for each element of a block, by a function of the core and parameters for all elements or for each."""
-    steps, ahead = divmod(draws.n, draws.streams)
     out = np.empty(draws.count, dtype)
     lost = functions[name](
         number_by_number(draws.states(), draws.streams),
-        ahead,
+        draws.n,
+        draws.first,
+        draws.step,
         contiguous(draws.begins),
         contiguous(draws.lengths),
         np.stack(draws.rows(), axis=-1).astype(np.uint32),
-        _matrices(steps, draws.first) if draws.first else np.empty(0, np.uint32),
-        _matrices(steps, draws.step),
         out,
         *map(contiguous, columns),
     )
@@ -63,9 +67,9 @@ def _each_until_accepted(name: str, draws: Draws, dtype: str, *columns: Any) -> 
     return out
 
 
-def _matrices(steps: int, draws: int) -> Any:
-    """What takes a row so many draws on, in streams that are not ahead and in those that are."""
-    return np.asarray([transition(draws * steps), transition(draws * (steps + 1))], np.uint32)
+def truncated_normals(draws: Draws) -> Any:
+    """Normal numbers within two standard deviations: see `nbm_xp.rng.quantiles.truncated_normal`."""
+    return _each_until_accepted("truncated_normals", draws, "float64")
 
 
 def log_gamma(draws: Draws, *constants: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from nbm_xp.namespace.core import functions
 
-from .numpy_draws import by_steps, completed, contiguous, number_by_number
+from .numpy_draws import by_steps, completed, contiguous, number_by_number, room_for
 
 __all__ = ["bernoulli", "bernoulli_of_sigmoid", "bernoulli_of_sum"]
 
@@ -81,7 +81,7 @@ def bernoulli(
     compare = functions[f"bernoulli_{dtype}_{kind}_{sample}"]
     out = np.empty(shape, _SAMPLES[sample])
     numbers = number_by_number(states, out.size)
-    after = np.empty_like(numbers)
+    after = room_for(numbers.shape[1])
     bounds, flat = contiguous(p), out.reshape(-1)
 
     def part(begin: int, end: int, states: Any, new: Any) -> Any:
@@ -178,7 +178,7 @@ def _by_odds(
 ) -> Any:
     """Fill `out`; gives the states after the draw, or None where the compiled loop leaves too many answers open."""
     numbers = number_by_number(states, out.size)
-    after, still = np.empty_like(numbers), _open
+    after, still = room_for(numbers.shape[1]), _open
     scratch = still.places, still.uniforms, still.odds
     compare = functions[f"bernoulli_of_sigmoid_{out.dtype.name}"]
     left_open = compare(numbers, x, columns, shifts, along_rows, out, after, *scratch)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.namespace import array_namespace, library_name
-from nbm_xp.namespace.mrg31k3p import kernel
+from nbm_xp.namespace import array_namespace
 
 from ..elementary import log, normal_quantile
 from ..quantiles import truncated_normal
@@ -77,5 +76,4 @@ def truncated_normal_number(u: Any) -> Any:
     >>> truncated_normal_number(np.asarray([0.5, 0.75])).round(6)
     array([0.      , 0.639112])
     """
-    own = kernel("rng.truncated_normal", library_name(array_namespace(u)))
-    return truncated_normal(u, normal_quantile) if own is None else own(u)
+    return truncated_normal(u, normal_quantile)

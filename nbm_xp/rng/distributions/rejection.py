@@ -72,19 +72,22 @@ def _log_gamma(uniforms: ElementUniforms, shape: Any) -> Any:
     value = until_accepted(tried, 2, attempt, d, c) if own is None else own(d, c, log(d))
     if not _any(xp, small):
         return value
-    return value + xp.where(small, log(uniforms.uniform(0)) / xp.where(small, xp.maximum(shape, _LEAST), 1.0), 0.0)
+    power = log(uniforms.uniform(0)) / xp.where(small, xp.maximum(shape, _LEAST), 1.0)
+    return value + (xp.where(small, power, 0.0) if _any(xp, ~small) else power)
 
 
 def gamma(uniforms: ElementUniforms, shape: Any, scale: Any) -> Any:
     """Gamma numbers: see `_log_gamma`. Of shape 0 they are 0; large ones are made without a logarithm."""
     xp = array_namespace(shape)
     none, large = shape == 0.0, shape > SURELY_ACCEPTED
-    value = exp(_log_gamma(uniforms, xp.where(none | large, 1.0, shape)))
-    if _any(xp, large):
+    some_none, some_large = _any(xp, none), _any(xp, large)
+    value = exp(_log_gamma(uniforms, xp.where(none | large, 1.0, shape) if some_none or some_large else shape))
+    if some_large:
         d = xp.where(large, shape, 1.0) - 1.0 / 3.0
         root = 1.0 + normal_quantile(uniforms.uniform(1)) / sqrt(9.0 * xp.minimum(d, _LARGEST))
         value = xp.where(large, d * (root * root * root), value)
-    return xp.where(none, 0.0, value) * scale
+    value = xp.where(none, 0.0, value) if some_none else value
+    return value * scale if _any(xp, scale != 1.0) else value
 
 
 def beta(uniforms: ElementUniforms, a: Any, b: Any) -> Any:

@@ -69,6 +69,11 @@ def _scaled_exponential(uniforms: ElementUniforms, scale: Any) -> Any:
     return inversion.exponential(uniforms.uniform(0)) * scale
 
 
+def _truncated_normal(uniforms: ElementUniforms, loc: Any, scale: Any) -> Any:
+    own = uniforms.own("truncated_normals")
+    return (inversion.truncated_normal_number(uniforms.uniform(0)) if own is None else own()) * scale + loc
+
+
 _LINE: Final = {"loc": FINITE, "scale": NOT_NEGATIVE}
 
 DISTRIBUTIONS: Final[dict[str, Distribution]] = {
@@ -76,9 +81,7 @@ DISTRIBUTIONS: Final[dict[str, Distribution]] = {
     "laplace": Distribution(_LINE, _stretched(inversion.laplace), "inversion [1]"),
     "logistic": Distribution(_LINE, _stretched(inversion.logistic), "inversion [1]"),
     "gumbel": Distribution(_LINE, _stretched(inversion.gumbel), "inversion [1]"),
-    "truncated_normal": Distribution(
-        _LINE, _stretched(inversion.truncated_normal_number), "inversion, AS 241 [2]", "many"
-    ),
+    "truncated_normal": Distribution(_LINE, _truncated_normal, "inversion, AS 241 [2]", "many"),
     "gamma": Distribution({"shape": NOT_NEGATIVE, "scale": NOT_NEGATIVE}, rejection.gamma, "rejection [3]", "many"),
     "beta": Distribution({"a": POSITIVE, "b": POSITIVE}, rejection.beta, "two gamma numbers [3]", "many", "share"),
     "poisson": Distribution({"lam": RATE}, rejection.poisson, "search below 10, else PTRS [4]", "many", "count"),

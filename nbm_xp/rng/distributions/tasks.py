@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from nbm_xp.namespace import asarray, dtype_name, dtype_of, from_blocks, get_namespace, is_array, is_lazy, wide_dtypes
+from nbm_xp.namespace.memory import joined
 from nbm_xp.namespace.mrg31k3p.integers import State
 
 from ..rules import TRIALS, Rule, check_weights, finite_in, require, require_held
@@ -24,7 +25,7 @@ from .table import DISTRIBUTIONS
 
 __all__ = ["Elements", "Independent", "Integers", "Multinomials", "Outcomes", "made", "watched"]
 
-_STRETCH: Final = 2**17  # elements, whose float64 arrays are a megabyte
+_STRETCH: Final = 2**17  # elements at most, whose float64 arrays are a megabyte
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +82,18 @@ class Elements:
         """What ``sample(uniforms, *columns)`` makes, a stretch at a time, which stays in the processor's caches."""
         if self.library != HOST or uniforms.count < 2 * _STRETCH:
             return sample(uniforms, *columns)
-        xp = get_namespace(self.library)
+        xp, length = get_namespace(self.library), max(1, _STRETCH // self.streams) * self.streams  # whole steps
 
         def made_of(stretch: tuple[int, ElementUniforms]) -> Any:
             begin, part = stretch
             own = (column if column.shape[0] == 1 else column[begin : begin + part.count] for column in columns)
-            return xp.astype(sample(part, *own), dtype_of(xp, self.dtype), copy=False)
+            return sample(part, *own)
 
-        stretches = uniforms.stretches(_STRETCH)
+        stretches = uniforms.stretches(length if length <= _STRETCH else _STRETCH)
         if self.threads == 1:
-            return xp.concat(list(map(made_of, stretches)))
+            return joined(xp, uniforms.count, self.dtype, map(made_of, stretches))
         with ThreadPoolExecutor(self.threads) as pool:
-            return xp.concat(list(pool.map(made_of, stretches)))
+            return joined(xp, uniforms.count, self.dtype, pool.map(made_of, stretches))
 
     def held(self, sample: Callable[..., Any], uniforms: ElementUniforms, *columns: Any) -> Any:
         """The counts that ``sample(uniforms, *columns)`` makes, which the dtype asked for must hold."""

@@ -22,9 +22,9 @@ class Generator(ChoiceDraws):
     seed : int, six ints, a state, a SeedSequence, or None
         0 or more, of any size; or the six integers of a state, or those and its counter; or a ``SeedSequence`` of
         NumPy. None takes a state from the operating system.
-    library : str, optional
-        The library of the arrays, as `nbm_xp.set_backend` knows it. Without it each array is of the library of the
-        parameters that are arrays, else of the default library.
+    library : str or namespace, optional
+        The library of the arrays, as `nbm_xp.set_backend` knows it, or its namespace. Without it each array is of the
+        library of the parameters that are arrays, else of the default library.
     threads : int or None
         How many threads make a NumPy array, other than of `multinomial`, `categorical` or random orders; None for as
         many as there are cores. It changes no number.
@@ -47,8 +47,8 @@ class Generator(ChoiceDraws):
     dtype : str
         The dtype. Without it, ``floatx``, or more where a parameter is an array of more.
     chunks
-        How Dask is to split the array, in any form that Dask takes. By default each axis is split as the first
-        parameter that has it, else as Dask likes. Other libraries take no notice.
+        How Dask, or another lazy library in blocks, is to split the array, in any form that it takes. By default each
+        axis is split as the first parameter that has it, else as the library likes. Other libraries take no notice.
     nstreams : int
         How many streams to take. By default a sixth of the number of elements, at most 15360.
     out : array

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import Any, Final, Self
 
 from nbm_xp.namespace import array_namespace, convert, get_namespace, host_namespace, is_array, library_name
+from nbm_xp.namespace.libraries import imported
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, State, jump
 
 from ..parameters import checked, known_integer
@@ -38,14 +39,14 @@ _SIX_WORDS: Final = struct.Struct("<6Q")
 class GeneratorState:
     """What a `Generator` knows about its state; see there."""
 
-    def __init__(self, seed: object = None, library: str | None = None, *, threads: int | None = 1) -> None:
+    def __init__(self, seed: object = None, library: Any = None, *, threads: int | None = 1) -> None:
         self._state, self._spawned = (_fresh_state(), 0) if seed is None else _checked_state(seed)
         self._library = None if library is None else library_name(get_namespace(library))
         self._threads = _checked_threads(threads)
         self._lock = threading.Lock()
 
     @classmethod
-    def seed_from_entropy(cls, library: str | None = None, *, threads: int | None = 1) -> Self:
+    def seed_from_entropy(cls, library: Any = None, *, threads: int | None = 1) -> Self:
         """Make a generator whose state is all from the operating system's entropy: 186 bits of it.
 
         Parameters
@@ -277,7 +278,7 @@ class GeneratorState:
 
 
 def _remade(kind: Any, state: Any, library: str | None, threads: int) -> Any:
-    return kind(state, library, threads=threads)
+    return kind(state, None if library is None else imported(library), threads=threads)
 
 
 def _checked_state(seed: Any) -> tuple[State, int]:

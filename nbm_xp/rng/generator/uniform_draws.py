@@ -10,11 +10,10 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_array, is_lazy, promote_types
+from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_array, is_lazy
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, State
 
 from ..blocks import Normals, Uniforms, Wide, lazily, library_of_blocks
-from ..distributions.tasks import watched
 from ..draws import normals
 from ..parameters import (
     Size,
@@ -29,10 +28,11 @@ from ..parameters import (
     streams_of,
     stretched,
 )
-from ..rules import FINITE, NOT_NEGATIVE, PROBABILITY, Rule, finite_in, require
+from ..rules import FINITE, NOT_NEGATIVE, PROBABILITY, finite_in, require
 from ..transforms import two_draws
-from ..trials import less, trials
+from ..trials import trials
 from ..uniforms import DTYPES, numbers, substreams
+from .block_draws import BetweenBounds, OfMean, Successes, made_of
 from .filling import fill, form_of
 from .state import GeneratorState
 
@@ -120,11 +120,11 @@ class UniformDraws(GeneratorState):
             kind, library = Wide if resolution == 53 else Uniforms, library_of_blocks(xp, low, high)
             chunks = chunks_of(chunks, shape, low, high)
             with self._taking() as state:
-                u = lazily(xp, kind(state, streams, shape, name, library), chunks)
-                low, high = (_watched_in(xp, bound, v, FINITE, u) for bound, v in (("low", low), ("high", high)))
-                base, width = line_between(xp, low, high, name)
-                width = watched(xp, f"high - low in {name}", width, NOT_NEGATIVE, u)
-                return fill(out, stretched(xp, u, base, width, name))
+                draw = kind(state, streams, shape, name, library)
+                plain = as_stretch(base, width, name) == ()
+                return fill(
+                    out, lazily(xp, draw, chunks) if plain else made_of(xp, BetweenBounds, draw, (low, high), chunks)
+                )
         n, line = math.prod(shape), as_stretch(base, width, name)
         xp.empty((0,), dtype=dtype_of(xp, name))  # refused where the library, as it is set now, lacks the dtype
         with self._taking() as state:
@@ -185,9 +185,11 @@ class UniformDraws(GeneratorState):
         if is_lazy(xp):
             library, chunks = library_of_blocks(xp, loc, scale), chunks_of(chunks, shape, loc, scale)
             with self._taking() as state:
-                z = lazily(xp, Normals(state, streams, shape, name, library), chunks)
-                loc, scale = _watched_in(xp, "loc", loc, FINITE, z), _watched_in(xp, "scale", scale, NOT_NEGATIVE, z)
-                return fill(out, stretched(xp, z, loc, scale, name))
+                draw = Normals(state, streams, shape, name, library)
+                plain = as_stretch(base, width, name) == ()
+                if plain:
+                    return fill(out, lazily(xp, draw, chunks))
+                return fill(out, made_of(xp, OfMean, draw, (loc, scale), chunks))
         n, line = math.prod(shape), as_stretch(base, width, name)
         xp.empty((0,), dtype=dtype_of(xp, name))
         with self._taking() as state:
@@ -261,34 +263,22 @@ class UniformDraws(GeneratorState):
         chunks, streams, precision = chunks_of(chunks, shape, p), streams_of(nstreams, shape), floatx()
         kind = "int64" if dtype == "bool" and n > 1 else dtype
         xp.empty((0,), dtype=dtype_of(xp, kind))
+        if is_lazy(xp) or not is_array(p):
+            require("p", p, PROBABILITY)
         with self._taking() as state:
-            samples = self._successes(xp, state, streams, p, shape, kind, precision, chunks)
+            if is_lazy(xp) and n:
+                draw = Uniforms(state, streams, shape, precision, library_of_blocks(xp, p))
+                return made_of(xp, Successes, draw, (p,), chunks, count=n, dtype_of_sum=dtype)
+            samples = self._successes(xp, state, streams, p, shape, kind, precision)
             total = next(samples) if n else xp.zeros(shape, dtype=dtype_of(xp, kind))
             for _ in range(n - 1):
                 total = xp.asarray(total + next(samples))  # NumPy's sum of arrays without axes is none
             return total if kind == dtype else xp.astype(total, dtype_of(xp, dtype))
 
     def _successes(
-        self,
-        xp: Any,
-        state: State,
-        streams: int,
-        p: Any,
-        shape: tuple[int, ...],
-        dtype: str,
-        precision: str,
-        chunks: Any,
+        self, xp: Any, state: State, streams: int, p: Any, shape: tuple[int, ...], dtype: str, precision: str
     ) -> Iterator[Any]:
         """Draw ones with probability `p`, else zeros, again and again from the same streams."""
-        if is_lazy(xp) or not is_array(p):
-            require("p", p, PROBABILITY)
-        if is_lazy(xp):
-            library, trial, checked_p = library_of_blocks(xp, p), 0, None
-            while True:
-                u = lazily(xp, Uniforms(state, streams, shape, precision, library, trial), chunks)
-                checked_p = watched(xp, "p", p, PROBABILITY, u) if checked_p is None else checked_p
-                yield less(xp, u, checked_p, dtype)
-                trial += 1
         states = substreams(state, streams)
         sample, states, wrong = trials(xp, states, p, shape, dtype, precision, threads=self._threads)
         if is_array(p) and wrong != 0:  # the kernel found some, or nobody looked
@@ -296,12 +286,3 @@ class UniformDraws(GeneratorState):
         while True:
             yield sample
             sample, states, _ = trials(xp, states, p, shape, dtype, precision, threads=self._threads)
-
-
-def _watched_in(xp: Any, name: str, value: Any, rule: Rule, draw: Any) -> Any:
-    """A parameter on Dask, held to a rule and to be finite in the dtype of a draw, as which it is split."""
-    dtype = dtype_name(draw)
-    value = watched(xp, name, value, rule, draw)
-    if not is_array(value) or promote_types(dtype_name(value), dtype) == dtype:
-        return value
-    return watched(xp, f"{name} in {dtype}", value, finite_in(dtype), draw)

@@ -1,18 +1,18 @@
-"""A linear map recorded for one vector, recorded again for many at once, along a new first axis.
+"""What was recorded for one example, recorded again for many at once, along a new first axis.
 
-What a derivative does to a cotangent is made of few operations: element-wise ones, sums, products of matrices, and
-those that move elements about. Each has a rule here, which records it for values that have the new axis (those that
-depend on the vector) beside values that have not. Where one is missing, the answer is None, and a loop does the work.
+`vmap` asks for it, and Jacobians, for the cotangents of a linear map. Each operation has a rule here, which records it
+for values that have the new axis (those that depend on the example) beside values that have not; a composite without
+one is taken apart. Where a rule is missing, the answer is None, and a loop does the work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..node import ELEMENTWISE_TAG, IDENTITY_TAG, Node
+from ..node import COMPOSITE_TAG, ELEMENTWISE_TAG, IDENTITY_TAG, OUTPUT, Node
 from ..operators import FUNCTIONS
-from ..tensor import Tensor, record
+from ..tensor import Tensor, output, record, record_several
 from ..traversal import reachable
 
 __all__ = ["batched"]
@@ -21,42 +21,62 @@ Many = dict[Node, Tensor]
 """What has the new axis: for each node its values for all vectors."""
 
 
-def batched(results: Sequence[Node], vector: Node, vectors: Tensor) -> list[Tensor] | None:
-    """The results for many vectors, along a new first axis; None where an operation has no rule for that.
+def batched(results: Sequence[Node], examples: Mapping[Node, Tensor]) -> list[Tensor] | None:
+    """The results for many examples, along a new first axis; None where an operation has no rule for that.
 
     Parameters
     ----------
     results
-        What was recorded from one vector; those that do not depend on it are repeated.
-    vector
-        The leaf that stands for it.
-    vectors
-        The vectors, stacked along the first axis.
+        What was recorded from one example; those that do not depend on it are repeated.
+    examples
+        For each leaf that stands for one, all of them, stacked along the first axis; at least one.
     """
-    many: Many = {vector: vectors}
-    for node in reachable(results, [vector]):
-        if node in many or not any(parent in many for parent in node.inputs):
-            continue
-        made = _again(node, many)
-        if made is None:
-            return None
-        many[node] = made
-    count = vectors.node.shape[0]
+    many: Many = dict(examples)
+    if not _extended(many, results):
+        return None
+    count = next(iter(examples.values())).node.shape[0]
     return [
         many[node] if node in many else FUNCTIONS["broadcast_to"](Tensor(node), (count, *node.shape))
         for node in results
     ]
 
 
+def _extended(many: Many, results: Sequence[Node]) -> bool:
+    """Find the values with the new axis of all on the way to the results; whether each operation had a rule."""
+    for node in reachable(results, list(many)):
+        if node in many or not any(parent in many for parent in node.inputs):
+            continue
+        made = _again(node, many)
+        if made is None:
+            return False
+        many[node] = made
+    return True
+
+
 def _again(node: Node, many: Many) -> Tensor | None:
+    if node.op is OUTPUT:
+        call = many[node.args[0]].node
+        specs = call.op.infer(*call.args, **call.attributes)
+        return Tensor(output(call, node.args[1], *specs[node.args[1]]))
     if any(parent in many for parent in set(node.inputs) - set(node.array_args())):
-        return None  # a length or an option that depends on the vector
+        return None  # a length or an option that depends on the example
     if IDENTITY_TAG in node.op.tags:
         return many[node.args[0]]
     if ELEMENTWISE_TAG in node.op.tags:
         return _elementwise(node, many)
     rule = RULES.get(node.op.name)
+    if rule is None and COMPOSITE_TAG in node.op.tags:
+        return _by_parts(node, many)
     return None if rule is None else rule(node, many)
+
+
+def _by_parts(node: Node, many: Many) -> Tensor | None:
+    """A composite without a rule of its own."""
+    assert node.op.run is not None
+    args = [Tensor(arg) if isinstance(arg, Node) else arg for arg in node.args]
+    whole = node.op.run(None, *args, **node.attributes)
+    inner = dict(many)
+    return inner[whole.node] if _extended(inner, [whole.node]) else None
 
 
 def _full(arg: Node, many: Many, ndim: int) -> Tensor:
@@ -160,13 +180,31 @@ def _same_behind_an_axis(index: tuple[Any, ...]) -> bool:
     return not arrays or (not numbers and arrays == list(range(arrays[0], arrays[-1] + 1)))
 
 
-def _take_along(node: Node, many: Many) -> Tensor | None:
-    x = _first(node, many)
-    if x is None:
+def _everywhere(arg: Node, many: Many) -> Tensor:
+    """An argument with the new axis, repeated along it where it has none."""
+    if arg in many:
+        return many[arg]
+    count = next(iter(many.values())).node.shape[0]
+    return FUNCTIONS["broadcast_to"](Tensor(arg), (count, *arg.shape))
+
+
+def _take_along(node: Node, many: Many) -> Tensor:
+    x, indices = (_everywhere(arg, many) for arg in node.args)
+    return record(node.op, x, indices, axis=node.attributes["axis"] + 1)
+
+
+def _take(node: Node, many: Many) -> Tensor | None:
+    x, indices = node.args
+    axis = node.attributes["axis"]
+    if indices not in many:
+        return record(node.op, many[x], Tensor(indices), axis=axis + 1)
+    if x in many:
         return None
-    indices: Node = node.args[1]
-    wide = FUNCTIONS["broadcast_to"](Tensor(indices), (x.node.shape[0], *indices.shape))
-    return record(node.op, x, wide, axis=node.attributes["axis"] + 1)
+    places = many[indices]
+    taken = FUNCTIONS["take"](Tensor(x), FUNCTIONS["reshape"](places, (-1,)), axis=axis)
+    shape = x.shape
+    apart = FUNCTIONS["reshape"](taken, (*shape[:axis], *places.node.shape, *shape[axis + 1 :]))
+    return FUNCTIONS["moveaxis"](apart, axis, 0)
 
 
 def _matmul(node: Node, many: Many) -> Tensor:
@@ -193,14 +231,49 @@ def _matmul(node: Node, many: Many) -> Tensor:
     return FUNCTIONS["reshape"](result, (result.node.shape[0], *node.shape))
 
 
-def _solve(node: Node, many: Many) -> Tensor | None:
+def _solve(node: Node, many: Many) -> Tensor:
     a, b = node.args
-    if a in many:
+    if a not in many and len(b.shape) == 1:  # one matrix, many vectors: one system
+        columns = FUNCTIONS["matrix_transpose"](many[b])
+        return FUNCTIONS["matrix_transpose"](record(node.op, Tensor(a), columns))
+    ndim = max(len(a.shape), len(b.shape))
+    if a not in many:
+        return record(node.op, Tensor(a), _full(b, many, len(node.shape)))
+    if len(b.shape) > 1:
+        return record(node.op, _full(a, many, ndim), _full(b, many, ndim))
+    columns = FUNCTIONS["expand_dims"](_everywhere(b, many), -1)
+    missing = len(a.shape) - 2
+    if missing:
+        shape = columns.node.shape
+        columns = FUNCTIONS["reshape"](columns, (shape[0], *[1] * missing, *shape[1:]))
+    return FUNCTIONS["squeeze"](record(node.op, many[a], columns), axis=-1)
+
+
+def _several(node: Node, many: Many) -> Tensor:
+    """A call of several results on many matrices: what stands for the call itself."""
+    return Tensor(record_several(node.op, many[node.args[0]], **node.attributes)[0].node.args[0])
+
+
+def _along(node: Node, many: Many) -> Tensor | None:
+    """A function along one axis, or along all elements where the axis is None."""
+    x = _first(node, many)
+    if x is None or node.attributes["axis"] is not None:
+        return None if x is None else _ALONG_AXIS(node, many)
+    kept = {"keepdims": False} if "keepdims" in node.attributes else {}
+    flat = FUNCTIONS["reshape"](x, (x.node.shape[0], -1))
+    result = record(node.op, flat, **{**node.attributes, **kept, "axis": 1})
+    return FUNCTIONS["reshape"](result, (x.node.shape[0], *node.shape))
+
+
+def _along_counted(node: Node, many: Many) -> Tensor | None:
+    """A function along axes that may be counted from the end."""
+    x, axis = _first(node, many), node.attributes["axis"]
+    if x is None:
         return None
-    x = many[b]
-    if len(b.shape) == 1:
-        return FUNCTIONS["matrix_transpose"](record(node.op, Tensor(a), FUNCTIONS["matrix_transpose"](x)))
-    return record(node.op, Tensor(a), _full(b, many, len(node.shape)))
+    ndim = len(node.args[0].shape)
+    axes = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    moved = tuple(a % ndim + 1 for a in axes)
+    return record(node.op, x, **{**node.attributes, "axis": moved if axis is None or len(moved) != 1 else moved[0]})
 
 
 def _roll(node: Node, many: Many) -> Tensor | None:
@@ -219,13 +292,9 @@ def _setitem(node: Node, many: Many) -> Tensor | None:
     return record(node.op, x, values, (slice(None), *index))
 
 
-def _recurrence(node: Node, many: Many) -> Tensor | None:
-    a, b = node.args
-    if a in many:
-        return None
-    x = many[b]
-    wide = FUNCTIONS["broadcast_to"](Tensor(a), (x.node.shape[0], *a.shape))
-    return record(node.op, wide, x, axis=node.attributes["axis"] + 1)
+def _recurrence(node: Node, many: Many) -> Tensor:
+    a, b = (_everywhere(arg, many) for arg in node.args)
+    return record(node.op, a, b, axis=node.attributes["axis"] + 1)
 
 
 def _as_is(node: Node, many: Many) -> Tensor | None:
@@ -237,8 +306,15 @@ _ALONG_AXIS = _with(axis=_moved)
 _ALONG_AXES = _with(axes=_moved)
 
 RULES: dict[str, Rule] = {
-    **dict.fromkeys(("sum", "mean", "squeeze", "flip", "cumulative_sum", "repeat"), _ALONG_AXIS),
+    **dict.fromkeys(("sum", "mean", "squeeze", "flip", "cumulative_sum", "cumulative_prod", "repeat"), _ALONG_AXIS),
+    **dict.fromkeys(("all", "any", "max", "min", "prod", "std", "var", "sort", "argsort"), _ALONG_AXIS),
+    **dict.fromkeys(("argmax", "argmin"), _along),
+    **dict.fromkeys(("softmax", "log_softmax", "logsumexp"), _along_counted),
     **dict.fromkeys(("astype", "tril", "triu", "matrix_transpose", "linalg.diagonal"), _as_is),
+    **dict.fromkeys((f"linalg.{name}" for name in ("cholesky", "det", "eigvalsh", "inv", "svdvals")), _as_is),
+    **dict.fromkeys((f"linalg.{name}" for name in ("eigh", "qr", "slogdet", "svd")), _several),
+    "cofactors": _as_is,
+    **dict.fromkeys(("clip", "elu", "hard_sigmoid", "relu", "softsign", "where"), _elementwise),
     **dict.fromkeys(("concat", "stack"), _joined),
     **dict.fromkeys(("permute_dims", "transpose"), _permute),
     **dict.fromkeys((f"fft.{name}" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")), _ALONG_AXIS),
@@ -256,6 +332,6 @@ RULES: dict[str, Rule] = {
     "setitem": _setitem,
     "sum_of_broadcast": _repeated,
     "sum_to": _sum_to,
+    "take": _take,
     "take_along_axis": _take_along,
-    "where": _elementwise,
 }

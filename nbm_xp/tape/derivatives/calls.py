@@ -32,7 +32,8 @@ from ..traversal import Result, reachable
 from .trees import leaves, mapped
 
 __all__ = [
-    "ARGUMENT", "Call", "Plan", "argument", "cache_key", "called", "computed", "held", "is_output", "planned",
+    "ARGUMENT", "Call", "Plan", "argument", "cache_key", "called", "computed", "held", "is_foreign", "is_output",
+    "planned",
     "recalled", "remembered",
 ]  # fmt: skip
 
@@ -114,7 +115,7 @@ def called(
     try:
         value = fn(*given, **options)
         roots = [leaf.node for leaf in leaves(value) if is_tensor(leaf)]
-        recorded = recorded or _is_foreign(roots, frozenset(marked))
+        recorded = recorded or is_foreign(roots, frozenset(marked))
         yield Call(value, [targets[position] for position in positions], recorded)
     finally:
         _in_progress.difference_update(marked)
@@ -127,7 +128,7 @@ def _handle(leaf: Any) -> Any:
     return as_tensor(leaf) if is_array(leaf) else leaf
 
 
-def _is_foreign(roots: Sequence[Node], own: frozenset[Node]) -> bool:
+def is_foreign(roots: Sequence[Node], own: frozenset[Node]) -> bool:
     """Whether a graph holds what has no value yet, or belongs to another derivative in progress."""
     return any(
         node.op is PLACEHOLDER or (node.op is ARGUMENT and node not in own and node in _in_progress)

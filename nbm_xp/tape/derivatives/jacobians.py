@@ -180,7 +180,7 @@ def _applied(linear: Linear, like: Tensor) -> list[Tensor]:
     if count == 0:
         return [FUNCTIONS["zeros"]((*shape, *result.node.shape), dtype=result.dtype) for result in results]
     units = FUNCTIONS["reshape"](FUNCTIONS["eye"](size, dtype=like.dtype), (size, *shape))
-    found = batched([result.node for result in results], vector, units)
+    found = batched([result.node for result in results], {vector: units})
     if found is None:
         found = _one_by_one(linear, like, size)
     return [FUNCTIONS["reshape"](result, (*shape, *result.node.shape[1:])) for result in found]

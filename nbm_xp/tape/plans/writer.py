@@ -15,23 +15,29 @@ from functools import partial
 from types import ModuleType
 from typing import Any, TypeAlias
 
+from nbm_xp.namespace import chains as library
 from nbm_xp.namespace import concrete_int, running_dtype
 from nbm_xp.namespace.compiling import library_branch
 
 from ..dtypes import DType
 from ..lengths import Length
 from ..loops.uses import results_fed_only
-from ..node import IDENTITY_TAG, IFELSE_NAME, LEAVES, LOOP_TAG, OUTPUT, Node, nodes_in
+from ..node import IFELSE_NAME, LEAVES, LOOP_TAG, OUTPUT, Node, nodes_in
 from ..traversal import Result, reachable
 from .bound_run import BoundRun
 from .branches import Block, common_block
+from .chain_source import as_program, call_lines
+from .chains import Chain, chains_of, crosses, in_chains
 from .joining import given_to
 from .line_table import LineTable
+from .merging import merge_equal_calls
 from .schedule import frugal, inlined
 
 __all__ = ["PlanWriter"]
 
 Line: TypeAlias = "tuple[str, Node | None]"
+Group: TypeAlias = tuple[str, list[Line]]
+"""The lines of one step, and how far they are indented."""
 
 
 class PlanWriter:
@@ -54,13 +60,18 @@ class PlanWriter:
         self._given = frozenset(inputs)
         self.same: dict[Node, Node] = {}
         self.operands: dict[Node, Sequence[Node]] = {}
-        self._merge_equal_calls(reachable(outputs, inputs, givens))
+        merge_equal_calls(reachable(outputs, inputs, givens), self._given, self.resolve, self.same, self.operands)
         roots = [self.resolve(node) for result in outputs for node in nodes_in(result)]
         self.order = frugal(roots, self.operands)
         self.needed: dict[Node, set[int]] = defaultdict(set)
         self.block: dict[Node, Block] = {}
         self._place_in_blocks(roots)
         self.order = [node for node in self.order if node in self.block]
+        self.chain_of: dict[Node, Chain] = {}
+        if names := library.chain_steps(xp):
+            chains = chains_of(self.order, self.operands, self.block, self.resolve, self._given, roots, names)
+            self.order = in_chains(self.order, self.operands, chains)
+            self.chain_of = {node: chain for chain in chains for node in chain.members}
         self.fed_only = results_fed_only(self.order, self.operands, self.resolve, roots)
         self.inlined = self._choose_inlined(roots)
         self._step = 0
@@ -70,39 +81,6 @@ class PlanWriter:
         """The node that is computed in the place of another."""
         node = self.givens.get(node, node)
         return self.same.get(node, node)
-
-    def _merge_equal_calls(self, order: Sequence[Node]) -> None:
-        """Find the first of equal calls, and what it is computed from."""
-        by_key: dict[Hashable, Node] = {}
-        same, resolve, freeze = self.same, self.resolve, self._freeze
-        for node in order:
-            if node in self._given or node.op in LEAVES:
-                same[node] = node
-                self.operands[node] = ()
-                continue
-            if IDENTITY_TAG in node.op.tags:
-                same[node] = resolve(node.args[0])
-                continue
-            try:
-                args = tuple([resolve(arg) if type(arg) is Node else freeze(arg) for arg in node.args])
-                key = (node.op, args, freeze(node.attributes) if node.attributes else None, id(node.payload))
-                first = by_key.setdefault(key, node)
-            except TypeError:
-                first = node
-            same[node] = first
-            if first is node:
-                self.operands[node] = tuple(dict.fromkeys(map(resolve, node.inputs)))
-
-    def _freeze(self, value: Any) -> Hashable:
-        if isinstance(value, Node):
-            return self.resolve(value)
-        if isinstance(value, (tuple, list)):
-            return tuple(map(self._freeze, value))
-        if isinstance(value, dict):
-            return tuple((key, self._freeze(item)) for key, item in value.items())
-        if isinstance(value, slice):
-            return ("slice", self._freeze((value.start, value.stop, value.step)))
-        return (type(value), repr(value)) if isinstance(value, (bool, int, float, complex)) else value
 
     def _uses(self, node: Node) -> Iterator[tuple[Node, Block]]:
         """Each use that a node makes of another, with the block in which it is needed."""
@@ -153,6 +131,8 @@ class PlanWriter:
                 fixed.update(self.operands[node])
             elif self.block[node]:
                 fixed.update(other for other in self.operands[node] if self.block[other] != self.block[node])
+            if self.chain_of:
+                fixed.update(other for other in self.operands[node] if crosses(self.chain_of, other, node))
         candidates = {
             node
             for node in self.order
@@ -172,11 +152,13 @@ class PlanWriter:
             if node.op is OUTPUT:
                 self.results[self.resolve(node.args[0])][node.args[1]] = node
         self.place = {node: place for place, node in enumerate(self.order)}
-        groups: list[list[Line]] = []
+        groups: list[Group] = []
         for node in self.order:
-            if not self.block[node] and (group := self._lines((node,))):
-                groups.append(group)
-                self._step += 1
+            chain = self.chain_of.get(node)
+            if chain is None and not self.block[node]:
+                groups += self._groups((node,))
+            elif chain is not None and node is chain.members[0]:
+                groups += self._chain_groups(chain)
         results = [self._result_source(result) for result in self.outputs]
         body = self.framed(list(self._with_deletions(groups)), results)
         parameters = ", ".join([*self.parameters(), "*", "lines"])
@@ -197,17 +179,37 @@ class PlanWriter:
         """The body of the function, from the statements that compute its results."""
         return [*statements, (f"return ({''.join(f'{result}, ' for result in results)})", None)]
 
-    def _with_deletions(self, groups: Sequence[list[Line]]) -> Iterator[Line]:
+    def _with_deletions(self, groups: Sequence[Group]) -> Iterator[Line]:
         """The statements, each local deleted after the last one that names it."""
         dead: dict[int, list[str]] = defaultdict(list)
         for name, step in self._last.items():
             dead[step].append(name)
-        for step, group in enumerate(groups):
-            yield from group
+        for step, (indent, group) in enumerate(groups):
+            yield from ((f"{indent}{text}", node) for text, node in group)
             if dead[step] and len(group) > 1:
-                yield f"{' = '.join(dead[step])} = None", None  # some exist in one branch only
+                yield f"{indent}{' = '.join(dead[step])} = None", None  # some exist in one branch only
             elif dead[step]:
-                yield f"del {', '.join(dead[step])}", None
+                yield f"{indent}del {', '.join(dead[step])}", None
+
+    def _groups(self, nodes: Iterable[Node], indent: str = "") -> list[Group]:
+        """The statements that compute these values outside of branches, each of a step of its own."""
+        groups: list[Group] = []
+        for node in nodes:
+            if group := self._lines((node,)):
+                groups.append((indent, group))
+                self._step += 1
+        return groups
+
+    def _chain_groups(self, chain: Chain) -> list[Group]:
+        """A chain block by block where its arrays are large; else the same statements as without."""
+        self._step += 1
+        whole = self._groups(chain.members, "    ")
+        program, given, large = as_program(chain, self.resolve, self.written)
+        run = self._bind("chain", repr(program), library.library_chain(program, self.xp))
+        results = "".join(f"{self.names[node]}, " for node in chain.outputs)
+        self._step += 1
+        head = call_lines(large, f"{run}({', '.join(given)})", results)
+        return [("", [(line, None) for line in head]), *whole, ("", [])]
 
     def _result_source(self, result: Result) -> str:
         if result is None:
@@ -394,5 +396,5 @@ class PlanWriter:
 
 _MOST_BEFORE_STAR = 200  # Python takes 255
 _ON_ERROR = ("except Exception as error:", "    lines.explain(error)", "    raise")
-_OWN_NAMES = frozenset({"plan", "lines", "error", "min", "max", "Exception"})
+_OWN_NAMES = frozenset({"blocks", "plan", "lines", "error", "min", "max", "Exception"})
 _PYTHON_WORDS = frozenset({"slice", "abs", "all", "any", "sum", "pow", "round", "bool", "int", "float"})

@@ -176,11 +176,15 @@ ELEMENT int digit_of_two(i32 first, i32 second, i64 low, i64 span, i64 *value) {
 }
 
 /* of three outputs: 64 bits, of which those up to `most` are kept */
+ELEMENT int has_all_bits(u32 a, u32 b, u32 c) {
+    return (a < M1 - M1 % 4194304u) & ((b > c ? b : c) < M1 - M1 % 2097152u);
+}
+
 ELEMENT int wide_integer(i32 first, i32 second, i32 third, i64 start, i64 most, i64 *value) {
     u32 a = (u32)first - 1u, b = (u32)second - 1u, c = (u32)third - 1u;
     i64 n = (i64)((u64)(a & 0x3fffffu) << 42 | (u64)(b & 0x1fffffu) << 21 | (c & 0x1fffffu));
     *value = (i64)((u64)n + (u64)start);
-    return (a < M1 - M1 % 4194304u) & ((b > c ? b : c) < M1 - M1 % 2097152u) & (n <= most);
+    return has_all_bits(a, b, c) & (n <= most);
 }
 
 #endif

@@ -21,18 +21,29 @@
 #define fused(a, b, c) ((a) * (b) + (c))
 #endif
 
-/* u (1 + e) - e, below 0 where u is below the sigmoid, and the odds e; for nan, these are tiny */
-ELEMENT float distance_of(float u, float x, float *odds) {
+/* x as r and a multiple of log 2, which is `power`, to be added to an exponent; for nan, these are those of LOWEST */
+ELEMENT float remainder_of(float x, u32 *power) {
     float v = x > LOWEST ? x : LOWEST;
     v = v < HIGHEST ? v : HIGHEST;
     float rounded = fused(v, 1.44269504088896341f, 12582912.0f); /* 1.5 * 2**23: its last bits are an integer */
-    float r = fused(rounded - 12582912.0f, -0.6931471805599453f, v);
+    *power = (u32)bitsf_of(rounded) << 23;
+    return fused(rounded - 12582912.0f, -0.6931471805599453f, v);
+}
+
+ELEMENT float odds_of(float r, u32 power) {
     float e = fused(4.145856574177742e-2f, r, 1.6790932416915894e-1f);
     e = fused(e, r, 5.000436305999756e-1f);
     e = fused(e, r, 9.999634027481079e-1f);
     e = fused(e, r, 9.999992847442627e-1f);
-    *odds = e = float_of((i32)((u32)bitsf_of(e) + ((u32)bitsf_of(rounded) << 23)));
-    return fused(u - 1.0f, e, u);
+    return float_of((i32)((u32)bitsf_of(e) + power));
+}
+
+/* u (1 + e) - e, below 0 where u is below the sigmoid, and the odds e */
+ELEMENT float distance_of(float u, float x, float *odds) {
+    u32 power;
+    float r = remainder_of(x, &power);
+    *odds = odds_of(r, power);
+    return fused(u - 1.0f, *odds, u);
 }
 
 /* negative where the answer is open */

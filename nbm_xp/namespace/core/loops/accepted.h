@@ -18,65 +18,145 @@ static void NAMED(at_places)(const u32 *restrict states, i64 streams, i64 stream
 /* makes numbers of rows of uniforms and of parameters; `done` is 1 where one is accepted, else 0 */
 typedef void NAMED(Attempt)(REAL (*u)[AT_ONCE], OWN (*own)[AT_ONCE], i64 count, OWN *value, i8 *done);
 
-/* ARGUMENTS(states, ahead, begins, lengths, rows, to_first, onward, out, columns…): `ahead` streams are a step ahead of
-   the others after a draw; runs of elements, with the rows of their first; for the other streams and for those ahead,
-   the matrices from uniform 0 to the first that is counted (none where that is the same), and from one to the next;
-   parameters, one for all elements or one for each. Gives how many elements were never accepted. */
-static i64 NAMED(until_accepted)(const Argument *a, NAMED(Attempt) *attempt, int each, int columns) {
-    const u32 *states = a[0].data, *to_first = a[5].data, *onward = a[6].data;
-    const i64 *begins = a[2].data, *lengths = a[3].data;
-    i64 streams = a[0].size / 6, ahead = a[1].integer, place = 0, lost = 0;
-    OWN *out = a[7].data;
-    const Argument *column = a + 8;
+typedef struct {
+    const u32 *states;
+    i64 streams, ahead; /* so many streams are a step ahead of the others after a draw */
+    Leap to_first[2], onward[2]; /* to the first uniform that is counted, and from one to the next: others, those ahead */
+    NAMED(Attempt) *attempt;
+    int each, columns; /* uniforms of an attempt, and parameters */
+    const Argument *column;
+    OWN *out;
     struct {
-        REAL u[MOST_UNIFORMS][AT_ONCE];
+        REAL u[3][MOST_UNIFORMS][AT_ONCE]; /* of three steps */
         OWN own[MOST_COLUMNS][AT_ONCE], value[AT_ONCE];
         i64 left[AT_ONCE];
         i32 where[AT_ONCE];
         i8 done[AT_ONCE];
-    } *room = malloc(sizeof *room);
-    if (!room)
-        return NO_MEMORY;
-    for (int c = 0; c < columns; ++c)
-        for (i64 i = 0; i < AT_ONCE; ++i)
-            room->own[c][i] = *(const OWN *)column[c].data;
-    for (i64 k = 0; k < a[2].size; ++k) {
-        State row = row_at(a[4].data, k);
-        i64 stream = begins[k] % streams;
-        for (i64 rest = lengths[k]; rest;) {
-            int later = stream < ahead;
-            i64 count = (later ? ahead : streams) - stream;
-            count = count < rest ? count : rest;
-            count = count < AT_ONCE ? count : AT_ONCE;
-            State here = a[5].size ? later_row(row, to_first + 18 * later) : row;
-            for (int c = 0; c < columns; ++c)
-                if (column[c].size > 1)
-                    memcpy(room->own[c], (const OWN *)column[c].data + place, (size_t)count * sizeof(OWN));
-            for (int j = 0; j < each; ++j, here = later_row(here, onward + 18 * later))
-                NAMED(at_random)(states, streams, stream, count, here, room->u[j]);
-            attempt(room->u, room->own, count, out + place, room->done);
-            i64 waiting = refused(room->done, count, room->where);
-            for (i64 m = 0; m < waiting; ++m)
-                room->left[m] = room->where[m];
-            for (int tried = 1; waiting && tried < TRIES; ++tried) {
-                for (int c = 0; c < columns; ++c)
-                    if (column[c].size > 1)
-                        for (i64 m = 0; m < waiting; ++m)
-                            room->own[c][m] = room->own[c][room->where[m]];
-                for (int j = 0; j < each; ++j, here = later_row(here, onward + 18 * later))
-                    NAMED(at_places)(states, streams, stream, room->left, waiting, here, room->u[j]);
-                attempt(room->u, room->own, waiting, room->value, room->done);
+        Tile tiles[MOST_UNIFORMS];
+    } *room;
+} NAMED(Work);
+
+/* Makes `count` numbers from `place` on of the first uniforms that are counted, `u`, which are those of `row` of the
+   streams from one on, all of them ahead or none; gives how many were never accepted. */
+static i64 NAMED(settle)(const NAMED(Work) *work, REAL (*u)[AT_ONCE], i64 place, i64 stream, i64 count, State row) {
+    const Argument *column = work->column;
+    OWN(*own)[AT_ONCE] = work->room->own;
+    i64 *left = work->room->left;
+    i32 *where = work->room->where;
+    i8 *done = work->room->done;
+    int later = stream < work->ahead;
+    for (int c = 0; c < work->columns; ++c)
+        if (column[c].size > 1)
+            memcpy(own[c], (const OWN *)column[c].data + place, (size_t)count * sizeof(OWN));
+    work->attempt(u, own, count, work->out + place, done);
+    if (!memchr(done, REFUSED, (size_t)count))
+        return 0;
+    i64 waiting = refused(done, count, where);
+    for (i64 m = 0; m < waiting; ++m)
+        left[m] = where[m];
+    row = later_row(row, work->to_first[later].at);
+    for (int j = 0; j < work->each; ++j)
+        row = later_row(row, work->onward[later].at);
+    for (int tried = 1; waiting && tried < TRIES; ++tried) {
+        for (int c = 0; c < work->columns; ++c)
+            if (column[c].size > 1)
                 for (i64 m = 0; m < waiting; ++m)
-                    out[place + room->left[m]] = room->value[m];
-                waiting = refused(room->done, waiting, room->where);
-                for (i64 m = 0; m < waiting; ++m)
-                    room->left[m] = room->left[room->where[m]];
+                    own[c][m] = own[c][where[m]];
+        for (int j = 0; j < work->each; ++j, row = later_row(row, work->onward[later].at))
+            NAMED(at_places)(work->states, work->streams, stream, left, waiting, row, u[j]);
+        work->attempt(u, own, waiting, work->room->value, done);
+        for (i64 m = 0; m < waiting; ++m)
+            work->out[place + left[m]] = work->room->value[m];
+        waiting = refused(done, waiting, where);
+        for (i64 m = 0; m < waiting; ++m)
+            left[m] = left[where[m]];
+    }
+    return waiting;
+}
+
+/* so many elements, and no more than are made at once, of streams from one on of which all are ahead or none */
+static i64 NAMED(alike)(const NAMED(Work) *work, i64 stream, i64 count) {
+    i64 rest = (stream < work->ahead ? work->ahead : work->streams) - stream;
+    count = count < rest ? count : rest;
+    return count < AT_ONCE ? count : AT_ONCE;
+}
+
+/* All streams' elements of some steps from the one on that is so many after the first and has `row`, which moves on:
+   streams are carried along, which costs half of what outputs from afar do. */
+static i64 NAMED(by_stepping)(const NAMED(Work) *work, i64 before, i64 steps, i64 begin, State *row) {
+    i64 lost = 0;
+    State here = *row;
+    Leap there = repeated(one_on, before);
+    for (i64 stream = 0, width; stream < work->streams; stream += width) {
+        int later = stream < work->ahead;
+        Leap leap = joined(there, work->to_first[later]);
+        here = *row;
+        width = NAMED(alike)(work, stream, work->streams);
+        for (int j = 0; j < work->each; ++j, leap = joined(leap, work->onward[later]))
+            multiply(leap.at, work->states + stream, work->streams, (u32 *)&work->room->tiles[j], TILE + APART, width);
+        for (i64 step = 0; step < steps; step += 3) {
+            i64 some = steps - step < 3 ? steps - step : 3;
+            for (int j = 0; j < work->each; ++j) {
+                Tile *tile = &work->room->tiles[j];
+                REAL(*u)[MOST_UNIFORMS][AT_ONCE] = work->room->u;
+                if (some == 3)
+                    NAMED(three_steps)(tile, width, u[0][j], u[1][j], u[2][j]);
+                else
+                    for (i64 k = 0; k < some; ++k)
+                        NAMED(one_step)(tile, width, u[k][j]);
             }
-            lost += waiting, place += count, rest -= count, stream += count;
-            if (stream == streams)
-                stream = 0, row = next_row(row);
+            for (i64 k = 0; k < some; ++k, here = next_row(here))
+                lost += NAMED(settle)(work, work->room->u[k], begin + (step + k) * work->streams + stream, stream, width,
+                                      here);
         }
     }
-    free(room);
+    *row = here;
+    return lost;
+}
+
+/* the elements of a run from afar, from `place` on */
+static i64 NAMED(by_rows)(const NAMED(Work) *work, i64 place, i64 stream, i64 length, State row) {
+    i64 lost = 0;
+    for (i64 end = place + length, count; place < end; place += count) {
+        int later = stream < work->ahead;
+        State here = later_row(row, work->to_first[later].at);
+        count = NAMED(alike)(work, stream, end - place);
+        for (int j = 0; j < work->each; ++j, here = later_row(here, work->onward[later].at))
+            NAMED(at_random)(work->states, work->streams, stream, count, here, work->room->u[0][j]);
+        lost += NAMED(settle)(work, work->room->u[0], place, stream, count, row);
+        stream += count;
+        if (stream == work->streams)
+            stream = 0, row = next_row(row);
+    }
+    return lost;
+}
+
+/* ARGUMENTS(states, n, first, step, begins, lengths, rows, out, columns…): runs of elements of a draw of n, with the rows
+   of their first; of the uniforms of an element, which number is counted first, and how many further the next; parameters,
+   one for all elements or one for each. Gives how many elements were never accepted. */
+static i64 NAMED(until_accepted)(const Argument *a, NAMED(Attempt) *attempt, int each, int columns) {
+    const i64 *begins = a[4].data, *lengths = a[5].data;
+    i64 streams = a[0].size / 6, n = a[1].integer, place = 0, lost = 0;
+    NAMED(Work) work = {.states = a[0].data, .streams = streams, .ahead = n % streams, .attempt = attempt, .each = each,
+                        .columns = columns, .column = a + 8, .out = a[7].data, .room = a[8 + columns].data};
+    _Static_assert(sizeof *work.room <= ROOM, "a room holds what is worked with");
+    for (int later = 0; later < 2; ++later) {
+        Leap draw = repeated(one_on, n / streams + later);
+        work.to_first[later] = repeated(draw, a[2].integer);
+        work.onward[later] = repeated(draw, a[3].integer);
+    }
+    for (int c = 0; c < columns; ++c)
+        for (i64 i = 0; i < AT_ONCE; ++i)
+            work.room->own[c][i] = *(const OWN *)work.column[c].data;
+    for (i64 k = 0; k < a[4].size; ++k) {
+        State row = row_at(a[6].data, k);
+        i64 stream = begins[k] % streams, steps = lengths[k] / streams, rest = lengths[k];
+        if (stream == 0 && steps >= WORTH_STEPPING && streams >= WORTH_A_TILE) {
+            lost += NAMED(by_stepping)(&work, begins[k] / streams, steps, place, &row);
+            place += steps * streams, rest -= steps * streams;
+        }
+        lost += NAMED(by_rows)(&work, place, stream, rest, row);
+        place += rest;
+    }
     return lost;
 }

@@ -1,29 +1,5 @@
-/* Uniform and normal numbers of one dtype. Included once for float and once for double, after random_access.h: REAL is
-   the type, NAMED(x) a name of its own, UNIFORM what an integer becomes, ROOT the square root. */
-
-static void NAMED(three_steps)(Tile *restrict tile, i64 width, REAL *restrict row1, REAL *restrict row2,
-                               REAL *restrict row3) {
-    for (i64 i = 0; i < width; ++i) {
-        u32 x1 = tile->x1[i], x2 = tile->x2[i], x3 = tile->x3[i];
-        u32 y1 = tile->y1[i], y2 = tile->y2[i], y3 = tile->y3[i];
-        x3 = next_first(x2, x3), y3 = next_second(y1, y3);
-        row1[i] = UNIFORM(combined(x3, y3));
-        x2 = next_first(x1, x2), y2 = next_second(y3, y2);
-        row2[i] = UNIFORM(combined(x2, y2));
-        x1 = next_first(x3, x1), y1 = next_second(y2, y1);
-        row3[i] = UNIFORM(combined(x1, y1));
-        tile->x1[i] = x1, tile->x2[i] = x2, tile->x3[i] = x3;
-        tile->y1[i] = y1, tile->y2[i] = y2, tile->y3[i] = y3;
-    }
-}
-
-static void NAMED(one_step)(Tile *restrict tile, i64 width, REAL *restrict row) {
-    for (i64 i = 0; i < width; ++i) {
-        State s = state_of(tile, i);
-        row[i] = UNIFORM(stepped(&s));
-        put_state(tile, i, s);
-    }
-}
+/* Uniform and normal numbers of one dtype. Included once for float and once for double, after random_access.h and
+   steps.h: REAL is the type, NAMED(x) a name of its own, ROOT the square root. */
 
 static void NAMED(stretch)(REAL *row, i64 width, const REAL *line) {
     if (line)
@@ -31,16 +7,14 @@ static void NAMED(stretch)(REAL *row, i64 width, const REAL *line) {
             row[i] = row[i] * line[0] + line[1];
 }
 
-/* draw(states, line, out, new): fill `out` with uniforms, `new` with the states after it; `line`, if it is not empty,
+/* draw(states, line, out, new): fill `out` with uniforms, `new`, which may be `states`, with those after it; `line`, if it is not empty,
    is what each is multiplied by, and what is added then */
 static i64 NAMED(draw)(const Argument *a) {
     const u32 *before = a[0].data;
     const REAL *line = a[1].size ? a[1].data : NULL;
     REAL *out = a[2].data;
     i64 streams = a[0].size / 6, size = a[2].size, length = panel_length(streams);
-    Tile *tile = malloc(sizeof(Tile));
-    if (!tile)
-        return NO_MEMORY;
+    Tile *tile = a[4].data;
     for (i64 begin = 0; begin < size; begin += length) {
         i64 end = begin + length < size ? begin + length : size;
         i64 threes = begin + (end - begin) / (3 * streams) * 3 * streams;
@@ -63,7 +37,6 @@ static i64 NAMED(draw)(const Argument *a) {
         }
         before = a[3].data;
     }
-    free(tile);
     return 0;
 }
 

@@ -5,6 +5,8 @@ static void logs_in_place(double *restrict x, i64 count) {
         x[i] = log_of(x[i]);
 }
 
+#define SIGN (-9223372036854775807ll - 1) /* the first bit of a double */
+
 /* the normal quantiles of probabilities; `places` is overwritten, as is `spare` */
 static void quantiles(const double *restrict p, i64 count, double *restrict out, double *restrict spare,
                       i32 *restrict places) {
@@ -27,7 +29,7 @@ static void quantiles(const double *restrict p, i64 count, double *restrict out,
     for (i64 m = 0; m < found; ++m)
         spare[m] = quantile_of_tail(spare[m]);
     for (i64 m = 0; m < found; ++m)
-        out[places[m]] = __builtin_copysign(spare[m], p[places[m]] - 0.5);
+        out[places[m]] = double_of(bits_of(spare[m]) | (bits_of(p[places[m]] - 0.5) & SIGN)); /* it is positive */
 }
 
 /* log(x), exp(x): in place */
@@ -53,18 +55,12 @@ static i64 normal_quantile(const Argument *a) {
     return 0;
 }
 
-/* truncated_normal(u, out): normal numbers within two standard deviations, of uniforms */
-static i64 truncated_normal(const Argument *a) {
-    const double *restrict u = a[0].data;
-    double *restrict out = a[1].data, p[AT_ONCE], spare[AT_ONCE];
-    i32 places[AT_ONCE];
-    for (i64 begin = 0; begin < a[0].size; begin += AT_ONCE) {
-        i64 count = a[0].size - begin < AT_ONCE ? a[0].size - begin : AT_ONCE;
-        for (i64 i = 0; i < count; ++i)
-            p[i] = within_two_sigma(u[begin + i]);
-        quantiles(p, count, out + begin, spare, places);
-        for (i64 i = 0; i < count; ++i)
-            out[begin + i] = clipped_at_two(out[begin + i]);
-    }
-    return 0;
+/* normal numbers within two standard deviations, of uniforms, which are overwritten */
+static void truncated(double *restrict u, i64 count, double *restrict out, double *restrict spare,
+                      i32 *restrict places) {
+    for (i64 i = 0; i < count; ++i)
+        u[i] = within_two_sigma(u[i]);
+    quantiles(u, count, out, spare, places);
+    for (i64 i = 0; i < count; ++i)
+        out[i] = clipped_at_two(out[i]);
 }

@@ -10,19 +10,30 @@ enum {
     LONG = 128,     /* elements of a long row */
     TOGETHER = 2048, /* elements of short rows */
     MOST_ROWS = 256, /* of them */
+    STAGED = 256,    /* elements that go through a stage together */
 };
 
-ELEMENT float short_exp(float x) {
-    float rounded = x * 1.44269504088896341f + 12582912.0f, n = rounded - 12582912.0f; /* its last bits are n */
-    float r = x - n * 0.693359375f - n * -2.12194440e-4f;
-    float p = 1.9875691500e-4f * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    p = p * r * r + r + 1.0f;
-    float power = float_of((i32)(((u32)bitsf_of(rounded) + 127u) << 23));
-    return x < -87.3f ? 0.0f : p * power;
+/* The exponentials of what numbers are below one of them. In three stages, since one would be so long a chain of
+   operations that a processor sees the ends of few at once: n and r, then half the polynomial, then the rest. */
+static void exponentials(const float *x, float largest, i64 size, float *powers) {
+    float r[STAGED], scales[STAGED], p[STAGED];
+    for (i64 begin = 0; begin < size; begin += STAGED) {
+        i64 count = size - begin < STAGED ? size - begin : STAGED;
+        for (i64 i = 0; i < count; ++i) {
+            float below = x[begin + i] - largest, inside = below < -87.3f ? -88.0f : below; /* whose n is -127 */
+            float rounded = inside * 1.44269504088896341f + 12582912.0f, n = rounded - 12582912.0f;
+            r[i] = inside - n * 0.693359375f - n * -2.12194440e-4f;
+            scales[i] = float_of((i32)(((u32)bitsf_of(rounded) + 127u) << 23)); /* the last bits of `rounded` are n */
+        }
+        for (i64 i = 0; i < count; ++i) {
+            float half = 1.9875691500e-4f * r[i] + 1.3981999507e-3f;
+            half = half * r[i] + 8.3334519073e-3f;
+            half = half * r[i] + 4.1665795894e-2f;
+            p[i] = half * r[i] + 1.6666665459e-1f;
+        }
+        for (i64 i = 0; i < count; ++i)
+            powers[begin + i] = ((p[i] * r[i] + 5.0000001201e-1f) * r[i] * r[i] + r[i] + 1.0f) * scales[i];
+    }
 }
 
 /* Integers in the order of floats, nan above all; and back, which is the same. */
@@ -37,23 +48,40 @@ static float largest_of(const float *restrict row, i64 size) {
     return float_of(ordered(largest));
 }
 
-/* of a constant number of parts, so that they stay in registers */
-#define SUM_OF(NAME, WIDTH)                                                                                           \
-    static float NAME(const float *restrict row, i64 size) {                                                          \
-        float parts[WIDTH] = {0};                                                                                     \
-        i64 j = 0;                                                                                                    \
-        for (; j + WIDTH <= size; j += WIDTH)                                                                         \
-            for (int l = 0; l < WIDTH; ++l)                                                                           \
-                parts[l] += row[j + l];                                                                               \
-        for (int l = 0; j + l < size; ++l)                                                                            \
-            parts[l] += row[j + l];                                                                                   \
-        for (int half = WIDTH / 2; half; half /= 2)                                                                   \
-            for (int l = 0; l < half; ++l)                                                                            \
-                parts[l] += parts[l + half];                                                                          \
-        return parts[0];                                                                                              \
-    }
-SUM_OF(sum_of_few, 8)
-SUM_OF(sum_of_many, 32)
+/* Sums in parts, of a constant number, so that they stay in registers. */
+enum { FEW = 8, MANY = 32 };
+
+#define SUM_OF_PARTS(WIDTH)                                                                                           \
+    for (int half = WIDTH / 2; half; half /= 2)                                                                       \
+        for (int l = 0; l < half; ++l)                                                                                \
+            parts[l] += parts[l + half];                                                                              \
+    return parts[0];
+
+/* of a short row, behind which there is room to read a few more */
+static float sum_of_short(const float *restrict row, i64 size) {
+    static const u32 masks[2 * FEW] = {~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u, ~0u};
+    float parts[FEW] = {0};
+    i64 j = 0;
+    for (; j + FEW <= size; j += FEW)
+        for (int l = 0; l < FEW; ++l)
+            parts[l] += row[j + l];
+    const u32 *restrict mask = masks + FEW - (size - j);
+    for (int l = 0; l < FEW; ++l)
+        parts[l] += float_of((i32)((u32)bitsf_of(row[j + l]) & mask[l]));
+    SUM_OF_PARTS(FEW)
+}
+
+/* of a long row, stretch after stretch */
+static void add_stretch(float *restrict parts, const float *restrict row, i64 size) {
+    i64 j = 0;
+    for (; j + MANY <= size; j += MANY)
+        for (int l = 0; l < MANY; ++l)
+            parts[l] += row[j + l];
+    for (int l = 0; j + l < size; ++l)
+        parts[l] += row[j + l];
+}
+
+static float sum_of_parts(float *restrict parts) { SUM_OF_PARTS(MANY) }
 
 /* what a function makes of some rows x, their largest elements, the exponentials of what elements are below these, and
    the sums of them */
@@ -73,38 +101,7 @@ static void short_rows(const float *restrict x, i64 count, i64 columns, float *r
         for (i64 j = 0; j < columns; ++j)
             powers[r * columns + j] = x[r * columns + j] - largest[r];
     }
-    for (i64 j = 0; j < count * columns; ++j)
-        powers[j] = short_exp(powers[j]);
-}
-
-static void long_row(const float *restrict x, i64 columns, float *restrict largest, float *restrict powers) {
-    float most = *largest = largest_of(x, columns);
-    for (i64 j = 0; j < columns; ++j)
-        powers[j] = short_exp(x[j] - most);
-}
-
-static i64 by_rows(const Argument *a, i64 per_row, Finish *finish) {
-    const float *x = a[0].data;
-    float *out = a[2].data, largest[MOST_ROWS], totals[MOST_ROWS];
-    i64 columns = a[1].integer, rows = columns ? a[0].size / columns : 0;
-    i64 step = columns < TOGETHER / MOST_ROWS ? MOST_ROWS : columns < TOGETHER ? TOGETHER / columns : 1;
-    float *powers = malloc((size_t)(step * columns + 1) * sizeof(float));
-    if (!powers)
-        return NO_MEMORY;
-    for (i64 begin = 0; begin < rows; begin += step) {
-        i64 count = rows - begin < step ? rows - begin : step;
-        const float *some = x + begin * columns;
-        if (columns < LONG)
-            short_rows(some, count, columns, largest, powers);
-        else
-            for (i64 r = 0; r < count; ++r)
-                long_row(some + r * columns, columns, largest + r, powers + r * columns);
-        for (i64 r = 0; r < count; ++r)
-            totals[r] = (columns < LONG ? sum_of_few : sum_of_many)(powers + r * columns, columns);
-        finish(some, largest, powers, totals, count, columns, out + begin * per_row);
-    }
-    free(powers);
-    return 0;
+    exponentials(powers, 0.0f, count * columns, powers);
 }
 
 /* nan where an element is */
@@ -148,7 +145,63 @@ static void finish_logsumexp(const float *x, const float *largest, const float *
         out[r] = largest[r] - largest[r] == 0.0f ? largest[r] + logs[r] : largest[r]; /* an infinite one decides */
 }
 
+static void by_short_rows(const Argument *a, i64 per_row, Finish *finish) {
+    const float *x = a[0].data;
+    float *out = a[2].data, largest[MOST_ROWS], totals[MOST_ROWS], powers[TOGETHER + FEW];
+    i64 columns = a[1].integer, rows = a[0].size / columns, step = TOGETHER / columns;
+    step = step < MOST_ROWS ? step : MOST_ROWS;
+    for (i64 begin = 0; begin < rows; begin += step) {
+        i64 count = rows - begin < step ? rows - begin : step;
+        short_rows(x + begin * columns, count, columns, largest, powers);
+        memset(powers + count * columns, 0, FEW * sizeof(float));
+        for (i64 r = 0; r < count; ++r)
+            totals[r] = sum_of_short(powers + r * columns, columns);
+        finish(x + begin * columns, largest, powers, totals, count, columns, out + begin * per_row);
+    }
+}
+
+
+static void by_long_rows(const Argument *a, i64 per_row, Finish *finish) {
+    const float *x = a[0].data;
+    float *out = a[2].data, powers[AT_ONCE];
+    i64 columns = a[1].integer;
+    for (const float *row = x; row < x + a[0].size; row += columns, out += per_row) {
+        float parts[MANY] = {0}, largest = largest_of(row, columns);
+        for (i64 begin = 0; begin < columns; begin += AT_ONCE) {
+            i64 count = columns - begin < AT_ONCE ? columns - begin : AT_ONCE;
+            exponentials(row + begin, largest, count, powers);
+            add_stretch(parts, powers, count);
+        }
+        float total = sum_of_parts(parts);
+        finish(row, &largest, NULL, &total, 1, columns, out);
+    }
+}
+
 /* softmax(x, columns, out), log_softmax(x, columns, out), logsumexp(x, columns, out): of each row */
-static i64 softmax(const Argument *a) { return by_rows(a, a[1].integer, finish_softmax); }
-static i64 log_softmax(const Argument *a) { return by_rows(a, a[1].integer, finish_log_softmax); }
-static i64 logsumexp(const Argument *a) { return by_rows(a, 1, finish_logsumexp); }
+static i64 softmax(const Argument *a) {
+    const float *x = a[0].data;
+    float *out = a[2].data;
+    i64 columns = a[1].integer;
+    if (columns < LONG)
+        by_short_rows(a, columns, finish_softmax);
+    else
+        for (i64 begin = 0; begin < a[0].size; begin += columns) {
+            float *restrict weights = out + begin, parts[MANY] = {0};
+            exponentials(x + begin, largest_of(x + begin, columns), columns, weights);
+            add_stretch(parts, weights, columns);
+            float share = 1.0f / sum_of_parts(parts);
+            for (i64 j = 0; j < columns; ++j)
+                weights[j] *= share;
+        }
+    return 0;
+}
+
+static i64 log_softmax(const Argument *a) {
+    (a[1].integer < LONG ? by_short_rows : by_long_rows)(a, a[1].integer, finish_log_softmax);
+    return 0;
+}
+
+static i64 logsumexp(const Argument *a) {
+    (a[1].integer < LONG ? by_short_rows : by_long_rows)(a, 1, finish_logsumexp);
+    return 0;
+}

@@ -88,11 +88,42 @@ static void binomial_attempts(double (*u)[AT_ONCE], double (*own)[AT_ONCE], i64 
     }
 }
 
+/* every number is accepted: normal ones within two standard deviations */
+static void truncated_attempts(double (*u)[AT_ONCE], double (*own)[AT_ONCE], i64 count, double *restrict value,
+                               i8 *restrict done) {
+    double spare[AT_ONCE];
+    i32 places[AT_ONCE];
+    (void)own;
+    truncated(u[0], count, value, spare, places);
+    memset(done, ACCEPTED, (size_t)count);
+}
+
 static void digit_attempts(i32 (*u)[AT_ONCE], i64 (*own)[AT_ONCE], i64 count, i64 *restrict value, i8 *restrict done) {
     const i32 *restrict z = u[0];
     const i64 *restrict low = own[0], *restrict span = own[1];
     for (i64 i = 0; i < count; ++i)
         done[i] = (i8)digit(z[i], low[i], span[i], value + i);
+}
+
+/* The same of one span for all, whose reciprocal is taken once: half more than the number is so far from each multiple of
+   the span that the product, rounded, has the quotient's whole part. */
+static void digit_attempts_alike(i32 (*u)[AT_ONCE], i64 (*own)[AT_ONCE], i64 count, i64 *restrict value,
+                                 i8 *restrict done) {
+    const i32 *restrict z = u[0];
+    i32 d = (i32)own[1][0], last = (i32)M1 - d, whole[AT_ONCE], refusals = 0;
+    u64 low = (u64)own[0][0] - 1u;
+    double share = 1.0 / (double)d;
+    for (i64 i = 0; i < count; ++i) {
+        whole[i] = (i32)(((double)z[i] - 0.5) * share) * d;
+        refusals |= last - whole[i];
+    }
+    for (i64 i = 0; i < count; ++i)
+        value[i] = (i64)(low + (u64)(i64)(z[i] - whole[i]));
+    if (refusals >= 0)
+        memset(done, ACCEPTED, (size_t)count);
+    else
+        for (i64 i = 0; i < count; ++i)
+            done[i] = (i8)(whole[i] <= last);
 }
 
 static void digit_of_two_attempts(i32 (*u)[AT_ONCE], i64 (*own)[AT_ONCE], i64 count, i64 *restrict value,
@@ -103,18 +134,62 @@ static void digit_of_two_attempts(i32 (*u)[AT_ONCE], i64 (*own)[AT_ONCE], i64 co
         done[i] = (i8)digit_of_two(first[i], second[i], low[i], span[i], value + i);
 }
 
-static void wide_attempts(i32 (*u)[AT_ONCE], i64 (*own)[AT_ONCE], i64 count, i64 *restrict value, i8 *restrict done) {
-    const i32 *restrict first = u[0], *restrict second = u[1], *restrict third = u[2];
-    const i64 *restrict start = own[0], *restrict most = own[1];
-    for (i64 i = 0; i < count; ++i)
-        done[i] = (i8)wide_integer(first[i], second[i], third[i], start[i], most[i], value + i);
+/* The same of one span for all: quotients by its reciprocal, to the nearest integer. */
+static void digit_of_two_attempts_alike(i32 (*u)[AT_ONCE], i64 (*own)[AT_ONCE], i64 count, i64 *restrict value,
+                                        i8 *restrict done) {
+    const u32 *restrict first = (const u32 *)u[0], *restrict second = (const u32 *)u[1];
+    u64 low = (u64)own[0][0], span = (u64)own[1][0];
+    i64 last = (i64)M1 * (i64)M1 - (i64)span, refusals = 0;
+    double share = 1.0 / (double)(i64)span, ratio[AT_ONCE];
+    for (i64 i = 0; i < count; ++i) {
+        double n = (double)(i32)(first[i] - 1u) * 2147483647.0 + (double)(i32)(second[i] - 1u);
+        ratio[i] = n * share + 4503599627370496.0; /* 2**52: the last bits of the sum are an integer */
+    }
+    for (i64 i = 0; i < count; ++i) {
+        u64 a = first[i] - 1u, b = second[i] - 1u, n = (a << 31) - a + b;
+        u64 rest = n - ((u64)bits_of(ratio[i]) & 0xffffffffull) * span;
+        rest += (u64)((i64)rest >> 63) & span;
+        refusals |= last - (i64)(n - rest);
+        value[i] = (i64)(low + rest);
+    }
+    if (refusals >= 0)
+        memset(done, ACCEPTED, (size_t)count);
+    else
+        for (i64 i = 0; i < count; ++i) {
+            i64 n = (i64)(first[i] - 1u) * (i64)M1 + (i64)(second[i] - 1u);
+            done[i] = (i8)(n - (i64)((u64)value[i] - low) <= last);
+        }
 }
 
+static void wide_attempts(i32 (*u)[AT_ONCE], i64 (*own)[AT_ONCE], i64 count, i64 *restrict value, i8 *restrict done) {
+    const u32 *restrict first = (const u32 *)u[0], *restrict second = (const u32 *)u[1];
+    const u32 *restrict third = (const u32 *)u[2];
+    u64 start = (u64)own[0][0];
+    i64 most = own[1][0];
+    for (i64 i = 0; i < count; ++i) {
+        u64 a = first[i] - 1u, b = second[i] - 1u, c = third[i] - 1u;
+        value[i] = (i64)(((a & 0x3fffffu) << 42 | (b & 0x1fffffu) << 21 | (c & 0x1fffffu)) + start);
+    }
+    for (i64 i = 0; i < count; ++i)
+        done[i] = (i8)has_all_bits(first[i] - 1u, second[i] - 1u, third[i] - 1u);
+    if (most < 0x7fffffffffffffff)
+        for (i64 i = 0; i < count; ++i)
+            done[i] &= (i8)((i64)((u64)value[i] - start) <= most);
+}
+
+/* of one bound for all: `a`, see loops/accepted.h */
+static int is_alike(const Argument *a) { return a[8].size == 1 && a[9].size == 1; }
+
+static i64 truncated_normals(const Argument *a) { return until_accepted_double(a, truncated_attempts, 1, 0); }
 static i64 log_gamma(const Argument *a) { return until_accepted_double(a, gamma_attempts, 2, 3); }
 static i64 poisson(const Argument *a) { return until_accepted_double(a, poisson_attempts, 2, 6); }
 static i64 binomial(const Argument *a) { return until_accepted_double(a, binomial_attempts, 2, 11); }
-static i64 digits(const Argument *a) { return until_accepted_integer(a, digit_attempts, 1, 2); }
-static i64 digits_of_two(const Argument *a) { return until_accepted_integer(a, digit_of_two_attempts, 2, 2); }
+static i64 digits(const Argument *a) {
+    return until_accepted_integer(a, is_alike(a) ? digit_attempts_alike : digit_attempts, 1, 2);
+}
+static i64 digits_of_two(const Argument *a) {
+    return until_accepted_integer(a, is_alike(a) ? digit_of_two_attempts_alike : digit_of_two_attempts, 2, 2);
+}
 static i64 wide_integers(const Argument *a) { return until_accepted_integer(a, wide_attempts, 3, 2); }
 
 /* Searches of some elements at a time: all count on until the last has found its number, which none of the others

@@ -1,10 +1,36 @@
 /* States of streams, and rows that give their outputs from afar. */
 
-/* the products of both matrices with some states */
-static void multiply(const u32 *m, const u32 *from, u32 *to, i64 streams, i64 width) {
+/* Both matrices of a transition, row by row. */
+typedef struct {
+    u32 at[18];
+} Leap;
+
+static const Leap one_on = {{0, 1u << 22, 129, 1, 0, 0, 0, 1, 0, 1u << 15, 0, 32769, 1, 0, 0, 0, 1, 0}};
+
+/* first one, then the other */
+static Leap joined(Leap first, Leap other) {
+    Leap both;
+    for (int k = 0; k < 18; ++k) {
+        const u32 *row = other.at + k / 3 * 3, *column = first.at + k / 9 * 9 + k % 3;
+        both.at[k] = k < 9 ? dot_first(row[0], row[1], row[2], column[0], column[3], column[6])
+                           : dot_second(row[0], row[1], row[2], column[0], column[3], column[6]);
+    }
+    return both;
+}
+
+static Leap repeated(Leap leap, i64 times) {
+    Leap all = {{1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    for (; times; times /= 2, leap = joined(leap, leap))
+        if (times % 2)
+            all = joined(all, leap);
+    return all;
+}
+
+/* The products of both matrices with some states, whose numbers of each kind lie so far apart. */
+static void multiply(const u32 *m, const u32 *from, i64 pitch_from, u32 *to, i64 pitch_to, i64 width) {
     for (int row = 0; row < 6; ++row) {
-        const u32 *a = from + row / 3 * 3 * streams;
-        dots(row / 3, m + 3 * row, a, a + streams, a + 2 * streams, width, to + row * streams);
+        const u32 *a = from + row / 3 * 3 * pitch_from;
+        dots(row / 3, m + 3 * row, a, a + pitch_from, a + 2 * pitch_from, width, to + row * pitch_to);
     }
 }
 
@@ -14,7 +40,7 @@ static i64 substreams(const Argument *a) {
     u32 *states = a[1].data;
     i64 count = a[1].size / 6;
     for (i64 length = 1; length < count; length *= 2, jumps += 18)
-        multiply(jumps, states, states + length, count, length < count - length ? length : count - length);
+        multiply(jumps, states, count, states + length, count, length < count - length ? length : count - length);
     return 0;
 }
 
@@ -24,8 +50,8 @@ static i64 advance(const Argument *a) {
     const u32 *matrices = a[0].data, *states = a[1].data;
     u32 *new = a[3].data;
     i64 streams = a[1].size / 6, ahead = a[2].integer;
-    multiply(matrices, states, new, streams, ahead);
-    multiply(matrices + 18, states + ahead, new + ahead, streams, streams - ahead);
+    multiply(matrices, states, streams, new, streams, ahead);
+    multiply(matrices + 18, states + ahead, streams, new + ahead, streams, streams - ahead);
     return 0;
 }
 
@@ -46,9 +72,7 @@ static i64 draw_half(const Argument *a) {
     const u16 *table = a[1].data;
     u16 *out = a[2].data;
     i64 streams = a[0].size / 6, size = a[2].size;
-    Tile *tile = malloc(sizeof(Tile));
-    if (!tile)
-        return NO_MEMORY;
+    Tile *tile = a[4].data;
     for (i64 first = 0; first < streams; first += TILE) {
         i64 width = streams - first < TILE ? streams - first : TILE;
         load(tile, a[0].data, streams, first, width);
@@ -68,7 +92,6 @@ static i64 draw_half(const Argument *a) {
         }
         store(tile, a[3].data, streams, first, width);
     }
-    free(tile);
     return 0;
 }
 

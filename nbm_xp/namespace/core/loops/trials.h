@@ -104,15 +104,19 @@ static const float *log_odds(const float *x, i64 place, i64 width, i64 columns, 
 }
 
 #define DECIDE(LETTER, OUT)                                                                                           \
-    static void decide_##LETTER(const float *restrict u, const float *x, i64 width, void *target, i64 place, Open *open) {     \
+    static void decide_##LETTER(const float *restrict u, const float *x, i64 width, void *target, i64 place,          \
+                                Open *open) {                                                                         \
         OUT *restrict out = (OUT *)target + place;                                                                    \
         for (i64 begin = 0; begin < width; begin += SURE) {                                                           \
             i64 some = width - begin < SURE ? width - begin : SURE;                                                   \
             i32 signs = 0;                                                                                            \
-            float copy[SURE]; /* the answers may take the place of x */                                               \
+            float copy[SURE], r[SURE]; /* the answers may take the place of x */                                      \
+            u32 powers[SURE];                                                                                         \
             memcpy(copy, x + begin, (size_t)some * sizeof(float));                                                    \
+            for (i64 i = 0; i < some; ++i)                                                                            \
+                r[i] = remainder_of(copy[i], powers + i);                                                             \
             for (i64 i = 0; i < some; ++i) {                                                                          \
-                float odds, distance = distance_of(u[begin + i], copy[i], &odds);                                     \
+                float odds = odds_of(r[i], powers[i]), distance = fused(u[begin + i] - 1.0f, odds, u[begin + i]);     \
                 out[begin + i] = distance < 0.0f ? (OUT)1 : (OUT)0;                                                   \
                 signs |= bitsf_of(margin_of(distance, odds));                                                         \
             }                                                                                                         \
@@ -135,9 +139,8 @@ static i64 by_odds(const Argument *a, Decide *decide) {
     struct {
         Tile tile;
         float row1[TILE], row2[TILE], row3[TILE], sums[TILE];
-    } *room = malloc(sizeof *room);
-    if (!room)
-        return NO_MEMORY;
+    } *room = a[10].data;
+    _Static_assert(sizeof *room <= ROOM, "a room holds what is worked with");
     for (i64 begin = 0; begin < size; begin += length) {
         i64 end = begin + length < size ? begin + length : size;
         i64 threes = begin + (end - begin) / (3 * streams) * 3 * streams;
@@ -163,7 +166,6 @@ static i64 by_odds(const Argument *a, Decide *decide) {
         }
         before = new;
     }
-    free(room);
     return open.found;
 }
 

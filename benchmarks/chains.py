@@ -1,0 +1,153 @@
+"""A chain of twelve elementwise operations on 10⁷ float32 numbers: its value, and the sum of it with its gradient.
+
+Exponential, tanh, square root, log1p, products, sums, a comparison. A cheaper chain, of sums and products alone, shows
+what memory costs.
+"""
+
+import importlib
+import importlib.util
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from nbm_xp.tape import function, gradients, placeholder, threads
+from nbm_xp.tape import namespace as recorded
+
+from .harness import Contender, Row
+from .libraries import Library, absent, elsewhere
+
+SIZE, BLOCK = 10**7, 1 << 14
+OVER_COMPILED, OVER_COMPILED_GRADIENT = 1.10, 1.20
+
+
+def rows(library: Library) -> Iterator[Row]:
+    random = np.random.default_rng(0)
+    host = [random.standard_normal(SIZE, dtype="float32") for _ in range(2)]
+    small = [array[:10].copy() for array in host]
+    for name, chain in (("twelve operations", twelve), ("four sums and products", four)):
+        yield Row(
+            f"{name}, 10⁷ numbers",
+            ours(library, chain, host),
+            [
+                whole(library, chain, host),
+                in_blocks(library, chain, host),
+                jitted(library, chain, host, at_most=OVER_COMPILED if chain is twelve else None),
+                pytensor(library, chain, host),
+            ],
+            per=SIZE,
+            unit="number",
+        )
+    yield Row(
+        "twelve operations, their sum and its gradient, 10⁷ numbers",
+        ours(library, twelve, host, with_gradient=True),
+        [
+            jitted(library, twelve, host, with_gradient=True, at_most=OVER_COMPILED_GRADIENT),
+            pytensor(library, twelve, host, with_gradient=True),
+        ],
+        per=SIZE,
+        unit="number",
+    )
+    for size in (10, 10**5):
+        some = small if size == 10 else [array[:size].copy() for array in host]
+        yield Row(f"twelve operations, {size:,} numbers", ours(library, twelve, some), [whole(library, twelve, some)])
+
+
+def twelve(xp: Any, x: Any, y: Any) -> Any:
+    a = xp.exp(-x * x)
+    b = xp.tanh(y * a)
+    c = xp.sqrt(b * b + 1.0)
+    d = xp.log1p(c * a)
+    return xp.where(d > 0.5, d * b + c, c)
+
+
+def four(xp: Any, x: Any, y: Any) -> Any:
+    return (x + y) * x - 0.5 * y
+
+
+def ours(library, chain, host, *, with_gradient=False):
+    x, y = placeholder((None,), dtype="float32"), placeholder((None,), dtype="float32")
+    value = chain(recorded, x, y)
+    if with_gradient:
+        loss = recorded.sum(value)
+        run = function([x, y], [loss, *gradients(loss, [x, y])])
+    else:
+        run = function([x, y], value)
+
+    def on_threads(*arrays):
+        with threads(library.threads):
+            return run(*arrays)
+
+    call = run if library.threads == 1 else on_threads
+    return Contender("nbm_xp function", library.finished(call), tuple(map(library.array, host)))
+
+
+def whole(library, chain, host):
+    """The library's functions one after the other."""
+    call = library.finished(lambda *arrays: chain(library.xp, *arrays))
+    return Contender("by hand, whole", call, tuple(map(library.array, host)))
+
+
+def in_blocks(library, chain, host):
+    """NumPy's functions on blocks, one after the other, written to the result."""
+    if library.name != "numpy":
+        return elsewhere("by hand, in blocks", library)
+
+    def call(x, y):
+        out = np.empty_like(x)
+        for start in range(0, x.size, BLOCK):
+            part = slice(start, start + BLOCK)
+            out[part] = chain(np, x[part], y[part])
+        return out
+
+    return Contender("by hand, in blocks", call, tuple(host))
+
+
+def jitted(library, chain, host, *, with_gradient=False, at_most=None):
+    if missing := absent("jax.jit", "jax"):
+        return missing
+    if library.name != "numpy":
+        return elsewhere("jax.jit", library)
+    if library.threads == 1:  # read when JAX is first used
+        os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+    jax = importlib.import_module("jax")
+    jnp = importlib.import_module("jax.numpy")
+
+    def value(x, y):
+        return chain(jnp, x, y)
+
+    def total(x, y):
+        return jnp.sum(value(x, y))
+
+    run = jax.jit(jax.value_and_grad(total, argnums=(0, 1)) if with_gradient else value)
+    arrays = tuple(map(jnp.asarray, host))
+    return Contender("jax.jit", lambda *given: jax.block_until_ready(run(*given)), arrays, at_most=at_most)
+
+
+def pytensor(library, chain, host, *, with_gradient=False):
+    name = "PyTensor, numba"
+    if missing := absent(name, "pytensor") or absent(name, "numba"):
+        return missing
+    if library.name != "numpy":
+        return elsewhere(name, library)
+    tensor = importlib.import_module("pytensor.tensor")
+    compile_function: Callable[..., Any] = importlib.import_module("pytensor").function
+    x, y = tensor.fvector("x"), tensor.fvector("y")
+    value = chain(_Switching(tensor), x, y)
+    results = value.astype("float32")
+    if with_gradient:
+        loss = value.astype("float32").sum()
+        results = [loss, *tensor.grad(loss, [x, y])]
+    return Contender(name, compile_function([x, y], results, mode="NUMBA"), tuple(host))
+
+
+class _Switching:
+    """PyTensor's functions under the standard's names."""
+
+    def __init__(self, tensor: Any) -> None:
+        self._tensor = tensor
+        self.where = tensor.switch
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tensor, name)

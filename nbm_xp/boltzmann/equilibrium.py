@@ -1,0 +1,155 @@
+"""A trained machine at equilibrium: its states and its log Z, by the ladder that it learnt on.
+
+Chains begin with the states that those of the training ended with, over and over where more are wanted, and go on for
+themselves: what they are handed from the foot of the ladder is drawn anew in every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nbm_xp import natural_bm as B
+from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespace, to_numpy
+
+from .bridging import LadderEstimate, bennett
+from .ladder import LADDER, Ladder
+from .partition import summed_biases
+from .sampling import repeated
+
+__all__ = ["compile_states", "compile_weighing", "estimate", "first_states", "watched"]
+
+
+def first_states(ladder: Ladder, arrays: Mapping[str, Any], rows: int, like: Any) -> list[Any]:
+    """States for so many chains on a ladder to begin with, in the layers of ``topology.kept``.
+
+    Parameters
+    ----------
+    ladder : Ladder
+    arrays : mapping of str to Variable
+        What a training has kept.
+    rows : int
+    like : array of shape (rows, visible units)
+        Whose library the chains are of, and on Dask whose blocks of rows.
+    """
+    xp, found = array_namespace(like), []
+    for layer in ladder.top.topology.kept:
+        states = to_numpy(arrays[f"{LADDER}state.{layer}"].value)
+        shape = (states.shape[0], rows, states.shape[2])
+        split = (-1, like.chunks[0], -1) if hasattr(like, "chunks") else "auto"
+        found.append(from_blocks(xp, _again, shape, like.dtype, split, args=(states,), name="rungs"))
+    return found
+
+
+def _again(offset: tuple[int, ...], shape: tuple[int, ...], states: Any) -> Any:
+    """A block of columns, which come again and again."""
+    xp = array_namespace(states)
+    return xp.take(states, (xp.arange(shape[1]) + offset[1]) % states.shape[1], axis=1)
+
+
+def compile_states(ladder: Ladder, rows: int, n_steps: int, wanted: Sequence[int], rng: Any) -> Any:
+    """Compile chains on a ladder.
+
+    Parameters
+    ----------
+    ladder : Ladder
+    rows : int
+        The number of chains.
+    n_steps : int
+        Steps, at least one.
+    wanted : sequence of int
+        Layers whose states are wanted.
+    rng : RandomStreams
+
+    Returns
+    -------
+    Function
+        Called with the first states of the layers of ``topology.kept``, it returns the last ones of the layers wanted,
+        of the top of the ladder, and the means that they were drawn with.
+    """
+    topology = ladder.top.topology
+    count, inputs = len(topology.sizes), _inputs(ladder, rows)
+    start: list[Any] = [*(inputs.get(layer) for layer in topology.layers), _no_turn(inputs), *([None] * 2 * count)]
+    shown = [count + 1 + place for layer in wanted for place in (layer, count + layer)]
+    column = B.sum(inputs[topology.kept[0]][0, :, :], axis=1, keepdims=True) * 0
+    for place in shown:
+        start[place] = column + B.zeros_like(ladder.top.biases[(place - count - 1) % count])
+
+    def step(now: list[Any]) -> list[Any]:
+        move = ladder.move(now[:count], now[count], rows, rng)
+        return [*move.state, move.turn, *(part[-1, :, :] for part in (*move.state, *move.means))]
+
+    last, updates = repeated(step, start, [*topology.kept, count, *shown], n_steps)
+    outputs = [last[count + 1 + layer] for layer in wanted] + [last[2 * count + 1 + layer] for layer in wanted]
+    return B.function(list(inputs.values()), outputs, updates=updates, name="equilibrium")
+
+
+def compile_weighing(ladder: Ladder, rows: int, n_steps: int, rng: Any) -> Any:
+    """Compile chains on a ladder that are looked at: a function from their first states to what `estimate` takes."""
+    inputs = _inputs(ladder, rows)
+    _, looks, updates = watched(ladder, list(inputs.values()), _no_turn(inputs), rows, n_steps, rng)
+    return B.function(list(inputs.values()), looks, updates=updates, name="weighing")
+
+
+def _inputs(ladder: Ladder, rows: int) -> dict[int, Any]:
+    topology = ladder.top.topology
+    shapes = {layer: (ladder.pairs + 1, rows, topology.sizes[layer]) for layer in topology.kept}
+    return {layer: B.placeholder(shape=shape, dtype=ladder.top.dtype) for layer, shape in shapes.items()}
+
+
+def _no_turn(inputs: Mapping[int, Any]) -> Any:
+    first = next(iter(inputs.values()))
+    return B.reshape(first[:1, :1, :1], (1,)) * 0
+
+
+def watched(
+    ladder: Ladder, states: Sequence[Any], turn: Any, chains: int, n_steps: int, rng: Any
+) -> tuple[list[Any], list[Any], list[tuple[Any, Any]]]:
+    """Steps on a ladder, and what `estimate` needs to know of them.
+
+    Parameters
+    ----------
+    ladder : Ladder
+    states : sequence of Tensors
+        Those of the layers of ``topology.kept``.
+    turn : Tensor of shape (1,)
+    chains, n_steps : int
+    rng : RandomStreams
+
+    Returns
+    -------
+    state : list
+        The last ones of these layers, and the turn after them.
+    looks : list
+        The turns, of shape (steps, pairs), and of `Move` `chance`, `up` and `down`, of shape (steps, pairs, chains).
+    updates : list
+        Of the streams that the loop drew from.
+    """
+    kept = ladder.top.topology.kept
+
+    def step(*carried: Any) -> list[Any]:
+        *values, turn = carried[: len(kept) + 1]
+        now: list[Any] = [None] * len(ladder.top.topology.sizes)
+        for layer, value in zip(kept, values, strict=True):
+            now[layer] = value
+        move = ladder.move(now, turn, chains, rng)
+        return [*(move.state[layer] for layer in kept), move.turn, move.due, move.chance, move.up, move.down]
+
+    results, updates = B.scan(step, outputs_info=[*states, turn, None, None, None, None], n_steps=n_steps)
+    return [part[-1] for part in results[: len(kept) + 1]], list(results[len(kept) + 1 :]), list(updates.items())
+
+
+def estimate(ladder: Ladder, looks: Sequence[Any]) -> LadderEstimate:
+    """Log Z of the top of a ladder, from the second half of looks at its chains: so many that four divides them."""
+    half = looks[0].shape[0] // 2
+    due, chance, up, down = (asarray(to_numpy(part), host_namespace(), "float64")[half:, ...] for part in looks)
+    xp = array_namespace(due)
+    first = due[0, :][:, None] > 0
+
+    def with_turn(part: Any) -> Any:
+        return xp.where(first, part[0::2, ...], part[1::2, ...])
+
+    base = summed_biases(ladder.top.topology, [to_numpy(bias.value[0, :]) for bias in ladder.rungs.biases])
+    rise, error = bennett(with_turn(up), with_turn(down))
+    acceptance = xp.mean(with_turn(chance), axis=(0, 2))
+    return LadderEstimate(base + rise, error, tuple(float(share) for share in acceptance))

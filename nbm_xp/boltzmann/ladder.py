@@ -1,0 +1,184 @@
+"""A ladder of machines: those met while one learns, up to the one that it is now, whose chains exchange their states.
+
+Each machine has as many chains as the others. In a step, neighbours on the ladder exchange the states of their chains,
+every other pair in turn, with the probability of Metropolis: that of machines a and b with states x and y is
+min(1, exp(F_a(x) + F_b(y) - F_a(y) - F_b(x))), where F is the free energy of the layers that a sweep begins with. Then
+each chain makes a sweep of its own machine. The first machine has no weights, so that its sweep draws new states of it,
+exactly and independent of the last ones; step by step they are handed up.
+
+The differences of free energies that decide on exchanges tell log Z along the ladder besides: see `bridging`.
+
+References
+----------
+N. Béreux, A. Decelle, C. Furtlehner, L. Rosset and B. Seoane, "Fast training and sampling of restricted Boltzmann
+machines", ICLR 2025.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from nbm_xp import natural_bm as B
+
+from . import storage
+from .energy import Parameters, draw_layer, free_energy, received, shape_of
+from .partition import constant
+
+__all__ = ["LADDER", "Ladder", "Move", "ladder_of_arrays"]
+
+LADDER = "ladder."
+"""What the names of a ladder's arrays begin with."""
+
+State = list[Any]
+
+
+class Move(NamedTuple):
+    """A step on the ladder.
+
+    Attributes
+    ----------
+    state : list
+        Of each layer the new states, of shape (machines, chains, units).
+    means : list
+        What they were drawn with.
+    turn : Tensor of shape (1,)
+        For the next step.
+    due : Tensor of shape (pairs,)
+        1 for the pairs of neighbours that had their turn, else 0. What the others have below means nothing.
+    chance : Tensor of shape (pairs, chains)
+        The probability of an exchange.
+    up, down : Tensor of shape (pairs, chains)
+        How much more free energy the lower machine's state has in the higher machine, and the higher one's in the
+        lower machine.
+    """
+
+    state: State
+    means: State
+    turn: Any
+    due: Any
+    chance: Any
+    up: Any
+    down: Any
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Machines of one topology.
+
+    Attributes
+    ----------
+    rungs : Parameters
+        Those that are kept, stacked, the one without weights first.
+    top : Parameters
+        The last one.
+    """
+
+    rungs: Parameters
+    top: Parameters
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of neighbours there are: as many as machines that are kept."""
+        return shape_of(self.rungs.biases[0])[0]
+
+    def move(self, state: Sequence[Any], turn: Any, chains: int, rng: Any) -> Move:
+        """Exchange, then sweep.
+
+        Parameters
+        ----------
+        state : sequence of Tensors of shape (machines, chains, units)
+            In the layers of ``topology.kept``; others are not looked at.
+        turn : Tensor of shape (1,)
+            0 or 1: whether even or odd pairs have their turn.
+        chains : int
+        rng : RandomStreams
+            It draws a uniform for each pair and chain; then each layer draws for all machines at once, in the order of
+            `energy.sweep`.
+        """
+        topology, dtype = self.top.topology, self.top.dtype
+        odd = constant([float(pair % 2) for pair in range(self.pairs)], dtype)
+        end = constant([0.0], dtype)
+        due = odd * turn + (1 - odd) * (1 - turn)
+        lower, higher = B.concatenate([due, end], axis=0), B.concatenate([end, due], axis=0)  # in a pair, of machines
+        now = [state[layer] if layer in topology.kept else None for layer in topology.layers]
+        other = [None if part is None else _partners(part, lower, higher) for part in now]
+        both = [_beside(mine, theirs) for mine, theirs in zip(now, other, strict=True)]
+        inputs = {layer: self._received(layer, both) for layer in topology.summed}
+        weighed = self._free_energy(both, inputs)
+        own, foreign = weighed[:, :chains], weighed[:, chains:]
+        up, down = foreign[1:, :] - own[:-1, :], foreign[:-1, :] - own[1:, :]
+        chance = B.exp(B.minimum(-(up + down), 0.0))
+        drawn = B.random_uniform((self.pairs, chains), dtype=dtype, rng=rng)
+        swap = B.cast(B.less(drawn, chance), dtype) * due[:, None]
+        none = swap[:1, :] * 0
+        swapped = (B.concatenate([swap, none], axis=0) + B.concatenate([none, swap], axis=0))[:, :, None]
+        now = [
+            None if mine is None else mine + swapped * (theirs - mine) for mine, theirs in zip(now, other, strict=True)
+        ]
+        known = {
+            layer: (1 - swapped) * part[:, :chains, :] + swapped * part[:, chains:, :] for layer, part in inputs.items()
+        }
+        moved, means = self._sweep(now, known, chains, rng)
+        return Move(moved, means, 1 - turn, due, chance, up, down)
+
+    def _sweep(self, state: State, known: Mapping[int, Any], chains: int, rng: Any) -> tuple[State, State]:
+        """A sweep of every chain; `known` is what the layers receive that are drawn first."""
+        topology, states, means = self.top.topology, list(state), list(state)
+        for group in topology.sweep:
+            for layer in group:
+                inputs = known[layer] if layer in known else self._received(layer, states)
+                means[layer] = topology.units[layer].mean(inputs)
+            for layer in group:
+                states[layer] = draw_layer(self.top, layer, means[layer], (self.pairs + 1, chains), rng)
+        return states, means
+
+    def _received(self, layer: int, state: State) -> Any:
+        """What a layer of each machine receives."""
+        below, above = _split(state)
+        return _stacked(received(self.rungs, layer, below), received(self.top, layer, above))
+
+    def _free_energy(self, state: State, inputs: Mapping[int, Any]) -> Any:
+        """The free energy of each machine's states, of which it is known what the summed layers receive."""
+        below, above = _split(state)
+        return _stacked(
+            free_energy(self.rungs, below, known={layer: part[:-1, :, :] for layer, part in inputs.items()}),
+            free_energy(self.top, above, known={layer: part[-1, :, :] for layer, part in inputs.items()}),
+        )
+
+
+def ladder_of_arrays(parameters: Parameters, arrays: Mapping[str, Any]) -> Ladder:
+    """The ladder below a machine, from what is kept of it."""
+    rungs = [arrays[LADDER + name] for name in storage.names(parameters.topology)]
+    return Ladder(
+        Parameters(
+            parameters.topology,
+            tuple(rungs[: len(parameters.weights)]),
+            tuple(rungs[len(parameters.weights) :]),
+            stacked=True,
+        ),
+        parameters,
+    )
+
+
+def _partners(state: Any, lower: Any, higher: Any) -> Any:
+    """The states of the machine next to each, with which it makes a pair; its own where it makes none."""
+    lower, higher = lower[:, None, None], higher[:, None, None]
+    following = B.concatenate([state[1:, :, :], state[:1, :, :]], axis=0)
+    preceding = B.concatenate([state[-1:, :, :], state[:-1, :, :]], axis=0)
+    return lower * following + higher * preceding + (1 - lower - higher) * state
+
+
+def _beside(mine: Any, theirs: Any) -> Any:
+    return None if mine is None else B.concatenate([mine, theirs], axis=1)
+
+
+def _split(state: State) -> tuple[State, State]:
+    """The states of the machines that are kept, and of the top."""
+    below = [None if part is None else part[:-1, :, :] for part in state]
+    return below, [None if part is None else part[-1, :, :] for part in state]
+
+
+def _stacked(below: Any, above: Any) -> Any:
+    return B.concatenate([below, above[None, ...]], axis=0)

@@ -1,0 +1,230 @@
+"""Training on a ladder of the machines met so far: parallel trajectory tempering as a negative phase.
+
+What is kept from step to step: the machines of the ladder (``ladder.weights.I-J`` and ``ladder.biases.I``, stacked
+along a first axis), the states of the chains of all of them and of the machine that learns (``ladder.state.I``, of
+shape (machines, chains, units)), how often neighbours exchange states, averaged over the last steps
+(``ladder.accepted``), whose turn it is (``ladder.turn``), and what free energy the states of the machine that learns
+had when they were drawn (``ladder.free``). The machine that learns becomes a further rung, and its chains' states those
+of the rung, as soon as it exchanges fewer than a quarter of its states with the last one. Where two rungs turn out to
+be too far apart, the machine halfway between them comes in.
+
+Exchanges bring states from place to place, but a machine that moves fast would be far away before they come; then it
+learns from yesterday's shares of the places, and swings. So its own states are chosen anew after each step, in
+proportion to what their probability has gained by it.
+
+References
+----------
+N. Béreux, A. Decelle, C. Furtlehner, L. Rosset and B. Seoane, "Fast training and sampling of restricted Boltzmann
+machines", ICLR 2025.
+D. Carbone, M. Hua, S. Coste and E. Vanden-Eijnden, "Efficient training of energy-based models using Jarzynski
+equality", NeurIPS 2023.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from nbm_xp import natural_bm as B
+from nbm_xp.namespace import array_namespace, asarray, to_numpy
+
+from . import storage
+from .bridging import LadderEstimate
+from .energy import Parameters, free_energy, shape_of
+from .equilibrium import estimate, watched
+from .ladder import LADDER, Ladder, ladder_of_arrays
+from .model import variable
+from .negative import State, Updates
+from .partition import constant
+from .sampling import repeated
+
+__all__ = ["TemperedChains"]
+
+_CHAINS = 100  # of each machine, at least: the balance between places far apart is known by how many are where
+_LEAST = 0.25  # of the exchanges with the last rung
+_FAR = 0.15  # of those between two others
+_MEMORY = 0.1  # how much a step with a turn counts in the average acceptance
+_EVERY = 8  # steps between two looks at it
+
+
+class TemperedChains:
+    """Chains on a ladder, which go on from step to step.
+
+    Parameters
+    ----------
+    parameters : Parameters
+    n_gibbs : int
+        Exchanges and sweeps in each step.
+    arrays : dict of str to Variable
+        What is kept.
+    """
+
+    needs_rows = False
+
+    def __init__(self, parameters: Parameters, n_gibbs: int, arrays: dict[str, Any]) -> None:
+        self.parameters = parameters
+        self.n_gibbs = n_gibbs
+        self.arrays = arrays
+
+    @property
+    def ladder(self) -> Ladder:
+        """The machines."""
+        return ladder_of_arrays(self.parameters, self.arrays)
+
+    @property
+    def chains(self) -> int:
+        """How many chains each machine has."""
+        return shape_of(self.arrays[f"{LADDER}state.{self.parameters.topology.kept[0]}"])[1]
+
+    @property
+    def key(self) -> Hashable:
+        """A step is compiled for so many machines."""
+        return "tempered", self.ladder.pairs
+
+    def begin(self, count: int, base: Callable[[], Any]) -> None:
+        """A ladder of the base-rate machine alone, chains of zeros."""
+        if f"{LADDER}turn" in self.arrays:
+            return
+        topology, like = self.parameters.topology, self.parameters.biases[0].value
+        xp = array_namespace(like)
+        made = {name: xp.zeros((1, *shape), dtype=like.dtype) for name, shape in _shapes(topology).items()}
+        made["biases.0"] = asarray(base(), xp, like.dtype)[None, :]
+        for layer in topology.kept:
+            made[f"state.{layer}"] = xp.zeros((2, max(count, _CHAINS), topology.sizes[layer]), dtype=like.dtype)
+        made |= {"accepted": xp.ones((1,), dtype=like.dtype), "turn": xp.zeros((1,), dtype=like.dtype)}
+        made["free"] = xp.zeros((max(count, _CHAINS),), dtype=like.dtype)
+        self._keep(made)
+
+    def draw(self, given: Sequence[Any], rows: int | None, rng: Any) -> tuple[State, Updates]:
+        """States of the machine that learns, and whatever becomes of the ladder."""
+        topology, ladder, chains = self.parameters.topology, self.ladder, self.chains
+        count, kept = len(topology.sizes), topology.kept
+        state: State = [None] * (count + 2)
+        for layer, states in zip(kept, self._followed(rng), strict=True):
+            state[layer] = states
+        state[count], state[count + 1] = self.arrays[f"{LADDER}turn"], self.arrays[f"{LADDER}accepted"]
+
+        def step(now: State) -> State:
+            move = ladder.move(now, now[count], chains, rng)
+            last = now[count + 1]
+            accepted = last + _MEMORY * move.due * (B.mean(move.chance, axis=1) - last)
+            return [*move.state, move.turn, accepted]
+
+        updates: Updates = []
+        if self.n_gibbs == 1:
+            state = step(state)
+        else:
+            state, updates = repeated(step, state, [*kept, count, count + 1], self.n_gibbs)
+        for layer in kept:
+            updates.append((self.arrays[f"{LADDER}state.{layer}"], state[layer]))
+        updates += [(self.arrays[f"{LADDER}turn"], state[count]), (self.arrays[f"{LADDER}accepted"], state[count + 1])]
+        return [state[layer][-1, :, :] if layer in kept else None for layer in topology.layers], updates
+
+    def go_on(self, drawn: Sequence[Any], states: Sequence[Any], rng: Any) -> Updates:
+        """The chains have moved already: what energy they have now, for `_followed` to compare."""
+        return [(self.arrays[f"{LADDER}free"], free_energy(self.parameters, states)[: self.chains])]
+
+    def _followed(self, rng: Any) -> list[Any]:
+        """The states of all chains, those of the machine that learns being chosen anew among themselves.
+
+        Since they were drawn, the machine has moved: each is worth what its probability has gained. They are chosen in
+        proportion to that (systematically: one uniform serves all), so that places far apart have the shares that the
+        machine gives them now, and need not wait for exchanges.
+        """
+        kept, chains, dtype = self.parameters.topology.kept, self.chains, self.parameters.dtype
+        states = self._states()
+        tops: State = [None] * len(self.parameters.topology.sizes)
+        for layer, values in zip(kept, states, strict=True):
+            tops[layer] = values[-1, :, :]
+        gains = self.arrays[f"{LADDER}free"] - free_energy(self.parameters, tops)
+        weights = B.exp(gains - B.max(gains))
+        bounds = B.cumsum(weights) / B.sum(weights) * chains
+        places = constant([float(place) for place in range(chains)], dtype) + B.random_uniform(
+            (1,), dtype=dtype, rng=rng
+        )
+        before = B.concatenate([B.zeros((1,), dtype=dtype), bounds[:-1]], axis=0)
+        chosen = B.cast(B.less(before[None, :], places[:, None]), dtype)
+        last = B.concatenate([chosen[:, 1:], B.zeros((chains, 1), dtype=dtype)], axis=1)
+        choice = chosen - last  # a row for each chain, with a 1 for whose state it takes
+        return [
+            B.concatenate([values[:-1, :, :], B.dot(choice, tops[layer])[None, :, :]], axis=0)
+            for layer, values in zip(kept, states, strict=True)
+        ]
+
+    def weights(self, rows: int) -> list[float]:
+        """The same for each chain."""
+        return [-1.0 / self.chains] * self.chains
+
+    def follow(self, number: int) -> bool:
+        """Make the machine as it is a further rung, or one halfway between two that lost touch with one another."""
+        if number % _EVERY:
+            return False
+        accepted = [float(share) for share in to_numpy(self.arrays[f"{LADDER}accepted"].value)]
+        worst = min(range(len(accepted)), key=lambda pair: (accepted[pair], pair))
+        if accepted[-1] < _LEAST:
+            self._insert(len(accepted), 0.0)
+        elif accepted[worst] < _FAR:
+            self._insert(worst + 1, 0.5)
+        else:
+            return False
+        return True
+
+    def _insert(self, place: int, below: float) -> None:
+        """A rung before the machine at a place: that machine, mixed with so much of the one below it.
+
+        It begins with that machine's states, and with the hope that its neighbours exchange all of theirs with it.
+        """
+        topology = self.parameters.topology
+        xp = array_namespace(self.parameters.biases[0].value)
+        made = {}
+        for name, top in zip(storage.names(topology), self.parameters, strict=True):
+            rungs = self.arrays[LADDER + name].value
+            above = top.value[None, ...] if place == rungs.shape[0] else rungs[place : place + 1, ...]
+            mixed = below * rungs[place - 1 : place, ...] + (1.0 - below) * above if below else above
+            made[name] = xp.concat([rungs[:place, ...], mixed, rungs[place:, ...]], axis=0)
+        for layer in topology.kept:
+            states = self.arrays[f"{LADDER}state.{layer}"].value
+            made[f"state.{layer}"] = xp.concat(
+                [states[:place, ...], states[place:, ...][:1, ...], states[place:, ...]], axis=0
+            )
+        accepted = self.arrays[f"{LADDER}accepted"].value
+        fresh = xp.ones((1,), dtype=accepted.dtype)
+        # The pair below the new rung is as far apart as it was, unless the rung is between the two.
+        last = accepted[: place - 1] if below else accepted[:place]
+        made["accepted"] = xp.concat([last, fresh, fresh, accepted[place:]] if below else [last, fresh], axis=0)
+        self._keep(made)
+
+    def _keep(self, made: dict[str, Any]) -> None:
+        for name, value in made.items():
+            self.arrays[LADDER + name] = variable(value, LADDER + name)
+
+    def weighed(self, compiled: Callable[..., Any], steps: int, rng: Any) -> LadderEstimate:
+        """Log Z, by some more steps of the ladder that hold the machine as it is: about a fifth of those of the pass.
+
+        The first half of them does not count: the machine was made to agree with the states that it had then.
+        """
+        count = 4 * min(max(steps // 20, 25), 50)
+        watch = compiled(("watch", self.key, count), lambda: self._compile_watch(count, rng))
+        return estimate(self.ladder, watch())
+
+    def _compile_watch(self, n_steps: int, rng: Any) -> Any:
+        state, outputs, updates = watched(
+            self.ladder, self._states(), self.arrays[f"{LADDER}turn"], self.chains, n_steps, rng
+        )
+        *states, turn = state
+        for layer, after in zip(self.parameters.topology.kept, states, strict=True):
+            updates.append((self.arrays[f"{LADDER}state.{layer}"], after))
+        updates.append((self.arrays[f"{LADDER}turn"], turn))
+        tops: State = [None] * len(self.parameters.topology.sizes)
+        for layer, after in zip(self.parameters.topology.kept, states, strict=True):
+            tops[layer] = after[-1, :, :]
+        updates.append((self.arrays[f"{LADDER}free"], free_energy(self.parameters, tops)))
+        return B.function([], outputs, updates=updates, name="watch")
+
+    def _states(self) -> list[Any]:
+        return [self.arrays[f"{LADDER}state.{layer}"] for layer in self.parameters.topology.kept]
+
+
+def _shapes(topology: Any) -> dict[str, tuple[int, ...]]:
+    shapes = storage.shapes(topology)
+    return {name: shapes[name] for name in storage.names(topology)}

@@ -1,0 +1,222 @@
+"""NumPy: a chain of elementwise functions on whole arrays, one block after the other, on one thread or several."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from contextvars import copy_context
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from nbm_xp.namespace import chains
+
+from . import Program, threads_asked
+from .numpy_layout import Layout, Region
+from .numpy_steps import Compiled, compiled_for
+from .numpy_sums import AT_ONCE, edges, finished, leaves, summing
+
+__all__ = ["Chain"]
+
+_MOST_COMPILED = 16
+_CACHE = 1 << 20
+"""Bytes that a block's arguments, results and buffers may take together: about a second-level cache."""
+_LEAST = 1 << 11
+"""How many elements a block has even so: below, the calls cost more than the cache saves."""
+
+
+class Chain:
+    """What runs a program on NumPy's arrays; see `nbm_xp.namespace.chains.library_chain`."""
+
+    __slots__ = ("_compiled", "_key", "program")
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._key = repr(program)  # which tells 0.0 from -0.0
+        self._compiled: dict[Any, Compiled] = {}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Chain) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Chain, (self.program,)
+
+    def __call__(self, *given: Any) -> tuple[Any, ...] | None:
+        """The results for arrays and numbers; None where whole arrays are as good, or do not fit the program."""
+        shape = self._shape(given)
+        if shape is None or math.prod(shape) < chains.LARGE:
+            return None
+        with suppress(Exception):  # computed whole it fails again, at the function that is to blame
+            return self._run([_plain(one) for one in given], shape)
+        return None
+
+    def _shape(self, given: Sequence[Any]) -> tuple[int, ...] | None:
+        """The shape of all values; None where they have not all one."""
+        shapes = []
+        for one in given:
+            if type(one) is np.ndarray:
+                shapes.append(one.shape)
+            elif isinstance(one, np.ndarray) or not isinstance(one, (np.generic, int, float, complex, tuple)):
+                return None
+        distinct = set(shapes)
+        try:
+            shape = distinct.pop() if len(distinct) == 1 else np.broadcast_shapes(*distinct)
+            for full in self.program.full:
+                if isinstance(full, int):
+                    found = tuple(given[full])
+                else:
+                    found = np.broadcast_shapes(*(given[place].shape for place in full))
+                if found != shape:
+                    return None
+        except ValueError:
+            return None
+        return shape if len(shape) == self.program.ndim else None
+
+    def _run(self, given: list[Any], shape: tuple[int, ...]) -> tuple[Any, ...] | None:
+        program = self.program
+        wide = [place for place, one in enumerate(given) if isinstance(one, np.ndarray) and one.ndim]
+        compiled = self._for(given, frozenset(wide))
+        reductions = [result for result in program.results if result.reduction is not None]
+        most = _block_size(compiled, [given[place].dtype for place in wide], AT_ONCE if reductions else 1)
+        sums: list[Any] = [
+            summing(result.axis, shape, most, _sum_dtype(dtype, result.reduction))
+            for result, dtype in zip(reductions, compiled.added, strict=True)
+        ]
+        if None in sums:
+            return None
+        cut = frozenset(edge for result in reductions for edge in edges(result.axis, shape))
+        layout = Layout(shape, [given[place] for place in wide], cut, bool(sums))
+        if not layout.fits:
+            return None
+        whole = [layout.new(dtype) for dtype in compiled.results]
+        blocks = _Blocks(
+            compiled, [layout.seen(one) if place in wide else one for place, one in enumerate(given)], wide, whole, sums
+        )
+        if sums and len(layout.lengths) == 1:
+            ends = np.cumsum((0, *leaves(layout.lengths[0], most))).tolist()
+            regions: list[Region] = [(slice(*ends),) for ends in pairwise(ends)]
+            blocks.are_leaves = True
+        else:
+            regions = list(layout.regions(most))
+        largest = (most,) if len(layout.lengths) == 1 else layout.block_shape(most)
+        _side_by_side(threads_asked() if blocks.are_leaves or not sums else 1, regions, largest, blocks)
+        which = iter(compiled.which)
+        added = iter(sums)
+        return tuple(
+            whole[next(which)][0] if result.reduction is None else finished(result, next(added).result(), shape)
+            for result in program.results
+        )
+
+    def _for(self, given: Sequence[Any], wide: frozenset[int]) -> Compiled:
+        """What computes a block of these arguments."""
+        key = (wide, *(one.dtype if isinstance(one, np.ndarray) else type(one) for one in given))
+        found = self._compiled.get(key)
+        if found is None:
+            if len(self._compiled) >= _MOST_COMPILED:
+                self._compiled.clear()
+            examples = [np.empty(0, one.dtype) if place in wide else one for place, one in enumerate(given)]
+            found = self._compiled[key] = compiled_for(self.program, examples)
+        return found
+
+
+class _Blocks:
+    """What is done to each block."""
+
+    def __init__(
+        self, compiled: Compiled, given: Sequence[Any], wide: Sequence[int], whole: Sequence[Any], sums: Sequence[Any]
+    ) -> None:
+        self.compiled = compiled
+        self.given = given
+        self.wide = wide
+        self.outs = [line for _, line in whole]
+        self.sums = sums
+        self.are_leaves = False
+
+    def run(self, begin: int, regions: Sequence[Region], largest: tuple[int, ...]) -> None:
+        """Take these blocks, of which the first is that number `begin`, with buffers of one's own."""
+        buffers = [np.empty(largest, dtype) for dtype in self.compiled.buffers]
+        run, outs, sums, wide = self.compiled.run, self.outs, self.sums, self.wide
+        given, arguments = self.given, list(self.given)
+        parts: dict[int, list[Any]] = {}
+        for place, region in enumerate(regions, begin):
+            cut = region[-1]
+            length = cut.stop - cut.start
+            fitting = parts.get(length)
+            if fitting is None:
+                parts.clear()
+                fitting = parts[length] = [buffer[:length] for buffer in buffers]
+            where = region if len(region) > 1 else cut
+            for index in wide:
+                arguments[index] = given[index][where]
+            added = run(*arguments, *[out[where] for out in outs], *fitting)
+            for one, values in zip(sums, added, strict=True):
+                if self.are_leaves:
+                    one.put(place, values)
+                else:
+                    one.take(values)
+
+
+def _block_size(compiled: Compiled, given: Sequence[Any], least: int) -> int:
+    """How many elements a block has."""
+    each = sum(dtype.itemsize for dtype in (*compiled.buffers, *compiled.results, *given))
+    return max(least, min(chains.BLOCK, max(_LEAST, int(_CACHE // each))))
+
+
+def _plain(one: Any) -> Any:
+    """An argument as blocks take it: what has one element as an array without axes."""
+    if isinstance(one, np.generic):
+        return np.asarray(one)
+    return one.reshape(()) if isinstance(one, np.ndarray) and one.size == 1 else one
+
+
+def _sum_dtype(dtype: Any, reduction: str | None) -> Any:
+    """The dtype in which values are added up.
+
+    Raises
+    ------
+    TypeError
+        If the order in which they are is not kept: of complex numbers and of those that are added up in wider ones.
+    """
+    if dtype.kind in "iu" and reduction == "sum":
+        return np.dtype("uint64" if dtype.kind == "u" else "int64")
+    if dtype not in (np.float32, np.float64):
+        raise TypeError(f"{dtype} is not added up in blocks")
+    return dtype
+
+
+def _side_by_side(threads: int, regions: Sequence[Region], largest: tuple[int, ...], blocks: _Blocks) -> None:
+    """Take all blocks, on several threads where there are enough of them."""
+    workers = min(threads, len(regions) // 2)
+    if workers <= 1:
+        blocks.run(0, regions, largest)
+        return
+    bounds = [len(regions) * i // workers for i in range(workers + 1)]
+    others = [
+        _pool(workers - 1).submit(copy_context().run, blocks.run, begin, regions[begin:end], largest)
+        for begin, end in pairwise(bounds[1:])
+    ]
+    try:
+        blocks.run(0, regions[: bounds[1]], largest)
+    finally:
+        for other in others:
+            other.exception()  # no thread writes on
+    for other in others:
+        other.result()
+
+
+@lru_cache(maxsize=4)
+def _pool(workers: int) -> ThreadPoolExecutor:
+    """Threads that wait for work."""
+    return ThreadPoolExecutor(workers, "nbm_xp chains")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked process has none of the threads

@@ -1,0 +1,87 @@
+"""The libraries' own special functions, by the names that SciPy has for them.
+
+NumPy's are SciPy's, which is not needed: without it the portable forms serve. CuPy's stand in `cupyx`. PyTorch lacks
+`beta`, `betainc`, `betaln`, `gamma`, `kl_div`, `log_expit`, `rel_entr` and Riemann's zeta function, its `bessel_j0` and
+`bessel_j1` are wrong from the sixth digit on, and its `gammainc` and `gammaincc` have eight digits. JAX lacks `j0`,
+`j1`, `log_expit` and Riemann's zeta function, and its `beta` and `betaln` are wrong from the sixth digit on. What a
+library lacks or has wrong, but for the eight digits, is computed by a portable form of `nbm_xp.namespace.special`.
+Dask's arrays are worked on block by block.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+from ..dispatch import array_namespace
+from .dask_names import da
+
+__all__ = ["cupy_own", "dask_blocks", "jax_own", "numpy_own", "torch_own"]
+
+_UFUNCS = frozenset({
+    "gammaln", "gamma", "digamma", "beta", "betaln", "erf", "erfc", "erfinv", "erfcx", "ndtr", "log_ndtr", "ndtri",
+    "i0", "i0e", "i1", "i1e", "j0", "j1", "expit", "log_expit", "logit", "entr", "xlogy", "xlog1py", "rel_entr",
+    "kl_div", "gammainc", "gammaincc", "betainc", "zeta",
+})  # fmt: skip
+_TORCH = _UFUNCS - {"gamma", "beta", "betaln", "log_expit", "rel_entr", "kl_div", "betainc", "j0", "j1"}
+_JAX = _UFUNCS - {"log_expit", "j0", "j1", "beta", "betaln"}
+
+Own = Callable[..., Any]
+
+
+def _scipy_like(module: str, name: str) -> Own | None:
+    """A function of a module made after SciPy's."""
+    root = module.partition(".")[0]
+    if importlib.util.find_spec(root) is None:
+        return None
+    special: Any = importlib.import_module(module)
+    if name == "polygamma_of":
+        return lambda x, *, n: special.polygamma(n, x)
+    name = "zeta" if name in ("hurwitz_zeta", "riemann_zeta") else name
+    found: Own | None = getattr(special, name, None) if name in _UFUNCS else None
+    return found
+
+
+def numpy_own(name: str) -> Own | None:
+    """SciPy's function of that name, if SciPy is there."""
+    return _scipy_like("scipy.special", name)
+
+
+def cupy_own(name: str) -> Own | None:
+    """CuPy's function of that name."""
+    return None if name == "riemann_zeta" else _scipy_like("cupyx.scipy.special", name)
+
+
+def torch_own(name: str) -> Own | None:
+    """PyTorch's function of that name."""
+    special: Any = importlib.import_module("torch.special")
+    if name == "polygamma_of":
+        return lambda x, *, n: special.polygamma(n, x)
+    name = "zeta" if name == "hurwitz_zeta" else name
+    return getattr(special, name) if name in _TORCH else None
+
+
+def jax_own(name: str) -> Own | None:
+    """JAX's function of that name."""
+    special: Any = importlib.import_module("jax.scipy.special")
+    if name == "polygamma_of":
+        return lambda x, *, n: special.polygamma(n, x)
+    name = "zeta" if name == "hurwitz_zeta" else name
+    return getattr(special, name) if name in _JAX else None
+
+
+def _on_block(name: str, *blocks: Any, **options: Any) -> Any:
+    from ..special import special_of
+
+    return getattr(special_of(*blocks), name)(*blocks, **options)
+
+
+def dask_blocks(name: str, *arrays: Any, **options: Any) -> Any:
+    """A function of Dask arrays of one dtype, each block by its library's own."""
+    dtype = arrays[0].dtype
+    xp = array_namespace(arrays[0]._meta)
+    meta = xp.empty((0,) * max(x.ndim for x in arrays), dtype=dtype)
+    return da.map_blocks(functools.partial(_on_block, name, **options), *arrays, dtype=dtype, meta=meta)

@@ -1,0 +1,154 @@
+"""Libraries from outside: what a package that is not this one gives for its own arrays, as ours are given.
+
+An array of a library that nobody registered is taken with its namespace as it is. Registering adds what the namespace
+lacks or has wrong, and faster kernels; it imports nothing before the first array comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from . import dispatch, libraries
+from .gaps.overlay import overlay
+from .kernels import OPERATIONS, register_kernel
+
+__all__ = ["register_library"]
+
+_EXTENSIONS = ("linalg", "fft")
+
+
+def register_library(
+    name: object,
+    namespace: Any,
+    array_types: type | str | Iterable[type | str],
+    *,
+    mends: Mapping[str, Callable[..., Any] | str] | None = None,
+    kernels: Mapping[str, Callable[..., Any] | str] | None = None,
+    lazy: bool | None = None,
+    install: str | None = None,
+) -> None:
+    """Make an array library known by a name, with what its namespace lacks and its own kernels.
+
+    Parameters
+    ----------
+    name : str
+        What the library is called in messages and where a library is asked for by name.
+    namespace : namespace, callable or str
+        Its array API namespace; or what gives it; or where that is, ``'package.module:function'``, which is imported
+        when the first array comes.
+    array_types : class, str, or several of them
+        The classes of its arrays, each itself or as ``'package:Class'``: the top-level package of the module that it
+        says it is of, and its name.
+    mends : mapping of str to callable or str, optional
+        Functions that stand over the namespace's own, by their names in the standard (``'sort'``, ``'linalg.svd'``),
+        each itself or as ``'package.module:function'``.
+    kernels : mapping of str to callable or str, optional
+        Faster ways than the portable ones, each itself or as ``'package.module:function'``, by the names in
+        `nbm_xp.namespace.kernels.OPERATIONS`, which tells how they are called. They must give what those give.
+    lazy : bool, optional
+        Whether arrays have values only after they are computed. By default the namespace is asked: it is lazy if it
+        neither indexes by truth values nor has shapes that depend on values.
+    install : str, optional
+        What to install where the library is missing, as pip takes it; by default the package of the first class.
+
+    Raises
+    ------
+    TypeError
+        If an argument is none of these.
+    ValueError
+        If the name or a class is known already, or a mend or kernel has no such name. Nothing is registered then.
+
+    Examples
+    --------
+    A library whose arrays are NumPy's in a box, and which has no `sign`:
+
+    >>> import numpy as np
+    >>> from types import ModuleType
+    >>> class Box:
+    ...     def __init__(self, value):
+    ...         self.value, self.dtype, self.shape = value, value.dtype, value.shape
+    >>> boxes = ModuleType("boxes")
+    >>> boxes.asarray = lambda x, **options: Box(np.asarray(x, **options))
+    >>> boxes.isdtype, boxes.float64 = np.isdtype, np.float64
+    >>> def sign(x):
+    ...     return Box(np.sign(x.value))
+    >>> register_library("boxes", boxes, Box, mends={"sign": sign}, kernels={"to_numpy": lambda x: x.value})
+    >>> from nbm_xp import natural_bm as B
+    >>> from nbm_xp.namespace import to_numpy
+    >>> to_numpy(B.sign(Box(np.asarray([-2.0, 3.0]))))
+    array([-1.,  1.])
+    """
+    if not isinstance(name, str) or not name.strip():
+        raise TypeError(f"name must be a name, got {name!r}")
+    if name in libraries.ALIASES or (name in libraries.LIBRARIES and libraries.LIBRARIES[name].array_types):
+        raise ValueError(f"name must be one that no library has yet, got {name!r}")
+    if not (_is_place(namespace) or callable(namespace) or hasattr(namespace, "asarray")):
+        raise TypeError(
+            f"namespace must be an array API namespace, or a callable that gives it or 'package.module:function' for "
+            f"that; got {namespace!r}"
+        )
+    several = [array_types] if isinstance(array_types, (type, str)) else list(array_types)
+    pairs = [_pair(item) for item in several]
+    if not pairs:
+        raise ValueError("array_types must name at least one class")
+    for item, pair in zip(several, pairs, strict=True):
+        other = next((each.name for each in libraries.LIBRARIES.values() if pair in each.array_types), None)
+        if other is not None:
+            raise ValueError(f"array_types must be classes that no library has yet, and {other} has {item!r}")
+    parts = _parts("mends", mends)
+    own = _checked("kernels", kernels)
+    unknown = sorted(set(own) - set(OPERATIONS))
+    if unknown:
+        raise ValueError(f"kernels must be among {', '.join(sorted(OPERATIONS))}; got {', '.join(unknown)}")
+    if lazy not in (None, True, False):
+        raise TypeError(f"lazy must be True, False or None, got {lazy!r}")
+
+    def build() -> Any:
+        original = libraries.built(namespace)() if _is_place(namespace) or callable(namespace) else namespace
+        libraries.also_named(original, name)
+        found = {part: {key: libraries.built(place) for key, place in new.items()} for part, new in parts.items()}
+        return overlay(original, name, found.pop("", {}), **found)
+
+    title = getattr(namespace, "__name__", name)
+    modules = frozenset({name} if callable(namespace) or not isinstance(title, str) else {name, title})
+    entry = libraries.Library(name, pairs[0][0], modules, frozenset(pairs), build, install or pairs[0][0], lazy)
+    libraries.enter(entry)
+    dispatch.forget_those(lambda cls: libraries.library_of_type(cls) == name)
+    for key, function in own.items():
+        register_kernel(key, name, function)
+
+
+def _is_place(value: Any) -> bool:
+    return isinstance(value, str) and value.count(":") == 1 and all(value.split(":"))
+
+
+def _pair(item: Any) -> tuple[str, str]:
+    """The top-level package of a class and its name."""
+    if isinstance(item, type):
+        return item.__module__.partition(".")[0], item.__name__
+    if _is_place(item):
+        package, cls = item.split(":")
+        return package.partition(".")[0], cls
+    raise TypeError(f"array_types must be classes or 'package:Class', got {item!r}")
+
+
+def _checked(title: str, given: Any) -> dict[str, Any]:
+    """Functions by name, each callable or a place."""
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(f"{title} must be a mapping of names to functions, got {given!r}")
+    for key, value in (given or {}).items():
+        if not isinstance(key, str) or not (callable(value) or _is_place(value)):
+            raise TypeError(f"{title}[{key!r}] must be callable or 'package.module:function', got {value!r}")
+    return dict(given or {})
+
+
+def _parts(title: str, given: Any) -> dict[str, dict[str, Any]]:
+    """Mends by the extension that they are of; the namespace itself is ''."""
+    found: dict[str, dict[str, Any]] = {}
+    for key, function in _checked(title, given).items():
+        part, _, rest = key.rpartition(".")
+        if part not in ("", *_EXTENSIONS) or not rest.isidentifier():
+            raise ValueError(f"{title} must be names of the standard, such as 'sort' or 'linalg.svd'; got {key!r}")
+        found.setdefault(part, {})[rest] = function
+    return found

@@ -1,0 +1,28 @@
+"""Special functions on the arrays of every library and on Tensors, by SciPy's names, with gradients of any order.
+
+Each is computed by the library's own function (SciPy's for NumPy, where it is installed; `cupyx`, `torch.special`,
+`jax.scipy.special`; those of the blocks for Dask), or by a portable form where the library has none. Given Tensors it
+is recorded. ``scipy.special`` itself finds the same functions for Tensors where ``SCIPY_ARRAY_API=1`` is set.
+
+Examples
+--------
+>>> import numpy as np
+>>> from nbm_xp.tape import grad
+>>> grad(gammaln)(np.asarray(3.0)).round(6) == digamma(np.asarray(3.0)).round(6)
+np.True_
+"""
+
+from __future__ import annotations
+
+from .bessel import i0, i0e, i1, i1e, j0, j1
+from .entropy import entr, expit, kl_div, log_expit, logit, rel_entr, xlog1py, xlogy
+from .error_functions import erf, erfc, erfcx, erfinv, log_ndtr, ndtr, ndtri
+from .gamma_family import beta, betaln, digamma, gamma, gammaln, polygamma, zeta
+from .incomplete import betainc, gammainc, gammaincc
+from .sums import log_softmax, logsumexp, softmax
+
+__all__ = [
+    "beta", "betainc", "betaln", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "expit", "gamma", "gammainc",
+    "gammaincc", "gammaln", "i0", "i0e", "i1", "i1e", "j0", "j1", "kl_div", "log_expit", "log_ndtr", "log_softmax",
+    "logit", "logsumexp", "ndtr", "ndtri", "polygamma", "rel_entr", "softmax", "xlog1py", "xlogy", "zeta",
+]  # fmt: skip

@@ -1,0 +1,183 @@
+"""The gamma function and its kin."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from nbm_xp.namespace.special import special_of
+
+__all__ = ["beta", "betaln", "digamma", "gamma", "gammaln", "polygamma", "zeta"]
+
+Array: TypeAlias = Any
+
+
+def gammaln(x: Array, /) -> Array:
+    """The logarithm of the size of the gamma function.
+
+    Parameters
+    ----------
+    x : array
+        Real numbers; integers become floating point.
+
+    Returns
+    -------
+    array
+        Infinite at 0 and at negative whole numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> gammaln(np.asarray([0.5, 1.0, 100.0])).round(6)
+    array([  0.572365,   0.      , 359.134205])
+    """
+    return special_of(x).gammaln(x)
+
+
+def gamma(x: Array, /) -> Array:
+    """The gamma function, of which whole numbers give the factorial of one less.
+
+    Parameters
+    ----------
+    x : array
+        Real numbers; integers become floating point.
+
+    Returns
+    -------
+    array
+        NaN at negative whole numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> gamma(np.asarray([0.5, 5.0, -0.5])).round(6)
+    array([ 1.772454, 24.      , -3.544908])
+    """
+    return special_of(x).gamma(x)
+
+
+def digamma(x: Array, /) -> Array:
+    """The logarithmic derivative of the gamma function.
+
+    Parameters
+    ----------
+    x : array
+        Real numbers; integers become floating point.
+
+    Returns
+    -------
+    array
+        NaN at negative whole numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> digamma(np.asarray([1.0, 10.0])).round(6)
+    array([-0.577216,  2.251753])
+    """
+    return special_of(x).digamma(x)
+
+
+def beta(a: Array, b: Array, /) -> Array:
+    """The beta function, ``gamma(a) gamma(b) / gamma(a + b)``.
+
+    Parameters
+    ----------
+    a : array
+        The first parameter.
+    b : array
+        The second one.
+
+    Returns
+    -------
+    array
+        Of the broadcast shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> beta(np.asarray([1.0, 0.5]), np.asarray([2.0, 0.5])).round(6)
+    array([0.5     , 3.141593])
+    """
+    return special_of(a, b).beta(a, b)
+
+
+def betaln(a: Array, b: Array, /) -> Array:
+    """The logarithm of the size of the beta function, right where the function itself is 0.
+
+    Parameters
+    ----------
+    a : array
+        The first parameter.
+    b : array
+        The second one.
+
+    Returns
+    -------
+    array
+        Of the broadcast shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> betaln(np.asarray([1.0, 1000.0]), np.asarray([2.0, 1000.0])).round(6)
+    array([-6.9314700e-01, -1.3884826e+03])
+    """
+    return special_of(a, b).betaln(a, b)
+
+
+def polygamma(n: int | Array, x: Array, /) -> Array:
+    """The derivatives of `digamma`.
+
+    Parameters
+    ----------
+    n : int or array
+        Which derivative, 0 or more. An int is fastest; an array of whole numbers broadcasts against `x`.
+    x : array
+        Numbers above 0; for n = 1 below it, too.
+
+    Returns
+    -------
+    array
+        ``digamma(x)`` for n = 0.
+
+    Raises
+    ------
+    ValueError
+        If `n` is an int below 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> polygamma(1, np.asarray([1.0, 10.0])).round(6)
+    array([1.644934, 0.105166])
+    """
+    functions = special_of(x) if isinstance(n, int) else special_of(n, x)
+    return functions.polygamma(n, x)
+
+
+def zeta(x: Array, q: Array | None = None, /) -> Array:
+    """Riemann's zeta function, or Hurwitz's: the sum of ``(n + q)**-x`` over n from 0.
+
+    Parameters
+    ----------
+    x : array
+        The exponent, above 1 where there is a `q`.
+    q : array, optional
+        Where the sum begins, above 0. Without it, Riemann's function, which has a value for every `x` but 1.
+
+    Returns
+    -------
+    array
+        Infinite at x = 1; with `q`, NaN below it.
+
+    Notes
+    -----
+    The derivatives in `x` come from Euler and Maclaurin's series; below x = -5 they lose digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> zeta(np.asarray([2.0, 0.0])).round(6), zeta(np.asarray([2.0]), np.asarray([10.0])).round(6)
+    (array([ 1.644934, -0.5     ]), array([0.105166]))
+    """
+    return special_of(x).zeta(x) if q is None else special_of(x, q).zeta(x, q)

@@ -1,0 +1,313 @@
+"""`einsum`: sums of products over named axes, written in functions of the array API standard.
+
+Arrays are contracted in pairs, those first that leave least behind; a pair is one matrix product, without axes shared
+by both and kept a `tensordot`, which Dask plans for itself. So it records on the tape, differentiates to any order, and
+stays lazy on Dask.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Hashable, Sequence
+from itertools import combinations
+from typing import Any, TypeAlias
+
+from nbm_xp.namespace import array_namespace, dtype_name, promote
+
+from .lengths import Size, known
+from .standard.promotion import floating, together
+from .tensor import Tensor, as_tensor, is_tensor
+
+__all__ = ["einsum"]
+
+Label: TypeAlias = Hashable
+Labels: TypeAlias = tuple[Label, ...]
+Part: TypeAlias = tuple[Any, Labels]
+
+_LETTERS = frozenset(string.ascii_letters)
+
+
+def einsum(*operands: Any) -> Any:
+    """Sums of products of arrays, with axes named by letters.
+
+    Parameters
+    ----------
+    *operands : str and arrays, or arrays and lists of int
+        Either ``einsum("ij,jk->ik", a, b)``: the axes of each array, and after the arrow those of the result; without
+        an arrow they are those that occur once, in alphabetical order. Or ``einsum(a, [0, 1], b, [1, 2], [0, 2])``,
+        with the last list left out likewise. An ellipsis stands for axes without a name, which broadcast and come first
+        in a result without an arrow. An axis named twice in one array is its diagonal; one of length 1 broadcasts.
+
+    Returns
+    -------
+    array
+        Of the dtype that NumPy's promotion gives.
+
+    Raises
+    ------
+    TypeError
+        If there are no subscripts.
+    ValueError
+        If the subscripts cannot be read, do not fit the arrays, or axes of one name differ in length.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a, b = np.asarray([[1.0, 2.0], [3.0, 4.0]]), np.asarray([1.0, 10.0])
+    >>> einsum("ij,j->i", a, b).tolist(), float(einsum("ii", a)), einsum("...i->...", a).tolist()
+    ([21.0, 43.0], 5.0, [3.0, 7.0])
+    """
+    arrays, inputs, result = _interleaved(operands) if not isinstance(operands[0], str) else _written(operands)
+    arrays = list(_alike(arrays))
+    parts: list[Part] = [
+        (array, _named(labels, array, place)) for place, (array, labels) in enumerate(zip(arrays, inputs, strict=True))
+    ]
+    unnamed = max((sum(isinstance(label, tuple) for label in labels) for _, labels in parts), default=0)
+    every = [label for _, labels in parts for label in labels]
+    wanted = _result_labels(result, inputs, unnamed)
+    for label in wanted:
+        if label not in every:
+            raise ValueError(f"subscripts name {label!r} in the result, which no array has")
+    xp = array_namespace(*arrays)
+    return _contracted(xp, parts, wanted)
+
+
+def _alike(arrays: Sequence[Any]) -> Sequence[Any]:
+    """Arrays of one dtype; those of truth values count, as sums need."""
+    if any(map(is_tensor, arrays)):
+        cast = together(*map(as_tensor, arrays))
+        found: list[Any] = [x if isinstance(x, Tensor) else as_tensor(x) for x in cast]
+        dtype = next((x.dtype for x in cast if isinstance(x, Tensor)), found[0].dtype)
+        found = [x if x.dtype == dtype else floating(x) for x in found]
+    else:
+        found = list(promote(*arrays))
+        xp = array_namespace(*found)
+        found = [x if hasattr(x, "ndim") else xp.asarray(x) for x in found]
+    return found
+
+
+def _written(operands: Sequence[Any]) -> tuple[list[Any], list[Labels], Labels | None]:
+    """Arrays, their labels and those of the result, of subscripts in a string."""
+    subscripts, arrays = "".join(operands[0].split()), list(operands[1:])
+    left, arrow, right = subscripts.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(arrays):
+        raise ValueError(f"subscripts {operands[0]!r} name {len(terms)} arrays, but {len(arrays)} were given")
+    inputs = [_letters(term, operands[0]) for term in terms]
+    result = _letters(right, operands[0]) if arrow else None
+    return arrays, inputs, result
+
+
+def _letters(term: str, subscripts: str) -> Labels:
+    before, dots, after = term.partition("...")
+    if not _LETTERS.issuperset(before + after):
+        raise ValueError(f"subscripts may hold letters, commas, one arrow and ellipses, got {subscripts!r}")
+    return (*before, *([...] if dots else []), *after)
+
+
+def _interleaved(operands: Sequence[Any]) -> tuple[list[Any], list[Labels], Labels | None]:
+    """The same, of arrays and lists of axes in turn."""
+    result: Labels | None = None
+    if len(operands) % 2:
+        *operands, last = operands
+        result = _numbers(last)
+    if not operands:
+        raise TypeError("einsum needs subscripts: a string before the arrays, or a list of axes after each")
+    return list(operands[::2]), [_numbers(axes) for axes in operands[1::2]], result
+
+
+def _numbers(axes: Any) -> Labels:
+    if not isinstance(axes, (list, tuple)) or not all(axis is ... or hasattr(axis, "__index__") for axis in axes):
+        raise TypeError(
+            f"einsum needs subscripts: a string before the arrays, or a list of axes after each, got {axes!r}"
+        )
+    return tuple(axis if axis is ... else axis.__index__() for axis in axes)
+
+
+def _named(labels: Labels, array: Any, place: int) -> Labels:
+    """The labels of an array's axes, those of an ellipsis counted from the right, ``(-1,)`` and so on."""
+    count = array.ndim - (len(labels) - (... in labels))
+    if count < 0 or (count and ... not in labels) or labels.count(...) > 1:
+        raise ValueError(f"subscripts name {len(labels)} axes of array {place}, which has {array.ndim}")
+    if ... not in labels:
+        return labels
+    at = labels.index(...)
+    return (*labels[:at], *((-n,) for n in range(count, 0, -1)), *labels[at + 1 :])
+
+
+def _result_labels(result: Labels | None, inputs: Sequence[Labels], unnamed: int) -> Labels:
+    """The labels of the result's axes, each once."""
+    rest = tuple((-n,) for n in range(unnamed, 0, -1))
+    if result is None:
+        every = [label for labels in inputs for label in labels if label is not ...]
+        return (*rest, *sorted((label for label in set(every) if every.count(label) == 1), key=_rank))
+    if len(set(result)) != len(result):
+        raise ValueError(f"subscripts name an axis of the result twice, got {_shown(result)}")
+    if ... not in result:
+        if rest:
+            raise ValueError("subscripts must have an ellipsis in the result where one of an array stands for axes")
+        return result
+    at = result.index(...)
+    return (*result[:at], *rest, *result[at + 1 :])
+
+
+def _rank(label: Label) -> int:
+    """Where a label stands in the order of the alphabet, or of the numbers."""
+    return ord(label) if isinstance(label, str) else hash(label)
+
+
+def _shown(labels: Labels) -> str:
+    return "".join("..." if label is ... else str(label) for label in labels)
+
+
+def _contracted(xp: Any, parts: list[Part], wanted: Labels) -> Any:
+    lengths = _lengths(parts)
+    counted = dtype_name_of(parts[0][0]) == "bool"
+    if counted:  # sums of truth values say whether there is any
+        parts = [(xp.astype(array, xp.int64), labels) for array, labels in parts]
+    parts = [_diagonals(xp, _without_ones(xp, part, lengths)) for part in parts]
+    parts = [_summed(xp, part, _needed(parts, place, wanted)) for place, part in enumerate(parts)]
+    while len(parts) > 1:
+        i, j = _cheapest(parts, wanted, lengths)
+        rest = [part for place, part in enumerate(parts) if place not in (i, j)]
+        kept = {label for _, labels in rest for label in labels} | set(wanted)
+        parts = [*rest, _pair(xp, parts[i], parts[j], kept)]
+    array, labels = parts[0]
+    missing = [label for label in wanted if label not in labels]  # axes of length 1 in all arrays
+    for _ in missing:
+        array = xp.expand_dims(array, axis=-1)
+    labels = (*labels, *missing)
+    order = tuple(labels.index(label) for label in wanted)
+    array = array if order == tuple(range(len(order))) else xp.permute_dims(array, order)
+    return array != 0 if counted else array
+
+
+def dtype_name_of(x: Any) -> str:
+    """The name of the dtype of an array or a Tensor."""
+    return str(x.dtype) if is_tensor(x) else dtype_name(x)
+
+
+def _shape(array: Any) -> tuple[Size, ...]:
+    return tuple(array.node.shape) if is_tensor(array) else tuple(array.shape)
+
+
+def _lengths(parts: Sequence[Part]) -> dict[Label, Size]:
+    """The length of each named axis: that which is not 1."""
+    found: dict[Label, Size] = {}
+    for array, labels in parts:
+        for label, length in zip(labels, _shape(array), strict=True):
+            before = found.get(label, 1)
+            one, two = known(before), known(length)
+            if one == 1:
+                found[label] = length
+            elif two not in (1, None) and one is not None and one != two:
+                raise ValueError(f"subscripts give one name to axes of lengths {one} and {two}: {_shown((label,))}")
+    return found
+
+
+def _without_ones(xp: Any, part: Part, lengths: dict[Label, Size]) -> Part:
+    """Axes of length 1 that broadcast against longer ones, left out."""
+    array, labels = part
+    gone = tuple(
+        axis
+        for axis, (label, length) in enumerate(zip(labels, _shape(array), strict=True))
+        if known(length) == 1 and known(lengths[label]) != 1
+    )
+    if not gone:
+        return part
+    return xp.squeeze(array, axis=gone), tuple(label for axis, label in enumerate(labels) if axis not in gone)
+
+
+def _diagonals(xp: Any, part: Part) -> Part:
+    """Axes of one name made one."""
+    array, labels = part
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            others = [axis for axis in range(len(labels)) if axis not in (first, second)]
+            array = xp.linalg.diagonal(xp.permute_dims(array, (*others, first, second)))
+            labels = (*(labels[axis] for axis in others), label)
+    return array, labels
+
+
+def _needed(parts: Sequence[Part], place: int, wanted: Labels) -> set[Label]:
+    others = {label for other, (_, labels) in enumerate(parts) if other != place for label in labels}
+    return others | set(wanted)
+
+
+def _summed(xp: Any, part: Part, kept: set[Label]) -> Part:
+    """An array summed over the axes that nothing else needs."""
+    array, labels = part
+    gone = tuple(axis for axis, label in enumerate(labels) if label not in kept)
+    if not gone:
+        return part
+    return xp.sum(array, axis=gone, dtype=array.dtype), tuple(label for label in labels if label in kept)
+
+
+def _cheapest(parts: Sequence[Part], wanted: Labels, lengths: dict[Label, Size]) -> tuple[int, int]:
+    """The pair that leaves the smallest array behind; of equals, the first."""
+    if len(parts) == 2:
+        return 0, 1
+
+    def size(pair: tuple[int, int]) -> float:
+        kept = set(wanted) | {x for place, (_, labels) in enumerate(parts) if place not in pair for x in labels}
+        count = 1.0
+        for label in {*parts[pair[0]][1], *parts[pair[1]][1]} & kept:
+            count *= known(lengths[label]) or 1000
+        return count
+
+    return min(combinations(range(len(parts)), 2), key=size)
+
+
+def _pair(xp: Any, one: Part, two: Part, kept: set[Label]) -> Part:
+    (a, left), (b, right) = one, two
+    both = [label for label in left if label in right and label in kept]
+    inner = [label for label in left if label in right and label not in kept]
+    rows = [label for label in left if label not in right]
+    columns = [label for label in right if label not in left]
+    if not inner:
+        return _product(xp, one, two, [*both, *rows, *columns])
+    if not both:
+        axes = ([left.index(label) for label in inner], [right.index(label) for label in inner])
+        return xp.tensordot(a, b, axes=axes), (*rows, *columns)
+    first = _arranged(xp, a, left, [*both, *rows, *inner], (len(both), len(rows), len(inner)))
+    second = _arranged(xp, b, right, [*both, *inner, *columns], (len(both), len(inner), len(columns)))
+    product = xp.matmul(first, second)
+    names: list[Label] = [*both, *rows, *columns]
+    if len(rows) != 1 or len(columns) != 1:
+        shape = (*_shape(first)[:-2], *(_shape(a)[left.index(x)] for x in rows))
+        product = xp.reshape(product, (*shape, *(_shape(b)[right.index(x)] for x in columns)))
+    return product, tuple(names)
+
+
+def _arranged(xp: Any, array: Any, labels: Labels, order: Sequence[Label], groups: tuple[int, int, int]) -> Any:
+    """An array as a stack of matrices: its axes in order, the two last groups of them each made one axis."""
+    places = tuple(labels.index(label) for label in order)
+    array = array if places == tuple(range(len(places))) else xp.permute_dims(array, places)
+    stacked, one, two = groups
+    if one == two == 1:
+        return array
+    shape = _shape(array)
+    sizes: list[Size] = list(shape[:stacked])
+    for start, count in ((stacked, one), (stacked + one, two)):
+        length: Size = 1
+        for size in shape[start : start + count]:
+            length = length * size
+        sizes.append(length)
+    return xp.reshape(array, tuple(sizes))
+
+
+def _product(xp: Any, one: Part, two: Part, names: Sequence[Label]) -> Part:
+    """A product element by element, of arrays whose axes have been brought in line."""
+
+    def in_line(part: Part) -> Any:
+        array, labels = part
+        order = tuple(labels.index(label) for label in names if label in labels)
+        array = array if order == tuple(range(len(order))) else xp.permute_dims(array, order)
+        for axis, label in enumerate(names):
+            if label not in labels:
+                array = xp.expand_dims(array, axis=axis)
+        return array
+
+    return in_line(one) * in_line(two), tuple(names)

@@ -1,0 +1,253 @@
+"""Which values of a plan form chains: elementwise functions of one shape, and sums of what they give, run in blocks.
+
+A chain runs as one, so nothing outside it may depend on part of it and be needed by another part. Each value gets a
+stage, which rises wherever a value leaves the elementwise functions of a shape; what has one stage, one shape and hangs
+together is a chain. A value's stage is the latest that its users allow, so that what only the way back of a gradient
+needs is computed there and held no longer than it was.
+
+Lengths that are not known yet are taken to be equal; the chain looks when it runs, and steps aside where they are not.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..dtypes import DType
+from ..lengths import known
+from ..node import LEAVES, Node, nodes_in
+from ..operators import is_number
+from .branches import Block
+
+__all__ = ["FILLS", "HANDED_ON", "SUMS", "Chain", "chains_of", "crosses", "in_chains", "is_fill"]
+
+FILLS = {"zeros": 0, "ones": 1}
+SUMS = frozenset({"sum", "mean"})
+_SUMMED = frozenset({"float32", "float64", "int64", "uint64"})
+HANDED_ON = frozenset({"sum_to", "sum_of_broadcast"})
+"""What hands its argument on where that has the shape asked for."""
+
+
+@dataclass(eq=False)
+class Chain:
+    """Values that are computed together: all of them in their order, and those that are needed outside."""
+
+    members: list[Node]
+    outputs: list[Node] = field(default_factory=list)
+
+
+def chains_of(
+    order: Sequence[Node],
+    operands: Mapping[Node, Sequence[Node]],
+    block: Mapping[Node, Block],
+    resolve: Callable[[Node], Node],
+    given: Collection[Node],
+    roots: Collection[Node],
+    names: Collection[str],
+) -> list[Chain]:
+    """The chains among the values of a plan.
+
+    Parameters
+    ----------
+    order : sequence of Node
+        The values, inputs before their users.
+    operands : mapping of Node to sequence of Node
+        What each is computed from.
+    block : mapping of Node to Block
+        The branch of an `ifelse` in which it is computed; chains are outside of branches.
+    resolve : callable
+        Gives the node that is computed in the place of another.
+    given, roots : collection of Node
+        What the plan is called with, and what it returns.
+    names : collection of str
+        The functions that the library runs in blocks.
+    """
+    kinds = _kinds(order, block, resolve, given, names)
+    if not kinds:
+        return []
+    operands = _among(order, operands)
+    stage = _stages(order, operands, kinds, roots)
+    leader: dict[Node, Node] = {}
+
+    def find(node: Node) -> Node:
+        while leader[node] is not node:
+            leader[node] = leader[leader[node]]
+            node = leader[node]
+        return node
+
+    for node in order:
+        if node not in kinds:
+            continue
+        leader[node] = node
+        for operand in operands[node]:
+            alike = kinds.get(operand) == kinds[node] and stage[operand] == stage[node]
+            if alike and operand.op.name not in SUMS:
+                leader[find(operand)] = find(node)
+    groups: dict[Node, Chain] = defaultdict(lambda: Chain([]))
+    for node in order:
+        if node in kinds:
+            groups[find(node)].members.append(node)
+    found = [chain for chain in groups.values() if _pays(chain, resolve)]
+    belongs = {node: chain for chain in found for node in chain.members}
+    outside = dict.fromkeys(roots)
+    for node in order:
+        for operand in operands[node]:
+            if belongs.get(operand) is not belongs.get(node):
+                outside[operand] = None
+    for chain in found:
+        chain.outputs = [node for node in chain.members if node in outside]
+    return found
+
+
+def _pays(chain: Chain, resolve: Callable[[Node], Node]) -> bool:
+    """Whether there are several functions to run in blocks, and arrays to take apart."""
+    inside = frozenset(chain.members)
+    taken = (resolve(arg) for node in chain.members for arg in node.array_args())
+    arrays = (other for other in taken if other.shape and other not in inside)
+    return sum(map(_computes, chain.members)) > 1 and any(True for _ in arrays)
+
+
+def _among(order: Sequence[Node], operands: Mapping[Node, Sequence[Node]]) -> dict[Node, list[Node]]:
+    """What each value is computed from, without values of branches that nothing needs."""
+    present = frozenset(order)
+    return {node: [operand for operand in operands[node] if operand in present] for node in order}
+
+
+def _computes(node: Node) -> bool:
+    return not is_fill(node) and node.op.name not in HANDED_ON
+
+
+def is_fill(node: Node) -> bool:
+    """Whether a value is one number everywhere, or another one repeated."""
+    name = node.op.name
+    return name in FILLS or (name == "full" and is_number(node.args[1])) or name == "broadcast_to"
+
+
+def _kinds(
+    order: Sequence[Node],
+    block: Mapping[Node, Block],
+    resolve: Callable[[Node], Node],
+    given: Collection[Node],
+    names: Collection[str],
+) -> dict[Node, Hashable]:
+    """For each value that may be in a chain, what all values of the chain must have in common: the shape as known."""
+    kinds: dict[Node, Hashable] = {}
+    joined = set(_joined(order, resolve))
+    for node in order:
+        if node in given or node.op in LEAVES or node in joined or block[node] or node.payload is not None:
+            continue
+        shape = tuple(map(known, node.shape))
+        name = node.op.name
+        if name in SUMS:
+            first = resolve(node.args[0])
+            if first in kinds and _computes(first) and first.op.name not in SUMS and _is_in_order(node, first):
+                kinds[node] = kinds[first]
+        elif not shape:
+            continue
+        elif name in HANDED_ON or is_fill(node):
+            alike = name not in HANDED_ON or tuple(map(known, node.args[0].shape)) == shape
+            asked = node.args[0] if name in FILLS or name == "full" else node.args[1]
+            if alike and not any(resolve(one) in kinds for one in nodes_in(asked)):
+                kinds[node] = shape
+        elif name in names and not node.attributes and _plain_arguments(node):
+            kinds[node] = shape
+    return kinds
+
+
+def _is_in_order(node: Node, first: Node) -> bool:
+    """Whether numbers are added up that a library adds in an order which blocks can keep, over first or last axes."""
+    axes, ndim = sorted(node.attributes["axis"]), len(first.shape)
+    return str(node.dtype) in _SUMMED and (axes == [*range(len(axes))] or axes == [*range(ndim - len(axes), ndim)])
+
+
+def _plain_arguments(node: Node) -> bool:
+    """Whether a function is called on values, numbers and dtypes alone."""
+    return all(isinstance(arg, (Node, DType)) or arg is None or is_number(arg) for arg in node.args)
+
+
+def _joined(order: Sequence[Node], resolve: Callable[[Node], Node]) -> Iterator[Node]:
+    """The values that an operation may compute on the way to its own: these are its business."""
+    for node in order:
+        for position, *names in node.op.joined:
+            yield from _computed_within(node.args[position], names, resolve)
+
+
+def _computed_within(arg: Any, names: Sequence[str], resolve: Callable[[Node], Node]) -> Iterator[Node]:
+    node = resolve(arg) if isinstance(arg, Node) else None
+    if names and node is not None and node.op.name == names[0]:
+        yield node
+        for inner in node.args:
+            yield from _computed_within(inner, names[1:], resolve)
+
+
+def _stages(
+    order: Sequence[Node],
+    operands: Mapping[Node, Sequence[Node]],
+    kinds: Mapping[Node, Hashable],
+    roots: Collection[Node],
+) -> dict[Node, int]:
+    """The stage of each value: the latest that leaves those of its users as they are."""
+
+    def rise(operand: Node, node: Node) -> int:
+        kind = kinds.get(operand)
+        return int(kind is not None and (kind != kinds.get(node) or operand.op.name in SUMS))
+
+    early: dict[Node, int] = {}
+    for node in order:
+        early[node] = max((early[operand] + rise(operand, node) for operand in operands[node]), default=0)
+    late: dict[Node, int] = {node: early[node] for node in roots}
+    for node in reversed(order):
+        here = late.setdefault(node, early[node])
+        for operand in operands[node]:
+            most = here - rise(operand, node)
+            late[operand] = min(late.get(operand, most), most)
+    for node in order:  # a sum takes what it sums while it is there
+        if node in kinds and node.op.name in SUMS:
+            late[node] = late[operands[node][0]]
+    return late
+
+
+def in_chains(order: Sequence[Node], operands: Mapping[Node, Sequence[Node]], chains: Sequence[Chain]) -> list[Node]:
+    """The order of computing in which the values of a chain stand together, and others where they stood if they can.
+
+    A chain is computed where the last of its values was, or as late as its users allow.
+    """
+    if not chains:
+        return list(order)
+    operands = _among(order, operands)
+    place = {node: index for index, node in enumerate(order)}
+    unit: dict[Node, int] = dict(place)
+    members: dict[int, list[Node]] = {index: [node] for node, index in place.items()}
+    for chain in chains:
+        last = max(place[node] for node in chain.members)
+        for node in chain.members:
+            del members[place[node]]
+            unit[node] = last
+        members[last] = chain.members
+    waits: dict[int, int] = {}
+    users: dict[int, list[int]] = defaultdict(list)
+    for index, nodes in members.items():
+        needed = {unit[operand] for node in nodes for operand in operands[node]} - {index}
+        waits[index] = len(needed)
+        for other in needed:
+            users[other].append(index)
+    ready = [index for index, count in waits.items() if not count]
+    heapq.heapify(ready)
+    found: list[Node] = []
+    while ready:
+        index = heapq.heappop(ready)
+        found += members[index]
+        for user in users[index]:
+            waits[user] -= 1
+            if not waits[user]:
+                heapq.heappush(ready, user)
+    return found
+
+
+def crosses(chain_of: Mapping[Node, Chain], other: Node, node: Node) -> bool:
+    """Whether a value must have a name for another, because one of them is in a chain that the other is not in."""
+    chain = chain_of.get(other)
+    return chain is not chain_of.get(node) and (chain is not None or bool(other.shape))

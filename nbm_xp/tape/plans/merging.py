@@ -1,0 +1,62 @@
+"""Which recorded calls are equal, so that a plan computes them once, and what it computes each from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Sequence
+from typing import Any
+
+from ..node import IDENTITY_TAG, LEAVES, Node
+
+__all__ = ["merge_equal_calls"]
+
+
+def merge_equal_calls(
+    order: Sequence[Node],
+    given: Collection[Node],
+    resolve: Callable[[Node], Node],
+    same: dict[Node, Node],
+    operands: dict[Node, Sequence[Node]],
+) -> None:
+    """Find the first of equal calls, and what it is computed from.
+
+    Parameters
+    ----------
+    order : sequence of Node
+        The values, inputs before their users.
+    given : collection of Node
+        What the plan is called with.
+    resolve : callable
+        Gives the node that is computed in the place of another, by what stands in `same`.
+    same, operands : dict
+        Filled: for each node the one that is computed in its place, and for those what they are computed from.
+    """
+    by_key: dict[Hashable, Node] = {}
+    for node in order:
+        if node in given or node.op in LEAVES:
+            same[node] = node
+            operands[node] = ()
+            continue
+        if IDENTITY_TAG in node.op.tags:
+            same[node] = resolve(node.args[0])
+            continue
+        try:
+            args = tuple([resolve(arg) if type(arg) is Node else _frozen(arg, resolve) for arg in node.args])
+            key = (node.op, args, _frozen(node.attributes, resolve) if node.attributes else None, id(node.payload))
+            first = by_key.setdefault(key, node)
+        except TypeError:
+            first = node
+        same[node] = first
+        if first is node:
+            operands[node] = tuple(dict.fromkeys(map(resolve, node.inputs)))
+
+
+def _frozen(value: Any, resolve: Callable[[Node], Node]) -> Hashable:
+    if isinstance(value, Node):
+        return resolve(value)
+    if isinstance(value, (tuple, list)):
+        return tuple(_frozen(item, resolve) for item in value)
+    if isinstance(value, dict):
+        return tuple((key, _frozen(item, resolve)) for key, item in value.items())
+    if isinstance(value, slice):
+        return ("slice", _frozen((value.start, value.stop, value.step), resolve))
+    return (type(value), repr(value)) if isinstance(value, (bool, int, float, complex)) else value

@@ -1,0 +1,276 @@
+"""Libraries without an entry do what the others do: functions, gradients, draws, Boltzmann machines, conversion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp import natural_bm as B
+from nbm_xp.boltzmann import RBM
+from nbm_xp.namespace import (
+    array_namespace,
+    convert,
+    device_of,
+    dtype_name,
+    get_namespace,
+    is_array,
+    is_lazy,
+    kernel,
+    library_name,
+    promote,
+    put,
+    replaced,
+    scatter_add,
+    to_numpy,
+    use_backend,
+)
+from nbm_xp.rng import Generator
+from nbm_xp.tape import Variable, evaluate, function, gradients, is_tensor, placeholder, value_and_grad
+from nbm_xp.tape import namespace as recorded
+from tests.distributions import DRAWS, WITH_ARRAYS
+from tests.property.function_cases import CASES, FunctionCase
+from tests.strangers import ABSENT, STRANGERS, Stranger, asked, guarded, left_out, strangers
+
+pytestmark = pytest.mark.filterwarnings("ignore:numpy.core:DeprecationWarning")  # cubed's moveaxis imports from there
+
+FEW = [next(case for case in CASES if case.name == name) for name in dict.fromkeys(case.name for case in CASES)]
+"""One case of each documented function; the others are like it but for shapes and dtypes, which are not a library's."""
+
+_NO_LINALG = "marray has no linalg"
+_REGULAR = "cubed has blocks of one length alone along an axis, and joins none of others"
+_COMPUTES = "cubed computes the places that it takes from"
+
+KNOWN: list[tuple[str, str, str]] = [
+    ("marray", "test_of_*-diag-*", _NO_LINALG),
+    ("marray", "test_of_*-solve-*", _NO_LINALG),
+    ("marray", "test_of_*-svd-*", _NO_LINALG),
+    ("cubed", "test_of_*-diag-*", "cubed has no linalg.diagonal"),
+    ("cubed", "test_of_*-solve-*", "cubed has no linalg.solve"),
+    ("cubed", "test_of_*-svd-*", "cubed has no full matrices in linalg.svd"),
+    ("cubed", "test_of_variables*-cumprod-*", "cubed has no include_initial in cumulative_prod"),
+    ("cubed", "test_of_*-take-*", _COMPUTES),
+    ("cubed", "test_of_*-one_hot-*", _COMPUTES),
+    ("cubed", "test_of_*-gather-*", _COMPUTES),
+    ("cubed", "test_of_variables*-sums_at-*", _COMPUTES),
+    ("cubed", "test_of_variables*-lookup_gradient-*", _COMPUTES),
+    ("cubed", "test_of_variables*-prod-*", "cubed has no include_initial in cumulative_prod"),
+    ("cubed", "test_of_*-sparse_categorical*", "cubed has no take_along_axis"),
+    ("cubed", "test_of_arrays-concatenate-*", "cubed's concat takes no axis counted from the end"),
+    ("cubed", "test_of_*-conv2d_transpose-*", _REGULAR),
+    ("cubed", "test_of_variables*-conv2d-*", _REGULAR),
+    ("cubed", "test_of_variables*-pool2d-*", _REGULAR),
+    ("cubed", "test_of_variables*-pool3d-*", _REGULAR),
+    ("cubed", "test_of_variables*-repeat_elements-*", _REGULAR),
+    ("ndonnx", "test_of_*-diag-*", "ndonnx has no linalg"),
+    ("ndonnx", "test_of_*-solve-*", "ndonnx has no linalg"),
+    ("ndonnx", "test_of_*-svd-*", "ndonnx has no linalg"),
+    ("ndonnx", "test_of_*-cos-*", "onnxruntime has no cos of float64"),
+    ("ndonnx", "test_of_variables*-sin-*", "onnxruntime has no cos of float64"),
+    ("ndonnx", "test_of_*-cumprod-*", "ndonnx multiplies up by logarithms, which negative numbers lack"),
+    ("ndonnx", "test_of_*-one_hot-*", "ndonnx takes at int64 alone"),
+    ("ndonnx", "test_copies*", "ndonnx broadcasts nothing that is assigned"),
+    ("ndonnx", "test_a_machine*", "ndonnx hands no data over unless it is registered, as in test_onnx.py"),
+]
+"""What a library cannot do, as data: its name, which cases (a pattern of their names), and why."""
+
+
+@pytest.fixture(params=strangers())
+def stranger(request: pytest.FixtureRequest) -> Iterator[Stranger]:
+    """Each library without an entry in turn; one that has an entry is without it meanwhile."""
+    callspec = getattr(request.node, "callspec", None)
+    case = str(callspec.params.get("case", callspec.params.get("name", ""))) if callspec else ""
+    for library, pattern, reason in KNOWN:
+        if library == request.param.name and fnmatchcase(f"{request.node.originalname}-{case}", pattern):
+            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+    with left_out(request.param.name), guarded(request.param):
+        yield request.param
+
+
+QUICK_DRAWS = ("random", "normal", "permutation")
+"""What is drawn with ndonnx too, each of whose steps is an ONNX model of its own as long as values are known."""
+
+
+def each(cases: Iterable[Any]) -> list[Any]:
+    """Every case for every library; what a library takes long for is slow: windows, with a step for each place."""
+    found = []
+    for param in strangers():
+        library = param.values[0].name
+        for case in cases:
+            windows = not isinstance(case, str) and any(word in case.name for word in ("conv", "maps", "pool"))
+            long = windows and library in ("cubed", "ndonnx")
+            long |= isinstance(case, str) and library == "ndonnx" and case not in QUICK_DRAWS
+            marks = [*param.marks, *([pytest.mark.slow] if long else [])]
+            found.append(pytest.param(case, *param.values, id=f"{param.id}-{case}", marks=marks))
+    return found
+
+
+def close(stranger: Stranger, case: FunctionCase, result: Any) -> None:
+    got, want = stranger.numpy(result), np.asarray(case.reference(*case.arrays))
+    assert (got.dtype.kind, got.shape) == (want.dtype.kind, want.shape)
+    np.testing.assert_allclose(got, want, rtol=max(case.rtol, 1e-12), atol=case.rtol)
+
+
+def test_what_is_found_out_by_inspection(stranger: Stranger) -> None:
+    x = stranger.array([1.0, 2.0])
+    xp = array_namespace(x)
+    assert xp is stranger.xp
+    assert is_array(x)
+    assert get_namespace(library_name(x)) is get_namespace(xp) is xp
+    assert library_name(x) == library_name(xp) == xp.__name__
+    assert is_lazy(xp) == stranger.lazy
+    assert device_of(x) == x.device
+    for name in ("bool", "int8", "int64", "uint8", "float32", "float64"):
+        assert dtype_name(getattr(xp, name)) == dtype_name(stranger.array([1, 0], name)) == name
+    narrow, wide = promote(stranger.array([1], "int8"), stranger.array([1.0], "float32"))
+    assert dtype_name(narrow) == dtype_name(wide) == "float32"
+    for name in ("rng.draw", "scatter_add", "to_numpy"):
+        assert kernel(name, library_name(x)) is None, "by the stranger's way there is none"
+
+
+def test_to_it_and_back(stranger: Stranger) -> None:
+    host = np.arange(6.0).reshape(2, 3)
+    x = convert(host, stranger.xp)
+    host[...] = 0.0
+    np.testing.assert_array_equal(stranger.numpy(x), np.arange(6.0).reshape(2, 3))
+    with pytest.raises(TypeError, match="two array libraries"):
+        array_namespace(x, get_namespace("torch").ones(2))
+
+
+@pytest.mark.parametrize(("case", "stranger"), each(FEW), indirect=["stranger"])
+def test_of_arrays(case: FunctionCase, stranger: Stranger) -> None:
+    close(stranger, case, case.call(B, *map(stranger.array, case.arrays)))
+
+
+@pytest.mark.parametrize(("case", "stranger"), each([case for case in FEW if case.recorded]), indirect=["stranger"])
+def test_of_variables_and_their_gradients(case: FunctionCase, stranger: Stranger) -> None:
+    def of(make: Any) -> Any:
+        variables = [Variable(make(array)) for array in case.arrays]
+        result = case.call(B, *variables)
+        assert is_tensor(result)
+        if not (case.differentiable and case.order > 0):
+            return result, []
+        return result, gradients(recorded.sum(result * result), variables, disconnected="zero")
+
+    result, slopes = of(stranger.array)
+    close(stranger, case, evaluate(result))
+    for got, want in zip(slopes, of(np.asarray)[1], strict=True):
+        np.testing.assert_allclose(stranger.numpy(evaluate(got)), evaluate(want), rtol=1e-10, atol=1e-12)
+
+
+def test_plans_and_functions_of_arrays(stranger: Stranger) -> None:
+    host = np.random.default_rng(0).random((5, 3))
+    x = placeholder((None, 3), dtype="float64")
+    weights = Variable(stranger.array(np.ones((3, 2))))
+    step = function([x], recorded.sum(recorded.tanh(x @ weights), axis=0), updates=[(weights, weights * 0.5)])
+    for scale in (1.0, 0.5):
+        want = np.tanh(host @ np.full((3, 2), scale)).sum(axis=0)
+        np.testing.assert_allclose(stranger.numpy(step(stranger.array(host))), want)
+    value, slope = value_and_grad(lambda a: recorded.sum(recorded.exp(a)))(stranger.array(host))
+    np.testing.assert_allclose(stranger.numpy(value), np.exp(host).sum())
+    np.testing.assert_allclose(stranger.numpy(slope), np.exp(host))
+
+
+def test_copies_with_a_part_replaced(stranger: Stranger) -> None:
+    host = np.arange(24.0).reshape(4, 6)
+    x, places = stranger.array(host), np.asarray([2, -4, 2])
+    want = host.copy()
+    want[1:4:2, -2] = 7.0
+    np.testing.assert_array_equal(stranger.numpy(replaced(x, (slice(1, 4, 2), -2), 7.0)), want)
+    want = host.copy()
+    want[2:, 1:3] = [5.0, 6.0]
+    values = stranger.array([5.0, 6.0])
+    np.testing.assert_array_equal(stranger.numpy(replaced(x, (slice(2, None), slice(1, 3)), values)), want)
+    want = host.copy()
+    want[[2, -4]] = 9.0
+    np.testing.assert_array_equal(stranger.numpy(put(x, stranger.array(places), 9.0, 0)), want)
+    want = host.copy()
+    np.add.at(want, places, 1.0)
+    np.testing.assert_array_equal(stranger.numpy(scatter_add(x, stranger.array(places), 1.0)), want)
+
+
+@pytest.mark.parametrize(("name", "stranger"), each(DRAWS), indirect=["stranger"])
+def test_draws_have_the_same_bits(name: str, stranger: Stranger) -> None:
+    want = to_numpy(DRAWS[name](Generator(2026, "numpy")))
+    for library in (stranger.xp, stranger.xp.__name__):
+        np.testing.assert_array_equal(stranger.numpy(DRAWS[name](Generator(2026, library))), want, strict=True)
+        if name != "random":
+            break
+
+
+@pytest.mark.parametrize(("name", "stranger"), each(WITH_ARRAYS), indirect=["stranger"])
+def test_draws_with_arrays_as_parameters(name: str, stranger: Stranger) -> None:
+    want = to_numpy(WITH_ARRAYS[name](Generator(2026), np.asarray))
+    got = WITH_ARRAYS[name](Generator(2026), stranger.array)
+    np.testing.assert_array_equal(stranger.numpy(got), want, strict=True)
+
+
+@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
+def test_a_draw_in_blocks(stranger: Stranger) -> None:
+    """The bits do not depend on the chunks, and no task needs more memory than it may have."""
+    want = Generator(7).random((60, 50))
+    probabilities = stranger.xp.asarray(want.copy(), chunks=(25, 30))
+    for chunks in [(60, 50), (7, 50), (60, 9), (16, 16), 25, ((20, 20, 20), (50,))]:
+        for method in ("random", "normal"):
+            drawn = getattr(Generator(7, stranger.xp), method)(size=(60, 50), chunks=chunks)
+            np.testing.assert_array_equal(stranger.numpy(drawn), getattr(Generator(7), method)(size=(60, 50)))
+    large = Generator(7, stranger.xp).random((20_000, 20_000), chunks=(5_000, 2_000))
+    assert large.chunksize == (5_000, 2_000)
+    assert 0 < large.plan().max_projected_mem <= large.spec.allowed_mem
+    ones = Generator(8).bernoulli(probabilities)
+    assert ones.chunks == probabilities.chunks
+    np.testing.assert_array_equal(stranger.numpy(ones), Generator(8).bernoulli(want))
+    with pytest.raises(ValueError, match="chunks must say how cubed is to split an array of shape"):
+        Generator(7, stranger.xp).random(3, chunks=(2, 2))
+
+
+@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
+def test_chains_and_products_in_blocks(stranger: Stranger) -> None:
+    host = np.random.default_rng(1).random((12, 8))
+    x = stranger.xp.asarray(host.copy(), chunks=(5, 3))
+    rbm = RBM(4, n_iter=1, random_state=5).fit(host)
+    for method in (rbm.transform, rbm.free_energy):
+        np.testing.assert_allclose(stranger.numpy(method(x)), method(host), rtol=1e-6)
+    slope = value_and_grad(lambda a: recorded.sum(B.sigmoid(a @ a.mT) ** 2))
+    for got, wanted in zip(slope(x), slope(host), strict=True):
+        np.testing.assert_allclose(stranger.numpy(got), wanted, rtol=1e-12)
+
+
+def test_it_may_be_the_default(stranger: Stranger) -> None:
+    for library in (stranger.xp, stranger.xp.__name__):
+        with use_backend(library) as xp:
+            assert xp is stranger.xp
+            assert array_namespace(Generator(1).random(3)) is xp
+            assert array_namespace(evaluate(recorded.ones(2) + 1.0)) is xp
+
+
+def test_a_machine(stranger: Stranger) -> None:
+    host = (np.random.default_rng(3).random((24, 6)) < 0.4).astype("float64")
+    trained = RBM(4, n_iter=2, batch_size=8, random_state=5).fit(host)
+    x = stranger.array(host)
+    np.testing.assert_allclose(stranger.numpy(trained.transform(x)), trained.transform(host), rtol=1e-12)
+    np.testing.assert_allclose(stranger.numpy(trained.free_energy(x)), trained.free_energy(host), rtol=1e-12)
+    with asked():  # learning looks at its data
+        there = RBM(4, n_iter=2, batch_size=8, random_state=5).fit(x)
+    np.testing.assert_allclose(to_numpy(there.components_), trained.components_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ABSENT)
+def test_what_is_absent(name: str) -> None:
+    pytest.skip(ABSENT[name])
+
+
+def test_strict_is_by_the_strangers_way() -> None:
+    """Were the entry there all the same, these tests would say nothing."""
+    (strict,) = [each for each in STRANGERS if each.name == "array_api_strict"]
+    pytest.importorskip("array_api_strict")
+    assert kernel("to_numpy", library_name(strict.xp)) is not None
+    with left_out("array_api_strict"):
+        assert kernel("to_numpy", "array_api_strict") is None
+        with pytest.raises(ValueError, match="library must be one of"):
+            get_namespace("an unlisted library")
+        assert library_name(strict.array([1.0])) == "array_api_strict"
+    assert kernel("to_numpy", library_name(strict.xp)) is not None
