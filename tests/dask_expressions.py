@@ -18,7 +18,7 @@ ON_EXPRESSIONS = os.environ.get("DASK_ARRAY__QUERY_PLANNING", "").lower() == "tr
 _LENGTHS = "Dask puts blocks together by a rechunk, which refuses unknown lengths: `FinalizeComputeArray`"
 _STEPS = "Dask's rechunk in several steps fails when it is computed: `ones((40, 50), chunks=(7, 11)).rechunk((40, 1))`"
 _TAKEN = "Dask's indexing by an array beside integers fails where every element is a block: `Shapes do not align`"
-_UNASKED = "the test makes NumPy's of Dask's arrays by `np.asarray`, which needs `__array__`: dask/dask#11922"
+_UNASKED = "the test computes by `np.asarray` or `bool`, which these arrays do not let: dask/dask#11922"
 
 KNOWN: list[tuple[str, str]] = [
     ("*test_namespace_dask.py::test_values_are_numpys[[]repeat-[[]*", _LENGTHS),
@@ -29,6 +29,7 @@ KNOWN: list[tuple[str, str]] = [
     ("*test_namespace_gaps.py::test_mend_is_right_and_needed[[]dask: repeat by a Dask array's counts]", _LENGTHS),
     ("*test_namespace_functions.py::test_function[[]dask-singles-index-beside-integers]", _TAKEN),
     ("*test_rng_random_streams.py::test_lengths_may_be_known_late[[]<lambda>-<lambda>[0-4]-dask-*", _UNASKED),
+    ("*test_namespace_stored.py::test_a_folder_keeps_arrays_and_tiles", _UNASKED),
     ("*test_rng_dask.py::test_schedulers_and_workers_change_nothing", _STEPS),
 ]
 
