@@ -28,12 +28,13 @@ from nbm_xp.namespace import (
     to_numpy,
     use_backend,
 )
+from nbm_xp.namespace.libraries import WRONG
 from nbm_xp.rng import Generator
 from nbm_xp.tape import Variable, evaluate, function, gradients, is_tensor, placeholder, value_and_grad
 from nbm_xp.tape import namespace as recorded
 from tests.distributions import DRAWS, WITH_ARRAYS
 from tests.property.function_cases import CASES, FunctionCase
-from tests.strangers import ABSENT, STRANGERS, Stranger, asked, guarded, left_out, strangers
+from tests.strangers import ABSENT, IN_BLOCKS, STRANGERS, Stranger, asked, guarded, left_out, strangers
 
 pytestmark = pytest.mark.filterwarnings("ignore:numpy.core:DeprecationWarning")  # cubed's moveaxis imports from there
 
@@ -41,7 +42,7 @@ FEW = [next(case for case in CASES if case.name == name) for name in dict.fromke
 """One case of each documented function; the others are like it but for shapes and dtypes, which are not a library's."""
 
 _NO_LINALG = "marray has no linalg"
-_REGULAR = "cubed has blocks of one length alone along an axis, and joins none of others"
+_REGULAR = "cubed has blocks of one length alone along an axis, which reshaping does not keep"
 _COMPUTES = "cubed computes the places that it takes from"
 
 KNOWN: list[tuple[str, str, str]] = [
@@ -59,7 +60,12 @@ KNOWN: list[tuple[str, str, str]] = [
     ("cubed", "test_of_variables*-lookup_gradient-*", _COMPUTES),
     ("cubed", "test_of_variables*-prod-*", "cubed has no include_initial in cumulative_prod"),
     ("cubed", "test_of_*-sparse_categorical*", "cubed has no take_along_axis"),
-    ("cubed", "test_of_arrays-concatenate-*", "cubed's concat takes no axis counted from the end"),
+    ("cubed", "test_of_blocks-reshape-*", "cubed's reshape merges or splits axes evenly"),
+    ("cubed", "test_of_blocks-sums_by_map-*", "cubed's reshape merges or splits axes evenly"),
+    ("cubed", "test_of_blocks-flatten-*", _REGULAR),
+    ("cubed", "test_of_blocks-conv_kernel-*", _REGULAR),
+    ("cubed", "test_of_blocks-pool_maps-*", _REGULAR),
+    ("cubed", "test_of_blocks-pool_maps_gradient-*", _REGULAR),
     ("cubed", "test_of_*-conv2d_transpose-*", _REGULAR),
     ("cubed", "test_of_variables*-conv2d-*", _REGULAR),
     ("cubed", "test_of_variables*-pool2d-*", _REGULAR),
@@ -94,10 +100,10 @@ QUICK_DRAWS = ("random", "normal", "permutation")
 """What is drawn with ndonnx too, each of whose steps is an ONNX model of its own as long as values are known."""
 
 
-def each(cases: Iterable[Any]) -> list[Any]:
+def each(cases: Iterable[Any], among: tuple[Stranger, ...] = STRANGERS) -> list[Any]:
     """Every case for every library; what a library takes long for is slow: windows, with a step for each place."""
     found = []
-    for param in strangers():
+    for param in strangers(among=among):
         library = param.values[0].name
         for case in cases:
             windows = not isinstance(case, str) and any(word in case.name for word in ("conv", "maps", "pool"))
@@ -117,9 +123,9 @@ def close(stranger: Stranger, case: FunctionCase, result: Any) -> None:
 def test_what_is_found_out_by_inspection(stranger: Stranger) -> None:
     x = stranger.array([1.0, 2.0])
     xp = array_namespace(x)
-    assert xp is stranger.xp
+    assert (xp is stranger.xp) == (stranger.name not in WRONG)
     assert is_array(x)
-    assert get_namespace(library_name(x)) is get_namespace(xp) is xp
+    assert get_namespace(library_name(x)) is get_namespace(xp) is get_namespace(stranger.xp) is xp
     assert library_name(x) == library_name(xp) == xp.__name__
     assert is_lazy(xp) == stranger.lazy
     assert device_of(x) == x.device
@@ -142,6 +148,11 @@ def test_to_it_and_back(stranger: Stranger) -> None:
 
 @pytest.mark.parametrize(("case", "stranger"), each(FEW), indirect=["stranger"])
 def test_of_arrays(case: FunctionCase, stranger: Stranger) -> None:
+    close(stranger, case, case.call(B, *map(stranger.array, case.arrays)))
+
+
+@pytest.mark.parametrize(("case", "stranger"), each(FEW, IN_BLOCKS), indirect=["stranger"])
+def test_of_blocks(case: FunctionCase, stranger: Stranger) -> None:
     close(stranger, case, case.call(B, *map(stranger.array, case.arrays)))
 
 
@@ -228,6 +239,28 @@ def test_a_draw_in_blocks(stranger: Stranger) -> None:
 
 
 @pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
+@pytest.mark.parametrize("axis", [0, -1])
+def test_joins_of_any_blocks(stranger: Stranger, axis: int) -> None:
+    """Of differing blocks, cubed itself gives other elements, or an error inside a task."""
+    host, others = np.arange(12.0).reshape(4, 3), np.full((4, 3), 9.0)
+    joined, stacked = np.concatenate([others, host, others], axis), np.stack([others, host], axis)
+    for blocks in [(1, 1), (3, 2), (4, 3)]:
+        x = stranger.xp.asarray(host.copy(), chunks=blocks)
+        for other in (stranger.xp.asarray(others.copy(), chunks=chunks) for chunks in [(1, 3), (4, 1), (3, 2)]):
+            xp = array_namespace(x, other)
+            np.testing.assert_array_equal(stranger.numpy(xp.concat([other, x, other], axis=axis)), joined)
+            np.testing.assert_array_equal(stranger.numpy(xp.stack([other, x], axis=axis)), stacked)
+
+
+@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
+@pytest.mark.xfail(reason="cubed's own concat cuts what it reads by the blocks of its result", strict=True)
+def test_what_the_mend_is_for(stranger: Stranger) -> None:
+    """Once cubed joins these itself, its entry in `WRONG` may go."""
+    parts = [stranger.xp.zeros(2), stranger.xp.asarray(np.arange(4.0), chunks=1), stranger.xp.zeros(2)]
+    np.testing.assert_array_equal(stranger.numpy(stranger.xp.concat(parts)), [0, 0, 0, 1, 2, 3, 0, 0])
+
+
+@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
 def test_chains_and_products_in_blocks(stranger: Stranger) -> None:
     host = np.random.default_rng(1).random((12, 8))
     x = stranger.xp.asarray(host.copy(), chunks=(5, 3))
@@ -242,7 +275,7 @@ def test_chains_and_products_in_blocks(stranger: Stranger) -> None:
 def test_it_may_be_the_default(stranger: Stranger) -> None:
     for library in (stranger.xp, stranger.xp.__name__):
         with use_backend(library) as xp:
-            assert xp is stranger.xp
+            assert xp is get_namespace(stranger.xp)
             assert array_namespace(Generator(1).random(3)) is xp
             assert array_namespace(evaluate(recorded.ones(2) + 1.0)) is xp
 
