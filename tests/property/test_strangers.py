@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nbm_xp import keras2 as K
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import RBM
 from nbm_xp.namespace import (
@@ -270,6 +271,64 @@ def test_chains_and_products_in_blocks(stranger: Stranger) -> None:
     slope = value_and_grad(lambda a: recorded.sum(B.sigmoid(a @ a.mT) ** 2))
     for got, wanted in zip(slope(x), slope(host), strict=True):
         np.testing.assert_allclose(stranger.numpy(got), wanted, rtol=1e-12)
+
+
+BESIDE = [
+    case for case in {case.name: case for case in CASES if len(case.arrays) > 1}.values() if hasattr(B, case.name)
+]  # fmt: skip
+"""The last case of each function with several arrays."""
+
+
+def beside(arrays: Any, stranger: Stranger, lazy: str) -> list[Any]:
+    """Arrays of which the first is lazy and the others NumPy's, or the other way round."""
+    return [stranger.array(a) if (i == 0) == (lazy == "first") else np.asarray(a) for i, a in enumerate(arrays)]
+
+
+@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
+@pytest.mark.parametrize("lazy", ["first", "others"])
+@pytest.mark.parametrize("case", [case for case in BESIDE if case.name not in ("reshape", "solve")], ids=str)
+def test_numpys_arrays_beside_lazy_ones(case: FunctionCase, lazy: str, stranger: Stranger) -> None:
+    close(stranger, case, case.call(B, *beside(case.arrays, stranger, lazy)))
+
+
+@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
+@pytest.mark.parametrize("lazy", ["first", "others"])
+def test_numpys_arrays_lists_and_numbers_beside_lazy_ones(lazy: str, stranger: Stranger) -> None:
+    """Not left to NumPy's operators, which would compute a lazy array unasked. Lists are of floatx, float32."""
+    x, w = np.arange(12.0).reshape(4, 3), np.linspace(-1.0, 1.0, 6).reshape(3, 2)
+    targets = np.asarray([0, 2, 1, 1])
+    here, weights = beside((x, w), stranger, lazy)
+    _, row = beside((x, np.ones(3)), stranger, lazy)
+    for found, want in (
+        (B.dot(here, weights), x @ w),
+        (B.dot(stranger.array(x), w.tolist()), x @ w),
+        (K.bias_add(here, row), x + 1.0),
+        (K.batch_dot(x[:, None], stranger.array(x[:, :, None])), np.sum(x * x, axis=1)[:, None, None]),
+        (K.bias_add(x=here, bias=row), x + 1.0),
+        (K.in_top_k(*beside((x, targets), stranger, lazy), 1), targets == 2),
+        (K.maximum([0.5, 1.5, 2.5], stranger.array(x)), np.maximum([0.5, 1.5, 2.5], x)),
+        (K.concatenate([[[1.0, 2.0, 3.0]], stranger.array(x)], axis=0), np.concatenate([[[1.0, 2.0, 3.0]], x])),
+        (K.pow(stranger.array(x), 2), x**2),
+        (Generator(5).normal(*beside((x[0], x[0] + 1.0), stranger, lazy)), Generator(5).normal(x[0], x[0] + 1.0)),
+    ):
+        np.testing.assert_allclose(stranger.numpy(found), want, rtol=1e-6)
+    product = evaluate(B.dot(Variable(here), Variable(weights)))
+    np.testing.assert_allclose(stranger.numpy(product), x @ w, rtol=1e-12)
+    _, slopes = value_and_grad(lambda p, q: B.sum(B.dot(p, q) ** 2), argnums=(0, 1))(here, weights)
+    for found, want in zip(slopes, (2 * x @ w @ w.T, 2 * x.T @ x @ w), strict=True):
+        with asked():
+            np.testing.assert_allclose(to_numpy(found), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
+def test_a_devices_arrays_stay_apart_from_numpys(stranger: Stranger, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = stranger.array(np.ones((2, 2)))
+    monkeypatch.setattr(type(x), "device", property(lambda self: "gpu:0"))
+    for pair in ((x, np.ones((2, 2))), (np.ones((2, 2)), x)):
+        with pytest.raises(TypeError, match="an array of numpy stands beside one of cubed that lies on gpu:0"):
+            B.dot(*pair)
+    with pytest.raises(TypeError, match="two array libraries"):
+        B.dot(x, get_namespace("torch").ones((2, 2)))
 
 
 def test_it_may_be_the_default(stranger: Stranger) -> None:
