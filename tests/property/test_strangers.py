@@ -144,7 +144,7 @@ def test_to_it_and_back(stranger: Stranger) -> None:
     host[...] = 0.0
     np.testing.assert_array_equal(stranger.numpy(x), np.arange(6.0).reshape(2, 3))
     with pytest.raises(TypeError, match="two array libraries"):
-        array_namespace(x, get_namespace("torch").ones(2))
+        array_namespace(x, get_namespace("dask").ones(2))
 
 
 @pytest.mark.parametrize(("case", "stranger"), each(FEW), indirect=["stranger"])
@@ -328,7 +328,7 @@ def test_a_devices_arrays_stay_apart_from_numpys(stranger: Stranger, monkeypatch
         with pytest.raises(TypeError, match="an array of numpy stands beside one of cubed that lies on gpu:0"):
             B.dot(*pair)
     with pytest.raises(TypeError, match="two array libraries"):
-        B.dot(x, get_namespace("torch").ones((2, 2)))
+        B.dot(x, get_namespace("dask").ones((2, 2)))
 
 
 def test_it_may_be_the_default(stranger: Stranger) -> None:
