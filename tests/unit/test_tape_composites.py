@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nbm_xp.keras2
-import nbm_xp.natural_bm  # noqa: F401  (whose composites are looked up here)
+import nbm_xp.natural_bm
 import nbm_xp.rng.recorded.draws  # noqa: F401
 from nbm_xp.functions import activations
 from nbm_xp.tape import Memory, composite, evaluate, grad, placeholder, same_as_first, vmap
