@@ -166,12 +166,18 @@ def _check_floating(leaf: Any, position: int) -> None:
 def _uncut(tensor: Tensor) -> Tensor:
     """The Tensor itself, unless a derivative would lose track of its value once it is handed out.
 
+    Whole numbers and truth values have no derivative to lose.
+
     Raises
     ------
     TypeError
         If a derivative in progress goes through the Tensor.
     """
-    if _in_progress and any(node in _in_progress for node in reachable([tensor.node], _stopped(tensor.node))):
+    if (
+        _in_progress
+        and tensor.dtype[0] in "fc"
+        and any(node in _in_progress for node in reachable([tensor.node], _stopped(tensor.node)))
+    ):
         raise TypeError(
             f"{tensor!r} is being differentiated and cannot become a plain number or array, which would cut the "
             "derivative off: call functions of xp = array_namespace(x), such as xp.sum(x), or stop_gradient(x) where "
