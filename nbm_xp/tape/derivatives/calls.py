@@ -33,8 +33,7 @@ from .trees import leaves, mapped
 
 __all__ = [
     "ARGUMENT", "Call", "Plan", "argument", "cache_key", "called", "computed", "held", "is_foreign", "is_output",
-    "planned",
-    "recalled", "remembered",
+    "is_settled", "planned", "recalled", "remembered",
 ]  # fmt: skip
 
 ARGUMENT = declare(
@@ -134,6 +133,12 @@ def is_foreign(roots: Sequence[Node], own: frozenset[Node]) -> bool:
         node.op is PLACEHOLDER or (node.op is ARGUMENT and node not in own and node in _in_progress)
         for node in reachable(roots, own)
     )
+
+
+def is_settled(results: Sequence[Tensor]) -> bool:
+    """Whether nothing that may change decides some values, and no derivative in progress goes through them."""
+    nodes = reachable([result.node for result in results])
+    return not any(node.op in (PLACEHOLDER, VARIABLE) or node in _in_progress for node in nodes)
 
 
 def _positions(argnums: Sequence[int], args: Sequence[Any]) -> list[int]:
