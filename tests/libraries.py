@@ -27,7 +27,6 @@ from nbm_xp.namespace import asarray, dtype_name, get_namespace, library_name, t
 __all__ = [
     "ABSENT",
     "AGAIN",
-    "COMPILING",
     "DASK",
     "EAGER",
     "EVERYWHERE",
@@ -43,10 +42,8 @@ EVERYWHERE = "--everywhere" in sys.argv or "TESTS_EVERYWHERE" in os.environ
 if EVERYWHERE:
     os.environ["TESTS_EVERYWHERE"] = "1"  # for the workers of pytest-xdist
 
-COMPILING = ("jax",)
-"""The libraries that compile for each shape, which takes longer than all else that a test does."""
-AGAIN = COMPILING if EVERYWHERE else ()
-"""Those in the lists of tests that ask for what another test asked them for already."""
+AGAIN = ("jax",) if EVERYWHERE else ()
+"""What compiles for each shape, for the lists of tests that ask for what another test asked it for already."""
 ONE_CASE_IN = 3
 
 
@@ -195,19 +192,37 @@ DASK = libraries("dask")
 
 
 def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
-    """The items of libraries that compile, but for one case in three of each function in each test; or none."""
-    met: Counter[tuple[str, str]] = Counter()
+    """Which items wait for ``--everywhere``: NumPy runs every case, other libraries one in three of those alike.
+
+    Alike are cases of one function on dtypes of one kind, in one test.
+    """
+    if EVERYWHERE:
+        return []
+    of_libraries = [(item, case, library) for item in items for case, library in _case_and_library(item)]
+    whole = {(_test(item), library.readonly) for item, _, library in of_libraries if library.name == "numpy"}
+    met: Counter[tuple[Any, ...]] = Counter()
     found: list[pytest.Item] = []
-    for item in [] if EVERYWHERE else items:
-        parameters = getattr(getattr(item, "callspec", None), "params", {})
-        library, case = parameters.get("library"), parameters.get("case")
-        function = getattr(case, "function", None) or getattr(case, "name", None)
-        if isinstance(library, Library) and library.name in COMPILING and function:
-            test = item.nodeid.partition("[")[0], function
-            if met[test] % ONE_CASE_IN:
-                found.append(item)
-            met[test] += 1
+    for item, case, library in of_libraries:
+        if library.readonly or (library.name == "numpy" and (_test(item), True) not in whole):
+            continue
+        kinds = tuple(array.dtype.kind for array in getattr(case, "arrays", ()))
+        alike = _test(item), library.id, getattr(case, "function", None) or case.name, kinds
+        if met[alike] % ONE_CASE_IN:
+            found.append(item)
+        met[alike] += 1
     return found
+
+
+def _test(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
+
+
+def _case_and_library(item: pytest.Item) -> Iterator[tuple[Any, Library]]:
+    """The case and the library that an item is of, if it is of both."""
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    case, library = parameters.get("case"), parameters.get("library")
+    if isinstance(library, Library) and (hasattr(case, "function") or hasattr(case, "name")):
+        yield case, library
 
 
 def _refuse(*args: Any, **kwargs: Any) -> Any:

@@ -136,8 +136,12 @@ def test_to_it_and_back(stranger: Stranger) -> None:
     x = convert(host, stranger.xp)
     host[...] = 0.0
     np.testing.assert_array_equal(stranger.numpy(x), np.arange(6.0).reshape(2, 3))
+
+
+def test_beside_another_library(stranger: Stranger) -> None:
+    torch = pytest.importorskip("torch")
     with pytest.raises(TypeError, match="two array libraries"):
-        array_namespace(x, get_namespace("torch").ones(2))
+        array_namespace(stranger.array([1.0]), torch.ones(1))
 
 
 @pytest.mark.parametrize(("case", "stranger"), each(FEW), indirect=["stranger"])
