@@ -19,9 +19,20 @@ import pytest
 
 from nbm_xp.namespace import asarray, dispatch, dtype_name, kernels, libraries, to_numpy
 from nbm_xp.namespace import library_name as name_of
-from tests.libraries import Library, one_block
+from tests.libraries import Library, halves, one_block
 
-__all__ = ["ABSENT", "STRANGERS", "Stranger", "asked", "guarded", "left_out", "missing", "restored", "strangers"]
+__all__ = [
+    "ABSENT",
+    "IN_BLOCKS",
+    "STRANGERS",
+    "Stranger",
+    "asked",
+    "guarded",
+    "left_out",
+    "missing",
+    "restored",
+    "strangers",
+]
 
 
 @contextmanager
@@ -127,20 +138,21 @@ STRANGERS = (
     Stranger("ndonnx", "ndonnx"),
 )
 
+IN_BLOCKS = (Stranger("cubed-halves", "cubed", halves),)
+"""Those with blocks again, in two along each axis."""
+
 
 def missing(name: str) -> str:
     """Why a package cannot be tested here: it is not installed. One that is there and does not import must fail."""
     return "" if importlib.util.find_spec(name) is not None else f"{name} is not installed"
 
 
-ABSENT = {each.id: missing(each.name) for each in STRANGERS if missing(each.name)}
+ABSENT = {each.id: missing(each.name) for each in (*STRANGERS, *IN_BLOCKS) if missing(each.name)}
 """Those that cannot be tested here, with the reasons."""
 
 
-def strangers(*names: str) -> list[Any]:
+def strangers(*names: str, among: tuple[Stranger, ...] = STRANGERS) -> list[Any]:
     """Pytest parameters for these strangers (all, if none is named) that are installed."""
     return [
-        pytest.param(each, id=each.id)
-        for each in STRANGERS
-        if each.id not in ABSENT and (not names or each.name in names)
+        pytest.param(each, id=each.id) for each in among if each.id not in ABSENT and (not names or each.name in names)
     ]

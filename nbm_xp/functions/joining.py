@@ -14,6 +14,7 @@ from nbm_xp.namespace import (
     dtype_name,
     dtype_of,
     floatx,
+    in_one_library,
     is_integer,
     promote,
     running_dtype,
@@ -222,7 +223,7 @@ def gather(reference: Array, indices: Array) -> Array:
     array([[30, 10],
            [20, 20]])
     """
-    reference, indices = as_array(reference, beside=indices), as_array(indices, beside=reference)
+    reference, indices = in_one_library((as_array(reference, beside=indices), as_array(indices, beside=reference)))
     if not is_integer(indices):
         raise TypeError(f"indices must be integers, got {indices.dtype}")
     if not reference.ndim:
@@ -301,7 +302,7 @@ def take(x: Array, indices: Array, axis: int | None = None) -> Array:
     array([[3, 1],
            [6, 4]])
     """
-    x, indices = as_array(x, beside=indices), as_array(indices, beside=x)
+    x, indices = in_one_library((as_array(x, beside=indices), as_array(indices, beside=x)))
     if not is_integer(indices):
         raise TypeError(f"indices must be integers, got {indices.dtype}")
     xp = array_namespace(x, indices)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 
 from nbm_xp import tape
-from nbm_xp.namespace import array_namespace, is_integer, running_dtype
+from nbm_xp.namespace import array_namespace, in_one_library, is_integer, running_dtype
 from nbm_xp.tape import Memory, composite
 
 from ._arguments import Array, as_array, floats, pair
@@ -113,7 +113,7 @@ def sparse_categorical_crossentropy(
     array([0.288])
     """
     xp, output = floats(output)
-    target = as_array(target)
+    output, target = in_one_library((output, as_array(target)))
     xp = array_namespace(output, target)
     if bounded:
         output = softmax(output) if from_logits else _shares(output)
@@ -205,7 +205,7 @@ def in_top_k(predictions: Array, targets: Array, k: int) -> Array:
     array([ True, False])
     """
     _, predictions = floats(predictions)
-    targets = as_array(targets)
+    predictions, targets = in_one_library((predictions, as_array(targets)))
     if not is_integer(targets):
         raise TypeError(f"targets must be integers, got {targets.dtype}")
     if predictions.ndim != 2 or targets.ndim != 1:

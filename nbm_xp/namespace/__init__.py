@@ -54,6 +54,7 @@ from .indexing import scatter_add, scattered, take_along_axis
 from .kernels import kernel, register_kernel
 from .libraries import get_namespace, installed_libraries
 from .memory import address, assign, can_be_owned, may_overlap, reshaped_view, writes_in_place
+from .mixing import in_one_library
 from .registering import register_library
 from .report import format_info, info
 from .running import host_namespace, is_lazy, running_namespace
@@ -87,6 +88,7 @@ __all__ = [
     "hashed_words",
     "host_namespace",
     "image_data_format",
+    "in_one_library",
     "info",
     "installed_libraries",
     "intx",

@@ -22,6 +22,7 @@ __all__ = [
     "library_name",
     "library_of",
     "register_array_type",
+    "settled",
 ]
 
 _TABLES: list[dict[type, Any]] = []
@@ -41,6 +42,9 @@ def kept_by_type() -> dict[type, Any]:
 
 _BY_TYPE: dict[type, Any] = kept_by_type()
 _LIBRARY_BY_TYPE: dict[type, str | None] = kept_by_type()
+settled: dict[type, None] = kept_by_type()
+"""The types of what may stand beside the host's arrays as it is: see `nbm_xp.namespace.mixing`."""
+
 _SCALARS: set[type] = {bool, int, float, complex, type(None)}
 _REGISTERED: dict[type, Any] = {}
 _ABSORBING: list[Any] = []

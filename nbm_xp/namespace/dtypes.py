@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import dispatch, libraries
+from .dispatch import settled
 
 __all__ = [
     "DTYPE_NAMES",
@@ -307,6 +308,8 @@ def to_floating(x: Any) -> Any:
 def promote(*values: Any) -> tuple[Any, ...]:
     """Arrays cast to one dtype by NumPy's promotion; Python scalars are weak and stay as they are.
 
+    The host's arrays beside those of a lazy library that takes none itself are brought to that library.
+
     A Python float that meets integer or bool arrays makes them floating (as with float32: int8 to float32, int32 to
     float64), a complex one makes the arrays complex, and an int makes bool arrays int64. A Python bool that meets
     numbers becomes an int.
@@ -327,10 +330,14 @@ def promote(*values: Any) -> tuple[Any, ...]:
             elif type(a) in _WEAK_REALS:
                 if type(b.dtype) in _INEXACT or _KINDS[dtype_name(b)] in "fc":
                     return values
-            elif a.dtype is b.dtype:
+            elif a.dtype is b.dtype and (type(a) is type(b) or (type(a) in settled and type(b) in settled)):
                 return values
         except AttributeError:
             pass
+    if not all(type(value) in settled for value in values):
+        from .mixing import in_one_library
+
+        values = tuple(in_one_library(values))
     names: list[str] = []
     weak = ""
     for value in values:

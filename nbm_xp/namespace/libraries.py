@@ -4,7 +4,7 @@ No library is imported before its arrays, or the user's wish for it, bring it: t
 name, installed libraries are found without importing them.
 
 A library that is not listed, whose arrays bring a namespace of the standard along, gets an entry when it is met:
-its namespace as it is, under the namespace's own name.
+its namespace as it is, under the namespace's own name; of those in `WRONG`, with what gives wrong values mended.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 __all__ = [
     "ALIASES",
     "LIBRARIES",
+    "WRONG",
     "Library",
     "also_named",
     "built",
@@ -100,6 +101,9 @@ LIBRARIES: dict[str, Library] = {
 
 _LISTED = tuple(LIBRARIES)
 
+WRONG: dict[str, str] = {"cubed": "nbm_xp.namespace.gaps.cubed:build"}
+"""Namespaces that are not listed and in which something gives wrong values, by their names: what mends them."""
+
 ALIASES: dict[str, str] = {"cpu": "numpy", "gpu": "cupy"}
 """Further names for a library."""
 
@@ -165,10 +169,12 @@ def entered(xp: Any, root: str = "", title: str = "") -> str:
             name = f"{title}#{count}"
         package = root or title.partition(".")[0]
         modules = frozenset() if _is_hashable(xp) else frozenset({name})
-        LIBRARIES[name] = Library(name, package, modules, frozenset(), lambda: xp, package, lazy=None)
-        if _is_hashable(xp):
-            _NAMES[xp] = name
-        _NAMESPACES[name] = xp
+        mended = built(WRONG[title])() if sys.modules.get(title) is xp and title in WRONG else xp
+        LIBRARIES[name] = Library(name, package, modules, frozenset(), lambda: mended, package, lazy=None)
+        for each in (xp, mended):
+            if _is_hashable(each):
+                _NAMES[each] = name
+        _NAMESPACES[name] = mended
         return name
 
 

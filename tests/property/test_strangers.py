@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nbm_xp import keras2 as K
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import RBM
 from nbm_xp.namespace import (
@@ -28,12 +29,13 @@ from nbm_xp.namespace import (
     to_numpy,
     use_backend,
 )
+from nbm_xp.namespace.libraries import WRONG
 from nbm_xp.rng import Generator
 from nbm_xp.tape import Variable, evaluate, function, gradients, is_tensor, placeholder, value_and_grad
 from nbm_xp.tape import namespace as recorded
 from tests.distributions import DRAWS, WITH_ARRAYS
 from tests.property.function_cases import CASES, FunctionCase
-from tests.strangers import ABSENT, STRANGERS, Stranger, asked, guarded, left_out, strangers
+from tests.strangers import ABSENT, IN_BLOCKS, STRANGERS, Stranger, asked, guarded, left_out, strangers
 
 pytestmark = pytest.mark.filterwarnings("ignore:numpy.core:DeprecationWarning")  # cubed's moveaxis imports from there
 
@@ -41,7 +43,7 @@ FEW = [next(case for case in CASES if case.name == name) for name in dict.fromke
 """One case of each documented function; the others are like it but for shapes and dtypes, which are not a library's."""
 
 _NO_LINALG = "marray has no linalg"
-_REGULAR = "cubed has blocks of one length alone along an axis, and joins none of others"
+_REGULAR = "cubed has blocks of one length alone along an axis, which reshaping does not keep"
 _COMPUTES = "cubed computes the places that it takes from"
 
 KNOWN: list[tuple[str, str, str]] = [
@@ -59,7 +61,12 @@ KNOWN: list[tuple[str, str, str]] = [
     ("cubed", "test_of_variables*-lookup_gradient-*", _COMPUTES),
     ("cubed", "test_of_variables*-prod-*", "cubed has no include_initial in cumulative_prod"),
     ("cubed", "test_of_*-sparse_categorical*", "cubed has no take_along_axis"),
-    ("cubed", "test_of_arrays-concatenate-*", "cubed's concat takes no axis counted from the end"),
+    ("cubed", "test_of_blocks-reshape-*", "cubed's reshape merges or splits axes evenly"),
+    ("cubed", "test_of_blocks-sums_by_map-*", "cubed's reshape merges or splits axes evenly"),
+    ("cubed", "test_of_blocks-flatten-*", _REGULAR),
+    ("cubed", "test_of_blocks-conv_kernel-*", _REGULAR),
+    ("cubed", "test_of_blocks-pool_maps-*", _REGULAR),
+    ("cubed", "test_of_blocks-pool_maps_gradient-*", _REGULAR),
     ("cubed", "test_of_*-conv2d_transpose-*", _REGULAR),
     ("cubed", "test_of_variables*-conv2d-*", _REGULAR),
     ("cubed", "test_of_variables*-pool2d-*", _REGULAR),
@@ -94,10 +101,10 @@ QUICK_DRAWS = ("random", "normal", "permutation")
 """What is drawn with ndonnx too, each of whose steps is an ONNX model of its own as long as values are known."""
 
 
-def each(cases: Iterable[Any]) -> list[Any]:
+def each(cases: Iterable[Any], among: tuple[Stranger, ...] = STRANGERS) -> list[Any]:
     """Every case for every library; what a library takes long for is slow: windows, with a step for each place."""
     found = []
-    for param in strangers():
+    for param in strangers(among=among):
         library = param.values[0].name
         for case in cases:
             windows = not isinstance(case, str) and any(word in case.name for word in ("conv", "maps", "pool"))
@@ -117,9 +124,9 @@ def close(stranger: Stranger, case: FunctionCase, result: Any) -> None:
 def test_what_is_found_out_by_inspection(stranger: Stranger) -> None:
     x = stranger.array([1.0, 2.0])
     xp = array_namespace(x)
-    assert xp is stranger.xp
+    assert (xp is stranger.xp) == (stranger.name not in WRONG)
     assert is_array(x)
-    assert get_namespace(library_name(x)) is get_namespace(xp) is xp
+    assert get_namespace(library_name(x)) is get_namespace(xp) is get_namespace(stranger.xp) is xp
     assert library_name(x) == library_name(xp) == xp.__name__
     assert is_lazy(xp) == stranger.lazy
     assert device_of(x) == x.device
@@ -139,13 +146,18 @@ def test_to_it_and_back(stranger: Stranger) -> None:
 
 
 def test_beside_another_library(stranger: Stranger) -> None:
-    torch = pytest.importorskip("torch")
+    da = pytest.importorskip("dask.array", reason="dask is not installed")
     with pytest.raises(TypeError, match="two array libraries"):
-        array_namespace(stranger.array([1.0]), torch.ones(1))
+        array_namespace(stranger.array([1.0]), da.ones(1))
 
 
 @pytest.mark.parametrize(("case", "stranger"), each(FEW), indirect=["stranger"])
 def test_of_arrays(case: FunctionCase, stranger: Stranger) -> None:
+    close(stranger, case, case.call(B, *map(stranger.array, case.arrays)))
+
+
+@pytest.mark.parametrize(("case", "stranger"), each(FEW, IN_BLOCKS), indirect=["stranger"])
+def test_of_blocks(case: FunctionCase, stranger: Stranger) -> None:
     close(stranger, case, case.call(B, *map(stranger.array, case.arrays)))
 
 
@@ -232,6 +244,28 @@ def test_a_draw_in_blocks(stranger: Stranger) -> None:
 
 
 @pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
+@pytest.mark.parametrize("axis", [0, -1])
+def test_joins_of_any_blocks(stranger: Stranger, axis: int) -> None:
+    """Of differing blocks, cubed itself gives other elements, or an error inside a task."""
+    host, others = np.arange(12.0).reshape(4, 3), np.full((4, 3), 9.0)
+    joined, stacked = np.concatenate([others, host, others], axis), np.stack([others, host], axis)
+    for blocks in [(1, 1), (3, 2), (4, 3)]:
+        x = stranger.xp.asarray(host.copy(), chunks=blocks)
+        for other in (stranger.xp.asarray(others.copy(), chunks=chunks) for chunks in [(1, 3), (4, 1), (3, 2)]):
+            xp = array_namespace(x, other)
+            np.testing.assert_array_equal(stranger.numpy(xp.concat([other, x, other], axis=axis)), joined)
+            np.testing.assert_array_equal(stranger.numpy(xp.stack([other, x], axis=axis)), stacked)
+
+
+@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
+@pytest.mark.xfail(reason="cubed's own concat cuts what it reads by the blocks of its result", strict=True)
+def test_what_the_mend_is_for(stranger: Stranger) -> None:
+    """Once cubed joins these itself, its entry in `WRONG` may go."""
+    parts = [stranger.xp.zeros(2), stranger.xp.asarray(np.arange(4.0), chunks=1), stranger.xp.zeros(2)]
+    np.testing.assert_array_equal(stranger.numpy(stranger.xp.concat(parts)), [0, 0, 0, 1, 2, 3, 0, 0])
+
+
+@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
 def test_chains_and_products_in_blocks(stranger: Stranger) -> None:
     host = np.random.default_rng(1).random((12, 8))
     x = stranger.xp.asarray(host.copy(), chunks=(5, 3))
@@ -243,10 +277,69 @@ def test_chains_and_products_in_blocks(stranger: Stranger) -> None:
         np.testing.assert_allclose(stranger.numpy(got), wanted, rtol=1e-12)
 
 
+BESIDE = [
+    case for case in {case.name: case for case in CASES if len(case.arrays) > 1}.values() if hasattr(B, case.name)
+]  # fmt: skip
+"""The last case of each function with several arrays."""
+
+
+def beside(arrays: Any, stranger: Stranger, lazy: str) -> list[Any]:
+    """Arrays of which the first is lazy and the others NumPy's, or the other way round."""
+    return [stranger.array(a) if (i == 0) == (lazy == "first") else np.asarray(a) for i, a in enumerate(arrays)]
+
+
+@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
+@pytest.mark.parametrize("lazy", ["first", "others"])
+@pytest.mark.parametrize("case", [case for case in BESIDE if case.name not in ("reshape", "solve")], ids=str)
+def test_numpys_arrays_beside_lazy_ones(case: FunctionCase, lazy: str, stranger: Stranger) -> None:
+    close(stranger, case, case.call(B, *beside(case.arrays, stranger, lazy)))
+
+
+@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
+@pytest.mark.parametrize("lazy", ["first", "others"])
+def test_numpys_arrays_lists_and_numbers_beside_lazy_ones(lazy: str, stranger: Stranger) -> None:
+    """Not left to NumPy's operators, which would compute a lazy array unasked. Lists are of floatx, float32."""
+    x, w = np.arange(12.0).reshape(4, 3), np.linspace(-1.0, 1.0, 6).reshape(3, 2)
+    targets = np.asarray([0, 2, 1, 1])
+    here, weights = beside((x, w), stranger, lazy)
+    _, row = beside((x, np.ones(3)), stranger, lazy)
+    for found, want in (
+        (B.dot(here, weights), x @ w),
+        (B.dot(stranger.array(x), w.tolist()), x @ w),
+        (K.bias_add(here, row), x + 1.0),
+        (K.batch_dot(x[:, None], stranger.array(x[:, :, None])), np.sum(x * x, axis=1)[:, None, None]),
+        (K.bias_add(x=here, bias=row), x + 1.0),
+        (K.in_top_k(*beside((x, targets), stranger, lazy), 1), targets == 2),
+        (K.maximum([0.5, 1.5, 2.5], stranger.array(x)), np.maximum([0.5, 1.5, 2.5], x)),
+        (K.concatenate([[[1.0, 2.0, 3.0]], stranger.array(x)], axis=0), np.concatenate([[[1.0, 2.0, 3.0]], x])),
+        (K.pow(stranger.array(x), 2), x**2),
+        (Generator(5).normal(*beside((x[0], x[0] + 1.0), stranger, lazy)), Generator(5).normal(x[0], x[0] + 1.0)),
+    ):
+        np.testing.assert_allclose(stranger.numpy(found), want, rtol=1e-6)
+    product = evaluate(B.dot(Variable(here), Variable(weights)))
+    np.testing.assert_allclose(stranger.numpy(product), x @ w, rtol=1e-12)
+    _, slopes = value_and_grad(lambda p, q: B.sum(B.dot(p, q) ** 2), argnums=(0, 1))(here, weights)
+    for found, want in zip(slopes, (2 * x @ w @ w.T, 2 * x.T @ x @ w), strict=True):
+        with asked():
+            np.testing.assert_allclose(to_numpy(found), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
+def test_a_devices_arrays_stay_apart_from_numpys(stranger: Stranger, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = stranger.array(np.ones((2, 2)))
+    monkeypatch.setattr(type(x), "device", property(lambda self: "gpu:0"))
+    for pair in ((x, np.ones((2, 2))), (np.ones((2, 2)), x)):
+        with pytest.raises(TypeError, match="an array of numpy stands beside one of cubed that lies on gpu:0"):
+            B.dot(*pair)
+    da = pytest.importorskip("dask.array", reason="dask is not installed")
+    with pytest.raises(TypeError, match="two array libraries"):
+        B.dot(x, da.ones((2, 2)))
+
+
 def test_it_may_be_the_default(stranger: Stranger) -> None:
     for library in (stranger.xp, stranger.xp.__name__):
         with use_backend(library) as xp:
-            assert xp is stranger.xp
+            assert xp is get_namespace(stranger.xp)
             assert array_namespace(Generator(1).random(3)) is xp
             assert array_namespace(evaluate(recorded.ones(2) + 1.0)) is xp
 
