@@ -97,7 +97,7 @@ def _relu_rule(g: Array, out: Array, x: Array, *, alpha: float, max_value: float
     return xp.where(x == 0, g * slope_at_zero, flow) if slope_at_zero else flow
 
 
-@composite(gradient=_relu_rule, infer=same_as_first, name="relu", memory=Memory.OWN)
+@composite(gradient=_relu_rule, elementwise=True, name="relu", memory=Memory.OWN)
 def _relu(x: Array, *, alpha: float, max_value: float | None, slope_at_zero: float) -> Array:
     xp = array_namespace(x)
     rising = xp.maximum(x, 0)
@@ -137,7 +137,7 @@ def _elu_rule(g: Array, out: Array, x: Array, *, alpha: float) -> Array:
     return g * array_namespace(g).where(x > 0, 1.0, out + alpha)
 
 
-@composite(gradient=_elu_rule, infer=same_as_first, name="elu", memory=Memory.OWN)
+@composite(gradient=_elu_rule, elementwise=True, name="elu", memory=Memory.OWN)
 def _elu(x: Array, *, alpha: float) -> Array:
     xp = array_namespace(x)
     return xp.maximum(x, 0.0) + alpha * xp.expm1(xp.minimum(x, 0.0))
@@ -272,7 +272,7 @@ def softsign(x: Array) -> Array:
 
 @composite(
     gradient=lambda g, out, x: g / array_namespace(g).square(1.0 + array_namespace(g).abs(x)),
-    infer=same_as_first,
+    elementwise=True,
     name="softsign",
     memory=Memory.OWN,
 )
@@ -311,7 +311,7 @@ def _hard_sigmoid_rule(g: Array, out: Array, x: Array) -> Array:
     return array_namespace(g).where((line >= 0.0) & (line <= 1.0), 0.2 * g, 0.0)
 
 
-@composite(gradient=_hard_sigmoid_rule, infer=same_as_first, name="hard_sigmoid", memory=Memory.OWN)
+@composite(gradient=_hard_sigmoid_rule, elementwise=True, name="hard_sigmoid", memory=Memory.OWN)
 def _hard_sigmoid(x: Array) -> Array:
     xp = array_namespace(x)
     return xp.minimum(xp.maximum(0.2 * x + 0.5, 0.0), 1.0)

@@ -93,12 +93,12 @@ _TO_EACH_CHOSEN = (
 )
 
 
-@composite(arrays=2, gradient=_TO_EACH_CHOSEN, memory=Memory.OWN)
+@composite(arrays=2, gradient=_TO_EACH_CHOSEN, elementwise=True, memory=Memory.OWN)
 def _maximum_whole(x: Array, y: Array) -> Array:
     return array_namespace(x, y).maximum(x, y)
 
 
-@composite(arrays=2, gradient=_TO_EACH_CHOSEN, memory=Memory.OWN)
+@composite(arrays=2, gradient=_TO_EACH_CHOSEN, elementwise=True, memory=Memory.OWN)
 def _minimum_whole(x: Array, y: Array) -> Array:
     return array_namespace(x, y).minimum(x, y)
 

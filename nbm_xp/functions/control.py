@@ -11,8 +11,7 @@ from typing import Any
 
 from nbm_xp import tape
 from nbm_xp.namespace import array_namespace, concrete_int, is_bool, running_dtype
-from nbm_xp.tape.node import PLACEHOLDER, VARIABLE
-from nbm_xp.tape.traversal import reachable
+from nbm_xp.tape.derivatives.calls import is_settled
 
 from ._arguments import Array, as_array
 
@@ -78,14 +77,9 @@ def scan(
         raise TypeError(f"scan got an unexpected keyword argument {unknown[0]!r}; it takes {known}")
     outputs, updates = tape.scan(function, outputs_info=outputs_info, n_steps=n_steps, name=name, **options)
     several = isinstance(outputs, (list, tuple))
-    if not updates and not _depends_on_inputs(outputs if several else [outputs]):
+    if not updates and is_settled(outputs if several else [outputs]):
         outputs = tape.evaluate(outputs)
     return [outputs] if as_list and not several else outputs, updates
-
-
-def _depends_on_inputs(outputs: Sequence[tape.Tensor]) -> bool:
-    """Whether a variable or a placeholder is needed, so that the value may yet change."""
-    return any(node.op in (PLACEHOLDER, VARIABLE) for node in reachable([output.node for output in outputs]))
 
 
 def until(condition: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from nbm_xp.namespace import array_namespace, is_floating, promote
 from nbm_xp.namespace.refusals import FAILURES, check_choice, refuse
-from nbm_xp.tape import Memory, composite, is_tensor, same_as_first, stop_gradient
+from nbm_xp.tape import Memory, composite, is_tensor, stop_gradient
 from nbm_xp.tape import namespace as recorded
 
 from ._arguments import Array, as_array, floating, floats, is_truth, is_value, numbers, numeric, of_floats, pair
@@ -206,7 +206,7 @@ def _root_gradient(g: Array, out: Array, x: Array) -> Array:
     return xp.where(positive, g * 0.5 / xp.where(positive, out, 1.0), 0.0)
 
 
-@composite(gradient=_root_gradient, infer=same_as_first, name="root_of_positive_part", memory=Memory.OWN)
+@composite(gradient=_root_gradient, elementwise=True, name="root_of_positive_part", memory=Memory.OWN)
 def _root(x: Array) -> Array:
     xp = array_namespace(x)
     return xp.sqrt(xp.maximum(x, 0.0))

@@ -309,7 +309,7 @@ def _unroot(g: Array, out: Array, x: Array) -> Array:
     return xp.where(some, g / (2.0 * xp.where(some, out, 1.0)), 0.0)
 
 
-@composite(gradient=_unroot, infer=lambda x: (x.shape, x.dtype), name="root_of_sum_of_squares", memory=Memory.OWN)
+@composite(gradient=_unroot, elementwise=True, name="root_of_sum_of_squares", memory=Memory.OWN)
 def _root(x: Array) -> Array:
     """The square root, whose gradient at 0 is 0."""
     return array_namespace(x).sqrt(x)

@@ -12,8 +12,7 @@ from nbm_xp import tape
 from nbm_xp.namespace import dtype_of
 from nbm_xp.namespace.refusals import described
 from nbm_xp.tape import namespace as recorded
-from nbm_xp.tape.node import PLACEHOLDER, VARIABLE
-from nbm_xp.tape.traversal import reachable
+from nbm_xp.tape.derivatives.calls import is_settled
 
 from ._arguments import Array, as_array
 
@@ -317,7 +316,4 @@ def at_once(results: list[Any], given: Sequence[Any]) -> list[Any]:
     """Results as arrays, where only arrays were given and nothing recorded has crept in; else as they are."""
     if any(tape.is_tensor(value) for value in given):
         return results
-    nodes = [result.node for result in results]
-    if any(node.op in (VARIABLE, PLACEHOLDER) for node in reachable(nodes)):
-        return results
-    return list(tape.evaluate(results))
+    return list(tape.evaluate(results)) if is_settled(results) else results

@@ -133,7 +133,7 @@ def polygamma(n: int | Array, x: Array, /) -> Array:
     n : int or array
         Which derivative, 0 or more. An int is fastest; an array of whole numbers broadcasts against `x`.
     x : array
-        Numbers above 0; for n = 1 below it, too.
+        Numbers. With an array of orders they must be above 0 where the library has no zeta function of its own.
 
     Returns
     -------

@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def same_as_first(x: Node, *others: Any, **attributes: Any) -> Spec:
-    """The shape and dtype rule of an element-wise function of one floating array."""
+    """The shape and dtype rule of a function whose result is as its first array."""
     return x.shape, x.dtype
 
 
@@ -30,6 +30,7 @@ def composite(
     gradient: Rule | tuple[Rule, ...] | Joint,
     arrays: int = 1,
     infer: Callable[..., Any] | None = None,
+    elementwise: bool = False,
     name: str | None = None,
     memory: Memory = Memory.ANY,
 ) -> Callable[[F], F]:
@@ -42,7 +43,11 @@ def composite(
     arrays : int
         How many leading parameters are arrays; the others are options.
     infer : callable, optional
-        The shape and dtype rule; by default the body is traced to see.
+        The shape and dtype rule; by default the body is traced to see, or, for an element-wise function of one array,
+        the result is as that.
+    elementwise : bool
+        Whether each element of the result comes of the elements in its place alone, as the arrays broadcast. Of such a
+        function the rule may be given a `g` that broadcasts to the result, and `vmap` records it once for all examples.
     name : str, optional
         The operation's name; by default the function's.
     memory : Memory
@@ -74,13 +79,14 @@ def composite(
         key = name or body.__name__
         if key in OPERATIONS and COMPOSITE_TAG in OPERATIONS[key].tags:
             del OPERATIONS[key]  # defined anew, as by a cell that is run again
+        inferred = infer or (same_as_first if elementwise and arrays == 1 else traced)
         op = declare(
             Operation(
                 key,
-                infer or traced,
+                inferred,
                 rules,
                 run=lambda xp, *args, **attributes: body(*args, **attributes),
-                tags=frozenset({COMPOSITE_TAG, ELEMENTWISE_TAG} if infer is same_as_first else {COMPOSITE_TAG}),
+                tags=frozenset({COMPOSITE_TAG, ELEMENTWISE_TAG} if elementwise else {COMPOSITE_TAG}),
                 memory=memory,
             )
         )

@@ -12,14 +12,14 @@ from nbm_xp.namespace import array_namespace, dtype_name
 from nbm_xp.namespace.exponentials import sigmoid_for
 from nbm_xp.namespace.refusals import FAILURES, refuse
 
-from .composite import composite, same_as_first
+from .composite import composite
 from .node import Memory
 from .operators import FUNCTIONS
 
 __all__ = ["sigmoid", "softplus"]
 
 
-@composite(gradient=lambda g, out, x: g * (out * (1 - out)), infer=same_as_first, memory=Memory.OWN)
+@composite(gradient=lambda g, out, x: g * (out * (1 - out)), elementwise=True, memory=Memory.OWN)
 def sigmoid(x: Any) -> Any:
     """``1 / (1 + exp(-x))`` of a floating array, with a small relative error in both tails.
 
@@ -32,7 +32,7 @@ def sigmoid(x: Any) -> Any:
         refuse(error)
 
 
-@composite(gradient=lambda g, out, x: g * sigmoid(x), infer=same_as_first, memory=Memory.OWN)
+@composite(gradient=lambda g, out, x: g * sigmoid(x), elementwise=True, memory=Memory.OWN)
 def softplus(x: Any) -> Any:
     """``log(1 + exp(x))`` of a floating array, without overflow and exact in both tails."""
     try:

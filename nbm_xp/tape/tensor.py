@@ -169,7 +169,6 @@ class Tensor(Operators):
         return cast("tuple[Any, int]", self._exported().__dlpack_device__())
 
     def _exported(self) -> Any:
-        FUNCTIONS["uncut"](self)
         array = self.eval()
         if not hasattr(array, "__dlpack__"):
             raise BufferError(f"{type(array).__module__} has no DLPack; compute the Tensor first")
@@ -178,7 +177,6 @@ class Tensor(Operators):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if copy is False:
             raise ValueError("copy=False is not possible for a Tensor, which has no memory to share")
-        FUNCTIONS["uncut"](self)
         return to_numpy(self._looked_at("an array", self.eval)).__array__(*(() if dtype is None else (dtype,)))
 
     def __bool__(self) -> bool:

@@ -25,8 +25,6 @@ class Foreign:
         Whether it is differentiated too.
     known
         Why it fails, by the libraries beneath.
-    rough
-        Why its gradient is wrong, where the value is right.
     refused
         Whether it computes in NumPy, so that it can be handed Tensors but not differentiated.
     rtol
@@ -38,7 +36,6 @@ class Foreign:
     arrays: tuple[Any, ...]
     smooth: bool = True
     known: Mapping[str, str] = field(default_factory=dict)
-    rough: str | None = None
     refused: bool = False
     rtol: float = 1e-10
 

@@ -26,12 +26,11 @@ def table(cases: list[Foreign]) -> str:
         "Value and gradient": [],
         "Value; no gradient is asked for (whole numbers, labels, steps that repeat)": [],
         "Value; computed in NumPy, so that `grad` refuses": [],
-        "Value; the gradient is not right": [],
     }
-    value_and_gradient, flat, refused, rough = groups.values()
+    value_and_gradient, flat, refused = groups.values()
     for case in cases:
         name = f"`{case.name.partition('-')[0]}`"
-        group = refused if case.refused else rough if case.rough else value_and_gradient if case.smooth else flat
+        group = refused if case.refused else value_and_gradient if case.smooth else flat
         if name not in group:
             group.append(name)
     rows = [f"| {title} | {', '.join(sorted(names))} |" for title, names in groups.items() if names]

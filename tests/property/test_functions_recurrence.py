@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from nbm_xp import natural_bm as B
 from nbm_xp.functions.activations import tanh
 from nbm_xp.functions.recurrence import foldl, foldr, map_fn, rnn
-from nbm_xp.tape import Variable, evaluate, is_tensor, placeholder
+from nbm_xp.tape import Variable, evaluate, grad, is_tensor, placeholder
+from nbm_xp.tape import namespace as xp
 from tests.gradcheck import check_gradient
 from tests.libraries import Library, libraries
 from tests.tables.case import values
@@ -166,3 +167,19 @@ def test_a_fold_of_one_element_is_that_element() -> None:
     np.testing.assert_array_equal(foldl(lambda t, x: t * x, values(1, 2)), values(1, 2)[0])
     with pytest.raises(ValueError, match="needs an initializer"):
         foldr(lambda t, x: t * x, np.zeros((0, 2)))
+
+
+ELEMENTS = np.asarray([1.0, 2.0, 3.0])
+LOOPS = {
+    "map_fn": (lambda w: map_fn(lambda e: e * w, ELEMENTS), 6.0),
+    "foldl": (lambda w: foldl(lambda total, e: total + e * w, ELEMENTS), 5.0),
+    "foldr": (lambda w: foldr(lambda total, e: total + e * w, ELEMENTS), 3.0),
+    "scan": (lambda w: B.scan(lambda s: s * w, outputs_info=np.asarray(1.0), n_steps=3)[0], 17.0),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_what_a_loop_over_arrays_closes_over_is_differentiated(name: str) -> None:
+    loop, slope = LOOPS[name]
+    assert float(grad(lambda w: xp.sum(loop(w)))(np.asarray(2.0))) == slope
+    assert not is_tensor(loop(np.asarray(2.0)))

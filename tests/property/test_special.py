@@ -98,6 +98,24 @@ def test_portable_form_says_what_scipy_says(name: str) -> None:
     check()
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 12), st.lists(st.floats(-40.0, -1e-3).filter(lambda x: x != round(x)), min_size=1, max_size=5))
+def test_portable_polygamma_below_zero(n: int, numbers: list[float]) -> None:
+    x, xp = np.asarray(numbers), get_namespace("array_api_strict")
+    size = np.abs(x - np.round(x)) ** -(n + 1.0)  # near a pole of this size one sum loses to the other
+    got = np.asarray(portable("polygamma_of")(xp, xp.asarray(x), n=n))
+    want = scipy_special.polygamma(n, x)
+    assert np.all(np.abs(got - want) <= 1e-11 * (np.abs(want) + math.factorial(n) * size))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("library", libraries(without=("numpy-readonly", "dask-one", "dask-singles")), indirect=True)
+def test_polygamma_below_zero(n: int, library: Library) -> None:
+    x = np.asarray([-0.25, -2.5, -19.3, -33.75, 1.5])
+    got = library.numpy(special.polygamma(n, library.array(x)))
+    np.testing.assert_allclose(got, scipy_special.polygamma(n, x), rtol=1e-8)  # PyTorch's first has nine digits
+
+
 EDGES = [
     ("gammaln", (0.0,), math.inf), ("gammaln", (-2.0,), math.inf), ("gammaln", (math.inf,), math.inf),
     ("gammaln", (-2.5,), -0.0562437164976741), ("gamma", (-2.5,), -0.9453087204829419),
@@ -118,6 +136,7 @@ EDGES = [
     ("i0e", (1e8,), 1.0 / math.sqrt(2e8 * math.pi)), ("i1", (-800.0,), -math.inf),
     ("j0", (1000.0,), 0.024786686152420174), ("j1", (-1000.0,), -0.004728311907089523),
     ("zeta", (1.0, 2.0), math.inf), ("zeta", (2.0, 0.0), math.inf), ("hurwitz_zeta", (0.5, 2.0), math.nan),
+    ("polygamma", (-2.5,), -0.10820405198), ("polygamma", (-3.0,), -math.inf), ("polygamma", (0.0,), -math.inf),
 ]  # fmt: skip
 
 

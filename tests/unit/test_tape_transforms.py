@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict, namedtuple
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from nbm_xp.namespace import array_namespace
 from nbm_xp.tape import (
+    Tensor,
     Variable,
     evaluate,
     function,
@@ -17,6 +19,7 @@ from nbm_xp.tape import (
     gradients,
     hvp,
     is_tensor,
+    jacobian,
     jvp,
     placeholder,
     register_gradient,
@@ -28,6 +31,7 @@ from nbm_xp.tape import (
 from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.derivatives import calls
 from nbm_xp.tape.gradients import OPERATIONS
+from tests.gradcheck import check_gradient
 from tests.libraries import Library
 
 X = np.asarray([0.5, -1.0, 2.0])
@@ -157,11 +161,35 @@ class TestValueAndGrad:
         assert given.tolist() == X.tolist()
 
     def test_what_would_cut_the_derivative_is_refused(self) -> None:
-        for cut in (lambda x: np.sum(np.asarray(x)), lambda x: float(xp.sum(x)), lambda x: np.linalg.norm(x)):
-            with pytest.raises(TypeError, match="is being differentiated and cannot become"):
-                grad(cut)(X)
+        def held(x: Any) -> Any:
+            w = Variable(np.ones(3))
+            w.set_value(x)
+            return w
+
+        for cut in (
+            np.asarray, np.mean, np.std, np.from_dlpack, evaluate, Tensor.eval, Variable, held, np.linalg.norm,
+            lambda x: float(xp.sum(x)), lambda x: math.exp(x[0]), lambda x: np.dot(V, x), lambda x: evaluate([x, V])[0],
+            lambda x: np.concatenate([V, x]), lambda x: np.array([x[0], x[1]]), lambda x: np.full(3, x[0]),
+            lambda x: xp.arange(x[0], 9.0, dtype="float64"),
+        ):  # fmt: skip
+            # that the loss depends on x elsewhere too would hide what is lost
+            loss = lambda x, cut=cut: xp.sum(x) * xp.sum(xp.asarray(cut(x)))  # noqa: E731
+            for derivative in (grad(loss), jacobian(loss), lambda x, loss=loss: jvp(loss, (x,), (V,))):
+                with pytest.raises(TypeError, match="is being differentiated and cannot become"):
+                    derivative(X)
+        # what has no derivative may leave
+        assert grad(lambda x: xp.sum(x) * int(evaluate(xp.argmax(x))))(X).tolist() == [2.0, 2.0, 2.0]
+        assert grad(lambda x: xp.sum(xp.where(np.asarray(x > 0.0), x, 0.0)))(X).tolist() == [1.0, 0.0, 1.0]
+        assert grad(lambda x: xp.sum(x) * float(evaluate(stop_gradient(x))[2]))(X).tolist() == [2.0, 2.0, 2.0]
         assert grad(lambda x: xp.sum(x) * float(stop_gradient(x)[2]))(X).tolist() == [2.0, 2.0, 2.0]
         assert float(Variable(2.0)) == 2.0
+
+    @pytest.mark.parametrize("count", [0, 1, 2, 5])
+    @pytest.mark.parametrize("endpoint", [True, False])
+    def test_bounds_of_evenly_spaced_numbers(self, count: int, endpoint: bool) -> None:
+        check_gradient(
+            lambda x: xp.linspace(x[0], x[1] * x[2], count, endpoint=endpoint, dtype="float64") ** 2, X, order=2
+        )
 
     def test_results_are_the_callers_to_change(self) -> None:
         factor = np.ones(3)

@@ -3,9 +3,9 @@
 NumPy's are SciPy's, which is not needed: without it the portable forms serve. CuPy's stand in `cupyx`. PyTorch lacks
 `beta`, `betainc`, `betaln`, `gamma`, `kl_div`, `log_expit`, `rel_entr` and Riemann's zeta function, its `bessel_j0` and
 `bessel_j1` are wrong from the sixth digit on, and its `gammainc` and `gammaincc` have eight digits. JAX lacks `j0`,
-`j1`, `log_expit` and Riemann's zeta function, and its `beta` and `betaln` are wrong from the sixth digit on. What a
-library lacks or has wrong, but for the eight digits, is computed by a portable form of `nbm_xp.namespace.special`.
-Dask's arrays are worked on block by block.
+`j1`, `log_expit` and Riemann's zeta function, its `beta` and `betaln` are wrong from the sixth digit on, and its
+`polygamma` is reflected, being wrong below -10. What a library lacks or has wrong, but for the eight digits, is
+computed by a portable form of `nbm_xp.namespace.special`. Dask's arrays are worked on block by block.
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ def jax_own(name: str) -> Own | None:
     """JAX's function of that name."""
     special: Any = importlib.import_module("jax.scipy.special")
     if name == "polygamma_of":
-        return lambda x, *, n: special.polygamma(n, x)
+        from ..special.gamma_family import reflected_polygamma
+
+        return lambda x, *, n: reflected_polygamma(array_namespace(x), x, n, lambda p: special.polygamma(n, p))
     name = "zeta" if name == "hurwitz_zeta" else name
     return getattr(special, name) if name in _JAX else None
 

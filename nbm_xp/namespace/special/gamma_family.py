@@ -8,14 +8,15 @@ of 1e-15, absolute ones of 1e-16 near zeros. All take floating arrays that have 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from .coefficients import LOG_GAMMA, chebyshev
 from .limits import first_of
 
 __all__ = [
-    "beta", "betaln", "binet", "digamma", "gamma", "gammaln", "hurwitz_zeta", "polygamma_of", "riemann_zeta",
-    "zeta_moment",
+    "beta", "betaln", "binet", "digamma", "gamma", "gammaln", "hurwitz_zeta", "polygamma_of",
+    "reflected_polygamma", "riemann_zeta", "zeta_moment",
 ]  # fmt: skip
 
 _HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
@@ -193,13 +194,30 @@ def riemann_zeta(xp: Any, x: Any) -> Any:
 
 
 def polygamma_of(xp: Any, x: Any, *, n: int) -> Any:
-    """The n-th derivative of `digamma`, of positive numbers; for n = 1 of negative ones too, elsewhere NaN."""
+    """The n-th derivative of `digamma`."""
     if n == 0:
         return digamma(xp, x)
     sign = (-1.0) ** (n + 1) * math.factorial(n)
-    if n > 1:
-        return sign * hurwitz_zeta(xp, xp.full_like(x, n + 1.0), x)
-    negative = x < 0
-    size = hurwitz_zeta(xp, xp.full_like(x, 2.0), xp.where(negative, 1.0 - x, x))
-    sine = _sine_of_pi(xp, xp.where(negative, x, 0.5))
-    return xp.where(negative, (math.pi / sine) ** 2 - size, size)
+    return reflected_polygamma(xp, x, n, lambda p: sign * hurwitz_zeta(xp, xp.full_like(p, n + 1.0), p))
+
+
+def reflected_polygamma(xp: Any, x: Any, n: int, positive: Callable[[Any], Any]) -> Any:
+    """The n-th derivative of `digamma`, by reflection from that of positive numbers and its poles."""
+    part = x - xp.round(x)
+    turned = (x < 0) & (part != 0)
+    size = positive(xp.where(turned, 1.0 - x, x))
+    slope = _derivative_of_cotangent(xp, xp.where(turned, part, 0.5), n)
+    return xp.where(turned, (-1.0) ** n * size - slope, size)
+
+
+def _derivative_of_cotangent(xp: Any, x: Any, n: int) -> Any:
+    """The n-th derivative of ``pi / tan(pi x)``: a polynomial in the cotangent, with coefficients of one sign."""
+    cotangent = 1.0 / xp.tan(math.pi * x)
+    polynomial = [0, 1]
+    for _ in range(n):
+        slopes = [power * coefficient for power, coefficient in enumerate(polynomial)][1:]
+        polynomial = [-(a + b) for a, b in zip([*slopes, 0, 0], [0, 0, *slopes], strict=True)]
+    total: Any = 0.0
+    for coefficient in reversed(polynomial):
+        total = total * cotangent + math.pi ** (n + 1) * coefficient
+    return total

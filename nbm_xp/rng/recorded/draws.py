@@ -10,7 +10,7 @@ from typing import Any
 
 from nbm_xp.namespace import array_namespace, dtype_name
 from nbm_xp.namespace.compiling import as_rounded
-from nbm_xp.tape import composite, operation, same_as_first
+from nbm_xp.tape import composite, operation
 from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.node import FLAT, Memory, Node, Shape, Spec
 from nbm_xp.tape.stable import sigmoid
@@ -103,7 +103,7 @@ choice = operation(
 )
 
 
-@composite(gradient=lambda g, out, x: g, infer=same_as_first, name="as_rounded", memory=Memory.FIRST)
+@composite(gradient=lambda g, out, x: g, elementwise=True, name="as_rounded", memory=Memory.FIRST)
 def _settled(x: Any) -> Any:
     return as_rounded(x, array_namespace(x))
 

@@ -314,7 +314,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys((f"linalg.{name}" for name in ("cholesky", "det", "eigvalsh", "inv", "svdvals")), _as_is),
     **dict.fromkeys((f"linalg.{name}" for name in ("eigh", "qr", "slogdet", "svd")), _several),
     "cofactors": _as_is,
-    **dict.fromkeys(("clip", "elu", "hard_sigmoid", "relu", "softsign", "where"), _elementwise),
+    **dict.fromkeys(("clip", "where"), _elementwise),
     **dict.fromkeys(("concat", "stack"), _joined),
     **dict.fromkeys(("permute_dims", "transpose"), _permute),
     **dict.fromkeys((f"fft.{name}" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")), _ALONG_AXIS),

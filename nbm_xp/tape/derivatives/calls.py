@@ -33,8 +33,7 @@ from .trees import leaves, mapped
 
 __all__ = [
     "ARGUMENT", "Call", "Plan", "argument", "cache_key", "called", "computed", "held", "is_foreign", "is_output",
-    "planned",
-    "recalled", "remembered",
+    "is_settled", "planned", "recalled", "remembered",
 ]  # fmt: skip
 
 ARGUMENT = declare(
@@ -136,6 +135,12 @@ def is_foreign(roots: Sequence[Node], own: frozenset[Node]) -> bool:
     )
 
 
+def is_settled(results: Sequence[Tensor]) -> bool:
+    """Whether nothing that may change decides some values, and no derivative in progress goes through them."""
+    nodes = reachable([result.node for result in results])
+    return not any(node.op in (PLACEHOLDER, VARIABLE) or node in _in_progress for node in nodes)
+
+
 def _positions(argnums: Sequence[int], args: Sequence[Any]) -> list[int]:
     """The arguments to differentiate in, counted from the front, after a look at each."""
     positions = []
@@ -166,12 +171,18 @@ def _check_floating(leaf: Any, position: int) -> None:
 def _uncut(tensor: Tensor) -> Tensor:
     """The Tensor itself, unless a derivative would lose track of its value once it is handed out.
 
+    Whole numbers and truth values have no derivative to lose.
+
     Raises
     ------
     TypeError
         If a derivative in progress goes through the Tensor.
     """
-    if _in_progress and any(node in _in_progress for node in reachable([tensor.node], _stopped(tensor.node))):
+    if (
+        _in_progress
+        and tensor.dtype[0] in "fc"
+        and any(node in _in_progress for node in reachable([tensor.node], _stopped(tensor.node)))
+    ):
         raise TypeError(
             f"{tensor!r} is being differentiated and cannot become a plain number or array, which would cut the "
             "derivative off: call functions of xp = array_namespace(x), such as xp.sum(x), or stop_gradient(x) where "

@@ -47,6 +47,11 @@ def evaluate(value: Any, inputs: Mapping[Tensor, Any] | None = None) -> Any:
     array, or list of arrays
         In the library that the computation ran on; yours to write to.
 
+    Raises
+    ------
+    TypeError
+        If a derivative that is being taken goes through a Tensor, which as an array would count as a constant.
+
     Notes
     -----
     An array that was recorded is a constant: it must not be written to afterwards, for values computed from constants
@@ -63,12 +68,12 @@ def evaluate(value: Any, inputs: Mapping[Tensor, Any] | None = None) -> Any:
         keys = list(inputs)
         return function(keys, list(value) if isinstance(value, tuple) else value)(*(inputs[key] for key in keys))
     if isinstance(value, (list, tuple)):
-        tensors = [as_tensor(item) for item in value]
+        tensors = [FUNCTIONS["uncut"](as_tensor(item)) for item in value]
         found = _Steps.of([tensor.node for tensor in tensors])
         if found is None:
             return function([], tensors)()
         return found.run([tensor.node for tensor in tensors], own=True)
-    return _value((value if isinstance(value, Tensor) else as_tensor(value)).node, own=True)
+    return _value(FUNCTIONS["uncut"](value if isinstance(value, Tensor) else as_tensor(value)).node, own=True)
 
 
 def look(tensor: Tensor) -> Any:

@@ -2,7 +2,8 @@
 
 Integers and slices are replaced as they stand. An integer array names places along an axis; any other index becomes
 the places in the flattened array that it names, found by indexing their numbers. A mask that chooses between the array
-and a number is a `where`, and needs not be known while recording.
+and a number is a `where`, and needs not be known while recording. Where all is replaced, nothing flows back to what was
+there, not even zeros: times an infinite derivative, as of a quotient 0 / 0 that a mask replaces, these would be NaN.
 """
 
 from __future__ import annotations
@@ -33,12 +34,17 @@ def _same(x: Node, *args: Any, **attributes: Any) -> Any:
     return x.shape, x.dtype
 
 
+def _names_all(index: tuple[Any, ...]) -> bool:
+    """Whether an index in normal form leaves no element out."""
+    return all(isinstance(item, slice) and item == _FULL for item in index)
+
+
 _REPLACE: Operation = declare(
     Operation(
         "setitem",
         _same,
         (
-            lambda g, out, x, values, index: record(_REPLACE, g, 0.0, index),
+            lambda g, out, x, values, index: None if _names_all(index) else record(_REPLACE, g, 0.0, index),
             lambda g, out, x, values, index: getitem(g, index),
         ),
         run=lambda xp, x, values, index: library_replaced(x, index, values),
@@ -88,6 +94,8 @@ def setitem(x: Tensor, key: Any, value: Any) -> Tensor:
     merged, plain = without_masks(x, items)
     part = getitem(merged, tuple(plain))
     _check_fits(value, part)
+    if isinstance(value, Tensor) and _choose_all(items, plain, merged):
+        value, plain = reshape(broadcast_to(value, part.node.shape), x.node.shape), [_FULL] * x.ndim
     arrays = [place for place, item in enumerate(plain) if isinstance(item, Tensor)]
     if not arrays and all(_is_plain(item) for item in plain):
         return record(_REPLACE, x, value, tuple(plain))
@@ -169,6 +177,16 @@ def _now(x: Tensor) -> Tensor:
     if base.node is view.seen:
         return Tensor(x.node)
     return record(view.call.op, base, *view.call.args[1:], **view.call.attributes)
+
+
+def _choose_all(items: list[Any], plain: list[Any], merged: Tensor) -> bool:
+    """Whether masks, and the places where they are true, stand for all elements of the axes that they cover."""
+    if None in (known(length) for length in merged.node.shape) or len(plain) != merged.ndim:
+        return False
+    return any(map(is_mask, items)) and all(
+        known(places.node.shape[0]) == known(length) if is_mask(item) else isinstance(item, slice) and item == _FULL
+        for item, places, length in zip(items, plain, merged.node.shape, strict=True)
+    )
 
 
 def _only_a_mask(items: list[Any]) -> bool:

@@ -245,7 +245,7 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
 def _bound(value: Any) -> Any:
     if not isinstance(value, Tensor) or value.ndim or value.dtype[0] != "f":
         return integer_length(value)
-    number = lasting_number(value.node)
+    number = lasting_number(FUNCTIONS["uncut"](value).node)
     if number is None:
         raise TypeError(
             "a floating bound or step of arange must be a number, or computed from numbers and constants alone, for it "
@@ -254,8 +254,23 @@ def _bound(value: Any) -> Any:
     return number
 
 
-_LINSPACE = declare(
-    Operation("linspace", lambda start, stop, num, *, dtype, endpoint: ((num,), dtype), (), memory=Memory.OWN)
+def _weighted(g: Tensor, num: Size, endpoint: bool, *, of_stop: bool) -> Tensor:
+    """The gradient in a bound: each number is the bounds' mean, weighted by how far it is from the other."""
+    dtype = g.dtype if g.dtype[0] == "f" else FUNCTIONS["real"](g).dtype
+    share = record(_LINSPACE, 0.0, 1.0, num, dtype=dtype, endpoint=endpoint)
+    return FUNCTIONS["sum"](g * (share if of_stop else 1.0 - share))
+
+
+_LINSPACE: Operation = declare(
+    Operation(
+        "linspace",
+        lambda start, stop, num, *, dtype, endpoint: ((num,), dtype),
+        (
+            lambda g, out, start, stop, num, *, dtype, endpoint: _weighted(g, num, endpoint, of_stop=False),
+            lambda g, out, start, stop, num, *, dtype, endpoint: _weighted(g, num, endpoint, of_stop=True),
+        ),
+        memory=Memory.OWN,
+    )
 )
 
 

@@ -199,6 +199,13 @@ def _basic(x: Tensor, items: list[Any]) -> Tensor:
     return record(_GETITEM, x, tuple(basic))
 
 
+def _whole(x: Tensor) -> Tensor:
+    """All of a Tensor, as a view: no step of its own, and yet another handle, which may be written through."""
+    view = record(_GETITEM, x, ())
+    view.node = x.node
+    return view
+
+
 def getitem(x: Tensor, key: Any) -> Tensor:
     """``x[key]``, recorded.
 
@@ -216,7 +223,7 @@ def getitem(x: Tensor, key: Any) -> Tensor:
     arrays = [item for item in items if isinstance(item, Tensor)]
     result = _basic(x, items)
     if not arrays:
-        return result
+        return _whole(x) if result is x else result
     kept = [item for item in items if not isinstance(item, (int, Length)) or isinstance(item, bool)]
     places = [i for i, item in enumerate(kept) if isinstance(item, Tensor)]
     chosen = _with_arrays(result, places, arrays)
