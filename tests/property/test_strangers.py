@@ -258,6 +258,16 @@ def test_joins_of_any_blocks(stranger: Stranger, axis: int) -> None:
 
 
 @pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
+@pytest.mark.parametrize("options", [{}, {"axis": 0}, {"axis": (-1,)}, {"keepdims": True}], ids=str)
+def test_truth_of_no_elements(stranger: Stranger, options: dict[str, Any]) -> None:
+    host = np.zeros((0, 2), dtype="bool")
+    xp, x = get_namespace(stranger.xp), stranger.xp.zeros((0, 2), dtype=stranger.xp.bool)
+    for name in ("all", "any"):
+        want = np.asarray(getattr(np, name)(host, **options))
+        np.testing.assert_array_equal(stranger.numpy(getattr(xp, name)(x, **options)), want, strict=True)
+
+
+@pytest.mark.parametrize("stranger", strangers("cubed"), indirect=True)
 @pytest.mark.xfail(reason="cubed's own concat cuts what it reads by the blocks of its result", strict=True)
 def test_what_the_mend_is_for(stranger: Stranger) -> None:
     """Once cubed joins these itself, its entry in `WRONG` may go."""

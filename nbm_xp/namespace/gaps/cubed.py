@@ -2,7 +2,7 @@
 
 `concat` cuts what it reads by the blocks of its result: an array in one block longer than the blocks of another gives
 wrong elements, or an error inside a task. `stack` takes all arrays to be split as the first is. Here they get arrays
-whose blocks are alike.
+whose blocks are alike. `all` and `any` of an array without elements are without axes, whatever was asked for.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def build() -> Any:
     """The namespace for arrays of cubed."""
     import cubed
 
-    return overlay(cubed, "cubed", {"concat": concat, "stack": stack})
+    return overlay(cubed, "cubed", {"all": all_, "any": any_, "concat": concat, "stack": stack})
 
 
 def concat(arrays: Any, /, *, axis: int | None = 0, chunks: Any = None) -> Any:
@@ -53,3 +53,25 @@ def stack(arrays: Any, /, *, axis: int = 0) -> Any:
     first, *others = arrays
     alike = all(other.shape == first.shape for other in others)
     return cubed.stack([first, *(other.rechunk(first.chunksize) if alike else other for other in others)], axis=axis)
+
+
+def all_(x: Any, /, *, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
+    """The standard's, of arrays without elements too."""
+    import cubed
+
+    return cubed.all(x, axis=axis, keepdims=keepdims, **options) if x.size else _of_none(x, axis, keepdims, True)
+
+
+def any_(x: Any, /, *, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
+    """The standard's, of arrays without elements too."""
+    import cubed
+
+    return cubed.any(x, axis=axis, keepdims=keepdims, **options) if x.size else _of_none(x, axis, keepdims, False)
+
+
+def _of_none(x: Any, axis: Any, keepdims: bool, truth: bool) -> Any:
+    """What a reduction of an array without elements is, where it is the same everywhere."""
+    import cubed
+
+    like = cubed.sum(cubed.astype(x, cubed.int64), axis=axis, keepdims=keepdims)  # which checks the axes
+    return cubed.full(like.shape, truth, dtype=cubed.bool)
