@@ -16,7 +16,7 @@ from nbm_xp.functions.ctc import ctc_batch_cost, ctc_label_dense_to_sparse
 from nbm_xp.functions.ctc_decoding import ctc_decode
 from nbm_xp.tape import Variable, evaluate, gradients, is_tensor, placeholder
 from tests.gradcheck import check_gradient
-from tests.libraries import Library, libraries
+from tests.libraries import EVERYWHERE, Library, libraries
 
 SOME = libraries("numpy", "array_api_strict", "dask-halves", "torch", "jax", "cupy", without=("numpy-readonly",))
 
@@ -146,8 +146,23 @@ BEAMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("library", SOME, indirect=True)
-@pytest.mark.parametrize(("k", "n_frames", "n_classes", "width", "words", "scores"), BEAMS)
+WIDTH = 10
+"""How wide a beam is tried on libraries that lay out or compile each of its steps, where not everything is tried."""
+
+
+def beams_and_libraries() -> list[Any]:
+    """Each beam with the libraries that it is tried on."""
+    return [
+        pytest.param(*beam, *parameter.values, id=f"{beam[0]}-{parameter.id}")
+        for parameter in SOME
+        for beam in BEAMS
+        if EVERYWHERE or beam[3] < WIDTH or parameter.values[0].name not in ("dask", "jax")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("k", "n_frames", "n_classes", "width", "words", "scores", "library"), beams_and_libraries(), indirect=["library"]
+)
 def test_a_beam_keeps_what_tensorflow_keeps(
     library: Library, k: int, n_frames: int, n_classes: int, width: int, words: list[list[int]], scores: list[float]
 ) -> None:
