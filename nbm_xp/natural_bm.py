@@ -16,6 +16,7 @@ from . import tape
 from .compatibility import attend
 from .functions import graphs, neural, randomness, shaping, variables
 from .functions._arguments import Array, Axis, Shape
+from .functions.bounds import clip
 from .functions.comparison import (
     allclose,
     equal,
@@ -30,7 +31,7 @@ from .functions.comparison import (
 from .functions.control import ifelse, scan, stop_gradient, until
 from .functions.conversion import cast, cast_to_floatx
 from .functions.creation import arange, eye, ones, ones_like, placeholder, variable, zeros, zeros_like
-from .functions.elementwise import abs, clip, cos, exp, log, pow, round, sign, sin, sqrt, square
+from .functions.elementwise import abs, cos, exp, log, pow, round, sign, sin, sqrt, square
 from .functions.extremes import all, any, argmax, argmin
 from .functions.extremes import max as shared_max
 from .functions.extremes import min as shared_min

@@ -5,12 +5,12 @@ They cost so little on few elements that one more call would be felt.
 
 from __future__ import annotations
 
-from . import comparison, elementwise, extremes, reductions
+from . import bounds, comparison, elementwise, extremes, reductions
 
 __all__ = ["THEMSELVES"]
 
 THEMSELVES = frozenset({
-    *comparison.__all__, *elementwise.__all__, *extremes.__all__, *reductions.__all__,
+    *bounds.__all__, *comparison.__all__, *elementwise.__all__, *extremes.__all__, *reductions.__all__,
     "hard_sigmoid", "sigmoid", "softplus", "softsign", "tanh",
     "backend", "epsilon", "floatx", "image_data_format", "image_dim_ordering", "intx", "learning_phase",
 })  # fmt: skip

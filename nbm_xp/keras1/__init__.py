@@ -9,9 +9,10 @@ differently: `graphs`, `control`, `elements`, `layers` and `images`.
 from __future__ import annotations
 
 from nbm_xp.functions.activations import hard_sigmoid, tanh
+from nbm_xp.functions.bounds import clip
 from nbm_xp.functions.comparison import equal, not_equal
 from nbm_xp.functions.conversion import cast
-from nbm_xp.functions.elementwise import abs, clip, cos, exp, log, pow, sign, sin, sqrt, square
+from nbm_xp.functions.elementwise import abs, cos, exp, log, pow, sign, sin, sqrt, square
 from nbm_xp.functions.extremes import argmax, argmin
 from nbm_xp.functions.joining import concatenate, gather, repeat, repeat_elements, tile
 from nbm_xp.functions.linear_algebra import batch_dot, dot

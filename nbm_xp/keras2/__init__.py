@@ -9,6 +9,7 @@ differently: see the module's chapters `settings`, `graphs`, `inspection`, `draw
 from __future__ import annotations
 
 from nbm_xp.functions.activations import elu, hard_sigmoid, softsign, tanh
+from nbm_xp.functions.bounds import clip
 from nbm_xp.functions.comparison import equal, greater, greater_equal, less, less_equal, not_equal
 from nbm_xp.functions.control import print_tensor, stop_gradient
 from nbm_xp.functions.conversion import cast
@@ -16,7 +17,7 @@ from nbm_xp.functions.convolution_local import local_conv1d, local_conv2d
 from nbm_xp.functions.creation import arange, constant, ones_like, zeros_like
 from nbm_xp.functions.ctc import ctc_batch_cost, ctc_label_dense_to_sparse
 from nbm_xp.functions.ctc_decoding import ctc_decode
-from nbm_xp.functions.elementwise import abs, clip, cos, exp, log, pow, round, sign, sin, sqrt, square
+from nbm_xp.functions.elementwise import abs, cos, exp, log, pow, round, sign, sin, sqrt, square
 from nbm_xp.functions.extremes import all, any, argmax, argmin, max, min
 from nbm_xp.functions.joining import gather, repeat, stack, tile
 from nbm_xp.functions.linear_algebra import batch_dot

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nbm_xp.functions import activations, arithmetic, base_two, comparison, elementwise, neural
+from nbm_xp.functions import activations, arithmetic, base_two, bounds, comparison, elementwise, neural
 from nbm_xp.functions.conversion import cast
 
 from .buffers import Buffer
@@ -150,7 +150,7 @@ class Elementwise(Recording):
         >>> be.clip(be.array([[-2.0, 0.5, 9.0]]), 0, 1).get()
         array([[0. , 0.5, 1. ]], dtype=float32)
         """
-        return self.record(elementwise.clip, out, a, a_min, a_max, crossed="max")
+        return self.record(bounds.clip, out, a, a_min, a_max, crossed="max")
 
     def shift(self, a: Any, b: Any, value: bool = True, out: Buffer | None = None) -> Any:
         """Product with powers of two.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.functions import arithmetic, base_two, elementwise, extremes, feature_normalization, joining
+from nbm_xp.functions import arithmetic, base_two, bounds, elementwise, extremes, feature_normalization, joining
 from tests.tables.case import values, whole
 
 from .case import INTEGERS, FunctionCase, floating
@@ -118,7 +118,7 @@ def _chosen() -> list[FunctionCase]:
         FunctionCase("take", lambda B, x, i: joining.take(x, i, axis=0), lambda x, i: x[i.reshape(-1)], (x, places)),
         FunctionCase("take", lambda B, x, i: joining.take(x, i), lambda x, i: x.reshape(-1)[i.reshape(-1)],
                      (x, places), label="flattened"),
-        made(elementwise.clip, between, x, low, high, options={"crossed": "max"}, label="crossed"),
+        made(bounds.clip, between, x, low, high, options={"crossed": "max"}, label="crossed"),
         *(made(function, reference, x, options={"axis": axis, "keepdims": True}, label=f"kept-{axis}", flat=True)
           for function, reference in ((extremes.argmax, _kept(np.argmax)), (extremes.argmin, _kept(np.argmin)))
           for axis in (0,)),
