@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -269,3 +271,13 @@ def test_scipy_finds_them_for_tensors() -> None:
         tensor = getattr(scipy_special, name)(x)
         assert tensor.node.op.name.startswith("special."), name
         np.testing.assert_allclose(evaluate(tensor), getattr(scipy_special, name)(np.asarray([0.5, 2.0])))
+
+
+def test_of_numpy_arrays_import_no_other_library() -> None:
+    """Importing Dask takes seconds."""
+    code = (
+        "import sys, numpy as np, nbm_xp.special as s; s.gammaln(np.ones(1)); s.zeta(np.ones(1) + 1.0)\n"
+        "print({'dask', 'torch', 'jax', 'cupy'} & set(sys.modules))"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "set()"

@@ -37,7 +37,7 @@ ARITY: dict[str, int] = {
 
 for _library in ("numpy", "cupy", "torch", "jax"):
     register_kernel("special", _library, f"nbm_xp.namespace.gaps.special:{_library}_own")
-register_kernel("special_blocks", "dask", "nbm_xp.namespace.gaps.special:dask_blocks")
+register_kernel("special_blocks", "dask", "nbm_xp.namespace.gaps.dask_special:dask_blocks")
 
 
 def portable(name: str) -> Callable[..., Any]:
