@@ -147,12 +147,12 @@ def test_resume_knows_all_of_a_run_of_chains(tmp_path: pathlib.Path) -> None:
         ({"model": RBM(0)}, "n_components must be a whole number, at least 1, got 0"),
         ({"model": RBM(3, schedule=lambda done, total: 1.0)}, "schedule must be a name in a run"),
         ({"X": ROWS + 2}, r"X must have values in \[0, 1\]"),
-        ({"held_out": ROWS[:, :5]}, "held_out has 5 features, but the model has 9"),
+        ({"held_out": ROWS[:, :5]}, "held_out has 5 features, but the model"),
         ({"hours": 0}, "hours must be a number above 0, got 0"),
         ({"look_every": 0}, "look_every must be a whole number, at least 1, got 0"),
         ({"checkpoint_every": 1.5}, "checkpoint_every must be a whole number, at least 1, got 1.5"),
     ],
-    ids=str,
+    ids=["no model", "no hidden units", "a function", "values", "features", "hours", "looks", "checkpoints"],
 )
 def test_bad_arguments_are_refused_before_anything_is_made(
     tmp_path: pathlib.Path, given: dict[str, Any], message: str
