@@ -389,6 +389,7 @@ def _bare(arg: Any) -> Any:
     return tuple(map(_bare, arg)) if isinstance(arg, (tuple, list)) else arg
 
 
+@split_rule(tag=COMPOSITE_TAG)
 def _by_parts(t: Translator, node: Node) -> Value:
     """A composite: itself where its parts stay in blocks, else its parts."""
     tensors = [Tensor(arg) if isinstance(arg, Node) else arg for arg in node.args]
