@@ -10,7 +10,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import (
@@ -31,6 +31,7 @@ from nbm_xp.namespace.compiling import is_traced
 
 __all__ = [
     "WINDOW",
+    "Values",
     "checked_rows",
     "checked_values",
     "in_memory",
@@ -43,6 +44,24 @@ __all__ = [
 
 WINDOW = 16_384
 """Rows that training holds, and shuffles, at a time."""
+
+
+class Values(NamedTuple):
+    """The values that data may have.
+
+    Attributes
+    ----------
+    least, most : float
+    whole : bool
+        Whether they must be whole numbers.
+    """
+
+    least: float
+    most: float
+    whole: bool = False
+
+
+_SHARES, _FINITE = Values(0.0, 1.0), Values(-sys.float_info.max, sys.float_info.max)
 
 
 def positive_int(value: Any, name: str, least: int = 1) -> int:
@@ -98,9 +117,7 @@ def shortened(text: str) -> str:
     return line if len(line) <= 80 else line[:77] + "..."
 
 
-def checked_rows(
-    X: Any, n_features: int | None = None, *, name: str = "X", within: tuple[float, float] | None = (0.0, 1.0)
-) -> Any:
+def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X", within: Values | None = _SHARES) -> Any:
     """Rows of values between two, or of any real numbers, as an array of the library that they came in.
 
     Parameters
@@ -110,8 +127,8 @@ def checked_rows(
         How many features it must have.
     name : str, optional
         The argument's name, for messages.
-    within : tuple of float or None, optional
-        The least and the largest value that is allowed; None for all that are finite.
+    within : Values or None, optional
+        The values that are allowed; None for all that are finite.
 
     Returns
     -------
@@ -146,12 +163,12 @@ def checked_rows(
     return checked_values(X, argument=name, within=within)
 
 
-def _checked_block(name: str, within: tuple[float, float] | None, offset: Any, shape: Any, block: Any) -> Any:
+def _checked_block(name: str, within: Values | None, offset: Any, shape: Any, block: Any) -> Any:
     return checked_values(block, name, within)
 
 
-def checked_values(block: Any, argument: str, within: tuple[float, float] | None) -> Any:
-    """An array in memory itself, if its values are finite and lie `within` two, where these are given.
+def checked_values(block: Any, argument: str, within: Values | None) -> Any:
+    """An array in memory itself, if its values are finite, and those that are allowed.
 
     Raises
     ------
@@ -162,11 +179,13 @@ def checked_values(block: Any, argument: str, within: tuple[float, float] | None
         return block
     extremes = array_namespace(block).stack([B.min(block), B.max(block)])
     low, high = map(float, to_numpy(extremes))  # one wait for a device
-    least, most = within or (-sys.float_info.max, sys.float_info.max)
+    least, most, whole = within or _FINITE
     if not (low >= least and high <= most):
-        wanted = f"values in [{least:g}, {most:g}]" if within else "finite values"
+        wanted = f"{'whole numbers' if whole else 'values'} in [{least:g}, {most:g}]" if within else "finite values"
         found = "nan" if low != low or high != high else f"values from {low:g} to {high:g}"
         raise ValueError(f"{argument} must have {wanted}, got {found}")
+    if whole and not bool(B.all(B.equal(block, B.round(block)))):
+        raise ValueError(f"{argument} must have whole numbers in [{least:g}, {most:g}], got others")
     return block
 
 
