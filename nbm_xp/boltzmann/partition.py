@@ -220,7 +220,7 @@ def _digits(radices: Sequence[int]) -> Any:
 
 
 def _split(parameters: Parameters, layers: Sequence[int], numbers: Any) -> list[Any]:
-    """A state of some layers from the columns of a matrix, which has a row for each state and a number for each site."""
+    """A state of some layers from the columns of a matrix, with a row for each state and a number for each site."""
     topology = parameters.topology
     state: list[Any] = [None] * len(topology.sizes)
     start = 0

@@ -23,6 +23,7 @@ from nbm_xp.namespace import (
     is_array,
     is_bool,
     is_complex,
+    is_integer,
     is_lazy,
     library_name,
     to_numpy,
@@ -117,7 +118,15 @@ def shortened(text: str) -> str:
     return line if len(line) <= 80 else line[:77] + "..."
 
 
-def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X", within: Values | None = _SHARES) -> Any:
+def checked_rows(
+    X: Any,
+    n_features: int | None = None,
+    *,
+    name: str = "X",
+    within: Values | None = _SHARES,
+    clip: bool = False,
+    owner: str = "the model",
+) -> Any:
     """Rows of values between two, or of any real numbers, as an array of the library that they came in.
 
     Parameters
@@ -129,11 +138,17 @@ def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X", with
         The argument's name, for messages.
     within : Values or None, optional
         The values that are allowed; None for all that are finite.
+    clip : bool, optional
+        Whether finite values outside are taken for the nearest one that is allowed, and not refused; never where
+        only whole numbers are, as those of states.
+    owner : str, optional
+        Whose features they are, for messages.
 
     Returns
     -------
     array
-        `X` itself; a list becomes an array in host memory; an array that is computed later is checked then.
+        `X` itself, if nothing is clipped; a list becomes an array in host memory; an array that is computed later is
+        checked then.
 
     Raises
     ------
@@ -150,39 +165,52 @@ def checked_rows(X: Any, n_features: int | None = None, *, name: str = "X", with
     """
     X = numbers(X, name, array_namespace(X) if is_array(X) else host_namespace())
     if X.ndim != 2:
-        raise ValueError(f"{name} must have two axes, (rows, features), got an array of shape {tuple(X.shape)}")
+        found = f"got an array of shape {tuple(X.shape)}"
+        cure = f". Reshape your data: {name}[None, :] is a single row" if X.ndim == 1 else ""
+        raise ValueError(f"{name} must have two axes, (rows, features), {found}{cure}")
     if n_features is not None and X.shape[1] != n_features:
-        raise ValueError(f"{name} has {X.shape[1]} features, but the model has {n_features}")
+        found = f"{name} has {X.shape[1]} features"
+        raise ValueError(f"{found}, but {owner} is expecting {n_features} features as input")
+    if X.shape[1] == 0:
+        raise ValueError(f"{name} has 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required.")
     if is_complex(X):
-        raise ValueError(f"{name} must hold real numbers, got complex ones")
+        raise ValueError(f"{name} must hold real numbers, got complex ones: Complex data not supported")
     if is_lazy(array_namespace(X)):
         if has_blocks(X):
-            return X.map_blocks(checked_values, argument=name, within=within, dtype=X.dtype, meta=X._meta)
-        check = partial(_checked_block, name, within)
+            return X.map_blocks(checked_values, argument=name, within=within, clip=clip, dtype=X.dtype, meta=X._meta)
+        check = partial(_checked_block, name, within, clip)
         return from_blocks(array_namespace(X), check, X.shape, X.dtype, X.chunks, blocks=(X,), name="checked")
-    return checked_values(X, argument=name, within=within)
+    return checked_values(X, argument=name, within=within, clip=clip)
 
 
-def _checked_block(name: str, within: Values | None, offset: Any, shape: Any, block: Any) -> Any:
-    return checked_values(block, name, within)
+def _checked_block(name: str, within: Values | None, clip: bool, offset: Any, shape: Any, block: Any) -> Any:
+    return checked_values(block, name, within, clip)
 
 
-def checked_values(block: Any, argument: str, within: Values | None) -> Any:
+def checked_values(block: Any, argument: str, within: Values | None, clip: bool = False) -> Any:
     """An array in memory itself, if its values are finite, and those that are allowed.
+
+    With `clip`, finite values outside of these become the nearest of them.
 
     Raises
     ------
     ValueError
         If they are not.
     """
-    if is_bool(block) or 0 in block.shape or is_traced([block]):
+    if is_bool(block) or 0 in block.shape:
         return block
+    if is_traced([block]):
+        return B.clip(block, within.least, within.most) if clip and within and not within.whole else block
     extremes = array_namespace(block).stack([B.min(block), B.max(block)])
     low, high = map(float, to_numpy(extremes))  # one wait for a device
     least, most, whole = within or _FINITE
+    if clip and within and not whole and -sys.float_info.max <= low and high <= sys.float_info.max:
+        kind = int if is_integer(block) else float  # the dtype stays; one without -1 is not told of it
+        block = block if low >= least else B.maximum(block, kind(least))
+        return block if high <= most else B.minimum(block, kind(most))
     if not (low >= least and high <= most):
         wanted = f"{'whole numbers' if whole else 'values'} in [{least:g}, {most:g}]" if within else "finite values"
-        found = "nan" if low != low or high != high else f"values from {low:g} to {high:g}"
+        found = "NaN" if low != low or high != high else f"values from {low:g} to {high:g}"
         raise ValueError(f"{argument} must have {wanted}, got {found}")
     if whole and not bool(B.all(B.equal(block, B.round(block)))):
         raise ValueError(f"{argument} must have whole numbers in [{least:g}, {most:g}], got others")

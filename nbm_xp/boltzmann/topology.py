@@ -170,8 +170,8 @@ def _check_units(topology: Topology) -> None:
     for low, high in topology.connections:
         if not (topology.units[low].is_bounded or topology.units[high].is_bounded):
             raise ValueError(
-                f"connections must not join layers of {topology.units[low].name} and {topology.units[high].name} units, "
-                f"as ({low}, {high}): without bounds on either side, Z may be infinite"
+                f"connections must not join layers of {topology.units[low].name} and {topology.units[high].name} "
+                f"units, as ({low}, {high}): without bounds on either side, Z may be infinite"
             )
 
 

@@ -86,7 +86,9 @@ class Categorical(Units):
         one_hot = B.cast(B.equal(xp.expand_dims(told, axis=axis + 1), numbers[(..., *([None] * after))]), B.dtype(told))
         return self._joined(one_hot, axis)
 
-    listed = opened
+    def listed(self, numbers: Any, axis: int = -1) -> Any:
+        """States are numbered as data tell them."""
+        return self.opened(numbers, axis)
 
     def told(self, state: Any, axis: int = -1) -> Any:
         """Where each site has its 1."""

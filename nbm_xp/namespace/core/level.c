@@ -82,6 +82,8 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #include "loops/accepted.h"
 #include "undefine.h"
 
+#include "loops/halves.h"
+
 #include "loops/elementary.h"
 #include "loops/exponentials.h"
 #include "loops/samplers.h"
@@ -95,9 +97,9 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"advance", "iinI", advance},
     {"rows", "iL", rows},
     {"half_table", "H", half_table},
-    {"draw_float16", "ihHIw", draw_half},
-    {"draw_float32", "ifFIw", draw_float},
-    {"draw_float64", "idDIw", draw_double},
+    {"draw_float16", "ihHILw", draw_half},
+    {"draw_float32", "ifFILw", draw_float},
+    {"draw_float64", "idDILw", draw_double},
     {"runs_float32", "lliiF", runs_float},
     {"runs_float64", "lliiD", runs_double},
     {"runs_int32", "lliiI", runs_integer},
@@ -137,12 +139,12 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"join_float32", "fFFnnnnn", join_float},
     {"join_float64", "dDDnnnnn", join_double},
 #define SAMPLES(U, u, P, p)                                                                                           \
-    {"bernoulli_" #U "_" #P "_bool", "i" #p "BIw", bernoulli_##u##p##b},                                               \
-    {"bernoulli_" #U "_" #P "_int8", "i" #p "BIw", bernoulli_##u##p##b},                                               \
-    {"bernoulli_" #U "_" #P "_int32", "i" #p "IIw", bernoulli_##u##p##i},                                              \
-    {"bernoulli_" #U "_" #P "_int64", "i" #p "LIw", bernoulli_##u##p##l},                                              \
-    {"bernoulli_" #U "_" #P "_float32", "i" #p "FIw", bernoulli_##u##p##f},                                            \
-    {"bernoulli_" #U "_" #P "_float64", "i" #p "DIw", bernoulli_##u##p##d}
+    {"bernoulli_" #U "_" #P "_bool", "i" #p "BILw", bernoulli_##u##p##b},                                               \
+    {"bernoulli_" #U "_" #P "_int8", "i" #p "BILw", bernoulli_##u##p##b},                                               \
+    {"bernoulli_" #U "_" #P "_int32", "i" #p "IILw", bernoulli_##u##p##i},                                              \
+    {"bernoulli_" #U "_" #P "_int64", "i" #p "LILw", bernoulli_##u##p##l},                                              \
+    {"bernoulli_" #U "_" #P "_float32", "i" #p "FILw", bernoulli_##u##p##f},                                            \
+    {"bernoulli_" #U "_" #P "_float64", "i" #p "DILw", bernoulli_##u##p##d}
     SAMPLES(float32, f, float32, f),
     SAMPLES(float32, f, float64, d),
     SAMPLES(float64, d, float32, f),
