@@ -54,8 +54,8 @@ def enumerable_group(topology: Topology) -> tuple[int, ...]:
     kinds = sorted({units.name for units in topology.units})
     of = "" if kinds == ["binary"] else f" ({', '.join(kinds)})"
     raise ValueError(
-        f"the exact partition function is for machines with at most {LARGEST} binary units, or as many states of other "
-        f"units, outside of one group of unconnected layers, this one has layers of {list(topology.sizes)} units{of}: "
+        f"the exact partition function is for machines with at most {LARGEST} binary units outside of one group of "
+        f"unconnected layers, or as many states of others, this one has layers of {list(topology.sizes)} units{of}: "
         "estimate it with ais()"
     )
 

@@ -208,7 +208,7 @@ class RBM(Learning):
         low, high = kind_of(model.visible, "visible", hidden=False), kind_of(model.hidden, "hidden")
         sites = high.sites(int(n_hidden))
         if params.get("n_components", sites) != sites:
-            raise ValueError(f"n_components must be {sites}, as components have it, got {model.n_components!r}")
+            raise ValueError(f"n_components must be the {sites} rows of components, got {model.n_components!r}")
         model.n_components = sites
         topology = model._layers(low.sites(int(n_visible)))
         rate = topology.units[0].neutral
