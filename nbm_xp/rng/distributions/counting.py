@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace
 
-from ..elementary import exp, expm1, log, log1p, sqrt
+from ..elementary import exp, expm1, log, log1p, quotient, sqrt
 from ..rules import LARGEST_MEAN
 from ..transforms import two_draws
 from .deviance import log_binomial_ratio
@@ -42,7 +42,7 @@ def geometric(uniforms: ElementUniforms, p: Any) -> Any:
     xp = array_namespace(p)
     surely = p == 1.0
     rate = xp.maximum(-log_of_rest(xp.where(surely, 0.5, p)), _LEAST)
-    count = xp.maximum(xp.ceil(xp.minimum(exponential_number(uniforms) / rate, MOST)), 1.0)
+    count = xp.maximum(xp.ceil(xp.minimum(quotient(exponential_number(uniforms), rate), MOST)), 1.0)
     return xp.where(surely, 1.0, count)
 
 
@@ -63,19 +63,20 @@ def hypergeometric(uniforms: ElementUniforms, ngood: Any, nbad: Any, nsample: An
     drawn, rare = xp.minimum(nsample, total - nsample), xp.minimum(ngood, nbad)
     none = (drawn == 0.0) | (rare == 0.0)
     n, s, good = xp.where(none, 2.0, total), xp.where(none, 1.0, drawn), xp.where(none, 1.0, rare)
-    share = good / n
-    variance = (n - s) / (n - 1.0) * s * share * (1.0 - share)
+    share = quotient(good, n)
+    variance = quotient(n - s, n - 1.0) * s * share * (1.0 - share)
     width = _HAT[0] * sqrt(variance + 0.5) + _HAT[1]
-    mode = xp.floor((s + 1.0) * ((good + 1.0) / (n + 2.0)))
+    mode = xp.floor((s + 1.0) * quotient(good + 1.0, n + 2.0))
     mode = xp.minimum(mode, xp.minimum(s, good))
 
     def attempt(u: Any, v: Any, n: Any, s: Any, good: Any, width: Any, mode: Any) -> tuple[Any, Any]:
-        x = s * (good / n) + 0.5 + width * (v - 0.5) / u
+        part = quotient(s, n)
+        x = good * part + 0.5 + width * (v - 0.5) / u
         k = xp.floor(x)
         possible = (k >= 0.0) & (k <= xp.minimum(s, good))
         k = xp.where(possible, k, mode)
-        mass = log_binomial_ratio(good, good * (s / n), mode, k)
-        mass = mass + log_binomial_ratio(n - good, (n - good) * (s / n), s - mode, s - k)
+        mass = log_binomial_ratio(good, good * part, mode, k)
+        mass = mass + log_binomial_ratio(n - good, (n - good) * part, s - mode, s - k)
         return k, possible & (2.0 * log(u) <= mass)
 
     k = until_accepted(uniforms, 2, attempt, n, s, good, width, mode)
@@ -91,7 +92,7 @@ def logarithmic(uniforms: ElementUniforms, p: Any) -> Any:
     x = log_of_rest(least) * fine(uniforms, 2)
     near = x > -math.log(2.0)
     log_q = xp.where(near, log(-expm1(xp.where(near, x, -0.5))), log1p(-exp(xp.where(near, -1.0, x))))
-    count = 1.0 + xp.floor(xp.minimum(-exponential_number(uniforms) / log_q, MOST))
+    count = 1.0 + xp.floor(xp.minimum(-quotient(exponential_number(uniforms), log_q), MOST))
     return xp.minimum(count, MOST)
 
 
@@ -107,7 +108,7 @@ def zipf(uniforms: ElementUniforms, a: Any) -> Any:
         u = two_draws(u, v)
         flat = slope < 0.01  # the logarithm is of a number near 1, else of one that may be near 0
         log_power = xp.where(flat, log1p(-cut * xp.where(flat, u, 0.5)), log(u + (1.0 - cut) * (1.0 - u)))
-        x = xp.floor(exp(-log_power / slope))
+        x = xp.floor(exp(-quotient(log_power, slope)))
         x = xp.minimum(xp.maximum(x, 1.0), MOST)
         gain = expm1(slope * log1p(1.0 / x))
         return x, w * x * gain * (1.0 + step) <= step * (1.0 + gain)

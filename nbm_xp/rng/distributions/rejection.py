@@ -27,7 +27,7 @@ from nbm_xp.namespace.mrg31k3p.approximations import (
     large_poisson_deviance,
 )
 
-from ..elementary import exp, log, log_factorial, normal_quantile, sqrt, stirling_error
+from ..elementary import exp, log, log_factorial, normal_quantile, quotient, sqrt, stirling_error
 from .deviance import log_binomial_ratio
 from .element_uniforms import ElementUniforms, until_accepted
 
@@ -73,7 +73,7 @@ def log_gamma(uniforms: ElementUniforms, shape: Any) -> Any:
     value = until_accepted(tried, 2, attempt, d, c) if own is None else own(d, c, log(d))
     if not any_of(xp, small):
         return value
-    power = log(uniforms.uniform(0)) / xp.where(small, xp.maximum(shape, _LEAST), 1.0)
+    power = quotient(log(uniforms.uniform(0)), xp.where(small, xp.maximum(shape, _LEAST), 1.0))
     return value + (xp.where(small, power, 0.0) if any_of(xp, ~small) else power)
 
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace
 
-from ..elementary import arctan, cos, exp, expm1, log, sin, sqrt
+from ..elementary import arctan, cos, exp, expm1, log, quotient, sin, sqrt
 from ..transforms import two_draws
 from .element_uniforms import ElementUniforms, until_accepted
 from .fine_uniforms import exponential_number, folded, grown, normal_number, root
@@ -40,19 +40,19 @@ def lognormal(uniforms: ElementUniforms, mean: Any, sigma: Any) -> Any:
 def pareto(uniforms: ElementUniforms, a: Any) -> Any:
     """Numbers of Lomax's distribution, by inversion [1]_: ``(1 - u) ** (-1 / a) - 1``."""
     xp = array_namespace(a)
-    x = exponential_number(uniforms) / xp.maximum(a, _LEAST)
+    x = quotient(exponential_number(uniforms), xp.maximum(a, _LEAST))
     return xp.where(x > 700.0, math.inf, expm1(xp.minimum(x, 700.0)))
 
 
 def power(uniforms: ElementUniforms, a: Any) -> Any:
     """Powers of uniforms, by inversion [1]_: ``u ** (1 / a)``."""
-    return exp(-exponential_number(uniforms) / array_namespace(a).maximum(a, _LEAST))
+    return exp(-quotient(exponential_number(uniforms), array_namespace(a).maximum(a, _LEAST)))
 
 
 def weibull(uniforms: ElementUniforms, a: Any) -> Any:
     """Powers of exponential numbers, by inversion [1]_; 0 of shape 0."""
     xp = array_namespace(a)
-    return xp.where(a == 0.0, 0.0, grown(log(exponential_number(uniforms)) / xp.maximum(a, _LEAST)))
+    return xp.where(a == 0.0, 0.0, grown(quotient(log(exponential_number(uniforms)), xp.maximum(a, _LEAST))))
 
 
 def rayleigh(uniforms: ElementUniforms, scale: Any) -> Any:
@@ -71,7 +71,7 @@ def triangular(uniforms: ElementUniforms, left: Any, mode: Any, right: Any) -> A
     """Numbers between two bounds whose density rises to the mode and falls from there, by inversion [1]_."""
     below, v = folded(uniforms)
     xp, base = array_namespace(v), right - left
-    rising, falling = (mode - left) / base, (right - mode) / base
+    rising, falling = quotient(mode - left, base), quotient(right - mode, base)
     u, rest = xp.where(below, v, 1.0 - v), xp.where(below, 1.0 - v, v)
     x = xp.where(u < rising, left + base * root(u * rising), right - base * root(rest * falling))
     return xp.minimum(xp.maximum(x, left), right)
@@ -85,7 +85,7 @@ def wald(uniforms: ElementUniforms, mean: Any, scale: Any) -> Any:
     z, u = normal_number(uniforms, 1), uniforms.uniform(0)
     xp = array_namespace(z)
     wide = mean > scale
-    ratio = xp.maximum(xp.where(wide, scale, mean) / xp.where(wide, mean, scale), _LEAST_RATIO)
+    ratio = xp.maximum(quotient(xp.where(wide, scale, mean), xp.where(wide, mean, scale)), _LEAST_RATIO)
     w = 0.5 * (z * z) * xp.where(wide, 1.0 / ratio, ratio)
     larger = 1.0 + w + sqrt(w) * sqrt(w + 2.0)
     short = u < larger / (1.0 + larger)
@@ -115,5 +115,5 @@ def vonmises(uniforms: ElementUniforms, mu: Any, kappa: Any) -> Any:
         return 2.0 * xp.where(near, -arctan(q), arctan(q)), fits
 
     x = until_accepted(uniforms, 3, attempt, kappa, excess, slope) + mu
-    x = x - _TURN * xp.round(x / _TURN)
+    x = x - _TURN * xp.round(x * (1.0 / _TURN))
     return xp.minimum(xp.maximum(x, -math.pi), math.pi)

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace, asarray, concrete_int, dtype_of, get_namespace, wide_dtypes
 
-from ..elementary import exp
+from ..elementary import exp, quotient
 from ..rules import FINITE, NOT_NEGATIVE, TRIALS, Rule, require, require_held
 from .counting import hypergeometric
 from .element_uniforms import ElementUniforms, of_block
@@ -160,7 +160,7 @@ def cholesky(cov: Any) -> tuple[list[Any], Any]:
     for j in range(n):
         pivot = left[j, j : j + 1]
         some = pivot > largest * (n * _ROUNDING)
-        column = xp.where(some & (places >= j), left[:, j] / root(xp.where(some, pivot, 1.0)), 0.0)
+        column = xp.where(some & (places >= j), quotient(left[:, j], root(xp.where(some, pivot, 1.0))), 0.0)
         left = left - column[:, None] * column[None, :]
         columns.append(column)
     return columns, left
