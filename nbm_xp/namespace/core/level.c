@@ -88,6 +88,7 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #include "loops/exponentials.h"
 #include "loops/samplers.h"
 #include "loops/trials.h"
+#include "loops/graphs.h"
 
 #define JOINED(a, b) a##b
 #define TABLE_OF(level) JOINED(kernels_, level)
@@ -149,6 +150,10 @@ const Kernel TABLE_OF(LEVEL)[] = {
     SAMPLES(float32, f, float64, d),
     SAMPLES(float64, d, float32, f),
     SAMPLES(float64, d, float64, d),
+    {"graph_rows", "iiLII", graph_rows},
+    {"graph_colours", "liIII", graph_colours},
+    {"graph_sweeps", "lliddbdBInnnnw", graph_sweeps},
+    {"graph_energies", "liddbD", graph_energies},
     {"bernoulli_of_sigmoid_int8", "ifnfnBILFFw", bernoulli_of_sigmoid_b},
     {"bernoulli_of_sigmoid_int32", "ifnfnIILFFw", bernoulli_of_sigmoid_i},
     {"bernoulli_of_sigmoid_int64", "ifnfnLILFFw", bernoulli_of_sigmoid_l},
