@@ -54,7 +54,6 @@ class _Loops:
     multiples: Any
     runs: Any
     unit: float
-    least: int
     most: int
     stride: int
 
@@ -87,17 +86,16 @@ def _loops(layout: Any, values: Any, single: bool) -> _Loops:
                 multiples = whole.astype(np.int8)
     # sums of odd numbers of odd terms are odd: every second level is never there
     degrees = np.diff(layout.begins)
-    odd = values.least == -1 and multiples.size and (multiples % 2 != 0).all() and (degrees % 2 == degrees[0] % 2).all()
-    least = -most if values.least == -1 else -most
-    found_loops = _Loops(couplings, multiples, runs, unit, least, most, 2 if odd and most % 2 == degrees[0] % 2 else 1)
-    layout.kept["loops", values, single] = found_loops
-    return found_loops
+    odd = values.least == -1 and multiples.size and (multiples % 2 != 0).all() and (degrees % 2 == most % 2).all()
+    loops = _Loops(couplings, multiples, runs, unit, most, 2 if odd else 1)
+    layout.kept["loops", values, single] = loops
+    return loops
 
 
 def _table(loops: _Loops, layout: Any, values: Any, metropolis: bool, beta: Any) -> tuple[Any, Any]:
     """The levels of whole sums, and up to which integer each draws the upper value, or a change of either value."""
     few = (2 * loops.most) // loops.stride <= _FEW_LEVELS
-    sums = np.arange(loops.least, loops.most + 1, loops.stride if few else 1)
+    sums = np.arange(-loops.most, loops.most + 1, loops.stride if few else 1)
     local = sums[:, None] * loops.unit + layout.fields[0]
     x = (beta.reshape(1, -1) * values.step) * local
     tables = [x, -x] if metropolis else [-x]

@@ -225,7 +225,7 @@ static void draw_by_table(const Rule *rule, const i16 *restrict sums, const i32 
     }
     looked_up(rule, rule->table + rule->rows * rule->chains, wide, count, width, other);
     for (i64 i = 0; i < count; ++i)
-        upper[i] = upper[i] ? z[i] > other[i] : z[i] <= most[i];
+        upper[i] = (i8)((z[i] <= (upper[i] ? other[i] : most[i])) ^ upper[i]);
 }
 
 /* slots from one on, by the integers of a row, none of them a neighbour of another */
@@ -235,7 +235,7 @@ static void draw_slots(const Graph *g, const Rule *rule, i64 begin, i64 end, i64
         double fields[AT_ONCE];
         i16 sums[AT_ONCE];
     } x;
-    i8 upper[AT_ONCE];
+    i8 upper[AT_ONCE], least = rule->least, step = rule->step;
     i64 together = AT_ONCE / width;
     for (i64 slot = begin; slot < end; slot += together, z += together * width) {
         i64 some = end - slot < together ? end - slot : together, count = some * width;
@@ -246,20 +246,27 @@ static void draw_slots(const Graph *g, const Rule *rule, i64 begin, i64 end, i64
             for (i64 i = 0; i < some; ++i)
                 g->multiples ? whole_sums(g, slot + i, spins, width, x.sums + i * width)
                              : local_fields(g, slot + i, spins, width, x.fields + i * width);
-        if (rule->metropolis)
+        if (rule->metropolis && width == g->chains)
+            for (i64 i = 0; i < count; ++i)
+                upper[i] = spins[slot * width + i] != least;
+        else if (rule->metropolis)
             for (i64 i = 0; i < some; ++i)
                 for (i64 k = 0; k < width; ++k)
-                    upper[i * width + k] = spins[(slot + i) * g->chains + k] != rule->least;
+                    upper[i * width + k] = spins[(slot + i) * g->chains + k] != least;
         if (g->multiples)
             draw_by_table(rule, x.sums, z, count, width, upper);
         else {
-            for (i64 i = 0; i < count; i += width)
-                for (i64 k = 0; k < width; ++k)
-                    x.fields[i + k] *= rule->scales[k];
+            if (width == 1)
+                for (i64 i = 0; i < count; ++i)
+                    x.fields[i] *= rule->scales[0];
+            else
+                for (i64 i = 0; i < count; i += width)
+                    for (i64 k = 0; k < width; ++k)
+                        x.fields[i + k] *= rule->scales[k];
             draw_by_odds(rule, x.fields, z, count, upper);
         }
         for (i64 i = 0; i < count; ++i)
-            upper[i] = (i8)(rule->least + (upper[i] ? rule->step : 0));
+            upper[i] = (i8)(least + (-upper[i] & step)); /* without a branch, which would be guessed wrong */
         if (width == g->chains && !free)
             memcpy(spins + slot * width, upper, (size_t)count);
         else
