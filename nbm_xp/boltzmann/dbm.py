@@ -56,7 +56,7 @@ class DBM(Learning):
         How hidden layers are found for the data: as means in mean-field approximation, or drawn along short chains.
     n_positive : int, optional
         Sweeps of that.
-    training, n_gibbs, momentum, weight_decay, schedule, shuffle, persistent
+    training, n_gibbs, momentum, weight_decay, schedule, shuffle, persistent, watch
         As for `RBM`.
 
     Attributes
@@ -109,6 +109,7 @@ class DBM(Learning):
         schedule: Any = "auto",
         shuffle: bool = True,
         persistent: bool | None = None,
+        watch: bool | str = "auto",
     ) -> None:
         self.layers = layers
         self.learning_rate = learning_rate
@@ -128,6 +129,7 @@ class DBM(Learning):
         self.weight_decay = weight_decay
         self.schedule = schedule
         self.shuffle = shuffle
+        self.watch = watch
 
     @property
     def coefs_(self) -> list[Any]:

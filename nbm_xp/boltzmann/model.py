@@ -6,6 +6,7 @@ compiled functions are left out and made again when needed.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Self
@@ -29,6 +30,7 @@ from nbm_xp.namespace import (
 from . import storage
 from .energy import Parameters
 from .estimator import Estimator, NotFittedError
+from .looks import Look
 from .randomness import entropy_of, stream
 from .resuming import Draws
 from .rows import checked_values, numbers
@@ -46,7 +48,7 @@ class Model(Estimator):
     n_iter_: int
     n_samples_seen_: int
     base_rate_: Any
-    log_likelihoods_: list[tuple[int, float, float]]
+    looks_: list[Look]
     _parameters: Parameters
     _velocities: Parameters | None
     _made_up: dict[str, Any]
@@ -61,6 +63,11 @@ class Model(Estimator):
         if not hasattr(self, "n_features_in_"):
             raise NotFittedError(f"this {type(self).__name__} has learnt nothing yet: call fit first")
         return self
+
+    @property
+    def log_likelihoods_(self) -> list[tuple[int, float, float]]:
+        """Of each look at the machine in training: passes, mean log-likelihood of rows, its standard error."""
+        return [(look.passes, look.log_likelihood, look.standard_error) for look in self._fitted().looks_]
 
     @property
     def _topology(self) -> Topology:
@@ -104,7 +111,7 @@ class Model(Estimator):
         self.n_features_in_ = topology.sizes[0]
         self.n_iter_ = n_iter
         self.n_samples_seen_ = n_samples
-        self.log_likelihoods_ = []
+        self.looks_ = []
 
     def _arrays(self) -> dict[str, Any]:
         """All arrays that the model goes on with, by name."""
@@ -156,15 +163,13 @@ class Model(Estimator):
             "rstate": [int(word) for word in self._rng.rstate],
             "n_iter": self.n_iter_,
             "n_samples": self.n_samples_seen_,
-        } | ({"log_likelihoods": [list(found) for found in self.log_likelihoods_]} if self.log_likelihoods_ else {})
+        } | ({"looks": [dataclasses.asdict(look) for look in self.looks_]} if self.looks_ else {})
 
     def _go_on(self, topology: Topology, arrays: Mapping[str, Any], progress: Mapping[str, Any]) -> None:
         counts = {name: int(progress[name]) for name in ("n_iter", "n_samples")}
         self._install(topology, arrays, int(progress["entropy"]), **counts)
         self._rng.set_rstate(list(progress["rstate"]))
-        self.log_likelihoods_ = [
-            (int(passes), float(mean), float(error)) for passes, mean, error in progress.get("log_likelihoods", ())
-        ]
+        self.looks_ = [Look.of(told) for told in progress.get("looks", ())]
 
     def _adopt(self, topology: Topology, arrays: Mapping[str, Any], labels: Mapping[str, str]) -> Self:
         """Begin with parameters from outside, as arrays of the library of the first one, or lazy, and of its dtype.

@@ -69,6 +69,11 @@ class RBM(Learning):
     persistent : bool, optional
         The older name of `training`, which it takes the place of where it is given: True for "persistent", False for
         "contrastive".
+    watch : bool or "auto", optional
+        Whether `fit` looks now and then at what is true of the model, and warns if learning goes astray: by a short
+        annealing, and by chains sent off from rows far apart. ``"auto"`` spends a fiftieth of the steps on it, some per
+        cent of the time, and so leaves alone what is learnt in fewer than 2,500 steps; True looks after each pass,
+        whatever it costs. The model becomes the same. Tempered training weighs itself after each pass in any case.
 
     Attributes
     ----------
@@ -83,8 +88,10 @@ class RBM(Learning):
         start.
     n_features_in_, n_iter_, n_samples_seen_ : int
         Visible units; passes of `fit` that are done; rows learnt from.
+    looks_ : list of Look
+        What was found at each look, after each pass of tempered training: see `nbm_xp.boltzmann.Look`.
     log_likelihoods_ : list of tuple
-        After each pass of tempered training: the number of passes, the mean log-likelihood of rows (10,000 at most),
+        The same in short: the number of passes, the mean log-likelihood of rows (of tempered training 10,000 at most),
         and its standard error.
 
     Notes
@@ -135,6 +142,7 @@ class RBM(Learning):
         visible: str = "binary",
         centred: bool | str = "auto",
         persistent: bool | None = None,
+        watch: bool | str = "auto",
     ) -> None:
         self.n_components = n_components
         self.learning_rate = learning_rate
@@ -151,6 +159,7 @@ class RBM(Learning):
         self.shuffle = shuffle
         self.visible = visible
         self.centred = centred
+        self.watch = watch
 
     @classmethod
     def from_parameters(
