@@ -25,6 +25,7 @@ KERNEL_TESTS = [  # in which every function of the compiled core is called, with
     "tests/unit/test_namespace_exponentials.py",
     "tests/unit/test_namespace_convolution.py",
     "tests/unit/test_rng_mrg31k3p.py",
+    "tests/unit/test_rng_threads.py",
     "tests/property/test_rng_bits.py",
 ]
 

@@ -16,6 +16,7 @@ from .learning import Learning
 from .partition import AISEstimate, log_z_of
 from .posterior import compile_mean_field
 from .rows import known_length, positive_int
+from .schedules import Schedule
 from .topology import Topology
 from .training import Learner
 
@@ -56,7 +57,7 @@ class DBM(Learning):
         How hidden layers are found for the data: as means in mean-field approximation, or drawn along short chains.
     n_positive : int, optional
         Sweeps of that.
-    training, n_gibbs, momentum, weight_decay, schedule, shuffle, persistent, watch
+    training, n_gibbs, momentum, weight_decay, schedule, shuffle, clip, persistent, watch
         As for `RBM`.
 
     Attributes
@@ -69,6 +70,8 @@ class DBM(Learning):
         How often each visible unit is 1 in the data, smoothed, or the mean of Gaussian ones.
     n_features_in_, n_iter_, n_samples_seen_ : int
         Visible units; passes of `fit` that are done; rows learnt from.
+    feature_names_in_ : numpy.ndarray of str objects
+        The names of the columns, if rows came in a table with names.
 
     References
     ----------
@@ -106,8 +109,9 @@ class DBM(Learning):
         n_positive: int = 10,
         momentum: float = 0.0,
         weight_decay: float = 0.0,
-        schedule: Any = "auto",
+        schedule: str | Schedule = "auto",
         shuffle: bool = True,
+        clip: bool | str = "new",
         persistent: bool | None = None,
         watch: bool | str = "auto",
     ) -> None:
@@ -130,6 +134,7 @@ class DBM(Learning):
         self.schedule = schedule
         self.shuffle = shuffle
         self.watch = watch
+        self.clip = clip
 
     @property
     def coefs_(self) -> list[Any]:
@@ -234,17 +239,7 @@ class DBM(Learning):
         """
         return self._converge(X, tolerance, max_iterations)[:-1]
 
-    def transform(self, X: Any) -> Any:
-        """The means of the units of the last hidden layer given rows of visible units, in mean-field approximation.
-
-        Parameters
-        ----------
-        X : array of shape (rows, n_features_in_)
-
-        Returns
-        -------
-        array of shape (rows, units of the last layer)
-        """
+    def _represent(self, X: Any) -> Any:
         return self.mean_field(X)[-1]
 
     def free_energy(self, X: Any) -> Any:

@@ -26,6 +26,7 @@ from nbm_xp.namespace import (
 from nbm_xp.rng import Generator
 
 from . import storage
+from .columns import check_names, column_names
 from .looks import Look, TrainingWarning
 from .model import float_dtype, transposed, variable
 from .negative import ContrastiveDivergence, NegativePhase, PersistentChains
@@ -35,8 +36,9 @@ from .schedules import check_schedule, rate_after
 from .tempered import TemperedChains
 from .topology import Topology
 from .training import Learner, compile_step
+from .transformer import Transformer
+from .units import Units
 from .watching import Watch
-from .weighing import Weighing
 
 __all__ = ["WAYS", "Learning"]
 
@@ -44,13 +46,13 @@ WAYS = ("persistent", "contrastive", "tempered")
 """What `training` can be."""
 
 
-class Learning(Weighing):
+class Learning(Transformer):
     """A Boltzmann machine that learns; `RBM` and `DBM` say which layers it has.
 
     Attributes
     ----------
     learning_rate, batch_size, n_iter, verbose, random_state, training, persistent, n_gibbs, momentum, weight_decay,
-    schedule, shuffle
+    schedule, shuffle, clip
         Hyperparameters, as `RBM` explains them.
     """
 
@@ -124,15 +126,14 @@ class Learning(Weighing):
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, got {callback!r}")
         layers, known = self._layers(), self._fitted().n_features_in_ if resume else None
-        X = checked_rows(X, known, within=layers.units[0].within)
-        if not X.shape[0]:
-            raise ValueError("X must have at least one row")
+        X, names = self._training_rows(X, known, layers.units[0])
         if held_out is not None:
             held_out = checked_rows(held_out, X.shape[1], name="held_out", within=layers.units[0].within)
         if resume:
             self._same_library(X)
         else:
             self._begin(X)
+            self._name_features(names)
         uniforms = self._uniforms if self.shuffle else None
         steps: dict[int, tuple[Any, Any]] = {}
         self.n_samples_seen_ = int(X.shape[0])
@@ -172,11 +173,11 @@ class Learning(Weighing):
         """
         self._check_hyperparameters()
         known = getattr(self, "n_features_in_", None)
-        X = in_memory(checked_rows(X, known, within=self._layers(known).units[0].within))
-        if not X.shape[0]:
-            raise ValueError("X must have at least one row")
+        X, names = self._training_rows(X, known, self._layers(known).units[0])
+        X = in_memory(X)
         if known is None:
             self._begin(X)
+            self._name_features(names)
         else:
             self._same_library(X)
             self._follow_base_rate(X)
@@ -187,6 +188,16 @@ class Learning(Weighing):
         self._followed(0)
         return self
 
+    def _training_rows(self, X: Any, known: int | None, units: Units) -> tuple[Any, list[str] | None]:
+        """Rows to learn from, checked, and the names of their columns."""
+        names, owner = column_names(X), type(self).__name__
+        if known is not None:
+            check_names(self._features_in, X)
+        X = checked_rows(X, known, within=units.within, clip=self.clip is True, owner=owner)
+        if not X.shape[0]:
+            raise ValueError("X must have at least one row")
+        return X, names
+
     def _followed(self, number: int) -> bool:
         """Let the negative phase follow the model after a step of a pass; whether steps are to be compiled anew."""
         negative = self._negative
@@ -195,10 +206,6 @@ class Learning(Weighing):
         if outgrown:
             self._forget(key)
         return outgrown
-
-    def log_likelihood(self, X: Any, log_z: Any = None) -> Any:
-        """The log-probability of each row, or a bound on it."""
-        raise NotImplementedError
 
     @property
     def _batch(self) -> int:
@@ -352,6 +359,8 @@ class Learning(Weighing):
                 raise ValueError(f"{name} must be True or False, got {value!r}")
         if getattr(self.watch, "shape", ()) or self.watch not in ("auto", True, False):
             raise ValueError(f"watch must be 'auto', True or False, got {self.watch!r}")
+        if not isinstance(self.clip, bool) and self.clip != "new":
+            raise ValueError(f"clip must be True, False or 'new', got {self.clip!r}")
         check_schedule(self._schedule)
 
 

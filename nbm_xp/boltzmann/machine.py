@@ -6,7 +6,7 @@ computation is a compiled function of recorded formulas, kept for the next call.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from nbm_xp.namespace import array_namespace, asarray, from_blocks, get_namespac
 
 from . import sampling
 from .annealing import ladder_of
+from .columns import check_names
 from .equilibrium import compile_states, first_states
 from .ladder import LADDER, Ladder, ladder_of_arrays
 from .model import Model, variable
@@ -26,6 +27,8 @@ __all__ = ["Machine", "placed"]
 
 class Machine(Model):
     """A Boltzmann machine in use; `Weighing` adds how it finds Z, `Learning` how it learns."""
+
+    clip: bool | str
 
     def sample(
         self,
@@ -151,7 +154,7 @@ class Machine(Model):
         n_steps: int = 1000,
         *,
         n_temperatures: int = 10,
-        betas: Sequence[float] | None = None,
+        betas: Any = None,
         layer: int | None = 0,
         exchanges: bool = False,
         library: str | None = None,
@@ -216,10 +219,14 @@ class Machine(Model):
         chosen = states[: len(topology.sizes)] if wanted is None else states[wanted]
         return (chosen, shares) if exchanges else chosen
 
-    def _rows(self, X: Any, name: str = "X") -> Any:
-        """Rows of visible units checked against the model."""
-        within = self._topology.units[0].within
-        return self._same_library(checked_rows(X, self.n_features_in_, name=name, within=within))
+    def _rows(self, X: Any, name: str = "X", *, new: bool = False) -> Any:
+        """Rows of visible units checked against the model; `new` ones may be of values that are still to be clipped."""
+        clip = self.clip is True or (new and bool(self.clip))
+        within, owner = self._topology.units[0].within, type(self).__name__
+        check_names(self._features_in, X)
+        return self._same_library(
+            checked_rows(X, self.n_features_in_, name=name, within=within, clip=clip, owner=owner)
+        )
 
     def _layer(self, layer: Any, name: str) -> int:
         count = len(self._topology.sizes)
@@ -231,7 +238,7 @@ class Machine(Model):
         """A row of states of a layer for each chain."""
         label = name if name == "start" else f"{name}[{layer}]"
         within, size = self._topology.units[layer].within, self._topology.sizes[layer]
-        states = self._same_library(checked_rows(states, size, name=label, within=within))
+        states = self._same_library(checked_rows(states, size, name=label, within=within, owner=type(self).__name__))
         if states.shape[0] != rows:
             raise ValueError(f"{label} must have a row for each of {rows} chains, got {states.shape[0]} rows")
         return states

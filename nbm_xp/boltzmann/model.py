@@ -29,7 +29,7 @@ from nbm_xp.namespace import (
 
 from . import storage
 from .energy import Parameters
-from .estimator import Estimator, NotFittedError
+from .estimator import Estimator
 from .looks import Look
 from .randomness import entropy_of, stream
 from .resuming import Draws
@@ -44,7 +44,6 @@ _VARIABLES = ("weights.", "biases.", "velocity.", "offset.", *storage.NEGATIVE)
 class Model(Estimator):
     """A Boltzmann machine's memory; `Machine` adds what it computes, `Learning` how it learns."""
 
-    n_features_in_: int
     n_iter_: int
     n_samples_seen_: int
     base_rate_: Any
@@ -58,11 +57,6 @@ class Model(Estimator):
     _rng: Any
     _draws: Draws
     _compiled: dict[Hashable, Any]
-
-    def _fitted(self) -> Self:
-        if not hasattr(self, "n_features_in_"):
-            raise NotFittedError(f"this {type(self).__name__} has learnt nothing yet: call fit first")
-        return self
 
     @property
     def log_likelihoods_(self) -> list[tuple[int, float, float]]:
@@ -146,30 +140,37 @@ class Model(Estimator):
         self._draws.forget(part)
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = {"params": self.get_params()}
+        state: dict[str, Any] = {"params": self.get_params(), "kept": self._kept()}
         if hasattr(self, "n_features_in_"):
             state |= {"topology": self._topology, "arrays": self._arrays(), "progress": self._progress()}
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state["params"].items():
+        for name, value in (state["params"] | state.get("kept", {})).items():
             setattr(self, name, value)
         if "arrays" in state:
             self._go_on(state["topology"], state["arrays"], state["progress"])
 
     def _progress(self) -> dict[str, Any]:
-        return {
+        found: dict[str, Any] = {
             "entropy": str(self._entropy),
             "rstate": [int(word) for word in self._rng.rstate],
             "n_iter": self.n_iter_,
             "n_samples": self.n_samples_seen_,
-        } | ({"looks": [dataclasses.asdict(look) for look in self.looks_]} if self.looks_ else {})
+        }
+        if self.looks_:
+            found["looks"] = [dataclasses.asdict(look) for look in self.looks_]
+        if self._features_in is not None:
+            found["feature_names"] = self._features_in
+        return found
 
     def _go_on(self, topology: Topology, arrays: Mapping[str, Any], progress: Mapping[str, Any]) -> None:
         counts = {name: int(progress[name]) for name in ("n_iter", "n_samples")}
         self._install(topology, arrays, int(progress["entropy"]), **counts)
         self._rng.set_rstate(list(progress["rstate"]))
         self.looks_ = [Look.of(told) for told in progress.get("looks", ())]
+        if "feature_names" in progress:
+            self._name_features([str(name) for name in progress["feature_names"]])
 
     def _adopt(self, topology: Topology, arrays: Mapping[str, Any], labels: Mapping[str, str]) -> Self:
         """Begin with parameters from outside, as arrays of the library of the first one, or lazy, and of its dtype.

@@ -66,6 +66,11 @@ class RBM(Learning):
         Whether learning follows the gradient with respect to parameters of the centred units, those less their sliding
         means: the model is the same, but learns from data and from data turned over equally well. ``"auto"`` means that
         it does in tempered training, and not in the others.
+    clip : bool or "new", optional
+        Whether finite values outside of those that visible units can have are taken for the nearest ones: for 0 and 1,
+        of binary units. ``"new"``: by `transform` and `score`, to which pipelines hand rows that were not there when
+        their scalers learnt the range; the other methods refuse them, and `fit` does. True: by all methods that take
+        rows, `fit` and `partial_fit` too. False: by none. Gaussian units have no such bounds.
     persistent : bool, optional
         The older name of `training`, which it takes the place of where it is given: True for "persistent", False for
         "contrastive".
@@ -88,6 +93,8 @@ class RBM(Learning):
         start.
     n_features_in_, n_iter_, n_samples_seen_ : int
         Visible units; passes of `fit` that are done; rows learnt from.
+    feature_names_in_ : numpy.ndarray of str objects
+        The names of the columns, if rows came in a table with names.
     looks_ : list of Look
         What was found at each look, after each pass of tempered training: see `nbm_xp.boltzmann.Look`.
     log_likelihoods_ : list of tuple
@@ -141,6 +148,7 @@ class RBM(Learning):
         shuffle: bool = True,
         visible: str = "binary",
         centred: bool | str = "auto",
+        clip: bool | str = "new",
         persistent: bool | None = None,
         watch: bool | str = "auto",
     ) -> None:
@@ -160,6 +168,7 @@ class RBM(Learning):
         self.visible = visible
         self.centred = centred
         self.watch = watch
+        self.clip = clip
 
     @classmethod
     def from_parameters(
@@ -252,19 +261,7 @@ class RBM(Learning):
             raise AttributeError("h_samples_: there are no persistent chains yet")
         return kept["chain.1"].value
 
-    def transform(self, X: Any) -> Any:
-        """The probability that each hidden unit is 1, given rows of visible units.
-
-        Parameters
-        ----------
-        X : array of shape (rows, n_features_in_)
-            Values in [0, 1].
-
-        Returns
-        -------
-        array of shape (rows, n_components)
-        """
-        X = self._rows(X)
+    def _represent(self, X: Any) -> Any:
         return self._function("transform", self._compile_transform)(X)
 
     def _compile_transform(self) -> Any:
@@ -356,22 +353,6 @@ class RBM(Learning):
         X = self._rows(X)
         known = self.log_partition() if log_z is None else log_z_of(log_z)
         return -self.free_energy(X) - known
-
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Learn from rows, then give the probabilities of their hidden units.
-
-        Parameters
-        ----------
-        X : array of shape (rows, features)
-            Values in [0, 1].
-        y : optional
-            Ignored; scikit-learn passes it.
-
-        Returns
-        -------
-        array of shape (rows, n_components)
-        """
-        return self.fit(X, y).transform(X)
 
     def _layers(self, n_visible: int | None = None) -> Topology:
         n_hidden = positive_int(self.n_components, "n_components")

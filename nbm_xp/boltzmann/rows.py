@@ -23,6 +23,7 @@ from nbm_xp.namespace import (
     is_array,
     is_bool,
     is_complex,
+    is_integer,
     is_lazy,
     library_name,
     to_numpy,
@@ -99,7 +100,13 @@ def shortened(text: str) -> str:
 
 
 def checked_rows(
-    X: Any, n_features: int | None = None, *, name: str = "X", within: tuple[float, float] | None = (0.0, 1.0)
+    X: Any,
+    n_features: int | None = None,
+    *,
+    name: str = "X",
+    within: tuple[float, float] | None = (0.0, 1.0),
+    clip: bool = False,
+    owner: str = "the model",
 ) -> Any:
     """Rows of values between two, or of any real numbers, as an array of the library that they came in.
 
@@ -112,11 +119,16 @@ def checked_rows(
         The argument's name, for messages.
     within : tuple of float or None, optional
         The least and the largest value that is allowed; None for all that are finite.
+    clip : bool, optional
+        Whether finite values outside are taken for the nearest one that is allowed, and not refused.
+    owner : str, optional
+        Whose features they are, for messages.
 
     Returns
     -------
     array
-        `X` itself; a list becomes an array in host memory; an array that is computed later is checked then.
+        `X` itself, if nothing is clipped; a list becomes an array in host memory; an array that is computed later is
+        checked then.
 
     Raises
     ------
@@ -133,39 +145,54 @@ def checked_rows(
     """
     X = numbers(X, name, array_namespace(X) if is_array(X) else host_namespace())
     if X.ndim != 2:
-        raise ValueError(f"{name} must have two axes, (rows, features), got an array of shape {tuple(X.shape)}")
+        found = f"got an array of shape {tuple(X.shape)}"
+        cure = f". Reshape your data: {name}[None, :] is a single row" if X.ndim == 1 else ""
+        raise ValueError(f"{name} must have two axes, (rows, features), {found}{cure}")
     if n_features is not None and X.shape[1] != n_features:
-        raise ValueError(f"{name} has {X.shape[1]} features, but the model has {n_features}")
+        found = f"{name} has {X.shape[1]} features"
+        raise ValueError(f"{found}, but {owner} is expecting {n_features} features as input")
+    if X.shape[1] == 0:
+        raise ValueError(f"{name} has 0 feature(s) (shape={tuple(X.shape)}) while a minimum of 1 is required.")
     if is_complex(X):
-        raise ValueError(f"{name} must hold real numbers, got complex ones")
+        raise ValueError(f"{name} must hold real numbers, got complex ones: Complex data not supported")
     if is_lazy(array_namespace(X)):
         if has_blocks(X):
-            return X.map_blocks(checked_values, argument=name, within=within, dtype=X.dtype, meta=X._meta)
-        check = partial(_checked_block, name, within)
+            return X.map_blocks(checked_values, argument=name, within=within, clip=clip, dtype=X.dtype, meta=X._meta)
+        check = partial(_checked_block, name, within, clip)
         return from_blocks(array_namespace(X), check, X.shape, X.dtype, X.chunks, blocks=(X,), name="checked")
-    return checked_values(X, argument=name, within=within)
+    return checked_values(X, argument=name, within=within, clip=clip)
 
 
-def _checked_block(name: str, within: tuple[float, float] | None, offset: Any, shape: Any, block: Any) -> Any:
-    return checked_values(block, name, within)
+def _checked_block(
+    name: str, within: tuple[float, float] | None, clip: bool, offset: Any, shape: Any, block: Any
+) -> Any:
+    return checked_values(block, name, within, clip)
 
 
-def checked_values(block: Any, argument: str, within: tuple[float, float] | None) -> Any:
+def checked_values(block: Any, argument: str, within: tuple[float, float] | None, clip: bool = False) -> Any:
     """An array in memory itself, if its values are finite and lie `within` two, where these are given.
+
+    With `clip`, finite values outside of these become the nearest of them.
 
     Raises
     ------
     ValueError
         If they are not.
     """
-    if is_bool(block) or 0 in block.shape or is_traced([block]):
+    if is_bool(block) or 0 in block.shape:
         return block
+    if is_traced([block]):
+        return B.clip(block, *within) if clip and within else block
     extremes = array_namespace(block).stack([B.min(block), B.max(block)])
     low, high = map(float, to_numpy(extremes))  # one wait for a device
     least, most = within or (-sys.float_info.max, sys.float_info.max)
+    if clip and within and -sys.float_info.max <= low and high <= sys.float_info.max:
+        kind = int if is_integer(block) else float  # the dtype stays; one without -1 is not told of it
+        block = block if low >= least else B.maximum(block, kind(least))
+        return block if high <= most else B.minimum(block, kind(most))
     if not (low >= least and high <= most):
         wanted = f"values in [{least:g}, {most:g}]" if within else "finite values"
-        found = "nan" if low != low or high != high else f"values from {low:g} to {high:g}"
+        found = "NaN" if low != low or high != high else f"values from {low:g} to {high:g}"
         raise ValueError(f"{argument} must have {wanted}, got {found}")
     return block
 

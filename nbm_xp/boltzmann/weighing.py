@@ -5,7 +5,6 @@ Chains are computed in the library that is asked for, on Dask in blocks; their w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp.namespace import to_numpy, use_backend
@@ -52,7 +51,7 @@ class Weighing(Machine):
         n_runs: int = 100,
         n_temperatures: int = 1000,
         *,
-        betas: Sequence[float] | None = None,
+        betas: Any = None,
         library: str | None = None,
         chunks: Any = None,
         random_state: Any = None,
@@ -162,7 +161,7 @@ class Weighing(Machine):
         n_runs: int = 100,
         n_temperatures: int = 1000,
         *,
-        betas: Sequence[float] | None = None,
+        betas: Any = None,
         start: Any = None,
         n_steps: int = 1000,
         library: str | None = None,

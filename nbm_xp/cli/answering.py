@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 
-__all__ = ["answer", "console", "plain", "signed"]
+from nbm_xp.runs.asked import plain
+
+__all__ = ["answer", "console", "signed"]
 
 
 def console() -> Console:
@@ -35,15 +36,6 @@ def answer(document: Mapping[str, Any], lines: Sequence[Any], as_json: bool) -> 
         return
     for line in lines:
         console().print(line, markup=False)
-
-
-def plain(value: Any) -> Any:
-    """A value as strict JSON has it: numbers that are not finite become null."""
-    if isinstance(value, Mapping):
-        return {str(name): plain(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def signed(value: float, decimals: int = 1) -> str:

@@ -11,10 +11,10 @@ from nbm_xp import boltzmann
 from nbm_xp.boltzmann.units import KINDS
 from nbm_xp.namespace import is_lazy, to_numpy
 from nbm_xp.runs import RunDirectory
+from nbm_xp.runs.learner import model_file
 
 from .failing import InputError
 from .reading import library, saying
-from .training import MODEL_FILE, RESULT_FILE, checked_checkpoint, result_of
 
 __all__ = [
     "begun",
@@ -89,14 +89,8 @@ def model_of(path: pathlib.Path) -> pathlib.Path:
 
 def trained(run: RunDirectory) -> pathlib.Path | None:
     """The model that a training ended with or, before its end, the one of its last checkpoint."""
-    files = [run.path / MODEL_FILE, run.path / "checkpoints" / MODEL_FILE]
-    found = next((file for file in files if file.exists()), None) if run.kind == "train" else None
     with saying():
-        if found == files[1]:
-            checked_checkpoint(run)
-        elif found is not None and (run.path / RESULT_FILE).is_file():
-            result_of(run)
-    return found
+        return model_file(run) if run.kind == "train" else None
 
 
 def read_model(path: pathlib.Path, name: str | None = None) -> Any:

@@ -15,11 +15,12 @@ from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import AISEstimate, LadderEstimate
 from nbm_xp.namespace import to_numpy
 from nbm_xp.runs import RunDirectory, read_evaluation
+from nbm_xp.runs.evaluation_result import bounded
 
 from .answering import signed
 from .running import steps
 
-__all__ = ["Weighing", "best", "bounded", "lengths", "likelihood_words", "of_run", "table"]
+__all__ = ["Weighing", "best", "lengths", "likelihood_words", "of_run", "table"]
 
 _PART = 4096  # rows at a time
 
@@ -125,11 +126,6 @@ def _log_likelihood(model: Any, rows: Any, found: Mapping[str, Any]) -> dict[str
     count, mean = int(rows.shape[0]), float(to_numpy(B.mean(each)))
     of_rows = likelihood(count, mean, float(to_numpy(B.std(each))) / math.sqrt(max(count - 1, 1)), found)
     return of_rows | bounded(model)
-
-
-def bounded(model: Any) -> dict[str, bool]:
-    """Says of a machine's log-likelihoods, where it is so, that they are lower bounds, by mean field."""
-    return {} if model._topology.is_factorial else {"lower_bound": True}
 
 
 def likelihood_words(found: Mapping[str, Any]) -> str:

@@ -7,8 +7,10 @@ from .directory import RunDirectory, RunError
 from .evaluation import evaluate
 from .evaluation_result import Evaluation, read_evaluation
 from .reading import open_dataset, open_samples
+from .resuming import resume
 from .sampling import sample
 from .schedulers import Workers
+from .training import train, trained_model
 
 __all__ = [
     "Evaluation",
@@ -20,5 +22,8 @@ __all__ = [
     "open_dataset",
     "open_samples",
     "read_evaluation",
+    "resume",
     "sample",
+    "train",
+    "trained_model",
 ]

@@ -5,12 +5,13 @@ What this chapter must satisfy: what is compared is alike; what differs is said,
 
 from __future__ import annotations
 
+import math
 import numbers
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["as_json", "differences"]
+__all__ = ["as_json", "differences", "plain"]
 
 
 def as_json(value: Any, name: str = "configuration") -> Any:
@@ -48,3 +49,12 @@ def differences(there: Mapping[str, Any], asked: Mapping[str, Any], within: str 
             yield from differences(there[name], asked[name], f"{full}.")
         elif there[name] != asked[name]:
             yield f"{full} is {there[name]!r} there, and {asked[name]!r} was asked for"
+
+
+def plain(value: Any) -> Any:
+    """A value as strict JSON has it: numbers that are not finite become null."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

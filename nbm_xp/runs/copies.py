@@ -30,6 +30,7 @@ from nbm_xp.namespace.files import load_arrays, save_arrays
 from .whole import written_whole
 
 __all__ = [
+    "ROWS",
     "clamped_arrays",
     "digest_of",
     "digest_of_model",
@@ -42,7 +43,7 @@ __all__ = [
 ]
 
 _CLAMPED = "clamped.npz"
-_ROWS = "rows.npy"
+ROWS = "rows.npy"
 _ROWS_AT_ONCE = 16_384
 
 
@@ -131,27 +132,27 @@ def saved_clamped(folder: str | os.PathLike[str]) -> dict[int, Any]:
     return {int(name.removeprefix("layer_")): value for name, value in loaded.items()}
 
 
-def save_rows(rows: Any, folder: pathlib.Path) -> None:
+def save_rows(rows: Any, folder: pathlib.Path, name: str = ROWS) -> None:
     """Write rows of data into a run's directory, a Dask array so many rows at a time."""
     pieces = _pieces(rows)
     first = next(pieces)
-    with written_whole(folder / _ROWS) as part, open(part, "wb") as file:
+    with written_whole(folder / name) as part, open(part, "wb") as file:
         header = {"descr": first.dtype.str, "fortran_order": False, "shape": tuple(map(int, rows.shape))}
         np.lib.format.write_array_header_1_0(file, header)
         for piece in itertools.chain([first], pieces):
             file.write(np.ascontiguousarray(piece).data)
 
 
-def rows_of(folder: str | os.PathLike[str], first: int, count: int) -> Any:
-    """Some of the rows of data that a run's directory holds.
+def rows_of(folder: str | os.PathLike[str], first: int = 0, count: int | None = None, name: str = ROWS) -> Any:
+    """Some of the rows of data that a run's directory holds, or all from one on.
 
     Raises
     ------
     ValueError
         If their file is damaged.
     """
-    path = pathlib.Path(folder) / _ROWS
+    path = pathlib.Path(folder) / name
     try:
-        return np.array(np.load(path, mmap_mode="r")[first : first + count])
+        return np.array(np.load(path, mmap_mode="r")[first : None if count is None else first + count])
     except (ValueError, EOFError, OverflowError, RecursionError, MemoryError, IsADirectoryError) as error:
         raise ValueError(f"{path} is damaged: {error}") from error

@@ -43,7 +43,8 @@ class RunError(RuntimeError):
 class RunDirectory:
     """The directory of one run.
 
-    Made by `begin`, which makes a directory or goes on with one, or by `open`, which looks at one. It holds
+    Made by `begin`, which makes a directory or goes on with one, by `resume`, which goes on with whatever run there is,
+    or by `open`, which looks at one. It holds
 
     - ``run.json``: the format, the kind of run, its configuration, its seed, the versions of the packages that it began
       with, the time it was created, what class of model it holds, the digests of the files that it began with, and
@@ -171,10 +172,7 @@ class RunDirectory:
                 raise FileExistsError(f"{place} is not empty: go on with the run in it by resume=True, or name another")
             run = cls.open(place)
             run._same(kind, wanted, None if seed is None else _seed(seed))
-            run._lock()
-            left = sweep(place)
-            run.log("going on" + (f", {left} unfinished files swept away" if left else ""))
-            return run
+            return run._going_on()
         about = {
             "format": FORMAT,
             "kind": kind,
@@ -189,6 +187,25 @@ class RunDirectory:
         run._lock()
         run.log(f"{kind} begun")
         return run
+
+    @classmethod
+    def resume(cls, path: str | os.PathLike[str]) -> Self:
+        """Go on with a run, whatever it is; it is locked for this process until `close`.
+
+        Raises
+        ------
+        FileNotFoundError, ValueError
+            As `open`.
+        RunError
+            If another process works on the run.
+        """
+        return cls.open(path)._going_on()
+
+    def _going_on(self) -> Self:
+        self._lock()
+        left = sweep(self.path)
+        self.log("going on" + (f", {left} unfinished files swept away" if left else ""))
+        return self
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], kind: str | None = None) -> Self:
@@ -253,6 +270,22 @@ class RunDirectory:
             found += differences(self.configuration, configuration)
         if found:
             raise ValueError(f"{self.path} holds another run: {'; '.join(found)}")
+
+    def agree(self, said: Mapping[str, Any], seed: Any = None) -> None:
+        """Refuse what is said otherwise than the run was asked for; what is not said is as it was.
+
+        Parameters
+        ----------
+        said : mapping
+            A part of a configuration.
+        seed : int, None, or generator, optional
+
+        Raises
+        ------
+        ValueError
+            If something differs; the message says what.
+        """
+        self._same(self.kind, self.configuration | as_json(said), None if seed is None else _seed(seed))
 
     # What is in it
 
@@ -344,7 +377,7 @@ def _make(
             model.save(part / about["model"]["file"])
         if also is not None:
             also(part)
-        about["files"] = {file.name: digest_of_file(file) for file in sorted(part.iterdir())}
+        about["files"] = {file.name: digest_of_file(file) for file in sorted(part.iterdir()) if file.is_file()}
         write_json(part / _ABOUT, sealed(about))
         with contextlib.suppress(FileNotFoundError):
             place.rmdir()  # an empty one

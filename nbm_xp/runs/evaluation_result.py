@@ -14,7 +14,7 @@ from nbm_xp.namespace.checksums import read_record, unsealed
 from . import store
 from .directory import RunDirectory, RunError
 
-__all__ = ["ARRAYS", "RESULT", "Evaluation", "read_evaluation", "result_of"]
+__all__ = ["ARRAYS", "RESULT", "Evaluation", "bounded", "read_evaluation", "result_of"]
 
 RESULT = "evaluation.json"
 ARRAYS = "evaluation.zarr"
@@ -90,6 +90,11 @@ def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
         return Evaluation(**about)
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"{run.path / RESULT} is damaged: {error!r}") from error
+
+
+def bounded(model: Any) -> dict[str, bool]:
+    """Says of a machine's log-likelihoods, where it is so, that they are lower bounds, by mean field."""
+    return {} if model._topology.is_factorial else {"lower_bound": True}
 
 
 def result_of(run: RunDirectory) -> dict[str, Any]:

@@ -176,7 +176,7 @@ def test_bad_hyperparameters_are_refused(options: dict[str, Any], message: str) 
     ("call", "message"),
     [
         (lambda dbm: dbm.sample(20, 1, clamp={3: ROWS}), "clamp must be layers from 0 to 2, got 3"),
-        (lambda dbm: dbm.sample(20, 1, clamp={1: ROWS}), r"clamp\[1\] has 6 features, but the model has 4"),
+        (lambda dbm: dbm.sample(20, 1, clamp={1: ROWS}), r"clamp\[1\] has 6 features, but DBM is expecting 4"),
         (lambda dbm: dbm.sample(9, 1, clamp={0: ROWS}), r"clamp\[0\] must have a row for each of 9 chains, got 20"),
         (lambda dbm: dbm.sample(20, 1, clamp={0: ROWS + 1}), r"clamp\[0\] must have values in \[0, 1\]"),
         (lambda dbm: dbm.sample(20, 1, clamp={0: ROWS}, start=ROWS), "start must be left out where clamp holds"),
@@ -186,10 +186,10 @@ def test_bad_hyperparameters_are_refused(options: dict[str, Any], message: str) 
         ),
         (lambda dbm: dbm.sample(2, 1, layer=3), "layer must be layers from 0 to 2, got 3"),
         (lambda dbm: dbm.gibbs([ROWS]), "states must be 3, one for each layer, got 1"),
-        (lambda dbm: dbm.gibbs([ROWS, None, ROWS]), r"states\[2\] has 6 features, but the model has 3"),
+        (lambda dbm: dbm.gibbs([ROWS, None, ROWS]), r"states\[2\] has 6 features, but DBM is expecting 3"),
         (lambda dbm: dbm.mean_field(ROWS, tolerance=-1), "tolerance must be a number"),
         (lambda dbm: dbm.mean_field(ROWS, max_iterations=0), "max_iterations must be a whole number"),
-        (lambda dbm: dbm.mean_field(ROWS[:, :5]), "X has 5 features, but the model has 6"),
+        (lambda dbm: dbm.mean_field(ROWS[:, :5]), "X has 5 features, but DBM is expecting 6"),
         (lambda dbm: dbm.reverse_ais(2, 3, start=[ROWS[:2]]), "start must have 3 entries, one for each layer, got 1"),
         (lambda dbm: dbm.reverse_ais(2, 3, betas=[1.0, 0.0]), "betas must rise from 0 to 1"),
         (lambda dbm: dbm.parallel_tempering(2, 0), "n_steps must be a whole number, at least 1"),
@@ -214,7 +214,7 @@ def test_bad_arguments_are_refused(dbm: DBM, call: Any, message: str) -> None:
 
 def test_gaussian_rows_may_be_any_finite_numbers() -> None:
     rbm = RBM(2, n_iter=1, random_state=0, visible="gaussian").fit(ROWS * 9 - 4)
-    with pytest.raises(ValueError, match="X must have finite values, got nan"):
+    with pytest.raises(ValueError, match="X must have finite values, got NaN"):
         rbm.transform(np.full((2, 6), np.nan))
     with pytest.raises(ValueError, match="score_samples is for binary visible units"):
         rbm.score_samples(ROWS)

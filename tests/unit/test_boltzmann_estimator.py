@@ -157,7 +157,7 @@ def test_partial_fit_goes_on_where_it_was() -> None:
     assert rbm.n_samples_seen_ == 67
     smoothed = (3 * X[:20].sum(axis=0) + X[20:27].sum(axis=0) + 1) / 69
     np.testing.assert_allclose(rbm.base_rate_, smoothed, rtol=1e-5)
-    with pytest.raises(ValueError, match="X has 5 features, but the model has 6"):
+    with pytest.raises(ValueError, match="X has 5 features, but RBM is expecting 6"):
         rbm.partial_fit(X[:, :5])
 
 

@@ -19,8 +19,8 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("sklearn")
 
 from nbm_xp.boltzmann import RBM
-from nbm_xp.cli.training import MODEL_FILE, Training
 from nbm_xp.runs import RunDirectory
+from nbm_xp.runs.learner import MODEL_FILE, Training
 
 from ..command import contents, ran, refused, run, started, told, wait_until
 
@@ -226,7 +226,7 @@ def test_two_processes_never_work_on_one_run() -> None:
 def test_hours_say_how_long_to_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = itertools.count()
     clock = SimpleNamespace(perf_counter=lambda: next(ticks) / 64)
-    monkeypatch.setattr("nbm_xp.cli.training.time", clock)
+    monkeypatch.setattr("nbm_xp.runs.learner.time", clock)
     found = told(*SMALL, "--hours", str(2 / 3600))
     assert found["passes"] > 3
     assert abs(found["seconds"] - 2) < 0.1

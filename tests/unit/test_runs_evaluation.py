@@ -202,7 +202,7 @@ def test_other_rows_are_refused(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "change", "says"),
     [
-        (ROWS[:, :3], {}, "X has 3 features, but the model has 20"),
+        (ROWS[:, :3], {}, "X has 3 features, but the model is expecting 20"),
         (ROWS[:0], {}, "X must have at least one row"),
         (ROWS * 2, {}, r"X must have values in \[0, 1\]"),
         (None, {"log_z": 1.0}, "X must be given where log_z is"),

@@ -173,7 +173,7 @@ def test_another_model_is_refused(whole: RunDirectory) -> None:
         ({"clamp": {1: np.zeros(3)}, "layers": (0,)}, r"clamp must hold, for layer 1, an array of shape \(12,\)"),
         ({"clamp": {7: np.zeros(3)}}, "clamp must name layers from 0 to 1, got 7"),
         ({"clamp": [1, 0]}, "clamp must map layers to their states, got list"),
-        ({"clamp": {1: [np.nan] * 12}, "layers": (0,)}, r"clamp\[1\] must have values in \[0, 1\], got nan"),
+        ({"clamp": {1: [np.nan] * 12}, "layers": (0,)}, r"clamp\[1\] must have values in \[0, 1\], got NaN"),
         (
             {"clamp": {1: [5.0] * 12}, "layers": (0,)},
             r"clamp\[1\] must have values in \[0, 1\], got values from 5 to 5",

@@ -13,10 +13,10 @@ from nbm_xp import natural_bm as B
 from nbm_xp.namespace import library_name, to_numpy
 from nbm_xp.namespace.files import replacing
 from nbm_xp.runs import RunDirectory
+from nbm_xp.runs.learner import MODEL_FILE, RESULT_FILE, result_of
 
 from .. import finding, reading
 from ..answering import answer
-from ..training import RESULT_FILE, result_of
 from . import options
 
 __all__ = ["EXAMPLES", "info"]
@@ -71,8 +71,8 @@ def _of_path(path: pathlib.Path) -> dict[str, Any]:
         with reading.saying():
             found["result"] = result_of(run)
     elif run.kind == "train":
-        kept = run.path / "checkpoints"
-        found["run"]["state"] = "not finished" + ("" if any(kept.glob("*")) else ", nothing kept yet")
+        kept = run.path / "checkpoints" / MODEL_FILE
+        found["run"]["state"] = "not finished" + ("" if kept.exists() else ", nothing kept yet")
     if run.kind != "train" or finding.trained(run):
         found["model"] = _of_model(finding.model_of(path))
     return found

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import math
 import pathlib
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -16,12 +18,13 @@ from nbm_xp.boltzmann.schedules import SCHEDULES
 from nbm_xp.boltzmann.units import KINDS
 from nbm_xp.namespace import to_numpy
 from nbm_xp.runs.carrying_out import needing_room
+from nbm_xp.runs.learner import Training, measures
+from nbm_xp.runs.training import keep
 
 from .. import finding, reading
 from ..answering import answer
 from ..failing import InputError, going_on
-from ..running import threads_for
-from ..training import Training, measures
+from ..running import bar, threads_for
 from ..weighing import likelihood_words
 from . import options
 
@@ -166,25 +169,30 @@ def train(
     if there is not None and "persistent" in there.configuration:  # as releases before tempered training wrote it
         way = configuration.pop("training")
         configuration["persistent"] = way == "persistent" if way != "tempered" else way
+    held_on_library = None if held is None else reading.on_library(held, settings["library"])
+    watching = {"hours": settings["hours"], "look_every": settings["look_every"], "checkpoint_every": checkpoint_every}
+    also = functools.partial(keep, model, on_library, held_on_library, **watching)
     with (
-        finding.begun(out, "train", configuration, seed=seed, resume=resume) as run,
+        finding.begun(out, "train", configuration, seed=seed, resume=resume, also=also) as run,
         threads_for(products),
         going_on(f"nbm-xp train --resume --out {out}"),
         needing_room(out),
     ):
         with reading.saying():
-            task = Training(
-                run,
-                model,
-                on_library,
-                held_out=None if held is None else reading.on_library(held, settings["library"]),
-                hours=settings["hours"],
-                look_every=settings["look_every"],
-                checkpoint_every=checkpoint_every,
-                library=settings["library"],
-            )
-        found = task.complete()
+            task = Training(run, model, on_library, held_on_library, **watching)
+            task.prepare()
+        with bar("training", task.model.n_iter, rows.shape[0], getattr(task.model, "n_iter_", 0)) as advance:
+            task.watch = lambda done, look, total: advance(done, "" if look is None else _noted(look), total)
+            found = task.complete()
     answer(found, list(_in_words(found)), as_json)
+
+
+def _noted(look: Mapping[str, Any]) -> str:
+    """What was seen of a model in training, in a few words."""
+    if "log_likelihood" in look:
+        return f"held-out {likelihood_words(look)} {look['log_likelihood']:.2f}"
+    ((name, words),) = measures(look).items()
+    return f"{words} {look[name]:.2f}"
 
 
 _SETTINGS = (

@@ -9,8 +9,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from nbm_xp.runs.learner import measures
+
 from ..reading import side
-from ..training import measures
 from . import panels
 from .look import SUBTLE, drawn, sheet, write
 

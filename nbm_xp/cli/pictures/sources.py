@@ -13,12 +13,12 @@ import numpy as np
 
 from nbm_xp.namespace import to_numpy
 from nbm_xp.runs import RunError, open_samples, read_evaluation
+from nbm_xp.runs.curve import Curve
+from nbm_xp.runs.learner import CURVE_FILE
 
 from .. import finding, reading
 from ..answering import signed
-from ..curve import Curve
 from ..failing import InputError
-from ..training import CURVE_FILE
 from ..weighing import Weighing, exact_log_z, lengths
 from . import drawing
 

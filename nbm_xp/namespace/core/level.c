@@ -82,10 +82,13 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #include "loops/accepted.h"
 #include "undefine.h"
 
+#include "loops/halves.h"
+
 #include "loops/elementary.h"
 #include "loops/exponentials.h"
 #include "loops/samplers.h"
 #include "loops/trials.h"
+#include "loops/graphs.h"
 
 #define JOINED(a, b) a##b
 #define TABLE_OF(level) JOINED(kernels_, level)
@@ -95,9 +98,9 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"advance", "iinI", advance},
     {"rows", "iL", rows},
     {"half_table", "H", half_table},
-    {"draw_float16", "ihHIw", draw_half},
-    {"draw_float32", "ifFIw", draw_float},
-    {"draw_float64", "idDIw", draw_double},
+    {"draw_float16", "ihHILw", draw_half},
+    {"draw_float32", "ifFILw", draw_float},
+    {"draw_float64", "idDILw", draw_double},
     {"runs_float32", "lliiF", runs_float},
     {"runs_float64", "lliiD", runs_double},
     {"runs_int32", "lliiI", runs_integer},
@@ -137,16 +140,20 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"join_float32", "fFFnnnnn", join_float},
     {"join_float64", "dDDnnnnn", join_double},
 #define SAMPLES(U, u, P, p)                                                                                           \
-    {"bernoulli_" #U "_" #P "_bool", "i" #p "BIw", bernoulli_##u##p##b},                                               \
-    {"bernoulli_" #U "_" #P "_int8", "i" #p "BIw", bernoulli_##u##p##b},                                               \
-    {"bernoulli_" #U "_" #P "_int32", "i" #p "IIw", bernoulli_##u##p##i},                                              \
-    {"bernoulli_" #U "_" #P "_int64", "i" #p "LIw", bernoulli_##u##p##l},                                              \
-    {"bernoulli_" #U "_" #P "_float32", "i" #p "FIw", bernoulli_##u##p##f},                                            \
-    {"bernoulli_" #U "_" #P "_float64", "i" #p "DIw", bernoulli_##u##p##d}
+    {"bernoulli_" #U "_" #P "_bool", "i" #p "BILw", bernoulli_##u##p##b},                                               \
+    {"bernoulli_" #U "_" #P "_int8", "i" #p "BILw", bernoulli_##u##p##b},                                               \
+    {"bernoulli_" #U "_" #P "_int32", "i" #p "IILw", bernoulli_##u##p##i},                                              \
+    {"bernoulli_" #U "_" #P "_int64", "i" #p "LILw", bernoulli_##u##p##l},                                              \
+    {"bernoulli_" #U "_" #P "_float32", "i" #p "FILw", bernoulli_##u##p##f},                                            \
+    {"bernoulli_" #U "_" #P "_float64", "i" #p "DILw", bernoulli_##u##p##d}
     SAMPLES(float32, f, float32, f),
     SAMPLES(float32, f, float64, d),
     SAMPLES(float64, d, float32, f),
     SAMPLES(float64, d, float64, d),
+    {"graph_rows", "iiLII", graph_rows},
+    {"graph_colours", "liIII", graph_colours},
+    {"graph_sweeps", "lliddbdBInnnnw", graph_sweeps},
+    {"graph_energies", "liddbD", graph_energies},
     {"bernoulli_of_sigmoid_int8", "ifnfnBILFFw", bernoulli_of_sigmoid_b},
     {"bernoulli_of_sigmoid_int32", "ifnfnIILFFw", bernoulli_of_sigmoid_i},
     {"bernoulli_of_sigmoid_int64", "ifnfnLILFFw", bernoulli_of_sigmoid_l},

@@ -20,13 +20,15 @@ from nbm_xp.namespace.core import ROOM, functions, room
 from .integers import STREAM_STEPS, State, transition
 
 __all__ = [
-    "advance", "by_steps", "completed", "contiguous", "draw", "normals", "number_by_number", "room_for", "rows",
-    "runs", "side_by_side", "substreams",
+    "advance", "completed", "contiguous", "draw", "normals", "number_by_number", "room_for", "rows", "runs",
+    "side_by_side", "substreams", "together",
 ]  # fmt: skip
 
 _INT32, _UINT32 = np.dtype("int32"), np.dtype("uint32")
 _LAYOUT: Final = ("C", "A")
 _WORTH_A_THREAD: Final = 2**16  # elements, which take some 50 microseconds
+_CLAIM: Final = 640  # streams that a thread takes at once: a 24th of 15,360
+_ALONE: Final = np.empty(0, np.int64)  # claims of one thread
 _MANY: Final = 2**15  # bytes of states
 _RUNS: Final = {"float16": "int32", "float32": "float32", "float64": "float64"}
 
@@ -92,10 +94,7 @@ def draw(states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, o
     line, uniforms = _memory(n, dtype, out)
     fill, table = functions[f"draw_{dtype}"], _float16() if dtype == "float16" else np.asarray(stretch, dtype)
 
-    def part(begin: int, end: int, states: Any, new: Any) -> None:
-        fill(states, table, line[begin:end], new)
-
-    by_steps(threads, n, numbers, after, part)
+    together(threads, n, lambda claims: fill(numbers, table, line, after, claims))
     return uniforms, completed(after, states)
 
 
@@ -166,26 +165,17 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked process has none of the threads
 
 
-def by_steps(threads: int, n: int, numbers: Any, after: Any, part: Callable[..., Any]) -> list[Any]:
-    """Divide the steps of a draw among threads, so that each fills memory of its own, from states jumped to.
+def together(threads: int, n: int, fill: Callable[[Any], Any]) -> list[Any]:
+    """Fill one draw of `n` elements in threads: ``fill(claims)`` in each, which takes streams that no other has.
 
-    ``part(begin, end, states, new)`` draws the elements from `begin` to `end`, and puts the states after them in `new`.
+    A thread that starts late takes fewer; one that has not started when all are taken is not waited for.
     """
-    if threads == 1:
-        return [part(0, n, numbers, after)]
-    streams = numbers.shape[1]
-    steps = -(-n // streams)
-
-    def some(begin: int, end: int) -> Any:
-        matrices = np.asarray([transition(begin)] * 2, np.uint32)
-        states, last = numbers, end == steps
-        if begin:
-            states = room_for(streams)
-            functions["advance"](matrices, numbers, 0, states)
-        new = after if last else room_for(streams)
-        return part(begin * streams, n if last else end * streams, states, new)
-
-    return side_by_side(threads, n, steps, some)
+    workers = min(threads, n // _WORTH_A_THREAD)
+    if workers <= 1:
+        return [fill(_ALONE)]
+    claims = np.asarray([0, _CLAIM])
+    others = [_pool(workers - 1).submit(fill, claims) for _ in range(workers - 1)]
+    return [fill(claims), *(other.result() for other in others if not other.cancel())]
 
 
 def rows(first: tuple[int, ...], count: int) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from nbm_xp.namespace.core import functions
 
-from .numpy_draws import by_steps, completed, contiguous, number_by_number, room_for
+from .numpy_draws import completed, contiguous, number_by_number, room_for, together
 
 __all__ = ["bernoulli", "bernoulli_of_sigmoid", "bernoulli_of_sum"]
 
@@ -84,11 +84,8 @@ def bernoulli(
     after = room_for(numbers.shape[1])
     bounds, flat = contiguous(p), out.reshape(-1)
 
-    def part(begin: int, end: int, states: Any, new: Any) -> Any:
-        own = bounds if bounds.size == 1 else bounds[begin:end]
-        return compare(states, own, flat[begin:end], new)
-
-    may_be_wrong = any(by_steps(threads, out.size, numbers, after, part))  # -0.0 may be, and is not
+    found = together(threads, out.size, lambda claims: compare(numbers, bounds, flat, after, claims))
+    may_be_wrong = any(found)  # -0.0 may be, and is not
     wrong = np.count_nonzero(~((bounds >= 0) & (bounds <= 1))) if may_be_wrong else 0
     return out, completed(after, states), int(wrong)
 

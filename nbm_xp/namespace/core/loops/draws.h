@@ -7,35 +7,19 @@ static void NAMED(stretch)(REAL *row, i64 width, const REAL *line) {
             row[i] = row[i] * line[0] + line[1];
 }
 
-/* draw(states, line, out, new): fill `out` with uniforms, `new`, which may be `states`, with those after it; `line`, if it is not empty,
-   is what each is multiplied by, and what is added then */
+/* draw(states, line, out, new, claims): fill `out` with uniforms, `new`, which may be `states`, with those after it;
+   `line`, if it is not empty, is what each is multiplied by, and what is added then; claims as in tile.h */
 static i64 NAMED(draw)(const Argument *a) {
-    const u32 *before = a[0].data;
     const REAL *line = a[1].size ? a[1].data : NULL;
-    REAL *out = a[2].data;
-    i64 streams = a[0].size / 6, size = a[2].size, length = panel_length(streams);
-    Tile *tile = a[4].data;
-    for (i64 begin = 0; begin < size; begin += length) {
-        i64 end = begin + length < size ? begin + length : size;
-        i64 threes = begin + (end - begin) / (3 * streams) * 3 * streams;
-        for (i64 first = 0; first < streams; first += TILE) {
-            i64 width = streams - first < TILE ? streams - first : TILE, place = begin + first;
-            load(tile, before, streams, first, width);
-            for (; place < threes; place += 3 * streams) {
-                REAL *row1 = out + place, *row2 = row1 + streams, *row3 = row2 + streams;
-                NAMED(three_steps)(tile, width, row1, row2, row3);
-                NAMED(stretch)(row1, width, line);
-                NAMED(stretch)(row2, width, line);
-                NAMED(stretch)(row3, width, line);
-            }
-            for (; place < end; place += streams) {
-                i64 some = end - place < width ? end - place : width;
-                NAMED(one_step)(tile, some, out + place);
-                NAMED(stretch)(out + place, some, line);
-            }
-            store(tile, a[3].data, streams, first, width);
-        }
-        before = a[3].data;
+    Walk walk = walk_through(a, a[2].size, a + 3, a + 4, a[5].data);
+    while (goes_on(&walk)) {
+        REAL *row = (REAL *)a[2].data + walk.place;
+        if (walk.rows == 3)
+            NAMED(three_steps)(walk.tile, walk.some, row, row + walk.streams, row + 2 * walk.streams);
+        else
+            NAMED(one_step)(walk.tile, walk.some, row);
+        for (i64 k = 0; k < walk.rows; ++k)
+            NAMED(stretch)(row + k * walk.streams, walk.some, line);
     }
     return 0;
 }

@@ -66,39 +66,3 @@ static i64 rows(const Argument *a) {
     }
     return 0;
 }
-
-/* draw_half(states, table, out, new): the bits of float16 numbers, looked up by the last 15 bits of each integer */
-static i64 draw_half(const Argument *a) {
-    const u16 *table = a[1].data;
-    u16 *out = a[2].data;
-    i64 streams = a[0].size / 6, size = a[2].size;
-    Tile *tile = a[4].data;
-    for (i64 first = 0; first < streams; first += TILE) {
-        i64 width = streams - first < TILE ? streams - first : TILE;
-        load(tile, a[0].data, streams, first, width);
-        for (i64 place = first; place < size; place += streams) {
-            i64 some = size - place < width ? size - place : width;
-            u32 z[AT_ONCE];
-            for (i64 begin = 0; begin < some; begin += AT_ONCE) {
-                i64 few = some - begin < AT_ONCE ? some - begin : AT_ONCE;
-                for (i64 i = 0; i < few; ++i) {
-                    State s = state_of(tile, begin + i);
-                    z[i] = stepped(&s);
-                    put_state(tile, begin + i, s);
-                }
-                for (i64 i = 0; i < few; ++i)
-                    out[place + begin + i] = table[z[i] & 0x7fffu];
-            }
-        }
-        store(tile, a[3].data, streams, first, width);
-    }
-    return 0;
-}
-
-/* half_table(out): the bits of the float16 numbers that the last 15 bits of an integer become */
-static i64 half_table(const Argument *a) {
-    u16 *out = a[0].data;
-    for (u32 z = 0; z < 32768u; ++z)
-        out[z] = uniform_half(z);
-    return 0;
-}

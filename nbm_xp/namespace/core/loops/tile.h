@@ -36,11 +36,79 @@ static void store(const Tile *tile, u32 *states, i64 streams, i64 first, i64 wid
         memcpy(states + k * streams + first, rows[k], (size_t)width * sizeof(u32));
 }
 
-/* Stretches of a draw that stay in the caches while tile after tile of streams fills its part of them; memory that is
-   new to the process is so written right after it was first touched. */
-static i64 panel_length(i64 streams) {
-    i64 threes = PANEL / (3 * (streams ? streams : 1)); /* there are none for a draw of nothing */
-    return (threes > 1 ? threes : 1) * 3 * streams;
+/* A way through the elements of a draw, some rows of a tile at a time: tile after tile of streams, and panel after panel
+   of steps, which stay in the caches until all tiles have filled their part of them; memory that is new to the process is
+   so written right after it was first touched. Threads that share claims, {the next stream, how many are taken at once},
+   fill one draw together: each takes streams that no other has, and goes through all their steps. */
+typedef struct {
+    const u32 *states;
+    u32 *new;
+    Tile *tile;
+    i64 *claims, streams, size, length; /* of the draw, and of a panel */
+    i64 low, high, begin, end, threes;  /* the streams that were taken; the panel, and where its threes of steps end */
+    i64 first, width;                   /* the streams of the tile */
+    i64 place, rows, some;              /* where the rows begin, how many they are, and how long each is */
+} Walk;
+
+static const Argument no_claims;
+
+/* what a number in memory was before some was added to it, which no other thread then sees */
+static i64 claimed(i64 *number, i64 some) {
+#ifdef _MSC_VER
+    return _InterlockedExchangeAdd64((volatile i64 *)number, some);
+#else
+    return __atomic_fetch_add(number, some, __ATOMIC_RELAXED);
+#endif
+}
+
+/* through a draw of so many elements; `new`, which may be `states`, gets the states after it */
+static Walk walk_through(const Argument *states, i64 size, const Argument *new, const Argument *claims, Tile *tile) {
+    Walk walk = {.states = states->data, .new = new->data, .tile = tile, .streams = states->size / 6, .size = size};
+    walk.claims = claims->size ? claims->data : NULL;
+    i64 together = walk.claims ? walk.claims[1] : walk.streams;
+    i64 threes = PANEL / (3 * (together ? together : 1)); /* there are none for a draw of nothing */
+    walk.length = (threes > 1 ? threes : 1) * 3 * walk.streams;
+    walk.end = size;
+    return walk;
+}
+
+static int takes_streams(Walk *walk) {
+    i64 some = walk->claims ? walk->claims[1] : walk->streams;
+    walk->low = walk->claims ? claimed(walk->claims, some) : walk->high;
+    walk->high = walk->streams - walk->low < some ? walk->streams : walk->low + some;
+    return walk->size && walk->low < walk->streams;
+}
+
+static int takes_tile(Walk *walk) {
+    if (walk->width)
+        store(walk->tile, walk->new, walk->streams, walk->first, walk->width);
+    walk->first += walk->width;
+    if (walk->first >= walk->high) {
+        walk->begin = walk->end;
+        if (walk->begin == walk->size) {
+            if (!takes_streams(walk))
+                return 0;
+            walk->begin = 0;
+        }
+        walk->first = walk->low;
+        walk->end = walk->size - walk->begin < walk->length ? walk->size : walk->begin + walk->length;
+        walk->threes = walk->begin + (walk->end - walk->begin) / (3 * walk->streams) * 3 * walk->streams;
+    }
+    walk->width = walk->high - walk->first < TILE ? walk->high - walk->first : TILE;
+    walk->place = walk->begin + walk->first;
+    load(walk->tile, walk->begin ? walk->new : walk->states, walk->streams, walk->first, walk->width);
+    return 1;
+}
+
+/* to the next rows, if there are any */
+static int goes_on(Walk *walk) {
+    walk->place += walk->rows * walk->streams;
+    while (walk->place >= walk->end)
+        if (!takes_tile(walk))
+            return 0;
+    walk->rows = walk->place < walk->threes ? 3 : 1;
+    walk->some = walk->end - walk->place < walk->width ? walk->end - walk->place : walk->width;
+    return 1;
 }
 
 ELEMENT State row_at(const void *rows, i64 k) {

@@ -51,7 +51,7 @@ typedef u64 Compare(const void *uniforms, i64 width, const void *probabilities, 
 #undef REAL
 #undef NAMED
 
-/* bernoulli_…(states, p, out, new): 1 where a uniform lies below p, else 0; gives whether the bits of any of p are more
+/* bernoulli_…(states, p, out, new, claims): 1 where a uniform lies below p, else 0; gives whether the bits of any of p are more
    than those of 1. The letters say uniforms, probabilities and samples. */
 #define ONE_f 0x3f800000u
 #define ONE_d 0x3ff0000000000000ull
@@ -129,42 +129,26 @@ FOR_EACH_SAMPLE(DECIDE)
 typedef void Decide(const float *u, const float *x, i64 width, void *target, i64 place, Open *open);
 
 static i64 by_odds(const Argument *a, Decide *decide) {
-    const u32 *before = a[0].data;
     const float *x = a[1].data, *shifts = a[3].size ? a[3].data : NULL;
-    i64 streams = a[0].size / 6, columns = a[2].integer, size = a[5].size, length = panel_length(streams);
+    i64 columns = a[2].integer;
     int along_rows = (int)a[4].integer;
-    void *out = a[5].data;
-    u32 *new = a[6].data;
     Open open = {a[7].data, a[8].data, a[9].data, a[7].size, 0};
     struct {
         Tile tile;
-        float row1[TILE], row2[TILE], row3[TILE], sums[TILE];
+        float rows[3][TILE], sums[TILE];
     } *room = a[10].data;
     _Static_assert(sizeof *room <= ROOM, "a room holds what is worked with");
-    for (i64 begin = 0; begin < size; begin += length) {
-        i64 end = begin + length < size ? begin + length : size;
-        i64 threes = begin + (end - begin) / (3 * streams) * 3 * streams;
-        for (i64 first = 0; first < streams; first += TILE) {
-            i64 width = streams - first < TILE ? streams - first : TILE, place = begin + first;
-            load(&room->tile, before, streams, first, width);
-            for (; place < threes; place += 3 * streams) {
-                const float *rows[3] = {room->row1, room->row2, room->row3};
-                three_steps_float(&room->tile, width, room->row1, room->row2, room->row3);
-                for (int k = 0; k < 3; ++k) {
-                    i64 there = place + k * streams;
-                    decide(rows[k], log_odds(x, there, width, columns, shifts, along_rows, room->sums), width, out,
-                           there, &open);
-                }
-            }
-            for (; place < end; place += streams) {
-                i64 some = end - place < width ? end - place : width;
-                one_step_float(&room->tile, some, room->row1);
-                decide(room->row1, log_odds(x, place, some, columns, shifts, along_rows, room->sums), some, out, place,
-                       &open);
-            }
-            store(&room->tile, new, streams, first, width);
+    Walk walk = walk_through(a, a[5].size, a + 6, &no_claims, &room->tile);
+    while (goes_on(&walk)) {
+        if (walk.rows == 3)
+            three_steps_float(walk.tile, walk.some, room->rows[0], room->rows[1], room->rows[2]);
+        else
+            one_step_float(walk.tile, walk.some, room->rows[0]);
+        for (i64 k = 0; k < walk.rows; ++k) {
+            i64 place = walk.place + k * walk.streams;
+            decide(room->rows[k], log_odds(x, place, walk.some, columns, shifts, along_rows, room->sums), walk.some,
+                   a[5].data, place, &open);
         }
-        before = new;
     }
     return open.found;
 }

@@ -7,25 +7,38 @@ the model that it would have ended with, to the last bit; looking at the model c
 from __future__ import annotations
 
 import pathlib
+import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import storage
+from nbm_xp.boltzmann.rows import in_memory
 from nbm_xp.namespace import library_name, to_numpy
 from nbm_xp.namespace.checksums import digest_of_file, read_record, sealed, unsealed
-from nbm_xp.runs import RunDirectory
-from nbm_xp.runs.whole import write_json, written_whole
 
-from .answering import plain
+from .asked import plain
 from .curve import Curve
-from .reading import saying
-from .running import bar
-from .weighing import bounded, likelihood_words
+from .directory import RunDirectory
+from .evaluation_result import bounded
+from .whole import write_json, written_whole
 
-__all__ = ["CURVE_FILE", "MODEL_FILE", "RESULT_FILE", "Training", "checked_checkpoint", "measures", "result_of"]
+__all__ = [
+    "CURVE_FILE",
+    "MODEL_FILE",
+    "RESULT_FILE",
+    "Training",
+    "Watch",
+    "checked_checkpoint",
+    "measures",
+    "model_file",
+    "result_of",
+]
+
+Watch = Callable[[int, Mapping[str, Any] | None, int], object]
+"""Called after each pass: how many are done, what was seen of the model if it was looked at, how many there will be."""
 
 MODEL_FILE, CURVE_FILE, RESULT_FILE = "model.safetensors", "curve.jsonl", "result.json"
 
@@ -58,7 +71,8 @@ class Training:
         1, 2, 5, 10, 20, … passes and at the end.
     checkpoint_every : int or None
         Passes between two checkpoints; None for one a minute.
-    library : str or None
+    watch : callable or None
+        See `Watch`; also called before the first pass of a process.
     """
 
     run: RunDirectory
@@ -68,47 +82,70 @@ class Training:
     hours: float | None = None
     look_every: int | None = None
     checkpoint_every: int | None = None
-    library: str | None = None
+    watch: Watch | None = None
 
     def __post_init__(self) -> None:
         self._checkpoint = self.run.path / "checkpoints" / MODEL_FILE
         self._curve = Curve(self.run.path / CURVE_FILE)
         self._before = 0.0  # seconds of learning in earlier processes
         self._looking = 0.0
+        self._resuming = False
         self._began = self._kept_at = time.perf_counter()
         self._first: tuple[int, float] | None = None
 
+    def prepare(self) -> None:
+        """Take the model of the last checkpoint, where there is one, if that is not the end already.
+
+        Raises
+        ------
+        ValueError
+            If something that the run has kept is damaged, or of another run.
+        """
+        if self.is_finished:
+            result_of(self.run)
+        elif self._checkpoint.is_file():
+            checked_checkpoint(self.run)
+            home = library_name(in_memory(self.rows[:1, :]))
+            self.model, self._resuming = type(self.model).load(self._checkpoint, home), True
+            self.run.log(f"the checkpoint of pass {self.model.n_iter_} is there")
+
     def complete(self) -> dict[str, Any]:
-        """Learn, from the beginning or the last checkpoint, and say what came of it.
+        """Learn, from the beginning or, after `prepare`, from the last checkpoint, and say what came of it.
 
         Returns
         -------
         dict
             What ``result.json`` holds; that of a training that is finished already is read from there.
         """
-        result, model = self.run.path / RESULT_FILE, self.run.path / MODEL_FILE
-        if result.is_file() and model.is_file():
-            with saying():
-                found = result_of(self.run)
-            return found | {"run": str(self.run.path), "model": str(model)}  # it may have been moved
-        resume = self._checkpoint.is_file()
-        if resume:
-            with saying():
-                checked_checkpoint(self.run)
-                self.model = type(self.model).load(self._checkpoint, self.library)
-            self.run.log(f"the checkpoint of pass {self.model.n_iter_} is there")
-        done = self.model.n_iter_ if resume else 0
+        if self.is_finished:
+            self._sweep()
+            found = {"run": str(self.run.path), "model": str(self.run.path / MODEL_FILE)}  # it may have been moved
+            return result_of(self.run) | found
+        done = self.model.n_iter_ if self._resuming else 0
         self._curve.back_to(done)
         self._before = self._curve.seconds
         self._began = self._kept_at = time.perf_counter()
+        self._tell(done, None)
         try:
-            with bar("training", self.model.n_iter, len(self.rows), done) as self._advance:
-                self.model.fit(self.rows, callback=self._after_a_pass, resume=resume)
+            self.model.fit(self.rows, callback=self._after_a_pass, resume=self._resuming)
         except BaseException as error:
             passes = getattr(self.model, "n_iter_", 0)
             self.run.log(f"ended after pass {passes}: {type(error).__name__} {error}")
             raise
-        return self._finish(result)
+        return self._finish()
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run holds what the training came to."""
+        return (self.run.path / RESULT_FILE).is_file() and (self.run.path / MODEL_FILE).is_file()
+
+    def _tell(self, done: int, look: Mapping[str, Any] | None) -> None:
+        if self.watch is not None:
+            self.watch(done, look, self.model.n_iter)
+
+    def _sweep(self) -> None:
+        """Remove what only a training that is not finished needs."""
+        shutil.rmtree(self.run.path / "checkpoints", ignore_errors=True)
 
     @property
     def seconds(self) -> float:
@@ -126,16 +163,15 @@ class Training:
         )
         every = self.look_every or max(1, model.n_iter // 50)
         looking = last or passes % every == 0 or _is_round(passes)
-        note = ""
+        look = None
         if looking or keeping:
             weighing = last or (looking and bool(self.look_every)) or _is_round(passes)
             look = {"pass": passes, "seconds": round(seconds, 3), **self._scores(model, weighing)}
             self._curve.add(look)
-            note = _in_words(look)
         if keeping:
             self._keep(model)
         self._looking += time.perf_counter() - began
-        self._advance(passes, note, model.n_iter)
+        self._tell(passes, look)
 
     def _fit_into_the_hours(self, model: Any, seconds: float) -> None:
         """Set how many passes there will be by how long they take; the first one, slow to begin, does not count."""
@@ -171,7 +207,7 @@ class Training:
         self._kept_at = time.perf_counter()
         self.run.log(f"pass {model.n_iter_} of {model.n_iter} is kept")
 
-    def _finish(self, result: Any) -> dict[str, Any]:
+    def _finish(self) -> dict[str, Any]:
         with written_whole(self.run.path / MODEL_FILE) as part:
             self.model.save(part)
         last = (
@@ -192,8 +228,8 @@ class Training:
         )
         found |= {"identity": self.run.identity, "model_digest": digest_of_file(self.run.path / MODEL_FILE)}
         found = sealed(found)
-        write_json(result, found)
-        self._checkpoint.unlink(missing_ok=True)
+        write_json(self.run.path / RESULT_FILE, found)
+        self._sweep()
         self.run.log(f"finished after pass {self.model.n_iter_}")
         return found
 
@@ -230,16 +266,25 @@ def checked_checkpoint(run: RunDirectory) -> pathlib.Path:
     return place
 
 
+def model_file(run: RunDirectory) -> pathlib.Path | None:
+    """The model that a training ended with or, before its end, the one of its last checkpoint, if there is one.
+
+    Raises
+    ------
+    ValueError
+        If it is damaged, or of another run.
+    """
+    last, kept = run.path / MODEL_FILE, run.path / "checkpoints" / MODEL_FILE
+    if last.exists():
+        if (run.path / RESULT_FILE).is_file():
+            result_of(run)
+        return last
+    return checked_checkpoint(run) if kept.exists() else None
+
+
 def _is_round(passes: int) -> bool:
     """Whether a number is 1, 2 or 5, or such a one with zeros behind it."""
     return f"{passes}".rstrip("0") in ("1", "2", "5")
-
-
-def _in_words(look: Mapping[str, Any]) -> str:
-    if "log_likelihood" in look:
-        return f"held-out {likelihood_words(look)} {look['log_likelihood']:.2f}"
-    ((name, words),) = measures(look).items()
-    return f"{words} {look[name]:.2f}"
 
 
 def measures(look: Mapping[str, Any]) -> dict[str, str]:

@@ -1,0 +1,135 @@
+"""What scikit-learn's pipelines and searches call: rows transformed, and a score.
+
+`score` draws with a seed of its own: looking at a model changes nothing, and two looks agree.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from nbm_xp import natural_bm as B
+from nbm_xp.namespace import to_numpy
+
+from .partition import is_enumerable
+from .rows import known_length
+from .weighing import Weighing
+
+__all__ = ["Transformer"]
+
+_SEED = 0
+
+
+class Transformer(Weighing):
+    """A Boltzmann machine in a pipeline; `Learning` adds how it learns."""
+
+    def log_likelihood(self, X: Any, log_z: Any = None) -> Any:
+        """The log-probability of each row, or a bound on it."""
+        raise NotImplementedError
+
+    def score_samples(self, X: Any) -> Any:
+        """How well a model fits each row."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from rows."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> Any:
+        """The means of the units of the last hidden layer given rows of visible units.
+
+        Of a restricted machine that is the probability that each hidden unit is 1; of a deep one, that in mean-field
+        approximation.
+
+        Parameters
+        ----------
+        X : array or table of shape (rows, n_features_in_)
+            Values in [0, 1], or what the visible units have in its place. Others are taken for the nearest of them,
+            unless `clip` is False.
+
+        Returns
+        -------
+        array of shape (rows, units of the last layer)
+            Or a table, if `set_output` says so.
+        """
+        return self._framed(self._represent(self._rows(X, new=True)), X)
+
+    def _represent(self, X: Any) -> Any:
+        """What `transform` gives of rows that have been checked."""
+        raise NotImplementedError
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Learn from rows, then transform them.
+
+        Parameters
+        ----------
+        X : array or table of shape (rows, features)
+        y : optional
+            Ignored; scikit-learn passes it.
+        **fit_params
+            What else `fit` takes.
+
+        Returns
+        -------
+        array of shape (rows, units of the last layer)
+        """
+        return self.fit(X, y, **fit_params).transform(X)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean log-likelihood of rows where it is known; else the pseudo-likelihood: the higher, the better.
+
+        It is known where `log_partition` can tell Z exactly, and where the model was trained with
+        ``training="tempered"``, whose ladder tells Z (`ladder_log_partition`). Of other models with visible units of
+        two states, it is the mean of `score_samples`, an estimate of the log-pseudo-likelihood. Of all others, as deep
+        ones and those with Gaussian units, annealed importance sampling estimates Z (`ais`). Deep machines have a
+        bound in place of the likelihood.
+
+        A likelihood and a pseudo-likelihood are not to be compared: where a search has models of both kinds, use
+        tempered training for all of them, or give it `log_likelihood` with an estimate of Z as the scorer.
+
+        Parameters
+        ----------
+        X : array or table of shape (rows, n_features_in_)
+            Values in [0, 1], or what the visible units have in its place. Others are taken for the nearest of them,
+            unless `clip` is False.
+        y : optional
+            Ignored; scikit-learn passes it.
+
+        Returns
+        -------
+        float
+            In nats. The same in every call: it disturbs no random numbers of the model.
+
+        Raises
+        ------
+        ValueError
+            If the rows are not what they must be, or there are none.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nbm_xp.boltzmann import RBM
+        >>> rows = np.asarray([[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+        >>> rbm = RBM.from_parameters(np.zeros((2, 3)), np.zeros(2), np.zeros(3))
+        >>> round(rbm.score(rows), 4), round(float(np.log(1 / 8)), 4)  # all of eight rows are as likely
+        (-2.0794, -2.0794)
+        """
+        X = self._rows(X, new=True)
+        known_length(X)
+        log_z: Any = self._known_log_z()
+        if log_z is None and self._topology.is_factorial and self._topology.units[0].states is not None:
+            return float(to_numpy(B.mean(self.score_samples(X))))
+        if log_z is None:
+            log_z = self.ais(random_state=_SEED)
+        return float(to_numpy(B.mean(self.log_likelihood(X, log_z))))
+
+    def _known_log_z(self) -> float | None:
+        """Log Z of a model that can be enumerated, or that has a ladder; None of others."""
+        if is_enumerable(self._topology):
+            return self.log_partition()
+        if self._ladder is not None:
+            return self.ladder_log_partition(random_state=_SEED).log_z
+        return None
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._topology.sizes[-1]

@@ -1,0 +1,212 @@
+"""Training as a run, and `resume`: what was broken off ends with the same bytes, by what its directory says alone."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.boltzmann import DBM, RBM
+from nbm_xp.runs import RunDirectory, RunError, open_samples, resume, sample, train, trained_model
+from nbm_xp.runs.learner import MODEL_FILE, Training
+
+from ..command import run as command
+from ..runs import SAMPLE, files_of, ordinary
+
+ROWS = (np.random.default_rng(0).random((30, 9)) < 0.4).astype("float32")
+LEARNING: dict[str, Callable[[], Any]] = {
+    "plain": lambda: RBM(3, n_iter=7, random_state=5),
+    "contrastive": lambda: RBM(3, n_iter=7, random_state=5, training="contrastive", n_gibbs=2),
+    "momentum": lambda: RBM(3, n_iter=7, random_state=5, momentum=0.5, schedule="linear"),
+    "deep": lambda: DBM([9, 4, 2], n_iter=7, random_state=5),
+    "tempered": lambda: RBM(3, n_iter=7, random_state=5, training="tempered", learning_rate=2.0),
+    "spins": lambda: RBM(3, n_iter=7, random_state=5, visible="spin"),
+}
+
+
+def after(passes: int) -> Callable[[int, int], None]:
+    """What breaks a training off after so many passes."""
+
+    def broken_off(done: int, total: int) -> None:
+        if done == passes:
+            raise KeyboardInterrupt
+
+    return broken_off
+
+
+def broken_off(place: pathlib.Path, model: Any, passes: int, rows: Any = ROWS, **options: Any) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        train(model, place, rows, progress=after(passes), **options)
+    assert not (place / MODEL_FILE).exists()
+
+
+def files(place: pathlib.Path) -> dict[str, str]:
+    """All but what tells when it was."""
+    return {name: digest for name, digest in files_of(place).items() if name == MODEL_FILE}
+
+
+@pytest.mark.parametrize(("model", "last"), list(zip(LEARNING.values(), (1, 4, 5, 3, 6, 2), strict=True)), ids=LEARNING)
+def test_a_training_broken_off_goes_on_to_the_same_bytes(
+    tmp_path: pathlib.Path, model: Callable[[], Any], last: int
+) -> None:
+    whole = train(model(), tmp_path / "whole", ROWS)
+    fitted = model().fit(ROWS)
+    for mine, theirs in zip(trained_model(whole.path)._parameters, fitted._parameters, strict=True):
+        np.testing.assert_array_equal(mine.value, theirs.value)
+    broken_off(tmp_path / "run", model(), last, checkpoint_every=2)
+    told: list[int] = []
+    run = resume(tmp_path / "run", progress=lambda done, total: told.append(done))
+    assert told == list(range(last - last % 2, 8))
+    assert files(run.path) == files(whole.path)
+    looks = [json.loads(line)["pass"] for line in (run.path / "curve.jsonl").read_text().splitlines()]
+    assert looks == [1, 2, 3, 4, 5, 6, 7]
+    # What was needed to go on is gone, and going on with what is finished changes nothing.
+    assert not (run.path / "checkpoints").exists()
+    before = files_of(run.path)
+    resume(run.path)
+    changed = {name for name, digest in files_of(run.path).items() if before.get(name) != digest}
+    assert changed <= {"run.log"}
+
+
+def test_the_model_given_is_left_as_it_is(tmp_path: pathlib.Path) -> None:
+    model = RBM(3, n_iter=2)
+    run = train(model, tmp_path / "run", ROWS)
+    assert not hasattr(model, "components_")
+    assert model.random_state is None
+    assert run.seed == trained_model(run.path).random_state
+    again = train(RBM(3, n_iter=2), tmp_path / "run", ROWS, resume=True)  # nobody says another seed
+    assert again.seed == run.seed
+
+
+def test_held_out_rows_are_followed_after_going_on(tmp_path: pathlib.Path) -> None:
+    held = ROWS[:7]
+    broken_off(tmp_path / "run", RBM(3, n_iter=4, random_state=0), 3, held_out=held, checkpoint_every=1, look_every=1)
+    run = resume(tmp_path / "run")
+    found = json.loads((run.path / "result.json").read_text())
+    assert found["log_likelihood"] == pytest.approx(
+        float(trained_model(run.path).log_likelihood(held).mean()), abs=0.02
+    )
+
+
+def test_rows_of_dask_come_back_in_their_blocks(tmp_path: pathlib.Path) -> None:
+    dask = pytest.importorskip("dask.array")
+    rows = dask.from_array(ROWS, chunks=(7, -1))
+    whole = train(RBM(3, n_iter=3, random_state=1), tmp_path / "whole", rows)
+    for last in (1, 2):  # before the first checkpoint, and after one
+        broken_off(tmp_path / str(last), RBM(3, n_iter=3, random_state=1), last, rows, checkpoint_every=2)
+        run = resume(tmp_path / str(last))
+        assert files(run.path) == files(whole.path)
+
+
+def test_a_training_of_the_command_goes_on_from_python(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("typer")
+    monkeypatch.chdir(tmp_path)
+    np.save("scans.npy", ROWS)
+    asked = ["train", "--data", "scans.npy", "--hidden", "3", "--epochs", "5", "--seed", "4", "--momentum", "0.5"]
+    assert command(*asked, "--out", "whole").exit_code == 0
+    after_a_pass = Training._after_a_pass
+
+    def interrupted(self: Training, model: Any) -> None:
+        after_a_pass(self, model)
+        if model.n_iter_ == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Training, "_after_a_pass", interrupted)
+        assert command(*asked, "--checkpoint-every", "2").exit_code == 130
+    pathlib.Path("scans.npy").unlink()
+    resume("run")
+    assert files(pathlib.Path("run")) == files(pathlib.Path("whole"))
+
+
+def test_resume_knows_all_of_a_run_of_chains(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("zarr")
+    whole = sample(ordinary(), tmp_path / "whole", **SAMPLE)
+
+    def stop(done: int, total: int) -> None:
+        if done > total / 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sample(ordinary(), tmp_path / "run", progress=stop, **SAMPLE)
+    told: list[int] = []
+    run = resume(tmp_path / "run", n_workers=1, progress=lambda done, total: told.append(done))
+    assert told[0] > 0
+    assert files_of(run.path / "samples.zarr") == files_of(whole.path / "samples.zarr")
+    assert (open_samples(run.path).compute() == open_samples(whole.path).compute()).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"model": "rbm"}, "model must be a model of nbm_xp.boltzmann, got str"),
+        ({"model": RBM(0)}, "n_components must be a whole number, at least 1, got 0"),
+        ({"model": RBM(3, schedule=lambda done, total: 1.0)}, "schedule must be a name in a run"),
+        ({"X": ROWS + 2}, r"X must have values in \[0, 1\]"),
+        ({"held_out": ROWS[:, :5]}, "held_out has 5 features, but the model"),
+        ({"hours": 0}, "hours must be a number above 0, got 0"),
+        ({"look_every": 0}, "look_every must be a whole number, at least 1, got 0"),
+        ({"checkpoint_every": 1.5}, "checkpoint_every must be a whole number, at least 1, got 1.5"),
+    ],
+    ids=["no model", "no hidden units", "a function", "values", "features", "hours", "looks", "checkpoints"],
+)
+def test_bad_arguments_are_refused_before_anything_is_made(
+    tmp_path: pathlib.Path, given: dict[str, Any], message: str
+) -> None:
+    asked: dict[str, Any] = {"model": RBM(3, n_iter=1), "X": ROWS} | given
+    with pytest.raises((TypeError, ValueError), match=message):
+        train(asked.pop("model"), tmp_path / "run", asked.pop("X"), **asked)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_training_goes_on_only_as_what_it_is(tmp_path: pathlib.Path) -> None:
+    broken_off(tmp_path / "run", RBM(3, n_iter=4, random_state=0), 2, checkpoint_every=1)
+    with pytest.raises(ValueError, match=r"params.n_iter is 4 there, and 5 was asked for"):
+        train(RBM(3, n_iter=5, random_state=0), tmp_path / "run", ROWS, resume=True)
+    with pytest.raises(ValueError, match=r"rows is .* there, and .* was asked for"):
+        train(RBM(3, n_iter=4, random_state=0), tmp_path / "run", 1 - ROWS, resume=True)
+    with pytest.raises(FileExistsError, match="is not empty"):
+        train(RBM(3, n_iter=4, random_state=0), tmp_path / "run", ROWS)
+    with pytest.raises(ValueError, match="a training runs in this process"):
+        resume(tmp_path / "run", n_workers=2)
+    with (
+        RunDirectory.resume(tmp_path / "run"),
+        pytest.raises(RunError, match="another process works on the run"),
+    ):
+        resume(tmp_path / "run")
+    run = train(RBM(3, n_iter=4, random_state=0), tmp_path / "run", ROWS, resume=True)
+    assert trained_model(run.path).n_iter_ == 4
+
+
+@pytest.mark.parametrize("name", ["training.json", "checkpoints/rows.npy", "checkpoints/model.safetensors", "run.json"])
+def test_what_is_damaged_is_refused(tmp_path: pathlib.Path, name: str) -> None:
+    broken_off(tmp_path / "run", RBM(3, n_iter=4, random_state=0), 2, checkpoint_every=1)
+    file = tmp_path / "run" / name
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-20] + bytes([whole[-20] ^ 4]) + whole[-19:])
+    with pytest.raises(ValueError, match=str(file)):
+        resume(tmp_path / "run")
+    file.write_bytes(whole)
+    resume(tmp_path / "run")
+
+
+def test_what_is_not_there_is_said(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"there is no run's directory .*nowhere"):
+        resume(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match=r"empty is no run's directory: it has no run.json"):
+        resume(tmp_path / "empty")
+    with RunDirectory.begin(tmp_path / "older", "train", {"hidden": 3}):
+        pass
+    with pytest.raises(RunError, match=r"older does not say what is learnt in it: an older release began it. `nbm-xp"):
+        resume(tmp_path / "older")
+    with pytest.raises(RunError, match="older has kept no model yet"):
+        trained_model(tmp_path / "older")
+    with RunDirectory.begin(tmp_path / "other", "paint", {}):
+        pass
+    with pytest.raises(ValueError, match="holds a run of 'paint', which nobody here knows"):
+        resume(tmp_path / "other")

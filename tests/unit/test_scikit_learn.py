@@ -1,0 +1,248 @@
+"""scikit-learn's own checks of estimators hold; its pipelines, searches, tables and routing of metadata work."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.boltzmann import DBM, RBM
+from tests import documented_usage
+from tests.libraries import DASK, Library
+
+pytest.importorskip("sklearn", reason="needs scikit-learn")
+
+from sklearn import config_context, get_config
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.utils import estimator_checks
+
+SMALL: dict[str, Any] = {"n_components": 4, "n_iter": 2, "random_state": 0}
+BINARY, GAUSSIAN = RBM(**SMALL, clip=True), RBM(**SMALL, visible="gaussian")
+FAILING = {
+    "check_dtype_object": "arrays of objects are refused: no device has them, and numbers in them are slow to find",
+}
+FAILING_GAUSSIAN = FAILING | dict.fromkeys(
+    (
+        "check_methods_sample_order_invariance",
+        "check_methods_subset_invariance",
+        "check_dataframe_column_names_consistency",
+        "check_array_api_input",  # which is skipped without SCIPY_ARRAY_API=1
+    ),
+    "score_samples flips units, which those of two states alone can be",
+)
+FAILING_BINARY = FAILING | {
+    "check_methods_sample_order_invariance": "score_samples flips a unit of each row, chosen by the row's place",
+    "check_methods_subset_invariance": "score_samples flips a unit of each row, chosen by the row's place",
+}
+TABLES = (
+    estimator_checks.check_dataframe_column_names_consistency,
+    estimator_checks.check_transformer_get_feature_names_out,
+    estimator_checks.check_transformer_get_feature_names_out_pandas,
+    estimator_checks.check_set_output_transform,
+    estimator_checks.check_set_output_transform_pandas,
+    estimator_checks.check_global_output_transform_pandas,
+)
+
+
+def checks() -> Iterator[Any]:
+    """A case for each of scikit-learn's checks; those that must fail say why."""
+    for kind, estimator, failing in (("binary", BINARY, FAILING_BINARY), ("gaussian", GAUSSIAN, FAILING_GAUSSIAN)):
+        with warnings.catch_warnings():  # it says that the class is not derived from scikit-learn's, which is optional
+            warnings.simplefilter("ignore", UserWarning)
+            found = list(estimator_checks.estimator_checks_generator(estimator))
+        found += [(estimator, lambda given, check=check: check("RBM", given)) for check in TABLES]
+        names = [getattr(check, "func", check).__name__ for _, check in found[: -len(TABLES)]]
+        names += [check.__name__ for check in TABLES]
+        for number, ((given, check), name) in enumerate(zip(found, names, strict=True)):
+            marks = [pytest.mark.xfail(reason=failing[name], strict=True)] if name in failing else []
+            yield pytest.param(given, check, id=f"{kind}-{number}-{name}", marks=marks)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(("estimator", "check"), list(checks()))
+def test_scikit_learns_checks_hold(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def images(count: int = 200) -> tuple[Any, Any]:
+    pixels, labels = load_digits(return_X_y=True)
+    return pixels[:count].astype("float32"), labels[:count]
+
+
+def rows(count: int = 40, features: int = 6) -> Any:
+    return (np.random.default_rng(0).random((count, features)) < 0.4).astype("float32")
+
+
+def test_a_pipeline_predicts_on_rows_beyond_the_range_of_its_scaler() -> None:
+    X, labels = images()
+    model = make_pipeline(MinMaxScaler(), RBM(**SMALL), LogisticRegression(max_iter=50, tol=0.1))
+    model.fit(X[:100], labels[:100])
+    beyond = 3 * X[100:] - 1
+    assert model.predict(beyond).shape == (100,)
+    scaled = model[0].transform(beyond)
+    assert scaled.min() < 0 and scaled.max() > 1
+    np.testing.assert_array_equal(model[1].transform(scaled), model[1].transform(np.clip(scaled, 0, 1)))
+    model.set_params(rbm__clip=False)
+    with pytest.raises(ValueError, match=r"X must have values in \[0, 1\]"):
+        model.predict(beyond)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "int8"])
+@pytest.mark.parametrize("visible", ["binary", "spin"])
+def test_clipped_rows_are_the_nearest_ones(visible: str, dtype: str) -> None:
+    rbm = RBM(**SMALL, visible=visible).fit(rows())
+    beyond = (5 * rows(7) - 3).astype(dtype)
+    nearest = np.clip(beyond, -1 if visible == "spin" else 0, 1)
+    assert (beyond != nearest).any()
+    np.testing.assert_array_equal(rbm.transform(beyond), rbm.transform(nearest))
+    assert rbm.score(beyond) == rbm.score(nearest)
+    rbm.transform(np.full((2, 6), 7, dtype="uint8"))  # which has no -1
+
+
+@pytest.mark.parametrize("library", DASK)
+def test_blocks_that_are_computed_later_are_clipped_then(library: Library) -> None:
+    rbm = RBM(**SMALL).fit(rows())
+    beyond = 3 * rows(7) - 1
+    found = library.numpy(rbm.transform(library.array(beyond)))
+    np.testing.assert_allclose(found, rbm.transform(np.clip(beyond, 0, 1)), rtol=1e-6)
+    trained = RBM(**SMALL, clip=True).fit(library.array(beyond))
+    np.testing.assert_allclose(trained.components_, RBM(**SMALL).fit(np.clip(beyond, 0, 1)).components_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_is_not_clipped(value: float) -> None:
+    bad = rows()
+    bad[2, 3] = value
+    for clip in ("new", True):
+        with pytest.raises(ValueError, match=r"NaN|inf"):
+            RBM(**SMALL, clip=clip).fit(rows()).transform(bad)
+
+
+@pytest.mark.parametrize("bad", ["all", 2, None])
+def test_clip_is_one_of_three(bad: Any) -> None:
+    with pytest.raises(ValueError, match="clip must be True, False or 'new'"):
+        RBM(clip=bad).fit(rows())
+
+
+def test_a_search_needs_no_scorer() -> None:
+    found = GridSearchCV(RBM(n_components=3, n_iter=40, random_state=0), {"learning_rate": [1e-9, 0.5]}, cv=2)
+    pairs = np.repeat(rows(100, 3), 2, axis=1)
+    assert found.fit(pairs).best_params_ == {"learning_rate": 0.5}
+    assert found.best_score_ == found.cv_results_["mean_test_score"].max()
+    best: RBM = found.best_estimator_
+    assert found.score(pairs) == pytest.approx(best.log_likelihood(pairs).mean(), rel=1e-5)
+
+
+def test_the_score_is_a_likelihood_where_that_is_known() -> None:
+    X = rows(50, 24)
+    small, large = (RBM(n, n_iter=1, random_state=0).fit(X) for n in (5, 23))
+    assert small.score(X) == pytest.approx(small.log_likelihood(X).mean(), rel=1e-6)
+    assert large.score(X) == pytest.approx(large.score_samples(X).mean(), rel=1e-6)
+    tempered = RBM(23, n_iter=1, random_state=0, training="tempered").fit(X)
+    assert tempered.score(X) == pytest.approx(tempered.log_likelihood(X, tempered.ais(50, 200)).mean(), abs=0.2)
+    gaussian = RBM(23, n_iter=1, random_state=0, visible="gaussian").fit(X)
+    deep = DBM([24, 23, 22], n_iter=1, random_state=0).fit(X)
+    for model in (gaussian, deep):
+        found = model.log_likelihood(X, model.ais(50, 200, random_state=1)).mean()
+        assert model.score(X) == pytest.approx(found, abs=0.2)
+
+
+def test_looking_at_a_score_changes_nothing() -> None:
+    X = rows(50, 24)
+    for settings in ({}, {"training": "tempered"}, {"visible": "gaussian"}):
+        one, other = (RBM(23, n_iter=1, random_state=0, **settings).fit(X) for _ in range(2))
+        assert one.score(X) == one.score(X) == other.score(X)
+        np.testing.assert_array_equal(one.gibbs(X), RBM(23, n_iter=1, random_state=0, **settings).fit(X).gibbs(X))
+
+
+def test_a_score_of_no_rows_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one row"):
+        RBM(**SMALL).fit(rows()).score(rows()[:0])
+
+
+def test_deep_machines_are_transformers_too() -> None:
+    X = rows()
+    dbm = DBM([6, 3, 2], n_iter=1, random_state=0)
+    np.testing.assert_array_equal(dbm.fit_transform(X), DBM([6, 3, 2], n_iter=1, random_state=0).fit(X).transform(X))
+    assert dbm.get_feature_names_out().tolist() == ["dbm0", "dbm1"]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_tables_in_and_tables_out(kind: str) -> None:
+    package = pytest.importorskip(kind, reason=f"needs {kind}")
+    table = package.DataFrame(dict(zip("abcdef", rows().T, strict=True)))
+    rbm = RBM(**SMALL).fit(table)
+    assert rbm.feature_names_in_.tolist() == list("abcdef")
+    np.testing.assert_array_equal(rbm.components_, RBM(**SMALL).fit(rows()).components_)
+    found = clone(rbm).set_output(transform=kind).fit_transform(table)
+    assert list(found.columns) == ["rbm0", "rbm1", "rbm2", "rbm3"]
+    np.testing.assert_array_equal(found.to_numpy(), rbm.transform(rows()))
+    with config_context(transform_output=kind):
+        assert isinstance(rbm.transform(table), package.DataFrame)
+    assert isinstance(rbm.transform(table), np.ndarray)
+
+
+def test_an_index_is_kept() -> None:
+    pandas = pytest.importorskip("pandas", reason="needs pandas")
+    table = pandas.DataFrame(rows(), index=[f"row {number}" for number in range(40)], columns=list("abcdef"))
+    found = RBM(**SMALL).set_output(transform="pandas").fit(table).transform(table[5:7])
+    assert list(found.index) == ["row 5", "row 6"]
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda rbm: pickle.loads(pickle.dumps(rbm))])
+def test_a_copy_keeps_names_output_and_requests(again: Any) -> None:
+    pandas = pytest.importorskip("pandas", reason="needs pandas")
+    table = pandas.DataFrame(rows(), columns=list("abcdef"))
+    rbm = RBM(**SMALL).set_output(transform="pandas").set_fit_request(callback=True).fit(table)
+    copied = again(rbm)
+    assert copied.feature_names_in_.tolist() == list("abcdef")
+    assert isinstance(copied.transform(table), pandas.DataFrame)
+    assert copied.get_metadata_routing().fit.requests["callback"] is True
+
+
+def test_a_saved_model_keeps_the_names_of_columns(tmp_path: Any) -> None:
+    pandas = pytest.importorskip("pandas", reason="needs pandas")
+    table = pandas.DataFrame(rows(), columns=list("abcdef"))
+    RBM(**SMALL).fit(table).save(tmp_path / "model.safetensors")
+    loaded = RBM.load(tmp_path / "model.safetensors")
+    assert loaded.feature_names_in_.tolist() == list("abcdef")
+    with pytest.raises(ValueError, match="Feature names unseen at fit time:\n- g"):
+        loaded.transform(table.rename(columns={"a": "g"}))
+    assert not hasattr(loaded.fit(rows()), "feature_names_in_")
+
+
+@pytest.mark.parametrize("bad", ["arrow", 3])
+def test_what_is_no_container_is_refused(bad: Any) -> None:
+    with pytest.raises(ValueError, match="transform must be one of"):
+        RBM().set_output(transform=bad)
+
+
+def test_metadata_is_routed_to_whom_asks_for_it() -> None:
+    seen: list[int] = []
+    with config_context(enable_metadata_routing=True):
+        assert get_config()["enable_metadata_routing"]
+        model = make_pipeline(MinMaxScaler(), RBM(**SMALL).set_fit_request(callback=True))
+        model.fit(rows(), callback=lambda rbm: seen.append(rbm.n_iter_))
+        assert seen == [1, 2]
+        with pytest.raises(ValueError, match="callback"):
+            make_pipeline(MinMaxScaler(), RBM(**SMALL)).fit(rows(), callback=print)
+    assert clone(model[1]).get_metadata_routing().fit.requests["callback"] is True
+
+
+def test_what_no_method_takes_cannot_be_requested() -> None:
+    with pytest.raises(TypeError, match="fit of RBM has no argument 'weight'"):
+        RBM().set_fit_request(weight=True)
+
+
+def test_what_mypy_checks_runs() -> None:
+    documented_usage.main()
