@@ -189,14 +189,19 @@ class Watch:
             pseudo_likelihood=value if measure == "pseudo-likelihood" else None,
             r_hat=nested_r_hat(sides.along(moved), _PLACES),
             share=sides.weighed_share(visible, found),
-            data_share=sides.share(rows),
+            data_share=sides.share(self._states(rows)),
             chain_share=self._chain_share(sides),
         )
 
     def _data_sides(self, rows: Any) -> Sides:
         if self._sides is None:
-            self._sides = Sides(asarray(to_numpy(rows), host_namespace(), "float64"))
+            self._sides = Sides(self._states(rows))
         return self._sides
+
+    def _states(self, rows: Any) -> Any:
+        """The visible units that rows tell, in host memory."""
+        host = asarray(to_numpy(rows), host_namespace(), "float64")
+        return self.model._topology.units[0].opened(host, -1)
 
     def _chain_share(self, sides: Sides) -> float | None:
         """Where the chains are that the machine learns from, if it has any that go on."""
@@ -262,7 +267,7 @@ class Watch:
     def _base_log_likelihood(self) -> float:
         """The mean log-likelihood of the rows under the machine without weights that is most like the data."""
         units, base = self.model._topology.units[0], asarray(self.model._base_bias(), host_namespace(), "float64")
-        rows = asarray(to_numpy(self._watched_rows()), host_namespace(), "float64")
+        rows = self._states(self._watched_rows())
         energies = -B.dot(rows, base)
         if units.has_own_energy:
             energies = energies + B.sum(units.own_energy(rows), axis=1)

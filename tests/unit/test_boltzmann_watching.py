@@ -24,6 +24,7 @@ WAYS: list[dict[str, Any]] = [
     {"training": "tempered", "learning_rate": 1.0},
     {"visible": "spin"},
     {"visible": "gaussian"},
+    {"visible": "categorical:3"},
 ]
 
 
