@@ -14,6 +14,7 @@ from nbm_xp.namespace import asarray
 
 from .chain_streams import ChainStreams
 from .chains import Chains, in_order
+from .energy import opened, told
 from .equilibrium import first_columns
 from .ladder import Ladder
 
@@ -24,7 +25,7 @@ class LadderChains(Chains):
     """The chains of a model on the ladder that it learnt on, any block of them at any time.
 
     A sweep is a step on the ladder: exchanges, and a sweep of each machine. States that the next one needs have the
-    shape (machines, chains, units). Chains begin where those of the training ended.
+    shape (machines, chains, sites). Chains begin where those of the training ended.
 
     Parameters
     ----------
@@ -64,12 +65,9 @@ class LadderChains(Chains):
 
     def start(self, offset: int, rows: int) -> tuple[Any, ...]:
         """The states that a block of chains starts from, those of the training's chains, over and over."""
-        states = first_columns(self.model, offset, rows)
+        columns = zip(self.topology.kept, first_columns(self.model, offset, rows), strict=True)
+        states = [told(self.ladder.top, layer, values) for layer, values in columns]
         return in_order([asarray(values, self._xp, self.dtype) for values in states])
-
-    def tops(self, states: Sequence[Any]) -> tuple[Any, ...]:
-        """Of states that `advance` gave, those of the model itself, of shape (units, chains)."""
-        return in_order([self._xp.matrix_transpose(values[-1, :, :]) for values in states])
 
     @property
     def _shown_besides(self) -> tuple[int, ...]:
@@ -81,13 +79,15 @@ class LadderChains(Chains):
 
     def _compile_sweep(self, rows: int) -> tuple[ChainStreams, Any]:
         streams, ladder, kept = self._streams("steps"), self.ladder, self.topology.kept
-        shapes = {layer: (ladder.pairs + 1, rows, self.topology.sizes[layer]) for layer in kept}
+        shapes = {layer: (ladder.pairs + 1, rows, self.topology.sites(layer)) for layer in kept}
         carried = {layer: B.placeholder(shape=shape, dtype=self.dtype) for layer, shape in shapes.items()}
+        state: list[Any] = [None] * len(self.topology.sizes)
+        for layer, given in carried.items():
+            state[layer] = opened(ladder.top, layer, given)
         turn = B.placeholder(shape=(1,), dtype=self.dtype, name="turn")
-        move = ladder.move([carried.get(layer) for layer in self.topology.layers], turn, rows, streams)
-        shown = move.means if self.means else move.state
-        outputs = [
-            *(move.state[layer] for layer in kept),
-            *(B.transpose(shown[layer][-1, :, :]) for layer in self.layers),
-        ]
-        return streams, streams.compiled([*carried.values(), turn], [*outputs, move.up, move.down], name="step")
+        move = ladder.move(state, turn, rows, streams)
+        after = [told(ladder.top, layer, part) for layer, part in enumerate(move.state)]
+        shown = move.means if self.means else after
+        tops = [B.transpose(shown[layer][-1, :, :]) for layer in self.layers]
+        outputs = [*(after[layer] for layer in kept), *tops, move.up, move.down]
+        return streams, streams.compiled([*carried.values(), turn], outputs, name="step")

@@ -243,5 +243,5 @@ class Weighing(Machine):
                 climb = compile_states(ladder, rows, STEPS if n_steps is None else n_steps, layers, rng)
                 return list(climb(*first_states(ladder, self._made_up, rows, like))[: len(layers)])
             sweeps = 1000 if n_steps is None else n_steps
-            chain = sampling.compile_chain(self._parameters, rows, sweeps, rng, wanted=layers)
+            chain = sampling.compile_chain(self._parameters, rows, sweeps, rng, means=(0,), wanted=layers)
         return list(chain(like)[: len(layers)])

@@ -5,7 +5,3 @@ One body serves arrays of every library and, recorded, Tensors. Chapters: `eleme
 `control` and `randomness`. Where two systems differ in what a name means, the difference is a parameter, which their
 surfaces pass.
 """
-
-from __future__ import annotations
-
-from . import blockwise  # noqa: F401  (how functions work in blocks: it enters their rules)

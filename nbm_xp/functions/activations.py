@@ -178,7 +178,7 @@ def _softmax_rule(g: Array, out: Array, x: Array, *, axis: int) -> Array:
     return weighted - out * array_namespace(g).sum(weighted, axis=axis, keepdims=True)
 
 
-@composite(gradient=_softmax_rule, infer=same_as_first, name="softmax", memory=Memory.OWN)
+@composite(gradient=_softmax_rule, infer=same_as_first, along_axes=True, name="softmax", memory=Memory.OWN)
 def _softmax(x: Array, *, axis: int) -> Array:
     xp = array_namespace(x)
     if 0 in x.shape:
@@ -225,7 +225,7 @@ def _log_softmax_rule(g: Array, out: Array, x: Array, *, axis: int) -> Array:
     return g - xp.exp(out) * xp.sum(g, axis=axis, keepdims=True)
 
 
-@composite(gradient=_log_softmax_rule, infer=same_as_first, name="log_softmax", memory=Memory.OWN)
+@composite(gradient=_log_softmax_rule, infer=same_as_first, along_axes=True, name="log_softmax", memory=Memory.OWN)
 def _log_softmax(x: Array, *, axis: int) -> Array:
     xp = array_namespace(x)
     if 0 in x.shape:

@@ -6,15 +6,10 @@ over them.
 
 from __future__ import annotations
 
-from nbm_xp.tape.blockwise.translation import PARTIAL, SPLIT, WHOLE, Translator, Value, batch_rule
+from nbm_xp.tape.blockwise.translation import PARTIAL, SPLIT, WHOLE, Translator, Value
 from nbm_xp.tape.node import Node
 
-__all__: list[str] = []
-
-_OF_EXAMPLES = (
-    "gather_windows", "pick_maxima", "place_maxima", "scatter_windows", "spread_window_means", "spread_window_sums",
-    "window_maxima", "window_means", "window_sums",
-)  # fmt: skip
+__all__ = ["at_places", "of_computed", "of_each_block", "of_examples", "outer", "with_kernel"]
 
 
 def _values(t: Translator, node: Node) -> list[Value]:
@@ -25,8 +20,8 @@ def _values(t: Translator, node: Node) -> list[Value]:
     return values
 
 
-@batch_rule(*_OF_EXAMPLES)
-def _of_examples(t: Translator, node: Node) -> Value:
+def of_examples(t: Translator, node: Node) -> Value:
+    """What is done for each example by itself."""
     values = _values(t, node)
     kinds = {value.kind for value in values}
     if len(kinds) > 1:
@@ -34,16 +29,16 @@ def _of_examples(t: Translator, node: Node) -> Value:
     return t.emit(node.op, values, t.renewed(node.attributes, t.total), kind=kinds.pop(), axis=0)
 
 
-@batch_rule("correlate", "correlate_back")
-def _with_kernel(t: Translator, node: Node) -> Value:
+def with_kernel(t: Translator, node: Node) -> Value:
+    """Examples with a kernel that is the same for all."""
     images, kernel = _values(t, node)
     if kernel.kind != WHOLE:
         t.refuse(node, "has a kernel that is split along the batch")
     return t.emit(node.op, (images, kernel), t.renewed(node.attributes, t.total), kind=images.kind, axis=0)
 
 
-@batch_rule("correlate_outer")
-def _outer(t: Translator, node: Node) -> Value:
+def outer(t: Translator, node: Node) -> Value:
+    """The gradient of a kernel, a sum over examples."""
     images, results = _values(t, node)
     if images.kind != results.kind:
         t.refuse(node, "joins what is split along the batch with what is not")
@@ -51,8 +46,8 @@ def _outer(t: Translator, node: Node) -> Value:
     return t.emit(node.op, (images, results), t.renewed(node.attributes, t.total), kind=kind)
 
 
-@batch_rule("sums_at")
-def _sums_at(t: Translator, node: Node) -> Value:
+def at_places(t: Translator, node: Node) -> Value:
+    """Rows added up at places: a sum over examples."""
     values, places = _values(t, node)
     if values.kind != places.kind or t.frame.holds_batch(t.local(node.attributes["length"])):
         t.refuse(node, "adds at places that differ from block to block")
@@ -60,15 +55,13 @@ def _sums_at(t: Translator, node: Node) -> Value:
     return t.emit(node.op, (values, places), t.renewed(node.attributes, t.total), kind=kind)
 
 
-@batch_rule("ctc_cost")
-def _ctc_cost(t: Translator, node: Node) -> Value:
+def of_computed(t: Translator, node: Node) -> Value:
     """The costs, which have been computed; the other arguments are for the gradient."""
     cost, *others = t.arguments(node)
     return t.emit(node.op, (cost, *others), t.renewed(node.attributes), kind=cost.kind, axis=cost.axis)
 
 
-@batch_rule("print_tensor")
-def _printed(t: Translator, node: Node) -> Value:
+def of_each_block(t: Translator, node: Node) -> Value:
     """Each block prints its own."""
     x = t.settled(t.value(node.args[0]))
     return t.emit(node.op, (x,), t.renewed(node.attributes), kind=x.kind, axis=x.axis)

@@ -126,7 +126,7 @@ def _softmax_of_sum(g: Array, out: Array, x: Array, *, axis: Axis, keepdims: boo
     return weights * (g / xp.where(total > 0, total, 1.0))
 
 
-@composite(gradient=_softmax_of_sum, name="logsumexp", memory=Memory.OWN)
+@composite(gradient=_softmax_of_sum, along_axes=True, name="logsumexp", memory=Memory.OWN)
 def _logsumexp(x: Array, *, axis: Axis, keepdims: bool) -> Array:
     xp = array_namespace(x)
     if 0 in x.shape:

@@ -43,6 +43,10 @@ OPERATIONS: dict[str, str] = {
     **dict.fromkeys(_WINDOWS.split(), "as the function of this name in `nbm_xp.namespace.convolution`"),
     **{f"exponentials.{name}": f"{name} in one pass" for name in ("log_softmax", "logsumexp", "sigmoid", "softmax")},
     **{
+        f"graphs.{name}": "as `nbm_xp.graphs` has it, in another way"
+        for name in ("colours", "energies", "rows", "sweeps")
+    },
+    **{
         f"memory.{name}": f"as `nbm_xp.namespace.memory` has it; with these the library writes in place: {name}"
         for name in ("address", "is_plain", "may_overlap", "reshaped_view")
     },

@@ -13,6 +13,7 @@ from nbm_xp.boltzmann.partition import base_log_partition, estimate
 from nbm_xp.namespace.checksums import read_record, unsealed
 
 from . import store
+from .asked import plain
 from .directory import RunDirectory, RunError
 from .evaluation_jobs import LADDER_LOOKS
 
@@ -20,6 +21,7 @@ __all__ = ["ARRAYS", "RESULT", "Evaluation", "bounded", "read_evaluation", "resu
 
 RESULT = "evaluation.json"
 ARRAYS = "evaluation.zarr"
+_NOT_FINITE = {"standard_error": math.inf, "r_hat": math.inf, "effective": math.nan}
 _WEIGHTS = {"ais": "log_weight", "reverse": "reverse_log_weight"}
 
 
@@ -95,8 +97,8 @@ def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
                 about[name] = AISEstimate(**told | found)
         if about.get("ladder") is not None:
             told = about["ladder"]
-            error = math.inf if told["standard_error"] is None else told["standard_error"]
-            about["ladder"] = LadderEstimate(told["log_z"], error, tuple(told["acceptance"]))
+            missing = {name: value for name, value in _NOT_FINITE.items() if told[name] is None}
+            about["ladder"] = LadderEstimate(**told | missing | {"acceptance": tuple(told["acceptance"])})
         return Evaluation(**about)
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"{run.path / RESULT} is damaged: {error!r}") from error
@@ -133,7 +135,7 @@ def result_of(run: RunDirectory) -> dict[str, Any]:
         "log_z": known,
         "ais": _told(found.get("ais")),
         "reverse": _told(found.get("reverse")),
-        "ladder": None if climbed is None else vars(climbed) | {"standard_error": _or_none(climbed.standard_error)},
+        "ladder": None if climbed is None else plain(vars(climbed)),
         "n_rows": asked["n_rows"],
         "lower_bound": bool(asked["n_rows"]) and not model._topology.is_factorial,
         "mean_log_likelihood": None if mean is None else mean - known,

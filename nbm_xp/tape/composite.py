@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from .gradients import OPERATIONS, declare
-from .node import COMPOSITE_TAG, ELEMENTWISE_TAG, Joint, Memory, Node, Operation, Rule, Spec
+from .node import ALONG_AXES_TAG, COMPOSITE_TAG, ELEMENTWISE_TAG, Joint, Memory, Node, Operation, Rule, Spec
 from .tensor import Tensor, record, record_several
 
 __all__ = ["composite", "operation", "same_as_first"]
@@ -31,8 +31,10 @@ def composite(
     arrays: int = 1,
     infer: Callable[..., Any] | None = None,
     elementwise: bool = False,
+    along_axes: bool = False,
     name: str | None = None,
     memory: Memory = Memory.ANY,
+    split_rule: Callable[..., Any] | None = None,
 ) -> Callable[[F], F]:
     """Make a function over ``xp`` one node on the tape.
 
@@ -48,11 +50,16 @@ def composite(
     elementwise : bool
         Whether each element of the result comes of the elements in its place alone, as the arrays broadcast. Of such a
         function the rule may be given a `g` that broadcasts to the result, and `vmap` records it once for all examples.
+    along_axes : bool
+        Whether it goes along the axes that its option `axis` or `axes` names, for each place in the others by itself.
+        `vmap` records such a function, too, once for all examples.
     name : str, optional
         The operation's name; by default the function's.
     memory : Memory
         Whose memory the result lies in. Unless it is said to be ``Memory.OWN``, a result that is handed out or becomes
         the value of a variable is a copy.
+    split_rule : callable, optional
+        How it works block by block along a batch, where it is not done by its parts: see `tape.blockwise`.
 
     Examples
     --------
@@ -66,6 +73,7 @@ def composite(
     (6.0, 3.0)
     """
     rules = gradient if isinstance(gradient, (tuple, Joint)) else (gradient,)
+    tags = [COMPOSITE_TAG, *[ELEMENTWISE_TAG][: int(elementwise)], *[ALONG_AXES_TAG][: int(along_axes)]]
 
     def decorate(body: F) -> F:
         parameters = list(inspect.signature(body).parameters.values())
@@ -86,8 +94,9 @@ def composite(
                 inferred,
                 rules,
                 run=lambda xp, *args, **attributes: body(*args, **attributes),
-                tags=frozenset({COMPOSITE_TAG, ELEMENTWISE_TAG} if elementwise else {COMPOSITE_TAG}),
+                tags=frozenset(tags),
                 memory=memory,
+                split_rule=split_rule,
             )
         )
 
@@ -122,6 +131,7 @@ def operation(
     several: bool = False,
     joined: dict[tuple[int, *tuple[str, ...]], Callable[..., Any]] | None = None,
     memory: Memory = Memory.ANY,
+    split_rule: Callable[..., Any] | None = None,
 ) -> Callable[..., Any]:
     """Declare a primitive of one's own.
 
@@ -145,6 +155,8 @@ def operation(
         the first is taken.
     memory : Memory
         As for `composite`; for several results, that of all of them.
+    split_rule : callable, optional
+        As for `composite`, but that without it nothing is known.
 
     Returns
     -------
@@ -152,7 +164,7 @@ def operation(
         Called with Tensors (arrays, numbers), it records the operation and returns its Tensor or Tensors.
     """
     rules = gradient if isinstance(gradient, (tuple, Joint)) or gradient is None else (gradient,)
-    op = declare(Operation(name, infer, rules, run=run, joined=joined or {}, memory=memory))
+    op = declare(Operation(name, infer, rules, run=run, joined=joined or {}, memory=memory, split_rule=split_rule))
 
     def recorded(*args: Any, **attributes: Any) -> Any:
         return (record_several if several else record)(op, *args, **attributes)

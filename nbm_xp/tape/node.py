@@ -20,9 +20,9 @@ from .plans.places import Place, current_place
 from .shape_arithmetic import Hidden
 
 __all__ = [
-    "COMPOSITE_TAG", "CONSTANT", "ELEMENTWISE_TAG", "FLAT", "IDENTITY_TAG", "IFELSE_NAME", "LEAVES", "LOOP_TAG",
-    "OUTPUT", "PLACEHOLDER", "VARIABLE", "Joint", "Memory", "Node", "Operation",
-    "Rule", "Shape", "Spec", "leaf", "nodes_in",
+    "ALONG_AXES_TAG", "COMPOSITE_TAG", "CONSTANT", "ELEMENTWISE_TAG", "FLAT", "IDENTITY_TAG", "IFELSE_NAME", "LEAVES",
+    "LINEAR_TAG", "LOOP_TAG", "MATRICES_TAG", "OUTPUT", "PLACEHOLDER", "VARIABLE", "Joint", "Memory", "Node",
+    "Operation", "Rule", "Shape", "Spec", "leaf", "nodes_in",
 ]  # fmt: skip
 
 Shape: TypeAlias = tuple[Size, ...]
@@ -84,6 +84,13 @@ class Operation:
     memory
         Whose memory the result lies in. What is not declared may share it with anything: before such a result is
         handed out or becomes a variable's value, it is copied.
+    symbol
+        How Python writes a call, before its operand or between the two.
+    cheap
+        Whether to compute a large result again costs less than to read it from memory.
+    vmap_rule, split_rule
+        How a call is recorded for many examples (`derivatives.batching`), and for the blocks of a batch (`blockwise`),
+        where tags do not tell.
     written
         ``written(part, x, *args, **attributes)``: what writing `part` to the result makes of the first argument `x`,
         for a result that is a part or view of it.
@@ -97,6 +104,10 @@ class Operation:
     tags: frozenset[str] = field(default_factory=frozenset)
     joined: dict[tuple[int, *tuple[str, ...]], Callable[..., Any]] = field(default_factory=dict)
     memory: Memory = Memory.ANY
+    symbol: str | None = None
+    cheap: bool = False
+    vmap_rule: Callable[..., Any] | None = None
+    split_rule: Callable[..., Any] | None = None
     written: Callable[..., Any] | None = None
 
     def __repr__(self) -> str:
@@ -229,6 +240,12 @@ LOOP_TAG = "wants-needed-outputs"
 IDENTITY_TAG = "identity"
 COMPOSITE_TAG = "made-of-parts"
 ELEMENTWISE_TAG = "elementwise"
+ALONG_AXES_TAG = "along-axes"
+"""Goes along the axes that its option `axis` or `axes` names, for each place in the others by itself."""
+MATRICES_TAG = "of-matrices"
+"""Of the matrices in the last two axes, for each of them by itself."""
+LINEAR_TAG = "linear"
+"""Linear in the first argument, whatever the others are."""
 
 
 def leaf(

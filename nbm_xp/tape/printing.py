@@ -15,16 +15,9 @@ from .dtypes import DType
 from .lengths import Length, known
 from .node import CONSTANT, LOOP_TAG, OUTPUT, PLACEHOLDER, VARIABLE, Node, Shape
 
-__all__ = ["INFIX", "call_name", "described", "described_kind", "expression", "held_values", "short", "telling_options"]
+__all__ = ["call_name", "described", "described_kind", "expression", "held_values", "short", "telling_options"]
 
-INFIX = {
-    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//", "remainder": "%", "pow": "**",
-    "matmul": "@", "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">",
-    "greater_equal": ">=", "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "bitwise_left_shift": "<<",
-    "bitwise_right_shift": ">>",
-}  # fmt: skip
 _RECORDED_BY = {"loop": "scan"}
-_PREFIX = {"negative": "-", "bitwise_invert": "~"}
 _DEEPEST = 6
 _MOST_CALLS = 16
 _MOST_ARGUMENTS = 6
@@ -118,11 +111,11 @@ class _Printer:
             return f"{self.value(args[0], depth)[0]}[{args[1]}]", False
         if name == "scalar":
             return self.plain(args[0], depth), False
-        if name in INFIX and len(args) == 2:
+        if node.op.symbol and len(args) == 2:
             left, right = (self.operand(arg, depth) for arg in args)
-            return f"{left} {INFIX[name]} {right}", True
-        if name in _PREFIX:
-            return f"{_PREFIX[name]}{self.operand(args[0], depth)}", True
+            return f"{left} {node.op.symbol} {right}", True
+        if node.op.symbol:
+            return f"{node.op.symbol}{self.operand(args[0], depth)}", True
         if name == "getitem" and len(args) == 2:
             return f"{self.operand(args[0], depth)}[{self.index(args[1], depth)}]", False
         if LOOP_TAG in node.op.tags:

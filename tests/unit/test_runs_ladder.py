@@ -97,6 +97,28 @@ def test_a_run_broken_off_goes_on_to_the_same_bytes(tmp_path: pathlib.Path, deep
     assert open_samples(run.path, "hidden_2").shape == (22, 9, 25)
 
 
+@pytest.mark.parametrize(("visible", "hidden"), [("categorical:3", "binary"), ("spin", "relu"), ("gaussian", "spin")])
+def test_units_of_any_kind_go_on_to_the_same_bytes(tmp_path: pathlib.Path, visible: str, hidden: str) -> None:
+    rng = np.random.default_rng(0)
+    given = {"categorical:3": rng.integers(0, 3, (60, 8)), "spin": 2 * rng.integers(0, 2, (60, 8)) - 1}
+    data = given.get(visible, rng.normal(size=(60, 8))).astype("float32")
+    learner = RBM(5, n_iter=4, training="tempered", learning_rate=0.1, visible=visible, hidden=hidden, random_state=0)
+    model = learner.fit(data)
+    whole = sample(model, tmp_path / "whole", seed=3, **ASKED | {"layers": (0, 1)})
+    with pytest.raises(KeyboardInterrupt):
+        sample(model, tmp_path / "run", seed=3, progress=stopping_after(0.4), **ASKED | {"layers": (0, 1)})
+    assert files_of(resume(tmp_path / "run").path / "samples.zarr") == files_of(whole.path / "samples.zarr")
+    drawn = open_samples(whole.path)
+    assert drawn.shape == (22, 9, 8)
+    if visible != "gaussian":
+        assert set(np.unique(drawn.compute())) <= set(data.ravel())
+    found = read_evaluation(evaluate(model, tmp_path / "weighed", seed=4, **WEIGHED | {"n_temperatures": 200}).path)
+    assert found.ladder is not None
+    assert found.ais is not None
+    assert found.reverse is not None
+    assert found.ladder.log_z == pytest.approx(0.5 * (found.ais.log_z + found.reverse.log_z), abs=0.5)
+
+
 def test_log_z_lies_between_its_three_estimates(tmp_path: pathlib.Path, model: RBM) -> None:
     run = evaluate(model, tmp_path / "run", rows()[:50], n_runs=60, n_temperatures=400, chunks=25, seed=2)
     assert run.configuration["reverse"] == {"from": "exact states"}

@@ -26,6 +26,8 @@ enum {
     SURE = 512,        /* answers that are looked through together, whether one is open */
     WORTH_STEPPING = 3, /* steps: fewer are made from afar */
     WORTH_A_TILE = 128, /* streams, likewise */
+    BLOCK = 64,         /* bytes of filters whose sums stay in registers */
+    NEARBY = 96,        /* positions that share weights while these are in the first cache */
 };
 
 /* the places of what is not done; gives how many they are */
@@ -57,6 +59,7 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #include "loops/windows.h"
 #include "loops/pooling.h"
 #include "loops/winograd.h"
+#include "loops/correlate.h"
 #include "undefine.h"
 
 #define REAL double
@@ -71,6 +74,7 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #include "loops/windows.h"
 #include "loops/pooling.h"
 #include "loops/winograd.h"
+#include "loops/correlate.h"
 #include "undefine.h"
 
 #define REAL i32
@@ -88,6 +92,7 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #include "loops/exponentials.h"
 #include "loops/samplers.h"
 #include "loops/trials.h"
+#include "loops/graphs.h"
 
 #define JOINED(a, b) a##b
 #define TABLE_OF(level) JOINED(kernels_, level)
@@ -124,6 +129,8 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"gather_patches_float64", "dlnnLD", gather_patches_double},
     {"scatter_patches_float32", "flnnLF", scatter_patches_float},
     {"scatter_patches_float64", "dlnnLD", scatter_patches_double},
+    {"correlate_float32", "flnnfLF", correlate_float},
+    {"correlate_float64", "dlnndLD", correlate_double},
     {"maxima_float32", "flnnLF", maxima_float},
     {"maxima_float64", "dlnnLD", maxima_double},
     {"sum_windows_float32", "flnnLF", sum_windows_float},
@@ -149,6 +156,10 @@ const Kernel TABLE_OF(LEVEL)[] = {
     SAMPLES(float32, f, float64, d),
     SAMPLES(float64, d, float32, f),
     SAMPLES(float64, d, float64, d),
+    {"graph_rows", "iiLII", graph_rows},
+    {"graph_colours", "liIII", graph_colours},
+    {"graph_sweeps", "lliddbdBInnnnw", graph_sweeps},
+    {"graph_energies", "liddbD", graph_energies},
     {"bernoulli_of_sigmoid_int8", "ifnfnBILFFw", bernoulli_of_sigmoid_b},
     {"bernoulli_of_sigmoid_int32", "ifnfnIILFFw", bernoulli_of_sigmoid_i},
     {"bernoulli_of_sigmoid_int64", "ifnfnLILFFw", bernoulli_of_sigmoid_l},

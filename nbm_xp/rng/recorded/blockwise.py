@@ -13,7 +13,7 @@ from typing import Any
 from nbm_xp.namespace import convert, dtype_name, dtype_of, library_name
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.tape.blockwise.matrices import several
-from nbm_xp.tape.blockwise.translation import SPLIT, WHOLE, Translator, Value, batch_rule
+from nbm_xp.tape.blockwise.translation import SPLIT, WHOLE, Translator, Value
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.gradients import OPERATIONS, declare
 from nbm_xp.tape.lengths import Size, value_length
@@ -23,7 +23,7 @@ from nbm_xp.tape.stable import sigmoid
 from .. import draws, trials
 from ..blocks import Normals, Uniforms
 
-__all__: list[str] = []
+__all__ = ["counted", "drawn", "of_rows"]
 
 _TASKS = {"uniform": Uniforms, "normal": Normals}
 _WORTH_MOVING = 10  # elements of each stream from which on moving it to its first one costs less than finding each
@@ -136,8 +136,8 @@ def _after(t: Translator, states: Value, where: dict[str, Any], kind: str, times
     return t.emit(_AFTER, (states,), {"size": where["whole"], "kind": kind, "times": times}, kind=WHOLE)
 
 
-@batch_rule("random_uniform", "random_normal")
-def _drawn(t: Translator, node: Node) -> Sequence[Value]:
+def drawn(t: Translator, node: Node) -> Sequence[Value]:
+    """A uniform or normal number for each element."""
     (states,) = t.arguments(node)
     where, kind = _where(t, node), node.op.name.removeprefix("random_")
     if where is None:
@@ -149,8 +149,8 @@ def _drawn(t: Translator, node: Node) -> Sequence[Value]:
     ]
 
 
-@batch_rule("random_binomial")
-def _counted(t: Translator, node: Node) -> Sequence[Value]:
+def counted(t: Translator, node: Node) -> Sequence[Value]:
+    """The successes of some trials for each element."""
     states, p = t.arguments(node)
     where, rest = _where(t, node), {name: node.attributes[name] for name in ("n", "dtype", "precision")}
     if where is None:
@@ -172,8 +172,7 @@ def _like(t: Translator, where: dict[str, Any]) -> Value:
     return t.emit(spread, (where["size"],), {"dtype": as_dtype("int64")}, kind=SPLIT, axis=where["axis"])
 
 
-@batch_rule("random_multinomial", "random_choice")
-def _of_rows(t: Translator, node: Node) -> Value:
+def of_rows(t: Translator, node: Node) -> Value:
     """One uniform for each row; of several, those for one row do not lie together."""
     p, u = t.arguments(node)
     count = node.attributes["n" if node.op.name == "random_multinomial" else "size"]

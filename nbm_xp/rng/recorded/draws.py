@@ -16,7 +16,7 @@ from nbm_xp.tape.node import FLAT, Memory, Node, Shape, Spec
 from nbm_xp.tape.stable import sigmoid
 
 from .. import draws, transforms, trials
-from . import blockwise  # noqa: F401  (draws in blocks: it enters their rules)
+from . import blockwise
 
 __all__ = ["binomial", "choice", "multinomial", "normal", "rounded_product", "uniform"]
 
@@ -53,6 +53,7 @@ uniform = operation(
     gradient=FLAT,
     several=True,
     memory=Memory.OWN,
+    split_rule=blockwise.drawn,
 )
 
 normal = operation(
@@ -62,6 +63,7 @@ normal = operation(
     gradient=FLAT,
     several=True,
     memory=Memory.OWN,
+    split_rule=blockwise.drawn,
 )
 
 binomial = operation(
@@ -72,6 +74,7 @@ binomial = operation(
     gradient=FLAT,
     several=True,
     memory=Memory.OWN,
+    split_rule=blockwise.counted,
 )
 
 
@@ -85,6 +88,7 @@ multinomial = operation(
     run=lambda xp, p, u, n, dtype: transforms.multinomial_counts(xp, p, u, n, dtype),
     gradient=FLAT,
     memory=Memory.OWN,
+    split_rule=blockwise.of_rows,
 )
 
 
@@ -100,6 +104,7 @@ choice = operation(
     run=lambda xp, p, u, size, dtype, replace: _CHOOSING[replace](xp, p, u, size, dtype),
     gradient=FLAT,
     memory=Memory.OWN,
+    split_rule=blockwise.of_rows,
 )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..gradients import OPERATIONS
 from ..node import Node
 from .rules import linear
-from .translation import PARTIAL, SPLIT, WHOLE, Translator, Value, batch_rule
+from .translation import PARTIAL, SPLIT, WHOLE, Translator, Value, split_rule
 
 __all__: list[str] = []
 
@@ -36,7 +36,7 @@ def _place_in_result(t: Translator, node: Node, x_axis: int, index: tuple[Any, .
     return place + x_axis - axis
 
 
-@batch_rule("getitem")
+@split_rule("getitem")
 def _getitem(t: Translator, node: Node) -> Value:
     part = linear(t, node)
     if part is not None:
@@ -47,7 +47,7 @@ def _getitem(t: Translator, node: Node) -> Value:
     return t.emit(node.op, (x, index), kind=SPLIT, axis=_place_in_result(t, node, x.axis, index))
 
 
-@batch_rule("take")
+@split_rule("take")
 def _take(t: Translator, node: Node) -> Value:
     x, places = t.arguments(node)
     axis, attributes = node.attributes["axis"], t.renewed(node.attributes)
@@ -60,7 +60,7 @@ def _take(t: Translator, node: Node) -> Value:
     return t.emit(node.op, (x, places), attributes, kind=SPLIT, axis=x.axis + (places.ndim - 1) * (axis < x.axis))
 
 
-@batch_rule("index_add")
+@split_rule("index_add")
 def _index_add(t: Translator, node: Node) -> Value:
     """Into a shape with the batch, block by block; into one without it, each block adds its own."""
     part = linear(t, node) if not any(isinstance(item, Node) for item in _items(node.args[1])) else None
@@ -96,7 +96,7 @@ def _local_or_settled(t: Translator, value: Value) -> Value:
     return value if value.local else t.settled(value)
 
 
-@batch_rule("setitem")
+@split_rule("setitem")
 def _setitem(t: Translator, node: Node) -> Value:
     x, values = (t.settled(arg) if isinstance(arg, Value) else arg for arg in t.loose_arguments(node)[:2])
     index = t.renewed(node.args[2], t.total)
@@ -111,7 +111,7 @@ def _setitem(t: Translator, node: Node) -> Value:
     return t.emit(node.op, (x, values, index), kind=SPLIT, axis=x.axis)
 
 
-@batch_rule("put")
+@split_rule("put")
 def _put(t: Translator, node: Node) -> Value:
     x, places, values = t.arguments(node)
     axis, attributes = node.attributes["axis"], t.renewed(node.attributes)
@@ -126,7 +126,7 @@ def _put(t: Translator, node: Node) -> Value:
     return t.emit(node.op, (x, places, values), attributes, kind=SPLIT, axis=x.axis)
 
 
-@batch_rule("isin")
+@split_rule("isin")
 def _isin(t: Translator, node: Node) -> Value:
     x, elements = t.arguments(node)
     if elements.kind == SPLIT:
@@ -134,7 +134,7 @@ def _isin(t: Translator, node: Node) -> Value:
     return t.emit(node.op, (x, elements), t.renewed(node.attributes), kind=x.kind, axis=x.axis)
 
 
-@batch_rule("searchsorted")
+@split_rule("searchsorted")
 def _searchsorted(t: Translator, node: Node) -> Value:
     x, places = t.arguments(node)
     if x.kind == SPLIT:

@@ -19,7 +19,7 @@ from ..loops.node import LOOP, LoopBody, captured_by, inner_placeholder
 from ..node import LEAVES, Node
 from ..tensor import output
 from ..traversal import reachable
-from .translation import PARTIAL, SPLIT, WHOLE, Translator, Value, batch_rule
+from .translation import PARTIAL, SPLIT, WHOLE, Translator, Value, split_rule
 
 __all__: list[str] = []
 
@@ -38,7 +38,7 @@ class _Step:
     changed: bool = field(default=False)
 
 
-@batch_rule("loop")
+@split_rule("loop")
 def _loop(t: Translator, node: Node) -> Sequence[Value]:
     body: LoopBody = node.payload
     n_steps, sequences, initials, captured = node.args
@@ -199,7 +199,7 @@ class _Call:
         return self._made(self.body.first_tap + position, like, like.axis + 1)
 
 
-@batch_rule("checkpoint")
+@split_rule("checkpoint")
 def _checkpoint(t: Translator, node: Node) -> Sequence[Value]:
     """One call in each block too, but for what is whole, and where parts have to be combined on the way."""
     payload: Remade = node.payload

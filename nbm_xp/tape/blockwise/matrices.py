@@ -11,9 +11,9 @@ from typing import Any
 
 from ..dtypes import DType
 from ..lengths import same_length
-from ..node import IFELSE_NAME, Node
+from ..node import IFELSE_NAME, MATRICES_TAG, Node
 from ..tensor import output
-from .translation import PARTIAL, SPLIT, WHOLE, Translator, Value, batch_rule
+from .translation import PARTIAL, SPLIT, WHOLE, Translator, Value, split_rule
 
 __all__: list[str] = []
 
@@ -30,7 +30,7 @@ def _role(x: Value, left: bool) -> str | None:
     return roles[x.axis - x.ndim + 2] if x.axis >= x.ndim - 2 else _STACK
 
 
-@batch_rule("matmul")
+@split_rule("matmul")
 def _matmul(t: Translator, node: Node) -> Value:
     x, y = t.arguments(node)
     left, right = _role(x, True), _role(y, False)
@@ -49,7 +49,7 @@ def _matmul(t: Translator, node: Node) -> Value:
     return t.emit(node.op, (x, y), kind=SPLIT, axis=_stack_axis(t, node, x, y))
 
 
-@batch_rule("rows_times")
+@split_rule("rows_times")
 def _rows_times(t: Translator, node: Node) -> Value:
     x, matrix = t.arguments(node)
     last = x.ndim - 1
@@ -62,7 +62,7 @@ def _rows_times(t: Translator, node: Node) -> Value:
     return _whole_product(t, node, x, matrix)
 
 
-@batch_rule("sum_of_outer_products")
+@split_rule("sum_of_outer_products")
 def _sum_of_outer_products(t: Translator, node: Node) -> Value:
     x, y = t.arguments(node)
     last = x.ndim - 1
@@ -94,14 +94,7 @@ def _stack_axis(t: Translator, node: Node, x: Value, y: Value) -> int:
     return axis
 
 
-_OF_MATRICES = (
-    "cofactors", "cofactors_slope", "identity_like", "linalg.cholesky", "linalg.det", "linalg.diagonal", "linalg.eig",
-    "linalg.eigh", "linalg.eigvals", "linalg.eigvalsh", "linalg.inv", "linalg.matrix_rank", "linalg.pinv", "linalg.qr",
-    "linalg.slogdet", "linalg.svd", "linalg.svdvals", "tril", "triu",
-)  # fmt: skip
-
-
-@batch_rule(*_OF_MATRICES)
+@split_rule(tag=MATRICES_TAG)
 def _of_matrices(t: Translator, node: Node) -> Value | Sequence[Value]:
     args = t.arguments(node)
     values = [arg for arg in args if isinstance(arg, Value)]
@@ -137,7 +130,7 @@ def several(
     return made
 
 
-@batch_rule("linalg.solve")
+@split_rule("linalg.solve")
 def _solve(t: Translator, node: Node) -> Value:
     a, b = t.arguments(node)
     vectors = b.ndim == 1
@@ -154,7 +147,7 @@ def _solve(t: Translator, node: Node) -> Value:
     return t.emit(node.op, (a, b), kind=SPLIT, axis=_stack_axis(t, node, a, b))
 
 
-@batch_rule(IFELSE_NAME)
+@split_rule(IFELSE_NAME)
 def _ifelse(t: Translator, node: Node) -> Sequence[Value]:
     """One choice among what is whole, one among what is split; both by the same condition."""
     condition = t.settled(t.value(node.args[0]))

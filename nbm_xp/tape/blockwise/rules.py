@@ -12,15 +12,14 @@ from typing import Any
 from ..dtypes import as_dtype
 from ..gradients import OPERATIONS, declare
 from ..lengths import Size, product, same_length
-from ..node import ELEMENTWISE_TAG, IDENTITY_TAG, Memory, Node, Operation
+from ..node import ALONG_AXES_TAG, ELEMENTWISE_TAG, LINEAR_TAG, Memory, Node, Operation
 from ..operators import FUNCTIONS
 from ..tensor import Tensor
-from .translation import PARTIAL, SPLIT, WHOLE, Translator, Value, batch_rule
+from .translation import PARTIAL, SPLIT, WHOLE, Translator, Value, split_rule
 
 __all__ = ["linear", "on_axis", "without"]
 
 _SCALED = {"multiply", "divide"}
-_KEPT = {"negative", "positive"}
 
 
 def _is_linear(node: Node, args: list[Any]) -> bool:
@@ -30,7 +29,7 @@ def _is_linear(node: Node, args: list[Any]) -> bool:
     if any(value.how != "sum" for value in partial):
         return False
     name, first = node.op.name, partial[0]
-    if IDENTITY_TAG in node.op.tags or name in _KEPT:
+    if LINEAR_TAG in node.op.tags:
         return True
     if name == "astype":
         return first.node.dtype[0] in "fc" and node.dtype[0] in "fc"
@@ -58,7 +57,7 @@ def _fits(factor: Node, part: Node) -> bool:
     )
 
 
-@batch_rule(ELEMENTWISE_TAG, "astype", "clip", "stop_gradient", "where", "copy", "argument")
+@split_rule("astype", "clip", "where", tag=ELEMENTWISE_TAG)
 def _elementwise(t: Translator, node: Node) -> Value:
     args = t.loose_arguments(node)
     attributes = t.renewed(node.attributes, t.total)
@@ -121,7 +120,7 @@ def _of_block(name: str) -> Operation:
 _EXTREMA = {name: _of_block(name) for name in ("max", "min")}
 
 
-@batch_rule("sum", "prod", "max", "min", "any", "all")
+@split_rule("sum", "prod", "max", "min", "any", "all")
 def _reduction(t: Translator, node: Node) -> Value:
     name, axis, keepdims = node.op.name, node.attributes["axis"], node.attributes["keepdims"]
     part = linear(t, node) if name == "sum" and node.dtype[0] in "fc" else None
@@ -157,7 +156,7 @@ def _shared(t: Translator, node: Node, x: Value, correction: float) -> Value:
     return mean if mean.node.dtype == node.dtype else t.emit(OPERATIONS["astype"], (mean, node.dtype), kind=PARTIAL)
 
 
-@batch_rule("mean")
+@split_rule("mean")
 def _mean(t: Translator, node: Node) -> Value:
     x = t.settled(t.value(node.args[0]))
     if x.kind == WHOLE:
@@ -168,7 +167,7 @@ def _mean(t: Translator, node: Node) -> Value:
     return _shared(t, node, x, 0)
 
 
-@batch_rule("var", "std")
+@split_rule("var", "std")
 def _variance(t: Translator, node: Node) -> Value:
     """In two rounds: the mean, then that of the squares of what is apart from it."""
     x = t.settled(t.value(node.args[0]))
@@ -184,7 +183,7 @@ def _variance(t: Translator, node: Node) -> Value:
     return mean if node.op.name == "var" else t.emit(OPERATIONS["sqrt"], (t.settled(mean),), kind=WHOLE)
 
 
-@batch_rule("broadcast_to", "zeros", "ones", "empty", "full")
+@split_rule("broadcast_to", "zeros", "ones", "empty", "full")
 def _spread(t: Translator, node: Node) -> Value:
     """What a shape is given to: the batch is where the shape has it."""
     x = t.settled(t.value(node.args[0])) if node.op.name == "broadcast_to" else None
@@ -205,12 +204,12 @@ def _spread(t: Translator, node: Node) -> Value:
     return t.emit(node.op, (*values, shape, *rest), attributes, kind=SPLIT, axis=axis)
 
 
-@batch_rule("scalar")
+@split_rule("scalar")
 def _scalar(t: Translator, node: Node) -> Value:
     return t.emit(node.op, t.renewed(node.args, t.total), t.renewed(node.attributes), kind=WHOLE)
 
 
-@batch_rule("arange")
+@split_rule("arange")
 def _arange(t: Translator, node: Node) -> Value:
     """Places along the batch: counted from the start of the block, to be moved on where they are used as numbers."""
     start, stop, step = node.args
@@ -223,7 +222,7 @@ def _arange(t: Translator, node: Node) -> Value:
     return Value(found.node, SPLIT, 0, found.stage, local=True)
 
 
-@batch_rule("sum_to")
+@split_rule("sum_to")
 def _sum_to(t: Translator, node: Node) -> Value:
     part = linear(t, node)
     if part is not None:
@@ -239,7 +238,7 @@ def _sum_to(t: Translator, node: Node) -> Value:
     return t.emit(node.op, (x, shape), kind=PARTIAL)
 
 
-@batch_rule("sum_of_broadcast")
+@split_rule("sum_of_broadcast")
 def _sum_of_broadcast(t: Translator, node: Node) -> Value:
     x = t.value(node.args[0])
     if x.kind == SPLIT:
@@ -251,7 +250,7 @@ def _sum_of_broadcast(t: Translator, node: Node) -> Value:
     return t.emit(node.op, (x, tuple(map(t.total, node.args[1]))), kind=x.kind)
 
 
-@batch_rule("reshape")
+@split_rule("reshape")
 def _reshape(t: Translator, node: Node) -> Value:
     part = linear(t, node)
     if part is not None:
@@ -309,10 +308,10 @@ def _moved(where: Callable[[Node, Value], int]) -> Callable[[Translator, Node], 
     return rule
 
 
-batch_rule("transpose")(_moved(lambda node, x: 1 - x.axis))
-batch_rule("permute_dims")(_moved(lambda node, x: node.args[1].index(x.axis)))
-batch_rule("squeeze")(_moved(lambda node, x: without(x.axis, node.attributes["axis"])))
-batch_rule("matrix_transpose")(_moved(lambda node, x: x.axis if x.axis < x.ndim - 2 else 2 * x.ndim - 3 - x.axis))
+split_rule("transpose")(_moved(lambda node, x: 1 - x.axis))
+split_rule("permute_dims")(_moved(lambda node, x: node.args[1].index(x.axis)))
+split_rule("squeeze")(_moved(lambda node, x: without(x.axis, node.attributes["axis"])))
+split_rule("matrix_transpose")(_moved(lambda node, x: x.axis if x.axis < x.ndim - 2 else 2 * x.ndim - 3 - x.axis))
 
 
 def _axes_used(node: Node, ndim: int) -> tuple[int, ...]:
@@ -326,14 +325,7 @@ def _axes_used(node: Node, ndim: int) -> tuple[int, ...]:
     return tuple(range(ndim))
 
 
-_ALONG = (
-    "argmax", "argmin", "argsort", "cumulative_prod", "cumulative_sum", "flip", "linear_recurrence", "roll", "sort",
-    "take_along_axis", "fft.fft", "fft.fftn", "fft.hfft", "fft.ifft", "fft.ifftn", "fft.ihfft", "fft.irfft",
-    "fft.irfftn", "fft.rfft", "fft.rfftn", "fft.fftshift", "fft.ifftshift",
-)  # fmt: skip
-
-
-@batch_rule(*_ALONG)
+@split_rule(tag=ALONG_AXES_TAG)
 def _along(t: Translator, node: Node) -> Value:
     """What goes along other axes than the batch works in blocks."""
     args = t.arguments(node)
@@ -350,7 +342,7 @@ def _along(t: Translator, node: Node) -> Value:
     return t.emit(node.op, args, attributes, kind=SPLIT, axis=axis)
 
 
-@batch_rule("concat", "stack")
+@split_rule("concat", "stack")
 def _joined(t: Translator, node: Node) -> Value:
     arrays, place = [t.settled(t.value(arg)) for arg in node.args[0]], node.attributes["axis"]
     axis = t.aligned(node, arrays, arrays[0].ndim)
@@ -366,7 +358,7 @@ def _joined(t: Translator, node: Node) -> Value:
     return t.emit(node.op, (arrays,), attributes, kind=SPLIT, axis=axis)
 
 
-@batch_rule("tile")
+@split_rule("tile")
 def _tile(t: Translator, node: Node) -> Value:
     x = t.settled(t.value(node.args[0]))
     repetitions = t.renewed(node.args[1], t.total)
@@ -377,7 +369,7 @@ def _tile(t: Translator, node: Node) -> Value:
     return t.emit(node.op, (x, repetitions), kind=SPLIT, axis=x.axis)
 
 
-@batch_rule("repeat")
+@split_rule("repeat")
 def _repeat(t: Translator, node: Node) -> Value:
     args = t.arguments(node)
     x, repeats = args[0], args[1]

@@ -18,13 +18,15 @@ from typing import Any, NoReturn
 from nbm_xp.namespace import array_namespace
 
 from ..dtypes import DType, as_dtype
-from ..gradients import declare
+from ..gradients import OPERATIONS, declare
 from ..lengths import Length, Size, axis_length, same_length, substituted, value_length
 from ..node import (
+    ALONG_AXES_TAG,
     COMPOSITE_TAG,
     ELEMENTWISE_TAG,
     IDENTITY_TAG,
     LEAVES,
+    MATRICES_TAG,
     OUTPUT,
     PLACEHOLDER,
     Memory,
@@ -36,7 +38,7 @@ from ..plans.places import described_place
 from ..tensor import Tensor, output
 from ..traversal import reachable
 
-__all__ = ["PARTIAL", "RULES", "SPLIT", "WHOLE", "Frame", "Translator", "Value", "batch_rule"]
+__all__ = ["PARTIAL", "SPLIT", "WHOLE", "Frame", "Translator", "Value", "split_rule"]
 
 WHOLE, SPLIT, PARTIAL = "whole", "split", "partial"
 
@@ -84,16 +86,21 @@ _OF_FIRST = declare(
 )
 """A whole value as the part of the first block; the others have nothing of it."""
 
-BatchRule = Callable[["Translator", Node], "Value | Sequence[Value]"]
-RULES: dict[str, BatchRule] = {}
-"""By the name of the operation; of a call with several results, a rule gives one value for each."""
+SplitRule = Callable[["Translator", Node], "Value | Sequence[Value]"]
+_BY_TAG: dict[str, SplitRule] = {}
 
 
-def batch_rule(*names: str) -> Callable[[BatchRule], BatchRule]:
-    """Enter a rule for operations."""
+def split_rule(*names: str, tag: str | None = None) -> Callable[[SplitRule], SplitRule]:
+    """Enter a rule for operations, and for those with a tag that have none of their own.
 
-    def enter(rule: BatchRule) -> BatchRule:
-        RULES.update(dict.fromkeys(names, rule))
+    Of a call with several results, a rule gives one value for each.
+    """
+
+    def enter(rule: SplitRule) -> SplitRule:
+        for name in names:
+            OPERATIONS[name].split_rule = rule
+        if tag is not None:
+            _BY_TAG[tag] = rule
         return rule
 
     return enter
@@ -189,11 +196,8 @@ class Translator:
             return self.value(node.args[0])
         if all(self.value(parent).kind == WHOLE for parent in node.inputs):
             return self._copied(node)
-        rule = RULES.get(node.op.name)
-        if rule is None and ELEMENTWISE_TAG in node.op.tags:
-            rule = RULES[ELEMENTWISE_TAG]
-        if rule is None and COMPOSITE_TAG in node.op.tags:
-            rule = _by_parts
+        tags = (ELEMENTWISE_TAG, COMPOSITE_TAG, ALONG_AXES_TAG, MATRICES_TAG)
+        rule = node.op.split_rule or next((_BY_TAG[tag] for tag in tags if tag in node.op.tags), None)
         if rule is None:
             self.refuse(node, "is not known to work block by block")
         found = rule(self, node)
@@ -385,6 +389,7 @@ def _bare(arg: Any) -> Any:
     return tuple(map(_bare, arg)) if isinstance(arg, (tuple, list)) else arg
 
 
+@split_rule(tag=COMPOSITE_TAG)
 def _by_parts(t: Translator, node: Node) -> Value:
     """A composite: itself where its parts stay in blocks, else its parts."""
     tensors = [Tensor(arg) if isinstance(arg, Node) else arg for arg in node.args]

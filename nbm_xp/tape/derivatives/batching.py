@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..node import COMPOSITE_TAG, ELEMENTWISE_TAG, IDENTITY_TAG, OUTPUT, Node
+from ..gradients import OPERATIONS
+from ..node import ALONG_AXES_TAG, COMPOSITE_TAG, ELEMENTWISE_TAG, IDENTITY_TAG, MATRICES_TAG, OUTPUT, Node
 from ..operators import FUNCTIONS
 from ..tensor import Tensor, output, record, record_several
 from ..traversal import reachable
@@ -19,6 +20,20 @@ __all__ = ["batched"]
 
 Many = dict[Node, Tensor]
 """What has the new axis: for each node its values for all vectors."""
+
+
+Rule = Callable[[Node, Many], "Tensor | None"]
+
+
+def _vmap_rule(*names: str) -> Callable[[Rule], Rule]:
+    """Enter a rule for operations."""
+
+    def enter(rule: Rule) -> Rule:
+        for name in names:
+            OPERATIONS[name].vmap_rule = rule
+        return rule
+
+    return enter
 
 
 def batched(results: Sequence[Node], examples: Mapping[Node, Tensor]) -> list[Tensor] | None:
@@ -62,11 +77,7 @@ def _again(node: Node, many: Many) -> Tensor | None:
         return None  # a length or an option that depends on the example
     if IDENTITY_TAG in node.op.tags:
         return many[node.args[0]]
-    if ELEMENTWISE_TAG in node.op.tags:
-        return _elementwise(node, many)
-    rule = RULES.get(node.op.name)
-    if rule is None and COMPOSITE_TAG in node.op.tags:
-        return _by_parts(node, many)
+    rule = node.op.vmap_rule or next((rule for tag, rule in _BY_TAG.items() if tag in node.op.tags), None)
     return None if rule is None else rule(node, many)
 
 
@@ -91,6 +102,7 @@ def _full(arg: Node, many: Many, ndim: int) -> Tensor:
     return FUNCTIONS["reshape"](tensor, (shape[0], *[1] * missing, *shape[1:]))
 
 
+@_vmap_rule("clip", "where")
 def _elementwise(node: Node, many: Many) -> Tensor:
     args = [_full(arg, many, len(node.shape)) if isinstance(arg, Node) else arg for arg in node.args]
     return record(node.op, *args, **node.attributes)
@@ -102,36 +114,19 @@ def _first(node: Node, many: Many) -> Tensor | None:
     return None if any(parent in many for parent in others) else many[node.args[0]]
 
 
-def _moved(axis: Any) -> Any:
-    return tuple(a + 1 for a in axis) if isinstance(axis, tuple) else axis + 1
-
-
-Rule = Callable[[Node, Many], "Tensor | None"]
-
-
-def _with(**changes: Callable[[Any], Any]) -> Rule:
-    """A rule for a function of one array: the same call with some options changed."""
-
-    def rule(node: Node, many: Many) -> Tensor | None:
-        x = _first(node, many)
-        if x is None:
-            return None
-        options = {key: changes[key](value) if key in changes else value for key, value in node.attributes.items()}
-        return record(node.op, x, *node.args[1:], **options)
-
-    return rule
-
-
+@_vmap_rule("broadcast_to")
 def _broadcast_to(node: Node, many: Many) -> Tensor:
     x = _full(node.args[0], many, len(node.shape))
     return FUNCTIONS["broadcast_to"](x, (x.node.shape[0], *node.shape))
 
 
+@_vmap_rule("reshape")
 def _reshape(node: Node, many: Many) -> Tensor:
     x = many[node.args[0]]
     return FUNCTIONS["reshape"](x, (x.node.shape[0], *node.shape))
 
 
+@_vmap_rule("sum_to")
 def _sum_to(node: Node, many: Many) -> Tensor:
     """Sums over what was broadcast; the new axis stays, so the leading axes are added up first."""
     x = many[node.args[0]]
@@ -141,16 +136,19 @@ def _sum_to(node: Node, many: Many) -> Tensor:
     return FUNCTIONS["sum_to"](x, (x.node.shape[0], *node.shape))
 
 
+@_vmap_rule("sum_of_broadcast")
 def _repeated(node: Node, many: Many) -> Tensor:
     x = many[node.args[0]]
     return record(node.op, x, (x.node.shape[0], *node.args[1]))
 
 
+@_vmap_rule("permute_dims", "transpose")
 def _permute(node: Node, many: Many) -> Tensor:
     axes = range(len(node.shape))[::-1] if node.op.name == "transpose" else node.args[1]
-    return FUNCTIONS["permute_dims"](many[node.args[0]], (0, *_moved(tuple(axes))))
+    return FUNCTIONS["permute_dims"](many[node.args[0]], (0, *(axis + 1 for axis in axes)))
 
 
+@_vmap_rule("concat", "stack")
 def _joined(node: Node, many: Many) -> Tensor:
     """Arrays joined along an axis: those without the new one are repeated along it."""
     count = next(many[item].node.shape[0] for item in node.args[0] if item in many)
@@ -161,11 +159,13 @@ def _joined(node: Node, many: Many) -> Tensor:
     return record(node.op, parts, axis=node.attributes["axis"] + 1)
 
 
+@_vmap_rule("getitem")
 def _getitem(node: Node, many: Many) -> Tensor | None:
     x = _first(node, many)
     return None if x is None else record(node.op, x, (slice(None), *node.args[1]))
 
 
+@_vmap_rule("index_add")
 def _index_add(node: Node, many: Many) -> Tensor | None:
     values, (index, shape) = _first(node, many), node.args[1:]
     if values is None or not _same_behind_an_axis(index):
@@ -188,11 +188,13 @@ def _everywhere(arg: Node, many: Many) -> Tensor:
     return FUNCTIONS["broadcast_to"](Tensor(arg), (count, *arg.shape))
 
 
+@_vmap_rule("take_along_axis")
 def _take_along(node: Node, many: Many) -> Tensor:
     x, indices = (_everywhere(arg, many) for arg in node.args)
     return record(node.op, x, indices, axis=node.attributes["axis"] + 1)
 
 
+@_vmap_rule("take")
 def _take(node: Node, many: Many) -> Tensor | None:
     x, indices = node.args
     axis = node.attributes["axis"]
@@ -207,6 +209,7 @@ def _take(node: Node, many: Many) -> Tensor | None:
     return FUNCTIONS["moveaxis"](apart, axis, 0)
 
 
+@_vmap_rule("matmul")
 def _matmul(node: Node, many: Many) -> Tensor:
     """Vectors are turned to matrices first, as what stands before the last two axes is broadcast."""
     a, b = node.args
@@ -231,6 +234,7 @@ def _matmul(node: Node, many: Many) -> Tensor:
     return FUNCTIONS["reshape"](result, (result.node.shape[0], *node.shape))
 
 
+@_vmap_rule("linalg.solve")
 def _solve(node: Node, many: Many) -> Tensor:
     a, b = node.args
     if a not in many and len(b.shape) == 1:  # one matrix, many vectors: one system
@@ -249,41 +253,29 @@ def _solve(node: Node, many: Many) -> Tensor:
     return FUNCTIONS["squeeze"](record(node.op, many[a], columns), axis=-1)
 
 
-def _several(node: Node, many: Many) -> Tensor:
-    """A call of several results on many matrices: what stands for the call itself."""
-    return Tensor(record_several(node.op, many[node.args[0]], **node.attributes)[0].node.args[0])
-
-
-def _along(node: Node, many: Many) -> Tensor | None:
-    """A function along one axis, or along all elements where the axis is None."""
+def _along_axes(node: Node, many: Many) -> Tensor | None:
+    """The axes, which may be counted from the end or be all of them, are one further behind."""
     x = _first(node, many)
-    if x is None or node.attributes["axis"] is not None:
-        return None if x is None else _ALONG_AXIS(node, many)
-    kept = {"keepdims": False} if "keepdims" in node.attributes else {}
-    flat = FUNCTIONS["reshape"](x, (x.node.shape[0], -1))
-    result = record(node.op, flat, **{**node.attributes, **kept, "axis": 1})
-    return FUNCTIONS["reshape"](result, (x.node.shape[0], *node.shape))
-
-
-def _along_counted(node: Node, many: Many) -> Tensor | None:
-    """A function along axes that may be counted from the end."""
-    x, axis = _first(node, many), node.attributes["axis"]
     if x is None:
         return None
-    ndim = len(node.args[0].shape)
-    axes = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    moved = tuple(a % ndim + 1 for a in axes)
-    return record(node.op, x, **{**node.attributes, "axis": moved if axis is None or len(moved) != 1 else moved[0]})
+    option = "axis" if "axis" in node.attributes else "axes"
+    given, ndim = node.attributes[option], len(node.args[0].shape)
+    axes = range(ndim) if given is None else given if isinstance(given, (tuple, list)) else (given,)
+    moved = tuple(axis % ndim + 1 for axis in axes)
+    changed = {option: moved[0] if isinstance(given, int) else moved}
+    return record(node.op, x, *node.args[1:], **(node.attributes | changed))
 
 
+@_vmap_rule("roll")
 def _roll(node: Node, many: Many) -> Tensor | None:
     x, axis = _first(node, many), node.attributes["axis"]
     if x is None or axis is not None:
-        return None if x is None else record(node.op, x, node.args[1], axis=_moved(axis))
+        return _along_axes(node, many)
     rows = FUNCTIONS["reshape"](x, (x.node.shape[0], -1))
     return FUNCTIONS["reshape"](FUNCTIONS["roll"](rows, node.args[1], axis=1), x.node.shape)
 
 
+@_vmap_rule("setitem")
 def _setitem(node: Node, many: Many) -> Tensor | None:
     """Elements of many arrays set to the same values."""
     x, (values, index) = _first(node, many), node.args[1:]
@@ -292,46 +284,26 @@ def _setitem(node: Node, many: Many) -> Tensor | None:
     return record(node.op, x, values, (slice(None), *index))
 
 
+@_vmap_rule("linear_recurrence")
 def _recurrence(node: Node, many: Many) -> Tensor:
     a, b = (_everywhere(arg, many) for arg in node.args)
     return record(node.op, a, b, axis=node.attributes["axis"] + 1)
 
 
+@_vmap_rule("astype")
 def _as_is(node: Node, many: Many) -> Tensor | None:
     x = _first(node, many)
-    return None if x is None else record(node.op, x, *node.args[1:], **node.attributes)
+    if x is None:
+        return None
+    if node.dtype == "void":  # what stands for the call itself
+        return Tensor(record_several(node.op, x, *node.args[1:], **node.attributes)[0].node.args[0])
+    return record(node.op, x, *node.args[1:], **node.attributes)
 
 
-_ALONG_AXIS = _with(axis=_moved)
-_ALONG_AXES = _with(axes=_moved)
-
-RULES: dict[str, Rule] = {
-    **dict.fromkeys(("sum", "mean", "squeeze", "flip", "cumulative_sum", "cumulative_prod", "repeat"), _ALONG_AXIS),
-    **dict.fromkeys(("all", "any", "max", "min", "prod", "std", "var", "sort", "argsort"), _ALONG_AXIS),
-    **dict.fromkeys(("argmax", "argmin"), _along),
-    **dict.fromkeys(("softmax", "log_softmax", "logsumexp"), _along_counted),
-    **dict.fromkeys(("astype", "tril", "triu", "matrix_transpose", "linalg.diagonal"), _as_is),
-    **dict.fromkeys((f"linalg.{name}" for name in ("cholesky", "det", "eigvalsh", "inv", "svdvals")), _as_is),
-    **dict.fromkeys((f"linalg.{name}" for name in ("eigh", "qr", "slogdet", "svd")), _several),
-    "cofactors": _as_is,
-    **dict.fromkeys(("clip", "where"), _elementwise),
-    **dict.fromkeys(("concat", "stack"), _joined),
-    **dict.fromkeys(("permute_dims", "transpose"), _permute),
-    **dict.fromkeys((f"fft.{name}" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")), _ALONG_AXIS),
-    **dict.fromkeys(
-        (f"fft.{name}" for name in ("fftn", "ifftn", "rfftn", "irfftn", "fftshift", "ifftshift")), _ALONG_AXES
-    ),
-    "broadcast_to": _broadcast_to,
-    "getitem": _getitem,
-    "index_add": _index_add,
-    "linalg.solve": _solve,
-    "linear_recurrence": _recurrence,
-    "matmul": _matmul,
-    "reshape": _reshape,
-    "roll": _roll,
-    "setitem": _setitem,
-    "sum_of_broadcast": _repeated,
-    "sum_to": _sum_to,
-    "take": _take,
-    "take_along_axis": _take_along,
+_BY_TAG = {
+    ELEMENTWISE_TAG: _elementwise,
+    ALONG_AXES_TAG: _along_axes,
+    MATRICES_TAG: _as_is,
+    COMPOSITE_TAG: _by_parts,
 }
+"""What is done with an operation that has no rule of its own; of two tags, the first one tells."""

@@ -10,7 +10,7 @@ from nbm_xp.tape.dtypes import DType
 from nbm_xp.tape.lengths import Length
 from nbm_xp.tape.node import CONSTANT, LOOP_TAG, OUTPUT, PLACEHOLDER, VARIABLE, Node
 from nbm_xp.tape.plans.places import described_place
-from nbm_xp.tape.printing import INFIX, call_name, described_kind, held_values, short, telling_options
+from nbm_xp.tape.printing import call_name, described_kind, held_values, short, telling_options
 from nbm_xp.tape.traversal import reachable
 
 __all__ = ["Arrow", "Box", "Diagram", "diagram"]
@@ -112,9 +112,9 @@ def _box(node: Node, name: str | None, leaf: bool) -> Box:
 def _title(node: Node) -> str:
     """The operation, with what it was given besides arrays: ``sum(axis=0)``, ``· ** 2``."""
     shown = ["·" if isinstance(arg, Node) and arg.op.name != "scalar" else short(arg) for arg in node.args]
-    name = node.op.name
-    if name in INFIX and len(shown) == 2:
-        return f"{shown[0]} {INFIX[name]} {shown[1]}" if shown != ["·", "·"] else INFIX[name]
+    name, symbol = node.op.name, node.op.symbol
+    if symbol and len(shown) == 2:
+        return f"{shown[0]} {symbol} {shown[1]}" if shown != ["·", "·"] else symbol
     if name == "getitem" and len(shown) == 2:
         return f"·[{shown[1]}]"
     given = [text for arg, text in zip(node.args, shown, strict=True) if _is_plain(arg)]

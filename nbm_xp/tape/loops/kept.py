@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..lengths import known, product
-from ..node import ELEMENTWISE_TAG, IDENTITY_TAG, OUTPUT, Node
+from ..node import IDENTITY_TAG, OUTPUT, Node
 from ..plans.branches import blocks_of
 from .hoist import varying_in
 
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["values_to_keep"]
 
-_CHEAP = frozenset({
-    "add", "divide", "equal", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_not",
-    "logical_or", "maximum", "minimum", "multiply", "negative", "not_equal", "square", "subtract", "where",
-})  # fmt: skip
 _LARGE = 2**14
 """From how many elements on memory is dearer than one pass over it."""
 
@@ -68,4 +64,4 @@ def _is_cheap(node: Node) -> bool:
     if node.op.name == "getitem":
         return True
     size = known(product(node.shape))
-    return node.op.name in _CHEAP and ELEMENTWISE_TAG in node.op.tags and size is not None and size >= _LARGE
+    return node.op.cheap and size is not None and size >= _LARGE

@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from ..lengths import known, product, same_length
-from ..node import Node, Shape
+from ..node import LINEAR_TAG, Node, Shape
 from ..operators import FUNCTIONS
-from ..tensor import Tensor
+from ..tensor import Tensor, record
 from .products import sum_of_outer_products
 
 __all__ = ["Sums", "Term", "sums_over_steps"]
@@ -95,23 +95,14 @@ def _term(node: Node, varying: Collection[Node]) -> Term | None:
         return found if left in varying else None
     if name in ("sum", "sum_to"):
         return _leading_sum(node) or Term((node.args[0],), _sum_after(node))
-    wrap = _WRAPPED.get(name)
-    inner = None if wrap is None else _term(node.args[0], varying)
-    if inner is None or wrap is None:
+    inner = _term(node.args[0], varying) if LINEAR_TAG in node.op.tags else None
+    if inner is None:
         return None
-    finish = inner.finish
-    return Term(inner.factors, lambda stacks: wrap(finish(stacks), node))
+    finish, others = inner.finish, node.args[1:]
+    return Term(inner.factors, lambda stacks: record(node.op, finish(stacks), *others, **node.attributes))
 
 
 _OUTER = frozenset({"matmul", "sum_of_outer_products"})
-_WRAPPED: dict[str, Callable[[Tensor, Node], Tensor]] = {
-    "broadcast_to": lambda total, node: FUNCTIONS["broadcast_to"](total, node.shape),
-    "matrix_transpose": lambda total, node: FUNCTIONS["matrix_transpose"](total),
-    "negative": lambda total, node: -total,
-    "reshape": lambda total, node: FUNCTIONS["reshape"](total, node.shape),
-    "transpose": lambda total, node: FUNCTIONS["matrix_transpose"](total),
-}
-"""Linear functions that a sum over steps goes through, applied to the total."""
 
 
 def _outer(stacks: Sequence[Tensor]) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import known, same_length
-from nbm_xp.tape.node import Memory, Node, Operation, Shape
+from nbm_xp.tape.node import LINEAR_TAG, Memory, Node, Operation, Shape
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -26,6 +26,7 @@ _BROADCAST = declare(
         "broadcast_to",
         _infer_shape,
         (lambda g, out, x, shape: sum_to(g, x.node.shape),),
+        tags=frozenset({LINEAR_TAG}),
         memory=Memory.SPREAD,
         written=not_written,
     )
@@ -73,6 +74,7 @@ _SUM_TO = declare(
         _infer_shape,
         (lambda g, out, x, shape: broadcast_to(g, x.node.shape),),
         run=_run_sum_to,
+        tags=frozenset({LINEAR_TAG}),
         memory=Memory.FIRST,
     )
 )

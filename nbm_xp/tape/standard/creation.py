@@ -19,6 +19,7 @@ from nbm_xp.tape.operators import FUNCTIONS, is_number
 from nbm_xp.tape.tensor import Tensor, as_tensor, record, with_attributes
 
 from .data_types import iinfo
+from .declaring import of_matrices
 from .elementwise import cast
 from .inspection import check_device as _check_device
 from .shapes import sizes_of
@@ -301,8 +302,8 @@ def _infer_same(x: Node, **attributes: Any) -> Any:
     return x.shape, x.dtype
 
 
-_TRIL = declare(Operation("tril", _infer_same, (lambda g, out, x, *, k: tril(g, k=k),), memory=Memory.OWN))
-_TRIU = declare(Operation("triu", _infer_same, (lambda g, out, x, *, k: triu(g, k=k),), memory=Memory.OWN))
+_TRIL = of_matrices("tril", _infer_same, (lambda g, out, x, *, k: tril(g, k=k),))
+_TRIU = of_matrices("triu", _infer_same, (lambda g, out, x, *, k: triu(g, k=k),))
 
 
 def tril(x: Any, /, *, k: int = 0) -> Tensor:

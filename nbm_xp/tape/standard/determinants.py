@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from nbm_xp.namespace import dtype_name
-from nbm_xp.tape.gradients import declare
-from nbm_xp.tape.node import Memory, Node, Operation
+from nbm_xp.tape.node import Node, Operation
 from nbm_xp.tape.tensor import Tensor, record, record_several
 
 from .complex_numbers import imag
+from .declaring import of_matrices
 from .diagonals import trace
 from .manipulation import expand_dims, matrix_transpose
 from .matrices import check_square, square_infer
@@ -42,8 +42,10 @@ def _infer_det(x: Node) -> Any:
     return x.shape[:-2], x.dtype
 
 
-_DET = declare(
-    Operation("linalg.det", _infer_det, (lambda g, out, x: _per_matrix(g) * record(_COFACTORS, x),), memory=Memory.OWN),
+_DET = of_matrices(
+    "linalg.det",
+    _infer_det,
+    (lambda g, out, x: _per_matrix(g) * record(_COFACTORS, x),),
 )
 
 
@@ -109,23 +111,17 @@ def _slope_rule(g: Tensor, out: Tensor, direction: Tensor, x: Tensor) -> Tensor:
     return matrix_transpose(result) * _per_matrix(det(x))
 
 
-_COFACTORS: Operation = declare(
-    Operation(
-        "cofactors",
-        square_infer("det"),
-        (lambda g, out, x: record(_SLOPE, g, x),),
-        run=_run_cofactors,
-        memory=Memory.OWN,
-    )
+_COFACTORS: Operation = of_matrices(
+    "cofactors",
+    square_infer("det"),
+    (lambda g, out, x: record(_SLOPE, g, x),),
+    run=_run_cofactors,
 )
-_SLOPE: Operation = declare(
-    Operation(
-        "cofactors_slope",
-        lambda direction, x: (x.shape, x.dtype),
-        (lambda g, out, direction, x: record(_SLOPE, g, x), _slope_rule),
-        run=_run_slope,
-        memory=Memory.OWN,
-    )
+_SLOPE: Operation = of_matrices(
+    "cofactors_slope",
+    lambda direction, x: (x.shape, x.dtype),
+    (lambda g, out, direction, x: record(_SLOPE, g, x), _slope_rule),
+    run=_run_slope,
 )
 
 
@@ -143,7 +139,7 @@ def _slogdet_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor | None:
     return None if factor is None else _per_matrix(factor) * matrix_transpose(inv(x))
 
 
-_SLOGDET = declare(Operation("linalg.slogdet", _infer_slogdet, (_slogdet_rule,), memory=Memory.OWN))
+_SLOGDET = of_matrices("linalg.slogdet", _infer_slogdet, (_slogdet_rule,))
 
 
 def slogdet(x: Any, /) -> SlogdetResult:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import Size, maximum_length, minimum_length, same_length
-from nbm_xp.tape.node import Operation
+from nbm_xp.tape.node import Memory
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
+from .declaring import of_matrices
 from .manipulation import expand_dims
 from .shapes import not_written, written
 
@@ -38,13 +38,12 @@ def _undiagonal(g: Tensor, x: Tensor, offset: int) -> Tensor:
     return FUNCTIONS["where"](on, expand_dims(by_row, -1), 0.0)
 
 
-_DIAGONAL = declare(
-    Operation(
-        "linalg.diagonal",
-        lambda x, *, offset: ((*x.shape[:-2], _diagonal_length(x.shape[-2], x.shape[-1], offset)), x.dtype),
-        (lambda g, out, x, *, offset: _undiagonal(g, x, offset),),
-        written=not_written,
-    )
+_DIAGONAL = of_matrices(
+    "linalg.diagonal",
+    lambda x, *, offset: ((*x.shape[:-2], _diagonal_length(x.shape[-2], x.shape[-1], offset)), x.dtype),
+    (lambda g, out, x, *, offset: _undiagonal(g, x, offset),),
+    memory=Memory.ANY,
+    written=not_written,
 )
 
 

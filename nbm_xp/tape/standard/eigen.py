@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from nbm_xp.tape.gradients import declare
-from nbm_xp.tape.node import Memory, Node, Operation
+from nbm_xp.tape.node import Node
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, record, record_several
 
 from .complex_numbers import conj, real
+from .declaring import of_matrices
 from .degenerate import over_difference
 from .diagonals import diagonal
 from .manipulation import expand_dims, matrix_transpose
@@ -67,7 +67,11 @@ def _eigh_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor:
     return conj(matmul(matmul(vectors, inner), adjoint(vectors)))
 
 
-_EIGH = declare(Operation("linalg.eigh", lambda x: _infer_hermitian(x, "eigh"), (_eigh_rule,), memory=Memory.OWN))
+_EIGH = of_matrices(
+    "linalg.eigh",
+    lambda x: _infer_hermitian(x, "eigh"),
+    (_eigh_rule,),
+)
 
 
 def eigh(x: Any, /) -> EighResult:
@@ -80,8 +84,10 @@ def _eigvalsh_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
     return conj(matmul(by_columns(vectors, g), adjoint(vectors)))
 
 
-_EIGVALSH = declare(
-    Operation("linalg.eigvalsh", lambda x: _infer_hermitian(x, "eigvalsh")[0], (_eigvalsh_rule,), memory=Memory.OWN),
+_EIGVALSH = of_matrices(
+    "linalg.eigvalsh",
+    lambda x: _infer_hermitian(x, "eigvalsh")[0],
+    (_eigvalsh_rule,),
 )
 
 
@@ -119,14 +125,11 @@ def _before_inverse(vectors: Tensor, x: Tensor) -> Tensor:
     return FUNCTIONS["where"](enough, matmul(inverse, x), math.nan)
 
 
-_EIG = declare(
-    Operation(
-        "linalg.eig",
-        lambda x, *, name, dtype: _infer_general(x, name),
-        (_eig_rule,),
-        run=_run_general,
-        memory=Memory.OWN,
-    )
+_EIG = of_matrices(
+    "linalg.eig",
+    lambda x, *, name, dtype: _infer_general(x, name),
+    (_eig_rule,),
+    run=_run_general,
 )
 
 
@@ -142,14 +145,11 @@ def _eigvals_rule(g: Tensor, out: Tensor, x: Tensor, *, name: str, dtype: Any) -
     return _before_inverse(back, expand_dims(g, -1) * back)
 
 
-_EIGVALS = declare(
-    Operation(
-        "linalg.eigvals",
-        lambda x, *, name, dtype: _infer_general(x, name)[0],
-        (_eigvals_rule,),
-        run=_run_general,
-        memory=Memory.OWN,
-    )
+_EIGVALS = of_matrices(
+    "linalg.eigvals",
+    lambda x, *, name, dtype: _infer_general(x, name)[0],
+    (_eigvals_rule,),
+    run=_run_general,
 )
 
 

@@ -17,7 +17,7 @@ from nbm_xp.tape.dtypes import bool as boolean
 from nbm_xp.tape.dtypes import common_dtype
 from nbm_xp.tape.gradients import OPERATIONS, declare
 from nbm_xp.tape.lengths import Length
-from nbm_xp.tape.node import ELEMENTWISE_TAG, Memory, Node, Operation, Rule
+from nbm_xp.tape.node import ELEMENTWISE_TAG, LINEAR_TAG, Memory, Node, Operation, Rule
 from nbm_xp.tape.operators import FUNCTIONS, is_number
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -31,16 +31,7 @@ from .promotion import together as together
 from .shapes import broadcast
 
 _ELEMENTWISE = frozenset({ELEMENTWISE_TAG})
-_FOLDABLE: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
-}
-_REAL_ONLY = frozenset({
-    "atan2", "ceil", "copysign", "floor", "floor_divide", "greater", "greater_equal", "hypot", "less", "less_equal",
-    "logaddexp", "maximum", "minimum", "nextafter", "remainder", "signbit", "trunc",
-})  # fmt: skip
+_LINEAR = _ELEMENTWISE | {LINEAR_TAG}
 _LN2 = math.log(2.0)
 _LN10 = math.log(10.0)
 
@@ -116,13 +107,14 @@ def unary(
     rule: Rule,
     *,
     to_float: bool = False,
+    real_only: bool = False,
     infer: Callable[[Node], Any] = _unary_infer,
-    emit: Any = None,
+    tags: frozenset[str] = _ELEMENTWISE,
     memory: Memory = Memory.OWN,
+    **facts: Any,
 ) -> Callable[[Any], Tensor]:
-    """Declare a function of one array."""
-    op = declare(Operation(name, infer, (rule,), emit=emit, tags=_ELEMENTWISE, memory=memory))
-    real_only = name in _REAL_ONLY
+    """Declare a function of one array; `facts` are those of its `Operation`."""
+    op = declare(Operation(name, infer, (rule,), tags=tags, memory=memory, **facts))
 
     def function(x: Any, /) -> Tensor:
         tensor = floating(x) if to_float else as_tensor(x)
@@ -134,17 +126,22 @@ def unary(
 
 
 def binary(
-    name: str, rules: tuple[Rule, Rule], *, symbol: str | None = None, to_float: bool = False, to_bool: bool = False
+    name: str,
+    rules: tuple[Rule, Rule],
+    *,
+    symbol: str | None = None,
+    cheap: bool = False,
+    to_float: bool = False,
+    to_bool: bool = False,
+    real_only: bool = False,
+    fold: Callable[[Any, Any], Any] | None = None,
 ) -> Callable[[Any, Any], Tensor]:
-    """Declare a function of two arrays; `symbol` is how Python writes it."""
+    """Declare a function of two arrays; `symbol` is how Python writes it, `fold` what it is of two numbers."""
+    infer = _pair_to_bool if to_bool else _pair_spec
     emit = None if symbol is None else lambda x, y: f"({x} {symbol} {y})"
     op = declare(
-        Operation(
-            name, _pair_to_bool if to_bool else _pair_spec, rules, emit=emit, tags=_ELEMENTWISE, memory=Memory.OWN
-        )
+        Operation(name, infer, rules, emit=emit, tags=_ELEMENTWISE, memory=Memory.OWN, symbol=symbol, cheap=cheap)
     )
-    fold = _FOLDABLE.get(name)
-    real_only = name in _REAL_ONLY
 
     def function(x1: Any, x2: Any, /) -> Tensor:
         if symbol is not None and _as_they_are(x1, x2):
@@ -213,45 +210,63 @@ asin = unary("asin", lambda g, out, x: g / sqrt_(1 - x * x), to_float=True)
 asinh = unary("asinh", lambda g, out, x: g / sqrt_(x * x + 1), to_float=True)
 atan = unary("atan", lambda g, out, x: g / (1 + x * x), to_float=True)
 atanh = unary("atanh", lambda g, out, x: g / (1 - x * x), to_float=True)
-ceil = unary("ceil", None)
+ceil = unary("ceil", None, real_only=True)
 cos = unary("cos", lambda g, out, x: -g * sin_(x), to_float=True)
 cosh = unary("cosh", lambda g, out, x: g * sinh_(x), to_float=True)
 exp = unary("exp", lambda g, out, x: g * out, to_float=True)
 expm1 = unary("expm1", lambda g, out, x: g * (out + 1), to_float=True)
-floor = unary("floor", None)
+floor = unary("floor", None, real_only=True)
 isfinite = unary("isfinite", None, infer=_unary_to_bool)
 isinf = unary("isinf", None, infer=_unary_to_bool)
 isnan = unary("isnan", None, infer=_unary_to_bool)
 log1p = unary("log1p", lambda g, out, x: g / (1 + x), to_float=True)
 log2 = unary("log2", lambda g, out, x: g / (x * _LN2), to_float=True)
 log10 = unary("log10", lambda g, out, x: g / (x * _LN10), to_float=True)
-logical_not = unary("logical_not", None, infer=_unary_to_bool)
-_negative = unary("negative", lambda g, out, x: -g, emit=lambda x: f"(-{x})")
-positive = unary("positive", lambda g, out, x: g, memory=Memory.FIRST)
+logical_not = unary("logical_not", None, infer=_unary_to_bool, cheap=True)
+_negative = unary("negative", lambda g, out, x: -g, symbol="-", tags=_LINEAR, cheap=True, emit=lambda x: f"(-{x})")
+positive = unary("positive", lambda g, out, x: g, tags=_LINEAR, memory=Memory.FIRST)
 reciprocal = unary("reciprocal", lambda g, out, x: -g * out * out, to_float=True)
 round = unary("round", None)
 sign = unary("sign", lambda g, out, x: _sign_rule(g, out, x) if is_complex(x) else None)
-signbit = unary("signbit", None, infer=_unary_to_bool)
+signbit = unary("signbit", None, infer=_unary_to_bool, real_only=True)
 sin = unary("sin", lambda g, out, x: g * cos_(x), to_float=True)
 sinh = unary("sinh", lambda g, out, x: g * cosh_(x), to_float=True)
 sqrt = unary("sqrt", lambda g, out, x: g * 0.5 / out, to_float=True)
-square = unary("square", lambda g, out, x: g * (2 * x))
+square = unary("square", lambda g, out, x: g * (2 * x), cheap=True)
 tan = unary("tan", lambda g, out, x: g * (1 + out * out), to_float=True)
 tanh = unary("tanh", lambda g, out, x: g * (1 - out * out), to_float=True)
-trunc = unary("trunc", None)
-bitwise_invert = unary("bitwise_invert", None)
+trunc = unary("trunc", None, real_only=True)
+bitwise_invert = unary("bitwise_invert", None, symbol="~")
 
-add = binary("add", (lambda g, out, x, y: g, lambda g, out, x, y: g), symbol="+")
-subtract = binary("subtract", (lambda g, out, x, y: g, lambda g, out, x, y: -g), symbol="-")
-multiply = binary("multiply", (lambda g, out, x, y: _scaled(g, y), lambda g, out, x, y: _scaled(g, x)), symbol="*")
-divide = binary("divide", (lambda g, out, x, y: g / y, lambda g, out, x, y: -g * out / y), symbol="/", to_float=True)
-floor_divide = binary("floor_divide", (None, None), symbol="//")
-remainder = binary("remainder", (lambda g, out, x, y: g, lambda g, out, x, y: -g * floor_divide(x, y)), symbol="%")
+add = binary("add", (lambda g, out, x, y: g, lambda g, out, x, y: g), symbol="+", cheap=True, fold=operator.add)
+subtract = binary(
+    "subtract", (lambda g, out, x, y: g, lambda g, out, x, y: -g), symbol="-", cheap=True, fold=operator.sub
+)
+multiply = binary(
+    "multiply",
+    (lambda g, out, x, y: _scaled(g, y), lambda g, out, x, y: _scaled(g, x)),
+    symbol="*",
+    cheap=True,
+    fold=operator.mul,
+)
+divide = binary(
+    "divide",
+    (lambda g, out, x, y: g / y, lambda g, out, x, y: -g * out / y),
+    symbol="/",
+    to_float=True,
+    cheap=True,
+    fold=operator.truediv,
+)
+floor_divide = binary("floor_divide", (None, None), symbol="//", real_only=True)
+remainder = binary(
+    "remainder", (lambda g, out, x, y: g, lambda g, out, x, y: -g * floor_divide(x, y)), symbol="%", real_only=True
+)
 pow = binary("pow", (_pow_base, _pow_exponent), symbol="**")
 atan2 = binary(
     "atan2",
     (lambda g, out, x, y: g * _per(y, x * x + y * y), lambda g, out, x, y: -g * _per(x, x * x + y * y)),
     to_float=True,
+    real_only=True,
 )
 hypot = binary(
     "hypot",
@@ -260,13 +275,17 @@ hypot = binary(
         lambda g, out, x, y: along_(g * _per(y, out), g, y, out),
     ),
     to_float=True,
+    real_only=True,
 )
-copysign = binary("copysign", (lambda g, out, x, y: along_(g * sign_(x) * sign_(out), g, x, out), None), to_float=True)
-nextafter = binary("nextafter", (lambda g, out, x, y: g, None))
+copysign = binary(
+    "copysign", (lambda g, out, x, y: along_(g * sign_(x) * sign_(out), g, x, out), None), to_float=True, real_only=True
+)
+nextafter = binary("nextafter", (lambda g, out, x, y: g, None), real_only=True)
 logaddexp = binary(
     "logaddexp",
     (lambda g, out, x, y: g * _weight(x, y), lambda g, out, x, y: g * _weight(y, x)),
     to_float=True,
+    real_only=True,
 )
 maximum = binary(
     "maximum",
@@ -274,6 +293,8 @@ maximum = binary(
         lambda g, out, x, y: where_(x >= y, _share(g, x, y), 0.0),
         lambda g, out, x, y: where_(y >= x, _share(g, x, y), 0.0),
     ),
+    cheap=True,
+    real_only=True,
 )
 minimum = binary(
     "minimum",
@@ -281,15 +302,17 @@ minimum = binary(
         lambda g, out, x, y: where_(x <= y, _share(g, x, y), 0.0),
         lambda g, out, x, y: where_(y <= x, _share(g, x, y), 0.0),
     ),
+    cheap=True,
+    real_only=True,
 )
-equal = binary("equal", (None, None), symbol="==", to_bool=True)
-not_equal = binary("not_equal", (None, None), symbol="!=", to_bool=True)
-less = binary("less", (None, None), symbol="<", to_bool=True)
-less_equal = binary("less_equal", (None, None), symbol="<=", to_bool=True)
-greater = binary("greater", (None, None), symbol=">", to_bool=True)
-greater_equal = binary("greater_equal", (None, None), symbol=">=", to_bool=True)
-logical_and = binary("logical_and", (None, None), to_bool=True)
-logical_or = binary("logical_or", (None, None), to_bool=True)
+equal = binary("equal", (None, None), symbol="==", to_bool=True, cheap=True)
+not_equal = binary("not_equal", (None, None), symbol="!=", to_bool=True, cheap=True)
+less = binary("less", (None, None), symbol="<", to_bool=True, cheap=True, real_only=True)
+less_equal = binary("less_equal", (None, None), symbol="<=", to_bool=True, cheap=True, real_only=True)
+greater = binary("greater", (None, None), symbol=">", to_bool=True, cheap=True, real_only=True)
+greater_equal = binary("greater_equal", (None, None), symbol=">=", to_bool=True, cheap=True, real_only=True)
+logical_and = binary("logical_and", (None, None), to_bool=True, cheap=True)
+logical_or = binary("logical_or", (None, None), to_bool=True, cheap=True)
 logical_xor = binary("logical_xor", (None, None), to_bool=True)
 bitwise_and = binary("bitwise_and", (None, None), symbol="&")
 bitwise_or = binary("bitwise_or", (None, None), symbol="|")

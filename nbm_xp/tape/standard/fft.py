@@ -21,6 +21,7 @@ from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
+from .declaring import along_axes
 from .promotion import complex_of, floating, real_of, refuse_complex
 from .shapes import LONGEST, axes_of, axis_of
 
@@ -128,7 +129,7 @@ def _check_norm(norm: str) -> None:
 
 def _one_axis(name: str, infer: Callable[..., Any], rule: Callable[..., Tensor], doc: str) -> Callable[..., Tensor]:
     """Declare a transform along one axis."""
-    op = declare(Operation(f"fft.{name}", infer, (rule,), memory=Memory.OWN))
+    op = along_axes(f"fft.{name}", infer, (rule,))
     of_real, from_half = name in ("rfft", "ihfft"), name in ("irfft", "hfft")
 
     def function(x: Any, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
@@ -192,7 +193,7 @@ def _many_axes(name: str, doc: str) -> Callable[..., Tensor]:
     def run(xp: Any, x: Any, *, s: Any, axes: Any, norm: str, kind: str) -> Any:
         return getattr(xp.fft, kind)(x, s=s, axes=axes, norm=norm)
 
-    op = declare(Operation(f"fft.{name}", _infer_many, (_many_rule,), run=run, memory=Memory.OWN))
+    op = along_axes(f"fft.{name}", _infer_many, (_many_rule,), run=run)
 
     def function(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Tensor:
         x = floating(x)
@@ -277,7 +278,12 @@ def _shift(name: str, inverse: str, doc: str) -> Callable[..., Tensor]:
     def rule(g: Tensor, out: Tensor, x: Tensor, *, axes: tuple[int, ...]) -> Tensor:
         return SHIFTS[inverse](g, axes=axes)
 
-    op = declare(Operation(f"fft.{name}", lambda x, *, axes: (x.shape, x.dtype), (rule,), memory=Memory.FIRST))
+    op = along_axes(
+        f"fft.{name}",
+        lambda x, *, axes: (x.shape, x.dtype),
+        (rule,),
+        memory=Memory.FIRST,
+    )
 
     def function(x: Any, /, *, axes: Any = None) -> Tensor:
         x = as_tensor(x)

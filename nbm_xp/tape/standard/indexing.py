@@ -20,6 +20,7 @@ from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
+from .declaring import along_axes
 from .elementwise import cast
 from .manipulation import flip, moveaxis, reshape
 from .shapes import axis_of, broadcast, from_front, slice_length
@@ -305,7 +306,11 @@ def _take_along_rule(g: Tensor, out: Tensor, x: Tensor, indices: Tensor, *, axis
     return index_add(g, tuple(index), x.node.shape)
 
 
-_TAKE_ALONG = declare(Operation("take_along_axis", _infer_take_along, (_take_along_rule, None), memory=Memory.OWN))
+_TAKE_ALONG = along_axes(
+    "take_along_axis",
+    _infer_take_along,
+    (_take_along_rule, None),
+)
 
 
 def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Tensor:

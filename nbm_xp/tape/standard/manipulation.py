@@ -10,10 +10,11 @@ from nbm_xp.tape.concrete import concrete
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import Length, Size, known, product, same_length
-from nbm_xp.tape.node import Memory, Node, Operation, Shape
+from nbm_xp.tape.node import LINEAR_TAG, Memory, Node, Operation, Shape
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
+from .declaring import along_axes, of_matrices
 from .inspection import check_device
 from .shapes import axes_of, axis_of, sizes_of
 
@@ -59,6 +60,7 @@ _RESHAPE = declare(
         (lambda g, out, x, shape: reshape(g, x.node.shape),),
         memory=Memory.VIEW,
         written=lambda part, x, shape: reshape(part, x.node.shape),
+        tags=frozenset({LINEAR_TAG}),
     )
 )
 
@@ -125,6 +127,7 @@ _PERMUTE = declare(
         (lambda g, out, x, axes: permute_dims(g, tuple(axes.index(i) for i in range(len(axes)))),),
         memory=Memory.VIEW,
         written=lambda part, x, axes: permute_dims(part, tuple(axes.index(i) for i in range(len(axes)))),
+        tags=frozenset({LINEAR_TAG}),
     )
 )
 
@@ -148,16 +151,16 @@ _TRANSPOSE = declare(
         emit=lambda x: f"{x}.T",
         memory=Memory.VIEW,
         written=lambda part, x: matrix_transpose(part),
+        tags=frozenset({LINEAR_TAG}),
     )
 )
-_MATRIX_TRANSPOSE = declare(
-    Operation(
-        "matrix_transpose",
-        lambda x: ((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype),
-        (lambda g, out, x: matrix_transpose(g),),
-        memory=Memory.VIEW,
-        written=lambda part, x: matrix_transpose(part),
-    )
+_MATRIX_TRANSPOSE = of_matrices(
+    "matrix_transpose",
+    lambda x: ((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype),
+    (lambda g, out, x: matrix_transpose(g),),
+    memory=Memory.VIEW,
+    written=lambda part, x: matrix_transpose(part),
+    linear=True,
 )
 
 
@@ -219,14 +222,13 @@ def squeeze(x: Any, /, axis: Any) -> Tensor:
     return record(_SQUEEZE, x, axis=gone)
 
 
-_SQUEEZE = declare(
-    Operation(
-        "squeeze",
-        lambda x, *, axis: (tuple(n for i, n in enumerate(x.shape) if i not in axis), x.dtype),
-        (lambda g, out, x, *, axis: expand_dims(g, axis),),
-        memory=Memory.VIEW,
-        written=lambda part, x, *, axis: expand_dims(part, axis),
-    )
+_SQUEEZE = along_axes(
+    "squeeze",
+    lambda x, *, axis: (tuple(n for i, n in enumerate(x.shape) if i not in axis), x.dtype),
+    (lambda g, out, x, *, axis: expand_dims(g, axis),),
+    memory=Memory.VIEW,
+    written=lambda part, x, *, axis: expand_dims(part, axis),
+    linear=True,
 )
 
 
@@ -234,14 +236,12 @@ def _infer_same(x: Node, **attributes: Any) -> Any:
     return x.shape, x.dtype
 
 
-_FLIP = declare(
-    Operation(
-        "flip",
-        _infer_same,
-        (lambda g, out, x, *, axis: flip(g, axis=axis),),
-        memory=Memory.FIRST,
-        written=lambda part, x, *, axis: flip(part, axis=axis),
-    )
+_FLIP = along_axes(
+    "flip",
+    _infer_same,
+    (lambda g, out, x, *, axis: flip(g, axis=axis),),
+    memory=Memory.FIRST,
+    written=lambda part, x, *, axis: flip(part, axis=axis),
 )
 
 
@@ -251,17 +251,15 @@ def flip(x: Any, /, *, axis: Any = None) -> Tensor:
     return record(_FLIP, x, axis=axes_of(axis, x.ndim))
 
 
-_ROLL = declare(
-    Operation(
-        "roll",
-        lambda x, shift, *, axis: (x.shape, x.dtype),
-        (
-            lambda g, out, x, shift, *, axis: roll(
-                g, tuple(-s for s in shift) if isinstance(shift, tuple) else -shift, axis=axis
-            ),
+_ROLL = along_axes(
+    "roll",
+    lambda x, shift, *, axis: (x.shape, x.dtype),
+    (
+        lambda g, out, x, shift, *, axis: roll(
+            g, tuple(-s for s in shift) if isinstance(shift, tuple) else -shift, axis=axis
         ),
-        memory=Memory.FIRST,
-    )
+    ),
+    memory=Memory.FIRST,
 )
 
 
@@ -317,7 +315,7 @@ def _unrepeat(g: Tensor, out: Tensor, x: Tensor, repeats: Size, *, axis: int) ->
     return FUNCTIONS["sum"](apart, axis=axis + 1, dtype=g.dtype)
 
 
-_REPEAT = declare(Operation("repeat", _infer_repeat, (_unrepeat,), memory=Memory.FIRST))
+_REPEAT = along_axes("repeat", _infer_repeat, (_unrepeat,), memory=Memory.FIRST)
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:

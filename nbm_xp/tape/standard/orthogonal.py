@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import minimum_length, same_length
-from nbm_xp.tape.node import Memory, Node, Operation
+from nbm_xp.tape.node import Node
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, record_several
 
 from .complex_numbers import conj, real
+from .declaring import of_matrices
 from .diagonals import diagonal
 from .matrices import adjoint, check_matrices, diagonal_matrix
 from .products import matmul
@@ -79,7 +79,7 @@ def _tall_rule(q: Tensor, r: Tensor, g_q: Tensor | None, g_r: Tensor | None) -> 
     return adjoint(solve(r, adjoint(total)))
 
 
-_QR = declare(Operation("linalg.qr", _infer_qr, (_qr_rule,), memory=Memory.OWN))
+_QR = of_matrices("linalg.qr", _infer_qr, (_qr_rule,))
 
 
 def qr(x: Any, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:

@@ -58,7 +58,7 @@ def _matmul_right(g: Tensor, out: Tensor, x: Tensor, y: Tensor) -> Tensor:
     return result if y.ndim > 1 else reshape(result, result.node.shape[:-1])
 
 
-_MATMUL = declare(Operation("matmul", _infer_matmul, (_matmul_left, _matmul_right), memory=Memory.OWN))
+_MATMUL = declare(Operation("matmul", _infer_matmul, (_matmul_left, _matmul_right), symbol="@", memory=Memory.OWN))
 
 
 def matmul(x1: Any, x2: Any, /) -> Tensor:

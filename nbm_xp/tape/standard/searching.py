@@ -13,6 +13,7 @@ from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
+from .declaring import along_axes
 from .elementwise import cast, together
 from .indexing import take, take_along_axis
 from .manipulation import reshape
@@ -29,16 +30,13 @@ def _infer_position(x: Node, *, axis: int, keepdims: bool) -> Any:
 
 
 def _position(name: str) -> Callable[..., Tensor]:
-    op = declare(
-        Operation(
-            name,
-            _infer_position,
-            (None,),
-            run=lambda xp, x, *, axis, keepdims: xp.astype(
-                getattr(xp, name)(x, axis=axis, keepdims=keepdims), running_dtype(xp, "int64")
-            ),
-            memory=Memory.OWN,
-        )
+    op = along_axes(
+        name,
+        _infer_position,
+        (None,),
+        run=lambda xp, x, *, axis, keepdims: xp.astype(
+            getattr(xp, name)(x, axis=axis, keepdims=keepdims), running_dtype(xp, "int64")
+        ),
     )
 
     def function(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
@@ -66,8 +64,16 @@ def _unsorted(g: Tensor, out: Tensor, x: Tensor, *, axis: int, descending: bool,
     return take_along_axis(g, argsort(order, axis=axis), axis=axis)
 
 
-_SORT = declare(Operation("sort", lambda x, **attributes: (x.shape, x.dtype), (_unsorted,), memory=Memory.OWN))
-_ARGSORT = declare(Operation("argsort", lambda x, **attributes: (x.shape, _INT64), (None,), memory=Memory.OWN))
+_SORT = along_axes(
+    "sort",
+    lambda x, **attributes: (x.shape, x.dtype),
+    (_unsorted,),
+)
+_ARGSORT = along_axes(
+    "argsort",
+    lambda x, **attributes: (x.shape, _INT64),
+    (None,),
+)
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 from nbm_xp.namespace import running_dtype
 from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import minimum_length, same_length
-from nbm_xp.tape.node import Memory, Node, Operation
+from nbm_xp.tape.node import Node
 from nbm_xp.tape.tensor import Tensor, record, record_several
 
 from .complex_numbers import conj
+from .declaring import of_matrices
 from .degenerate import over_difference, over_sum, over_values
 from .manipulation import expand_dims, matrix_transpose
 from .matrices import adjoint, by_columns, check_matrices, diagonal_matrix, rounding, skew
@@ -96,7 +96,7 @@ def _outside(factor: Tensor, own: Tensor, g: Tensor, rank: Any, full_matrices: b
     return result
 
 
-_SVD = declare(Operation("linalg.svd", _infer_svd, (_svd_rule,), memory=Memory.OWN))
+_SVD = of_matrices("linalg.svd", _infer_svd, (_svd_rule,))
 
 
 def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
@@ -109,8 +109,10 @@ def _svdvals_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
     return conj(matmul(by_columns(factors.U, g), factors.Vh))
 
 
-_SVDVALS = declare(
-    Operation("linalg.svdvals", lambda x: _infer_svd(x, full_matrices=False)[1], (_svdvals_rule,), memory=Memory.OWN),
+_SVDVALS = of_matrices(
+    "linalg.svdvals",
+    lambda x: _infer_svd(x, full_matrices=False)[1],
+    (_svdvals_rule,),
 )
 
 
@@ -131,7 +133,12 @@ def _run_rank(xp: Any, x: Any, rtol: Any) -> Any:
     return xp.astype(rank, running_dtype(xp, "int64"))
 
 
-_RANK = declare(Operation("linalg.matrix_rank", _infer_rank, (None, None), run=_run_rank, memory=Memory.OWN))
+_RANK = of_matrices(
+    "linalg.matrix_rank",
+    _infer_rank,
+    (None, None),
+    run=_run_rank,
+)
 
 
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Tensor:

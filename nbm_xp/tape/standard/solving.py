@@ -11,6 +11,7 @@ from nbm_xp.tape.operators import FUNCTIONS, is_number
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .complex_numbers import conj
+from .declaring import of_matrices
 from .manipulation import expand_dims, matrix_transpose
 from .matrices import adjoint, check_matrices, check_square, square_infer
 from .products import matmul
@@ -60,7 +61,7 @@ def _inv_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
     return -matmul(matmul(back, g), back)
 
 
-_INV = declare(Operation("linalg.inv", square_infer("inv"), (_inv_rule,), memory=Memory.OWN))
+_INV = of_matrices("linalg.inv", square_infer("inv"), (_inv_rule,))
 
 
 def inv(x: Any, /) -> Tensor:
@@ -82,14 +83,11 @@ def _pinv_rule(g: Tensor, out: Tensor, x: Tensor, rtol: Any) -> Tensor:
     return conj(result - matmul(matmul(inverse, g), inverse))
 
 
-_PINV = declare(
-    Operation(
-        "linalg.pinv",
-        _infer_pinv,
-        (_pinv_rule, None),
-        run=lambda xp, x, rtol: xp.linalg.pinv(x) if rtol is None else xp.linalg.pinv(x, rtol=rtol),
-        memory=Memory.OWN,
-    )
+_PINV = of_matrices(
+    "linalg.pinv",
+    _infer_pinv,
+    (_pinv_rule, None),
+    run=lambda xp, x, rtol: xp.linalg.pinv(x) if rtol is None else xp.linalg.pinv(x, rtol=rtol),
 )
 
 
@@ -119,7 +117,11 @@ def _cholesky_rule(g: Tensor, out: Tensor, x: Tensor, *, upper: bool) -> Tensor:
     return conj((half + adjoint(half)) * 0.5)
 
 
-_CHOLESKY = declare(Operation("linalg.cholesky", square_infer("cholesky"), (_cholesky_rule,), memory=Memory.OWN))
+_CHOLESKY = of_matrices(
+    "linalg.cholesky",
+    square_infer("cholesky"),
+    (_cholesky_rule,),
+)
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Tensor:
@@ -131,8 +133,11 @@ def _run_identity(xp: Any, x: Any) -> Any:
     return xp.tril(xp.triu(xp.ones_like(x)))  # of the array, so that it lies where the array does
 
 
-_IDENTITY = declare(
-    Operation("identity_like", square_infer("matrix_power"), (None,), run=_run_identity, memory=Memory.OWN)
+_IDENTITY = of_matrices(
+    "identity_like",
+    square_infer("matrix_power"),
+    (None,),
+    run=_run_identity,
 )
 
 

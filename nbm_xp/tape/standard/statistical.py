@@ -7,12 +7,12 @@ from typing import Any
 
 from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.dtypes import bool as boolean
-from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import Size, known, product
-from nbm_xp.tape.node import Memory, Node, Operation
+from nbm_xp.tape.node import Memory, Node
 from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
+from .declaring import along_axes
 from .elementwise import cast, floating, where
 from .manipulation import flip, reshape
 from .shapes import axes_of, axis_of, kept_shape, reduced_shape
@@ -52,7 +52,7 @@ def _sum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keepd
     return _spread(g, x, axis, keepdims)
 
 
-_SUM = declare(Operation("sum", _reduced, (_sum_rule,), memory=Memory.OWN))
+_SUM = along_axes("sum", _reduced, (_sum_rule,), linear=True)
 
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
@@ -80,7 +80,7 @@ def _prod_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keep
     return _spread(g, x, axis, keepdims) * FUNCTIONS["permute_dims"](others, back)
 
 
-_PROD = declare(Operation("prod", _reduced, (_prod_rule,), memory=Memory.OWN))
+_PROD = along_axes("prod", _reduced, (_prod_rule,))
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
@@ -117,7 +117,12 @@ def _of_nothing_nan(name: str) -> Callable[..., Any]:
     return run
 
 
-_MEAN = declare(Operation("mean", _reduced, (_mean_rule,), run=_of_nothing_nan("mean"), memory=Memory.OWN))
+_MEAN = along_axes(
+    "mean",
+    _reduced,
+    (_mean_rule,),
+    run=_of_nothing_nan("mean"),
+)
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
@@ -142,8 +147,8 @@ def _std_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, correction: Any, 
     return found
 
 
-_VAR = declare(Operation("var", _reduced, (_var_rule,), run=_of_nothing_nan("var"), memory=Memory.OWN))
-_STD = declare(Operation("std", _reduced, (_std_rule,), run=_of_nothing_nan("std"), memory=Memory.OWN))
+_VAR = along_axes("var", _reduced, (_var_rule,), run=_of_nothing_nan("var"))
+_STD = along_axes("std", _reduced, (_std_rule,), run=_of_nothing_nan("std"))
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
@@ -172,7 +177,7 @@ def _extremum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, keepdims: bo
 
 
 def _extremum(name: str, doc: str) -> Callable[..., Tensor]:
-    op = declare(Operation(name, _reduced, (_extremum_rule,), memory=Memory.OWN))
+    op = along_axes(name, _reduced, (_extremum_rule,))
 
     def function(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
         x = as_tensor(x)
@@ -196,7 +201,7 @@ min = _extremum("min", "The smallest element over axes; at a tie the gradient is
 
 
 def _logical(name: str) -> Callable[..., Tensor]:
-    op = declare(Operation(name, _reduced_to_bool, (None,), memory=Memory.FIRST))  # of no axes, the argument itself
+    op = along_axes(name, _reduced_to_bool, (None,), memory=Memory.FIRST)  # of no axes, the argument itself
 
     def function(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
         x = as_tensor(x)
@@ -267,19 +272,18 @@ def _run_recurrence(xp: Any, a: Any, b: Any, *, axis: int) -> Any:
     return b
 
 
-_RECURRENCE = declare(
-    Operation(
-        "linear_recurrence",
-        lambda a, b, *, axis: (b.shape, b.dtype),
-        (
-            lambda g, out, a, b, *, axis: _backwards(a, g, axis) * _shifted(out, axis),
-            lambda g, out, a, b, *, axis: _backwards(a, g, axis),
-        ),
-        run=_run_recurrence,
-    )
+_RECURRENCE = along_axes(
+    "linear_recurrence",
+    lambda a, b, *, axis: (b.shape, b.dtype),
+    (
+        lambda g, out, a, b, *, axis: _backwards(a, g, axis) * _shifted(out, axis),
+        lambda g, out, a, b, *, axis: _backwards(a, g, axis),
+    ),
+    run=_run_recurrence,
+    memory=Memory.ANY,
 )
-_CUMSUM = declare(Operation("cumulative_sum", _accumulated, (_cumsum_rule,), memory=Memory.OWN))
-_CUMPROD = declare(Operation("cumulative_prod", _accumulated, (_cumprod_rule,), memory=Memory.OWN))
+_CUMSUM = along_axes("cumulative_sum", _accumulated, (_cumsum_rule,))
+_CUMPROD = along_axes("cumulative_prod", _accumulated, (_cumprod_rule,))
 
 
 def _along(x: Tensor, axis: int | None, name: str) -> int:

@@ -1,0 +1,43 @@
+"""Machines on any graph: Ising and Potts models on lattices, spin glasses, Boltzmann machines that are all visible.
+
+The same seed gives the same states on every array library and for every division of chains and sweeps.
+"""
+
+from __future__ import annotations
+
+from .families import (
+    chimera,
+    edwards_anderson,
+    erdos_renyi,
+    lattice,
+    pegasus,
+    random_regular,
+    read_gset,
+    sherrington_kirkpatrick,
+    zephyr,
+)
+from .graph import Graph, as_graph
+from .machine import GraphMachine
+from .measures import autocorrelation_time, binder, energy_histogram, specific_heat, standard_error
+from .observers import Observer
+
+__all__ = [
+    "Graph",
+    "GraphMachine",
+    "Observer",
+    "as_graph",
+    "autocorrelation_time",
+    "binder",
+    "chimera",
+    "edwards_anderson",
+    "energy_histogram",
+    "erdos_renyi",
+    "lattice",
+    "pegasus",
+    "random_regular",
+    "read_gset",
+    "sherrington_kirkpatrick",
+    "specific_heat",
+    "standard_error",
+    "zephyr",
+]

@@ -1,0 +1,177 @@
+"""Chains of a machine's states, which sweeps take on from one state to the next.
+
+What this chapter must satisfy: where the states lie and how many chains run together changes no bit of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nbm_xp.boltzmann.rows import numbers
+from nbm_xp.namespace import asarray, host_namespace, is_array, library_name, to_numpy, wide_dtypes
+from nbm_xp.namespace.graph_kernels import kernel
+from nbm_xp.namespace.mrg31k3p.integers import State
+
+from . import sweeps
+from .draws import Numbers
+
+if TYPE_CHECKING:
+    from .machine import GraphMachine
+
+__all__ = ["Chains"]
+
+
+class Chains:
+    """Chains that run together.
+
+    Parameters
+    ----------
+    machine : GraphMachine
+    seed : six ints
+        What all random numbers follow from.
+    betas : array
+        float64, of shape (chains,), in the host's memory.
+    xp : namespace
+        Where the states lie.
+    rule : str
+        One of `nbm_xp.graphs.sweeps.RULES`.
+    first_chain : int, optional
+        The number of the first of them.
+    sweep : int, optional
+        How many sweeps there were before.
+    initial : array, optional
+        The states to begin with, of shape (chains, units); random ones by default.
+    clamp : dict, optional
+        Values of units that never change.
+
+    Attributes
+    ----------
+    states : array
+        int8, of shape (units, chains), in the order of slots.
+    """
+
+    def __init__(
+        self,
+        machine: GraphMachine,
+        seed: State,
+        betas: Any,
+        xp: Any,
+        rule: str = "heat_bath",
+        first_chain: int = 0,
+        sweep: int = 0,
+        initial: Any = None,
+        clamp: dict[int, int] | None = None,
+    ) -> None:
+        host = host_namespace()
+        self.machine, self.xp, self.rule, self.betas = machine, xp, rule, betas
+        self.count, self.sweep = int(betas.shape[0]), sweep
+        self.seed, self.first_chain = seed, first_chain
+        self._numbers = Numbers(seed, machine.units_count)
+        layout, values = machine.layout, machine.values
+        states = self._numbers.states(first_chain, self.count, 0)
+        if initial is None:
+            made = values.at_random(host, self._numbers.sweep(host, states, self.count))
+        else:
+            made = host.take(checked_states(machine, initial, self.count), layout.order, axis=1).T
+        self._free = None
+        if clamp:
+            place = host.argsort(layout.order)
+            free = host.ones((machine.units_count, 1), dtype=host.bool)
+            made = host.asarray(made, copy=True)
+            for unit, value in checked_clamp(machine, clamp).items():
+                made[place[unit], :], free[place[unit], 0] = value, False
+            self._free = asarray(free, xp)
+        self.states = asarray(host.ascontiguousarray(made), xp)
+        self._streams = self._numbers.after(states, sweep + 1)
+        self.set_betas(betas)
+        with wide_dtypes(xp):
+            self._by_unit = asarray(host.argsort(layout.order), xp, "int64")
+
+    def step(self, count: int = 1) -> None:
+        """Make so many sweeps."""
+        xp, machine = self.xp, self.machine
+        own = kernel("graphs.sweeps", library_name(xp))
+        if own is not None:
+            found = own(
+                machine.layout, machine.values, self.rule, self.states, self._streams, self._beta, self._free, count
+            )
+            if found is not None:
+                self.states, self._streams = found
+                self.sweep += count
+                return
+        for _ in range(count):
+            uniforms = self._numbers.sweep(xp, self._streams, self.count)
+            self._streams = self._numbers.after(self._streams)
+            self.states = sweeps.swept(
+                xp, machine.layout, machine.values, self.rule, self.states, uniforms, self._beta, self._free
+            )
+            self.sweep += 1
+
+    def set_betas(self, betas: Any) -> None:
+        """Give the chains other inverse temperatures."""
+        host = host_namespace()
+        self.betas = betas
+        with wide_dtypes(self.xp):
+            self._beta = asarray(host.reshape(betas, (1, -1)), self.xp, "float64")
+
+    def energies(self) -> Any:
+        """The energy of each chain, float64 of shape (chains,)."""
+        own = kernel("graphs.energies", library_name(self.xp))
+        found = None if own is None else own(self.machine.layout, self.machine.values, self.states)
+        return (
+            sweeps.energies(self.xp, self.machine.layout, self.machine.values, self.states) if found is None else found
+        )
+
+    def by_unit(self) -> Any:
+        """The states in the order of units, of shape (units, chains)."""
+        with wide_dtypes(self.xp):
+            return self.xp.take(self.states, self._by_unit, axis=0)
+
+    def rows(self) -> Any:
+        """The states as a NumPy array of shape (chains, units)."""
+        return host_namespace().ascontiguousarray(to_numpy(self.by_unit()).T)
+
+
+def checked_states(machine: GraphMachine, states: Any, chains: int | None = None) -> Any:
+    """States that a machine can have, as an int8 array of shape (chains, units) in the host's memory.
+
+    Raises
+    ------
+    ValueError
+        If they have another shape or other values.
+    """
+    host = host_namespace()
+    array = numbers(to_numpy(states) if is_array(states) else getattr(states, "values", states), "states", host)
+    array = array[None, :] if array.ndim == 1 else array
+    count = array.shape[0] if chains is None else chains
+    if array.shape != (count, machine.units_count):
+        raise ValueError(f"states must be of shape {(count, machine.units_count)}, got {array.shape}")
+    allowed = machine.values.all
+    low, high = host.min(array), host.max(array)
+    step = int(machine.values.step)
+    if not (low >= allowed[0] and high <= allowed[-1] and host.all((array - allowed[0]) % step == 0)):
+        raise ValueError(f"states must hold {', '.join(map(str, allowed))}, got values from {low:g} to {high:g}")
+    return host.astype(array, host.int8)
+
+
+def checked_clamp(machine: GraphMachine, clamp: Any) -> dict[int, int]:
+    """Units and the values that they keep.
+
+    Raises
+    ------
+    ValueError
+        If there is no such unit, or it cannot have that value, or none is left to draw.
+    """
+    allowed = machine.values.all
+    try:
+        found = {int(unit): int(value) for unit, value in dict(clamp).items()}
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"clamp must be a dict of units and values, got {type(clamp).__name__}") from error
+    for unit, value in found.items():
+        if not 0 <= unit < machine.units_count:
+            raise ValueError(f"clamp must name units from 0 to {machine.units_count - 1}, got {unit}")
+        if value not in allowed:
+            raise ValueError(f"clamp must give values of {', '.join(map(str, allowed))}, got {value} for unit {unit}")
+    if len(found) == machine.units_count:
+        raise ValueError("clamp must leave a unit to draw")
+    return found

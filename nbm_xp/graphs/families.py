@@ -1,0 +1,285 @@
+"""Graphs by name: lattices, random graphs, spin glasses, those of quantum annealers, and files.
+
+What this chapter must satisfy: a random graph follows from its seed, on every machine; large ones are made of arrays,
+not edge by edge.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import pathlib
+from collections.abc import Sequence
+from typing import Any
+
+from nbm_xp.boltzmann.randomness import entropy_of
+from nbm_xp.boltzmann.rows import positive_int
+from nbm_xp.namespace import host_namespace
+from nbm_xp.rng import Generator
+
+from .graph import Graph, as_graph
+
+__all__ = [
+    "chimera",
+    "edwards_anderson",
+    "erdos_renyi",
+    "lattice",
+    "pegasus",
+    "random_regular",
+    "read_gset",
+    "sherrington_kirkpatrick",
+    "zephyr",
+]
+
+
+def lattice(shape: int | Sequence[int], periodic: bool | Sequence[bool] = True) -> Graph:
+    """A lattice: each unit is joined with the next one along each axis.
+
+    Parameters
+    ----------
+    shape : int or sequence of ints
+        How many units along each axis, in any number of dimensions; two at least, three where the ends are joined.
+    periodic : bool or sequence of bool, optional
+        Whether the ends are joined, along all axes or each of them.
+
+    Examples
+    --------
+    >>> lattice((4, 6))
+    <lattice 4 × 6: 24 units, 48 edges>
+    >>> lattice((4, 6), periodic=False).edges
+    38
+    >>> lattice((2, 4))
+    Traceback (most recent call last):
+        ...
+    ValueError: shape must be 3 at least along periodic axes, got 2: its units would be joined twice
+    """
+    host = host_namespace()
+    lengths = tuple(positive_int(n, "shape", 2) for n in (shape if isinstance(shape, Sequence) else (shape,)))
+    if not lengths:
+        raise ValueError("shape must have one axis at least")
+    joined = (periodic,) * len(lengths) if isinstance(periodic, bool) else tuple(map(bool, periodic))
+    if len(joined) != len(lengths):
+        raise ValueError(f"periodic must be one bool or {len(lengths)} of them, got {len(joined)}")
+    if any(n == 2 and ends for n, ends in zip(lengths, joined, strict=True)):
+        raise ValueError("shape must be 3 at least along periodic axes, got 2: its units would be joined twice")
+    units = math.prod(lengths)
+    place = host.reshape(host.arange(units, dtype=host.int32), lengths)
+    first, second = [], []
+    for axis, ends in enumerate(joined):
+        head = (slice(None),) * axis
+        first.append(host.reshape(place if ends else place[(*head, slice(-1))], (-1,)))
+        second.append(host.reshape(host.roll(place, -1, axis=axis) if ends else place[(*head, slice(1, None))], (-1,)))
+    colours = None
+    if all(n % 2 == 0 or not ends for n, ends in zip(lengths, joined, strict=True)):
+        parity = host.zeros((), dtype=host.uint8)
+        for n in lengths:
+            parity = parity[..., None] ^ (host.arange(n, dtype=host.uint8) & 1)
+        colours = host.reshape(parity, (-1,))
+    name = "lattice " + " × ".join(map(str, lengths))
+    return Graph(units, host.concat(first), host.concat(second), None, lengths, joined, colours, name)
+
+
+def erdos_renyi(units: int, probability: float, random_state: Any = None) -> Graph:
+    """A graph in which each pair is joined with the same probability, each pair for itself.
+
+    Parameters
+    ----------
+    units : int
+    probability : float
+        From 0 to 1.
+    random_state : int, None or generator, optional
+
+    Notes
+    -----
+    The number of pairs that are passed over until one is joined has a geometric distribution, so that the work is in
+    proportion to the edges.
+
+    Examples
+    --------
+    >>> erdos_renyi(1000, 0.01, 1).name
+    'Erdős–Rényi graph'
+    """
+    host = host_namespace()
+    n = positive_int(units, "units")
+    if not 0 <= probability <= 1:
+        raise ValueError(f"probability must be from 0 to 1, got {probability}")
+    pairs, rng = n * (n - 1) // 2, Generator(entropy_of(random_state), library=host)
+    if probability == 0 or not pairs:
+        chosen = host.zeros((0,), dtype=host.int64)
+    elif probability == 1:
+        chosen = host.arange(pairs, dtype=host.int64)
+    else:
+        parts, last = [], -1
+        while last < pairs - 1:
+            expected = (pairs - 1 - last) * probability
+            count = int(expected + 4 * math.sqrt(expected) + 16)
+            u = rng.random(count, "float64", resolution=53)
+            skips = host.minimum(host.floor(host.log1p(-u) / math.log1p(-probability)), float(pairs))
+            parts.append(last + host.cumulative_sum(host.astype(skips, host.int64) + 1))
+            last = int(parts[-1][-1])
+        chosen = host.concat(parts)
+        chosen = chosen[chosen < pairs]
+    # pair k is in row i of the lower triangle: i (i - 1) / 2 <= k
+    rows = host.astype((1 + host.sqrt(8.0 * host.astype(chosen, host.float64) + 1)) // 2, host.int64)
+    rows = rows - (rows * (rows - 1) // 2 > chosen)
+    rows = rows + ((rows + 1) * rows // 2 <= chosen)
+    return Graph(n, rows, chosen - rows * (rows - 1) // 2, name="Erdős–Rényi graph")
+
+
+def random_regular(units: int, degree: int, random_state: Any = None) -> Graph:
+    """A random graph in which each unit has so many neighbours.
+
+    Parameters
+    ----------
+    units, degree : int
+        Their product must be even, and `degree` less than `units`.
+    random_state : int, None or generator, optional
+
+    Notes
+    -----
+    Ends of edges are paired at random; pairs that are loops or there already are mended by exchanging ends with others
+    that are drawn at random [1]_.
+
+    References
+    ----------
+    .. [1] B. D. McKay and N. C. Wormald, "Uniform generation of random regular graphs of moderate degree", Journal of
+       Algorithms 11 (1990), 52-67.
+
+    Examples
+    --------
+    >>> random_regular(10, 3, 1)
+    <random 3-regular graph: 10 units, 15 edges>
+    """
+    host = host_namespace()
+    n, d = positive_int(units, "units"), positive_int(degree, "degree")
+    if d >= n or n * d % 2:
+        raise ValueError(f"degree must be less than units and their product even, got {d} and {n}")
+    rng = Generator(entropy_of(random_state), library=host)
+    half = n * d // 2
+    for _ in range(1000):
+        ends = rng.permutation(n * d) // d
+        first, second = ends[:half], ends[half:]
+        for _ in range(100 + 10 * d):
+            keys = host.minimum(first, second) * n + host.maximum(first, second)
+            order = host.argsort(keys, stable=True)
+            again = host.zeros((half,), dtype=host.bool)
+            again[order[1:]] = keys[order[1:]] == keys[order[:-1]]
+            wrong = host.nonzero(again | (first == second))[0]
+            if not wrong.shape[0]:
+                return Graph(n, first, second, name=f"random {d}-regular graph")
+            for edge, other in zip(wrong.tolist(), rng.integers(0, half, wrong.shape[0]).tolist(), strict=True):
+                second[edge], second[other] = second[other], second[edge]
+    raise ValueError(f"degree {d} of {units} units leaves too few graphs to find one at random")
+
+
+def edwards_anderson(
+    shape: int | Sequence[int],
+    disorder: str = "signs",
+    periodic: bool | Sequence[bool] = True,
+    random_state: Any = None,
+) -> Graph:
+    """A spin glass on a lattice: couplings are random, of mean 0 and variance 1.
+
+    Parameters
+    ----------
+    shape, periodic
+        As for `lattice`.
+    disorder : {"signs", "normal"}, optional
+        Whether couplings are 1 or -1, each as likely, or normal numbers.
+    random_state : int, None or generator, optional
+
+    Examples
+    --------
+    >>> sorted(set(edwards_anderson((4, 4, 4), random_state=1).weights.tolist()))
+    [-1.0, 1.0]
+    """
+    found = lattice(shape, periodic)
+    rng = Generator(entropy_of(random_state), library=host_namespace())
+    if disorder not in ("signs", "normal"):
+        raise ValueError(f"disorder must be 'signs' or 'normal', got {disorder!r}")
+    weights = (
+        2.0 * rng.integers(0, 2, found.edges) - 1.0
+        if disorder == "signs"
+        else rng.normal(0.0, 1.0, found.edges, "float64")
+    )
+    name = f"Edwards–Anderson glass, {found.name}"
+    return Graph(found.units, found.first, found.second, weights, found.shape, found.periodic, found.colours, name)
+
+
+def sherrington_kirkpatrick(units: int, random_state: Any = None) -> Graph:
+    """A spin glass of all pairs: couplings are normal numbers of mean 0 and variance 1 / units.
+
+    Parameters
+    ----------
+    units : int
+    random_state : int, None or generator, optional
+
+    Examples
+    --------
+    >>> sherrington_kirkpatrick(16, 1).edges
+    120
+    """
+    host = host_namespace()
+    n = positive_int(units, "units", 2)
+    first, second = host.triu_indices(n, 1)
+    rng = Generator(entropy_of(random_state), library=host)
+    weights = rng.normal(0.0, 1.0, first.shape[0], "float64") / math.sqrt(n)
+    return Graph(n, first, second, weights, colours=host.arange(n), name="Sherrington–Kirkpatrick glass")
+
+
+def read_gset(path: Any) -> Graph:
+    r"""A graph from a file in the G set's format: units and edges, then a line for each edge, counted from 1.
+
+    Parameters
+    ----------
+    path : path
+        Lines of two ints and a weight, or of two ints alone for a weight of 1; what else stands in the first line
+        after its two ints is passed over.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "triangle.txt")
+    >>> _ = file.write_text("3 3\n1 2 1\n2 3 1\n1 3 -1\n")
+    >>> read_gset(file).weights.tolist()
+    [1.0, 1.0, -1.0]
+    """
+    host = host_namespace()
+    place = pathlib.Path(path)
+    lines = [line.split() for line in place.read_text(encoding="utf-8").splitlines() if line.strip()]
+    try:
+        units, edges = (int(word) for word in lines[0][:2])
+        rows = [(int(line[0]), int(line[1]), float(line[2]) if len(line) > 2 else 1.0) for line in lines[1:]]
+    except (IndexError, ValueError) as error:
+        raise ValueError(f"{place}: lines must hold two units and a weight, after one of units and edges") from error
+    if len(rows) != edges:
+        raise ValueError(f"{place}: its first line promises {edges} edges, and there are {len(rows)}")
+    ends = host.reshape(host.asarray([row[:2] for row in rows], dtype=host.int64), (-1, 2)) - 1
+    weights = host.asarray([row[2] for row in rows], dtype=host.float64)
+    return Graph(units, ends[:, 0], ends[:, 1], weights, name=place.stem)
+
+
+def chimera(*size: int) -> Graph:
+    """The graph of D-Wave's 2000Q: ``dwave_networkx.chimera_graph(*size)``, which must be installed."""
+    return _annealer("chimera", size)
+
+
+def pegasus(*size: int) -> Graph:
+    """The graph of D-Wave's Advantage: ``dwave_networkx.pegasus_graph(*size)``, which must be installed."""
+    return _annealer("pegasus", size)
+
+
+def zephyr(*size: int) -> Graph:
+    """The graph of D-Wave's Advantage2: ``dwave_networkx.zephyr_graph(*size)``, which must be installed."""
+    return _annealer("zephyr", size)
+
+
+def _annealer(name: str, size: tuple[int, ...]) -> Graph:
+    try:
+        made = importlib.import_module("dwave_networkx")
+    except ModuleNotFoundError as error:
+        if error.name != "dwave_networkx":
+            raise
+        raise ModuleNotFoundError("this needs dwave-networkx: pip install dwave-networkx", name=error.name) from error
+    found = as_graph(getattr(made, f"{name}_graph")(*size))
+    return Graph(found.units, found.first, found.second, name=f"{name} {size}")

@@ -1,0 +1,203 @@
+"""What a graph is here: so many units, and pairs of them, each with a weight or all alike.
+
+What this chapter must satisfy: a graph is checked once, when it is made, whatever it came from, and nothing is done
+before it was found to be one. Its arrays lie in the host's memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from nbm_xp.boltzmann.rows import numbers
+from nbm_xp.namespace import host_namespace, is_array, to_numpy
+
+__all__ = ["Graph", "as_graph"]
+
+MOST_UNITS = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Units, and the pairs of them that are joined.
+
+    Parameters
+    ----------
+    units : int
+        How many; they are numbered from 0 on.
+    first, second : array of int
+        The two units of each edge, of shape (edges,). A pair is named once, in either order.
+    weights : array of float, optional
+        One for each edge; None where all are 1.
+    shape : tuple of ints, optional
+        Of a lattice: how many units along each axis; they are numbered in C order.
+    periodic : tuple of bool, optional
+        Of a lattice: along which axes the ends are joined.
+    colours : array of int, optional
+        A colour for each unit, from 0 on, such that joined units have different ones; else they are found.
+    name : str
+        What to call it.
+
+    Raises
+    ------
+    ValueError
+        If an edge joins a unit with itself or with one that is not there, or a weight is not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> triangle = Graph(3, np.asarray([0, 1, 2]), np.asarray([1, 2, 0]))
+    >>> triangle.units, triangle.edges
+    (3, 3)
+    >>> Graph(2, np.asarray([0]), np.asarray([0]))
+    Traceback (most recent call last):
+        ...
+    ValueError: edges must join different units, got the edge (0, 0)
+    """
+
+    units: int
+    first: Any
+    second: Any
+    weights: Any = None
+    shape: tuple[int, ...] | None = None
+    periodic: tuple[bool, ...] | None = None
+    colours: Any = None
+    name: str = "graph"
+
+    def __post_init__(self) -> None:
+        host = host_namespace()
+        if not 0 < self.units <= MOST_UNITS:
+            raise ValueError(f"units must be from 1 to {MOST_UNITS}, got {self.units}")
+        if self.first.shape != self.second.shape or self.first.ndim != 1:
+            raise ValueError(f"edges must be pairs, got arrays of shape {self.first.shape} and {self.second.shape}")
+        if self.edges:
+            low = int(min(host.min(self.first), host.min(self.second)))
+            high = int(max(host.max(self.first), host.max(self.second)))
+            if low < 0 or high >= self.units:
+                raise ValueError(f"edges must join units from 0 to {self.units - 1}, got {low if low < 0 else high}")
+            loops = self.first == self.second
+            if host.any(loops):
+                unit = int(self.first[host.argmax(loops)])
+                raise ValueError(f"edges must join different units, got the edge ({unit}, {unit})")
+        if self.weights is not None:
+            object.__setattr__(self, "weights", finite(self.weights, "weights", (self.edges,)))
+        for name in ("first", "second"):
+            object.__setattr__(self, name, host.astype(getattr(self, name), host.int32, copy=False))
+
+    @property
+    def edges(self) -> int:
+        """How many pairs are joined."""
+        return int(self.first.shape[0])
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {self.units} units, {self.edges} edges>"
+
+
+def finite(values: Any, name: str, shape: tuple[int, ...]) -> Any:
+    """Numbers as a float64 array of one shape, to which a single number is stretched.
+
+    Raises
+    ------
+    ValueError
+        If there are others than finite ones, or they have another shape.
+    """
+    host = host_namespace()
+    array = numbers(to_numpy(values) if is_array(values) else values, name, host, "float64")
+    if array.shape not in ((), shape):
+        raise ValueError(f"{name} must be one number or of shape {shape}, got shape {array.shape}")
+    wrong = ~host.isfinite(array)
+    if host.any(wrong):
+        raise ValueError(f"{name} must be finite, got {float(array[wrong].reshape(-1)[0])}")
+    return host.broadcast_to(array, shape)
+
+
+def as_graph(graph: Any, units: int | None = None) -> Graph:
+    """A graph of what stands for one.
+
+    Parameters
+    ----------
+    graph : Graph, sparse or dense matrix, array of edges, or networkx graph
+        A matrix of floats, or a sparse one, has the weight of units i and j in entries (i, j) and (j, i). An array of
+        ints of shape (edges, 2) has a pair in each row. Of a networkx graph, units are its nodes in their order, and
+        weights the attribute ``weight``, where edges have one.
+    units : int, optional
+        For an array of edges: how many units there are, those without edges included.
+
+    Raises
+    ------
+    ValueError
+        If it is no graph, or a matrix has a diagonal or is not symmetric.
+    TypeError
+        If it is nothing of these.
+
+    Examples
+    --------
+    >>> as_graph([[0, 1], [1, 2]])
+    <graph: 3 units, 2 edges>
+    >>> as_graph([[0.0, 0.5], [0.4, 0.0]])
+    Traceback (most recent call last):
+        ...
+    ValueError: couplings must be symmetric, got 0.5 at (0, 1) and 0.4 at (1, 0)
+    """
+    host = host_namespace()
+    if isinstance(graph, Graph):
+        return graph
+    if hasattr(graph, "tocsr") and hasattr(graph, "shape"):
+        found = graph.tocsr().tocoo()  # entries that are there twice are summed
+        return _from_entries(host.asarray(found.row), host.asarray(found.col), host.asarray(found.data), graph.shape)
+    if hasattr(graph, "nodes") and hasattr(graph, "edges"):
+        return _from_networkx(graph)
+    if not (is_array(graph) or isinstance(graph, (list, tuple))):
+        kinds = "a Graph, a matrix, an array of edges or a networkx graph"
+        raise TypeError(f"graph must be {kinds}, got {type(graph).__name__}")
+    array = numbers(to_numpy(graph) if is_array(graph) else graph, "graph", host)
+    if host.isdtype(array.dtype, "real floating") and array.ndim == 2 and array.shape[0] == array.shape[1]:
+        rows, columns = host.nonzero(array)
+        return _from_entries(rows, columns, array[rows, columns], array.shape)
+    if not host.isdtype(array.dtype, "integral") or array.ndim != 2 or array.shape[1] != 2:
+        raise ValueError(
+            f"graph must be a square matrix of floats, or ints of shape (edges, 2), got {array.dtype} of shape "
+            f"{array.shape}"
+        )
+    count = units if units is not None else (int(host.max(array)) + 1 if array.shape[0] else 0)
+    return Graph(count, array[:, 0], array[:, 1])
+
+
+def _from_entries(rows: Any, columns: Any, values: Any, shape: Any) -> Graph:
+    """A graph of the entries of a matrix that are not zero."""
+    host = host_namespace()
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise ValueError(f"couplings must be a square matrix, got one of shape {tuple(shape)}")
+    n = int(shape[0])
+    values = finite(values, "couplings", rows.shape)
+    kept = values != 0
+    rows, columns, values = host.astype(rows[kept], host.int64), host.astype(columns[kept], host.int64), values[kept]
+    if host.any(rows == columns):
+        unit = int(rows[host.argmax(rows == columns)])
+        raise ValueError(f"couplings must have no diagonal, got an entry at ({unit}, {unit})")
+    keys = host.minimum(rows, columns) * n + host.maximum(rows, columns)
+    order = host.argsort(2 * keys + (rows > columns), stable=True)  # an entry, then its mirror image
+    keys, upper, values = keys[order], (rows < columns)[order], values[order]
+    pairs = keys.shape[0] // 2
+    one, other = slice(0, 2 * pairs, 2), slice(1, 2 * pairs, 2)
+    wrong = (keys[one] != keys[other]) | (values[one] != values[other]) | ~upper[one] | upper[other]
+    wrong = host.concat([wrong, host.ones((keys.shape[0] % 2,), dtype=host.bool)])
+    if host.any(wrong):
+        i, j = divmod(int(keys[2 * int(host.argmax(wrong))]), n)
+        here = keys == i * n + j
+        a, b = float(host.sum(values[here & upper])), float(host.sum(values[here & ~upper]))
+        raise ValueError(f"couplings must be symmetric, got {a:g} at ({i}, {j}) and {b:g} at ({j}, {i})")
+    return Graph(n, keys[::2] // n, keys[::2] % n, values[::2])
+
+
+def _from_networkx(graph: Any) -> Graph:
+    """A graph of one of networkx's, or of what has ``nodes`` and ``edges`` as it does."""
+    host = host_namespace()
+    if getattr(graph, "is_directed", bool)() or getattr(graph, "is_multigraph", bool)():
+        raise ValueError("graph must be undirected, with one edge for a pair at most")
+    number = {node: k for k, node in enumerate(graph.nodes)}
+    found = [(number[a], number[b], data.get("weight", 1.0)) for a, b, data in graph.edges(data=True)]
+    ends = host.reshape(host.asarray([(a, b) for a, b, _ in found], dtype=host.int64), (-1, 2))
+    weighted = any("weight" in data for _, _, data in graph.edges(data=True))
+    weights = host.asarray([weight for *_, weight in found], dtype=host.float64) if weighted else None
+    return Graph(len(number), ends[:, 0], ends[:, 1], weights)

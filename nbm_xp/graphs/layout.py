@@ -1,0 +1,185 @@
+"""A machine's units in the order in which a sweep visits them, colour after colour, with what each needs of others.
+
+What this chapter must satisfy: sums of couplings and fields are exact, in whatever order a library takes them, so that
+every library and every division of the work gives the same bits. So all are rounded to multiples of one power of two,
+the smallest for which all of them together are less than 2**52 multiples: of couplings that are whole numbers nothing
+changes, others are off by less than one part in 10**15 of their sum.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from nbm_xp.namespace import asarray, convert, host_namespace, wide_dtypes
+
+from .colouring import colours_of, neighbour_rows
+from .graph import Graph
+
+__all__ = ["Layout", "Placed", "laid_out"]
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Units by their slots: slot s is visited before slot s + 1, and the slots of a colour follow one another.
+
+    Parameters
+    ----------
+    order : array
+        int64: the unit of each slot.
+    ends : tuple of ints
+        Where each colour ends.
+    begins, neighbours, couplings : arrays
+        Of each slot, where its neighbours begin; these, by their slots; and the couplings with them.
+    first, second, weights : arrays
+        The two slots of each edge, and its coupling.
+    fields : array
+        float64, of shape (units,); of shape (units, values) for Potts units.
+    resolution : float
+        What couplings and fields are whole multiples of.
+    """
+
+    order: Any
+    ends: tuple[int, ...]
+    begins: Any
+    neighbours: Any
+    couplings: Any
+    first: Any
+    second: Any
+    weights: Any
+    fields: Any
+    resolution: float
+    _kept: dict[Any, Placed] = field(default_factory=dict, repr=False)
+
+    @property
+    def units(self) -> int:
+        """How many slots there are."""
+        return int(self.order.shape[0])
+
+    def on(self, xp: Any) -> Placed:
+        """What the sweeps of a library need, as its arrays."""
+        if xp not in self._kept:
+            with wide_dtypes(xp):
+                self._kept[xp] = _placed(self, xp)
+        return self._kept[xp]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_kept": {}}
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A layout in a library: of each colour its slots, and sums over the neighbours of each of these."""
+
+    colours: tuple[Colour, ...]
+    first: Any
+    second: Any
+    weights: Any
+    fields: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Colour:
+    """One colour's slots in a library.
+
+    Parameters
+    ----------
+    begin, end : int
+        The slots.
+    neighbours, couplings : arrays
+        Of all its slots, one after the other; couplings of shape (entries, 1).
+    degree : int or None
+        How many neighbours each has, where they have as many.
+    edges : array or None
+        Else where the neighbours of each begin, and where those of the last end.
+    fields : array
+        Of shape (slots, 1), or (slots, values).
+    """
+
+    begin: int
+    end: int
+    neighbours: Any
+    couplings: Any
+    degree: int | None
+    edges: Any
+    fields: Any
+
+    def sums(self, xp: Any, values: Any) -> Any:
+        """The sums, over the neighbours of each slot, of couplings times float64 values of all neighbours.
+
+        Parameters
+        ----------
+        values : array
+            Of shape (entries, chains).
+
+        Returns
+        -------
+        array
+            Of shape (slots, chains). No sum is rounded.
+        """
+        terms, chains = values * self.couplings, values.shape[1]
+        if self.degree == 0:
+            return xp.zeros((self.end - self.begin, chains), dtype=values.dtype)
+        if self.degree is not None:
+            return xp.sum(xp.reshape(terms, (-1, self.degree, chains)), axis=1)
+        totals = xp.concat([terms[:1, :] * 0.0, xp.cumulative_sum(terms, axis=0)], axis=0)
+        ends = xp.take(totals, self.edges, axis=0)
+        return ends[1:, :] - ends[:-1, :]
+
+
+def laid_out(graph: Graph, couplings: Any, fields: Any) -> Layout:
+    """Lay a graph out.
+
+    Parameters
+    ----------
+    graph : Graph
+    couplings : array
+        float64, of shape (edges,).
+    fields : array
+        float64, with the units along the first axis.
+    """
+    host = host_namespace()
+    colours = graph.colours
+    if colours is None:
+        colours = colours_of(graph.units, neighbour_rows(graph.units, graph.first, graph.second))
+    few = int(host.max(colours)) < 2**16  # NumPy sorts short integers in one pass for each byte
+    order = host.argsort(host.astype(colours, host.uint16) if few else colours, stable=True)
+    ends = tuple(host.cumulative_sum(host.bincount(colours)).tolist())
+    slots = host.zeros((graph.units,), dtype=host.int32)
+    slots[order] = host.arange(graph.units, dtype=host.int32)
+    first, second = slots[graph.first], slots[graph.second]
+    begins, neighbours, edges = neighbour_rows(graph.units, first, second)
+    total = 2 * float(host.sum(host.abs(couplings))) + float(host.sum(host.abs(fields)))
+    resolution = math.ldexp(1.0, math.frexp(total)[1] - 52) if total else 0.0
+    if resolution:
+        couplings, fields = (host.round(x / resolution) * resolution for x in (couplings, fields))
+    weights = host.ascontiguousarray(couplings)
+    return Layout(
+        order, ends, begins, neighbours, weights[edges], first, second, weights, fields[order, ...], resolution
+    )
+
+
+def _placed(layout: Layout, xp: Any) -> Placed:
+    host = host_namespace()
+    fields = layout.fields if layout.fields.ndim == 2 else layout.fields[:, None]
+    colours, begin = [], 0
+    for end in layout.ends:
+        edges = layout.begins[begin : end + 1]
+        low, high = int(edges[0]), int(edges[-1])
+        degrees = edges[1:] - edges[:-1]
+        same = int(degrees[0]) if host.all(degrees == degrees[0]) else None
+        colours.append(
+            Colour(
+                begin,
+                end,
+                asarray(host.astype(layout.neighbours[low:high], host.int64), xp),
+                asarray(layout.couplings[low:high, None], xp),
+                same,
+                None if same is not None else asarray(edges - low, xp),
+                asarray(fields[begin:end, :], xp),
+            )
+        )
+        begin = end
+    first, second = (convert(host.astype(x, host.int64), xp) for x in (layout.first, layout.second))
+    return Placed(tuple(colours), first, second, asarray(layout.weights[:, None], xp), asarray(fields, xp))

@@ -1,0 +1,268 @@
+"""`GraphMachine`: units on a graph, their couplings and fields, and draws of their states.
+
+What this chapter must satisfy: the same seed gives the same states on every library, for every division into chains
+and sweeps; what is wrong with an argument is said before anything is drawn.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from nbm_xp.boltzmann.randomness import entropy_of
+from nbm_xp.boltzmann.rows import positive_int
+from nbm_xp.namespace import default_namespace, get_namespace, host_namespace, is_lazy
+from nbm_xp.rng import hashed_seed
+
+from . import sweeps
+from .chains import Chains, checked_states
+from .graph import as_graph, finite
+from .layout import Layout, laid_out
+from .observers import observers_of
+from .values import values_of
+
+__all__ = ["GraphMachine"]
+
+
+class GraphMachine:
+    """A Boltzmann machine of discrete units on a graph.
+
+    The energy of spins, -1 or 1, and of binary units, 0 or 1, is ``-Σ J_ij s_i s_j - Σ h_i s_i``, over the edges and
+    over the units; that of Potts units is ``-Σ J_ij [s_i = s_j] - Σ h_i[s_i]``. A state has a probability in proportion
+    to ``exp(-β E)``.
+
+    Parameters
+    ----------
+    graph : Graph, sparse or dense matrix, array of edges, or networkx graph
+        See `as_graph`.
+    units : {"spin", "binary"} or int, optional
+        What units can be; an int is the number of values of Potts units, from 2 to 127.
+    fields : float or array, optional
+        Of all units, or of each; of Potts units, for each value, or of shape (units, values).
+    couplings : float or array, optional
+        Of all edges, or of each in the graph's order; the graph's weights by default, and 1 where it has none.
+
+    Raises
+    ------
+    ValueError
+        If there is no such graph, or numbers are not finite or too many or too few.
+
+    Notes
+    -----
+    Couplings and fields are rounded to multiples of `resolution`, so fine that whole numbers stay as they are, so
+    coarse that sums of all of them are exact. That is why all libraries give the same bits.
+
+    Examples
+    --------
+    >>> from nbm_xp.graphs import lattice
+    >>> machine = GraphMachine(lattice((8, 8)))
+    >>> machine
+    GraphMachine(<lattice 8 × 8: 64 units, 128 edges>, units='spin', 2 colours)
+    >>> draws = machine.sample(chains=4, sweeps=50, burn_in=20, beta=0.3, random_state=1)
+    >>> draws["energy"].dims, draws["energy"].shape
+    (('chain', 'sweep'), (4, 50))
+    """
+
+    def __init__(self, graph: Any, units: Any = "spin", fields: Any = 0.0, couplings: Any = None) -> None:
+        host = host_namespace()
+        self.values = values_of(units)
+        self.units = units
+        self.graph = as_graph(graph)
+        n, q = self.graph.units, self.values.count
+        weights = self.graph.weights if couplings is None else couplings
+        weights = finite(1.0 if weights is None else weights, "couplings", (self.graph.edges,))
+        if self.values.kind == "potts":
+            shape = getattr(fields, "shape", (len(fields),) if hasattr(fields, "__len__") else ())
+            wide = finite(fields, "fields", (q,)) if len(shape) < 2 else finite(fields, "fields", (n, q))
+            own = host.broadcast_to(wide, (n, q))
+        else:
+            own = finite(fields, "fields", (n,))
+        self.layout: Layout = laid_out(self.graph, weights, own)
+
+    @property
+    def units_count(self) -> int:
+        """How many units there are."""
+        return self.graph.units
+
+    @property
+    def colours(self) -> int:
+        """How many colours a sweep draws one after the other."""
+        return len(self.layout.ends)
+
+    @property
+    def resolution(self) -> float:
+        """What couplings and fields are whole multiples of."""
+        return self.layout.resolution
+
+    def __repr__(self) -> str:
+        return f"GraphMachine({self.graph!r}, units={self.units!r}, {self.colours} colours)"
+
+    def energy(self, states: Any) -> Any:
+        """The energies of states.
+
+        Parameters
+        ----------
+        states : array of shape (units,) or (states, units)
+
+        Returns
+        -------
+        numpy.ndarray
+            float64, of shape (states,).
+
+        Examples
+        --------
+        >>> GraphMachine([[0, 1]], couplings=0.5).energy([[1, 1], [1, -1]])
+        array([-0.5,  0.5])
+        """
+        host = host_namespace()
+        rows = checked_states(self, states)
+        slots = host.take(rows, self.layout.order, axis=1).T
+        return sweeps.energies(host, self.layout, self.values, host.ascontiguousarray(slots))
+
+    def sample(
+        self,
+        *,
+        chains: int = 1,
+        sweeps: int = 1000,
+        burn_in: int = 0,
+        beta: Any = 1.0,
+        rule: str = "heat_bath",
+        every: int = 1,
+        observe: Any = ("energy", "magnetisation"),
+        clamp: dict[int, int] | None = None,
+        initial: Any = None,
+        after: Any = None,
+        first_chain: int = 0,
+        random_state: Any = None,
+        library: Any = None,
+    ) -> Any:
+        """Draw states by sweeps over all units, and measure on the way.
+
+        Parameters
+        ----------
+        chains : int, optional
+            How many run side by side.
+        sweeps : int, optional
+            How many are seen by observers.
+        burn_in : int, optional
+            How many come before those.
+        beta : float or array of shape (chains,), optional
+            The inverse temperature, of all chains or of each.
+        rule : {"heat_bath", "metropolis"}, optional
+            How a unit is drawn anew.
+        every : int, optional
+            Observers see the states after each so many sweeps.
+        observe : names, or an `Observer`, or several
+            Of energy, a unit; magnetisation, the mean value of a unit, of Potts units the order parameter; overlap, of
+            chains two by two; correlations, along the axes of a periodic lattice; means, of units and joined pairs.
+        clamp : dict, optional
+            Units, and the values that they keep.
+        initial : array of shape (chains, units), optional
+            The states to begin with; random ones by default.
+        after : xarray.Dataset, optional
+            What an earlier call gave: its chains go on, as if they had not been broken off. `burn_in` is 0 then.
+        first_chain : int, optional
+            The number of the first chain: chains 4 to 7 are the same whether or not 0 to 3 run beside them.
+        random_state : int, None or generator, optional
+        library : str or namespace, optional
+            The library whose arrays hold the states; by default the one that is configured.
+
+        Returns
+        -------
+        xarray.Dataset
+            A variable for each thing observed, and ``state``, the last states, with the dimensions chain and unit.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not what it can be.
+
+        Examples
+        --------
+        >>> machine = GraphMachine([[0, 1], [1, 2]], units="binary", fields=-0.5)
+        >>> whole = machine.sample(chains=2, sweeps=20, random_state=1)
+        >>> part = machine.sample(chains=2, sweeps=15, random_state=1)
+        >>> rest = machine.sample(chains=2, sweeps=5, after=part)
+        >>> bool((rest["energy"].values == whole["energy"].values[:, 15:]).all())
+        True
+        """
+        xarray = _xarray()
+        chains, sweeps = positive_int(chains, "chains"), positive_int(sweeps, "sweeps")
+        burn_in, every = positive_int(burn_in, "burn_in", 0), positive_int(every, "every")
+        running = self.chains(
+            chains, beta, random_state, rule=rule, clamp=clamp, initial=initial, after=after, first_chain=first_chain,
+            library=library,
+        )  # fmt: skip
+        watching = observers_of(observe, running)
+        running.step(burn_in)
+        host, seen = host_namespace(), []
+        for _ in range(sweeps // every):
+            running.step(every)
+            seen.append(running.sweep)
+            for observer in watching:
+                observer.see(running)
+        running.step(sweeps % every)
+        found: dict[str, Any] = {"state": (("chain", "unit"), running.rows(), {"long_name": "last states"})}
+        for observer in watching if seen else ():
+            found |= observer.result()
+        return xarray.Dataset(
+            found,
+            coords={
+                "chain": host.arange(running.first_chain, running.first_chain + chains),
+                "sweep": ("sweep", host.asarray(seen, dtype=host.int64)),
+                "beta": ("chain", running.betas),
+            },
+            attrs={"machine": repr(self), "rule": running.rule, "seed": list(running.seed), "sweeps": running.sweep},
+        )
+
+    def chains(
+        self,
+        count: int = 1,
+        beta: Any = 1.0,
+        random_state: Any = None,
+        *,
+        rule: str = "heat_bath",
+        clamp: dict[int, int] | None = None,
+        initial: Any = None,
+        after: Any = None,
+        first_chain: int = 0,
+        library: Any = None,
+    ) -> Chains:
+        """Chains at their beginning, to be taken on by hand: the arguments are those of `sample`.
+
+        Examples
+        --------
+        >>> running = GraphMachine([[0, 1], [1, 2]]).chains(4, 0.5, 1)
+        >>> running.step(10)
+        >>> running.rows().shape, running.energies().shape
+        ((4, 3), (4,))
+        """
+        if rule not in sweeps.RULES:
+            raise ValueError(f"rule must be one of {', '.join(sweeps.RULES)}, got {rule!r}")
+        betas = finite(beta, "beta", (positive_int(count, "chains"),))
+        first_chain = positive_int(first_chain, "first_chain", 0)
+        xp = default_namespace() if library is None else get_namespace(library) if isinstance(library, str) else library
+        if is_lazy(xp):
+            raise ValueError("library must be one whose arrays have values at once")
+        seed, sweep = None, 0
+        if after is not None:
+            if random_state is not None or initial is not None:
+                raise ValueError("after: its chains have a seed and states, so random_state and initial must be None")
+            try:
+                seed, sweep, first_chain = (
+                    tuple(map(int, after.attrs["seed"])), int(after.attrs["sweeps"]), int(after["chain"].values[0])
+                )  # fmt: skip
+                initial = after["state"].values
+            except (AttributeError, KeyError, TypeError) as error:
+                raise ValueError("after must be what sample gave") from error
+        state = hashed_seed(entropy_of(random_state)) if seed is None else hashed_seed(seed)
+        return Chains(self, state, betas, xp, rule, first_chain, sweep, initial, clamp)
+
+
+def _xarray() -> Any:
+    try:
+        return importlib.import_module("xarray")
+    except ModuleNotFoundError as error:
+        if error.name != "xarray":
+            raise
+        raise ModuleNotFoundError("this needs xarray: install nbm_xp[xarray]", name=error.name) from error

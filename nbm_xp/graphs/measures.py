@@ -1,0 +1,117 @@
+"""What series of measurements say: errors of means, times of autocorrelation, cumulants, histograms.
+
+What this chapter must satisfy: a series has sweeps along its last axis, and chains, if any, along those before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbm_xp.boltzmann.rows import numbers, positive_int
+from nbm_xp.namespace import host_namespace, is_array, to_numpy
+
+__all__ = ["autocorrelation_time", "binder", "energy_histogram", "specific_heat", "standard_error"]
+
+
+def _series(values: Any, name: str) -> Any:
+    found = getattr(values, "values", values)
+    array = numbers(to_numpy(found) if is_array(found) else found, name, host_namespace(), "float64")
+    if not array.ndim or array.shape[-1] < 2:
+        raise ValueError(f"{name} must have two sweeps at least along its last axis, got shape {array.shape}")
+    return array
+
+
+def autocorrelation_time(series: Any, window: float = 6.0) -> Any:
+    """The integrated autocorrelation time of a series: so many sweeps are worth one draw of its own.
+
+    Parameters
+    ----------
+    series : array of shape (…, sweeps)
+    window : float, optional
+        Correlations are summed up to so many times the sum [1]_.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of shape (…): 1/2 + the sum of the correlations of sweeps 1, 2, … apart; 1/2 for draws of their own, and for a
+        series that stays the same.
+
+    References
+    ----------
+    .. [1] A. Sokal, "Monte Carlo methods in statistical mechanics", in Functional Integration (1997), 131-192.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.repeat(np.random.default_rng(0).normal(size=5000), 10)  # correlated as 1, 0.9, 0.8, …
+    >>> round(float(autocorrelation_time(x)))
+    5
+    """
+    host = host_namespace()
+    x = _series(series, "series")
+    n = x.shape[-1]
+    x = x - host.mean(x, axis=-1, keepdims=True)
+    power = host.abs(host.fft.rfft(x, n=2 * n)) ** 2
+    correlations = host.fft.irfft(power, n=2 * n)[..., :n]
+    first = correlations[..., :1]
+    sums = host.cumulative_sum(correlations / host.where(first > 0, first, 1.0), axis=-1) - 0.5
+    enough = host.arange(n) >= window * sums
+    enough[..., -1] = True
+    place = host.argmax(enough, axis=-1)
+    return host.where(first[..., 0] > 0, host.take_along_axis(sums, place[..., None], axis=-1)[..., 0], 0.5)
+
+
+def standard_error(series: Any) -> float:
+    """The standard error of the mean of a series over all its chains, sweeps of a chain being correlated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bool(abs(standard_error(np.random.default_rng(0).normal(size=(4, 2500))) - 0.01) < 0.001)
+    True
+    """
+    host = host_namespace()
+    x = _series(series, "series")
+    rows = host.reshape(x, (-1, x.shape[-1]))
+    times = host.maximum(autocorrelation_time(rows), 0.5)
+    spread = host.mean((rows - host.mean(rows)) ** 2)
+    return float(host.sqrt(spread * 2.0 * host.mean(times) / rows.size))
+
+
+def binder(magnetisation: Any) -> float:
+    """Binder's cumulant of magnetisations, ``1 - <m^4> / (3 <m^2>^2)``: 2/3 in an ordered phase, 0 in a disordered one.
+
+    Examples
+    --------
+    >>> round(binder([1.0, -1.0, 1.0]), 4)
+    0.6667
+    """
+    host = host_namespace()
+    m = _series(magnetisation, "magnetisation")
+    square = host.mean(m**2)
+    return float(1 - host.mean(m**4) / (3 * square**2)) if square else 0.0
+
+
+def specific_heat(energy: Any, beta: float, units: int) -> float:
+    """The specific heat a unit of energies a unit: ``β² units (<e²> - <e>²)``.
+
+    Examples
+    --------
+    >>> specific_heat([-1.0, -2.0], beta=1.0, units=4)
+    1.0
+    """
+    return float(beta**2 * units * host_namespace().var(_series(energy, "energy")))
+
+
+def energy_histogram(energy: Any, bins: int = 64) -> tuple[Any, Any]:
+    """How often energies fall between edges: the counts of all chains, and the edges.
+
+    Examples
+    --------
+    >>> counts, edges = energy_histogram([0.0, 1.0, 1.0], bins=2)
+    >>> counts.tolist(), edges.tolist()
+    ([1, 2], [0.0, 0.5, 1.0])
+    """
+    host = host_namespace()
+    counts, edges = host.histogram(_series(energy, "energy"), bins=positive_int(bins, "bins"))
+    return counts, edges
