@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from nbm_xp.namespace.faces import face
+
 from .bridging import LadderEstimate
 from .dbm import DBM
 from .estimator import NotFittedError
@@ -11,3 +13,5 @@ from .rbm import RBM
 from .topology import Topology
 
 __all__ = ["DBM", "RBM", "AISEstimate", "LadderEstimate", "NotFittedError", "Topology", "load"]
+
+face(globals())

@@ -14,6 +14,8 @@ np.True_
 
 from __future__ import annotations
 
+from nbm_xp.namespace.faces import face
+
 from .bessel import i0, i0e, i1, i1e, j0, j1
 from .entropy import entr, expit, kl_div, log_expit, logit, rel_entr, xlog1py, xlogy
 from .error_functions import erf, erfc, erfcx, erfinv, log_ndtr, ndtr, ndtri
@@ -26,3 +28,5 @@ __all__ = [
     "gammaincc", "gammaln", "i0", "i0e", "i1", "i1e", "j0", "j1", "kl_div", "log_expit", "log_ndtr", "log_softmax",
     "logit", "logsumexp", "ndtr", "ndtri", "polygamma", "rel_entr", "softmax", "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip
+
+face(globals())
