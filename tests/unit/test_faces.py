@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -64,3 +65,9 @@ def test_type_checkers_see_what_waits() -> None:
     now = {alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
     assert set(nbm_xp.__all__) <= seen | now
     assert not seen & now
+
+
+def test_the_tape_s_page_has_each_of_its_names_once() -> None:
+    page = pathlib.Path(__file__).parents[2] / "docs" / "tape_names.md"
+    named = re.findall(r"^\| `(\w+)` \|", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(named) == sorted(importlib.import_module("nbm_xp.tape").__all__)
