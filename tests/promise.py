@@ -42,6 +42,7 @@ PROMISES: dict[str, Callable[[Generator], Any]] = (
     | {
         "many normals": lambda g: g.normal(size=100_001, dtype="float32"),
         "many uniforms": lambda g: g.random(1_000_000, "float32"),
+        "bytes": lambda g: np.frombuffer(g.bytes(9), "uint8"),
         "child": lambda g: g.spawn(2)[1].random(9, "float64"),
         "fold_in/name": lambda g: g.fold_in("weights").random(9, "float64"),
         "fold_in/number": lambda g: g.fold_in(-7).random(9, "float64"),

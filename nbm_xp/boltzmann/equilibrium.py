@@ -13,6 +13,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespace, to_numpy
 
 from .bridging import LadderEstimate, bennett
+from .energy import told
 from .ladder import LADDER, Ladder
 from .partition import summed_biases
 from .sampling import repeated
@@ -80,7 +81,8 @@ def compile_states(ladder: Ladder, rows: int, n_steps: int, wanted: Sequence[int
         return [*move.state, move.turn, *(part[-1, :, :] for part in (*move.state, *move.means))]
 
     last, updates = repeated(step, start, [*topology.kept, count, *shown], n_steps)
-    outputs = [last[count + 1 + layer] for layer in wanted] + [last[2 * count + 1 + layer] for layer in wanted]
+    outputs = [told(ladder.top, layer, last[count + 1 + layer]) for layer in wanted]
+    outputs += [last[2 * count + 1 + layer] for layer in wanted]
     return B.function(list(inputs.values()), outputs, updates=updates, name="equilibrium")
 
 

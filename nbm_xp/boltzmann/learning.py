@@ -27,6 +27,7 @@ from nbm_xp.rng import Generator
 
 from . import storage
 from .columns import check_names, column_names
+from .energy import gauged_weights
 from .model import float_dtype, transposed, variable
 from .negative import ContrastiveDivergence, NegativePhase, PersistentChains
 from .randomness import entropy_of, stream
@@ -211,14 +212,16 @@ class Learning(Transformer):
         topology, home = self._layers(int(X.shape[1])), array_namespace(in_memory(X[:1, :]))
         dtype = float_dtype(dtype_name(X))
         units = topology.units[0]
-        rate = units.base_rate(to_numpy(B.mean(X, axis=0)), X.shape[0])
+        rate = units.base_rate(to_numpy(units.observed(X)), X.shape[0])
         entropy = entropy_of(self.random_state)
         arrays: dict[str, Any] = {}
         seed = to_numpy(stream(entropy, "weights").rstate).tolist()
         random = Generator(seed, library_name(host_namespace()))
         for name, shape in storage.shapes(topology).items():
             if name.startswith("weights"):
-                arrays[name] = transposed(random.normal(0.0, 0.01, shape[::-1], dtype))
+                drawn = transposed(random.normal(0.0, 0.01, shape[::-1], dtype))
+                low, high = topology.connections[len(arrays)]
+                arrays[name] = gauged_weights(topology, low, high, drawn)
             else:
                 arrays[name] = [0.0] * shape[0]
         arrays["biases.0"] = units.bias(rate)
@@ -228,7 +231,7 @@ class Learning(Transformer):
     def _follow_base_rate(self, X: Any) -> None:
         """Let the base rate take further rows into account."""
         seen, new = self.n_samples_seen_ + self._topology.units[0].prior_count, X.shape[0]
-        mean = B.cast(B.mean(X, axis=0), self._parameters.dtype)
+        mean = B.cast(self._topology.units[0].observed(X), self._parameters.dtype)
         self.base_rate_ = (self.base_rate_ * seen + mean * new) / (seen + new)
 
     def _step(self, count: int) -> tuple[Any, Any]:

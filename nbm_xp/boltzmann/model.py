@@ -95,7 +95,7 @@ class Model(Estimator):
         places = {name: value for name, value in arrays.items() if name.startswith(storage.STREAMS)}
         self._draws = Draws(self._rng, {name.removeprefix(storage.STREAMS): value for name, value in places.items()})
         self._compiled = {}
-        self.n_features_in_ = topology.sizes[0]
+        self.n_features_in_ = topology.sites(0)
         self.n_iter_ = n_iter
         self.n_samples_seen_ = n_samples
         self.log_likelihoods_ = []
@@ -186,7 +186,7 @@ class Model(Estimator):
             if found != shapes[name]:
                 raise ValueError(f"{labels[name]} must have shape {shapes[name]}, got {found}")
             if not is_lazy(array_namespace(converted[name])):
-                within = topology.units[0].within if name == "base_rate" else None
+                within = topology.units[0].rates_within if name == "base_rate" else None
                 checked_values(converted[name], labels[name], within)
         self._install(topology, converted, entropy_of(self.get_params()["random_state"]))
         return self

@@ -1,4 +1,4 @@
-"""Root, logarithm, exponential, sine, cosine and normal quantile of float64 arrays: the same bits on every library.
+"""Root, logarithm, exponential, circular functions, normal quantile of float64 arrays: same bits on every library.
 
 What this chapter must satisfy: only what IEEE 754 fixes to the last bit decides a result, so that a draw that goes
 through one of these is the same on every library and processor, now and later; within one unit in the last place,
@@ -32,10 +32,15 @@ from nbm_xp.namespace.mrg31k3p.approximations import (
 
 from . import quantiles
 
-__all__ = ["cos", "exp", "log", "log_factorial", "normal_quantile", "sin", "sqrt", "stirling_error"]
+__all__ = [
+    "arctan", "cos", "exp", "expm1", "log", "log1p", "log_factorial", "normal_quantile", "quotient", "sin",
+    "sqrt", "stirling_error",
+]  # fmt: skip
 
 _LOWEST: Final = -1022
 _LEAST, _MOST = -708.0, 709.0
+_ROOT_TWO_LESS_ONE: Final = 0.41421356237309503
+_ARCTANGENTS: Final = tuple((-1.0) ** (odd // 2) / odd for odd in range(41, 1, -2))
 
 
 @lru_cache(maxsize=1)
@@ -135,6 +140,112 @@ def exp(x: Any) -> Any:
     k = xp.round(inside * 1.44269504088896338700e00)
     value = exp_near_zero(inside - k * LN2_HIGH, k * LN2_LOW) * _looked_up(xp, _powers(), k - _LOWEST)
     return xp.where(x < _LEAST, 0.0, value)
+
+
+def quotient(a: Any, b: Any) -> Any:
+    """Elements of one array over those of another, rounded once, as IEEE 754 has it.
+
+    Parameters
+    ----------
+    a, b : array
+        float64, of shape (count,) or (1,).
+
+    Notes
+    -----
+    A compiler that sees one divisor for many elements may multiply by its reciprocal, as XLA does, and round twice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> quotient(np.asarray([1.0, 2.0, 3.0]), np.asarray([4.0]))
+    array([0.25, 0.5 , 0.75])
+    """
+    return a / (b if a.shape[0] == 1 else array_namespace(a).broadcast_to(b, a.shape))
+
+
+def expm1(x: Any) -> Any:
+    """The exponential less 1, with the relative accuracy of `x` near 0.
+
+    Parameters
+    ----------
+    x : array
+        float64; see `exp`.
+
+    Notes
+    -----
+    What rounding does to ``exp(x)`` near 1, its logarithm tells [1]_.
+
+    References
+    ----------
+    .. [1] N. J. Higham, "Accuracy and stability of numerical algorithms", second edition, 2002, section 1.14.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> expm1(np.asarray([-1e-20, 1e-9, 1.0]))
+    array([-1.00000000e-20,  1.00000000e-09,  1.71828183e+00])
+    """
+    xp = array_namespace(x)
+    grown = exp(x)
+    near = xp.abs(x) < 0.5
+    beside = near & (grown != 1.0)
+    corrected = (grown - 1.0) * (x / log(xp.where(beside, grown, 2.0)))
+    return xp.where(near, xp.where(beside, corrected, x), grown - 1.0)
+
+
+def log1p(x: Any) -> Any:
+    """The logarithm of ``1 + x``, with the relative accuracy of `x` near 0: see `expm1`.
+
+    Parameters
+    ----------
+    x : array
+        float64, more than -1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> log1p(np.asarray([-1e-20, 1e-9, 1.0]))
+    array([-1.00000000e-20,  9.99999999e-10,  6.93147181e-01])
+    """
+    xp = array_namespace(x)
+    whole = 1.0 + x
+    kept = whole - 1.0
+    return xp.where(kept == 0.0, x, log(whole) * (x / xp.where(kept == 0.0, 1.0, kept)))
+
+
+def arctan(x: Any) -> Any:
+    """The angle, from minus to plus a quarter of a turn, whose tangent is some number.
+
+    Parameters
+    ----------
+    x : array
+        float64, at most 2**900 in size.
+
+    Notes
+    -----
+    Tangents over 1 are turned over, and those over that of a sixteenth of a turn are turned back by an eighth; what is
+    left has a series whose terms fall by a factor of 6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> arctan(np.asarray([-1.0, 0.25, 1e9]))
+    array([-0.78539816,  0.24497866,  1.57079633])
+    """
+    xp = array_namespace(x)
+    size = xp.abs(x)
+    steep = size > 1.0
+    t = xp.where(steep, 1.0 / xp.where(steep, size, 1.0), size)
+    turned = t > _ROOT_TWO_LESS_ONE
+    t = xp.where(turned, (t - 1.0) / (t + 1.0), t)
+    z = t * t
+    series = z * _ARCTANGENTS[0]
+    for coefficient in _ARCTANGENTS[1:]:
+        series = (series + coefficient) * z
+    angle = t + t * series
+    angle = xp.where(turned, HALF_PI_HIGH / 2 + (angle + HALF_PI_LOW / 2), angle)
+    angle = xp.where(steep, HALF_PI_HIGH - (angle - HALF_PI_LOW), angle)
+    return xp.where(x < 0.0, -angle, angle)
 
 
 def _quarter_turns(xp: Any, x: Any) -> tuple[Any, Any]:

@@ -28,9 +28,9 @@ from nbm_xp.namespace import (
 from .uniforms import DTYPES, stream_count
 
 __all__ = [
-    "MOST_ELEMENTS", "Size", "as_stretch", "between", "checked", "chunks_of", "flag", "integer_dtype", "is_double",
-    "is_number", "known_integer", "line_between", "most_of", "real_dtype", "rounded", "shape_of", "streams_of",
-    "stretched",
+    "MOST_ELEMENTS", "Size", "as_stretch", "between", "checked", "chunks_of", "counting_dtype", "flag", "integer_dtype",
+    "is_double", "is_number", "known_integer", "line_between", "most_of", "real_dtype", "rounded", "shape_of",
+    "streams_of", "stretched",
 ]  # fmt: skip
 
 Size: TypeAlias = int | Sequence[int] | None
@@ -201,6 +201,20 @@ def integer_dtype(dtype: Any, *others: str) -> str:
     name = dtype_name(dtype)
     if name not in INTEGERS and name not in others:
         raise TypeError(f"dtype must be one of {', '.join((*INTEGERS, *others))}; got {name!r}")
+    return name
+
+
+def counting_dtype(dtype: Any) -> str:
+    """Give the name of a dtype that counts can have, of integers or real numbers.
+
+    Examples
+    --------
+    >>> counting_dtype("int8")
+    'int8'
+    """
+    name = dtype_name(dtype)
+    if name[0] in "cb":
+        raise TypeError(f"dtype must be of integers or real numbers, got {name!r}")
     return name
 
 

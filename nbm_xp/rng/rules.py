@@ -29,8 +29,9 @@ from nbm_xp.namespace import (
 from .parameters import LARGEST, checked, is_double, known_integer, most_of
 
 __all__ = [
-    "FINITE", "LARGEST_MEAN", "MOST_TRIALS", "NOT_NEGATIVE", "POSITIVE", "PROBABILITY", "RATE", "Rule", "TRIALS",
-    "check_weights", "finite_in", "require", "require_held", "require_integer", "require_real", "weights_of", "within",
+    "ABOVE_ONE", "BELOW_ONE", "FINITE", "LARGEST_MEAN", "MOST_TRIALS", "NOT_NEGATIVE", "POSITIVE", "PROBABILITY",
+    "RATE", "Rule", "SOME_PROBABILITY", "TRIALS", "check_weights", "finite_in", "require", "require_held",
+    "require_integer", "require_real", "require_together", "weights_of", "within",
 ]  # fmt: skip
 
 MOST_TRIALS: Final = 2**53
@@ -43,7 +44,7 @@ class Rule:
     """What is allowed: in words, and as a condition on an array."""
 
     text: str
-    holds: Callable[[Any], Any]
+    holds: Callable[..., Any]
 
 
 def _is_finite(x: Any) -> Any:
@@ -62,6 +63,18 @@ def _is_probability(x: Any) -> Any:
     return (x >= 0) & (x <= 1)
 
 
+def _is_some_probability(x: Any) -> Any:
+    return (x > 0) & (x <= 1)
+
+
+def _is_below_one(x: Any) -> Any:
+    return (x >= 0) & (x < 1)
+
+
+def _is_above_one(x: Any) -> Any:
+    return (x > 1) & (x < math.inf)
+
+
 def _is_rate(x: Any) -> Any:
     return (x >= 0) & (x <= LARGEST_MEAN)
 
@@ -74,6 +87,9 @@ FINITE: Final = Rule("finite", _is_finite)
 NOT_NEGATIVE: Final = Rule("finite and 0 or more", _is_not_negative)
 POSITIVE: Final = Rule("finite and more than 0", _is_positive)
 PROBABILITY: Final = Rule("from 0 to 1", _is_probability)
+SOME_PROBABILITY: Final = Rule("more than 0 and at most 1", _is_some_probability)
+BELOW_ONE: Final = Rule("from 0 to less than 1", _is_below_one)
+ABOVE_ONE: Final = Rule("finite and more than 1", _is_above_one)
 RATE: Final = Rule(f"from 0 to {LARGEST_MEAN:g}", _is_rate)
 TRIALS: Final = Rule("an integer from 0 to 2**53", _is_count)
 
@@ -153,6 +169,45 @@ def require(name: str, value: Any, rule: Rule) -> None:
     wrong = _first_broken(value, rule)
     if wrong is not None:
         raise ValueError(f"{name} must be {rule.text}, got {wrong} in it")
+
+
+def require_together(values: dict[str, Any], rule: Rule) -> None:
+    """Refuse parameters that are not to one another what a rule says; nothing is known of Dask arrays.
+
+    Parameters
+    ----------
+    values : dict
+        Numbers and arrays, by the names of the parameters.
+    rule : Rule
+        It takes all of them, and says what they must be.
+
+    Examples
+    --------
+    >>> require_together({"low": 2.0, "high": 1.0}, Rule("in ascending order", lambda low, high: low <= high))
+    Traceback (most recent call last):
+        ...
+    ValueError: low, high must be in ascending order, got 2.0, 1.0
+    """
+    arrays = [value for value in values.values() if is_array(value)]
+    found: Any = values.values()
+    if not arrays:
+        if rule.holds(*found):
+            return
+    else:
+        xp = array_namespace(*arrays)
+        if is_lazy(xp):
+            return
+        broken = ~rule.holds(*found)
+        if 0 in broken.shape or not concrete_int(xp.sum(xp.astype(broken, dtype_of(xp, "int32")))):
+            return
+        place = concrete_int(xp.argmax(xp.astype(xp.reshape(broken, (-1,)), dtype_of(xp, "int32"))))
+        found = [
+            to_numpy(xp.reshape(xp.broadcast_to(value, broken.shape), (-1,))[place]).item()
+            if is_array(value)
+            else value
+            for value in found
+        ]
+    raise ValueError(f"{', '.join(values)} must be {rule.text}, got {', '.join(map(repr, found))}")
 
 
 def require_held(counts: Any, dtype: str) -> None:

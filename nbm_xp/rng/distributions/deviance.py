@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace
 
-from ..elementary import log, stirling_error
+from ..elementary import log, quotient, stirling_error
 
 __all__ = ["deviance", "log_binomial_ratio"]
 
@@ -48,7 +48,7 @@ def deviance(k: Any, mean: Any, delta: Any) -> Any:
     series = square * _SERIES[0]
     for coefficient in _SERIES[1:]:
         series = (series + coefficient) * square
-    far = k * log(xp.where(near | (k <= 0.0), mean, k) / mean) - delta
+    far = k * log(quotient(xp.where(near | (k <= 0.0), mean, k), mean)) - delta
     return xp.where(near, delta * w + 2.0 * k * w * series, far)
 
 

@@ -27,11 +27,11 @@ from nbm_xp.namespace.mrg31k3p.approximations import (
     large_poisson_deviance,
 )
 
-from ..elementary import exp, log, log_factorial, normal_quantile, sqrt, stirling_error
+from ..elementary import exp, log, log_factorial, normal_quantile, quotient, sqrt, stirling_error
 from .deviance import log_binomial_ratio
 from .element_uniforms import ElementUniforms, until_accepted
 
-__all__ = ["beta", "gamma", "large_binomial", "poisson"]
+__all__ = ["any_of", "beta", "gamma", "large_binomial", "log_gamma", "log_of_rest", "poisson"]
 
 _SEARCHED: Final = 10.0
 """The mean below which the distribution function is searched from 0 on."""
@@ -43,11 +43,12 @@ _LARGEST: Final = 2.0**820
 _SHIFT: Final = 2.0**204
 
 
-def _any(xp: Any, condition: Any) -> bool:
+def any_of(xp: Any, condition: Any) -> bool:
+    """Whether a condition holds anywhere."""
     return bool(concrete_int(xp.sum(xp.astype(condition, dtype_of(xp, "int64")))))
 
 
-def _log_gamma(uniforms: ElementUniforms, shape: Any) -> Any:
+def log_gamma(uniforms: ElementUniforms, shape: Any) -> Any:
     """The logarithms of standard gamma numbers, by the method of Marsaglia and Tsang [1]_.
 
     A shape below 1 is increased by 1, and the number is multiplied by ``u ** (1 / shape)``. One above 2**40 has every
@@ -70,24 +71,24 @@ def _log_gamma(uniforms: ElementUniforms, shape: Any) -> Any:
     tried = uniforms.every(1, 1)
     own = tried.own("log_gamma")
     value = until_accepted(tried, 2, attempt, d, c) if own is None else own(d, c, log(d))
-    if not _any(xp, small):
+    if not any_of(xp, small):
         return value
-    power = log(uniforms.uniform(0)) / xp.where(small, xp.maximum(shape, _LEAST), 1.0)
-    return value + (xp.where(small, power, 0.0) if _any(xp, ~small) else power)
+    power = quotient(log(uniforms.uniform(0)), xp.where(small, xp.maximum(shape, _LEAST), 1.0))
+    return value + (xp.where(small, power, 0.0) if any_of(xp, ~small) else power)
 
 
 def gamma(uniforms: ElementUniforms, shape: Any, scale: Any) -> Any:
-    """Gamma numbers: see `_log_gamma`. Of shape 0 they are 0; large ones are made without a logarithm."""
+    """Gamma numbers: see `log_gamma`. Of shape 0 they are 0; large ones are made without a logarithm."""
     xp = array_namespace(shape)
     none, large = shape == 0.0, shape > SURELY_ACCEPTED
-    some_none, some_large = _any(xp, none), _any(xp, large)
-    value = exp(_log_gamma(uniforms, xp.where(none | large, 1.0, shape) if some_none or some_large else shape))
+    some_none, some_large = any_of(xp, none), any_of(xp, large)
+    value = exp(log_gamma(uniforms, xp.where(none | large, 1.0, shape) if some_none or some_large else shape))
     if some_large:
         d = xp.where(large, shape, 1.0) - 1.0 / 3.0
         root = 1.0 + normal_quantile(uniforms.uniform(1)) / sqrt(9.0 * xp.minimum(d, _LARGEST))
         value = xp.where(large, d * (root * root * root), value)
     value = xp.where(none, 0.0, value) if some_none else value
-    return value * scale if _any(xp, scale != 1.0) else value
+    return value * scale if any_of(xp, scale != 1.0) else value
 
 
 def beta(uniforms: ElementUniforms, a: Any, b: Any) -> Any:
@@ -96,7 +97,7 @@ def beta(uniforms: ElementUniforms, a: Any, b: Any) -> Any:
     largest = xp.maximum(a, b)  # of the tiniest and the largest the proportion alone matters
     shift = xp.where(largest < _TINY, _SHIFT, xp.where(largest > _LARGEST, 1.0 / _SHIFT, xp.ones_like(largest)))
     a, b = a * shift, b * shift
-    x, y = _log_gamma(uniforms.every(0, 2), a), _log_gamma(uniforms.every(1, 2), b)
+    x, y = log_gamma(uniforms.every(0, 2), a), log_gamma(uniforms.every(1, 2), b)
     return 1.0 / (1.0 + exp(xp.minimum(y - x, _FARTHEST)))
 
 
@@ -116,7 +117,7 @@ def _searched(u: Any, first: Any, ratio: Any) -> Any:
     value, mass = xp.zeros_like(u), xp.broadcast_to(first, u.shape)
     total, k = mass, 0
     beyond = u >= total
-    while _any(xp, beyond):
+    while any_of(xp, beyond):
         k += 1
         value = xp.where(beyond, float(k), value)
         mass = mass * ratio(float(k))
@@ -130,12 +131,12 @@ def poisson(uniforms: ElementUniforms, lam: Any) -> Any:
     xp = array_namespace(lam)
     small = lam < _SEARCHED
     few = many = None
-    if _any(xp, small):
+    if any_of(xp, small):
         mean = xp.where(small, lam, 1.0)
         search = kernel("rng.poisson_search", uniforms.library)
         u, first = uniforms.uniform(0), exp(-mean)
         few = _searched(u, first, lambda k: mean / k) if search is None else search(u, first, mean)
-    if _any(xp, ~small):
+    if any_of(xp, ~small):
         constants = _poisson_constants(xp.where(small, _SEARCHED, lam))
         own = uniforms.own("poisson")
         many = until_accepted(uniforms, 2, _poisson_attempt, *constants) if own is None else own(*constants)
@@ -169,7 +170,7 @@ def _poisson_attempt(
     height = log(v * factor / (a / (us * us) + b))
     mass = inside * log_lam - lam - log_factorial(inside)
     many = lam >= MANY_EVENTS
-    if _any(xp, many):
+    if any_of(xp, many):
         far = -(large_poisson_deviance(inside - lam, lam) + 0.5 * log(xp.maximum(inside, 10.0)) + HALF_LOG_TWO_PI)
         mass = xp.where(many, far, mass)
     return inside, quick | (possible & (height <= mass))
@@ -186,22 +187,22 @@ def large_binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
     mean = n * p
     small = mean < _SEARCHED
     few = many = None
-    if _any(xp, small):
+    if any_of(xp, small):
         rare = xp.where(small, p, 0.0)
         odds = rare / (1.0 - rare)
         search = kernel("rng.binomial_search", uniforms.library)
-        u, first = uniforms.uniform(0), exp(n * _log_of_rest(rare))
+        u, first = uniforms.uniform(0), exp(n * log_of_rest(rare))
         few = _searched(u, first, lambda k: (n + 1.0 - k) / k * odds) if search is None else search(u, first, n, odds)
         few = xp.minimum(few, n)
-    if _any(xp, ~small):
+    if any_of(xp, ~small):
         constants = _binomial_constants(xp.where(small, 20.0, n), xp.where(small, 0.5, p))
-        own = None if _any(xp, n >= MANY_EVENTS) else uniforms.own("binomial")
+        own = None if any_of(xp, n >= MANY_EVENTS) else uniforms.own("binomial")
         many = until_accepted(uniforms, 2, _binomial_attempt, *constants) if own is None else own(*constants)
     value = _either(xp, small, few, many)
     return xp.where(flipped, n - value, value)
 
 
-def _log_of_rest(p: Any) -> Any:
+def log_of_rest(p: Any) -> Any:
     """The logarithm of ``1 - p``, with the accuracy of `p`."""
     xp = array_namespace(p)
     q = 1.0 - p
@@ -254,6 +255,6 @@ def _binomial_attempt(
         - (stirling_error(inside) + stirling_error(n - inside))
     )
     many = n >= MANY_EVENTS
-    if _any(xp, many):
+    if any_of(xp, many):
         bound = xp.where(many, log_binomial_ratio(n, mean, mode, inside), bound)
     return inside, (quick & possible) | (possible & (height <= bound))

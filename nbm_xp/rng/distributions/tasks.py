@@ -16,7 +16,8 @@ from nbm_xp.namespace import asarray, dtype_name, dtype_of, from_blocks, get_nam
 from nbm_xp.namespace.memory import joined
 from nbm_xp.namespace.mrg31k3p.integers import State
 
-from ..rules import TRIALS, Rule, check_weights, finite_in, require, require_held
+from ..parameters import LARGEST
+from ..rules import TRIALS, Rule, check_weights, finite_in, require, require_held, require_together
 from ..uniforms import HOST
 from . import whole_numbers
 from .element_uniforms import ElementUniforms, of_block
@@ -101,6 +102,12 @@ class Elements:
         require_held(x, self.dtype)
         return x
 
+    def bounded(self, sample: Callable[..., Any], uniforms: ElementUniforms, *columns: Any) -> Any:
+        """The numbers that ``sample(uniforms, *columns)`` makes; infinite beyond the dtype asked for."""
+        x = sample(uniforms, *columns)
+        xp, most = get_namespace(self.library), LARGEST[self.dtype]
+        return xp.where(x > most, xp.inf, xp.where(x < -most, -xp.inf, x))
+
     def finished(self, x: Any, shape: tuple[int, ...]) -> Any:
         """The answer in its shape and dtype."""
         xp = get_namespace(self.library)
@@ -131,8 +138,12 @@ class Independent(Elements):
                     require(name, parameter, rule)
                     if distribution.kind == "real":
                         require(f"{name} in {self.dtype}", parameter, finite_in(self.dtype))
+            if distribution.together is not None:
+                require_together(dict(zip(distribution.rules, parameters, strict=True)), distribution.together)
             sampled = self.sampled if distribution.steps == "many" or self.threads > 1 else _at_once
-            sample = partial(self.held, distribution.sample) if distribution.kind == "count" else distribution.sample
+            sample = distribution.sample
+            if distribution.kind == "count" or (distribution.kind == "tail" and self.dtype != "float64"):
+                sample = partial(self.held if distribution.kind == "count" else self.bounded, sample)
             return self.finished(sampled(sample, self.uniforms(offset, shape), *parameters), shape)
 
 

@@ -24,7 +24,7 @@ from ..elementary import log
 from ..transforms import two_draws
 from .element_uniforms import ElementUniforms, until_accepted
 
-__all__ = ["ONE", "SPAN_OF_TWO", "integers", "levels", "outcomes", "random_order", "wide_integers"]
+__all__ = ["ONE", "SPAN_OF_TWO", "integers", "levels", "order_keys", "outcomes", "random_order", "wide_integers"]
 
 ONE: Final = 2**52
 """What probability 1 is as an integer."""
@@ -161,6 +161,11 @@ def outcomes(uniforms: ElementUniforms, sums: Any) -> Any:
     return xp.sum(xp.astype(sums <= level[:, None], sums.dtype), axis=-1)
 
 
+def order_keys(uniforms: ElementUniforms) -> Any:
+    """Keys of 62 bits, int64, which sorted make a random order."""
+    return _integer(uniforms.xp, uniforms.uniform(0)) * M1 + _integer(uniforms.xp, uniforms.uniform(1))
+
+
 def random_order(uniforms: ElementUniforms, p: Any = None) -> Any:
     """The elements in a random order.
 
@@ -179,7 +184,7 @@ def random_order(uniforms: ElementUniforms, p: Any = None) -> Any:
     """
     xp = uniforms.xp
     if p is None:
-        key = _integer(xp, uniforms.uniform(0)) * M1 + _integer(xp, uniforms.uniform(1))
+        key = order_keys(uniforms)
     else:
         some = p > 0.0
         waiting = -log(two_draws(uniforms.uniform(0), uniforms.uniform(1)))

@@ -32,10 +32,10 @@ from ..distributions.tasks import Elements, made
 from ..distributions.whole_numbers import random_order
 from ..parameters import MOST_ELEMENTS, Size, checked, flag, known_integer, shape_of, streams_of
 from ..rules import NOT_NEGATIVE, check_weights, require, require_integer, weights_of
-from .count_draws import CountDraws
 from .filling import fill, require_writable
+from .vector_draws import VectorDraws
 
-__all__ = ["ChoiceDraws"]
+__all__ = ["ChoiceDraws", "axis_of", "things_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Ordered(Elements):
         return xp.take(things, order[begin : begin + shape[self.axis]], axis=self.axis)
 
 
-class ChoiceDraws(CountDraws):
+class ChoiceDraws(VectorDraws):
     """See `nbm_xp.rng.Generator`."""
 
     def choice(
@@ -136,10 +136,10 @@ class ChoiceDraws(CountDraws):
         >>> Generator(234).choice([1.5, 2.5], 4, p=[0.9, 0.1]).tolist()
         [1.5, 1.5, 2.5, 1.5]
         """
-        things, replace = _things("a", a), flag("replace", replace)
+        things, replace = things_of("a", a), flag("replace", replace)
         xp, (a, *weights) = self._alike(None, things, *([] if p is None else [checked("p", p)]))
         a = known_integer(things) if is_array(a) and not a.ndim else a
-        shape, along = shape_of(size), _axis_of("a", a, axis)
+        shape, along = shape_of(size), axis_of("a", a, axis)
         population = a.shape[along] if is_array(a) else int(a)
         if population < 1 and 0 not in shape:
             raise ValueError(f"a must hold something to choose from, got {population} things")
@@ -191,7 +191,7 @@ class ChoiceDraws(CountDraws):
 
     def _in_order(self, state: State, x: Any, axis: int, chunks: Any, nstreams: int | None) -> Any:
         """See `permutation`."""
-        things = _things("x", x)
+        things = things_of("x", x)
         xp, (x,) = self._alike(None, things)
         x = known_integer(things) if is_array(x) and not x.ndim else x
         if not is_array(x):
@@ -199,7 +199,7 @@ class ChoiceDraws(CountDraws):
             if x > MOST_ELEMENTS:
                 raise ValueError(f"x must be at most {MOST_ELEMENTS}, got {x}")
             return self._chosen(xp, state, int(x), shape_of(int(x)), False, [], chunks, nstreams)
-        along = _axis_of("x", x, axis)
+        along = axis_of("x", x, axis)
         shape, population = shape_of(None, x), x.shape[along]
         if not is_lazy(xp):
             order = self._chosen(xp, state, population, (population,), False, [], None, nstreams)
@@ -234,7 +234,7 @@ class ChoiceDraws(CountDraws):
         """
         require_writable("x", x, ", use permutation instead")
         with self._taking() as state:
-            fill(x, self._in_order(state, x, _axis_of("x", x, axis), None, nstreams))
+            fill(x, self._in_order(state, x, axis_of("x", x, axis), None, nstreams))
 
     def _chosen(
         self,
@@ -258,7 +258,7 @@ class ChoiceDraws(CountDraws):
         return made(xp, task, chunks=-1 if chunks is None else chunks, args=tuple(weights))
 
 
-def _axis_of(name: str, x: Any, axis: Any) -> int:
+def axis_of(name: str, x: Any, axis: Any) -> int:
     """An axis, counted from the front."""
     ndim = x.ndim if is_array(x) else 1
     if not ndim:
@@ -272,7 +272,7 @@ def _axis_of(name: str, x: Any, axis: Any) -> int:
     return place % ndim
 
 
-def _things(name: str, x: Any) -> Any:
+def things_of(name: str, x: Any) -> Any:
     """What to choose from, or to bring into an order: a number, or an array of anything."""
     if isinstance(x, (list, tuple)):
         try:

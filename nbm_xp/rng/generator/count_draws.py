@@ -14,12 +14,22 @@ from nbm_xp.namespace.mrg31k3p.integers import State
 from ..blocks import library_of_blocks
 from ..distributions.tasks import Integers, Multinomials, Outcomes, made, watched
 from ..distributions.whole_numbers import SPAN_OF_TWO
-from ..parameters import Size, chunks_of, flag, integer_dtype, known_integer, most_of, shape_of, streams_of
+from ..parameters import (
+    Size,
+    chunks_of,
+    counting_dtype,
+    flag,
+    integer_dtype,
+    known_integer,
+    most_of,
+    shape_of,
+    streams_of,
+)
 from ..rules import TRIALS, Rule, require, require_integer, weights_of, within
-from .real_draws import RealDraws
+from .tail_draws import TailDraws
 from .uniform_draws import UniformDraws
 
-__all__ = ["CountDraws"]
+__all__ = ["CountDraws", "with_whole_axis"]
 
 FEW_TRIALS: Final = 16
 """Up to so many trials are drawn one by one, as `RandomStreams` does."""
@@ -38,7 +48,7 @@ def _is_span(x: Any) -> Any:
 _SPAN: Final = Rule("more than 0 and at most (2**31 - 1)**2 where a bound is an array", _is_span)
 
 
-class CountDraws(UniformDraws, RealDraws):
+class CountDraws(UniformDraws, TailDraws):
     """See `nbm_xp.rng.Generator`."""
 
     def integers(
@@ -175,7 +185,7 @@ class CountDraws(UniformDraws, RealDraws):
             require("n", n, TRIALS)
             if n <= FEW_TRIALS:
                 return self._trials(n, p, size, name, chunks, nstreams)
-        return self._independent("binomial", size, _counting(name), chunks, nstreams, counts=True, n=n, p=p)
+        return self._independent("binomial", size, counting_dtype(name), chunks, nstreams, counts=True, n=n, p=p)
 
     def poisson(
         self,
@@ -210,7 +220,7 @@ class CountDraws(UniformDraws, RealDraws):
         >>> Generator(234).poisson(4.0, 6).tolist()
         [3, 3, 8, 3, 3, 4]
         """
-        return self._independent("poisson", size, _counting(dtype_name(dtype)), chunks, nstreams, counts=True, lam=lam)
+        return self._independent("poisson", size, counting_dtype(dtype), chunks, nstreams, counts=True, lam=lam)
 
     def multinomial(
         self,
@@ -251,7 +261,7 @@ class CountDraws(UniformDraws, RealDraws):
         [[3, 7, 10], [3, 5, 12]]
         """
         require_integer("n", n)
-        name = _counting(dtype_name(dtype))
+        name = counting_dtype(dtype)
         xp, (n, pvals) = self._parameters(n=n, pvals=pvals)
         require("n", n, TRIALS)
         p = weights_of("pvals", pvals)
@@ -261,7 +271,7 @@ class CountDraws(UniformDraws, RealDraws):
         values = (n, p)
         library = library_of_blocks(xp, *values) if is_lazy(xp) else library_name(xp)
         numbers = tuple(None if is_array(value) else value for value in values)
-        chunks = _with_whole_axis(chunks_of(chunks, rows, *(v[..., 0] for v in values if is_array(v))), shape)
+        chunks = with_whole_axis(chunks_of(chunks, rows, *(v[..., 0] for v in values if is_array(v))), shape)
         with self._taking() as state:
             task = Multinomials(state, streams_of(nstreams, rows), shape, name, library, numbers)
             return made(xp, task, values, chunks=chunks)
@@ -329,14 +339,7 @@ class CountDraws(UniformDraws, RealDraws):
         return made(xp, task, chunks=chunks_of(chunks, shape, *rows), args=(p,))
 
 
-def _counting(name: str) -> str:
-    """Refuse dtypes that counts cannot have."""
-    if name[0] in "cb":
-        raise TypeError(f"dtype must be of integers or real numbers, got {name!r}")
-    return name
-
-
-def _with_whole_axis(chunks: Any, shape: tuple[int, ...]) -> Any:
+def with_whole_axis(chunks: Any, shape: tuple[int, ...]) -> Any:
     """Chunks of rows, and an axis of outcomes behind them, the last of `shape`, that is not split."""
     rows, outcomes = len(shape) - 1, (shape[-1],)
     if isinstance(chunks, Mapping):

@@ -3,18 +3,18 @@
 What this chapter must satisfy: the same seed and the same calls give the same numbers, on every library and for every
 chunking, and those of `RandomStreams` where that has them.
 
-The methods stand in four rooms, each built on the one before: `uniform_draws`, `real_draws`, `count_draws` and
-`choice_draws`; the state that they share is that of `state`.
+The methods stand in rooms, each built on the ones before: `uniform_draws`; `real_draws`, `ratio_draws`, `tail_draws`;
+`count_draws`, `tally_draws`, `vector_draws`, `choice_draws` and `order_draws`. They share the state of `state`.
 """
 
 from __future__ import annotations
 
-from .choice_draws import ChoiceDraws
+from .order_draws import OrderDraws
 
 __all__ = ["Generator"]
 
 
-class Generator(ChoiceDraws):
+class Generator(OrderDraws):
     """A source of random arrays.
 
     Parameters

@@ -14,7 +14,7 @@ from ..blocks import library_of_blocks
 from ..distributions.table import DISTRIBUTIONS
 from ..distributions.tasks import Independent, made
 from ..parameters import Size, chunks_of, real_dtype, shape_of, streams_of
-from ..rules import finite_in, require
+from ..rules import finite_in, require, require_together
 from .filling import fill, form_of
 from .state import GeneratorState
 
@@ -326,6 +326,9 @@ class RealDraws(GeneratorState):
             require(parameter, value, DISTRIBUTIONS[name].rules[parameter])
             if DISTRIBUTIONS[name].kind == "real":
                 require(f"{parameter} in {dtype}", value, finite_in(dtype))
+        together = DISTRIBUTIONS[name].together
+        if together is not None and not any(map(is_array, values)):
+            require_together(dict(zip(parameters, values, strict=True)), together)
         xp.empty((0,), dtype=dtype_of(xp, dtype))  # refused where the library, as it is set now, lacks the dtype
         library = library_of_blocks(xp, *values) if is_lazy(xp) else library_name(xp)
         numbers = tuple(None if is_array(value) else float(value) for value in values)

@@ -1,0 +1,337 @@
+"""Numbers with long tails, angles and triangles, as draws of a `Generator`.
+
+What this chapter must satisfy: what `real_draws` promises; the numbers are as fine as two uniforms make them, at both
+ends. What is beyond the dtype is infinite.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..parameters import Size
+from .ratio_draws import RatioDraws
+
+__all__ = ["TailDraws"]
+
+
+class TailDraws(RatioDraws):
+    """See `nbm_xp.rng.Generator`."""
+
+    def lognormal(
+        self,
+        mean: Any = 0.0,
+        sigma: Any = 1.0,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw exponentials of normal numbers, which are by the method of Box and Muller [1]_.
+
+        Parameters
+        ----------
+        mean, sigma : number or array
+            Mean and standard deviation of the logarithms, the second 0 or more.
+        size, dtype, chunks, nstreams
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        Notes
+        -----
+        The normal numbers are not those of `normal`: each is of three uniforms of its own, and up to 9.2 standard
+        deviations from the mean.
+
+        References
+        ----------
+        .. [1] G. E. P. Box and M. E. Muller, "A note on the generation of random normal deviates", Annals
+           of Mathematical Statistics 29 (1958), 610-611.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).lognormal(size=3, dtype="float64").round(3).tolist()
+        [0.495, 0.381, 0.851]
+        """
+        return self._independent("lognormal", size, dtype, chunks, nstreams, mean=mean, sigma=sigma)
+
+    def pareto(
+        self,
+        a: Any,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw numbers of Lomax's distribution, which is Pareto's from 0 on, by inversion [1]_: ``u ** (-1 / a) - 1``.
+
+        Parameters
+        ----------
+        a : number or array
+            The exponent of the tail, more than 0.
+        size, dtype, chunks, nstreams
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        References
+        ----------
+        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 2.2.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).pareto(3.0, 3, "float64").round(3).tolist()
+        [0.577, 0.381, 0.01]
+        """
+        return self._independent("pareto", size, dtype, chunks, nstreams, a=a)
+
+    def power(
+        self,
+        a: Any,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw numbers from 0 to 1 whose density is a power, by inversion [1]_: ``u ** (1 / a)``.
+
+        Parameters
+        ----------
+        a : number or array
+            The exponent of the density and 1, more than 0.
+        size, dtype, chunks, nstreams
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        References
+        ----------
+        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 2.2.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).power(3.0, 3, "float64").round(3).tolist()
+        [0.634, 0.724, 0.99]
+        """
+        return self._independent("power", size, dtype, chunks, nstreams, a=a)
+
+    def weibull(
+        self,
+        a: Any,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw numbers of Weibull's distribution, by inversion [1]_: ``(-log(u)) ** (1 / a)``.
+
+        Parameters
+        ----------
+        a : number or array
+            The shape, 0 or more.
+        size, dtype, chunks, nstreams
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        References
+        ----------
+        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 2.2.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).weibull(3.0, 3, "float64").round(3).tolist()
+        [1.11, 0.989, 0.308]
+        """
+        return self._independent("weibull", size, dtype, chunks, nstreams, a=a)
+
+    def rayleigh(
+        self,
+        scale: Any = 1.0,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw numbers of Rayleigh's distribution, by inversion [1]_: ``sqrt(-2 log(u)) * scale``.
+
+        Parameters
+        ----------
+        scale : number or array
+            The mode, 0 or more.
+        size, dtype, chunks, nstreams
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        References
+        ----------
+        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 2.2.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).rayleigh(2.0, 3, "float64").round(3).tolist()
+        [3.307, 2.783, 0.483]
+        """
+        return self._independent("rayleigh", size, dtype, chunks, nstreams, scale=scale)
+
+    def standard_cauchy(
+        self,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw numbers of Cauchy's distribution, by inversion [1]_: tangents of uniform angles.
+
+        Parameters
+        ----------
+        size, dtype, chunks, nstreams
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        References
+        ----------
+        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 2.2.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).standard_cauchy(3, "float64").round(3).tolist()
+        [-0.97, -0.396, 11.053]
+        """
+        return self._independent("standard_cauchy", size, dtype, chunks, nstreams)
+
+    def triangular(
+        self,
+        left: Any,
+        mode: Any,
+        right: Any,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw numbers whose density rises to a mode and falls from there in straight lines, by inversion [1]_.
+
+        Parameters
+        ----------
+        left, mode, right : number or array
+            In ascending order, and the first less than the last.
+        size, dtype, chunks, nstreams
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        References
+        ----------
+        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 2.2.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).triangular(-1.0, 0.0, 3.0, 3, "float64").round(3).tolist()
+        [0.01, 0.272, 2.413]
+        """
+        return self._independent("triangular", size, dtype, chunks, nstreams, left=left, mode=mode, right=right)
+
+    def wald(
+        self,
+        mean: Any,
+        scale: Any,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw numbers of Wald's distribution, the inverse Gaussian one, as one of two roots [1]_.
+
+        Parameters
+        ----------
+        mean, scale : number or array
+            More than 0; the variance is ``mean**3 / scale``.
+        size, dtype, chunks, nstreams
+            See `Generator`.
+
+        Returns
+        -------
+        array
+
+        References
+        ----------
+        .. [1] J. R. Michael, W. R. Schucany and R. W. Haas, "Generating random variates using
+           transformations with multiple roots", The American Statistician 30 (1976), 88-90.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).wald(2.0, 3.0, 3, "float64").round(3).tolist()
+        [1.026, 0.666, 3.329]
+        """
+        return self._independent("wald", size, dtype, chunks, nstreams, mean=mean, scale=scale)
+
+    def vonmises(
+        self,
+        mu: Any,
+        kappa: Any,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw angles of von Mises' distribution, by rejection [1]_.
+
+        Parameters
+        ----------
+        mu : number or array
+            The mean angle.
+        kappa : number or array
+            The concentration, 0 or more; at 0 all angles are as likely.
+        size, dtype, chunks, nstreams
+            See `Generator`.
+
+        Returns
+        -------
+        array
+            From minus to plus pi.
+
+        References
+        ----------
+        .. [1] D. J. Best and N. I. Fisher, "Efficient simulation of the von Mises distribution", Applied
+           Statistics 28 (1979), 152-157.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).vonmises(0.5, 3.0, 3, "float64").round(3).tolist()
+        [-0.044, 0.273, 0.676]
+        """
+        return self._independent("vonmises", size, dtype, chunks, nstreams, mu=mu, kappa=kappa)

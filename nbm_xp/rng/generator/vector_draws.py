@@ -1,0 +1,225 @@
+"""Vectors of proportions, of normal numbers and of counts, as draws of a `Generator`.
+
+What this chapter must satisfy: names, parameters and meaning of `numpy.random.Generator`; a vector lies along the last
+axis, which Dask does not split.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nbm_xp.namespace import dtype_of, is_array, is_lazy, library_name
+
+from ..blocks import library_of_blocks
+from ..distributions.tasks import Elements, made
+from ..distributions.vectors import Dirichlets, Hypergeometrics, NormalVectors, require_sample
+from ..parameters import Size, chunks_of, counting_dtype, is_number, known_integer, real_dtype, shape_of, streams_of
+from ..rules import FINITE, NOT_NEGATIVE, TRIALS, require, require_integer
+from .count_draws import with_whole_axis
+from .tally_draws import TallyDraws
+
+__all__ = ["VectorDraws"]
+
+
+class VectorDraws(TallyDraws):
+    """See `nbm_xp.rng.Generator`."""
+
+    def dirichlet(
+        self,
+        alpha: Any,
+        size: Size = None,
+        dtype: Any = None,
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw proportions that add up to 1, of Dirichlet's distribution: gamma numbers over their sum [1]_.
+
+        Parameters
+        ----------
+        alpha : array
+            The shapes of the gamma numbers along the last axis, 0 or more and not all 0.
+        size : int or tuple of ints
+            The shape without the axis of proportions: that of the rows of `alpha`, by default.
+        dtype, chunks, nstreams
+            See `Generator`; the axis of proportions is not split.
+
+        Returns
+        -------
+        array
+            With a last axis of proportions.
+
+        References
+        ----------
+        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 11.4.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).dirichlet([1.0, 2.0, 3.0], 2, "float64").round(3).tolist()
+        [[0.139, 0.498, 0.363], [0.348, 0.091, 0.561]]
+        """
+        xp, (alpha,) = self._parameters(alpha=alpha)
+        if not is_array(alpha) or not alpha.ndim:
+            raise TypeError(f"alpha must be an array of shapes, got {alpha!r}")
+        require("alpha", alpha, NOT_NEGATIVE)
+        name, rows = real_dtype(dtype, alpha), [alpha[..., 0]] if alpha.ndim > 1 and alpha.shape[-1] else []
+        shape = (*shape_of(size, *rows), alpha.shape[-1])
+        chunks = with_whole_axis(chunks_of(chunks, shape[:-1], *rows), shape)
+        with self._taking() as state:
+            return self._vectors(xp, Dirichlets, state, shape, name, nstreams, chunks, (alpha,))
+
+    def multivariate_normal(
+        self,
+        mean: Any,
+        cov: Any,
+        size: Size = None,
+        check_valid: str = "warn",
+        tol: float = 1e-8,
+        dtype: Any = None,
+        *,
+        method: str = "svd",
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw normal vectors: a factor of the covariance times independent normal numbers [1]_.
+
+        Parameters
+        ----------
+        mean : array
+            Of shape (n,).
+        cov : array
+            The covariance, of shape (n, n): symmetric and positive semidefinite.
+        size : int or tuple of ints
+            The shape without the axis of components.
+        check_valid : {"warn", "raise", "ignore"}
+            What to do where `cov` is not as it must be.
+        tol : float
+            How far it may be from that.
+        dtype, chunks, nstreams
+            See `Generator`; the axis of components is not split.
+        method : {"svd", "eigh", "cholesky"}
+            Of no effect: the factor is always Cholesky's, made of sums and products, since no decomposition of a
+            library has the same bits as another's. A covariance that is singular has one too.
+
+        Returns
+        -------
+        array
+            With a last axis of components.
+
+        References
+        ----------
+        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 11.2.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> cov = [[2.0, 1.0], [1.0, 2.0]]
+        >>> Generator(234).multivariate_normal([0.0, 1.0], cov, 2, dtype="float64").round(3).tolist()
+        [[-2.072, 0.478], [0.707, 2.474]]
+        """
+        _one_of("check_valid", check_valid, ("warn", "raise", "ignore"))
+        _one_of("method", method, ("svd", "eigh", "cholesky"))
+        if not is_number(tol) or not 0 <= tol < float("inf"):
+            raise ValueError(f"tol must be a number, finite and 0 or more, got {tol!r}")
+        xp, (mean, cov) = self._parameters(mean=mean, cov=cov)
+        for parameter, value, axes in (("mean", mean, 1), ("cov", cov, 2)):
+            if not is_array(value) or value.ndim != axes or len(set(value.shape)) > 1:
+                found = f"shape {tuple(value.shape)}" if is_array(value) else repr(value)
+                raise ValueError(f"{parameter} must have shape {'(n,)' if axes == 1 else '(n, n)'}, got {found}")
+            require(parameter, value, FINITE)
+        if mean.shape[0] != cov.shape[0]:
+            raise ValueError(f"mean and cov must be of one length, got {mean.shape[0]} and {cov.shape[0]}")
+        shape, name = (*shape_of(size), mean.shape[0]), real_dtype(dtype, mean, cov)
+        chunks, options = with_whole_axis(chunks, shape), {"check_valid": check_valid, "tol": float(tol)}
+        with self._taking() as state:
+            return self._vectors(
+                xp, NormalVectors, state, shape, name, nstreams, chunks, args=(mean, cov), options=options
+            )
+
+    def multivariate_hypergeometric(
+        self,
+        colors: Any,
+        nsample: int,
+        size: Size = None,
+        method: str = "marginals",
+        dtype: Any = "int64",
+        *,
+        chunks: Any = None,
+        nstreams: int | None = None,
+    ) -> Any:
+        """Draw how many of each color are in a sample without replacement, each given those before it [1]_.
+
+        Parameters
+        ----------
+        colors : array of ints
+            How many there are of each color, of shape (n,).
+        nsample : int
+            How many are drawn, at most all of them.
+        size : int or tuple of ints
+            The shape without the axis of colors.
+        method : {"marginals", "count"}
+            Of no effect: one color comes after the other.
+        dtype, chunks, nstreams
+            See `Generator`; the axis of colors is not split.
+
+        Returns
+        -------
+        array
+            With a last axis of colors.
+
+        References
+        ----------
+        .. [1] L. Devroye, "Non-uniform random variate generation", Springer, 1986, section 11.1.4.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> Generator(234).multivariate_hypergeometric([16, 8, 4], 6, 2).tolist()
+        [[4, 1, 1], [3, 2, 1]]
+        """
+        _one_of("method", method, ("marginals", "count"))
+        require_integer("colors", colors)
+        require_integer("nsample", nsample)
+        name, nsample = counting_dtype(dtype), known_integer(nsample)
+        xp, (colors,) = self._parameters(colors=colors)
+        if not is_array(colors) or colors.ndim != 1:
+            raise ValueError(f"colors must have shape (n,), got {colors!r}")
+        if not isinstance(nsample, int):
+            raise TypeError(f"nsample must be an int, got {nsample!r}")
+        require("nsample", nsample, TRIALS)
+        if not is_lazy(xp):
+            require_sample(colors, nsample)
+        shape = (*shape_of(size), colors.shape[0])
+        chunks = with_whole_axis(chunks, shape)
+        with self._taking() as state:
+            return self._vectors(
+                xp, Hypergeometrics, state, shape, name, nstreams, chunks, args=(colors,), numbers=(nsample,)
+            )
+
+    def _vectors(
+        self,
+        xp: Any,
+        kind: type[Elements],
+        state: Any,
+        shape: tuple[int, ...],
+        dtype: str,
+        nstreams: int | None,
+        chunks: Any,
+        parameters: tuple[Any, ...] = (),
+        *,
+        args: tuple[Any, ...] = (),
+        numbers: tuple[Any, ...] = (),
+        options: dict[str, Any] | None = None,
+    ) -> Any:
+        """Make vectors of parameters that were checked; of `args` each task gets the whole."""
+        xp.empty((0,), dtype=dtype_of(xp, dtype))  # refused where the library, as it is set now, lacks the dtype
+        library = library_of_blocks(xp, *parameters, *args) if is_lazy(xp) else library_name(xp)
+        task = kind(state, streams_of(nstreams, shape[:-1]), shape, dtype, library, numbers, **(options or {}))
+        return made(xp, task, parameters, chunks=chunks, args=args)
+
+
+def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """Refuse what is not one of a few words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {value!r}")
