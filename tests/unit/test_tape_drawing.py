@@ -35,7 +35,7 @@ class TestPicture:
         shown = texts(file)
         for text in ("x", "W", "@", "+", "h = tanh", "· * 2.0", "sum", "float32[?, 3]", "float32[3, 5]", "float32[]"):
             assert text in shown
-        assert "blue: input,  green: variable,  grey: constant" in shown
+        assert "blue: input, green: variable, grey: constant" in shown
         assert "recorded at" in file.read_text()
 
     def test_names_are_escaped(self, tmp_path: pathlib.Path) -> None:

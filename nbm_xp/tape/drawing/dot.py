@@ -29,7 +29,7 @@ def dot(diagram: Diagram) -> str:
     numbers = itertools.count()
     names: dict[Box, str] = {}
     kinds = _kinds(diagram)
-    legend = ",  ".join(text for kind, text in _LEGEND.items() if kind in kinds)
+    legend = ", ".join(text for kind, text in _LEGEND.items() if kind in kinds)
     lines = [
         "digraph {",
         f'  graph [fontname="Helvetica", fontsize=9, fontcolor="#5d6b7a", pad=0.2, label={_quoted(legend)}];',
