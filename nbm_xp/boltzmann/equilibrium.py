@@ -12,7 +12,7 @@ from typing import Any
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespace, to_numpy
 
-from .bridging import LadderEstimate, bennett
+from .bridging import LadderEstimate, bennett, mixing
 from .energy import told
 from .ladder import LADDER, Ladder
 from .partition import summed_biases
@@ -154,4 +154,5 @@ def estimate(ladder: Ladder, looks: Sequence[Any]) -> LadderEstimate:
     base = summed_biases(ladder.top.topology, [to_numpy(bias.value[0, :]) for bias in ladder.rungs.biases])
     rise, error = bennett(with_turn(up), with_turn(down))
     acceptance = xp.mean(with_turn(chance), axis=(0, 2))
-    return LadderEstimate(base + rise, error, tuple(float(share) for share in acceptance))
+    effective, r_hat = mixing(with_turn(down)[:, -1, :])
+    return LadderEstimate(base + rise, error, tuple(float(share) for share in acceptance), effective, r_hat)
