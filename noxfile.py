@@ -17,7 +17,7 @@ nox.options.error_on_missing_interpreters = False  # `pythons` takes those that 
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 KERAS = ["2.0.6", "1.0.3"]  # clients of the backends, themselves; all they ask for beyond ours is pyyaml and six
-EXTRAS = "app,runs,distributed,xarray"  # with which every part of the package can be tested
+EXTRAS = "app,runs,distributed,xarray,drawing"  # with which every part of the package can be tested
 TORCH = "torch==2.13.0"  # pinned: its results and its wheels change from release to release
 LARGEST_WHEEL = 3_000_000  # bytes
 KERNEL_TESTS = [  # in which every function of the compiled core is called, with memory that is not its own at the ends

@@ -14,10 +14,10 @@ from nbm_xp.namespace import asarray, to_numpy, use_backend
 from .annealing import Path
 from .chain_streams import ChainStreams
 from .chains import Chains, in_order
-from .energy import draw_layer
+from .energy import draw_layer, mean_of, told
 from .model import variable
 from .partition import Enumerated, is_enumerable
-from .sampling import placeholders
+from .sampling import told_placeholders
 
 __all__ = ["AnnealedChains", "ReverseChains"]
 
@@ -56,7 +56,7 @@ class AnnealedChains(Chains):
 
         Parameters
         ----------
-        states : sequence of arrays of shape (units, chains)
+        states : sequence of arrays of shape (sites, chains)
             What `start` or an earlier call gave.
         log_weights : array of shape (chains,)
             float64: zeros, or what an earlier call gave.
@@ -108,20 +108,20 @@ class AnnealedChains(Chains):
         for layer in self.carried:
             inputs = B.zeros((self.topology.sizes[layer], rows), dtype=self.dtype)
             inputs = inputs if layer else inputs + base
-            mean = self.topology.units[layer].mean(inputs)
-            states.append(draw_layer(parameters, layer, mean, rows, streams))
+            mean = mean_of(parameters, layer, inputs)
+            states.append(told(parameters, layer, draw_layer(parameters, layer, mean, rows, streams, inputs)))
         return streams, streams.compiled([], states, name="start")
 
     def _compile_step(self, rows: int) -> tuple[ChainStreams, Any]:
         streams, parameters = self._streams("steps"), self._parameters
-        state = placeholders(parameters, self.carried, rows)
+        given, state = told_placeholders(parameters, self.carried, rows)
         weights = B.placeholder(shape=(rows,), dtype="float64", name="log_weights")
         cold, warm = (B.placeholder(shape=(), dtype=self.dtype, name=name) for name in ("cold", "warm"))
         path = Path(parameters, variable(asarray(self.model._base_bias(), self._xp, self.dtype)))
         gain, moved = path.step(cold, warm, state, rows, streams)
-        outputs = [*(moved[layer] for layer in self.carried), weights + B.cast(gain, "float64")]
-        inputs = [*(state[layer] for layer in self.carried), weights, cold, warm]
-        return streams, streams.compiled(inputs, outputs, name="anneal")
+        after = [told(parameters, layer, moved[layer]) for layer in self.carried]
+        outputs = [*after, weights + B.cast(gain, "float64")]
+        return streams, streams.compiled([*given, weights, cold, warm], outputs, name="anneal")
 
 
 class ReverseChains(AnnealedChains):
@@ -164,9 +164,9 @@ class ReverseChains(AnnealedChains):
             return super().start(offset, rows)
         choices, choose = self._function("choices", rows)
         uniforms = to_numpy(choose(*choices.states(offset, 0, self._xp))[0])
-        units = asarray(self._all_states().chosen(uniforms[0, :]), self._xp, self.dtype)
+        numbers = asarray(self._all_states().chosen(uniforms[0, :]), self._xp, self.dtype)
         streams, draw = self._function("exact", rows)
-        return in_order(draw(units, *streams.states(offset, 0, self._xp))[: len(self.carried)])
+        return in_order(draw(numbers, *streams.states(offset, 0, self._xp))[: len(self.carried)])
 
     def _all_states(self) -> Enumerated:
         """The states of the model, enumerated once."""
@@ -185,6 +185,7 @@ class ReverseChains(AnnealedChains):
 
     def _compile_exact(self, rows: int) -> tuple[ChainStreams, Any]:
         streams, states = self._streams("start"), self._all_states()
-        units = B.placeholder(shape=(rows, states.n_units), dtype=self.dtype, name="units")
-        state = states.drawn(units, rows, streams)
-        return streams, streams.compiled([units], [state[layer] for layer in self.carried], name="exact")
+        numbers = B.placeholder(shape=(rows, states.n_sites), dtype=self.dtype, name="numbers")
+        state = states.drawn(numbers, rows, streams)
+        after = [told(self._parameters, layer, state[layer]) for layer in self.carried]
+        return streams, streams.compiled([numbers], after, name="exact")

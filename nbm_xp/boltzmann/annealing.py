@@ -24,10 +24,10 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 
-from .energy import Parameters, draw_layer, energy_within, received
+from .energy import Parameters, draw_layer, energy_within, mean_of, received
 from .partition import constant
 from .rows import positive_int, shortened
-from .sampling import placeholder, placeholders
+from .sampling import placeholder, told_placeholders
 
 __all__ = ["Path", "compile_ais", "ladder_of"]
 
@@ -76,8 +76,7 @@ def compile_ais(
     topology, dtype = parameters.topology, parameters.dtype
     path = Path(parameters, base)
     if given:
-        state = placeholders(parameters, topology.kept, rows)
-        inputs = [state[layer] for layer in topology.kept]
+        inputs, state = told_placeholders(parameters, topology.kept, rows)
     else:
         inputs = [placeholder(parameters, rows, "like")]
         state = path.start(B.sum(B.zeros_like(inputs[0]), axis=1, keepdims=True), rows, rng)
@@ -125,7 +124,8 @@ class Path:
         state: list[Any] = [None] * len(topology.sizes)
         for layer in topology.kept:
             inputs = nothing + (B.zeros_like(self.parameters.biases[layer]) if layer else self.base)
-            state[layer] = draw_layer(self.parameters, layer, topology.units[layer].mean(inputs), rows, rng)
+            mean = mean_of(self.parameters, layer, inputs)
+            state[layer] = draw_layer(self.parameters, layer, mean, rows, rng, inputs)
         return state
 
     def step(self, cold: Any, warm: Any, state: list[Any], rows: int, rng: Any) -> tuple[Any, list[Any]]:
@@ -136,9 +136,9 @@ class Path:
         inputs = {layer: received(self.excess, layer, state) for layer in self.parameters.topology.summed}
         gain = (warm - cold) * energy_within(self.excess, state, self.parameters.topology.kept)
         for layer, whole in inputs.items():
-            log_normaliser = self.parameters.topology.units[layer].log_normaliser
-            apart = log_normaliser(cold * whole) - log_normaliser(warm * whole)
-            gain = gain + B.sum(apart, axis=self.parameters.units_axis)
+            units, axis = self.parameters.topology.units[layer], self.parameters.units_axis
+            apart = units.log_normaliser(cold * whole, axis) - units.log_normaliser(warm * whole, axis)
+            gain = gain + B.sum(apart, axis=axis)
         return gain, self.sweep(cold, state, rows, rng, inputs)
 
     def sweep(
@@ -155,13 +155,15 @@ class Path:
         """
         topology, states = self.parameters.topology, list(state)
         for group in topology.sweep:
-            means = {}
+            group_inputs = {}
             for layer in group:
-                inputs = (known or {}).get(layer)
-                now = self.at(beta, layer, received(self.excess, layer, states) if inputs is None else inputs)
-                means[layer] = topology.units[layer].mean(now)
-            for layer, mean in means.items():
-                states[layer] = draw_layer(self.parameters, layer, mean, rows, rng)
+                whole = (known or {}).get(layer)
+                group_inputs[layer] = self.at(
+                    beta, layer, received(self.excess, layer, states) if whole is None else whole
+                )
+            for layer, inputs in group_inputs.items():
+                mean = mean_of(self.parameters, layer, inputs)
+                states[layer] = draw_layer(self.parameters, layer, mean, rows, rng, inputs)
         return states
 
     def excess_energy(self, state: Sequence[Any]) -> Any:

@@ -19,10 +19,10 @@ from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, use_backend
 
 from .chain_streams import ChainStreams
-from .energy import Parameters, start_layer, sweep
+from .energy import Parameters, start_layer, sweep, told
 from .model import variable
 from .randomness import stream
-from .sampling import placeholders
+from .sampling import told_placeholders
 
 __all__ = ["Chains", "Draw", "in_order"]
 
@@ -32,10 +32,11 @@ class Draw(NamedTuple):
 
     Attributes
     ----------
-    states : tuple of arrays of shape (units, chains)
-        Those that the next sweep needs.
-    shown : tuple of arrays of shape (units, chains)
-        What was asked for: of some layers the states, or the means that they were drawn with.
+    states : tuple of arrays of shape (sites, chains)
+        Those that the next sweep needs, as data tell them.
+    shown : tuple of arrays
+        What was asked for: of some layers the states, or, of shape (units, chains), the means that they were drawn
+        with.
     """
 
     states: tuple[Any, ...]
@@ -125,7 +126,7 @@ class Chains:
 
         Returns
         -------
-        tuple of arrays of shape (units, chains)
+        tuple of arrays of shape (sites, chains)
         """
         streams, begin = self._function("start", rows)
         return in_order(begin(*streams.states(offset, 0, self._xp))[: len(self.carried)])
@@ -135,7 +136,7 @@ class Chains:
 
         Parameters
         ----------
-        states : sequence of arrays of shape (units, chains)
+        states : sequence of arrays of shape (sites, chains)
             What `start` or an earlier call gave.
         offset : int
             The number of the first chain.
@@ -145,7 +146,7 @@ class Chains:
 
         Returns
         -------
-        tuple of arrays of shape (units, chains)
+        tuple of arrays of shape (sites, chains)
         """
         now = tuple(states)
         for drawn in self.walk(states, offset, first_sweep, n_sweeps):
@@ -190,7 +191,7 @@ class Chains:
         for layer, values in self.clamp.items():
             whole = asarray(values, self._xp, self.dtype)
             block = whole[offset : offset + rows, :] if whole.ndim == 2 else whole
-            shape = (rows, self.topology.sizes[layer])
+            shape = (rows, self.topology.sites(layer))
             found.append(in_order([self._xp.matrix_transpose(self._xp.broadcast_to(block, shape))])[0])
         return found
 
@@ -219,19 +220,19 @@ class Chains:
             undecided = self.topology.units[layer].undecided
             first = parameters.for_each_state(variable(rate)) if layer == 0 else undecided
             mean = B.zeros((self.topology.sizes[layer], rows), dtype=self.dtype) + first
-            states.append(start_layer(parameters, layer, mean, rows, streams))
+            states.append(told(parameters, layer, start_layer(parameters, layer, mean, rows, streams)))
         return streams, streams.compiled([], states, name="start")
 
     def _compile_sweep(self, rows: int) -> tuple[ChainStreams, Any]:
         streams, parameters = self._streams("sweeps"), self._parameters
-        carried = placeholders(parameters, self.carried, rows)
-        given = placeholders(parameters, self.clamp, rows, "held")
+        inputs, carried = told_placeholders(parameters, self.carried, rows)
+        others, given = told_placeholders(parameters, self.clamp, rows, "held")
         state = [held if now is None else now for now, held in zip(carried, given, strict=True)]
         moved, means = sweep(parameters, state, rows, streams, tuple(self.clamp))
-        shown = means if self.means else moved
-        outputs = [*(moved[layer] for layer in self.carried), *(shown[layer] for layer in self._shown_besides)]
-        inputs = [*(carried[layer] for layer in self.carried), *(given[layer] for layer in self.clamp)]
-        return streams, streams.compiled(inputs, outputs, name="sweep")
+        after = [None if part is None else told(parameters, layer, part) for layer, part in enumerate(moved)]
+        shown = means if self.means else after
+        outputs = [*(after[layer] for layer in self.carried), *(shown[layer] for layer in self._shown_besides)]
+        return streams, streams.compiled([*inputs, *others], outputs, name="sweep")
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in self._found_anew}

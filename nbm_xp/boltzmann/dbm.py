@@ -17,8 +17,9 @@ from .partition import AISEstimate, log_z_of
 from .posterior import compile_mean_field
 from .rows import known_length, positive_int
 from .schedules import Schedule
-from .topology import Topology
+from .topology import Topology, hidden_kinds
 from .training import Learner
+from .units import Units, kind_of
 
 __all__ = ["DBM"]
 
@@ -32,7 +33,7 @@ class DBM(Learning):
     Parameters
     ----------
     layers : sequence of int
-        The units of each layer, the visible one first.
+        The units of each layer, the visible one first; of categorical layers, the sites.
     learning_rate : float, optional
         How far a step goes up the gradient of the bound on the mean log-likelihood.
     batch_size : int, optional
@@ -47,9 +48,11 @@ class DBM(Learning):
     connections : iterable of pairs of int, optional
         Which layers are connected, by default each with the next. With ``[(0, 1), (1, 2), (0, 2)]`` a connection skips
         a layer.
-    visible : {"binary", "gaussian", "spin"}, optional
-        Visible units are 0 or 1; or real numbers with variance 1 given the hidden units: standardise the data, so that
-        each feature has variance 1; or -1 or 1, rows then having values in [-1, 1].
+    visible : str, optional
+        The kind of visible units, as for `RBM`.
+    hidden : str, or sequence of str, optional
+        The kind of hidden units, or that of each hidden layer, as for `RBM`; "relu" only in layers that are drawn given
+        all others, as the first and the third hidden one of a plain stack.
     centred : bool, optional
         Whether learning follows the gradient with respect to parameters of the centred units, those less their sliding
         means. The model is the same, but all layers learn together; without it, higher ones hardly learn.
@@ -57,7 +60,7 @@ class DBM(Learning):
         How hidden layers are found for the data: as means in mean-field approximation, or drawn along short chains.
     n_positive : int, optional
         Sweeps of that.
-    training, n_gibbs, momentum, weight_decay, schedule, shuffle, clip, persistent
+    training, n_gibbs, momentum, weight_decay, schedule, shuffle, clip, persistent, watch
         As for `RBM`.
 
     Attributes
@@ -102,6 +105,7 @@ class DBM(Learning):
         *,
         connections: Iterable[Sequence[int]] | None = None,
         visible: str = "binary",
+        hidden: str | Sequence[str] = "binary",
         centred: bool = True,
         training: str = "persistent",
         n_gibbs: int = 1,
@@ -113,6 +117,7 @@ class DBM(Learning):
         shuffle: bool = True,
         clip: bool | str = "new",
         persistent: bool | None = None,
+        watch: bool | str = "auto",
     ) -> None:
         self.layers = layers
         self.learning_rate = learning_rate
@@ -122,6 +127,7 @@ class DBM(Learning):
         self.random_state = random_state
         self.connections = connections
         self.visible = visible
+        self.hidden = hidden
         self.centred = centred
         self.training = training
         self.persistent = persistent
@@ -132,6 +138,7 @@ class DBM(Learning):
         self.weight_decay = weight_decay
         self.schedule = schedule
         self.shuffle = shuffle
+        self.watch = watch
         self.clip = clip
 
     @property
@@ -200,7 +207,10 @@ class DBM(Learning):
         for bias in intercepts:
             if getattr(bias, "ndim", None) != 1:
                 raise ValueError("intercepts must be arrays with one axis, one for each layer")
-        model = cls(**{"layers": [int(bias.shape[0]) for bias in intercepts]} | params)
+        model = cls(**{"layers": [0] * len(intercepts)} | params)
+        if "layers" not in params:
+            pairs = zip(model._kinds(), intercepts, strict=True)
+            model.layers = [kind.sites(int(bias.shape[0])) for kind, bias in pairs]
         topology = model._layers()
         names = storage.names(topology)
         if len(coefs) != len(topology.connections):
@@ -314,10 +324,18 @@ class DBM(Learning):
         return list(self._function(("mean_field", float(tolerance), sweeps, lazy), build)(X))
 
     def _layers(self, n_visible: int | None = None) -> Topology:
-        topology = Topology(self.layers, self.connections, self.visible)  # type: ignore[arg-type]
-        if n_visible is not None and n_visible != topology.sizes[0]:
-            raise ValueError(f"X has {n_visible} features, but layers begin with {topology.sizes[0]} visible units")
+        sites = Topology(self.layers, self.connections).sizes
+        kinds = self._kinds()
+        sizes = [kind.size(count) for kind, count in zip(kinds, sites, strict=True)]
+        topology = Topology(sizes, self.connections, self.visible, self.hidden)
+        if n_visible is not None and n_visible != sites[0]:
+            raise ValueError(f"X has {n_visible} features, but layers begin with {sites[0]} visible units")
         return topology
+
+    def _kinds(self) -> list[Units]:
+        """The kind of units of each layer."""
+        named = hidden_kinds(self.hidden, len(self.layers) - 1)
+        return [kind_of(self.visible, "visible", hidden=False), *(kind_of(name, "hidden") for name in named)]
 
     def _measure(self, X: Any) -> tuple[str, float]:
         return "free energy", float(to_numpy(B.mean(self.free_energy(X))))

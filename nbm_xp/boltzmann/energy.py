@@ -1,9 +1,9 @@
 """Boltzmann machines of any layers as formulas, recorded on Tensors.
 
-A state has an array of rows `x_l` for each layer l: 0 and 1, or, in a visible layer of Gaussian units, real numbers.
-With weights W_ij for each pair of connected layers and biases b_l, a state has the energy
+A state has an array of rows `x_l` for each layer l, of what its kind of units can be (see `units`). With weights W_ij
+for each pair of connected layers and biases b_l, a state has the energy
 
-    E(x) = - Σ_l x_l·b_l - Σ_ij x_i·W_ij x_j    (and + ½ x_0·x_0 where the visible units are Gaussian)
+    E(x) = - Σ_l x_l·b_l - Σ_ij x_i·W_ij x_j    (and + ½ x_l·x_l for each layer of real numbers)
 
 and the probability (or density) exp(-E) / Z. Layers that are not connected are independent given the rest, and their
 units too: a binary unit that receives r is 1 with probability sigmoid(r), a Gaussian one is normally distributed
@@ -36,11 +36,16 @@ __all__ = [
     "energy_within",
     "expectation",
     "free_energy",
+    "gauged",
+    "gauged_weights",
+    "mean_of",
+    "opened",
     "received",
     "shape_of",
     "start_layer",
     "summed_layer",
     "sweep",
+    "told",
 ]
 
 State = Sequence[Any]
@@ -130,20 +135,54 @@ def _downwards(parameters: Parameters, weights: Any, state: Any) -> Any:
 
 def expectation(parameters: Parameters, layer: int, state: State) -> Any:
     """The mean of a layer's units given its neighbours: of binary ones, the probability that they are 1."""
-    return parameters.topology.units[layer].mean(received(parameters, layer, state))
+    return mean_of(parameters, layer, received(parameters, layer, state))
 
 
-def draw_layer(parameters: Parameters, layer: int, mean: Any, rows: int | tuple[int, ...], rng: Any) -> Any:
-    """The units of a layer, drawn with these means.
+def mean_of(parameters: Parameters, layer: int, inputs: Any) -> Any:
+    """The mean of a layer's units that receive these inputs."""
+    return parameters.topology.units[layer].mean(inputs, parameters.units_axis)
+
+
+def draw_layer(
+    parameters: Parameters, layer: int, mean: Any, rows: int | tuple[int, ...], rng: Any, inputs: Any = None
+) -> Any:
+    """The units of a layer, drawn with these means, which follow from `inputs`, where those are known.
 
     How many rows there are must be a number: how many streams a draw uses depends on it.
     """
-    return parameters.topology.units[layer].draw(mean, _shape(parameters, layer, rows), parameters.dtype, rng)
+    shape = _shape(parameters, layer, rows)
+    return parameters.topology.units[layer].draw(mean, shape, parameters.dtype, rng, parameters.units_axis, inputs)
 
 
 def start_layer(parameters: Parameters, layer: int, mean: Any, rows: int | tuple[int, ...], rng: Any) -> Any:
     """The units of a layer where chains start: drawn with these means, or, of real numbers, these themselves."""
-    return parameters.topology.units[layer].start(mean, _shape(parameters, layer, rows), rng)
+    return parameters.topology.units[layer].start(mean, _shape(parameters, layer, rows), rng, parameters.units_axis)
+
+
+def opened(parameters: Parameters, layer: int, told: Any) -> Any:
+    """The units of a layer whose states are told as data tell them, by a number for each site."""
+    return parameters.topology.units[layer].opened(told, parameters.units_axis)
+
+
+def told(parameters: Parameters, layer: int, state: Any) -> Any:
+    """The states of a layer as data tell them."""
+    return parameters.topology.units[layer].told(state, parameters.units_axis)
+
+
+def gauged_weights(topology: Topology, low: int, high: int, weights: Any) -> Any:
+    """The weights between two layers, without what changes no distribution but for biases."""
+    return topology.units[high].gauged(topology.units[low].gauged(weights, 0), 1)
+
+
+def gauged(topology: Topology, values: Iterable[Any]) -> list[Any]:
+    """Parameters, or steps of them, without what changes no distribution: see `units.Categorical`."""
+    listed = list(values)
+    for place, (low, high) in enumerate(topology.connections):
+        listed[place] = gauged_weights(topology, low, high, listed[place])
+    first = len(topology.connections)
+    for layer in topology.layers:
+        listed[first + layer] = topology.units[layer].gauged(listed[first + layer], 0)
+    return listed
 
 
 def _shape(parameters: Parameters, layer: int, rows: int | tuple[int, ...]) -> tuple[int, ...]:
@@ -180,10 +219,10 @@ def sweep(
     states, means = list(state), list(state)
     for group in parameters.topology.sweep:
         drawn = [layer for layer in group if layer not in clamped]
+        inputs = {layer: received(parameters, layer, states) for layer in drawn}
         for layer in drawn:
-            means[layer] = expectation(parameters, layer, states)
-        for layer in drawn:
-            states[layer] = draw_layer(parameters, layer, means[layer], rows, rng)
+            means[layer] = mean_of(parameters, layer, inputs[layer])
+            states[layer] = draw_layer(parameters, layer, means[layer], rows, rng, inputs[layer])
     return states, means
 
 
@@ -225,7 +264,7 @@ def _with_own(parameters: Parameters, state: State, layers: Collection[int], tot
 def summed_layer(topology: Topology, layer: int, inputs: Any, units_axis: int = -1) -> Any:
     """Of each state, the logarithm of the sum over a layer's states of their weights, given what its units receive."""
     units = topology.units[layer]
-    total = B.sum(units.log_normaliser(inputs), axis=units_axis)
+    total = B.sum(units.log_normaliser(inputs, units_axis), axis=units_axis)
     return total + units.constant * topology.sizes[layer] if units.constant else total
 
 

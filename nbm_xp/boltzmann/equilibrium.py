@@ -12,7 +12,8 @@ from typing import Any
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespace, to_numpy
 
-from .bridging import LadderEstimate, bennett
+from .bridging import LadderEstimate, bennett, mixing
+from .energy import told
 from .ladder import LADDER, Ladder
 from .partition import summed_biases
 from .sampling import repeated
@@ -80,7 +81,8 @@ def compile_states(ladder: Ladder, rows: int, n_steps: int, wanted: Sequence[int
         return [*move.state, move.turn, *(part[-1, :, :] for part in (*move.state, *move.means))]
 
     last, updates = repeated(step, start, [*topology.kept, count, *shown], n_steps)
-    outputs = [last[count + 1 + layer] for layer in wanted] + [last[2 * count + 1 + layer] for layer in wanted]
+    outputs = [told(ladder.top, layer, last[count + 1 + layer]) for layer in wanted]
+    outputs += [last[2 * count + 1 + layer] for layer in wanted]
     return B.function(list(inputs.values()), outputs, updates=updates, name="equilibrium")
 
 
@@ -152,4 +154,5 @@ def estimate(ladder: Ladder, looks: Sequence[Any]) -> LadderEstimate:
     base = summed_biases(ladder.top.topology, [to_numpy(bias.value[0, :]) for bias in ladder.rungs.biases])
     rise, error = bennett(with_turn(up), with_turn(down))
     acceptance = xp.mean(with_turn(chance), axis=(0, 2))
-    return LadderEstimate(base + rise, error, tuple(float(share) for share in acceptance))
+    effective, r_hat = mixing(with_turn(down)[:, -1, :])
+    return LadderEstimate(base + rise, error, tuple(float(share) for share in acceptance), effective, r_hat)

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from nbm_xp import natural_bm as B
 
 from . import storage
-from .energy import Parameters, draw_layer, free_energy, received, shape_of
+from .energy import Parameters, draw_layer, free_energy, mean_of, received, shape_of
 from .partition import constant
 
 __all__ = ["LADDER", "Ladder", "Move", "ladder_of_arrays"]
@@ -127,11 +127,10 @@ class Ladder:
         """A sweep of every chain; `known` is what the layers receive that are drawn first."""
         topology, states, means = self.top.topology, list(state), list(state)
         for group in topology.sweep:
-            for layer in group:
-                inputs = known[layer] if layer in known else self._received(layer, states)
-                means[layer] = topology.units[layer].mean(inputs)
-            for layer in group:
-                states[layer] = draw_layer(self.top, layer, means[layer], (self.pairs + 1, chains), rng)
+            group_inputs = {layer: known[layer] if layer in known else self._received(layer, states) for layer in group}
+            for layer, inputs in group_inputs.items():
+                means[layer] = mean_of(self.top, layer, inputs)
+                states[layer] = draw_layer(self.top, layer, means[layer], (self.pairs + 1, chains), rng, inputs)
         return states, means
 
     def _received(self, layer: int, state: State) -> Any:

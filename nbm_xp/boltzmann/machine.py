@@ -55,15 +55,15 @@ class Machine(Model):
         n_steps : int, optional
             Sweeps of Gibbs sampling in each chain.
         start : array of shape (n_chains, n_features_in_), optional
-            Visible states to start from, or probabilities to draw them with; `base_rate_` by default. Other units that
-            a chain starts with are 1 half of the time, visible ones too where layers are clamped.
+            Visible states to start from, or, between them, means to draw them with; `base_rate_` by default. In other
+            layers that a chain starts with every state is as likely, in the visible one too where layers are clamped.
         clamp : mapping of layers to arrays of shape (n_chains, units), optional
             Layers, 0 being the visible one, that keep these states: the others are drawn given them.
         layer : int or None, optional
             The layer whose states are wanted, by default the visible one; None for all of them, as a list.
         probabilities : bool, optional
-            Whether to return the probabilities that the last states were drawn with, which look smoother; of Gaussian
-            units, their means.
+            Whether to return the probabilities that the last states were drawn with, which look smoother, or, of units
+            other than 0 and 1, the means; of categorical ones, a column for each state of each site.
         library : str, optional
             The library to compute in: that of `start` or `clamp`, or the model's, by default. Arrays of Dask stay as
             they are.
@@ -115,12 +115,13 @@ class Machine(Model):
             found = self._equilibrium(self._ladder, rows, steps, wanted, library, chunks, random_state)
             chosen = found[len(wanted) :] if probabilities else found[: len(wanted)]
             return list(chosen) if layer is None else chosen[0]
+        means: tuple[int, ...] = ()
         if not given:
-            given[0] = self._base_rows(rows, library, chunks)
+            given[0], means = self._base_rows(rows, library, chunks), (0,)
         elif library is not None:
             like = self._base_rows(rows, library, chunks)
             given = {number: placed(states, number, like) for number, states in given.items()}
-        options = {"given": tuple(sorted(given)), "clamped": clamped, "wanted": wanted}
+        options = {"given": tuple(sorted(given)), "means": means, "clamped": clamped, "wanted": wanted}
         if random_state is None:
             build = partial(sampling.compile_chain, self._parameters, rows, steps, self._rng, **options)
             chain = self._function(("chain", rows, steps, *options.values()), build)
@@ -237,7 +238,7 @@ class Machine(Model):
     def _given_rows(self, states: Any, rows: int, layer: int, name: str) -> Any:
         """A row of states of a layer for each chain."""
         label = name if name == "start" else f"{name}[{layer}]"
-        within, size = self._topology.units[layer].within, self._topology.sizes[layer]
+        within, size = self._topology.units[layer].within, self._topology.sites(layer)
         states = self._same_library(checked_rows(states, size, name=label, within=within, owner=type(self).__name__))
         if states.shape[0] != rows:
             raise ValueError(f"{label} must have a row for each of {rows} chains, got {states.shape[0]} rows")
@@ -262,7 +263,7 @@ class Machine(Model):
         xp = array_namespace(self._like) if library is None else get_namespace(library)
         rate = self.base_rate_ if is_lazy(xp) else to_numpy(self.base_rate_)
         split = chunks if isinstance(chunks, tuple) else ("auto" if chunks is None else chunks, self._visible_tiles())
-        shape = (rows, self.n_features_in_)
+        shape = (rows, self._topology.sizes[0])
         return from_blocks(xp, _repeated, shape, rate.dtype, split, args=(rate,), name="base-rate")
 
 

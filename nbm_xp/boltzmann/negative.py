@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from nbm_xp.namespace import array_namespace
 
 from .bridging import LadderEstimate
-from .energy import Parameters, draw_layer, expectation, shape_of, sweep
+from .energy import Parameters, draw_layer, mean_of, received, shape_of, sweep
 from .model import variable
 from .sampling import repeated
 from .topology import Topology
@@ -109,7 +109,8 @@ class ContrastiveDivergence:
             drawn = layer and self.means
             state[layer] = draw_layer(parameters, layer, given[layer], rows, rng) if drawn else given[layer]
         for layer in topology.summed:
-            state[layer] = draw_layer(parameters, layer, expectation(parameters, layer, state), rows, rng)
+            inputs = received(parameters, layer, state)
+            state[layer] = draw_layer(parameters, layer, mean_of(parameters, layer, inputs), rows, rng, inputs)
         return swept(parameters, state, rows, self.n_gibbs, rng)
 
     def go_on(self, drawn: Sequence[Any], states: Sequence[Any], rng: Any) -> Updates:
@@ -180,8 +181,9 @@ class PersistentChains:
         for layer, chain in self._chains.items():
             length = shape_of(chain)[0]
             if layer in self.parameters.topology.summed:
-                means = expectation(self.parameters, layer, states)[:length]
-                updates.append((chain, draw_layer(self.parameters, layer, means, length, rng)))
+                inputs = received(self.parameters, layer, states)
+                means = mean_of(self.parameters, layer, inputs)[:length]
+                updates.append((chain, draw_layer(self.parameters, layer, means, length, rng, inputs[:length])))
             else:
                 updates.append((chain, drawn[layer]))
         return updates

@@ -8,7 +8,6 @@ Estimated: from the weights of chains that `annealing` makes.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, to_numpy
 
 from .bridging import LadderEstimate
-from .energy import Parameters, draw_layer, expectation, free_energy, summed_layer
+from .energy import Parameters, draw_layer, free_energy, mean_of, received, summed_layer, told
 from .topology import Topology
 
 __all__ = [
@@ -38,7 +37,7 @@ __all__ = [
 ]
 
 LARGEST = 20
-_AT_ONCE = 12  # of the enumerated units: 4,096 states in one matrix product
+_AT_ONCE = 2**12  # states in one matrix product
 
 
 def enumerable_group(topology: Topology) -> tuple[int, ...]:
@@ -49,16 +48,24 @@ def enumerable_group(topology: Topology) -> tuple[int, ...]:
     ValueError
         If too many units are left, or such as have no list of states.
     """
-    total = sum(topology.sizes)
     for group in sorted(topology.groups, key=lambda group: -sum(topology.sizes[layer] for layer in group)):
-        rest = total - sum(topology.sizes[layer] for layer in group)
-        listed = all(topology.units[layer].states for layer in topology.layers if layer not in group)
-        if rest <= LARGEST and listed:
+        if enumerable(topology, [layer for layer in topology.layers if layer not in group]):
             return group
+    kinds = sorted({units.name for units in topology.units})
+    of = "" if kinds == ["binary"] else f" ({', '.join(kinds)})"
     raise ValueError(
         f"the exact partition function is for machines with at most {LARGEST} binary units outside of one group of "
-        f"unconnected layers, this one has layers of {list(topology.sizes)} units: estimate it with ais()"
+        f"unconnected layers, or as many states of others, this one has layers of {list(topology.sizes)} units{of}: "
+        "estimate it with ais()"
     )
+
+
+def enumerable(topology: Topology, layers: Sequence[int]) -> bool:
+    """Whether some layers have a list of states, of no more than so many."""
+    radices = [topology.radices(layer) for layer in layers]
+    if None in radices:
+        return False
+    return sum(math.log2(radix) for each in radices for radix in each or ()) <= LARGEST
 
 
 def is_enumerable(topology: Topology) -> bool:
@@ -74,10 +81,10 @@ def log_weights(parameters: Parameters) -> tuple[Any, list[int], tuple[int, ...]
 
     Returns
     -------
-    log_weights : array of shape (2^units,)
+    log_weights : array of shape (states,)
         In host memory; their log-sum-exp is log Z.
     layers : list of int
-        The layers whose states are enumerated, rising: `binary_states` tells them.
+        The layers whose states are enumerated, rising; those of the last site run fastest.
     summed : tuple of int
         The layers that are summed out.
 
@@ -90,20 +97,21 @@ def log_weights(parameters: Parameters) -> tuple[Any, list[int], tuple[int, ...]
     group = enumerable_group(topology)
     exact = parameters.like(B.cast(parameter, "float64") for parameter in parameters)
     layers = [layer for layer in topology.layers if layer not in group]
-    count = sum(topology.sizes[layer] for layer in layers)
-    low = min(count, _AT_ONCE)
-    high = count - low
-    fast = constant(list(itertools.product((0.0, 1.0), repeat=low)), "float64")
-    slow = constant(list(itertools.product((0.0, 1.0), repeat=high)), "float64")
+    radices = _radices(topology, layers)
+    high, at_once = len(radices), 1
+    while high and at_once * radices[high - 1] <= _AT_ONCE:
+        high -= 1
+        at_once *= radices[high]
+    fast, slow = (constant(_digits(part), "float64") for part in (radices[high:], radices[:high]))
 
-    def part(bits: Any) -> Any:
-        units = B.concatenate([B.zeros((2**low, high), dtype="float64") + bits, fast], axis=1)
-        return -free_energy(exact, _split(exact, layers, units), group)
+    def part(numbers: Any) -> Any:
+        sites = B.concatenate([B.zeros((at_once, high), dtype="float64") + numbers, fast], axis=1)
+        return -free_energy(exact, _split(exact, layers, sites), group)
 
     if not high:
         return to_numpy(B.eval(-free_energy(exact, _split(exact, layers, fast), group))), layers, group
     parts, updates = B.scan(part, sequences=[slow])
-    found = B.function([], B.reshape(parts, (2**count,)), updates=updates, name="log_weights")()
+    found = B.function([], B.reshape(parts, (math.prod(radices),)), updates=updates, name="log_weights")()
     return to_numpy(found), layers, group
 
 
@@ -119,7 +127,7 @@ def exact_log_partition(parameters: Parameters) -> float:
 
 
 def exact_states(parameters: Parameters, rows: int, rng: Any) -> list[Any]:
-    """States drawn from the model itself, exactly, in host memory, an array for each layer.
+    """States drawn from the model itself, exactly, as data tell them, in host memory, an array for each layer.
 
     Parameters
     ----------
@@ -136,7 +144,8 @@ def exact_states(parameters: Parameters, rows: int, rng: Any) -> list[Any]:
     states = Enumerated.of(parameters)
     uniforms = to_numpy(B.function([], B.random_uniform((rows,), dtype="float64", rng=rng), name="choices")())
     state = states.drawn(constant(states.chosen(uniforms), parameters.dtype), rows, rng)
-    return [to_numpy(values) for values in B.function([], state, name="exact_states")()]
+    shown = [told(parameters, layer, part) for layer, part in enumerate(state)]
+    return [to_numpy(values) for values in B.function([], shown, name="exact_states")()]
 
 
 @dataclass(frozen=True)
@@ -174,35 +183,52 @@ class Enumerated:
         return cls(parameters, tuple(layers), group, sums[:-1] / sums[-1])
 
     @property
-    def n_units(self) -> int:
-        """How many units there are in the layers that are enumerated."""
-        return sum(self.parameters.topology.sizes[layer] for layer in self.layers)
+    def n_sites(self) -> int:
+        """How many sites there are in the layers that are enumerated."""
+        return sum(self.parameters.topology.sites(layer) for layer in self.layers)
 
     def chosen(self, uniforms: Any) -> Any:
-        """The units of states of these layers, of shape (rows, n_units), a uniform having chosen each."""
+        """The numbers of states of these layers' sites, of shape (rows, n_sites), a uniform having chosen each."""
         xp = array_namespace(uniforms)
         chosen = xp.searchsorted(self.bounds, uniforms, side="right")
-        places = xp.arange(self.n_units - 1, -1, -1, dtype=chosen.dtype)
-        return (chosen[:, None] >> places) & 1
+        radices = _radices(self.parameters.topology, self.layers)
+        places = [math.prod(radices[site + 1 :]) for site in range(len(radices))]
+        steps, counts = (asarray(numbers, xp, chosen.dtype) for numbers in (places, radices))
+        return (chosen[:, None] // steps) % counts
 
-    def drawn(self, units: Any, rows: int, rng: Any) -> list[Any]:
-        """Whole states, as formulas: the other layers are drawn given the units of these."""
-        state = _split(self.parameters, self.layers, units)
+    def drawn(self, numbers: Any, rows: int, rng: Any) -> list[Any]:
+        """Whole states, as formulas: the other layers are drawn given these, of which `chosen` tells the numbers."""
+        state = _split(self.parameters, self.layers, numbers)
         for layer in self.group:
-            mean = expectation(self.parameters, layer, state)
-            state[layer] = draw_layer(self.parameters, layer, mean, rows, rng)
+            inputs = received(self.parameters, layer, state)
+            mean = mean_of(self.parameters, layer, inputs)
+            state[layer] = draw_layer(self.parameters, layer, mean, rows, rng, inputs)
         return state
 
 
-def _split(parameters: Parameters, layers: Sequence[int], units: Any) -> list[Any]:
-    """A state of some layers from the columns of a matrix, which has a row for each state, of places in `states`."""
-    sizes = parameters.topology.sizes
-    state: list[Any] = [None] * len(sizes)
+def _radices(topology: Topology, layers: Sequence[int]) -> list[int]:
+    """How many states each site of some layers has, which have a list of them."""
+    return [radix for layer in layers for radix in topology.radices(layer) or ()]
+
+
+def _digits(radices: Sequence[int]) -> Any:
+    """All states of sites with so many, a row each, those of the last one running fastest, in host memory."""
+    xp = host_namespace()
+    numbers = xp.arange(math.prod(radices))
+    columns = [numbers // math.prod(radices[site + 1 :]) % radix for site, radix in enumerate(radices)]
+    return xp.stack(columns, axis=1) if columns else xp.zeros((1, 0))
+
+
+def _split(parameters: Parameters, layers: Sequence[int], numbers: Any) -> list[Any]:
+    """A state of some layers from the columns of a matrix, with a row for each state and a number for each site."""
+    topology = parameters.topology
+    state: list[Any] = [None] * len(topology.sizes)
     start = 0
     for layer in layers:
-        part = parameters.topology.units[layer].listed(units[:, start : start + sizes[layer]])
+        end = start + topology.sites(layer)
+        part = topology.units[layer].listed(numbers[:, start:end])
         state[layer] = B.transpose(part) if parameters.in_columns else part
-        start += sizes[layer]
+        start = end
     return state
 
 
@@ -216,7 +242,7 @@ def base_log_partition(topology: Topology, base: Any) -> float:
     visible = float(B.eval(summed_layer(topology, 0, constant(to_numpy(base), "float64"))))
     hidden = list(zip(topology.sizes[1:], topology.units[1:], strict=True))
     for kind in dict.fromkeys(topology.units[1:]):
-        visible += sum(size for size, units in hidden if units is kind) * kind.log_volume
+        visible += sum(kind.sites(size) for size, units in hidden if units == kind) * kind.log_volume
     return visible
 
 

@@ -21,7 +21,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.tape import function
 
 from .energy import Parameters, expectation, free_energy, sweep
-from .sampling import placeholder, repeated
+from .sampling import repeated, rows_placeholder
 
 __all__ = ["compile_mean_field", "mean_sweep", "posterior"]
 
@@ -46,7 +46,7 @@ def posterior(
     parameters : Parameters
     data : Tensor of shape (rows, visible units)
     n_steps : int
-        Sweeps, the first one from units that are 1 half of the time.
+        Sweeps, the first one from units of which nothing is known.
     rows : int, optional
         The number of rows, where states are drawn.
     rng : RandomStreams, optional
@@ -87,7 +87,7 @@ def compile_mean_field(parameters: Parameters, tolerance: float, max_iterations:
         Called with rows of visible units it returns the means of the hidden layers, rising, and the free energy.
     """
     topology = parameters.topology
-    data = placeholder(parameters, None)
+    rows, data = rows_placeholder(parameters, None)
     state, kept = _start(parameters, data)
     if kept:
         before = [state[layer] for layer in kept]
@@ -113,7 +113,7 @@ def compile_mean_field(parameters: Parameters, tolerance: float, max_iterations:
         free = free - B.sum(topology.units[layer].entropy(state[layer]), axis=1)
     for layer in topology.summed:
         state[layer] = expectation(parameters, layer, state)
-    return function([data], [*state[1:], free], name="mean_field", batch_axis=0 if in_blocks else None)
+    return function([rows], [*state[1:], free], name="mean_field", batch_axis=0 if in_blocks else None)
 
 
 def _start(parameters: Parameters, data: Any) -> tuple[list[Any], list[int]]:

@@ -18,13 +18,14 @@ from .partition import AISEstimate, log_z_of
 from .randomness import stream
 from .rows import known_length, positive_int
 from .topology import Topology
+from .units import kind_of
 
 __all__ = ["RBM"]
 
 
 @name_methods
 class RBM(Learning):
-    """A restricted Boltzmann machine: a visible and a hidden layer, with binary or Gaussian visible units.
+    """A restricted Boltzmann machine: a visible and a hidden layer, of units of any kind.
 
     Parameters
     ----------
@@ -59,9 +60,13 @@ class RBM(Learning):
         the maximum. It is what ``"auto"`` means for tempered training; for the others that is ``"constant"``.
     shuffle : bool, optional
         Whether each pass of `fit` takes the rows in another order, within windows of 16,384 rows.
-    visible : {"binary", "gaussian", "spin"}, optional
-        Visible units are 0 or 1; or real numbers with variance 1 given the hidden units: standardise the data, so that
-        each feature has variance 1; or -1 or 1, rows then having values in [-1, 1].
+    visible : str, optional
+        The kind of visible units: "binary", 0 or 1; "spin", -1 or 1, rows then having values in [-1, 1]; "gaussian",
+        real numbers with variance 1 given the hidden units (standardise the data, so that each feature has variance
+        1); or "categorical:Q", features with one of Q states each, which rows tell by whole numbers from 0 to Q - 1.
+    hidden : str, optional
+        The kind of hidden units: one of these, or "relu", real numbers of at least 0. Of categorical ones,
+        `n_components` counts the sites, which have Q units each.
     centred : bool or "auto", optional
         Whether learning follows the gradient with respect to parameters of the centred units, those less their sliding
         means: the model is the same, but learns from data and from data turned over equally well. ``"auto"`` means that
@@ -74,6 +79,11 @@ class RBM(Learning):
     persistent : bool, optional
         The older name of `training`, which it takes the place of where it is given: True for "persistent", False for
         "contrastive".
+    watch : bool or "auto", optional
+        Whether `fit` looks now and then at what is true of the model, and warns if learning goes astray: by a short
+        annealing, and by chains sent off from rows far apart. ``"auto"`` spends a fiftieth of the steps on it, some per
+        cent of the time, and so leaves alone what is learnt in fewer than 2,500 steps; True looks after each pass,
+        whatever it costs. The model becomes the same. Tempered training weighs itself after each pass in any case.
 
     Attributes
     ----------
@@ -90,8 +100,10 @@ class RBM(Learning):
         Visible units; passes of `fit` that are done; rows learnt from.
     feature_names_in_ : numpy.ndarray of str objects
         The names of the columns, if rows came in a table with names.
+    looks_ : list of Look
+        What was found at each look, after each pass of tempered training: see `nbm_xp.boltzmann.Look`.
     log_likelihoods_ : list of tuple
-        After each pass of tempered training: the number of passes, the mean log-likelihood of rows (10,000 at most),
+        The same in short: the number of passes, the mean log-likelihood of rows (of tempered training 10,000 at most),
         and its standard error.
 
     Notes
@@ -140,9 +152,11 @@ class RBM(Learning):
         schedule: str | Callable[[int, int], float] = "auto",
         shuffle: bool = True,
         visible: str = "binary",
+        hidden: str = "binary",
         centred: bool | str = "auto",
         clip: bool | str = "new",
         persistent: bool | None = None,
+        watch: bool | str = "auto",
     ) -> None:
         self.n_components = n_components
         self.learning_rate = learning_rate
@@ -158,7 +172,9 @@ class RBM(Learning):
         self.schedule = schedule
         self.shuffle = shuffle
         self.visible = visible
+        self.hidden = hidden
         self.centred = centred
+        self.watch = watch
         self.clip = clip
 
     @classmethod
@@ -197,10 +213,13 @@ class RBM(Learning):
         if getattr(components, "ndim", None) != 2:
             raise ValueError("components must be an array of shape (hidden units, visible units)")
         xp, (n_hidden, n_visible) = array_namespace(components), components.shape
-        model = cls(**{"n_components": int(n_hidden)} | params)
-        if model.n_components != n_hidden:
-            raise ValueError(f"n_components must be the {n_hidden} rows of components, got {model.n_components!r}")
-        topology = model._layers(int(n_visible))
+        model = cls(**params)
+        low, high = kind_of(model.visible, "visible", hidden=False), kind_of(model.hidden, "hidden")
+        sites = high.sites(int(n_hidden))
+        if params.get("n_components", sites) != sites:
+            raise ValueError(f"n_components must be the {sites} rows of components, got {model.n_components!r}")
+        model.n_components = sites
+        topology = model._layers(low.sites(int(n_visible)))
         rate = topology.units[0].neutral
         arrays = {
             "weights.0-1": transposed(components),
@@ -256,8 +275,8 @@ class RBM(Learning):
         return self._function("transform", self._compile_transform)(X)
 
     def _compile_transform(self) -> Any:
-        visible = sampling.placeholder(self._parameters, None)
-        return B.function([visible], expectation(self._parameters, 1, (visible, None)), name="transform")
+        rows, visible = sampling.rows_placeholder(self._parameters, None)
+        return B.function([rows], expectation(self._parameters, 1, (visible, None)), name="transform")
 
     def free_energy(self, X: Any) -> Any:
         """F(v) of each row: exp(-F(v)) / Z is its probability.
@@ -275,8 +294,8 @@ class RBM(Learning):
         return self._function("free_energy", self._compile_free_energy)(X)
 
     def _compile_free_energy(self) -> Any:
-        visible = sampling.placeholder(self._parameters, None)
-        return B.function([visible], free_energy(self._parameters, (visible, None)), name="free_energy")
+        rows, visible = sampling.rows_placeholder(self._parameters, None)
+        return B.function([rows], free_energy(self._parameters, (visible, None)), name="free_energy")
 
     def score_samples(self, X: Any) -> Any:
         """An estimate of each row's log-pseudo-likelihood: how well each unit is told by the others.
@@ -295,8 +314,8 @@ class RBM(Learning):
         array of shape (rows,)
         """
         X = self._rows(X)
-        if self._topology.units[0].states is None:
-            raise ValueError("score_samples is for binary visible units: compare free_energy of Gaussian ones")
+        if self._topology.radices(0) is None:
+            raise ValueError("score_samples is for visible units with a list of states: compare free_energy of others")
         rows = known_length(X)
         score, rng = self._function(("score", rows), lambda: self._compile_score(rows))
         rng.seed()
@@ -304,10 +323,9 @@ class RBM(Learning):
 
     def _compile_score(self, rows: int) -> tuple[Any, Any]:
         rng = stream(self._entropy, "score")
-        visible = sampling.placeholder(self._parameters, rows)
-        return B.function(
-            [visible], sampling.pseudo_likelihood(self._parameters, visible, rows, rng), name="score"
-        ), rng
+        given, visible = sampling.rows_placeholder(self._parameters, rows)
+        found = sampling.pseudo_likelihood(self._parameters, visible, rows, rng)
+        return B.function([given], found, name="score"), rng
 
     def gibbs(self, v: Any) -> Any:
         """One sweep of Gibbs sampling: hidden units given the rows, then visible units given those.
@@ -347,9 +365,11 @@ class RBM(Learning):
 
     def _layers(self, n_visible: int | None = None) -> Topology:
         n_hidden = positive_int(self.n_components, "n_components")
-        return Topology([1 if n_visible is None else n_visible, n_hidden], visible=self.visible)  # type: ignore[arg-type]
+        low, high = kind_of(self.visible, "visible", hidden=False), kind_of(self.hidden, "hidden")
+        sizes = [low.size(1 if n_visible is None else n_visible), high.size(n_hidden)]
+        return Topology(sizes, visible=self.visible, hidden=self.hidden)
 
     def _measure(self, X: Any) -> tuple[str, float]:
-        if self._topology.units[0].states is None:
+        if self._topology.radices(0) is None:
             return "free energy", float(to_numpy(B.mean(self.free_energy(X))))
         return "pseudo-likelihood", float(to_numpy(B.mean(self.score_samples(X))))

@@ -10,7 +10,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import (
@@ -32,6 +32,7 @@ from nbm_xp.namespace.compiling import is_traced
 
 __all__ = [
     "WINDOW",
+    "Values",
     "checked_rows",
     "checked_values",
     "in_memory",
@@ -44,6 +45,24 @@ __all__ = [
 
 WINDOW = 16_384
 """Rows that training holds, and shuffles, at a time."""
+
+
+class Values(NamedTuple):
+    """The values that data may have.
+
+    Attributes
+    ----------
+    least, most : float
+    whole : bool
+        Whether they must be whole numbers.
+    """
+
+    least: float
+    most: float
+    whole: bool = False
+
+
+_SHARES, _FINITE = Values(0.0, 1.0), Values(-sys.float_info.max, sys.float_info.max)
 
 
 def positive_int(value: Any, name: str, least: int = 1) -> int:
@@ -104,7 +123,7 @@ def checked_rows(
     n_features: int | None = None,
     *,
     name: str = "X",
-    within: tuple[float, float] | None = (0.0, 1.0),
+    within: Values | None = _SHARES,
     clip: bool = False,
     owner: str = "the model",
 ) -> Any:
@@ -117,10 +136,11 @@ def checked_rows(
         How many features it must have.
     name : str, optional
         The argument's name, for messages.
-    within : tuple of float or None, optional
-        The least and the largest value that is allowed; None for all that are finite.
+    within : Values or None, optional
+        The values that are allowed; None for all that are finite.
     clip : bool, optional
-        Whether finite values outside are taken for the nearest one that is allowed, and not refused.
+        Whether finite values outside are taken for the nearest one that is allowed, and not refused; never where
+        only whole numbers are, as those of states.
     owner : str, optional
         Whose features they are, for messages.
 
@@ -163,14 +183,12 @@ def checked_rows(
     return checked_values(X, argument=name, within=within, clip=clip)
 
 
-def _checked_block(
-    name: str, within: tuple[float, float] | None, clip: bool, offset: Any, shape: Any, block: Any
-) -> Any:
+def _checked_block(name: str, within: Values | None, clip: bool, offset: Any, shape: Any, block: Any) -> Any:
     return checked_values(block, name, within, clip)
 
 
-def checked_values(block: Any, argument: str, within: tuple[float, float] | None, clip: bool = False) -> Any:
-    """An array in memory itself, if its values are finite and lie `within` two, where these are given.
+def checked_values(block: Any, argument: str, within: Values | None, clip: bool = False) -> Any:
+    """An array in memory itself, if its values are finite, and those that are allowed.
 
     With `clip`, finite values outside of these become the nearest of them.
 
@@ -182,18 +200,20 @@ def checked_values(block: Any, argument: str, within: tuple[float, float] | None
     if is_bool(block) or 0 in block.shape:
         return block
     if is_traced([block]):
-        return B.clip(block, *within) if clip and within else block
+        return B.clip(block, within.least, within.most) if clip and within and not within.whole else block
     extremes = array_namespace(block).stack([B.min(block), B.max(block)])
     low, high = map(float, to_numpy(extremes))  # one wait for a device
-    least, most = within or (-sys.float_info.max, sys.float_info.max)
-    if clip and within and -sys.float_info.max <= low and high <= sys.float_info.max:
+    least, most, whole = within or _FINITE
+    if clip and within and not whole and -sys.float_info.max <= low and high <= sys.float_info.max:
         kind = int if is_integer(block) else float  # the dtype stays; one without -1 is not told of it
         block = block if low >= least else B.maximum(block, kind(least))
         return block if high <= most else B.minimum(block, kind(most))
     if not (low >= least and high <= most):
-        wanted = f"values in [{least:g}, {most:g}]" if within else "finite values"
+        wanted = f"{'whole numbers' if whole else 'values'} in [{least:g}, {most:g}]" if within else "finite values"
         found = "NaN" if low != low or high != high else f"values from {low:g} to {high:g}"
         raise ValueError(f"{argument} must have {wanted}, got {found}")
+    if whole and not bool(B.all(B.equal(block, B.round(block)))):
+        raise ValueError(f"{argument} must have whole numbers in [{least:g}, {most:g}], got others")
     return block
 
 

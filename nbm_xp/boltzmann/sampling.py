@@ -12,18 +12,26 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 
-from .energy import Parameters, free_energy, start_layer, sweep
+from .energy import Parameters, free_energy, opened, start_layer, sweep, told
 from .units import softplus
 
-__all__ = ["compile_chain", "compile_sweep", "placeholder", "placeholders", "pseudo_likelihood", "repeated"]
+__all__ = [
+    "compile_chain",
+    "compile_sweep",
+    "placeholder",
+    "placeholders",
+    "pseudo_likelihood",
+    "repeated",
+    "rows_placeholder",
+    "told_placeholders",
+]
 
 
 def compile_sweep(parameters: Parameters, rows: int, rng: Any) -> Any:
-    """Compile one sweep: the states of ``topology.kept`` in, the new states of all layers out, a list."""
-    kept = parameters.topology.kept
-    state = placeholders(parameters, kept, rows)
+    """Compile one sweep: the states of ``topology.kept`` in, the new states of all layers out, a list, as data tell."""
+    inputs, state = told_placeholders(parameters, parameters.topology.kept, rows)
     moved, _ = sweep(parameters, state, rows, rng)
-    return B.function([state[layer] for layer in kept], moved, name="gibbs")
+    return B.function(inputs, [told(parameters, layer, part) for layer, part in enumerate(moved)], name="gibbs")
 
 
 def compile_chain(
@@ -33,6 +41,7 @@ def compile_chain(
     rng: Any,
     *,
     given: Collection[int] = (0,),
+    means: Collection[int] = (),
     clamped: Collection[int] = (),
     wanted: Collection[int] = (0,),
 ) -> Any:
@@ -49,7 +58,9 @@ def compile_chain(
         First every binary layer of ``topology.kept`` that is not clamped draws its start, in rising order; then the
         sweeps draw.
     given : collection of int, optional
-        Layers whose start is given, the clamped ones with them; at least one. Units of others are 1 half of the time.
+        Layers whose start is given, the clamped ones with them; at least one. In others every state is as likely.
+    means : collection of int, optional
+        Which of these are given as the means of their units, and not as data tell states.
     clamped : collection of int, optional
         Layers that stay as they are given.
     wanted : collection of int, optional
@@ -58,13 +69,12 @@ def compile_chain(
     Returns
     -------
     Function
-        Called with the means of the given layers, rising, it returns the last states of the layers wanted, then the
-        means that they were drawn with.
+        Called with the given layers, rising, it returns the last states of the layers wanted, as data tell them, then
+        the means that they were drawn with.
     """
     topology = parameters.topology
     count, inputs = len(topology.sizes), sorted(given)
-    start = placeholders(parameters, inputs, rows, "start")
-    arguments = [start[layer] for layer in inputs]
+    arguments, start = told_placeholders(parameters, inputs, rows, "start", means)
     column = B.sum(B.zeros_like(arguments[0]), axis=1, keepdims=True)
     for layer in topology.layers:
         if start[layer] is None and layer in {*topology.kept, *wanted}:
@@ -86,7 +96,7 @@ def compile_chain(
     updates: list[tuple[Any, Any]] = []
     if n_steps:
         last, updates = repeated(step, last, [*moving, *shown], n_steps)
-    outputs = [*(last[layer] for layer in wanted), *(last[count + layer] for layer in wanted)]
+    outputs = [*(told(parameters, layer, last[layer]) for layer in wanted), *(last[count + layer] for layer in wanted)]
     return B.function(arguments, outputs, updates=updates, name="chain")
 
 
@@ -127,22 +137,53 @@ def repeated(
 
 
 def pseudo_likelihood(parameters: Parameters, visible: Any, rows: int, rng: Any) -> Any:
-    """The number of units times the log-probability of each row against the row with one unit, drawn, flipped.
+    """The number of sites times the log-probability of one, drawn, being as it is, given all others.
 
-    It is for two layers, the visible units having two states.
+    It is for two layers, visible sites having a list of states.
     """
-    n_visible = parameters.topology.sizes[0]
-    unit = B.cast(B.random_uniform((rows,), dtype="float32", rng=rng) * n_visible, "int32")
-    flip = B.cast(B.one_hot(unit, n_visible), B.dtype(visible))
-    flipped = parameters.topology.units[0].turned(visible, flip)
-    gain = free_energy(parameters, (flipped, None)) - free_energy(parameters, (visible, None))
-    return -n_visible * softplus(-gain)
+    topology = parameters.topology
+    count, units, states = topology.sites(0), topology.units[0], topology.radices(0)
+    site = B.cast(B.random_uniform((rows,), dtype="float32", rng=rng) * count, "int32")
+    where = B.cast(B.one_hot(site, count), B.dtype(visible))
+    now = free_energy(parameters, (visible, None))
+    gains = [
+        free_energy(parameters, (units.turned(visible, where, places), None)) - now
+        for places in range(1, max(states or (2,)))
+    ]
+    if len(gains) == 1:
+        return -count * softplus(-gains[0])
+    return -count * B.logsumexp(B.stack([B.zeros_like(now), *(-gain for gain in gains)], axis=0), axis=0)
 
 
 def placeholder(parameters: Parameters, rows: int | None, name: str = "visible", layer: int = 0) -> Any:
     """An input of states of a layer: so many, or any number."""
     shape = (rows, parameters.topology.sizes[layer])
     return B.placeholder(shape=shape[::-1] if parameters.in_columns else shape, dtype=parameters.dtype, name=name)
+
+
+def rows_placeholder(parameters: Parameters, rows: int | None, name: str = "visible") -> tuple[Any, Any]:
+    """An input of rows of data, and the visible units that they tell."""
+    (given,), state = told_placeholders(parameters, (0,), rows, name)
+    return given, state[0]
+
+
+def told_placeholders(
+    parameters: Parameters, layers: Iterable[int], rows: int | None, name: str = "layer", means: Collection[int] = ()
+) -> tuple[list[Any], list[Any]]:
+    """Inputs that tell the states of some layers as data do, rising, and a whole state, with None for other layers.
+
+    Layers in `means` are given as the means of their units.
+    """
+    topology = parameters.topology
+    inputs: list[Any] = []
+    state: list[Any] = [None] * len(topology.sizes)
+    for layer in sorted(set(layers)):
+        count = topology.sizes[layer] if layer in means else topology.sites(layer)
+        shape = (count, rows) if parameters.in_columns else (rows, count)
+        given = B.placeholder(shape=shape, dtype=parameters.dtype, name=f"{name}{layer}")
+        inputs.append(given)
+        state[layer] = given if layer in means else opened(parameters, layer, given)
+    return inputs, state
 
 
 def placeholders(parameters: Parameters, layers: Iterable[int], rows: int | None, name: str = "layer") -> list[Any]:

@@ -73,6 +73,8 @@ def write(
         Its ``library``, ``params`` and ``progress``, and ``run`` where it is of one.
     """
     layers = {"sizes": topology.sizes, "connections": topology.connections, "visible": topology.visible}
+    if topology.hidden != "binary":  # as releases that know no others wrote it
+        layers["hidden"] = topology.hidden
     parts = {name: json.dumps(value) for name, value in ({"topology": layers} | dict(about)).items() if name in _JSON}
     strings = {name: about[name] for name in ("library", "run") if name in about}
     save = save_group if is_group(path) else save_tensors
@@ -102,7 +104,7 @@ def read(path: str | os.PathLike[str], model: str | None = None) -> tuple[Topolo
     try:
         about = dict(metadata) | {name: parsed(metadata[name], name) for name in _JSON}
         layers = about["topology"]
-        topology = Topology(layers["sizes"], layers["connections"], layers["visible"])
+        topology = Topology(layers["sizes"], layers["connections"], layers["visible"], layers.get("hidden", "binary"))
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{os.fspath(path)} tells nothing usable about its model: {error}") from error
     try:

@@ -20,7 +20,7 @@ from typing import Any
 from nbm_xp import natural_bm as B
 
 from .annealing import Path
-from .energy import Parameters
+from .energy import Parameters, told
 from .partition import constant
 from .sampling import placeholder, repeated
 
@@ -79,7 +79,8 @@ def compile_tempering(
     last, updates = repeated(step, [*state, turn, turn * 0], list(range(len(layers) + 2)), n_steps)
     turns = [max((n_steps + 1 - pair % 2) // 2, 1) for pair in range(count - 1)]
     shares = last[-1] / constant([float(number) for number in turns], dtype)
-    return B.function([like], [*(last[layer][:, -1, :] for layer in layers), shares], updates=updates, name="tempering")
+    states = [told(parameters, layer, last[layer][:, -1, :]) for layer in layers]
+    return B.function([like], [*states, shares], updates=updates, name="tempering")
 
 
 def exchanged(values: Any, swap: Any, column: Any) -> Any:

@@ -11,13 +11,12 @@ import itertools
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any
 
-from .units import BINARY, KINDS, Units
+from .units import Units, kind_of
 
-__all__ = ["Topology", "Visible"]
+__all__ = ["Topology"]
 
-Visible = Literal["binary", "gaussian", "spin"]
 MOST_LAYERS = 1000
 
 
@@ -31,9 +30,11 @@ class Topology:
         Units in each layer, the visible one, layer 0, first.
     connections : iterable of pairs of int, optional
         Which layers are connected; each with the next by default.
-    visible : {"binary", "gaussian", "spin"}, optional
-        Visible units are 0 or 1, real numbers with variance 1 given the other layers, or -1 or 1. Hidden units are 0 or
-        1.
+    visible : str, optional
+        The kind of visible units: "binary", 0 or 1; "spin", -1 or 1; "gaussian", real numbers with variance 1 given the
+        other layers; or "categorical:Q", Q units for each site, one of them 1 and the others 0.
+    hidden : str, or sequence of str, optional
+        The kind of hidden units, or that of each hidden layer: one of these, or "relu", real numbers of at least 0.
 
     Attributes
     ----------
@@ -49,7 +50,7 @@ class Topology:
     Raises
     ------
     ValueError
-        If sizes or connections make no machine.
+        If sizes, connections or kinds make no machine.
 
     Examples
     --------
@@ -65,22 +66,29 @@ class Topology:
 
     sizes: tuple[int, ...]
     connections: tuple[tuple[int, int], ...] = ()
-    visible: Visible = "binary"
+    visible: str = "binary"
+    hidden: str | tuple[str, ...] = "binary"
     groups: tuple[tuple[int, ...], ...] = field(init=False, compare=False, repr=False)
     units: tuple[Units, ...] = field(init=False, compare=False, repr=False)
 
     def __init__(
-        self, sizes: Sequence[int], connections: Iterable[Sequence[int]] | None = None, visible: Visible = "binary"
+        self,
+        sizes: Sequence[int],
+        connections: Iterable[Sequence[int]] | None = None,
+        visible: str = "binary",
+        hidden: str | Sequence[str] = "binary",
     ) -> None:
         checked = _sizes(sizes)
         pairs = itertools.pairwise(range(len(checked))) if connections is None else connections
-        if visible not in get_args(Visible):
-            raise ValueError(f"visible must be one of {list(get_args(Visible))}, got {visible!r}")
+        named = hidden_kinds(hidden, len(checked) - 1)
+        units = (kind_of(visible, "visible", hidden=False), *(kind_of(name, "hidden") for name in named))
         object.__setattr__(self, "sizes", checked)
         object.__setattr__(self, "connections", _connections(pairs, len(checked)))
         object.__setattr__(self, "visible", visible)
+        object.__setattr__(self, "hidden", named[0] if len(set(named)) == 1 else named)
         object.__setattr__(self, "groups", _groups(self))
-        object.__setattr__(self, "units", (KINDS[visible], *(BINARY for _ in checked[1:])))
+        object.__setattr__(self, "units", units)
+        _check_units(self)
 
     @property
     def layers(self) -> range:
@@ -115,6 +123,20 @@ class Topology:
         """
         return self.kept == (0,)
 
+    def sites(self, layer: int) -> int:
+        """How many numbers tell a layer's state: one for each unit, but of categorical ones one for each site.
+
+        Examples
+        --------
+        >>> Topology([15, 4], visible="categorical:3").sites(0)
+        5
+        """
+        return self.units[layer].sites(self.sizes[layer])
+
+    def radices(self, layer: int) -> tuple[int, ...] | None:
+        """How many states each site of a layer has; None where they cannot be listed."""
+        return self.units[layer].radices(self.sizes[layer])
+
     def neighbours(self, layer: int) -> list[int]:
         """The layers that a layer is connected with, rising."""
         return sorted(low + high - layer for low, high in self.connections if layer in (low, high))
@@ -123,6 +145,34 @@ class Topology:
         """The shape of a connection's weights: units of the lower layer, units of the higher one."""
         low, high = self.connections[connection]
         return self.sizes[low], self.sizes[high]
+
+
+def hidden_kinds(hidden: Any, count: int) -> tuple[str, ...]:
+    """The kind of each of so many hidden layers, by name."""
+    if isinstance(hidden, str):
+        return (hidden,) * count
+    if not isinstance(hidden, Sequence) or len(hidden) != count:
+        raise ValueError(
+            f"hidden must be a kind of units, or {count} of them, one for each hidden layer, got {hidden!r}"
+        )
+    return tuple(hidden)
+
+
+def _check_units(topology: Topology) -> None:
+    """Refuse kinds of units that cannot be where they are."""
+    for layer in topology.layers:
+        topology.sites(layer)
+        if layer in topology.kept and not topology.units[layer].knows_means:
+            raise ValueError(
+                f"hidden must not be {topology.units[layer].name} in layer {layer}: such units can be in layers "
+                f"{list(topology.summed)} of this machine, which are drawn from all others"
+            )
+    for low, high in topology.connections:
+        if not (topology.units[low].is_bounded or topology.units[high].is_bounded):
+            raise ValueError(
+                f"connections must not join layers of {topology.units[low].name} and {topology.units[high].name} "
+                f"units, as ({low}, {high}): without bounds on either side, Z may be infinite"
+            )
 
 
 def _sizes(sizes: Any) -> tuple[int, ...]:

@@ -21,10 +21,10 @@ from typing import Any
 from nbm_xp import natural_bm as B
 
 from .centring import centred_gradients, plain_steps, sliding_means
-from .energy import Parameters, free_energy
+from .energy import Parameters, free_energy, gauged
 from .negative import NegativePhase
 from .posterior import posterior
-from .sampling import placeholder
+from .sampling import rows_placeholder
 
 __all__ = ["Learner", "compile_step"]
 
@@ -75,7 +75,7 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
     matrix, so each product is computed once for both.
     """
     parameters, topology = learner.parameters, learner.parameters.topology
-    data = placeholder(parameters, rows, "data")
+    told, data = rows_placeholder(parameters, rows, "data")
     share = B.placeholder(ndim=1, dtype=parameters.dtype, name="share")
     given, updates = _given(learner, data, rows)
     fantasy, moved = learner.negative.draw(given, rows, learner.rng)
@@ -94,7 +94,7 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
         offsets = sliding_means(parameters, states, counts, learner.offsets)
         updates += zip(learner.offsets, offsets, strict=True)
         updates += _descent(learner, centred_gradients(parameters, states, scaled, offsets), offsets)
-    return B.function([data, share], [], updates=updates, name="contrastive_divergence")
+    return B.function([told, share], [], updates=updates, name="contrastive_divergence")
 
 
 def _given(learner: Learner, data: Any, rows: int | None) -> tuple[list[Any], list[tuple[Any, Any]]]:
@@ -124,4 +124,5 @@ def _descent(learner: Learner, steps: Sequence[Any], offsets: Sequence[Any] | No
         updates += zip(learner.velocities, steps, strict=True)
     if offsets is not None:
         steps = plain_steps(learner.parameters, steps, offsets)
+    steps = gauged(learner.parameters.topology, steps)
     return updates + [(old, old - step) for old, step in zip(parameters, steps, strict=True)]

@@ -237,5 +237,6 @@ class Weighing(Machine):
             if partition.is_enumerable(topology):
                 exact = partition.exact_states(self._parameters, rows, rng)
                 return [placed(states, layer, like) for layer, states in enumerate(exact)]
-            chain = sampling.compile_chain(self._parameters, rows, n_steps, rng, wanted=tuple(topology.layers))
+            wanted = tuple(topology.layers)
+            chain = sampling.compile_chain(self._parameters, rows, n_steps, rng, means=(0,), wanted=wanted)
         return list(chain(like)[: len(topology.sizes)])

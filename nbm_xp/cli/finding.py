@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nbm_xp import boltzmann
-from nbm_xp.boltzmann.units import KINDS
+from nbm_xp.boltzmann.units import Values
 from nbm_xp.namespace import is_lazy, to_numpy
 from nbm_xp.runs import RunDirectory
 from nbm_xp.runs.learner import model_file
@@ -101,9 +101,10 @@ def read_model(path: pathlib.Path, name: str | None = None) -> Any:
         return boltzmann.load(file, library=home)
 
 
-def within(model: Any) -> tuple[float, float] | None:
-    """The least and the largest value that a model's visible units can have."""
-    return KINDS[getattr(model, "visible", "binary")].within
+def within(model: Any) -> Values | None:
+    """The values that data can have for a model."""
+    within: Values | None = model._topology.units[0].within
+    return within
 
 
 def weights_of(model: Any) -> Any:

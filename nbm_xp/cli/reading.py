@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from nbm_xp.boltzmann.units import BINARY, Values
 from nbm_xp.namespace import asarray, get_namespace
 from nbm_xp.namespace.files import check_claims
 from nbm_xp.namespace.paths import local_path
@@ -75,7 +76,7 @@ def read_data(
     threshold: float | None = None,
     part: str = "train",
     *,
-    within: tuple[float, float] | None = (0.0, 1.0),
+    within: Values | None = BINARY.within,
 ) -> Any:
     """Rows of values from a file or by name.
 
@@ -88,8 +89,8 @@ def read_data(
     part : {"train", "valid", "test"}, optional
         What the rows are for: which array to take from an .npz file that has several with usual names. Where there
         are none to validate with, those to test with are.
-    within : tuple of float or None, optional
-        The least and the largest value that is allowed; None for all.
+    within : Values or None, optional
+        The values that are allowed; None for all.
 
     Returns
     -------
@@ -111,10 +112,12 @@ def read_data(
     low, high = rows.min(), rows.max()
     if within is None:
         return rows
-    if low < within[0] or high > within[1]:
-        hint = "" if threshold is not None else "; --threshold makes them 0 and 1"
-        allowed = f"[{within[0]:g}, {within[1]:g}]"
+    if low < within.least or high > within.most:
+        hint = "" if threshold is not None or within.whole else "; --threshold makes them 0 and 1"
+        allowed = f"[{within.least:g}, {within.most:g}]"
         raise InputError(f"{source}: values must lie in {allowed}, got {low:g} to {high:g}{hint}")
+    if within.whole and (rows != np.round(rows)).any():
+        raise InputError(f"{source}: values must be whole numbers, of states from 0 to {within.most:g}, got others")
     return rows
 
 

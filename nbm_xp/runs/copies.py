@@ -101,7 +101,7 @@ def clamped_arrays(clamp: Mapping[int, Any] | None, rows: int, topology: Topolog
     """The states of clamped layers, checked and in host memory."""
     if clamp is not None and not isinstance(clamp, Mapping):
         raise ValueError(f"clamp must map layers to their states, got {type(clamp).__name__}")
-    found, sizes = {}, topology.sizes
+    found, sizes = {}, [topology.sites(layer) for layer in topology.layers]
     for layer, values in (clamp or {}).items():
         if isinstance(layer, bool) or not hasattr(layer, "__index__") or not 0 <= layer < len(sizes):
             raise ValueError(f"clamp must name layers from 0 to {len(sizes) - 1}, got {layer!r}")

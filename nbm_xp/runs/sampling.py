@@ -238,7 +238,7 @@ class Sampling(SampleJob):
         found = {}
         for layer in self.layers:
             name = "visible" if layer == 0 else f"hidden_{layer}"
-            units = chains.topology.sizes[layer]
+            units = chains.topology.sizes[layer] if self.probabilities else chains.topology.sites(layer)
             states = chains.topology.units[layer].stored or chains.dtype
             found[layer] = Stored(
                 name,

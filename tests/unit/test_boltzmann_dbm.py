@@ -216,7 +216,7 @@ def test_gaussian_rows_may_be_any_finite_numbers() -> None:
     rbm = RBM(2, n_iter=1, random_state=0, visible="gaussian").fit(ROWS * 9 - 4)
     with pytest.raises(ValueError, match="X must have finite values, got NaN"):
         rbm.transform(np.full((2, 6), np.nan))
-    with pytest.raises(ValueError, match="score_samples is for binary visible units"):
+    with pytest.raises(ValueError, match="score_samples is for visible units with a list of states"):
         rbm.score_samples(ROWS)
 
 

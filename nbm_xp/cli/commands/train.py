@@ -15,7 +15,8 @@ import typer
 from nbm_xp.boltzmann import DBM, RBM
 from nbm_xp.boltzmann.learning import WAYS
 from nbm_xp.boltzmann.schedules import SCHEDULES
-from nbm_xp.boltzmann.units import KINDS
+from nbm_xp.boltzmann.topology import hidden_kinds
+from nbm_xp.boltzmann.units import kind_of
 from nbm_xp.namespace import to_numpy
 from nbm_xp.runs.carrying_out import needing_room
 from nbm_xp.runs.learner import Training, measures
@@ -60,7 +61,17 @@ def train(
     visible: Annotated[
         str,
         typer.Option(
-            help="Visible units: binary, gaussian (real numbers), or spin (-1 and 1).", rich_help_panel=_MODEL
+            help="Visible units: binary, gaussian (real numbers), spin (-1 and 1), or categorical:Q (whole "
+            "numbers from 0 to Q - 1).",
+            rich_help_panel=_MODEL,
+        ),
+    ] = "binary",
+    hidden_units: Annotated[
+        str,
+        typer.Option(
+            help="Hidden units: one of these, or relu (real numbers of at least 0); for --layers, one for all, or one "
+            "for each hidden layer: spin,binary.",
+            rich_help_panel=_MODEL,
         ),
     ] = "binary",
     epochs: Annotated[int, typer.Option(min=0, help="Passes over the data.", rich_help_panel=_LEARNING)] = 100,
@@ -148,7 +159,7 @@ def train(
     elif not resume:
         finding.checked_new(out)
     _check(settings)
-    within = KINDS[settings["visible"]].within
+    within = kind_of(settings["visible"]).within
     rows = reading.read_data(settings["data"], settings["threshold"], within=within)
     held = None
     if settings["held_out"] is not None:
@@ -166,6 +177,8 @@ def train(
     sizes = settings["layers"] or [rows.shape[1], settings["hidden"]]
     products = model.batch_size * max(low * high for low, high in itertools.pairwise(sizes))
     configuration = settings | {"contents": contents}
+    if there is not None and "hidden_units" not in there.configuration:  # of a release that knew no others
+        configuration.pop("hidden_units")
     if there is not None and "persistent" in there.configuration:  # as releases before tempered training wrote it
         way = configuration.pop("training")
         configuration["persistent"] = way == "persistent" if way != "tempered" else way
@@ -202,6 +215,7 @@ _SETTINGS = (
     "hidden",
     "layers",
     "visible",
+    "hidden_units",
     "centred",
     "epochs",
     "hours",
@@ -231,6 +245,7 @@ def _model(settings: dict[str, Any], rows: Any, seed: int) -> Any:
         "weight_decay": settings["decay"],
         "schedule": settings["schedule"],
         "visible": settings["visible"],
+        "hidden": _hidden(settings),
     }
     if settings["centred"] is not None:
         learning["centred"] = settings["centred"]
@@ -241,6 +256,12 @@ def _model(settings: dict[str, Any], rows: Any, seed: int) -> Any:
             f"--layers must begin with the {rows.shape[1]} features of --data, got {settings['layers'][0]}"
         )
     return DBM(settings["layers"], **learning)
+
+
+def _hidden(settings: dict[str, Any]) -> str | list[str]:
+    """The kind of hidden units, or that of each hidden layer."""
+    named = (settings["hidden_units"] or "binary").split(",")  # runs of earlier releases do not say
+    return named[0] if len(named) == 1 else named
 
 
 def _way(persistent: bool) -> str:
@@ -261,7 +282,11 @@ def _sizes(layers: str | None) -> list[int] | None:
 
 
 def _check(settings: dict[str, Any]) -> None:
-    kinds = (("schedule", tuple(SCHEDULES)), ("visible", tuple(KINDS)), ("training", WAYS))
+    with reading.saying():
+        kind_of(settings["visible"], "--visible", hidden=False)
+        for name in hidden_kinds(_hidden(settings), max(1, len(settings["layers"] or ()) - 1)):
+            kind_of(name, "--hidden-units")
+    kinds = (("schedule", tuple(SCHEDULES)), ("training", WAYS))
     for name, allowed in kinds:
         if settings[name] not in allowed:
             raise InputError(f"--{name} must be one of {', '.join(allowed)}, got {settings[name]}")

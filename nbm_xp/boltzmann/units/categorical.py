@@ -1,0 +1,168 @@
+"""Sites that are in one of q states each: q units, of which one is 1 and the others are 0.
+
+Data tell the states of sites by whole numbers from 0; the units of a layer lie site by site, and within a site state by
+state. A number that is added to all weights of a site changes no distribution, once the bias at their other end takes
+it back. Learning keeps to those that sum to zero over the states of a site (the zero-sum gauge): its steps have no part
+in that direction.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nbm_xp import natural_bm as B
+from nbm_xp.namespace import array_namespace
+
+from .kind import RAREST, TINY, Units, Values
+
+__all__ = ["Categorical"]
+
+
+class Categorical(Units):
+    """Sites of so many states.
+
+    Parameters
+    ----------
+    n_states : int
+        At least two.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> units = Categorical(3)
+    >>> units.opened(np.asarray([[0.0, 2.0]])), units.told(np.asarray([[1.0, 0.0, 0.0, 0.0, 0.0, 1.0]]))
+    (array([[1., 0., 0., 0., 0., 1.]]), array([[0., 2.]]))
+    """
+
+    states = None
+
+    def __init__(self, n_states: int) -> None:
+        self.n_states = n_states
+        self.name = f"categorical:{n_states}"
+        self.within = Values(0.0, float(n_states - 1), whole=True)
+        self.stored = "uint8" if n_states <= 256 else "int32"
+        self.prior_count = n_states
+        self.undecided = self._share = 1.0 / n_states
+        self.log_volume = math.log(n_states)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Categorical) and other.n_states == self.n_states
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @property
+    def neutral(self) -> float:
+        """The same chance for each state."""
+        return self._share
+
+    @property
+    def rates_within(self) -> Values:
+        """Probabilities."""
+        return Values(0.0, 1.0)
+
+    def size(self, sites: int) -> int:
+        """A unit for each state."""
+        return sites * self.n_states
+
+    def sites(self, size: int) -> int:
+        """A site for as many units as there are states."""
+        found, left = divmod(size, self.n_states)
+        if left:
+            raise ValueError(f"layers of {self.name} units must be whole sites of {self.n_states}, got {size} units")
+        return found
+
+    def radices(self, size: int) -> tuple[int, ...]:
+        """The same for each site."""
+        return (self.n_states,) * self.sites(size)
+
+    def opened(self, told: Any, axis: int = -1) -> Any:
+        """A 1 at each site's state."""
+        axis = axis % len(told.shape)
+        xp = array_namespace(told)
+        numbers = xp.arange(self.n_states, dtype=B.dtype(told))
+        after = len(told.shape) - 1 - axis
+        one_hot = B.cast(B.equal(xp.expand_dims(told, axis=axis + 1), numbers[(..., *([None] * after))]), B.dtype(told))
+        return self._joined(one_hot, axis)
+
+    def listed(self, numbers: Any, axis: int = -1) -> Any:
+        """States are numbered as data tell them."""
+        return self.opened(numbers, axis)
+
+    def told(self, state: Any, axis: int = -1) -> Any:
+        """Where each site has its 1."""
+        apart, at = self._apart(state, axis)
+        return B.cast(B.argmax(apart, axis=at), B.dtype(state))
+
+    def mean(self, inputs: Any, axis: int = -1) -> Any:
+        """The probability of each state."""
+        apart, at = self._apart(inputs, axis)
+        weights = B.exp(apart - B.max(apart, axis=at, keepdims=True))
+        return self._joined(weights / B.sum(weights, axis=at, keepdims=True), at - 1)
+
+    def draw(self, mean: Any, shape: tuple[int, ...], dtype: Any, rng: Any, axis: int = -1, inputs: Any = None) -> Any:
+        """A uniform for each site, in place among the sums of the probabilities up to each state."""
+        apart, at = self._apart(mean, axis)
+        at = at % len(apart.shape)
+        sums = B.cumsum(apart, axis=at)
+        before: tuple[Any, ...] = (slice(None),) * at
+        place = at - 1
+        sites = (*shape[:place], self.sites(shape[place]), *shape[place + 1 :])
+        drawn = B.random_uniform(sites, dtype=dtype, rng=rng) * sums[(*before, -1)]
+        reached = B.cast(
+            B.less_equal(sums[(*before, slice(0, -1))], array_namespace(drawn).expand_dims(drawn, axis=at)), dtype
+        )
+        one = B.zeros_like(apart[(*before, slice(0, 1))])
+        state = B.concatenate([one + 1, reached], axis=at) - B.concatenate([reached, one], axis=at)
+        return self._joined(state, place)
+
+    def log_normaliser(self, inputs: Any, axis: int = -1) -> Any:
+        """Of all states."""
+        apart, at = self._apart(inputs, axis)
+        return B.logsumexp(apart, axis=at)
+
+    def entropy(self, mean: Any) -> Any:
+        """Of independent sites: each state's part of it."""
+        return -mean * B.log(B.maximum(mean, TINY))
+
+    def turned(self, state: Any, where: Any, places: int = 1) -> Any:
+        """The state so many places further, the first one after the last."""
+        apart, at = self._apart(state, -1)
+        places = places % self.n_states
+        further = B.concatenate([apart[..., -places:], apart[..., :-places]], axis=at) if places else apart
+        return self._joined(apart + where[..., None] * (further - apart), at - 1)
+
+    def gauged(self, values: Any, axis: int = -1) -> Any:
+        """Less their mean over the states of a site."""
+        apart, at = self._apart(values, axis)
+        return self._joined(apart - B.mean(apart, axis=at, keepdims=True), at - 1)
+
+    def observed(self, rows: Any) -> Any:
+        """How often each site is in each state."""
+        shares = [B.mean(B.equal(rows, state), axis=0) for state in range(self.n_states)]
+        return B.reshape(B.stack(shares, axis=1), (-1,))
+
+    def base_rate(self, mean: Any, count: int) -> Any:
+        """With each state once more than it is there: none is never met."""
+        return (count * mean + 1.0) / (count + float(self.n_states))
+
+    def bias(self, rate: Any) -> Any:
+        """The logarithm, less its mean over the states."""
+        return self.gauged(B.log(rate))
+
+    def possible(self, rate: Any) -> Any:
+        """No state without a chance."""
+        apart, at = self._apart(B.maximum(rate, RAREST), -1)
+        return self._joined(apart / B.sum(apart, axis=at, keepdims=True), at - 1)
+
+    def _apart(self, values: Any, axis: int) -> tuple[Any, int]:
+        """Units with the states of a site along an axis of their own, and which one that is."""
+        shape = tuple(values.shape)
+        axis = axis % len(shape)
+        return B.reshape(values, (*shape[:axis], -1, self.n_states, *shape[axis + 1 :])), axis + 1
+
+    def _joined(self, values: Any, axis: int) -> Any:
+        """Units in a row again, of sites along an axis and states along the next."""
+        shape = tuple(values.shape)
+        return B.reshape(values, (*shape[:axis], -1, *shape[axis + 2 :]))
