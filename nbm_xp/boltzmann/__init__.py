@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from nbm_xp.namespace.faces import face
+
 from .bridging import LadderEstimate
 from .dbm import DBM
 from .estimator import NotFittedError
@@ -22,3 +24,5 @@ __all__ = [
     "TrainingWarning",
     "load",
 ]
+
+face(globals())
