@@ -5,6 +5,8 @@ The same seed gives the same states on every array library and for every divisio
 
 from __future__ import annotations
 
+from nbm_xp.namespace.faces import face
+
 from .exact import enumerated, onsager
 from .families import (
     chimera,
@@ -47,3 +49,5 @@ __all__ = [
     "strip_log_partition",
     "zephyr",
 ]
+
+face(globals())
