@@ -15,6 +15,7 @@ from nbm_xp.boltzmann.sequences import Alphabet
 from nbm_xp.namespace import is_lazy, to_numpy
 from nbm_xp.namespace.files import replacing, save_arrays
 from nbm_xp.runs import RunDirectory
+from nbm_xp.runs.copies import digest_of_model
 
 from .. import alignments, finding, reading
 from ..answering import answer
@@ -125,12 +126,15 @@ def _to_a_run(context: typer.Context, out: pathlib.Path, as_json: bool) -> None:
         "seed": asked["seed"],
     }
     machine: Any = None
-    if there is not None:
-        for name, option in zip(settings, _SETTINGS, strict=True):
-            if not options.given(context, option):
-                settings[name] = there.configuration[name] if name != "seed" else there.seed
     if there is None or options.given(context, "model"):
         machine = finding.read_model(asked["model"], asked["library"])
+    if there is not None:
+        said = {
+            name: settings[name] for name, of in zip(settings, _SETTINGS, strict=True) if options.given(context, of)
+        }
+        seed = said.pop("seed", None)
+        with reading.saying():
+            there.agree(said | ({} if machine is None else {"model": digest_of_model(machine)}), seed)
     began = time.perf_counter()
     with (
         computers(asked["scheduler"], asked["workers"], asked["memory_limit"]) as workers,
@@ -138,7 +142,10 @@ def _to_a_run(context: typer.Context, out: pathlib.Path, as_json: bool) -> None:
         going_on(f"nbm-xp sample --resume --out {out}"),
         reading.saying(),
     ):
-        run = runs.sample(machine, out, **settings, scheduler=workers, resume=asked["resume"], progress=advance)
+        if there is None:
+            run = runs.sample(machine, out, **settings, scheduler=workers, progress=advance)
+        else:
+            run = runs.resume(out, scheduler=workers, progress=advance)
         dashboard = workers.dashboard
     found = {**_told(run), "seconds": round(time.perf_counter() - began, 3), "dashboard": dashboard}
     of = f"{found['chains']:,} chains, {found['draws']:,} draws each"
