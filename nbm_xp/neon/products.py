@@ -64,6 +64,7 @@ def add_fc_bias(self: Engine, inputs: Buffer, bias: Any) -> None:
 
     Examples
     --------
+    >>> from nbm_xp.neon import Backend
     >>> be = Backend(library="cpu")
     >>> x = be.zeros((2, 2))
     >>> be.add_fc_bias(x, be.array([1.0, 2.0]))
@@ -86,6 +87,7 @@ def update_fc_bias(self: Engine, err: Any, out: Buffer) -> None:
 
     Examples
     --------
+    >>> from nbm_xp.neon import Backend
     >>> be = Backend(library="cpu")
     >>> out = be.zeros((2, 1))
     >>> be.update_fc_bias(be.ones((2, 3)), out)
