@@ -25,6 +25,7 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_lazy, to_numpy, use_backend
+from nbm_xp.namespace.sparse import SparseRows
 
 from . import partition
 from .annealing import Path
@@ -62,12 +63,15 @@ class Watch:
     X : array
         The rows that it learns from.
     held_out : array, optional
+    weights : array of shape (rows,), optional
+        What the rows that it learns from count, in host memory.
     """
 
-    def __init__(self, model: Any, X: Any, held_out: Any = None) -> None:
+    def __init__(self, model: Any, X: Any, held_out: Any = None, weights: Any = None) -> None:
         self.model = model
         self._X = X
         self._held_out = held_out
+        self._all_weights = self._weights = weights
         self._rows: Any = None
         self._sides: Sides | None = None
         self._anneal: tuple[Any, Any] | None = None
@@ -135,20 +139,30 @@ class Watch:
     def _watched_rows(self) -> Any:
         """The rows whose log-likelihood is followed, in memory."""
         if self._rows is None:
-            count, wanted = self._X.shape[0], _ALL_ROWS
-            if self.model._way != "tempered" and self.model.watch is not True:
-                wanted = _ROWS
-            if is_lazy(array_namespace(self._X)):
-                self._rows = in_memory(self._X[: min(count, wanted), :])
-            elif self.model._way == "tempered":
-                self._rows = self._X[: min(count, wanted), :]
-            else:
+            count, few = int(self._X.shape[0]), self.model._way != "tempered" and not self._always
+            wanted, apart = _ROWS if few else _ALL_ROWS, 1
+            if self.model._way != "tempered" and (
+                isinstance(self._X, SparseRows) or not is_lazy(array_namespace(self._X))
+            ):
                 apart = max(1, count // wanted)
-                self._rows = self._X[: min(apart * wanted, count) : apart, :]
+            last = min(apart * wanted, count)
+            self._rows = in_memory(self._X[:last:apart, :])
+            if self._all_weights is not None:
+                self._weights = self._all_weights[:last:apart]
         return self._rows
 
     def _mean(self, rows: Any, log_z: Any) -> float:
-        return float(to_numpy(B.mean(self.model.log_likelihood(rows, log_z))))
+        """The mean log-likelihood of rows: of those learnt from, as they count."""
+        found = self.model.log_likelihood(rows, log_z)
+        if self._weights is None or rows is not self._rows:
+            return float(to_numpy(B.mean(found)))
+        return self._weighed(asarray(to_numpy(found), host_namespace(), "float64"))
+
+    def _weighed(self, values: Any) -> float:
+        """The mean of a number for each row that is followed, in host memory."""
+        if self._weights is None:
+            return float(B.mean(values))
+        return float(B.sum(self._weights * values) / max(float(B.sum(self._weights)), 1e-300))
 
     def _held_out_mean(self, log_z: Any) -> float | None:
         return None if self._held_out is None else self._mean(self._held_out, log_z)
@@ -189,7 +203,7 @@ class Watch:
             pseudo_likelihood=value if measure == "pseudo-likelihood" else None,
             r_hat=nested_r_hat(sides.along(moved), _PLACES),
             share=sides.weighed_share(visible, found),
-            data_share=sides.share(self._states(rows)),
+            data_share=self._weighed(sides.above(self._states(rows))),
             chain_share=self._chain_share(sides),
         )
 
@@ -272,7 +286,7 @@ class Watch:
         if units.has_own_energy:
             energies = energies + B.sum(units.own_energy(rows), axis=1)
         log_z = float(to_numpy(B.eval(summed_layer(self.model._topology, 0, partition.constant(base, "float64")))))
-        return -float(B.mean(energies)) - log_z
+        return -self._weighed(energies) - log_z
 
 
 def compile_annealing(model: Any, rows: int, rng: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from nbm_xp.boltzmann import DBM, RBM
-from nbm_xp.boltzmann.learning import WAYS
+from nbm_xp.boltzmann.hyperparameters import WAYS
 from nbm_xp.boltzmann.schedules import SCHEDULES
 from nbm_xp.boltzmann.topology import hidden_kinds
 from nbm_xp.boltzmann.units import kind_of
@@ -98,14 +98,23 @@ def train(
         float, typer.Option(min=1e-9, max=1e3, help="Learning rate at the start.", rich_help_panel=_LEARNING)
     ] = 0.1,
     schedule: Annotated[
-        str,
-        typer.Option(help="How the rate falls: linear, exponential, step, constant.", rich_help_panel=_LEARNING),
-    ] = "linear",
+        str | None,
+        typer.Option(
+            help="How the rate falls: linear, quadratic, exponential, step, constant. Linear by default, quadratic in "
+            "tempered training.",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None,
     gibbs: Annotated[int, typer.Option(min=1, help="Sweeps of chains in each step.", rich_help_panel=_LEARNING)] = 1,
     momentum: Annotated[
-        float,
-        typer.Option(min=0.0, max=0.9999, help="How much of the last step is repeated.", rich_help_panel=_LEARNING),
-    ] = 0.0,
+        float | None,
+        typer.Option(
+            min=0.0,
+            max=0.9999,
+            help="How much of the last step is repeated: 0 by default, 0.75 in tempered training.",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None,
     decay: Annotated[float, typer.Option(min=0.0, max=1e3, help="Weight decay.", rich_help_panel=_LEARNING)] = 0.0,
     training: Annotated[
         str,
@@ -241,9 +250,9 @@ def _model(settings: dict[str, Any], rows: Any, seed: int) -> Any:
         "random_state": seed,
         "training": settings["training"],
         "n_gibbs": settings["gibbs"],
-        "momentum": settings["momentum"],
+        "momentum": "auto" if settings["momentum"] is None else settings["momentum"],
         "weight_decay": settings["decay"],
-        "schedule": settings["schedule"],
+        "schedule": settings["schedule"] or ("auto" if settings["training"] == "tempered" else "linear"),
         "visible": settings["visible"],
         "hidden": _hidden(settings),
     }
@@ -288,7 +297,7 @@ def _check(settings: dict[str, Any]) -> None:
             kind_of(name, "--hidden-units")
     kinds = (("schedule", tuple(SCHEDULES)), ("training", WAYS))
     for name, allowed in kinds:
-        if settings[name] not in allowed:
+        if settings[name] is not None and settings[name] not in allowed:
             raise InputError(f"--{name} must be one of {', '.join(allowed)}, got {settings[name]}")
     for name in ("rate", "decay", "momentum", "hours"):
         value = settings[name]
