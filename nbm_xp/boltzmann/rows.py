@@ -265,7 +265,7 @@ def checked_weights(weights: Any, X: Any) -> Any:
     Raises
     ------
     ValueError
-        If there is not one for each row, or one is below 0 or not finite, or all are 0.
+        If there is not one for each row, or one is below 0 or not finite, or all are zero.
 
     Examples
     --------
@@ -282,7 +282,7 @@ def checked_weights(weights: Any, X: Any) -> Any:
     low, total = float(B.min(host)), float(B.sum(host))
     if not 0.0 <= low <= total <= sys.float_info.max or not total:
         found = f"got weights from {low:g}, {total:g} in all"
-        raise ValueError(f"sample_weight must have finite weights of at least 0, and not all 0, {found}")
+        raise ValueError(f"sample_weight must have finite weights of at least 0, and not all zero, {found}")
     return host * (count / total)
 
 
