@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from nbm_xp.namespace.faces import face
+
+from . import sequences
 from .bridging import LadderEstimate
 from .dbm import DBM
 from .estimator import NotFittedError
@@ -21,4 +24,7 @@ __all__ = [
     "Topology",
     "TrainingWarning",
     "load",
+    "sequences",
 ]
+
+face(globals())
