@@ -242,6 +242,19 @@ def test_metadata_is_routed_to_whom_asks_for_it() -> None:
     assert clone(model[1]).get_metadata_routing().fit.requests["callback"] is True
 
 
+def test_a_search_hands_weights_on() -> None:
+    X, weights = rows(60), np.where(np.arange(60) < 30, 5.0, 1.0)
+    asking = RBM(3, n_iter=2, random_state=0).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+    with config_context(enable_metadata_routing=True):
+        search = GridSearchCV(asking, {"n_components": [3]}, cv=2).fit(X, sample_weight=weights)
+    plain = RBM(3, n_iter=2, random_state=0)
+    best = search.best_estimator_.components_
+    np.testing.assert_array_equal(best, plain.fit(X, sample_weight=weights).components_)
+    plain.fit(X[30:], sample_weight=weights[30:])
+    first = plain.score(X[:30], sample_weight=weights[:30])
+    assert search.cv_results_["split0_test_score"][0] == pytest.approx(first)
+
+
 def test_what_no_method_takes_cannot_be_requested() -> None:
     with pytest.raises(TypeError, match="fit of RBM has no argument 'weight'"):
         RBM().set_fit_request(weight=True)
