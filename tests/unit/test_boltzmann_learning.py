@@ -72,7 +72,10 @@ def test_weights_are_the_same_on_every_library(library: Library) -> None:
     [
         ([1.0] * 39, r"sample_weight must have one axis, a weight for each of 40 rows, got an array of shape \(39,\)"),
         (np.ones((40, 1)), r"for each of 40 rows, got an array of shape \(40, 1\)"),
-        ([-1.0] + [1.0] * 39, r"sample_weight must have finite weights of at least 0, and not all zero, got .* from -1"),
+        (
+            [-1.0] + [1.0] * 39,
+            r"sample_weight must have finite weights of at least 0, and not all zero, got .* from -1",
+        ),
         ([np.nan] + [1.0] * 39, "sample_weight must have finite weights"),
         (np.zeros(40), "not all zero, got weights from 0, 0 in all"),
         (["a"] * 40, "sample_weight must be an array of numbers"),
