@@ -60,8 +60,7 @@ class DBM(Learning):
         How hidden layers are found for the data: as means in mean-field approximation, or drawn along short chains.
     n_positive : int, optional
         Sweeps of that.
-    training, n_gibbs, momentum, weight_decay, schedule, shuffle, clip, persistent, watch,
-    optimizer
+    training, n_gibbs, momentum, weight_decay, schedule, shuffle, clip, persistent, watch, optimizer
         As for `RBM`.
 
     Attributes
