@@ -15,6 +15,7 @@ np.True_
 from __future__ import annotations
 
 from .bessel import i0, i0e, i1, i1e, j0, j1
+from .distributions import chdtr, chdtrc, stdtr, stdtrit
 from .entropy import entr, expit, kl_div, log_expit, logit, rel_entr, xlog1py, xlogy
 from .error_functions import erf, erfc, erfcx, erfinv, log_ndtr, ndtr, ndtri
 from .gamma_family import beta, betaln, digamma, gamma, gammaln, polygamma, zeta
@@ -22,7 +23,8 @@ from .incomplete import betainc, gammainc, gammaincc
 from .sums import log_softmax, logsumexp, softmax
 
 __all__ = [
-    "beta", "betainc", "betaln", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "expit", "gamma", "gammainc",
-    "gammaincc", "gammaln", "i0", "i0e", "i1", "i1e", "j0", "j1", "kl_div", "log_expit", "log_ndtr", "log_softmax",
-    "logit", "logsumexp", "ndtr", "ndtri", "polygamma", "rel_entr", "softmax", "xlog1py", "xlogy", "zeta",
+    "beta", "betainc", "betaln", "chdtr", "chdtrc", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "expit",
+    "gamma", "gammainc", "gammaincc", "gammaln", "i0", "i0e", "i1", "i1e", "j0", "j1", "kl_div", "log_expit",
+    "log_ndtr", "log_softmax", "logit", "logsumexp", "ndtr", "ndtri", "polygamma", "rel_entr", "softmax", "stdtr",
+    "stdtrit", "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip

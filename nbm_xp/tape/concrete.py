@@ -26,7 +26,6 @@ from .lengths import Length, known, product
 from .node import CONSTANT, IFELSE_NAME, LEAVES, LOOP_TAG, PLACEHOLDER, VARIABLE, Node
 from .operators import FUNCTIONS
 from .tensor import Tensor
-from .traversal import reachable
 
 __all__ = ["concrete", "lasting_number", "what_is_unknown"]
 
@@ -37,10 +36,12 @@ _MOST_ELEMENTS = 64
 def what_is_unknown(x: Tensor) -> str | None:
     """Why a Tensor has no value yet, in words; None if it has one."""
     arrays = []
-    for node in reachable([x.node]):
+    for node, _ in _needed(x.node, past_kept=False):
         if node.op is PLACEHOLDER:
             return f"it depends on the input {node.name or repr(node)}"
-        if node.op is CONSTANT:
+        if node.kept is not None:
+            arrays.append(node.kept.value)
+        elif node.op is CONSTANT:
             arrays.append(node.payload)
         elif node.op is VARIABLE:
             if node.payload.is_state or node.payload.default_update is not None:
@@ -103,13 +104,18 @@ def _present_integer(node: Node) -> int | None:
 Length.reader = staticmethod(_present_integer)
 
 
-def _needed(node: Node) -> Iterator[tuple[Node, bool]]:
-    """What a node is computed from, itself first, and whether by its value or by its lengths alone."""
+def _needed(node: Node, *, past_kept: bool = True) -> Iterator[tuple[Node, bool]]:
+    """What a node is computed from, itself first, and whether by its value or by its lengths alone.
+
+    What has kept its value has it from constants alone: whoever asks for no more need not look past it.
+    """
     seen = {(node, True)}
     stack = [(node, True)]
     while stack:
         found = stack.pop()
         yield found
+        if found[0].kept is not None and not past_kept:
+            continue
         arrays = set(found[0].array_args())
         for other in found[0].inputs:
             entry = other, other in arrays or other.op not in LEAVES

@@ -130,6 +130,30 @@ def test_windows_are_the_portable_ones_on_each_level(
     assert {forward.dtype, back.dtype, outer.dtype} == {np.dtype(dtype)}
 
 
+INSIDE = [
+    ((10, 11), (3, 2), (2, 1), (2, 3), (2, 1), (2, 3)),
+    ((9, 8), (3, 3), (0, 0), (1, 1), (1, 1), (7, 6)),
+    ((300,), (7,), (3,), (2,), (1,), (140,)),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("channels", "filters"), [(1, 9), (3, 16), (5, 37), (2, 127)])
+@pytest.mark.parametrize(("shape", "sizes", "starts", "strides", "dilation", "lengths"), [*WINDOWS, *INSIDE])
+@pytest.mark.usefixtures("level")
+def test_sums_without_patches_are_the_portable_ones_on_each_level(
+    shape: Any, sizes: Any, starts: Any, strides: Any, dilation: Any, lengths: Any, channels: int, filters: int,
+    dtype: str, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(numpy_kernels, "_BLOCK", 2**11)
+    x = np.rint(4.0 * numbers(4, *shape, channels, dtype=dtype))[::-1]
+    kernel = np.rint(4.0 * numbers(*sizes, 1, channels, filters, dtype=dtype))
+    how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
+    want = correlate_portably(np, x, kernel, **how)
+    for given in (x, np.ascontiguousarray(x)):
+        np.testing.assert_array_equal(sliding.correlate(given, kernel, **how), want, strict=True)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("channels", [3, 8, 19])
 @pytest.mark.parametrize(("shape", "sizes", "starts", "strides", "dilation", "lengths"), WINDOWS)
@@ -157,7 +181,9 @@ def test_pooling_is_the_portable_one_on_each_level(
         np.testing.assert_allclose(placed, plain, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["maxima", "sum_windows", "spread_windows", "place_maxima", "gather", "scatter"])
+@pytest.mark.parametrize(
+    "name", ["maxima", "sum_windows", "spread_windows", "place_maxima", "gather", "scatter", "sums"]
+)
 def test_each_level_gives_the_same_bits(name: str) -> None:
     x, g, kernel = numbers(2, 9, 8, 19), numbers(2, 5, 4, 19), numbers(3, 3, 1, 19, 2)
     how: dict[str, Any] = {"starts": (-1, -1), "strides": (2, 2)}
@@ -169,6 +195,7 @@ def test_each_level_gives_the_same_bits(name: str) -> None:
         "spread_windows": lambda: sliding.spread_windows(g, **windows | {"lengths": (9, 8)}),
         "place_maxima": lambda: sliding.place_maxima(g, x, largest, ties="share", **windows),
         "gather": lambda: sliding.correlate(x, kernel, lengths=(5, 4), dilation=(1, 1), **how),
+        "sums": lambda: sliding.correlate(x, numbers(3, 3, 1, 19, 21), lengths=(5, 4), dilation=(1, 1), **how),
         "scatter": lambda: sliding.correlate_back(g[..., :2], kernel, lengths=(9, 8), dilation=(1, 1), **how),
     }
     found = []

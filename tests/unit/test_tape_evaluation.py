@@ -50,6 +50,18 @@ class TestConstants:
             x = counted(x)
         assert CALLS["all"] == 99
 
+    def test_long_history_is_not_computed_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Nor compiled: an algorithm that looks at its values as it goes on takes time in proportion to its steps."""
+        monkeypatch.setattr("nbm_xp.tape.plans.evaluation.function", None)
+        x = as_tensor(np.ones(3))
+        for _ in range(3):
+            for _ in range(200):
+                x = counted(x)
+            if bool(xp.any(x < 0)):
+                raise AssertionError
+            _ = x[x > 0]  # whose length depends on data
+        assert CALLS["all"] == 600
+
     def test_are_given_out_as_copies(self, library: Library) -> None:
         y = as_tensor(library.array(np.ones(3))) * 2.0
         first = y.eval()
@@ -109,6 +121,14 @@ class TestVariables:
         for k in range(5):  # the later ones compiled
             v.set_value(np.full(2 + k, float(k)))
             assert float(y) == 2.0 * k * (2 + k) + 2 + k
+
+    def test_what_is_compiled_does_not_have_its_users_compiled(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        v = Variable(np.ones(2))
+        y = counted(v)
+        for _ in range(4):
+            y.eval()
+        monkeypatch.setattr("nbm_xp.tape.plans.evaluation.function", None)
+        assert [float(xp.sum(y * float(k))) for k in range(3)] == [0.0, 4.0, 8.0]
 
     def test_values_are_not_views_of_them(self) -> None:
         v = Variable(np.ones((2, 2)))

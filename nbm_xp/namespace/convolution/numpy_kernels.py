@@ -1,8 +1,9 @@
 """Convolution of NumPy arrays: windows copied side by side, a block at a time, into one matrix product.
 
 A block of patches is small enough for the second-level cache. It is some images, or some rows of one image; the copy
-runs along the axis that is longest in memory. Wide 3 × 3 kernels go the shorter way of `winograd`, arrays in whose
-memory the images come last that of `images_last`.
+runs along the axis that is longest in memory. With some filters, neither very few nor very many, the core sums windows
+as they lie in the images. Wide 3 × 3 kernels go the shorter way of `winograd`, arrays in whose memory the images come
+last that of `images_last`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from .portable import back_portably, correlate_portably, outer_portably
 __all__ = ["correlate", "correlate_back", "correlate_outer", "extended"]
 
 _BLOCK = 2**20  # bytes of patches
+_FILTERS = 64  # bytes of filters that the core sums at once
+_MANY_FILTERS = 128  # of which a matrix product is as fast
 _SHORT_RUN = 8  # elements: copies of fewer at a time cost more than copies with a stride
 
 
@@ -58,6 +61,10 @@ def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilatio
         if found is not None:
             return found
     out = np.empty((x.shape[0], *lengths, filters), dtype=x.dtype)
+    core = core_function("correlate", x, kernel)
+    if core is not None and dilation[-1] == 1 and 2 * filters * x.itemsize > _FILTERS and filters < _MANY_FILTERS:
+        _sum(core, x, kernel, out, starts, strides, dilation)
+        return out
     weights = kernel.reshape(-1, filters)
     if {*sizes, *strides} == {1} and x.shape[1:-1] == lengths and not any(starts) and x.flags.c_contiguous:
         np.matmul(x.reshape(-1, channels), weights, out=out.reshape(-1, filters))
@@ -152,6 +159,26 @@ def _compiled(core: Any, x: Any, sizes: Lengths, *how: Lengths) -> Callable[[sli
         return space
 
     return gather
+
+
+def _sum(core: Any, x: Any, kernel: Any, out: Any, starts: Lengths, strides: Lengths, dilation: Lengths) -> None:
+    """Fill `out` by the core without patches, some images at a time, so that zeros around them stay in the cache."""
+    *sizes, _, channels, filters = kernel.shape
+    together, lengths = _FILTERS // x.itemsize, out.shape[1:-1]
+    weights = np.zeros((math.prod(sizes) * channels, -(-filters // together), together), dtype=x.dtype)
+    weights.reshape(weights.shape[0], -1)[:, :filters] = kernel.reshape(-1, filters)
+    weights = np.ascontiguousarray(weights.swapaxes(0, 1))
+    extents = spans(tuple(sizes), strides, dilation, lengths)
+    ends = [start + extent for start, extent in zip(starts, extents, strict=True)]
+    inside = min(starts) >= 0 and all(end <= n for end, n in zip(ends, x.shape[1:-1], strict=True))
+    shape, firsts = (x.shape[1:-1], starts) if inside else (extents, (0,) * len(starts))
+    geometry = windows_table(shape, tuple(sizes), firsts, strides, dilation, lengths)
+    lines = np.empty(math.prod(sizes[:-1]), dtype=np.int64)
+    step = max(1, _BLOCK // (math.prod(shape) * channels * x.itemsize))
+    for first in range(0, x.shape[0], step):
+        images = slice(first, min(first + step, x.shape[0]))
+        given = np.ascontiguousarray(x[images] if inside else extended(x[images], starts, extents))
+        core(given, geometry, given.shape[0], channels, weights, lines, out[images])
 
 
 def _scattered(core: Any, y: Any, weights: Any, sizes: Lengths, *how: Lengths) -> Any:

@@ -26,6 +26,8 @@ enum {
     SURE = 512,        /* answers that are looked through together, whether one is open */
     WORTH_STEPPING = 3, /* steps: fewer are made from afar */
     WORTH_A_TILE = 128, /* streams, likewise */
+    BLOCK = 64,         /* bytes of filters whose sums stay in registers */
+    NEARBY = 96,        /* positions that share weights while these are in the first cache */
 };
 
 /* the places of what is not done; gives how many they are */
@@ -57,6 +59,7 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #include "loops/windows.h"
 #include "loops/pooling.h"
 #include "loops/winograd.h"
+#include "loops/correlate.h"
 #include "undefine.h"
 
 #define REAL double
@@ -71,6 +74,7 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #include "loops/windows.h"
 #include "loops/pooling.h"
 #include "loops/winograd.h"
+#include "loops/correlate.h"
 #include "undefine.h"
 
 #define REAL i32
@@ -125,6 +129,8 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"gather_patches_float64", "dlnnLD", gather_patches_double},
     {"scatter_patches_float32", "flnnLF", scatter_patches_float},
     {"scatter_patches_float64", "dlnnLD", scatter_patches_double},
+    {"correlate_float32", "flnnfLF", correlate_float},
+    {"correlate_float64", "dlnndLD", correlate_double},
     {"maxima_float32", "flnnLF", maxima_float},
     {"maxima_float64", "dlnnLD", maxima_double},
     {"sum_windows_float32", "flnnLF", sum_windows_float},

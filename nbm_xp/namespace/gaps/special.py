@@ -5,29 +5,28 @@ NumPy's are SciPy's, which is not needed: without it the portable forms serve. C
 `bessel_j1` are wrong from the sixth digit on, and its `gammainc` and `gammaincc` have eight digits. JAX lacks `j0`,
 `j1`, `log_expit` and Riemann's zeta function, its `beta` and `betaln` are wrong from the sixth digit on, and its
 `polygamma` is reflected, being wrong below -10. What a library lacks or has wrong, but for the eight digits, is
-computed by a portable form of `nbm_xp.namespace.special`. Dask's arrays are worked on block by block.
+computed by a portable form of `nbm_xp.namespace.special`.
 """
 
 from __future__ import annotations
 
-import functools
 import importlib
 import importlib.util
 from collections.abc import Callable
 from typing import Any
 
 from ..dispatch import array_namespace
-from .dask_names import da
 
-__all__ = ["cupy_own", "dask_blocks", "jax_own", "numpy_own", "torch_own"]
+__all__ = ["cupy_own", "jax_own", "numpy_own", "torch_own"]
 
 _UFUNCS = frozenset({
     "gammaln", "gamma", "digamma", "beta", "betaln", "erf", "erfc", "erfinv", "erfcx", "ndtr", "log_ndtr", "ndtri",
     "i0", "i0e", "i1", "i1e", "j0", "j1", "expit", "log_expit", "logit", "entr", "xlogy", "xlog1py", "rel_entr",
-    "kl_div", "gammainc", "gammaincc", "betainc", "zeta",
+    "kl_div", "gammainc", "gammaincc", "betainc", "zeta", "chdtr", "chdtrc", "stdtr", "stdtrit",
 })  # fmt: skip
-_TORCH = _UFUNCS - {"gamma", "beta", "betaln", "log_expit", "rel_entr", "kl_div", "betainc", "j0", "j1"}
-_JAX = _UFUNCS - {"log_expit", "j0", "j1", "beta", "betaln"}
+_TESTS = {"chdtr", "chdtrc", "stdtr", "stdtrit"}
+_TORCH = _UFUNCS - {"gamma", "beta", "betaln", "log_expit", "rel_entr", "kl_div", "betainc", "j0", "j1"} - _TESTS
+_JAX = _UFUNCS - {"log_expit", "j0", "j1", "beta", "betaln"} - _TESTS
 
 Own = Callable[..., Any]
 
@@ -73,17 +72,3 @@ def jax_own(name: str) -> Own | None:
         return lambda x, *, n: reflected_polygamma(array_namespace(x), x, n, lambda p: special.polygamma(n, p))
     name = "zeta" if name == "hurwitz_zeta" else name
     return getattr(special, name) if name in _JAX else None
-
-
-def _on_block(name: str, *blocks: Any, **options: Any) -> Any:
-    from ..special import special_of
-
-    return getattr(special_of(*blocks), name)(*blocks, **options)
-
-
-def dask_blocks(name: str, *arrays: Any, **options: Any) -> Any:
-    """A function of Dask arrays of one dtype, each block by its library's own."""
-    dtype = arrays[0].dtype
-    xp = array_namespace(arrays[0]._meta)
-    meta = xp.empty((0,) * max(x.ndim for x in arrays), dtype=dtype)
-    return da.map_blocks(functools.partial(_on_block, name, **options), *arrays, dtype=dtype, meta=meta)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -24,6 +25,7 @@ _CHAPTERS = {
     "error_functions": "erf erfc erfinv erfcx ndtr log_ndtr ndtri",
     "bessel": "i0 i0e i1 i1e j0 j1",
     "entropy": "expit log_expit logit entr xlogy:2 xlog1py:2 rel_entr:2 kl_div:2",
+    "distributions": "chdtr:2 chdtrc:2 stdtr:2 stdtrit:2",
     "incomplete": "gammainc:2 gammaincc:2 gamma_moment:2 betainc:3 beta_moment:3",
 }
 _CHAPTER = {entry.partition(":")[0]: chapter for chapter, names in _CHAPTERS.items() for entry in names.split()}
@@ -37,7 +39,7 @@ ARITY: dict[str, int] = {
 
 for _library in ("numpy", "cupy", "torch", "jax"):
     register_kernel("special", _library, f"nbm_xp.namespace.gaps.special:{_library}_own")
-register_kernel("special_blocks", "dask", "nbm_xp.namespace.gaps.special:dask_blocks")
+register_kernel("special_blocks", "dask", "nbm_xp.namespace.gaps.dask_special:dask_blocks")
 
 
 def portable(name: str) -> Callable[..., Any]:
@@ -76,7 +78,7 @@ class Special:
         higher = xp.where(n > 0, n, 1.0)
         odd = higher % 2.0 == 1.0
         size = self.gamma(higher + 1.0) * self.zeta(higher + 1.0, x)
-        return xp.where(n > 0, xp.where(odd, size, -size), self.digamma(x))
+        return xp.where(n > 0, xp.where(odd, size, -size), xp.where(n == 0, self.digamma(x), math.nan))
 
     def zeta(self, x: Any, q: Any = None) -> Any:
         """Riemann's zeta function, or with `q` Hurwitz's."""

@@ -1,8 +1,8 @@
 """`evaluate`: values asked for one by one, without compiling anything where that would cost more than it saves.
 
-A small graph is computed node by node. One that is asked for again and again is compiled, unless it was computed from
+A graph is computed node by node. One that is asked for again and again is compiled, unless it was computed from
 constants alone: then its value is kept. Graphs that draw random numbers, loop or branch are compiled at once, and so is
-what has many nodes.
+what has many nodes and large arrays: compiling takes as long as fifty runs of a node over a few numbers.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from nbm_xp.namespace import array_namespace as library_of
 from nbm_xp.namespace import brought, concrete_int, default_namespace, running_dtype, running_namespace
 
 from ..dtypes import DType
-from ..function import function
-from ..lengths import Length, substituted
+from ..function import Function, function
+from ..lengths import Length, known, product, substituted
 from ..node import CONSTANT, IDENTITY_TAG, IFELSE_NAME, LEAVES, LOOP_TAG, OUTPUT, PLACEHOLDER, VARIABLE, Memory, Node
 from ..operators import FUNCTIONS
 from ..printing import call_name
@@ -28,7 +28,9 @@ from .views import to_be_copied
 
 __all__ = ["evaluate", "look"]
 
-_MOST_NODES = 64
+_MANY_NODES = 64
+_LARGE = 2**16
+"""Elements of an array from which a plan's chains in blocks pay."""
 _LOOKS_BEFORE_COMPILING = 2
 
 
@@ -112,6 +114,7 @@ class _Steps:
         order: dict[Node, None] = {}
         started: list[Node] = []
         opened: set[Node] = set()
+        large = False
         stack = list(roots)
         while stack:
             node = stack.pop()
@@ -126,13 +129,16 @@ class _Steps:
                 if node.payload.is_state or node.payload.default_update is not None:
                     return None
                 started.append(node)
-            elif op is PLACEHOLDER or op.name == IFELSE_NAME or LOOP_TAG in op.tags or len(opened) > _MOST_NODES:
+            elif op is PLACEHOLDER or op.name == IFELSE_NAME or LOOP_TAG in op.tags:
                 return None
-            elif node.evaluator is not None and node not in roots:
+            elif not (node.evaluator is None or isinstance(node.evaluator, Function) or node in roots):
                 return None  # such as the state of a random generator, which says itself how it is looked at
             else:
                 stack.append(node)
                 stack += node.inputs
+                large = large or _is_large(node)
+                if large and len(opened) > _MANY_NODES:
+                    return None
         return cls([node for node in order if node.kept is None and node.op not in LEAVES], started)
 
     def run(self, roots: Sequence[Node], *, own: bool) -> list[Any]:
@@ -190,6 +196,11 @@ class _Steps:
             kept = node.kept
             values[node] = kept.value if kept.xp is xp else brought(kept.value, xp)
         return values, xp, len(free) == len(self.started)
+
+
+def _is_large(node: Node) -> bool:
+    elements = known(product(node.shape))
+    return elements is None or elements >= _LARGE
 
 
 def _computed(node: Node, values: dict[Node, Any], xp: ModuleType) -> Any:

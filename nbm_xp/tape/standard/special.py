@@ -24,9 +24,10 @@ from .promotion import floating, refuse_complex, together
 from .shapes import broadcast
 
 __all__ = [
-    "beta", "betainc", "betaln", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "expit", "gamma", "gammainc",
-    "gammaincc", "gammaln", "i0", "i0e", "i1", "i1e", "j0", "j1", "kl_div", "log_expit", "log_ndtr", "logit", "ndtr",
-    "ndtri", "polygamma", "psi", "rel_entr", "xlog1py", "xlogy", "zeta",
+    "beta", "betainc", "betaln", "chdtr", "chdtrc", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "expit",
+    "gamma", "gammainc", "gammaincc", "gammaln", "i0", "i0e", "i1", "i1e", "j0", "j1", "kl_div", "log_expit",
+    "log_ndtr", "logit", "ndtr", "ndtri", "polygamma", "psi", "rel_entr", "stdtr", "stdtrit", "xlog1py", "xlogy",
+    "zeta",
 ]  # fmt: skip
 
 Recorded: TypeAlias = Callable[..., Tensor]
@@ -229,6 +230,42 @@ beta_moment: Recorded = _declared(
 )
 
 
+def _chi_squared(name: str, side: Recorded) -> Recorded:
+    def function(v: Any, x: Any) -> Tensor:
+        refuse_complex(name, **{"argument 1": v, "argument 2": x})
+        v, x = _floats((v, x))
+        return side(0.5 * v, 0.5 * x)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"``{name}`` of `nbm_xp.special`, recorded."
+    return function
+
+
+chdtr: Recorded = _chi_squared("chdtr", gammainc)
+chdtrc: Recorded = _chi_squared("chdtrc", gammaincc)
+
+
+def _student_density(df: Tensor, t: Tensor) -> Tensor:
+    return exp(-betaln(0.5 * df, 0.5) - 0.5 * log(df) - 0.5 * (df + 1.0) * FUNCTIONS["log1p"](t * t / df))
+
+
+def _student_in_df(df: Tensor, t: Tensor) -> Tensor:
+    """The derivative of the distribution function in its degrees of freedom."""
+    a, spread = 0.5 * df, df + t * t
+    in_shape = beta_moment(a, 0.5, df / spread, j=1, k=0)
+    return -0.25 * sign(t) * in_shape - 0.5 * t * exp((a - 1.0) * log(df / spread) - betaln(a, 0.5) - 1.5 * log(spread))
+
+
+stdtr: Recorded = _declared(
+    "stdtr", lambda g, out, df, t: g * _student_in_df(df, t), lambda g, out, df, t: g * _student_density(df, t)
+)
+stdtrit: Recorded = _declared(
+    "stdtrit",
+    lambda g, out, df, p: -g * _student_in_df(df, out) / _student_density(df, out),
+    lambda g, out, df, p: g / _student_density(df, out),
+)
+
+
 def _over_x(function: Callable[..., Tensor], x: Tensor, turn: float, scale: Callable[[Tensor], Any]) -> Tensor:
     """A Bessel function of order 1 by its argument; near 0 by the power series, of which all derivatives are right."""
     near = abs(x) < 1.0
@@ -259,7 +296,7 @@ def polygamma(n: Any, x: Any) -> Tensor:
     higher = where(n > 0, n, 1.0)
     odd = 2.0 * (0.5 * higher - FUNCTIONS["floor"](0.5 * higher))
     value = (2.0 * odd - 1.0) * gamma(higher + 1.0) * _hurwitz_zeta(higher + 1.0, x)
-    return where(n > 0, value, digamma(x))
+    return where(n > 0, value, where(equal(n, 0.0), digamma(x), math.nan))
 
 
 def zeta(x: Any, q: Any = None) -> Tensor:

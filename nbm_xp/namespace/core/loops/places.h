@@ -49,3 +49,21 @@ static i64 window_places(const i64 *last, i64 channels, i64 o, i64 among, const 
 
 /* which of several largest elements of a window get its gradient, and how much; else all get all of it */
 enum { TIES_SHARE, TIES_FIRST };
+
+/* a register's bytes, and the positions whose sums there is room for in all registers but those that lead to them */
+#if defined(__AVX512F__)
+#define VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define VECTOR_BYTES 32
+#elif defined(__GNUC__)
+#define VECTOR_BYTES 16
+#endif
+#if defined(__AVX512F__)
+enum { POSITIONS = 8 };
+#elif defined(__AVX2__)
+enum { POSITIONS = 6 };
+#elif defined(__aarch64__)
+enum { POSITIONS = 4 };
+#else
+enum { POSITIONS = 2 };
+#endif

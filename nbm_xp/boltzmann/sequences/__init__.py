@@ -1,0 +1,34 @@
+"""Aligned sequences of proteins, RNA and DNA as data: read, weighed, counted, and contacts told from couplings.
+
+A sequence is a row of whole numbers, the places of its letters in an alphabet, whose first one is the gap. That is how
+a machine with categorical visible units takes rows.
+"""
+
+from __future__ import annotations
+
+from .alphabets import ALPHABETS, DNA, PROTEIN, RNA, Alphabet
+from .contacts import average_product_correction, contact_scores, effective_couplings, zero_sum
+from .fasta import Alignment, read_fasta, write_fasta
+from .frequencies import connected_correlations, pair_frequencies, pearson, site_frequencies, site_pairs
+from .weights import sequence_weights
+
+__all__ = [
+    "ALPHABETS",
+    "DNA",
+    "PROTEIN",
+    "RNA",
+    "Alignment",
+    "Alphabet",
+    "average_product_correction",
+    "connected_correlations",
+    "contact_scores",
+    "effective_couplings",
+    "pair_frequencies",
+    "pearson",
+    "read_fasta",
+    "sequence_weights",
+    "site_frequencies",
+    "site_pairs",
+    "write_fasta",
+    "zero_sum",
+]
