@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .bridging import LadderEstimate
+from .classifier import RBMClassifier
 from .dbm import DBM
 from .estimator import NotFittedError
 from .loading import load
@@ -10,4 +11,4 @@ from .partition import AISEstimate
 from .rbm import RBM
 from .topology import Topology
 
-__all__ = ["DBM", "RBM", "AISEstimate", "LadderEstimate", "NotFittedError", "Topology", "load"]
+__all__ = ["DBM", "RBM", "AISEstimate", "LadderEstimate", "NotFittedError", "RBMClassifier", "Topology", "load"]

@@ -158,7 +158,7 @@ def test_the_tapes_gradient_is_data_less_model_expectations(topology: Topology, 
         np.testing.assert_allclose(ours, theirs, atol=1e-10)
 
     offsets = [random.random(size) for size in topology.sizes]
-    centred = centred_gradients(parameters, held, B.variable(share, dtype="float64"), tensors(offsets))
+    centred = centred_gradients(parameters, loss_of, tensors(offsets))
     less = [values - offset for values, offset in zip(x, offsets, strict=True)]
     wanted[: len(topology.connections)] = [
         -(less[low] * share[:, None]).T @ less[high] for low, high in topology.connections
