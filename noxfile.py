@@ -17,7 +17,7 @@ nox.options.error_on_missing_interpreters = False  # `pythons` takes those that 
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
 KERAS = ["2.0.6", "1.0.3"]  # clients of the backends, themselves; all they ask for beyond ours is pyyaml and six
-EXTRAS = "app,runs,distributed,xarray"  # with which every part of the package can be tested
+EXTRAS = "app,runs,distributed,xarray,drawing"  # with which every part of the package can be tested
 TORCH = "torch==2.13.0"  # pinned: its results and its wheels change from release to release
 LARGEST_WHEEL = 3_000_000  # bytes
 KERNEL_TESTS = [  # in which every function of the compiled core is called, with memory that is not its own at the ends
@@ -44,11 +44,25 @@ def pytest(session: nox.Session, *arguments: str) -> None:
     session.run("pytest", *arguments, *PARALLEL, *session.posargs, env=ONE_THREAD)
 
 
+QUICK = [
+    *("tests/unit/test_faces.py", "tests/unit/test_namespace_dispatch.py", "tests/unit/test_tape_function.py"),
+    *("tests/golden/test_random_numbers.py", "tests/unit/test_boltzmann_dbm.py", "tests/unit/test_runs_directory.py"),
+    "tests/unit/test_docs.py::test_a_page_runs[README.md]",
+]
+
+
 @nox.session
 def tests(session: nox.Session) -> None:
     """The suite on NumPy, Dask and array_api_strict, without what is slow."""
     install(session, "test")
     pytest(session, "-m", "not slow")
+
+
+@nox.session
+def quick(session: nox.Session) -> None:
+    """Does the installation work: each part of the package once, in two minutes, most of which is installing."""
+    install(session, "test")
+    pytest(session, *QUICK)
 
 
 @nox.session
@@ -183,13 +197,14 @@ def wheel(session: nox.Session) -> None:
         left.unlink()
     session.install(*nox.project.dependency_groups(PYPROJECT, "wheel"))
     session.run("python", "-m", "build", "--outdir", str(folder))  # the wheel is built of the sdist
+    session.run("twine", "check", "--strict", *map(str, folder.glob("nbm_xp-*")))
     (made,) = folder.glob("nbm_xp-*.whl")
     *_, python, abi, platform = made.stem.split("-")
     if (python, abi) != ("cp311", "abi3") or platform == "any":
         session.error(f"the wheel must be for cp311, abi3 and a platform: {made.name}")
     if made.stat().st_size > LARGEST_WHEEL:
         session.error(f"{made.name} has {made.stat().st_size} bytes, more than {LARGEST_WHEEL}")
-    session.install("--force-reinstall", str(made))
+    session.install("--force-reinstall", f"{made}[runs]", "scikit-learn>=1.6")
     example = re.findall(r"```python\n(.*?)```", pathlib.Path("README.md").read_text("utf-8"), re.DOTALL)[0]
     judged = "from nbm_xp.namespace import core\nassert core.is_current(), core.compiled\n"
     session.chdir(folder)  # where the wheel's package is the only one

@@ -62,7 +62,12 @@ autosummary_context = {"entry": entry}
 autosummary_ignore_module_all = False  # a module's public names are those of its __all__, imported or not
 
 HERE = Path(__file__).parent
-INCLUDED = {"../CONTRIBUTING.md": "contributing.md", "../CHANGELOG.md": "changelog.md", "../README.md": "index.md"}
+INCLUDED = {
+    "../CONTRIBUTING.md": "contributing.md",
+    "../CHANGELOG.md": "changelog.md",
+    "../README.md": "index.md",
+    "../ARCHITECTURE.md": "architecture.md",
+}
 
 
 def read_page(app: Any, document: str, source: list[str]) -> None:

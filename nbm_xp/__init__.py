@@ -1,10 +1,12 @@
-"""One body for each function, on NumPy, Dask, CuPy, PyTorch and JAX arrays, computed at once or recorded.
+"""Boltzmann machines, random numbers and gradients on NumPy, Dask, CuPy, PyTorch and JAX arrays, one body for all.
 
 Importing the package imports NumPy and nothing else of weight; a library is imported when its arrays, or a call that
-names it, bring it.
+names it, bring it, and a part of the package when it is asked for.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from .namespace import (
     backend,
@@ -25,26 +27,55 @@ from .namespace import (
     set_intx,
     use_backend,
 )
+from .namespace.faces import face
+from .namespace.version import __version__
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from . import boltzmann, graphs, keras1, keras2, natural_bm, neon, rng, runs, special, tape
+    from .boltzmann import DBM, RBM
+    from .rng import Generator
+    from .tape import grad, value_and_grad
 
 __all__ = [
+    "DBM",
+    "RBM",
+    "Generator",
     "__version__",
     "backend",
+    "boltzmann",
     "configuration",
     "epsilon",
     "floatx",
     "format_info",
+    "grad",
+    "graphs",
     "image_data_format",
     "info",
     "installed_libraries",
     "intx",
+    "keras1",
+    "keras2",
+    "natural_bm",
+    "neon",
     "register_library",
+    "rng",
+    "runs",
     "save_configuration",
     "set_backend",
     "set_epsilon",
     "set_floatx",
     "set_image_data_format",
     "set_intx",
+    "special",
+    "tape",
     "use_backend",
+    "value_and_grad",
 ]
+
+face(
+    globals(),
+    later=dict.fromkeys(
+        ("boltzmann", "graphs", "keras1", "keras2", "natural_bm", "neon", "rng", "runs", "special", "tape"), ""
+    )
+    | {"DBM": "boltzmann", "RBM": "boltzmann", "Generator": "rng", "grad": "tape", "value_and_grad": "tape"},
+)

@@ -12,6 +12,8 @@ import sys
 from typing import Any
 from typing import cast as cast_type
 
+from nbm_xp.namespace.faces import face
+
 from . import tape
 from .compatibility import attend
 from .functions import graphs, neural, randomness, shaping, variables
@@ -367,4 +369,5 @@ def install_as(name: str = "natural_bm.backend") -> None:
 
 
 name_errors(globals(), THEMSELVES)
+face(globals())
 theano_backend = numpy_backend = common = sys.modules[__name__]  # natural_bm imports these by name, beside its choice

@@ -170,6 +170,9 @@ def stored(tree: ast.Module) -> set[str]:
 
 PAGES = [
     Page.read(path)
-    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    for path in [
+        *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")),
+        *sorted((ROOT / "docs").rglob("*.md")),
+    ]
     if "_build" not in path.parts
 ]

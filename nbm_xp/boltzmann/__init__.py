@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from nbm_xp.namespace.faces import face
+
 from .bridging import LadderEstimate
 from .classifier import RBMClassifier
 from .dbm import DBM
 from .estimator import NotFittedError
 from .loading import load
+from .looks import Look, TrainingWarning
 from .partition import AISEstimate
 from .rbm import RBM
 from .topology import Topology
 
-__all__ = ["DBM", "RBM", "AISEstimate", "LadderEstimate", "NotFittedError", "RBMClassifier", "Topology", "load"]
+__all__ = [
+    "DBM",
+    "RBM",
+    "AISEstimate",
+    "LadderEstimate",
+    "Look",
+    "NotFittedError",
+    "RBMClassifier",
+    "Topology",
+    "TrainingWarning",
+    "load",
+]
+
+face(globals())

@@ -20,7 +20,7 @@ from typing import Any
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace
 
-__all__ = ["LadderEstimate", "bennett"]
+__all__ = ["LadderEstimate", "bennett", "mixing"]
 
 _HALVINGS = 60
 
@@ -36,11 +36,17 @@ class LadderEstimate:
         Of `log_z`; infinite where there is one chain.
     acceptance : tuple of float
         How often each pair of neighbours, from the base-rate model upwards, exchanges its states when it has its turn.
+    effective : float
+        The effective sample size of the last machine's chains, in their free energy against the machine below.
+    r_hat : float
+        R-hat of it: 1 where each chain tells the same as all of them.
     """
 
     log_z: float
     standard_error: float
     acceptance: tuple[float, ...]
+    effective: float = math.nan
+    r_hat: float = math.nan
 
     @property
     def log_z_low(self) -> float:
@@ -91,6 +97,33 @@ def bennett(up: Any, down: Any) -> tuple[float, float]:
     pulls = xp.sum(xp.sum(forth - back, axis=0) / slopes[:, None], axis=0)
     spread = float(xp.sum((pulls - xp.mean(pulls)) ** 2)) / (chains - 1)
     return total, math.sqrt(chains * spread)
+
+
+def mixing(values: Any) -> tuple[float, float]:
+    """The effective sample size of chains, and their R-hat.
+
+    Parameters
+    ----------
+    values : array of shape (draws, chains)
+
+    Examples
+    --------
+    Two chains of which either stays where it is are two draws.
+
+    >>> import numpy as np
+    >>> mixing(np.array([[0.0, 1.0], [0.0, 1.0]]))
+    (2.0, inf)
+    """
+    xp = array_namespace(values)
+    draws, chains = values.shape
+    if chains < 2 or draws < 2:
+        return float(draws * chains), math.nan
+    within = float(xp.mean(xp.var(values, axis=0, correction=1)))
+    between = float(xp.var(xp.mean(values, axis=0), correction=1))
+    whole = within * (draws - 1) / draws + between
+    if between <= 0.0:
+        return float(draws * chains), 1.0
+    return chains * min(whole / between, float(draws)), math.sqrt(whole / within) if within > 0.0 else math.inf
 
 
 def _arguments(up: Any, down: Any, constants: Any) -> tuple[Any, Any]:

@@ -4,6 +4,9 @@ What this chapter must satisfy: what a chain draws in a sweep follows from the s
 and the number of the chain, and from nothing else; so chains can be split into blocks, and sweeps into tasks, at will,
 and any of them begun anew in the middle.
 
+Chains of several machines at once, of shape (machines, chains, units), draw alike: a chain's numbers are those of its
+units of one machine after the other.
+
 Draw d of a sweep begins ``d * 2**134`` steps after the seed's state, as the draws of a `RandomStreams` do; within it
 chain c has the stream that begins ``c * 2**72`` steps later. A chain takes a number for each unit, sweep after sweep,
 from its stream.
@@ -59,10 +62,10 @@ class ChainStreams(RandomStreams):
     ) -> Any:
         """Uniforms between 0 and 1, of shape (units, chains); the other arguments cannot be other than they are."""
         _only_defaults(low=(low, 0.0), high=(high, 1.0), ndim=(ndim, None), nstreams=(nstreams, None))
-        _, chains = size
-        state = self.take_streams(size, chains)
-        drawn, new = draws.uniform(state, size=size, dtype=dtype_name(dtype or B.floatx()))
-        return self.pretty_return(state, new, drawn, size=size, nstreams=chains)
+        units, chains = columns = _columns(size)
+        state = self.take_streams(columns, chains)
+        drawn, new = draws.uniform(state, size=(units, chains), dtype=dtype_name(dtype or B.floatx()))
+        return _as_asked(self.pretty_return(state, new, drawn, size=columns, nstreams=chains), size)
 
     def binomial(
         self,
@@ -78,11 +81,11 @@ class ChainStreams(RandomStreams):
         The uniforms have the dtype of the answer, whatever the configuration says: a worker may have another.
         """
         _only_defaults(n=(n, 1), ndim=(ndim, None), nstreams=(nstreams, None))
-        _, chains = size
-        state = self.take_streams(size, chains)
-        name = dtype_name(dtype)
-        drawn, new = draws.binomial(state, p, size=size, n=1, dtype=name, precision=name)
-        return self.pretty_return(state, new, drawn, size=size, nstreams=chains)
+        _, chains = columns = _columns(size)
+        state = self.take_streams(columns, chains)
+        name, chances = dtype_name(dtype), _in_columns(p, size)
+        drawn, new = draws.binomial(state, chances, size=columns, n=1, dtype=name, precision=name)
+        return _as_asked(self.pretty_return(state, new, drawn, size=columns, nstreams=chains), size)
 
     def normal(
         self,
@@ -98,11 +101,12 @@ class ChainStreams(RandomStreams):
         A chain takes an even number of uniforms, so that both of a pair are its own.
         """
         _only_defaults(ndim=(ndim, None), nstreams=(nstreams, None))
-        units, chains = size
+        units, chains = _columns(size)
         even = (units + units % 2, chains)
         state = self.take_streams(even, chains)
         drawn, new = draws.normal(state, size=even, dtype=dtype_name(dtype or B.floatx()))
-        return self.pretty_return(state, new, drawn, size=even, nstreams=chains)[:units, :] * std + avg
+        numbers = self.pretty_return(state, new, drawn, size=even, nstreams=chains)[:units, :]
+        return _as_asked(numbers, size) * std + avg
 
     def states(self, offset: int, sweep: int, xp: Any) -> list[Any]:
         """The states of the streams of all draws made so far.
@@ -135,6 +139,30 @@ class ChainStreams(RandomStreams):
         given = {state: B.placeholder(shape=tuple(state.shape), dtype="int32") for state, *_ in self.state_updates}
         after = [new for _, new, *_ in self.state_updates]
         return B.function([*inputs, *given.values()], [*outputs, *after], givens=given, name=name)
+
+
+def _columns(size: Any) -> tuple[int, int]:
+    """How many numbers each chain takes, and how many chains there are."""
+    if len(size) == 3:
+        machines, chains, units = size
+        return machines * units, chains
+    units, chains = size
+    return units, chains
+
+
+def _in_columns(values: Any, size: Any) -> Any:
+    """What is given of shape (machines, chains, units), a column for each chain."""
+    if len(size) != 3:
+        return values
+    return B.reshape(B.permute_dimensions(values, (0, 2, 1)), _columns(size))
+
+
+def _as_asked(drawn: Any, size: Any) -> Any:
+    """Columns, of shape (machines, chains, units) where that was asked for."""
+    if len(size) != 3:
+        return drawn
+    machines, chains, units = size
+    return B.permute_dimensions(B.reshape(drawn, (machines, units, chains)), (0, 2, 1))
 
 
 def _only_defaults(**arguments: tuple[Any, Any]) -> None:

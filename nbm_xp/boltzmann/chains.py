@@ -37,10 +37,13 @@ class Draw(NamedTuple):
     shown : tuple of arrays
         What was asked for: of some layers the states, or, of shape (units, chains), the means that they were drawn
         with.
+    looks : tuple of arrays
+        What else was seen on the way, of chains that look.
     """
 
     states: tuple[Any, ...]
     shown: tuple[Any, ...]
+    looks: tuple[Any, ...] = ()
 
 
 class Chains:
@@ -173,12 +176,16 @@ class Chains:
         held = self._held(offset, rows)
         count = len(self.carried)
         end = count + len(self._shown_besides)
-        for _ in range(n_sweeps):
-            found = move(*now, *held, *random)
-            now, random = in_order(found[:count]), found[end:]
+        for number in range(first_sweep, first_sweep + n_sweeps):
+            found = move(*now, *held, *self._turn(number), *random)
+            now, looks, random = in_order(found[:count]), found[end : -len(random)], found[-len(random) :]
             besides = dict(zip(self._shown_besides, found[count:end], strict=True))
             known = besides if self.means else dict(zip(self.carried, now, strict=True)) | besides
-            yield Draw(now, tuple(known[layer] for layer in self.layers))
+            yield Draw(now, tuple(known[layer] for layer in self.layers), tuple(looks))
+
+    def _turn(self, number: int) -> list[Any]:
+        """What a sweep of a number is told besides, of chains whose sweeps differ."""
+        return []
 
     @property
     def _shown_besides(self) -> tuple[int, ...]:

@@ -164,7 +164,7 @@ class RBMClassifier(Estimator):
         parts = features.parts if isinstance(features, Mixed) else ((features, count),)
         whole = Mixed([*parts, (kind_of(f"categorical:{len(known)}"), 1)])
         settings = {name: value for name, value in self.get_params().items() if name not in _OWN}
-        machine = _Joint(**settings, visible=whole.name)
+        machine = _Joint(**settings, visible=whole.name, watch=False)  # which follows another objective
         machine.n_classes, machine.generative = len(known), _amount(self.generative)
         machine._check_hyperparameters()
         numbers = {label: number for number, label in enumerate(known)}

@@ -60,7 +60,7 @@ class DBM(Learning):
         How hidden layers are found for the data: as means in mean-field approximation, or drawn along short chains.
     n_positive : int, optional
         Sweeps of that.
-    training, n_gibbs, momentum, weight_decay, schedule, shuffle, clip, persistent
+    training, n_gibbs, momentum, weight_decay, schedule, shuffle, clip, persistent, watch
         As for `RBM`.
 
     Attributes
@@ -117,6 +117,7 @@ class DBM(Learning):
         shuffle: bool = True,
         clip: bool | str = "new",
         persistent: bool | None = None,
+        watch: bool | str = "auto",
     ) -> None:
         self.layers = layers
         self.learning_rate = learning_rate
@@ -137,6 +138,7 @@ class DBM(Learning):
         self.weight_decay = weight_decay
         self.schedule = schedule
         self.shuffle = shuffle
+        self.watch = watch
         self.clip = clip
 
     @property

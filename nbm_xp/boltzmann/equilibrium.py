@@ -12,13 +12,25 @@ from typing import Any
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespace, to_numpy
 
-from .bridging import LadderEstimate, bennett
+from .bridging import LadderEstimate, bennett, mixing
 from .energy import told
 from .ladder import LADDER, Ladder
 from .partition import summed_biases
 from .sampling import repeated
 
-__all__ = ["compile_states", "compile_weighing", "estimate", "first_states", "watched"]
+__all__ = [
+    "STEPS",
+    "compile_states",
+    "compile_weighing",
+    "estimate",
+    "first_columns",
+    "first_states",
+    "of_turns",
+    "watched",
+]
+
+STEPS = 400
+"""On the ladder, by default, until chains are at equilibrium and log Z is known."""
 
 
 def first_states(ladder: Ladder, arrays: Mapping[str, Any], rows: int, like: Any) -> list[Any]:
@@ -39,6 +51,15 @@ def first_states(ladder: Ladder, arrays: Mapping[str, Any], rows: int, like: Any
         shape = (states.shape[0], rows, states.shape[2])
         split = (-1, like.chunks[0], -1) if hasattr(like, "chunks") else "auto"
         found.append(from_blocks(xp, _again, shape, like.dtype, split, args=(states,), name="rungs"))
+    return found
+
+
+def first_columns(model: Any, offset: int, count: int) -> list[Any]:
+    """The same of so many chains of a model from one on, in host memory."""
+    found = []
+    for layer in model._topology.kept:
+        states = to_numpy(model._made_up[f"{LADDER}state.{layer}"].value)
+        found.append(_again((0, offset, 0), (states.shape[0], count, states.shape[2]), states))
     return found
 
 
@@ -144,14 +165,28 @@ def watched(
 def estimate(ladder: Ladder, looks: Sequence[Any]) -> LadderEstimate:
     """Log Z of the top of a ladder, from the second half of looks at its chains: so many that four divides them."""
     half = looks[0].shape[0] // 2
-    due, chance, up, down = (asarray(to_numpy(part), host_namespace(), "float64")[half:, ...] for part in looks)
+    due, _, up, down = (asarray(to_numpy(part), host_namespace(), "float64")[half:, ...] for part in looks)
     xp = array_namespace(due)
     first = due[0, :][:, None] > 0
 
     def with_turn(part: Any) -> Any:
         return xp.where(first, part[0::2, ...], part[1::2, ...])
 
+    return of_turns(ladder, with_turn(up), with_turn(down))
+
+
+def of_turns(ladder: Ladder, up: Any, down: Any) -> LadderEstimate:
+    """Log Z of the top of a ladder, from looks at each pair of neighbours when it has its turn.
+
+    Parameters
+    ----------
+    ladder : Ladder
+    up, down : array of shape (looks, pairs, chains)
+        In host memory, float64: see `Move`.
+    """
+    xp = array_namespace(up)
     base = summed_biases(ladder.top.topology, [to_numpy(bias.value[0, :]) for bias in ladder.rungs.biases])
-    rise, error = bennett(with_turn(up), with_turn(down))
-    acceptance = xp.mean(with_turn(chance), axis=(0, 2))
-    return LadderEstimate(base + rise, error, tuple(float(share) for share in acceptance))
+    rise, error = bennett(up, down)
+    acceptance = xp.mean(xp.exp(xp.minimum(-(up + down), xp.zeros((), dtype=up.dtype))), axis=(0, 2))
+    effective, r_hat = mixing(down[:, -1, :])
+    return LadderEstimate(base + rise, error, tuple(float(share) for share in acceptance), effective, r_hat)

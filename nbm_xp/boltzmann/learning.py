@@ -28,6 +28,7 @@ from nbm_xp.rng import Generator
 from . import storage
 from .columns import check_names, column_names
 from .energy import gauged_weights
+from .looks import Look, TrainingWarning
 from .model import float_dtype, transposed, variable
 from .negative import ContrastiveDivergence, NegativePhase, PersistentChains
 from .randomness import entropy_of, stream
@@ -38,13 +39,12 @@ from .topology import Topology
 from .training import Learner, compile_step
 from .transformer import Transformer
 from .units import Units
+from .watching import Watch
 
 __all__ = ["WAYS", "Learning"]
 
 WAYS = ("persistent", "contrastive", "tempered")
 """What `training` can be."""
-
-_WATCHED_ROWS = 10_000  # whose log-likelihood is kept after each pass
 
 
 class Learning(Transformer):
@@ -70,6 +70,7 @@ class Learning(Transformer):
     weight_decay: float
     schedule: Any
     shuffle: bool
+    watch: bool | str
 
     def _layers(self, n_visible: int | None = None) -> Topology:
         """The layers that the hyperparameters tell of, for rows of so many units; refuses what makes no machine."""
@@ -80,7 +81,13 @@ class Learning(Transformer):
         raise NotImplementedError
 
     def fit(
-        self, X: Any, y: Any = None, *, callback: Callable[[Self], object] | None = None, resume: bool = False
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        held_out: Any = None,
+        callback: Callable[[Self], object] | None = None,
+        resume: bool = False,
     ) -> Self:
         """Learn from rows, from the beginning or from where an earlier `fit` was left.
 
@@ -91,6 +98,8 @@ class Learning(Transformer):
             spins values in [-1, 1], taken for means. A Dask array is computed window by window, in each pass anew.
         y : optional
             Ignored; scikit-learn passes it.
+        held_out : array of shape (rows, features), optional
+            Rows that the model does not learn from, whose log-likelihood the looks of `watch` follow too.
         callback : callable, optional
             Called with the model after each pass. It may save the model, and may set `n_iter`, which then says how
             many passes there will be in all.
@@ -110,14 +119,17 @@ class Learning(Transformer):
 
         Warns
         -----
-        RuntimeWarning
-            If the parameters grew beyond all bounds.
+        TrainingWarning
+            If the parameters grew beyond all bounds; or, once, if a look finds that the machine grows away from the
+            data: its log-likelihood falls, or its chains do not mix and it gives places other shares than the data.
         """
         self._check_hyperparameters()
         if callback is not None and not callable(callback):
             raise TypeError(f"callback must be callable, got {callback!r}")
         layers, known = self._layers(), self._fitted().n_features_in_ if resume else None
         X, names = self._training_rows(X, known, layers.units[0])
+        if held_out is not None:
+            held_out = checked_rows(held_out, X.shape[1], name="held_out", within=layers.units[0].within)
         if resume:
             self._same_library(X)
         else:
@@ -126,6 +138,7 @@ class Learning(Transformer):
         uniforms = self._uniforms if self.shuffle else None
         steps: dict[int, tuple[Any, Any]] = {}
         self.n_samples_seen_ = int(X.shape[0])
+        watch = Watch(self, X, held_out)
         while self.n_iter_ < self.n_iter:
             began = time.perf_counter()
             self._rate.set_value(rate_after(self._schedule, self.learning_rate, self.n_iter_, self.n_iter))
@@ -137,9 +150,9 @@ class Learning(Transformer):
                 if self._followed(number):
                     steps.clear()
             self.n_iter_ += 1
-            self._look(X, number + 1)
+            look = watch.look(self.n_iter_, self._negative.weighed(self._function, number + 1, self._rng))
             if self.verbose:
-                self._report(X, time.perf_counter() - began)
+                self._report(X, look, time.perf_counter() - began)
             if callback is not None:
                 callback(self)
         self._warn_of_divergence()
@@ -194,13 +207,6 @@ class Learning(Transformer):
         if outgrown:
             self._forget(key)
         return outgrown
-
-    def _look(self, X: Any, steps: int) -> None:
-        """Keep the mean log-likelihood of rows after a pass of so many steps, where log Z comes along."""
-        found = self._negative.weighed(self._function, steps, self._rng)
-        if found is not None:
-            mean = float(B.mean(self.log_likelihood(X[: min(X.shape[0], _WATCHED_ROWS), :], found)))
-            self.log_likelihoods_.append((self.n_iter_, mean, found.standard_error))
 
     @property
     def _batch(self) -> int:
@@ -324,19 +330,18 @@ class Learning(Transformer):
         )
         return to_numpy(draw())
 
-    def _report(self, X: Any, seconds: float) -> None:
-        if self.log_likelihoods_ and self.log_likelihoods_[-1][0] == self.n_iter_:
-            _, mean, error = self.log_likelihoods_[-1]
-            told = f"log-likelihood {mean:.2f} ± {error:.2f}"
-        else:
+    def _report(self, X: Any, look: Look | None, seconds: float) -> None:
+        if look is None:
             measure, value = self._measure(X)
             told = f"{measure} {value:.2f}"
+        else:
+            told = str(look)
         sys.stdout.write(f"[{type(self).__name__}] pass {self.n_iter_} of {self.n_iter}: {told}, {seconds:.2f} s\n")
 
     def _warn_of_divergence(self) -> None:
         if not all(math.isfinite(float(B.max(B.abs(values.value)))) for values in self._parameters):
             told = f"the parameters are not finite after {self.n_iter_} passes: a lower learning_rate may help"
-            warnings.warn(told, RuntimeWarning, stacklevel=3)
+            warnings.warn(told, TrainingWarning, stacklevel=3)
 
     def _check_hyperparameters(self) -> None:
         """Refuse, before any work, what learning could not go on with."""
@@ -355,6 +360,8 @@ class Learning(Transformer):
                 continue
             if getattr(value, "shape", ()) or value not in (True, False):
                 raise ValueError(f"{name} must be True or False, got {value!r}")
+        if getattr(self.watch, "shape", ()) or self.watch not in ("auto", True, False):
+            raise ValueError(f"watch must be 'auto', True or False, got {self.watch!r}")
         if not isinstance(self.clip, bool) and self.clip != "new":
             raise ValueError(f"clip must be True, False or 'new', got {self.clip!r}")
         check_schedule(self._schedule)

@@ -6,6 +6,7 @@ compiled functions are left out and made again when needed.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Self
@@ -29,6 +30,7 @@ from nbm_xp.namespace import (
 from . import storage
 from .energy import Parameters
 from .estimator import Estimator
+from .looks import Look
 from .randomness import entropy_of, stream
 from .resuming import Draws
 from .rows import checked_values, numbers
@@ -45,7 +47,7 @@ class Model(Estimator):
     n_iter_: int
     n_samples_seen_: int
     base_rate_: Any
-    log_likelihoods_: list[tuple[int, float, float]]
+    looks_: list[Look]
     _parameters: Parameters
     _velocities: Parameters | None
     _made_up: dict[str, Any]
@@ -55,6 +57,11 @@ class Model(Estimator):
     _rng: Any
     _draws: Draws
     _compiled: dict[Hashable, Any]
+
+    @property
+    def log_likelihoods_(self) -> list[tuple[int, float, float]]:
+        """Of each look at the machine in training: passes, mean log-likelihood of rows, its standard error."""
+        return [(look.passes, look.log_likelihood, look.standard_error) for look in self._fitted().looks_]
 
     @property
     def _topology(self) -> Topology:
@@ -98,7 +105,7 @@ class Model(Estimator):
         self.n_features_in_ = topology.sites(0)
         self.n_iter_ = n_iter
         self.n_samples_seen_ = n_samples
-        self.log_likelihoods_ = []
+        self.looks_ = []
 
     def _arrays(self) -> dict[str, Any]:
         """All arrays that the model goes on with, by name."""
@@ -151,8 +158,8 @@ class Model(Estimator):
             "n_iter": self.n_iter_,
             "n_samples": self.n_samples_seen_,
         }
-        if self.log_likelihoods_:
-            found["log_likelihoods"] = [list(seen) for seen in self.log_likelihoods_]
+        if self.looks_:
+            found["looks"] = [dataclasses.asdict(look) for look in self.looks_]
         if self._features_in is not None:
             found["feature_names"] = self._features_in
         return found
@@ -161,9 +168,7 @@ class Model(Estimator):
         counts = {name: int(progress[name]) for name in ("n_iter", "n_samples")}
         self._install(topology, arrays, int(progress["entropy"]), **counts)
         self._rng.set_rstate(list(progress["rstate"]))
-        self.log_likelihoods_ = [
-            (int(passes), float(mean), float(error)) for passes, mean, error in progress.get("log_likelihoods", ())
-        ]
+        self.looks_ = [Look.of(told) for told in progress.get("looks", ())]
         if "feature_names" in progress:
             self._name_features([str(name) for name in progress["feature_names"]])
 

@@ -79,6 +79,11 @@ class RBM(Learning):
     persistent : bool, optional
         The older name of `training`, which it takes the place of where it is given: True for "persistent", False for
         "contrastive".
+    watch : bool or "auto", optional
+        Whether `fit` looks now and then at what is true of the model, and warns if learning goes astray: by a short
+        annealing, and by chains sent off from rows far apart. ``"auto"`` spends a fiftieth of the steps on it, some per
+        cent of the time, and so leaves alone what is learnt in fewer than 2,500 steps; True looks after each pass,
+        whatever it costs. The model becomes the same. Tempered training weighs itself after each pass in any case.
 
     Attributes
     ----------
@@ -95,8 +100,10 @@ class RBM(Learning):
         Visible units; passes of `fit` that are done; rows learnt from.
     feature_names_in_ : numpy.ndarray of str objects
         The names of the columns, if rows came in a table with names.
+    looks_ : list of Look
+        What was found at each look, after each pass of tempered training: see `nbm_xp.boltzmann.Look`.
     log_likelihoods_ : list of tuple
-        After each pass of tempered training: the number of passes, the mean log-likelihood of rows (10,000 at most),
+        The same in short: the number of passes, the mean log-likelihood of rows (of tempered training 10,000 at most),
         and its standard error.
 
     Notes
@@ -149,6 +156,7 @@ class RBM(Learning):
         centred: bool | str = "auto",
         clip: bool | str = "new",
         persistent: bool | None = None,
+        watch: bool | str = "auto",
     ) -> None:
         self.n_components = n_components
         self.learning_rate = learning_rate
@@ -166,6 +174,7 @@ class RBM(Learning):
         self.visible = visible
         self.hidden = hidden
         self.centred = centred
+        self.watch = watch
         self.clip = clip
 
     @classmethod

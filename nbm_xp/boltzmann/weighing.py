@@ -12,7 +12,7 @@ from nbm_xp.namespace import to_numpy, use_backend
 from . import partition, sampling
 from .annealing import compile_ais, ladder_of
 from .bridging import LadderEstimate
-from .equilibrium import compile_weighing, estimate, first_states
+from .equilibrium import STEPS, compile_states, compile_weighing, estimate, first_states
 from .machine import Machine, placed
 from .model import variable
 from .partition import AISEstimate
@@ -163,7 +163,7 @@ class Weighing(Machine):
         *,
         betas: Any = None,
         start: Any = None,
-        n_steps: int = 1000,
+        n_steps: int | None = None,
         library: str | None = None,
         chunks: Any = None,
         random_state: Any = None,
@@ -178,10 +178,10 @@ class Weighing(Machine):
             As in `ais`; the chains go through the temperatures backwards.
         start : sequence with an array of shape (n_runs, units) for each layer, optional
             States of the model to start from; layers that a sweep draws first may be None. By default they are drawn
-            exactly, where `log_partition` can tell Z exactly, else along Markov chains. Chains too short for the model
-            void the bound.
+            exactly, where `log_partition` can tell Z exactly; else on the ladder that the model learnt on, if it has
+            one; else along Markov chains. Chains too short for the model void the bound.
         n_steps : int, optional
-            Sweeps of these chains.
+            Steps on the ladder, by default 400, or sweeps of these chains, by default 1000.
         library, chunks : optional
             As in `ais`; without them, chains are computed as `start` is, where it is given.
         random_state : int, None, or generator, optional
@@ -213,7 +213,8 @@ class Weighing(Machine):
         topology = self._topology
         rows = positive_int(n_runs, "n_runs")
         ladder = ladder_of(n_temperatures, betas)[::-1]
-        positive_int(n_steps, "n_steps", 0)
+        if n_steps is not None:
+            positive_int(n_steps, "n_steps", 0)
         base = variable(self._base_bias())
         rng = self._rng if random_state is None else stream(entropy_of(random_state))
         if start is not None and (not hasattr(start, "__len__") or len(start) != len(topology.sizes)):
@@ -230,13 +231,17 @@ class Weighing(Machine):
         base_log_z = partition.base_log_partition(topology, base.value)
         return partition.estimate(log_weights, base_log_z, len(ladder), reverse=True)
 
-    def _own_states(self, rows: int, n_steps: int, rng: Any, library: str | None, chunks: Any) -> list[Any]:
-        """States of the model: exact ones where it is small, else the ends of chains."""
-        topology, like = self._topology, self._base_rows(rows, library, chunks)
+    def _own_states(self, rows: int, n_steps: int | None, rng: Any, library: str | None, chunks: Any) -> list[Any]:
+        """States of the model: exact ones where it is small, else those at equilibrium, else the ends of chains."""
+        topology, like, ladder = self._topology, self._base_rows(rows, library, chunks), self._ladder
+        layers = tuple(topology.layers)
         with use_backend(self._home):
             if partition.is_enumerable(topology):
                 exact = partition.exact_states(self._parameters, rows, rng)
                 return [placed(states, layer, like) for layer, states in enumerate(exact)]
-            wanted = tuple(topology.layers)
-            chain = sampling.compile_chain(self._parameters, rows, n_steps, rng, means=(0,), wanted=wanted)
-        return list(chain(like)[: len(topology.sizes)])
+            if ladder is not None and n_steps != 0:
+                climb = compile_states(ladder, rows, STEPS if n_steps is None else n_steps, layers, rng)
+                return list(climb(*first_states(ladder, self._made_up, rows, like))[: len(layers)])
+            sweeps = 1000 if n_steps is None else n_steps
+            chain = sampling.compile_chain(self._parameters, rows, sweeps, rng, means=(0,), wanted=layers)
+        return list(chain(like)[: len(layers)])

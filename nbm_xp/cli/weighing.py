@@ -53,10 +53,11 @@ class Weighing:
     library : str or None
     chunks : int or None
         Chains in each block.
-    reverse : bool
-        Whether to anneal in reverse too, which finds too much, if anything, where the other finds too little.
-    sweeps : int
-        Sweeps to the first states of that, where they cannot be drawn exactly.
+    reverse : bool or None
+        Whether to anneal in reverse too, which finds too much, if anything, where the other finds too little; None for
+        models with a ladder alone.
+    sweeps : int or None
+        Sweeps to the first states of that, or steps on the ladder, where they cannot be drawn exactly.
     """
 
     runs: int
@@ -64,8 +65,8 @@ class Weighing:
     seed: int
     library: str | None = None
     chunks: int | None = None
-    reverse: bool = False
-    sweeps: int = 1000
+    reverse: bool | None = None
+    sweeps: int | None = None
 
     def of(self, model: Any, rows: Any = None) -> dict[str, Any]:
         """What there is to know of a model, and of rows under it.
@@ -78,12 +79,13 @@ class Weighing:
         """
         began = time.perf_counter()
         found: dict[str, Any] = {"runs": self.runs, "seed": self.seed, "exact": exact_log_z(model), "estimates": []}
+        reverse = model._ladder is not None if self.reverse is None else self.reverse
         last, where = self.temperatures[-1], {"library": self.library, "chunks": self.chunks}
-        with steps("annealing", sum(self.temperatures) + last * self.reverse) as advance:
+        with steps("annealing", sum(self.temperatures) + last * reverse) as advance:
             for count in self.temperatures:
                 found["estimates"].append(told(model.ais(self.runs, count, random_state=self.seed, **where)))
                 advance(count)
-            if self.reverse:
+            if reverse:
                 back = model.reverse_ais(self.runs, last, n_steps=self.sweeps, random_state=self.seed + 1, **where)
                 found["reverse"] = told(back)
         if model._ladder is not None:
@@ -156,6 +158,8 @@ def of_run(path: pathlib.Path) -> dict[str, Any]:
         found["given"] = evaluation.log_z
     if evaluation.reverse is not None:
         found["reverse"] = told(evaluation.reverse)
+    if evaluation.ladder is not None:
+        found["ladder"] = told(evaluation.ladder)
     found |= best(found)
     if evaluation.mean_log_likelihood is not None:
         mean, error = evaluation.mean_log_likelihood + evaluation.log_z, evaluation.standard_error

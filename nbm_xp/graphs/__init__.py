@@ -5,6 +5,8 @@ The same seed gives the same states on every array library and for every divisio
 
 from __future__ import annotations
 
+from nbm_xp.namespace.faces import face
+
 from .families import (
     chimera,
     edwards_anderson,
@@ -41,3 +43,5 @@ __all__ = [
     "standard_error",
     "zephyr",
 ]
+
+face(globals())

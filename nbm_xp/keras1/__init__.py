@@ -34,6 +34,7 @@ from nbm_xp.keras2 import (
     softsign,
 )
 from nbm_xp.namespace import backend, floatx, set_epsilon, set_floatx
+from nbm_xp.namespace.faces import face
 from nbm_xp.namespace.refusals import name_errors
 
 from .client import (
@@ -88,3 +89,5 @@ __all__ = [
 ]  # fmt: skip
 
 name_errors(globals(), THEMSELVES)
+
+face(globals())

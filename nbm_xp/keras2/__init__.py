@@ -62,6 +62,7 @@ from nbm_xp.namespace import (
     set_floatx,
     set_image_data_format,
 )
+from nbm_xp.namespace.faces import face
 from nbm_xp.namespace.refusals import name_errors
 
 from .client import _BACKEND, conv3d_transpose, depthwise_conv2d, install_as, name_scope, pattern_broadcast
@@ -143,3 +144,5 @@ __all__ = [
 ]  # fmt: skip
 
 name_errors(globals(), THEMSELVES)
+
+face(globals())

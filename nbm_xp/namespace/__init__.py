@@ -49,6 +49,7 @@ from .dtypes import (
     to_floating,
     wide_dtypes,
 )
+from .faces import face
 from .global_state import global_integer, hashed_words
 from .indexing import scatter_add, scattered, take_along_axis
 from .kernels import kernel, register_kernel
@@ -128,3 +129,5 @@ __all__ = [
     "wide_dtypes",
     "writes_in_place",
 ]
+
+face(globals())

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from . import config, core, libraries
+from .version import __version__
 
 __all__ = ["format_info", "info"]
 _PACKAGES = ("numpy", "array-api-compat", "array-api-extra")
@@ -59,8 +60,6 @@ def info() -> dict[str, Any]:
     True
     """
     import importlib.metadata
-
-    from nbm_xp import __version__
 
     packages = importlib.metadata.packages_distributions()
     found = {}

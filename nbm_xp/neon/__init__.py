@@ -6,6 +6,8 @@ recorded on the tape as op-trees and run as one plan where they are assigned to 
 
 from __future__ import annotations
 
+from nbm_xp.namespace.faces import face
+
 from .autodiff import Autodiff
 from .backend import Backend
 from .buffers import Buffer
@@ -15,3 +17,5 @@ from .optrees import OpTree
 from .registry import Block
 
 __all__ = ["Autodiff", "Backend", "Block", "Buffer", "OpTree", "compute_on", "gradients"]
+
+face(globals())

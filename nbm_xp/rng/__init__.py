@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from nbm_xp.namespace.faces import face
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2, MAX_STREAMS, jump
 
 from .draws import after, draw
@@ -32,12 +33,4 @@ __all__ = [
     "substreams",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """`RandomStreams`, with the tape that it records on: who draws arrays does not wait for that."""
-    if name != "RandomStreams":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .recorded import RandomStreams
-
-    globals()[name] = RandomStreams
-    return RandomStreams
+face(globals(), later={"RandomStreams": "recorded"})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from nbm_xp.namespace.faces import face
+
 from .diagnosis import diagnose
 from .directory import RunDirectory, RunError
 from .evaluation import evaluate
@@ -27,3 +29,5 @@ __all__ = [
     "train",
     "trained_model",
 ]
+
+face(globals())

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nbm_xp.boltzmann.ladder import LADDER
 from nbm_xp.boltzmann.model import Model
 from nbm_xp.boltzmann.rows import checked_values, numbers
 from nbm_xp.boltzmann.topology import Topology
@@ -33,6 +34,7 @@ __all__ = [
     "ROWS",
     "clamped_arrays",
     "digest_of",
+    "digest_of_ladder",
     "digest_of_model",
     "library_for",
     "fitted_model",
@@ -51,6 +53,12 @@ def digest_of_model(model: Any) -> str:
     """What tells a model's parameters from all others: a hash of their values."""
     arrays = [*(parameter.value for parameter in model._parameters), model.base_rate_]
     return _digest(to_numpy(array, copy=True) for array in arrays)
+
+
+def digest_of_ladder(model: Any) -> str:
+    """The same of the ladder that a model learnt on, its chains included."""
+    names = sorted(name for name in model._made_up if name.startswith(LADDER))
+    return _digest(to_numpy(model._made_up[name].value, copy=True) for name in names)
 
 
 def digest_of(array: Any) -> str:

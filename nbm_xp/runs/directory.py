@@ -17,11 +17,11 @@ import shutil
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-import nbm_xp
 from nbm_xp import boltzmann
 from nbm_xp.boltzmann.randomness import entropy_of
 from nbm_xp.namespace.checksums import digest_of_file, digest_of_record, read_record, sealed, unsealed
 from nbm_xp.namespace.paths import local_path
+from nbm_xp.namespace.version import __version__
 
 from .asked import as_json, differences
 from .whole import flush_folder, leftover_name, sweep, write_json
@@ -397,7 +397,7 @@ def _seed(seed: Any) -> int:
 
 
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "nbm_xp": nbm_xp.__version__}
+    found = {"python": platform.python_version(), "nbm_xp": __version__}
     for package in _PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[package] = importlib.metadata.version(package)

@@ -1,4 +1,4 @@
-"""Evaluation as a run: log Z by annealed importance sampling, and the likelihood of rows, both in blocks."""
+"""Evaluation as a run: log Z by annealing and by the ladder of a training, and the likelihood of rows, in blocks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp.boltzmann.annealing import ladder_of
+from nbm_xp.boltzmann.equilibrium import STEPS
 from nbm_xp.boltzmann.partition import AISEstimate, is_enumerable, log_z_of
 from nbm_xp.boltzmann.rows import checked_rows, known_length, positive_int
 from nbm_xp.namespace.checksums import sealed
@@ -16,9 +17,9 @@ from nbm_xp.namespace.paths import local_path
 
 from . import store
 from .carrying_out import Progress, carry_out, interruptible
-from .copies import digest_of, digest_of_model, fitted_model, library_for, save_rows
+from .copies import digest_of, digest_of_ladder, digest_of_model, fitted_model, library_for, save_rows
 from .directory import RunDirectory
-from .evaluation_jobs import UNFINISHED, jobs_of
+from .evaluation_jobs import FROM_LADDER, UNFINISHED, jobs_of
 from .evaluation_result import ARRAYS, RESULT, read_evaluation, result_of
 from .job import chunk_of
 from .needs import need
@@ -39,8 +40,9 @@ def evaluate(
     n_temperatures: int = 1000,
     betas: Sequence[float] | None = None,
     log_z: float | AISEstimate | None = None,
-    reverse: bool = False,
+    reverse: bool | None = None,
     n_steps: int = 1000,
+    ladder_steps: int = STEPS,
     chunks: int | None = None,
     checkpoint_every: int | None = None,
     seed: Any = None,
@@ -69,10 +71,14 @@ def evaluate(
     log_z : float or AISEstimate, optional
         The logarithm of the partition function, where it is known: then nothing is annealed.
     reverse : bool, optional
-        Whether to anneal as many chains in reverse too, for an estimate of log Z that is too large, if anything.
+        Whether to anneal as many chains in reverse too, for an estimate of log Z that is too large, if anything. By
+        default that is done for a model with a ladder.
     n_steps : int, optional
         Sweeps of the chains to the states that those in reverse start from. Of a model whose log Z `log_partition`
-        can tell, they are drawn exactly instead.
+        can tell, they are drawn exactly instead; of one with a ladder, they are those of the chains on it.
+    ladder_steps : int, optional
+        Steps of as many chains on the ladder that a model learnt on with ``training="tempered"``, which tell log Z too:
+        see `RBM.ladder_log_partition`. 0 for none of them.
     chunks : int, optional
         How many chains there are in a block, by default 128.
     checkpoint_every : int, optional
@@ -124,7 +130,13 @@ def evaluate(
     runs = positive_int(n_runs, "n_runs")
     temperatures = list(ladder_of(n_temperatures, betas)) if log_z is None else []
     known = None if log_z is None else log_z_of(log_z)
-    sweeps = positive_int(n_steps, "n_steps", 0)
+    sweeps, climbs = positive_int(n_steps, "n_steps", 0), positive_int(ladder_steps, "ladder_steps", 0)
+    if 0 < climbs < 4:
+        raise ValueError(f"ladder_steps must be 0, or at least 4, got {ladder_steps!r}")
+    if reverse not in (None, True, False):
+        raise ValueError(f"reverse must be True, False or None, got {reverse!r}")
+    laddered = model._ladder is not None and climbs > 0 and log_z is None
+    reverse = laddered if reverse is None else reverse
     if reverse and log_z is not None:
         raise ValueError("reverse must be left out where log_z is given: then nothing is annealed")
     rows = 0
@@ -146,9 +158,12 @@ def evaluate(
         "n_rows": rows,
         "rows": None if X is None else digest_of(X),
     }
-    if reverse:
-        exact = is_enumerable(topology)
-        configuration["reverse"] = {"from": "exact states"} if exact else {"from": "chains", "n_steps": sweeps}
+    if laddered:
+        configuration["ladder"] = {"n_steps": climbs, "machines": digest_of_ladder(model)}
+    if reverse and is_enumerable(topology):
+        configuration["reverse"] = {"from": "exact states"}
+    elif reverse:
+        configuration["reverse"] = {"from": FROM_LADDER} if laddered else {"from": "chains", "n_steps": sweeps}
     need("zarr")  # before a directory is made
     with interruptible(), workers_of(scheduler, n_workers, memory_limit) as workers:
         pool = workers.pool  # where there is no cluster, no directory is made
@@ -172,7 +187,7 @@ def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
         read_evaluation(run.path)  # refuses what is damaged
         return
     jobs = jobs_of(run)
-    arrays = [job.array() for job in jobs]
+    arrays = [array for job in jobs for array in job.arrays()]
     unfinished, final = run.path / UNFINISHED, run.path / ARRAYS
     if unfinished.exists():
         store.check(unfinished, arrays, run.result_identity)

@@ -1,4 +1,4 @@
-"""What the tasks of an evaluation do: chains annealed, there and in reverse, and rows weighed, block by block."""
+"""What the tasks of an evaluation do: chains annealed, there and in reverse, others on the ladder, and rows weighed."""
 
 from __future__ import annotations
 
@@ -13,18 +13,32 @@ from typing import Any, Self
 import numpy as np
 
 from nbm_xp.boltzmann.annealed_chains import AnnealedChains, ReverseChains
+from nbm_xp.boltzmann.chains import Chains
+from nbm_xp.boltzmann.ladder_chains import LadderChains
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 
 from . import store
+from .checkpoints import read_checkpoint
 from .copies import rows_of
 from .directory import RunDirectory
 from .job import Block, blocks_of
 from .store import Stored
 from .tasks import StoppedError, load_model
 
-__all__ = ["UNFINISHED", "Annealing", "ReverseAnnealing", "Weighing", "jobs_of"]
+__all__ = [
+    "FROM_LADDER",
+    "LADDER_LOOKS",
+    "UNFINISHED",
+    "Annealing",
+    "Climbing",
+    "ReverseAnnealing",
+    "Weighing",
+    "jobs_of",
+]
 
 UNFINISHED = "unfinished.zarr"
+LADDER_LOOKS = ("ladder_up", "ladder_down")
+FROM_LADDER = "the ladder"
 _ROWS_IN_A_BLOCK = 4096
 
 
@@ -44,8 +58,9 @@ class _Blocks:
     def blocks(self) -> list[Block]:
         return blocks_of(self.rows, self.chunks)
 
-    def write(self, array: Stored, block: Block, values: Any) -> None:
-        store.write_chunk(pathlib.Path(self.directory) / UNFINISHED, array, (block.number,), values)
+    def write(self, array: Stored, block: Block, values: Any, *before: int) -> None:
+        """Write a chunk of a block, whose number is along the last axis."""
+        store.write_chunk(pathlib.Path(self.directory) / UNFINISHED, array, (*before, block.number), values)
 
     @staticmethod
     def common(run: RunDirectory) -> dict[str, Any]:
@@ -90,9 +105,9 @@ class Annealing(_Blocks):
         first = segment * self.checkpoint_every
         return block.rows * min(self.checkpoint_every, len(self.betas) - 1 - first)
 
-    def array(self) -> Stored:
+    def arrays(self) -> list[Stored]:
         """What the blocks write."""
-        return Stored(self.weights, ("run",), (self.rows,), (self.chunks,), "float64", {})
+        return [Stored(self.weights, ("run",), (self.rows,), (self.chunks,), "float64", {})]
 
     def chains(self) -> AnnealedChains:
         """The chains of the job."""
@@ -115,15 +130,20 @@ class Annealing(_Blocks):
             states, weights = now
         weights = to_numpy(weights)
         if first + self.checkpoint_every >= len(self.betas) - 1:
-            self.write(self.array(), block, weights)
+            self.write(self.arrays()[0], block, weights)
         return (*map(to_numpy, states), weights)
 
 
 @dataclass(frozen=True)
 class ReverseAnnealing(Annealing):
-    """The same in reverse; where states of the model cannot be drawn exactly, first segments are of sweeps to them."""
+    """The same in reverse, from states of the model.
+
+    They are drawn exactly or, where that cannot be, those that the chains on the ladder ended with; of a model without
+    one, first segments are of sweeps to them.
+    """
 
     n_sweeps: int = 0
+    from_ladder: bool = False
     part = "reverse"
     weights = "reverse_log_weight"
 
@@ -138,6 +158,7 @@ class ReverseAnnealing(Annealing):
             betas=tuple(reversed(asked["betas"])),
             checkpoint_every=asked["checkpoint_every"],
             n_sweeps=asked.get("reverse", {}).get("n_steps", 0),
+            from_ladder=asked.get("reverse", {}).get("from") == FROM_LADDER,
         )
 
     @property
@@ -160,6 +181,15 @@ class ReverseAnnealing(Annealing):
         """The chains of the job."""
         return ReverseChains(load_model(self.directory, self.library, self.model), self.seed, self.betas)
 
+    def begin(self, block: Block) -> tuple[Any, ...]:
+        """The chains' first states, and weights of one."""
+        if not self.from_ladder:
+            return super().begin(block)
+        ended = read_checkpoint(pathlib.Path(self.directory) / "checkpoints" / Climbing.part, self.run, block.number)
+        if ended is None:
+            raise ValueError(f"{self.directory} lacks the checkpoint of block {block.number} on the ladder")
+        return (*(np.ascontiguousarray(states[-1].T) for states in ended.arrays), np.zeros(block.rows))
+
     def advance(
         self, block: Block, segment: int, arrays: tuple[Any, ...], stopping: Callable[[], bool]
     ) -> tuple[Any, ...]:
@@ -173,6 +203,93 @@ class ReverseAnnealing(Annealing):
                 raise StoppedError
             states = now.states
         return (*map(to_numpy, states), arrays[-1])
+
+
+@dataclass(frozen=True)
+class Climbing(_Blocks):
+    """Chains on the ladder that the model learnt on; a segment is a number of steps.
+
+    The first half of the steps does not count. In the other half each pair of neighbours is looked at whenever it has
+    its turn, once in two steps.
+    """
+
+    n_steps: int
+    pairs: int
+    dtype: str
+    checkpoint_every: int
+    part = "ladder"
+
+    @classmethod
+    def of(cls, run: RunDirectory) -> Self:
+        """The job of a run's directory; it has no chains where there is no ladder, or it is not asked."""
+        asked = run.configuration
+        if "ladder" not in asked:
+            return cls(**cls.common(run), rows=0, chunks=1, n_steps=4, pairs=0, dtype="", checkpoint_every=2)
+        model = run.load_model()
+        return cls(
+            **cls.common(run),
+            rows=asked["n_runs"],
+            chunks=asked["chunks"],
+            n_steps=asked["ladder"]["n_steps"],
+            pairs=model._ladder.pairs,
+            dtype=str(model._parameters.dtype),
+            checkpoint_every=max(2, asked["checkpoint_every"] // 2 * 2),
+        )
+
+    @property
+    def _half(self) -> int:
+        """How many steps a half of them are: an even number."""
+        return self.n_steps // 4 * 2
+
+    @property
+    def n_segments(self) -> int:
+        """How many tasks a block takes, one after the other."""
+        return 2 * -(-self._half // self.checkpoint_every)
+
+    def _steps(self, segment: int) -> tuple[int, int, int]:
+        """The first step of a segment, how many there are, and the number among those that look; -1 of others."""
+        half = self.n_segments // 2
+        place = segment % half * self.checkpoint_every
+        first = place + self._half * (segment >= half)
+        return first, min(self.checkpoint_every, self._half - place), segment - half if segment >= half else -1
+
+    def steps(self, block: Block, segment: int) -> int:
+        """How much work a segment is: steps times chains."""
+        return self._steps(segment)[1] * block.rows
+
+    def arrays(self) -> list[Stored]:
+        """What the blocks write."""
+        shape = (self._half // 2, self.pairs, self.rows)
+        chunks = (min(self.checkpoint_every, self._half) // 2, self.pairs, self.chunks)
+        return [Stored(name, ("look", "pair", "run"), shape, chunks, self.dtype, {}) for name in LADDER_LOOKS]
+
+    def chains(self) -> LadderChains:
+        """The chains of the job."""
+        return LadderChains(load_model(self.directory, self.library, self.model), self.seed, layers=())
+
+    def begin(self, block: Block) -> tuple[Any, ...]:
+        """The states that the training's chains ended with."""
+        return tuple(map(to_numpy, _chains(self).start(block.offset, block.rows)))
+
+    def advance(
+        self, block: Block, segment: int, arrays: tuple[Any, ...], stopping: Callable[[], bool]
+    ) -> tuple[Any, ...]:
+        """Do the steps of a segment; those of the second half write what they saw."""
+        first, count, number = self._steps(segment)
+        seen: list[Any] = []
+        states = arrays
+        for now in _chains(self).walk(arrays, block.offset, first, count):
+            if stopping():
+                raise StoppedError
+            states = now.states
+            if number >= 0:
+                seen.append([to_numpy(part) for part in now.looks])
+        for array, looks in zip(self.arrays(), zip(*seen, strict=True), strict=False):
+            # Even pairs have their turn in every first step of two, odd ones in the second.
+            turns = np.stack(looks).reshape(count // 2, 2, self.pairs, block.rows)
+            mine = np.where(np.arange(self.pairs)[:, None] % 2 == 0, turns[:, 0], turns[:, 1])
+            self.write(array, block, mine, number, 0)
+        return tuple(map(to_numpy, states))
 
 
 @dataclass(frozen=True)
@@ -194,9 +311,9 @@ class Weighing(_Blocks):
         """How much work a segment is: its rows."""
         return block.rows
 
-    def array(self) -> Stored:
+    def arrays(self) -> list[Stored]:
         """What the blocks write."""
-        return Stored("free_energy", ("row",), (self.rows,), (self.chunks,), self.dtype, {})
+        return [Stored("free_energy", ("row",), (self.rows,), (self.chunks,), self.dtype, {})]
 
     def begin(self, block: Block) -> tuple[Any, ...]:
         """Nothing goes from block to block."""
@@ -209,13 +326,15 @@ class Weighing(_Blocks):
         model = load_model(self.directory, self.library, self.model)
         rows = rows_of(self.directory, block.offset, block.rows)
         given = asarray(rows, get_namespace(self.library), self.dtype)
-        self.write(self.array(), block, to_numpy(model.free_energy(given)))
+        self.write(self.arrays()[0], block, to_numpy(model.free_energy(given)))
         return ()
 
 
-def jobs_of(run: RunDirectory) -> list[Annealing | Weighing]:
+def jobs_of(run: RunDirectory) -> list[Annealing | Climbing | Weighing]:
     """What there is to do, in order."""
-    jobs: list[Annealing | Weighing] = [Annealing.of(run), ReverseAnnealing.of(run), Weighing.of(run)]
+    jobs: list[Annealing | Climbing | Weighing] = [
+        kind.of(run) for kind in (Annealing, Climbing, ReverseAnnealing, Weighing)
+    ]
     return [job for job in jobs if job.blocks]
 
 
@@ -229,5 +348,5 @@ def _chains(job: Any) -> Any:
 
 
 @functools.lru_cache(maxsize=2)
-def _made_chains(job: Annealing) -> AnnealedChains:
+def _made_chains(job: Annealing | Climbing) -> Chains:
     return job.chains()

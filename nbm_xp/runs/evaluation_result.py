@@ -7,17 +7,21 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from nbm_xp.boltzmann import AISEstimate
+from nbm_xp.boltzmann import AISEstimate, LadderEstimate
+from nbm_xp.boltzmann.equilibrium import of_turns
 from nbm_xp.boltzmann.partition import base_log_partition, estimate
 from nbm_xp.namespace.checksums import read_record, unsealed
 
 from . import store
+from .asked import plain
 from .directory import RunDirectory, RunError
+from .evaluation_jobs import LADDER_LOOKS
 
 __all__ = ["ARRAYS", "RESULT", "Evaluation", "bounded", "read_evaluation", "result_of"]
 
 RESULT = "evaluation.json"
 ARRAYS = "evaluation.zarr"
+_NOT_FINITE = {"standard_error": math.inf, "r_hat": math.inf, "effective": math.nan}
 _WEIGHTS = {"ais": "log_weight", "reverse": "reverse_log_weight"}
 
 
@@ -42,7 +46,10 @@ class Evaluation:
         Whether rows were weighed by a lower bound on their log-likelihood, in mean-field approximation, as those of
         machines whose hidden units depend on one another are.
     reverse : AISEstimate or None
-        Log Z by annealing in reverse, where that was asked for: on average it is too large, where `log_z` is too small.
+        Log Z by annealing in reverse, where that was asked for: on average it is too large, where that of `ais` is too
+        small.
+    ladder : LadderEstimate or None
+        Log Z by the ladder that the model learnt on, where it has one: then it is `log_z`.
     """
 
     log_z: float
@@ -54,6 +61,7 @@ class Evaluation:
     standard_error: float | None
     lower_bound: bool = False
     reverse: AISEstimate | None = None
+    ladder: LadderEstimate | None = None
 
 
 def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
@@ -87,6 +95,10 @@ def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
                 found = {"log_z_low": low, "log_z_high": high, "log_weights": arrays[weights][:]}
                 found["standard_error"] = math.inf if told["standard_error"] is None else told["standard_error"]
                 about[name] = AISEstimate(**told | found)
+        if about.get("ladder") is not None:
+            told = about["ladder"]
+            missing = {name: value for name, value in _NOT_FINITE.items() if told[name] is None}
+            about["ladder"] = LadderEstimate(**told | missing | {"acceptance": tuple(told["acceptance"])})
         return Evaluation(**about)
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"{run.path / RESULT} is damaged: {error!r}") from error
@@ -103,12 +115,17 @@ def result_of(run: RunDirectory) -> dict[str, Any]:
     model = run.load_model()
     low = high = known = asked["log_z"]
     found: dict[str, AISEstimate] = {}
+    climbed: LadderEstimate | None = None
     if asked["betas"]:
         base = base_log_partition(model._topology, model._base_bias())
         for name in ("ais", "reverse") if "reverse" in asked else ("ais",):
             weights = arrays[_WEIGHTS[name]][:]
             found[name] = estimate(weights, base, len(asked["betas"]), reverse=name == "reverse")
-        known, low, high = found["ais"].log_z, found["ais"].log_z_low, found["ais"].log_z_high
+        best: AISEstimate | LadderEstimate = found["ais"]
+        if "ladder" in asked:
+            up, down = (arrays[name][:].astype("float64") for name in LADDER_LOOKS)
+            best = climbed = of_turns(model._ladder, up, down)
+        known, low, high = best.log_z, best.log_z_low, best.log_z_high
     mean = spread = None
     if asked["n_rows"]:
         energies = arrays["free_energy"][:].astype("float64")
@@ -118,6 +135,7 @@ def result_of(run: RunDirectory) -> dict[str, Any]:
         "log_z": known,
         "ais": _told(found.get("ais")),
         "reverse": _told(found.get("reverse")),
+        "ladder": None if climbed is None else plain(vars(climbed)),
         "n_rows": asked["n_rows"],
         "lower_bound": bool(asked["n_rows"]) and not model._topology.is_factorial,
         "mean_log_likelihood": None if mean is None else mean - known,

@@ -82,6 +82,8 @@ class SampleJob:
         What tells the run, and what it results in, from all others.
     clamped : tuple of int
         Layers that are held.
+    ladder : bool
+        Whether chains are those on the ladder that the model learnt on, and a sweep a step of theirs.
     """
 
     directory: str
@@ -99,6 +101,7 @@ class SampleJob:
     run: str
     result: str
     clamped: tuple[int, ...] = ()
+    ladder: bool = False
 
     @property
     def blocks(self) -> list[Block]:

@@ -183,7 +183,7 @@ class Training:
         model.n_iter = model.n_iter_ + max(0, round(left / max(each, 1e-9)))
 
     def _scores(self, model: Any, whole: bool) -> dict[str, float]:
-        if model.log_likelihoods_:
+        if model.log_likelihoods_ and model._ladder is not None:
             _, value, error = model.log_likelihoods_[-1]
             found = {"train_log_likelihood": value, "train_log_likelihood_standard_error": error}
         else:

@@ -13,13 +13,23 @@ from typing import Any
 import numpy as np
 
 from nbm_xp.boltzmann.chains import Chains
+from nbm_xp.boltzmann.ladder_chains import LadderChains
 from nbm_xp.boltzmann.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy
 from nbm_xp.namespace.paths import local_path
 
 from . import store
 from .carrying_out import Progress, carry_out, interruptible
-from .copies import clamped_arrays, digest_of, digest_of_model, fitted_model, library_for, save_clamped, saved_clamped
+from .copies import (
+    clamped_arrays,
+    digest_of,
+    digest_of_ladder,
+    digest_of_model,
+    fitted_model,
+    library_for,
+    save_clamped,
+    saved_clamped,
+)
 from .directory import RunDirectory
 from .job import Block, SampleJob, chunk_of, usual_segment
 from .needs import need
@@ -44,6 +54,7 @@ def sample(
     layers: Sequence[int] = (0,),
     probabilities: bool = False,
     clamp: Mapping[int, Any] | None = None,
+    ladder: bool | None = None,
     chunks: int | None = None,
     checkpoint_every: int | None = None,
     seed: Any = None,
@@ -55,6 +66,9 @@ def sample(
     progress: Progress | None = None,
 ) -> RunDirectory:
     """Sample a model by Gibbs sampling, and keep the draws of all chains on disk.
+
+    A model that was trained with ``training="tempered"`` is sampled on the ladder that it learnt on, as by its own
+    `sample`: its draws are at equilibrium, places far apart having their share. A sweep then is a step on the ladder.
 
     Parameters
     ----------
@@ -76,6 +90,8 @@ def sample(
         int8.
     clamp : mapping of int to array, optional
         Layers that are held, and what at: an array of shape (n_chains, units), or (units,) for all chains.
+    ladder : bool, optional
+        Whether to sample on the ladder that the model learnt on; by default where it has one and `clamp` holds nothing.
     chunks : int, optional
         How many chains there are in a block: so many are computed by a task, and lie in a file. By default 128.
     checkpoint_every : int, optional
@@ -141,9 +157,10 @@ def sample(
     held = clamped_arrays(clamp, rows, topology)
     kept = _layers(layers, len(topology.sizes), held)
     width = chunk_of(chunks, rows)
+    rungs = on_ladder(model, ladder, not held)
     if checkpoint_every is None:
         bytes_of_a_draw = width * max(topology.sizes[layer] for layer in kept) * (4 if probabilities else 1)
-        checkpoint_every = usual_segment(draws, every, bytes_of_a_draw)
+        checkpoint_every = usual_segment(draws, every * (rungs + 1), bytes_of_a_draw)
     configuration = {
         "n_chains": rows,
         "n_draws": draws,
@@ -157,6 +174,8 @@ def sample(
         "model": digest_of_model(model),
         "clamped": {str(layer): digest_of(values) for layer, values in held.items()},
     }
+    if rungs:
+        configuration["ladder"] = digest_of_ladder(model)
     need("zarr")  # before a directory is made
     with interruptible(), workers_of(scheduler, n_workers, memory_limit) as workers:
         pool = workers.pool  # where there is no cluster, no directory is made
@@ -194,6 +213,17 @@ def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
     shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
 
 
+def on_ladder(model: Any, wanted: bool | None, possible: bool) -> int:
+    """How many machines there are on a model's ladder below it, if it is to be used; else none."""
+    if wanted not in (None, True, False):
+        raise ValueError(f"ladder must be True, False or None, got {wanted!r}")
+    there = model._ladder
+    if wanted and not (possible and there is not None):
+        why = "must not be True beside clamp" if there is not None else 'must be of a model with training="tempered"'
+        raise ValueError(f"ladder {why}")
+    return 0 if there is None or not possible or wanted is False else int(there.pairs)
+
+
 def _layers(layers: Any, count: int, clamped: Mapping[int, Any]) -> tuple[int, ...]:
     wanted = f"layers must be different numbers from 0 to {count - 1}, at least one"
     if isinstance(layers, str) or not isinstance(layers, Iterable):
@@ -228,6 +258,7 @@ class Sampling(SampleJob):
             model=asked["model"],
             run=run.identity,
             result=run.result_identity,
+            ladder="ladder" in asked,
         )
 
     # What the result is
@@ -268,7 +299,7 @@ class Sampling(SampleJob):
             "thin": self.thin,
             "library": self.library,
             "run": self.result,
-        }
+        } | ({"chains": "on the ladder of the training"} if self.ladder else {})
 
     # What a task does
 
@@ -322,5 +353,7 @@ def chains_of(job: SampleJob) -> Chains:
 @functools.lru_cache(maxsize=2)
 def _made_chains(job: SampleJob) -> Chains:
     model = load_model(job.directory, job.library, job.model)
+    if job.ladder:
+        return LadderChains(model, job.seed, layers=job.layers, means=job.probabilities)
     held = saved_clamped(job.directory) if job.clamped else {}
     return Chains(model, job.seed, layers=job.layers, means=job.probabilities, clamp=held)

@@ -14,6 +14,8 @@ np.True_
 
 from __future__ import annotations
 
+from nbm_xp.namespace.faces import face
+
 from .bessel import i0, i0e, i1, i1e, j0, j1
 from .distributions import chdtr, chdtrc, stdtr, stdtrit
 from .entropy import entr, expit, kl_div, log_expit, logit, rel_entr, xlog1py, xlogy
@@ -28,3 +30,5 @@ __all__ = [
     "log_ndtr", "log_softmax", "logit", "logsumexp", "ndtr", "ndtri", "polygamma", "rel_entr", "softmax", "stdtr",
     "stdtrit", "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip
+
+face(globals())

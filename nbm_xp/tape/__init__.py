@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from nbm_xp.namespace import register_array_type
 from nbm_xp.namespace.chains import threads
+from nbm_xp.namespace.faces import face
 from nbm_xp.namespace.refusals import name_errors
 from nbm_xp.namespace.special import register_special
 
@@ -46,3 +47,5 @@ __all__ = [
 ]  # fmt: skip
 
 name_errors(globals(), but=("is_tensor", "register_gradient", "sigmoid", "softplus"))
+
+face(globals())

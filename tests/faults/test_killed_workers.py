@@ -10,9 +10,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
-from nbm_xp.runs import RunError, Workers, sample
+from nbm_xp.boltzmann import RBM
+from nbm_xp.runs import RunError, Workers, evaluate, sample
 from tests.runs import SAMPLE, files_of, ordinary
 
 pytest.importorskip("distributed")
@@ -49,18 +51,19 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return files_of(sample(ordinary(), tmp_path_factory.mktemp("runs") / "whole", **SAMPLE).path / "samples.zarr")
 
 
+def pids_of(workers: Workers) -> list[int]:
+    """The processes of a cluster's workers."""
+    cluster: Any = workers.pool._cluster  # type: ignore[attr-defined]
+    nannies = [nanny.process for nanny in cluster.workers.values()]
+    return [process.pid for process in nannies if process is not None and process.pid]
+
+
 def in_random_places(place: pathlib.Path, count: int, undisturbed: dict[str, str], seed: int) -> None:
     """So many runs on one cluster, a worker killed in each."""
     chance = random.Random(seed)
     with Workers("local", n_workers=2) as workers:
-        cluster: Any = workers.pool._cluster  # type: ignore[attr-defined]
-
-        def pids() -> list[int]:
-            nannies = [nanny.process for nanny in cluster.workers.values()]
-            return [process.pid for process in nannies if process is not None and process.pid] or [os.getpid()]
-
         for number in range(count):
-            killer = Killer(pids, chance, events=15)
+            killer = Killer(lambda: pids_of(workers), chance, events=15)
             run = sample(ordinary(), place / str(number), scheduler=workers, progress=killer, **SAMPLE)
             assert files_of(run.path / "samples.zarr") == undisturbed
             assert sorted(path.name for path in run.path.iterdir()) == FILES
@@ -72,6 +75,24 @@ FILES = ["model.safetensors", "run.json", "run.lock", "run.log", "samples.zarr"]
 @pytest.mark.slow
 def test_workers_killed_in_twenty_random_places(tmp_path: pathlib.Path, undisturbed: dict[str, str]) -> None:
     in_random_places(tmp_path, 20, undisturbed, seed=20)
+
+
+@pytest.mark.slow
+def test_workers_killed_while_chains_are_on_a_ladder(tmp_path: pathlib.Path) -> None:
+    rows = (np.random.default_rng(0).random((60, 20)) < 0.4).astype("float32")
+    model = RBM(21, n_iter=3, training="tempered", learning_rate=0.2, random_state=0).fit(rows)
+    weigh = {"n_runs": 24, "n_temperatures": 30, "ladder_steps": 80, "chunks": 8, "checkpoint_every": 6, "seed": 5}
+    sampled = files_of(sample(model, tmp_path / "sampled", **SAMPLE).path / "samples.zarr")
+    weighed = files_of(evaluate(model, tmp_path / "weighed", **weigh).path / "evaluation.zarr")
+    chance = random.Random(4)
+    with Workers("local", n_workers=2) as workers:
+        for number in range(4):
+            killer = Killer(lambda: pids_of(workers), chance, events=15)
+            run = sample(model, tmp_path / f"s{number}", scheduler=workers, progress=killer, **SAMPLE)
+            assert files_of(run.path / "samples.zarr") == sampled
+            killer = Killer(lambda: pids_of(workers), chance, events=40)
+            run = evaluate(model, tmp_path / f"e{number}", scheduler=workers, progress=killer, **weigh)
+            assert files_of(run.path / "evaluation.zarr") == weighed
 
 
 @pytest.mark.slow

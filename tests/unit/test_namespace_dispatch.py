@@ -343,14 +343,14 @@ def test_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_info() -> None:
     found = nbm_xp.info()
-    assert found["versions"]["nbm_xp"] == nbm_xp.__version__ == "0.1.0"
+    assert found["versions"]["nbm_xp"] == nbm_xp.__version__ == "0.2.0"
     assert found["libraries"]["numpy"]["version"] == np.__version__
     assert found["libraries"]["numpy"]["devices"] == ["cpu"]
     assert found["configuration"]["floatx"] == ("float32", "default")
     for entry in found["libraries"].values():
         assert entry["installed"] == (entry["install"] is None)
     text = nbm_xp.format_info()
-    for word in ("nbm_xp", "0.1.0", "array-api-compat", np.__version__, "floatx", "(default)", "cupy"):
+    for word in ("nbm_xp", "0.2.0", "array-api-compat", np.__version__, "floatx", "(default)", "cupy"):
         assert word in text
 
 

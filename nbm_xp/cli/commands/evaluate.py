@@ -10,11 +10,12 @@ import typer
 
 import nbm_xp
 from nbm_xp import runs as nbm_runs
+from nbm_xp.boltzmann.annealing import ladder_of
 from nbm_xp.namespace import is_lazy
 from nbm_xp.runs import RunDirectory
-from nbm_xp.runs.copies import rows_of
+from nbm_xp.runs.copies import digest_of, digest_of_model
 
-from .. import finding, reading
+from .. import alignments, finding, reading
 from ..answering import answer
 from ..computing import computers
 from ..failing import InputError, going_on
@@ -48,11 +49,17 @@ def evaluate(
             rich_help_panel=_AT_ONCE,
         ),
     ] = True,
-    reverse: Annotated[bool, typer.Option("--reverse", help="Also anneal in reverse, for a bound from above.")] = False,
+    reverse: Annotated[
+        bool | None,
+        typer.Option(
+            "--reverse/--no-reverse",
+            help="Also anneal in reverse, for a bound from above; by default of models with a ladder.",
+        ),
+    ] = None,
     steps: Annotated[
-        int,
+        int | None,
         typer.Option(min=0, help="With --reverse: sweeps to its first states, where these cannot be drawn exactly."),
-    ] = 1000,
+    ] = None,
     out: Annotated[
         pathlib.Path | None, typer.Option(help="The run's directory; without it, nothing is written.")
     ] = None,
@@ -97,7 +104,7 @@ _OF_A_RUN = ("checkpoint_every", "resume", "scheduler", "workers", "memory_limit
 def _rows(data: str | None, threshold: float | None, machine: Any, model: pathlib.Path) -> Any:
     if data is None:
         return None
-    rows = reading.read_data(data, threshold, "test", within=finding.within(machine))
+    rows = alignments.rows_for(data, threshold, "test", finding.within(machine))
     if rows.shape[1] != machine.n_features_in_:
         raise InputError(f"{data}: has {rows.shape[1]} features, but {model} has {machine.n_features_in_}")
     return rows
@@ -110,40 +117,15 @@ def _in_a_run(context: typer.Context, out: pathlib.Path) -> dict[str, Any]:
     if not asked["resume"]:
         finding.checked_new(out)
 
-    def settled(option: str, name: str) -> Any:
-        """What was said here or, where nothing was, what stands there."""
-        return asked[option] if there is None or options.given(context, option) else there.configuration[name]
-
-    if there is None or options.given(context, "model"):
+    settings: dict[str, Any] = {}
+    if there is None:
         machine = finding.read_model(asked["model"], asked["library"])
-    else:
-        with reading.saying():
-            machine = there.load_model()
-    if there is None or options.given(context, "data"):
         rows = _rows(asked["data"], asked["threshold"], machine, asked["model"])
+        steps = {} if asked["steps"] is None else {"n_steps": asked["steps"]}
+        settings = steps | {"n_temperatures": asked["temperatures"], "reverse": asked["reverse"], "seed": asked["seed"]}
+        settings |= {name: asked[option] for option, name in _SETTINGS.items()}
     else:
-        with reading.saying():
-            rows = _rows_there(there)
-    known = None if there is None else there.configuration["log_z"]
-    settings = {
-        "n_runs": settled("runs", "n_runs") or settled("chunks", "chunks"),  # none, where log Z was given
-        "n_steps": asked["steps"],
-        "chunks": settled("chunks", "chunks"),
-        "checkpoint_every": settled("checkpoint_every", "checkpoint_every"),
-        "library": settled("library", "library"),
-        "reverse": asked["reverse"],
-        "seed": asked["seed"] if there is None or options.given(context, "seed") else there.seed,
-    }
-    if known is not None:
-        settings["log_z"] = known
-    elif there is None or options.given(context, "temperatures"):
-        settings["n_temperatures"] = asked["temperatures"]
-    else:
-        settings["betas"] = there.configuration["betas"]
-    if there is not None and "reverse" in there.configuration:
-        settings["reverse"] = True
-        if not options.given(context, "steps"):
-            settings["n_steps"] = there.configuration["reverse"].get("n_steps", 0)
+        _agree(context, there)
     began = time.perf_counter()
     with (
         computers(asked["scheduler"], asked["workers"], asked["memory_limit"]) as workers,
@@ -151,16 +133,37 @@ def _in_a_run(context: typer.Context, out: pathlib.Path) -> dict[str, Any]:
         going_on(f"nbm-xp evaluate --resume --out {out}"),
         reading.saying(),
     ):
-        run = nbm_runs.evaluate(
-            machine, out, rows, **settings, scheduler=workers, resume=asked["resume"], progress=advance
-        )
+        if there is None:
+            run = nbm_runs.evaluate(machine, out, rows, **settings, scheduler=workers, progress=advance)
+        else:
+            run = nbm_runs.resume(out, scheduler=workers, progress=advance)
         dashboard = workers.dashboard
         seconds = round(time.perf_counter() - began, 3)
         found = of_run(run.path)
     return {"run": str(run.path), **found, "seconds": seconds, "dashboard": dashboard}
 
 
-def _rows_there(run: RunDirectory) -> Any:
-    """The rows that a run's directory holds a copy of."""
-    count = run.configuration["n_rows"]
-    return rows_of(run.path, 0, count) if count else None
+_SETTINGS = {"runs": "n_runs", "chunks": "chunks", "checkpoint_every": "checkpoint_every", "library": "library"}
+"""Options, and what a run's configuration calls them."""
+
+
+def _agree(context: typer.Context, there: RunDirectory) -> None:
+    """Refuse what is said otherwise than the run was asked for."""
+    asked, known = context.params, there.configuration
+    said = {name: asked[option] for option, name in _SETTINGS.items() if options.given(context, option)}
+    if "chunks" in said:
+        said["chunks"] = min(said["chunks"], said.get("n_runs", known["n_runs"]))
+    if options.given(context, "temperatures"):
+        said["betas"] = list(ladder_of(asked["temperatures"], None))
+    if asked["reverse"] is not None and asked["reverse"] != ("reverse" in known):
+        said["reverse"] = asked["reverse"]
+    if asked["steps"] is not None and "n_steps" in known.get("reverse", {}):
+        said["reverse"] = known["reverse"] | {"n_steps": asked["steps"]}
+    if options.given(context, "model"):
+        said["model"] = digest_of_model(finding.read_model(asked["model"], asked["library"]))
+    if options.given(context, "data"):
+        with reading.saying():
+            machine = there.load_model()
+        said["rows"] = digest_of(_rows(asked["data"], asked["threshold"], machine, asked["model"]))
+    with reading.saying():
+        there.agree(said, asked["seed"] if options.given(context, "seed") else None)

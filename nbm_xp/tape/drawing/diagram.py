@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -143,6 +143,3 @@ def _step(body: Any) -> Diagram:
     inner = [*body.sequences, *body.carries, *body.captured]
     results = list(dict.fromkeys([*body.following, *body.outputs, *([] if body.stop is None else [body.stop])]))
     return diagram(results, inner, names)
-
-
-Measure = Callable[[Box], tuple[float, float]]

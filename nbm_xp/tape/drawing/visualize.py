@@ -1,22 +1,21 @@
-"""`visualize`: a graph as a picture in a file."""
+"""`visualize`: a graph as a picture in a file, which Graphviz draws."""
 
 from __future__ import annotations
 
 import os
 import pathlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from nbm_xp.namespace.files import replacing
 from nbm_xp.namespace.paths import local_path
 from nbm_xp.tape.tensor import Tensor
 
-from .diagram import Diagram, diagram
+from .diagram import diagram
 from .dot import dot
-from .svg import svg
 
 __all__ = ["visualize"]
 
-_FORMATS: dict[str, Callable[[Diagram], str]] = {".svg": svg, ".dot": dot}
+_SUFFIXES = (".dot", ".svg", ".png", ".pdf")
 _MOST_BOXES = 2000
 
 
@@ -31,7 +30,8 @@ def visualize(x: Tensor | Sequence[Tensor], path: str | os.PathLike[str]) -> pat
     x : Tensor, or sequence of Tensors
         What to draw.
     path : path-like
-        The file, written whole or not at all: ``.svg`` for a picture, ``.dot`` for text that Graphviz reads.
+        The file, written whole or not at all: ``.dot`` for text that Graphviz reads; ``.svg``, ``.png`` or ``.pdf`` for
+        a picture, which Graphviz draws here where the package pygraphviz is installed (``nbm_xp[drawing]``).
 
     Returns
     -------
@@ -44,31 +44,48 @@ def visualize(x: Tensor | Sequence[Tensor], path: str | os.PathLike[str]) -> pat
         If `x` holds anything but Tensors.
     ValueError
         If the path ends in another suffix, or there are too many values to be drawn as a picture.
+    ModuleNotFoundError
+        If a picture is asked for, and pygraphviz is not installed.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> from nbm_xp.tape import placeholder, visualize
     >>> x = placeholder((None, 3), name="x")
-    >>> file = visualize(x @ x.T, pathlib.Path(tempfile.mkdtemp()) / "graph.svg")
-    >>> file.read_text()[:4]
-    '<svg'
+    >>> file = visualize(x @ x.T, pathlib.Path(tempfile.mkdtemp()) / "graph.dot")
+    >>> file.read_text()[:9]
+    'digraph {'
     """
     file = local_path(path)
-    write = _FORMATS.get(file.suffix.lower())
-    if write is None:
-        raise ValueError(f"path must end in {' or '.join(_FORMATS)}, got {os.fspath(path)!r}")
+    suffix = file.suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise ValueError(f"path must end in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}, got {os.fspath(path)!r}")
     tensors = [x] if isinstance(x, Tensor) else list(x)
     for tensor in tensors:
         if not isinstance(tensor, Tensor):
             raise TypeError(f"x must be a Tensor or a sequence of Tensors, got {type(tensor).__name__}")
     drawn = diagram([tensor.node for tensor in tensors])
-    if write is svg and drawn.count() > _MOST_BOXES:
+    if suffix != ".dot" and drawn.count() > _MOST_BOXES:
         raise ValueError(
             f"x is computed in {drawn.count()} steps, and a picture shows at most {_MOST_BOXES}: draw a part of it, or "
             "write it as .dot"
         )
-    text = write(drawn)
+    text = dot(drawn)
+    contents = text.encode() if suffix == ".dot" else _picture(text, suffix[1:])
     with replacing(file) as part:
-        part.write_text(text, encoding="utf-8")
+        part.write_bytes(contents)
     return file
+
+
+def _picture(text: str, kind: str) -> bytes:
+    try:
+        import pygraphviz
+    except ModuleNotFoundError as error:
+        if error.name != "pygraphviz":
+            raise
+        raise ModuleNotFoundError(
+            f"Graphviz draws .{kind} by way of pygraphviz: install nbm_xp[drawing], or write the graph as .dot",
+            name=error.name,
+        ) from error
+    contents: bytes = pygraphviz.AGraph(string=text).draw(format=kind, prog="dot")
+    return contents

@@ -1,0 +1,75 @@
+"""What a look at a machine in training found, and the warning that comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Look", "TrainingWarning"]
+
+
+class TrainingWarning(RuntimeWarning):
+    """Learning goes astray, though it may look well: the machine grows away from what its data tells."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is true of a machine after some passes of learning.
+
+    Attributes
+    ----------
+    passes : int
+    log_likelihood : float
+        The mean over rows of the training data, or a bound on it.
+    standard_error : float
+        Of this, as it follows from that of `log_z`.
+    log_z : float
+    effective : float
+        How many chains, equal and independent, would tell log Z as well.
+    held_out : float, optional
+        The mean log-likelihood of held-out rows.
+    pseudo_likelihood : float, optional
+        The mean over the same rows of the training data, of machines that have one.
+    r_hat : float, optional
+        Nested R-hat of chains sent off from rows far apart, after some sweeps: near 1, they have forgotten where they
+        began. Of machines on a ladder: R-hat of the chains of the machine that learns.
+    share, data_share : float, optional
+        How much of the machine's probability, and how much of the data, lies on one side of the data: that of the
+        larger values along its first principal direction.
+    chain_share : float, optional
+        How many of the chains that it learns from are there.
+    acceptance : tuple of float
+        How often neighbours on a ladder exchange their states.
+    """
+
+    passes: int
+    log_likelihood: float
+    standard_error: float
+    log_z: float
+    effective: float
+    held_out: float | None = None
+    pseudo_likelihood: float | None = None
+    r_hat: float | None = None
+    share: float | None = None
+    data_share: float | None = None
+    chain_share: float | None = None
+    acceptance: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Look:
+        """From what a file says of one."""
+        return cls(**{**told, "acceptance": tuple(told.get("acceptance", ()))})
+
+    def __str__(self) -> str:
+        """As `verbose` reports it."""
+        told = f"log-likelihood {self.log_likelihood:.2f} ± {self.standard_error:.2f}"
+        if self.held_out is not None:
+            told += f", held out {self.held_out:.2f}"
+        if self.pseudo_likelihood is not None:
+            told += f", pseudo-likelihood {self.pseudo_likelihood:.2f}"
+        if self.r_hat is not None:
+            told += f", R-hat {self.r_hat:.2f}"
+        if self.share is not None and self.data_share is not None:
+            told += f", {self.share:.0%} where {self.data_share:.0%} of the data is"
+        return told

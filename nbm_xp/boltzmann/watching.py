@@ -1,0 +1,351 @@
+"""Learning watched: what is true of a machine while it learns, where its pseudo-likelihood may tell something else.
+
+A machine whose chains stay in one place for long learns from yesterday's shares of the places. Within each of them it
+becomes right, and so does the pseudo-likelihood, which looks no further than one unit; between them it may be wrong by
+tens of nats. So a look weighs the machine, by a short annealing, for the log-likelihood of rows; sends chains off from
+rows far apart, many from each, to see whether they forget where they came from (nested R-hat); and compares how much
+probability the machine gives either side of the data with how much of the data lies there.
+
+A look changes nothing: it draws from streams of its own, which follow from the seed and the number of passes alone.
+Looks are as long, and as rare, as a small part of the steps of learning allows.
+
+References
+----------
+C. C. Margossian, M. D. Hoffman, P. Sountsov, L. Riou-Durand, A. Vehtari and A. Gelman, "Nested R-hat: assessing the
+convergence of Markov chain Monte Carlo when running many short chains", Bayesian Analysis (2024).
+R. Salakhutdinov and I. Murray, "On the quantitative analysis of deep belief networks", ICML 2008.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from nbm_xp import natural_bm as B
+from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_lazy, to_numpy, use_backend
+
+from . import partition
+from .annealing import Path
+from .bridging import LadderEstimate
+from .energy import expectation, summed_layer
+from .looks import Look, TrainingWarning
+from .model import variable
+from .places import Sides, nested_r_hat
+from .randomness import stream
+from .rows import in_memory
+from .sampling import placeholder
+
+__all__ = ["Watch"]
+
+_SHARE = 50  # steps of learning for one of looking
+_SHORTEST, _LONGEST, _USUAL = 50, 600, 150  # steps of a look: temperatures, then sweeps
+_SWEEPS = 1 / 3  # of the steps of a look
+_LOOKS = 20
+_FEWEST, _MOST, _SMALL = 20, 100, 20_000  # chains; chains times weights whose products cost less than calls do
+_PLACES = 5  # rows that chains are sent off from
+_ROWS, _ALL_ROWS = 200, 10_000  # whose log-likelihood is followed: beside few steps, and where it costs little of them
+_TOO_FEW, _EVEN = 2.5, 4.0  # effective chains that tell nothing, and whose standard error is to be believed
+_UNLIKELY = 4.6  # nats: log 100
+_MIXED = 1.2  # the nested R-hat of chains that have forgotten where they began
+_LARGE = 15.0  # weights of units of 0 and 1 that learn well do not come to it
+_MARGIN, _PART = 0.5, 0.05  # nats, and of the log-likelihood: less is no news
+
+
+class Watch:
+    """A machine in training, looked at now and then.
+
+    Parameters
+    ----------
+    model : Learning
+    X : array
+        The rows that it learns from.
+    held_out : array, optional
+    """
+
+    def __init__(self, model: Any, X: Any, held_out: Any = None) -> None:
+        self.model = model
+        self._X = X
+        self._held_out = held_out
+        self._rows: Any = None
+        self._sides: Sides | None = None
+        self._anneal: tuple[Any, Any] | None = None
+        self._told = False
+
+    @property
+    def _always(self) -> bool:
+        """Whether there is a look after each pass, whatever it costs."""
+        return not isinstance(self.model.watch, str) and bool(self.model.watch)
+
+    @property
+    def _steps(self) -> int:
+        """Steps of learning in all."""
+        passes: int = self.model.n_iter
+        return passes * -(-int(self._X.shape[0]) // int(self.model.batch_size))
+
+    @property
+    def _count(self) -> int:
+        """How many looks there are to be."""
+        if self._always:
+            return int(self.model.n_iter)
+        if not self.model.watch:
+            return 0
+        affordable = max(self._steps // (_SHARE * _SHORTEST), int(bool(self.model.verbose)))
+        return min(affordable, _LOOKS, int(self.model.n_iter))
+
+    @property
+    def _length(self) -> int:
+        """The steps of a look."""
+        if self._always:
+            return _USUAL
+        return min(max(self._steps // (_SHARE * self._count), _SHORTEST), _LONGEST)
+
+    @property
+    def _chains(self) -> int:
+        """The chains of a look."""
+        if self._always:
+            return _MOST
+        weights = sum(math.prod(part.value.shape) for part in self.model._parameters.weights)
+        chains = min(max(_FEWEST, 2 * self.model.batch_size, _SMALL // weights), _MOST)
+        return int(chains - chains % _PLACES)
+
+    def due(self, passes: int) -> bool:
+        """Whether there is to be a look after so many passes: they are evenly spread, and one comes last."""
+        count, total = self._count, int(self.model.n_iter)
+        return passes * count // total > (passes - 1) * count // total
+
+    def look(self, passes: int, weighed: LadderEstimate | None) -> Look | None:
+        """Look at the machine after so many passes, if it is time to, or log Z came along; warn of what is wrong."""
+        due = self.due(passes)
+        if weighed is None and not due:
+            return None
+        if not _is_finite(self.model):
+            return None
+        rows = self._watched_rows()
+        found = self._by_ladder(passes, weighed, rows) if weighed is not None else self._by_annealing(passes, rows)
+        self.model.looks_.append(found)
+        if due and not self._told:
+            trouble = self._trouble()
+            if trouble is not None:
+                self._told = True
+                warnings.warn(trouble, TrainingWarning, stacklevel=4)
+        return found
+
+    def _watched_rows(self) -> Any:
+        """The rows whose log-likelihood is followed, in memory."""
+        if self._rows is None:
+            count, wanted = self._X.shape[0], _ALL_ROWS
+            if self.model._way != "tempered" and self.model.watch is not True:
+                wanted = _ROWS
+            if is_lazy(array_namespace(self._X)):
+                self._rows = in_memory(self._X[: min(count, wanted), :])
+            elif self.model._way == "tempered":
+                self._rows = self._X[: min(count, wanted), :]
+            else:
+                apart = max(1, count // wanted)
+                self._rows = self._X[: min(apart * wanted, count) : apart, :]
+        return self._rows
+
+    def _mean(self, rows: Any, log_z: Any) -> float:
+        return float(to_numpy(B.mean(self.model.log_likelihood(rows, log_z))))
+
+    def _held_out_mean(self, log_z: Any) -> float | None:
+        return None if self._held_out is None else self._mean(self._held_out, log_z)
+
+    def _by_ladder(self, passes: int, weighed: LadderEstimate, rows: Any) -> Look:
+        """What the ladder that it learns on has told."""
+        return Look(
+            passes,
+            self._mean(rows, weighed),
+            weighed.standard_error,
+            weighed.log_z,
+            weighed.effective,
+            held_out=self._held_out_mean(weighed),
+            r_hat=weighed.r_hat,
+            acceptance=weighed.acceptance,
+        )
+
+    def _by_annealing(self, passes: int, rows: Any) -> Look:
+        """What a short annealing, and chains from rows far apart, tell."""
+        model, sides = self.model, self._data_sides(rows)
+        anneal, rng = self._annealing()
+        rng.seed(stream(model._entropy, f"watch {passes}").rstate.tolist())
+        sweeps = round(self._length * _SWEEPS)
+        first = _repeated(sides.far_apart(_PLACES), self._chains // _PLACES)
+        visible, log_weights = anneal(*self._given(first, 0.0, _even(self._length - sweeps)))
+        weights = asarray(to_numpy(log_weights), host_namespace(), "float64")
+        base_log_z = partition.base_log_partition(model._topology, model._base_bias())
+        found = partition.estimate(weights, base_log_z, self._length - sweeps)
+        moved, _ = anneal(*self._given(first, 1.0, [1.0] * (sweeps + 1)))
+        measure, value = model._measure(rows)
+        return Look(
+            passes,
+            self._mean(rows, found),
+            found.standard_error,
+            found.log_z,
+            found.effective_runs,
+            held_out=self._held_out_mean(found),
+            pseudo_likelihood=value if measure == "pseudo-likelihood" else None,
+            r_hat=nested_r_hat(sides.along(moved), _PLACES),
+            share=sides.weighed_share(visible, found),
+            data_share=sides.share(self._states(rows)),
+            chain_share=self._chain_share(sides),
+        )
+
+    def _data_sides(self, rows: Any) -> Sides:
+        if self._sides is None:
+            self._sides = Sides(self._states(rows))
+        return self._sides
+
+    def _states(self, rows: Any) -> Any:
+        """The visible units that rows tell, in host memory."""
+        host = asarray(to_numpy(rows), host_namespace(), "float64")
+        return self.model._topology.units[0].opened(host, -1)
+
+    def _chain_share(self, sides: Sides) -> float | None:
+        """Where the chains are that the machine learns from, if it has any that go on."""
+        parameters, topology = self.model._parameters, self.model._topology
+        kept = {layer: self.model._made_up.get(f"chain.{layer}") for layer in topology.layers}
+        state = [None if chain is None else chain.value for chain in kept.values()]
+        if state[0] is not None:
+            return sides.share(state[0])
+        if any(state[high] is None for low, high in topology.connections if low == 0):
+            return None
+        return sides.share(expectation(parameters.like(part.value for part in parameters), 0, state))
+
+    def _given(self, first: Any, here: float, betas: Sequence[float]) -> list[Any]:
+        """The arguments of what `_annealing` compiles, in the model's library."""
+        like = self.model._like
+        xp = array_namespace(like)
+        parts = (first, [here], betas[1:], betas[:-1])
+        return [asarray(part, xp, like.dtype) for part in parts]
+
+    def _annealing(self) -> tuple[Any, Any]:
+        """Compiled chains through temperatures that are given, and the streams that they draw from."""
+        if self._anneal is None:
+            with use_backend(self.model._home):
+                rng = stream(self.model._entropy, "watch")
+                self._anneal = compile_annealing(self.model, self._chains, rng), rng
+        return self._anneal
+
+    def _trouble(self) -> str | None:
+        """What the looks so far tell that is wrong, and what helps."""
+        *before, now = self.model.looks_
+        if not math.isfinite(now.log_z):
+            return None
+        base, best = self._base_log_likelihood(), max(map(self._at_least, before), default=-math.inf)
+        most = self._at_most(now)
+        lost, fell = most < base - _news(base), most < best - _news(best)
+        if not (lost or fell or self._is_misplaced(now)):
+            return None
+        return _words(now, base if lost else best if fell else None, self.model)
+
+    def _at_most(self, look: Look) -> float:
+        """What the log-likelihood is at most: uneven weights find e times too large a Z once in e times, no oftener."""
+        return look.log_likelihood + (3 * look.standard_error if look.effective >= _EVEN else _UNLIKELY)
+
+    def _at_least(self, look: Look) -> float:
+        """What the log-likelihood was at least: too short an annealing, of uneven weights, finds too little Z."""
+        if look.effective < _TOO_FEW or not math.isfinite(look.log_z):
+            return -math.inf
+        short = 0.0 if look.acceptance else 0.5 * math.log(max(self._chains / look.effective, 1.0))
+        return look.log_likelihood - 3 * look.standard_error - short
+
+    def _is_misplaced(self, now: Look) -> bool:
+        """Whether the machine gives the sides of the data other shares than the data has, at a price in nats.
+
+        That is the divergence of the shares; as much as one more chain of the data's could tell is left out.
+        """
+        if now.share is None or now.data_share is None or now.effective < _EVEN:
+            return False
+        own = (now.share * now.effective + now.data_share) / (now.effective + 1)
+        pairs = ((now.data_share, own), (1 - now.data_share, 1 - own))
+        price = sum(there * math.log(there / here) for there, here in pairs if there > 0)
+        return price > _news(now.log_likelihood)
+
+    def _base_log_likelihood(self) -> float:
+        """The mean log-likelihood of the rows under the machine without weights that is most like the data."""
+        units, base = self.model._topology.units[0], asarray(self.model._base_bias(), host_namespace(), "float64")
+        rows = self._states(self._watched_rows())
+        energies = -B.dot(rows, base)
+        if units.has_own_energy:
+            energies = energies + B.sum(units.own_energy(rows), axis=1)
+        log_z = float(to_numpy(B.eval(summed_layer(self.model._topology, 0, partition.constant(base, "float64")))))
+        return -float(B.mean(energies)) - log_z
+
+
+def compile_annealing(model: Any, rows: int, rng: Any) -> Any:
+    """Compile chains through any temperatures.
+
+    Returns
+    -------
+    Function
+        Called with visible states, whether chains begin with them (1) or with those of the base-rate model (0), and the
+        temperatures after and before each step. It returns the last visible states and the logarithms of the weights.
+    """
+    parameters, topology = model._parameters, model._topology
+    base = variable(asarray(model._base_bias(), array_namespace(model._like), model._like.dtype))
+    path = Path(parameters, base)
+    first, here = placeholder(parameters, rows, "first"), B.placeholder(shape=(1,), dtype=parameters.dtype, name="here")
+    cold, warm = (B.placeholder(ndim=1, dtype=parameters.dtype, name=name) for name in ("cold", "warm"))
+    state = path.start(B.sum(B.zeros_like(first), axis=1, keepdims=True), rows, rng)
+    if 0 in topology.kept:
+        state[0] = here * first + (1 - here) * state[0]
+
+    def step(after: Any, before: Any, *carried: Any) -> list[Any]:
+        now: list[Any] = [None] * len(topology.sizes)
+        *states, log_weight = carried
+        for layer, value in zip(topology.kept, states, strict=True):
+            now[layer] = value
+        gain, now = path.step(after, before, now, rows, rng)
+        return [*(now[layer] for layer in topology.kept), log_weight + B.cast(gain, "float64")]
+
+    nothing = B.cast(B.sum(B.zeros_like(first), axis=1), "float64")
+    carried = [*(state[layer] for layer in topology.kept), nothing]
+    found, updates = B.scan(step, sequences=[cold, warm], outputs_info=carried)
+    last: list[Any] = [None] * len(topology.sizes)
+    for layer, values in zip(topology.kept, found[:-1], strict=True):
+        last[layer] = values[-1]
+    return B.function([first, here, cold, warm], [last[0], found[-1][-1]], updates=updates, name="watch")
+
+
+def _repeated(rows: Any, times: int) -> Any:
+    """Each row so many times, one copy after the other."""
+    xp = array_namespace(rows)
+    return xp.take(rows, xp.arange(rows.shape[0] * times) // times, axis=0)
+
+
+def _even(count: int) -> list[float]:
+    return [place / (count - 1) for place in range(count)]
+
+
+def _is_finite(model: Any) -> bool:
+    """Whether a machine's parameters are numbers."""
+    return all(math.isfinite(float(B.max(B.abs(values.value)))) for values in model._parameters)
+
+
+def _news(value: float) -> float:
+    """What a log-likelihood must differ by to tell something."""
+    return max(_MARGIN, _PART * abs(value)) if math.isfinite(value) else 0.0
+
+
+def _words(now: Look, better: float | None, model: Any) -> str:
+    """A warning: what is seen, and what helps."""
+    kind, way = type(model).__name__, model._way
+    told = f"after pass {now.passes} this {kind} gives its rows a mean log-likelihood of {now.log_likelihood:.1f}"
+    if now.pseudo_likelihood is not None:
+        told += f", whatever their pseudo-likelihood of {now.pseudo_likelihood:.1f} promises"
+    if better is not None:
+        told += f"; it had {better:.1f} before, or would have it without weights"
+    if now.share is not None and now.data_share is not None:
+        told += f". It gives {now.share:.0%} of its probability to the side where {now.data_share:.0%} of the data lies"
+    if way == "tempered":
+        return f"{told}. It learns faster than its chains follow: a lower learning_rate helps, or more n_gibbs"
+    if now.r_hat is not None and now.r_hat > _MIXED:
+        return f'{told}. Its chains do not mix (R-hat {now.r_hat:.1f}): training="tempered" makes them'
+    largest = max(float(B.max(B.abs(weights.value))) for weights in model._parameters.weights)
+    if largest > _LARGE:
+        told += f". Its weights run away (the largest is {largest:.0f})"
+        return f"{told}: a lower learning_rate or weight_decay helps"
+    return f'{told}. It learns faster than its chains follow: a lower learning_rate helps, or training="tempered"'
