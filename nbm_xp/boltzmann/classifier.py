@@ -24,7 +24,7 @@ from nbm_xp.namespace import array_namespace, asarray, dtype_name, get_namespace
 
 from . import columns, storage
 from .energy import Parameters, summed_layer
-from .estimator import Estimator, NotFittedError
+from .estimator import Estimator
 from .model import float_dtype
 from .rbm import RBM
 from .rows import checked_rows
@@ -33,7 +33,8 @@ from .units import Mixed, kind_of
 
 __all__ = ["RBMClassifier"]
 
-_OWN = ("visible", "generative")  # hyperparameters that the machine has otherwise, or not
+_OWN = ("visible", "generative")
+"""Hyperparameters that the machine has otherwise, or not."""
 
 
 class _Joint(RBM):
@@ -240,8 +241,7 @@ class RBMClassifier(Estimator):
 
     def _scores(self, X: Any) -> Any:
         """The logarithms of the joint probability of rows and each class, but for what all classes share."""
-        if not hasattr(self, "classes_"):
-            raise NotFittedError(f"this {type(self).__name__} has learnt nothing yet: call fit first")
+        self._fitted()
         columns.check_names(self._features_in, X)
         within = kind_of(self.visible, "visible", hidden=False).within
         X = checked_rows(X, self.n_features_in_, within=within, clip=bool(self.clip), owner=type(self).__name__)
@@ -263,10 +263,10 @@ class RBMClassifier(Estimator):
         ----------
         path : path-like
         """
-        if not hasattr(self, "classes_"):
-            raise NotFittedError(f"this {type(self).__name__} has learnt nothing yet: call fit first")
+        self._fitted()
         machine = self.rbm_
-        own = {"classes": self.classes_.tolist(), "names": self._features_in, "visible": self.visible}
+        own = {name: getattr(self, name) for name in _OWN}
+        own |= {"classes": self.classes_.tolist(), "names": self._features_in}
         about = {"library": machine._home, "params": machine._plain_params(), "progress": machine._progress() | own}
         storage.write(path, type(self).__name__, machine._topology, machine._arrays(), about)
 
@@ -289,7 +289,7 @@ class RBMClassifier(Estimator):
         xp = array_namespace(arrays["base_rate"]) if library is None else get_namespace(library)
         try:
             params, progress = about["params"], about["progress"]
-            model = cls(**{name: params[name] for name in cls._defaults()} | {"visible": progress["visible"]})
+            model = cls(**{name: (progress if name in _OWN else params)[name] for name in cls._defaults()})
             model.rbm_ = RBM(**params)
             model.rbm_._go_on(topology, {name: asarray(value, xp) for name, value in arrays.items()}, progress)
             model.classes_ = host_namespace().asarray(progress["classes"])

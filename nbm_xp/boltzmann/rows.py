@@ -179,6 +179,8 @@ def checked_rows(
     if is_complex(X):
         raise ValueError(f"{name} must hold real numbers, got complex ones: Complex data not supported")
     if is_lazy(array_namespace(X)):
+        if within is not None and within.parts:
+            X = X.rechunk({1: -1})
         if has_blocks(X):
             return X.map_blocks(checked_values, argument=name, within=within, clip=clip, dtype=X.dtype, meta=X._meta)
         check = partial(_checked_block, name, within, clip)
