@@ -15,8 +15,9 @@ from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import DBM, RBM, load
 from nbm_xp.boltzmann.energy import free_energy, gauged
 from nbm_xp.boltzmann.topology import Topology
-from nbm_xp.boltzmann.units import RECTIFIED, Categorical
+from nbm_xp.boltzmann.units import RECTIFIED, Categorical, kind_of
 from nbm_xp.runs import evaluate, open_samples, read_evaluation, sample
+from tests.libraries import LIBRARIES, Library
 
 MIX = "1*binary+2*categorical:3+1*spin"
 PAIRS = [
@@ -309,3 +310,21 @@ def test_rows_of_states_must_be_whole_numbers() -> None:
             RBM(3, visible=name).fit([[0, 1]])
     with pytest.raises(ValueError, match="must be whole sites of 3, got 4 units"):
         Topology([4, 2], visible="categorical:3")
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_units_are_the_same_on_every_library(library: Library) -> None:
+    """Formulas to rounding; draws from the same uniforms, to the bit, but where one is as close to a bound as that."""
+    inputs = np.random.default_rng(0).normal(0, 2, (40, 12))
+    given = B.placeholder(shape=(40, 12), dtype="float64")
+    for name in ("relu", "4*spin+4*gaussian+2*categorical:2"):
+        units = kind_of(name, hidden="*" not in name)
+        mean = units.mean(given)
+        rng = B.make_rng(3)
+        drawn = units.draw(mean, (40, 12), "float64", rng, inputs=given)
+        outputs = [mean, units.log_normaliser(given), drawn, units.told(drawn), units.opened(units.told(drawn))]
+        compute = B.function([given], outputs)
+        usual = compute(inputs)
+        rng.seed()  # the same numbers again
+        for found, wanted in zip(compute(library.array(inputs)), usual, strict=True):
+            np.testing.assert_allclose(library.numpy(found), wanted, rtol=1e-9, atol=1e-12)
