@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nbm_xp.namespace.faces import face
 
+from . import sequences
 from .bridging import LadderEstimate
 from .classifier import RBMClassifier
 from .dbm import DBM
@@ -25,6 +26,7 @@ __all__ = [
     "Topology",
     "TrainingWarning",
     "load",
+    "sequences",
 ]
 
 face(globals())
