@@ -9,7 +9,9 @@ importing this package.
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
+import sys
 from typing import Any, Self
 
 from . import columns
@@ -25,11 +27,23 @@ class NotFittedError(ValueError, AttributeError):
     """Raised where a model is used before it has learnt anything."""
 
 
+def _unfitted() -> type[NotFittedError]:
+    """The class of the error, which is scikit-learn's too where that is at work."""
+    theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
+    return NotFittedError if theirs is None else _both(theirs)
+
+
+@functools.cache
+def _both(theirs: type) -> type[NotFittedError]:
+    return type("NotFittedError", (NotFittedError, theirs), {"__doc__": NotFittedError.__doc__})
+
+
 class Estimator:
     """Hyperparameters by name, as scikit-learn's tools read and set them, and what else those tools ask for."""
 
     n_features_in_: int
     feature_names_in_: Any
+    _takes_sparse = False
     _sklearn_output_config: dict[str, str]
     _metadata_request: Any
 
@@ -65,7 +79,7 @@ class Estimator:
 
     def _fitted(self) -> Self:
         if not hasattr(self, "n_features_in_"):
-            raise NotFittedError(f"this {type(self).__name__} has learnt nothing yet: call fit first")
+            raise _unfitted()(f"this {type(self).__name__} has learnt nothing yet: call fit first")
         return self
 
     @property
@@ -218,7 +232,7 @@ class Estimator:
             estimator_type=None,
             target_tags=TargetTags(required=False),
             transformer_tags=TransformerTags(preserves_dtype=["float64", "float32"]),
-            input_tags=InputTags(sparse=True),
+            input_tags=InputTags(sparse=self._takes_sparse),
         )
 
     def __sklearn_is_fitted__(self) -> bool:
