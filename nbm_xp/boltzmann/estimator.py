@@ -43,7 +43,6 @@ class Estimator:
 
     n_features_in_: int
     feature_names_in_: Any
-    _takes_sparse = False
     _sklearn_output_config: dict[str, str]
     _metadata_request: Any
 
@@ -232,7 +231,7 @@ class Estimator:
             estimator_type=None,
             target_tags=TargetTags(required=False),
             transformer_tags=TransformerTags(preserves_dtype=["float64", "float32"]),
-            input_tags=InputTags(sparse=self._takes_sparse),
+            input_tags=InputTags(sparse=True),
         )
 
     def __sklearn_is_fitted__(self) -> bool:

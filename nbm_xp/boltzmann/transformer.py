@@ -24,8 +24,6 @@ _AT_ONCE = 4096  # rows of a sparse matrix
 class Transformer(Weighing):
     """A Boltzmann machine in a pipeline; `Learning` adds how it learns."""
 
-    _takes_sparse = True
-
     def log_likelihood(self, X: Any, log_z: Any = None) -> Any:
         """The log-probability of each row, or a bound on it."""
         raise NotImplementedError
