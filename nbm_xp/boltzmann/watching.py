@@ -49,6 +49,7 @@ _PLACES = 5  # rows that chains are sent off from
 _ROWS, _ALL_ROWS = 200, 10_000  # whose log-likelihood is followed: beside few steps, and where it costs little of them
 _TOO_FEW, _EVEN = 2.5, 4.0  # effective chains that tell nothing, and whose standard error is to be believed
 _UNLIKELY = 4.6  # nats: log 100
+_APART = 2.0  # R-hat of chains on a ladder that keep to different places: what they tell of log Z is of those alone
 _MIXED = 1.2  # the nested R-hat of chains that have forgotten where they began
 _LARGE = 15.0  # weights of units of 0 and 1 that learn well do not come to it
 _MARGIN, _PART = 0.5, 0.05  # nats, and of the log-likelihood: less is no news
@@ -251,7 +252,8 @@ class Watch:
         base, best = self._base_log_likelihood(), max(map(self._at_least, before), default=-math.inf)
         most = self._at_most(now)
         lost, fell = most < base - _news(base), most < best - _news(best)
-        if not (lost or fell or self._is_misplaced(now)):
+        stuck = bool(now.acceptance) and now.r_hat is not None and now.r_hat > _APART
+        if not (lost or fell or stuck or self._is_misplaced(now)):
             return None
         return _words(now, base if lost else best if fell else None, self.model)
 
@@ -354,6 +356,8 @@ def _words(now: Look, better: float | None, model: Any) -> str:
         told += f"; it had {better:.1f} before, or would have it without weights"
     if now.share is not None and now.data_share is not None:
         told += f". It gives {now.share:.0%} of its probability to the side where {now.data_share:.0%} of the data lies"
+    if way == "tempered" and now.r_hat is not None and now.r_hat > _APART:
+        told += f", which is too much: chains on its ladder keep to their places (R-hat {now.r_hat:.1f})"
     if way == "tempered":
         return f"{told}. It learns faster than its chains follow: a lower learning_rate helps, or more n_gibbs"
     if now.r_hat is not None and now.r_hat > _MIXED:
