@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from . import dispatch, libraries
+from .gaps import map_blocks
 from .kernels import kernel, register_kernel
+from .lazy import is_lazy, maps_blocks
 from .memory import writes_in_place
-from .running import is_lazy, maps_blocks
 
 __all__ = ["put", "replaced"]
 
@@ -44,9 +45,7 @@ def replaced(x: Any, index: tuple[Any, ...], values: Any) -> Any:
     if own is not None:
         return own(x, index, values)
     if maps_blocks(xp):
-        from .gaps import map_blocks
-
-        return map_blocks.replaced(xp, x, index, values)
+        return map_blocks.replaced(xp, x, index, values, replaced)
     if not hasattr(type(x), "__setitem__"):
         return _by_places(xp, x, index, values)
     out = xp.asarray(x, copy=True)
@@ -85,9 +84,7 @@ def put(x: Any, places: Any, values: Any, axis: int) -> Any:
     if own is not None:
         return own(x, places, values, axis)
     if maps_blocks(xp):
-        from .gaps import map_blocks
-
-        return map_blocks.put(xp, x, places, values, axis)
+        return map_blocks.put(xp, x, places, values, axis, put)
     if not writes_in_place(xp):  # an assignment by integers is not in the standard
         return _looked_up(xp, x, places, values, axis)
     out = xp.asarray(x, copy=True)
