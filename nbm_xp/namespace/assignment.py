@@ -14,7 +14,7 @@ from .kernels import kernel, register_kernel
 from .lazy import is_lazy, maps_blocks
 from .memory import writes_in_place
 
-__all__ = ["put", "replaced"]
+__all__ = ["looked_up", "put", "replaced"]
 
 register_kernel("replaced", "dask", "nbm_xp.namespace.gaps.dask_assignment:replaced")
 register_kernel("replaced", "jax", "nbm_xp.namespace.gaps.jax:replaced")
@@ -86,7 +86,7 @@ def put(x: Any, places: Any, values: Any, axis: int) -> Any:
     if maps_blocks(xp):
         return map_blocks.put(xp, x, places, values, axis, put)
     if not writes_in_place(xp):  # an assignment by integers is not in the standard
-        return _looked_up(xp, x, places, values, axis)
+        return looked_up(xp, x, places, values, axis)
     out = xp.asarray(x, copy=True)
     out[(slice(None),) * axis + (places,)] = values
     return out
@@ -105,10 +105,10 @@ def _by_places(xp: Any, x: Any, index: tuple[Any, ...], values: Any, axis: int =
         return x
     part = x[(slice(None),) * axis + (slice(span.start, span.stop, span.step),)]
     places = xp.arange(span.start, span.stop, span.step, device=dispatch.device_argument(x))
-    return _looked_up(xp, x, places, _by_places(xp, part, index, values, axis + 1), axis)
+    return looked_up(xp, x, places, _by_places(xp, part, index, values, axis + 1), axis)
 
 
-def _looked_up(xp: Any, x: Any, places: Any, values: Any, axis: int) -> Any:
+def looked_up(xp: Any, x: Any, places: Any, values: Any, axis: int) -> Any:
     """The portable body of `put`: every place of the axis finds the last value that names it, if any does."""
     length, count = x.shape[axis], places.shape[0]
     if not is_lazy(xp) and bool(xp.any((places < -length) | (places >= length))):
