@@ -1,4 +1,4 @@
-"""Where a run is computed: threads, processes, a cluster of this machine or another, whose page's address is told."""
+"""Where a run is computed: threads, a cluster of this machine or another, whose page's address is told."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .reading import saying
 
 __all__ = ["computers"]
 
-_KINDS = ("threads", "processes", "local")
+_KINDS = ("threads", "local")
 
 
 @contextlib.contextmanager
@@ -45,7 +45,7 @@ def computers(scheduler: str, workers: int | None, memory_limit: str | None) -> 
     # What it logs of a cluster that is lost, with its traceback, is told in one line.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     with saying(), Workers(scheduler, workers, memory_limit) as started:
-        if scheduler not in ("threads", "processes"):
+        if scheduler != "threads":
             sys.stderr.write(f"dashboard: {started.dashboard}\n")
             sys.stderr.flush()
         yield started

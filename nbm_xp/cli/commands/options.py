@@ -46,7 +46,7 @@ Chunks = Annotated[int | None, typer.Option(min=1, help="Chains in each block, w
 Scheduler = Annotated[
     str,
     typer.Option(
-        help="threads, processes, local (a cluster of this machine), or a cluster's address, tcp://….",
+        help="threads, local (processes of this machine), or a cluster's address, tcp://….",
         rich_help_panel=_WHERE,
     ),
 ]
