@@ -209,7 +209,7 @@ def test_what_is_no_model_is_refused(tmp_path: pathlib.Path, model: Any) -> None
 def test_no_directory_is_made_where_there_is_no_cluster(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def nobody(address: str) -> Any:
+    def nobody(address: str, worker_timeout: float) -> Any:
         raise RunError(f"there is no Dask cluster at {address}")
 
     monkeypatch.setattr(ClusterPool, "existing", nobody)
