@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from nbm_xp.namespace.faces import face
 
+from .exact import enumerated, onsager
 from .families import (
     chimera,
     edwards_anderson,
@@ -22,6 +23,7 @@ from .graph import Graph, as_graph
 from .machine import GraphMachine
 from .measures import autocorrelation_time, binder, energy_histogram, specific_heat, standard_error
 from .observers import Observer
+from .strips import strip_energy, strip_log_partition
 
 __all__ = [
     "Graph",
@@ -33,14 +35,18 @@ __all__ = [
     "chimera",
     "edwards_anderson",
     "energy_histogram",
+    "enumerated",
     "erdos_renyi",
     "lattice",
+    "onsager",
     "pegasus",
     "random_regular",
     "read_gset",
     "sherrington_kirkpatrick",
     "specific_heat",
     "standard_error",
+    "strip_energy",
+    "strip_log_partition",
     "zephyr",
 ]
 

@@ -38,6 +38,8 @@ class Layout:
         float64, of shape (units,); of shape (units, values) for Potts units.
     resolution : float
         What couplings and fields are whole multiples of.
+    kept : dict
+        What was made of all this for single libraries.
     """
 
     order: Any
@@ -50,7 +52,7 @@ class Layout:
     weights: Any
     fields: Any
     resolution: float
-    _kept: dict[Any, Placed] = field(default_factory=dict, repr=False)
+    kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
     def units(self) -> int:
@@ -59,13 +61,14 @@ class Layout:
 
     def on(self, xp: Any) -> Placed:
         """What the sweeps of a library need, as its arrays."""
-        if xp not in self._kept:
+        if xp not in self.kept:
             with wide_dtypes(xp):
-                self._kept[xp] = _placed(self, xp)
-        return self._kept[xp]
+                self.kept[xp] = _placed(self, xp)
+        found: Placed = self.kept[xp]
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_kept": {}}
+        return self.__dict__ | {"kept": {}}
 
 
 @dataclass(frozen=True, eq=False)

@@ -139,14 +139,16 @@ def replacing_folder(path: str | os.PathLike[str], replace: bool = False) -> Ite
 @contextlib.contextmanager
 def _named(part: pathlib.Path, final: pathlib.Path) -> Iterator[None]:
     """Have the system's errors name the place that was asked for, and no hidden one."""
+    unfinished = os.path.abspath(part)
     try:
         yield
     except OSError as error:
-        told = error.filename if isinstance(error.filename, str | os.PathLike) else ""
-        if not os.fspath(told).startswith(os.fspath(part)):
-            raise
-        place = os.fspath(final) + os.fspath(told)[len(os.fspath(part)) :]
-        raise type(error)(error.errno, error.strerror, place) from error
+        told = os.path.abspath(error.filename) if isinstance(error.filename, (str, os.PathLike)) else ""
+        if told.startswith(unfinished):
+            error.filename = os.fspath(final) + told[len(unfinished) :]
+            with contextlib.suppress(AttributeError):  # it has none, unless a renaming failed
+                del error.filename2
+        raise
 
 
 def write_whole(path: pathlib.Path, content: Any) -> None:

@@ -254,15 +254,38 @@ def test_loops_and_arrays_give_the_same_bits(units: Any, rule: str, monkeypatch:
     np.testing.assert_allclose(machine.energy(got["state"]) / 24, got["energy"][:, -1], rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "graph", [random_regular(200, 3, 1), sherrington_kirkpatrick(30, 2), erdos_renyi(150, 0.02, 1)]
-)
-def test_graphs_of_all_kinds_give_the_same_bits(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("xarray")
-    machine = GraphMachine(graph, fields=np.linspace(-1, 1, graph.units))
-    want = machine.sample(chains=2, sweeps=5, random_state=1)
-    monkeypatch.setattr(chains_chapter, "kernel", lambda *_: None)
-    assert want.equals(machine.sample(chains=2, sweeps=5, random_state=1))
+WHOLE = np.random.default_rng(1).integers(-9, 9, 2 * 8 * 64) * 0.25
+MACHINES = {
+    "regular": lambda units: GraphMachine(random_regular(200, 3, 1), units, fields=0.2),
+    "all pairs": lambda units: GraphMachine(sherrington_kirkpatrick(30, 2), units),
+    "sparse": lambda units: GraphMachine(erdos_renyi(150, 0.02, 1), units, fields=np.linspace(-1, 1, 150)),
+    "no edges": lambda units: GraphMachine(erdos_renyi(70, 0.0), units, fields=0.5),
+    "lattice": lambda units: GraphMachine(lattice((8, 64)), units),
+    "open lattice": lambda units: GraphMachine(lattice((8, 64), False), units, fields=-0.3),
+    "signs": lambda units: GraphMachine(edwards_anderson((4, 4, 32), random_state=1), units),
+    "glass": lambda units: GraphMachine(edwards_anderson((8, 64), "normal", random_state=1), units),
+    "fields": lambda units: GraphMachine(lattice((8, 64)), units, fields=np.linspace(-1, 1, 512)),
+    "whole numbers": lambda units: GraphMachine(lattice((8, 64)), units, couplings=np.where(WHOLE == 0, 0.25, WHOLE)),
+}
+
+
+@pytest.mark.parametrize("units", ["spin", "binary"])
+@pytest.mark.parametrize("rule", ["heat_bath", "metropolis"])
+@pytest.mark.parametrize("name", MACHINES)
+def test_graphs_of_all_kinds_give_the_same_bits(
+    name: str, rule: str, units: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = MACHINES[name](units)
+    for chains, beta in ((1, 0.6), (1, 9.0), (3, [0.0, 0.7, -0.4])):
+        with monkeypatch.context() as patched:
+            loops = machine.chains(chains, beta, 1, rule=rule)
+            loops.step(4)
+            want = loops.rows(), loops.energies()
+            patched.setattr(chains_chapter, "kernel", lambda *_: None)
+            arrays = machine.chains(chains, beta, 1, rule=rule)
+            arrays.step(4)
+            np.testing.assert_array_equal(arrays.rows(), want[0])
+            np.testing.assert_array_equal(arrays.energies(), want[1])
 
 
 @pytest.mark.parametrize("units", ["spin", 3])

@@ -21,7 +21,7 @@ import pytest
 
 import nbm_xp
 from nbm_xp import keras2 as K
-from nbm_xp.graphs import Graph, GraphMachine, edwards_anderson
+from nbm_xp.graphs import GraphMachine, edwards_anderson, lattice
 from nbm_xp.namespace import core, host_namespace
 from nbm_xp.namespace.convolution import winograd
 from nbm_xp.namespace.exponentials import numpy_rows
@@ -108,10 +108,11 @@ def exercise() -> None:
     elementary.log(np.linspace(1e-300, 3.0, 1001))
     elementary.exp(np.linspace(-800.0, 709.0, 1001))
     glass = edwards_anderson((6, 23), "normal", random_state=1)
-    for chains in (1, 67):
-        running = GraphMachine(Graph(glass.units, glass.first, glass.second, glass.weights)).chains(chains, 0.7, 5)
-        running.step(2)
-        running.energies()
+    for machine in (GraphMachine(glass), GraphMachine(lattice((6, 64))), GraphMachine(lattice((4, 4, 24)), "binary")):
+        for chains, rule in ((1, "heat_bath"), (1, "metropolis"), (67, "heat_bath"), (67, "metropolis")):
+            running = machine.chains(chains, 0.7, 5, rule=rule)
+            running.step(2)
+            running.energies()
     rng = np.random.default_rng(0)
     xp, states = host_namespace(), substreams((SEED,) * 6, 770)
     advance(states, 12345)

@@ -15,7 +15,7 @@ from nbm_xp.namespace import is_lazy
 from nbm_xp.runs import RunDirectory
 from nbm_xp.runs.copies import digest_of, digest_of_model
 
-from .. import finding, reading
+from .. import alignments, finding, reading
 from ..answering import answer
 from ..computing import computers
 from ..failing import InputError, going_on
@@ -104,7 +104,7 @@ _OF_A_RUN = ("checkpoint_every", "resume", "scheduler", "workers", "memory_limit
 def _rows(data: str | None, threshold: float | None, machine: Any, model: pathlib.Path) -> Any:
     if data is None:
         return None
-    rows = reading.read_data(data, threshold, "test", within=finding.within(machine))
+    rows = alignments.rows_for(data, threshold, "test", finding.within(machine))
     if rows.shape[1] != machine.n_features_in_:
         raise InputError(f"{data}: has {rows.shape[1]} features, but {model} has {machine.n_features_in_}")
     return rows

@@ -28,7 +28,7 @@ Data = Annotated[
     str,
     typer.Option(
         help="Rows, of shape (rows, features): a .npy file, an .npz file (file.npz:key picks an array), or a name: "
-        "digits, digits:train, digits:test."
+        "digits, digits:train, digits:test. Or an alignment: a .fasta file, packed (.fasta.gz) or not."
     ),
 ]
 Library = Annotated[

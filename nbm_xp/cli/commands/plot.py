@@ -25,7 +25,10 @@ def plot(
     ),
     what: Annotated[
         str | None,
-        typer.Option(help="One of filters, samples, curve, traces, convergence; all that there are by default."),
+        typer.Option(
+            help="One of filters, samples, curve, traces, convergence, and, of machines trained on sequences, "
+            "frequencies and contacts; all that there are by default."
+        ),
     ] = None,
     out: Annotated[
         pathlib.Path | None,

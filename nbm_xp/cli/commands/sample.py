@@ -11,13 +11,14 @@ import typer
 
 import nbm_xp
 from nbm_xp import runs
+from nbm_xp.boltzmann.sequences import Alphabet
 from nbm_xp.namespace import is_lazy, to_numpy
 from nbm_xp.namespace.files import save_arrays
 from nbm_xp.namespace.whole import replacing
 from nbm_xp.runs import RunDirectory
 from nbm_xp.runs.copies import digest_of_model
 
-from .. import finding, reading
+from .. import alignments, finding, reading
 from ..answering import answer
 from ..computing import computers
 from ..failing import InputError, going_on
@@ -43,8 +44,8 @@ def sample(
     out: Annotated[
         pathlib.Path,
         typer.Option(
-            help="A .npy or .npz file for states, a .png file for a picture (of units that fill a square); any other "
-            "name is a folder for a run."
+            help="A .npy or .npz file for states, a .png file for a picture (of units that fill a square), a .fasta "
+            "file for sequences; any other name is a folder for a run."
         ),
     ] = pathlib.Path("samples.npy"),
     chains: Annotated[int, typer.Option(min=1, help="Independent chains.")] = 100,
@@ -82,7 +83,7 @@ def sample(
     """
     if out.suffix.lower() in _NOT_OURS and not out.is_dir():
         raise InputError(f"--out must be a file ({', '.join(_FILES)}) or a folder for a run, got {out}")
-    others = _OF_A_RUN if out.suffix in _FILES else _OF_A_FILE
+    others = _OF_A_RUN if out.suffix in _FILES or alignments.is_alignment(out) else _OF_A_FILE
     wrong = [name for name in others if options.given(context, name)]
     if wrong:
         kind = "a folder for a run" if others is _OF_A_RUN else f"a file ({', '.join(_FILES)})"
@@ -202,16 +203,17 @@ def _to_a_file(
     as_json: bool,
 ) -> None:
     """Sample at once, and write the last states."""
-    reading.checked_out(out, *_FILES)
+    reading.checked_out(out, *(() if alignments.is_alignment(out) else _FILES))
     if chunks is not None and not is_lazy(reading.library(library or nbm_xp.backend())):
         raise InputError("--chunks needs a library that computes in blocks, --library dask, or a folder as --out")
     machine = finding.read_model(model, library)
     pixels = reading.side(machine.n_features_in_)
     if out.suffix == ".png" and pixels is None:
         raise InputError(f"--out: {machine.n_features_in_} units make no square picture; write .npy or .npz")
+    letters = _letters(model, machine, probabilities) if alignments.is_alignment(out) else None
     start = None
     if data is not None:
-        rows = reading.read_data(data, threshold, within=finding.within(machine))
+        rows = alignments.rows_for(data, threshold, "train", finding.within(machine))
         if rows.shape[1] != machine.n_features_in_:
             raise InputError(f"{data}: has {rows.shape[1]} features, but {model} has {machine.n_features_in_}")
         if rows.shape[0] < chains:
@@ -231,13 +233,28 @@ def _to_a_file(
         )
     )
     seconds = time.perf_counter() - began
-    _write(states, out, pixels)
+    _write(states, out, pixels, letters)
     found = {"model": str(model), "states": str(out), "chains": chains, "sweeps": steps, "seconds": round(seconds, 3)}
     answer(found, [f"{chains:,} chains, {steps:,} sweeps in {seconds:.1f} s", f"wrote {out}"], as_json)
 
 
-def _write(states: Any, out: pathlib.Path, pixels: int | None) -> None:
-    if out.suffix == ".png":
+def _letters(path: pathlib.Path, machine: Any, probabilities: bool) -> Alphabet:
+    """The alphabet that a machine's states are written in."""
+    run = finding.run_at(path)
+    found = alignments.alphabet_of_run(machine, None if run is None else run.configuration.get("alphabet"))
+    if found is None:
+        raise InputError(
+            f"--out: {path} has visible units of kind {machine.visible}, which are no letters of sequences"
+        )
+    if probabilities:
+        raise InputError("--probabilities are numbers: write .npy or .npz")
+    return found
+
+
+def _write(states: Any, out: pathlib.Path, pixels: int | None, letters: Alphabet | None) -> None:
+    if letters is not None:
+        alignments.drawn_sequences(states, letters, out)
+    elif out.suffix == ".png":
         from ..pictures.drawing import draw_states
 
         draw_states(states, pixels or 1, out)

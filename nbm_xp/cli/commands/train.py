@@ -22,7 +22,7 @@ from nbm_xp.runs.failing import needing_room
 from nbm_xp.runs.learner import Training, measures
 from nbm_xp.runs.training import keep
 
-from .. import finding, reading
+from .. import alignments, finding, reading
 from ..answering import answer
 from ..failing import InputError, going_on
 from ..running import bar, threads_for
@@ -158,12 +158,15 @@ def train(
         seed = seed if "seed" in asked else there.seed
     elif not resume:
         finding.checked_new(out)
+    letters = alignments.alphabet_in(settings["data"])
+    if letters is not None and there is None and not options.given(context, "visible"):
+        settings["visible"] = f"categorical:{letters.size}"
     _check(settings)
     within = kind_of(settings["visible"]).within
-    rows = reading.read_data(settings["data"], settings["threshold"], within=within)
+    rows = alignments.rows_for(settings["data"], settings["threshold"], "train", within)
     held = None
     if settings["held_out"] is not None:
-        held = reading.read_data(settings["held_out"], settings["threshold"], "valid", within=within)
+        held = alignments.rows_for(settings["held_out"], settings["threshold"], "valid", within)
     if held is not None and held.shape[1] != rows.shape[1]:
         raise InputError(f"--held-out: {held.shape[1]} features, but --data has {rows.shape[1]}")
     model = _model(settings, rows, seed)
@@ -177,6 +180,8 @@ def train(
     sizes = settings["layers"] or [rows.shape[1], settings["hidden"]]
     products = model.batch_size * max(low * high for low, high in itertools.pairwise(sizes))
     configuration = settings | {"contents": contents}
+    if letters is not None:
+        configuration["alphabet"] = letters.name
     if there is not None and "hidden_units" not in there.configuration:  # of a release that knew no others
         configuration.pop("hidden_units")
     if there is not None and "persistent" in there.configuration:  # as releases before tempered training wrote it

@@ -9,6 +9,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from nbm_xp.boltzmann.sequences import connected_correlations, site_pairs
 from nbm_xp.runs.learner import measures
 
 from ..reading import side
@@ -16,9 +17,11 @@ from . import panels
 from .look import SUBTLE, drawn, sheet, write
 
 __all__ = [
+    "draw_contacts",
     "draw_convergence",
     "draw_curve",
     "draw_filters",
+    "draw_frequencies",
     "draw_samples",
     "draw_states",
     "draw_traces",
@@ -92,6 +95,33 @@ def draw_weights(estimate: Any, title: str, exact: float | None, path: pathlib.P
         left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
         panels.settling(left, estimate, title, exact)
         panels.weights(right, estimate)
+
+
+def draw_frequencies(data: Any, model: Any, title: str, path: pathlib.Path) -> None:
+    """How often two sites are in two states: in the data and in a model's sequences; and less what either tells alone.
+
+    Parameters
+    ----------
+    data, model : array of shape (sites, n_states, sites, n_states)
+        Frequencies.
+    title : str
+        What the model's sequences are.
+    path : pathlib.Path
+    """
+    with drawn(path, 13.2, 6.2) as figure:
+        left, right = figure.subplots(1, 2)
+        panels.agreement(left, site_pairs(data), site_pairs(model), "Frequencies of two sites")
+        given, found = (site_pairs(connected_correlations(pairs)) for pairs in (data, model))
+        panels.agreement(right, given, found, "Connected correlations of two sites")
+        for axes in (left, right):
+            axes.set_xlabel("data")
+            axes.set_ylabel(f"model: {title}")
+
+
+def draw_contacts(scores: Any, path: pathlib.Path) -> None:
+    """How strongly sites are coupled, and, marked, the pairs that are coupled most: as many as there are sites."""
+    with drawn(path, 7.6, 6.8) as figure:
+        panels.contacts(figure.subplots(), scores)
 
 
 def draw_traces(

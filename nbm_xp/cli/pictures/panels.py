@@ -10,6 +10,8 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.ticker import MaxNLocator
 
+from nbm_xp.boltzmann.sequences import pearson
+
 from ..answering import signed
 from .look import BLUE, GREY, INK, ORANGE, sheet
 
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "convergence", "filters", "images", "learning_curve", "level", "settling", "strongest", "traces", "weights",
-    "whole_numbers",
+    "agreement", "contacts", "convergence", "filters", "images", "learning_curve", "level", "settling", "strongest",
+    "traces", "weights", "whole_numbers",
 ]  # fmt: skip
 
 _PALETTE = (BLUE, ORANGE, "#3b8f6b", "#8a5aa8", "#b7862a", "#5b7fb8", "#c24d6a", "#6b7280")
@@ -88,6 +90,37 @@ def level(axes: Axes, value: float, name: str, at: float) -> None:
     axes.axhline(value, color=GREY, linestyle=(0, (4, 3)), linewidth=1.8)
     text = f"{name} {signed(value)}"
     axes.annotate(text, (at, value), (0, -16), textcoords="offset points", ha="right", color="#666b74")
+
+
+def agreement(axes: Axes, data: Any, model: Any, title: str) -> None:
+    """Numbers of the data and of a model's states against one another: how many there are, by the shade of grey."""
+    data, model = np.ravel(data), np.ravel(model)
+    low, high = min(data.min(), model.min()), max(data.max(), model.max())
+    axes.plot([low, high], [low, high], color=GREY, linewidth=1.2, zorder=1)
+    shades = LinearSegmentedColormap.from_list("shades", ["#c9dbec", BLUE, INK])
+    low, high = (edge + 0.02 * (high - low) * side for edge, side in ((low, -1), (high, 1)))
+    shape: Any = {"gridsize": (70, 40), "extent": (low, high, low, high)}
+    found = axes.hexbin(data, model, **shape, bins="log", mincnt=1, cmap=shades, linewidths=0, zorder=2)
+    axes.figure.colorbar(found, ax=axes, label="pairs of states", fraction=0.04)
+    axes.set_title(f"{title}: Pearson {signed(pearson(data, model), 3)}")
+
+
+def contacts(axes: Axes, scores: Any) -> None:
+    """Scores of pairs of sites above the diagonal; below it those that are the highest, as many as there are sites."""
+    sites = len(scores)
+    above = np.where(
+        np.triu(np.ones((sites, sites), bool), 4), scores, np.nan
+    )  # neighbours along the chain are coupled
+    order = np.argsort(np.where(np.isnan(above), -np.inf, above), axis=None)[::-1]
+    first, second = np.divmod(order[: min(sites, int(np.isfinite(above).sum()))], sites)
+    shades = LinearSegmentedColormap.from_list("shades", ["white", BLUE, INK])
+    found = axes.imshow(above, cmap=shades, vmin=0.0, interpolation="nearest", origin="upper")
+    axes.plot(first, second, "s", color=ORANGE, markersize=3)
+    axes.figure.colorbar(found, ax=axes, label="score", fraction=0.04)
+    axes.set_title(f"Coupled sites: Frobenius norm, APC; below, the {len(first)} strongest")
+    axes.set_xlabel("site")
+    axes.set_ylabel("site")
+    axes.grid(visible=False)
 
 
 def convergence(axes: Axes, found: Sequence[Mapping[str, float]], title: str, exact: float | None = None) -> None:

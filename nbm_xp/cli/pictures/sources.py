@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from nbm_xp.boltzmann.sequences import contact_scores, effective_couplings, pair_frequencies
 from nbm_xp.namespace import to_numpy
 from nbm_xp.runs import RunError, open_samples, read_evaluation
 from nbm_xp.runs.curve import Curve
 from nbm_xp.runs.learner import CURVE_FILE
 
-from .. import finding, reading
+from .. import alignments, finding, reading
 from ..answering import signed
 from ..failing import InputError
 from ..weighing import Weighing, exact_log_z, lengths
@@ -24,8 +25,9 @@ from . import drawing
 
 __all__ = ["PICTURES", "Source"]
 
-PICTURES = ("filters", "samples", "curve", "convergence", "traces")
+PICTURES = ("filters", "samples", "curve", "convergence", "traces", "frequencies", "contacts")
 _FANTASIES, _SWEEPS = 100, 1000
+_SEQUENCES, _STEPS = 1000, 500
 _RUNS, _TEMPERATURES = 100, 1000
 _CHAINS, _DRAWS = 100, 500  # at most, of those that traces are drawn and judged by
 
@@ -58,9 +60,35 @@ class Source:
         found: dict[str, Callable[[pathlib.Path], None]] = {"filters": self._filters, "samples": self._samples}
         if (self.path / CURVE_FILE).is_file():
             found["curve"] = self._curve
+        if self._has_letters:
+            found |= {"frequencies": self._frequencies, "contacts": self._contacts}
         if self.kind == "sample":
             return found | {"samples": self._draws, "traces": self._traces}
         return found | {"convergence": self._weights if self.kind == "evaluate" else self._convergence}
+
+    @property
+    def _has_letters(self) -> bool:
+        """Whether the machine was trained on sequences, in a run's directory."""
+        return self.run is not None and self.kind == "train" and "alphabet" in self.run.configuration
+
+    def _sequences(self) -> tuple[Any, int]:
+        """The sequences that the machine was trained on, and how many letters there are."""
+        units, about = self.model._topology.units[0], self.run.configuration if self.run is not None else {}
+        return alignments.rows_for(about["data"], None, "train", units.within), units.n_states
+
+    def _frequencies(self, out: pathlib.Path) -> None:
+        rows, count = self._sequences()
+        states = to_numpy(self.model.sample(_SEQUENCES, _STEPS, random_state=self.seed))
+        data, model = pair_frequencies(rows, count), pair_frequencies(states, count)
+        drawing.draw_frequencies(data, model, f"{_SEQUENCES:,} sequences after {_STEPS:,} sweeps", out)
+
+    def _contacts(self, out: pathlib.Path) -> None:
+        model = self.model
+        if not model._topology.is_factorial or len(model._topology.sizes) > 2 or model.hidden != "binary":
+            raise InputError(f"{self.path}: contacts are told by machines with one layer of binary hidden units")
+        weights, biases = to_numpy(model.components_), to_numpy(model.intercept_hidden_)
+        couplings = effective_couplings(weights, biases, *self._sequences())
+        drawing.draw_contacts(contact_scores(couplings), out)
 
     def _filters(self, out: pathlib.Path) -> None:
         drawing.draw_filters(finding.weights_of(self.model), out)

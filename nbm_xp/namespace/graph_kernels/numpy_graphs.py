@@ -6,7 +6,8 @@ those, by giving None.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,7 +17,13 @@ from nbm_xp.namespace.mrg31k3p.numpy_draws import number_by_number
 __all__ = ["colours", "energies", "rows", "sweeps"]
 
 _RULES = {"heat_bath": 0, "metropolis": 1}
-_ALL_FREE = np.empty(0, np.bool_)
+_ALL_FREE, _NO_MULTIPLES, _NO_RUNS, _NO_LEVELS = (np.empty(0, kind) for kind in ("bool", "int8", "int64", "int32"))
+_WORTH_A_RUN: Final = 8
+"""Slots that runs must have on average."""
+_MOST_SUM: Final = 2000
+"""The largest sum of multiples for which there is a table."""
+_FEW_LEVELS: Final = 8
+"""So many levels are compared with one after the other; for more the table is looked up."""
 
 
 def rows(units: int, first: Any, second: Any) -> Any:
@@ -39,22 +46,93 @@ def colours(begins: Any, neighbours: Any) -> tuple[Any, tuple[int, int] | None]:
     return found, (min(unit, int(neighbours[place])), max(unit, int(neighbours[place])))
 
 
+@dataclass(frozen=True, eq=False)
+class _Loops:
+    """What the loops need of a layout: couplings, in the order of runs where there are some, or as small multiples."""
+
+    couplings: Any
+    multiples: Any
+    runs: Any
+    unit: float
+    most: int
+    stride: int
+
+
+def _loops(layout: Any, values: Any, single: bool) -> _Loops:
+    """Look for runs, for one chain, and for couplings that are small multiples of one number."""
+    kept = layout.kept.get(("loops", values, single))
+    if kept is not None:
+        return kept  # type: ignore[no-any-return]
+    couplings, runs = layout.couplings, _NO_RUNS
+    if single:
+        found = np.empty(layout.units + 1, np.int64)
+        ends = np.asarray(layout.ends, np.int64)
+        count = functions["graph_runs"](ends, layout.begins, layout.neighbours, found)
+        if count * _WORTH_A_RUN <= layout.units:
+            runs, couplings = found[: count + 1].copy(), np.empty_like(couplings)
+            functions["graph_by_run"](runs, layout.begins, layout.couplings, couplings)
+    multiples, unit, most = _NO_MULTIPLES, 0.0, 0
+    sizes = np.abs(layout.couplings)
+    fields_alike = bool((layout.fields == layout.fields[0]).all())
+    if fields_alike and sizes.size and sizes.min() > 0:
+        unit = float(sizes.min())
+        largest = float(sizes.max()) / unit
+        whole = np.rint(couplings / unit)
+        if largest <= 127 and bool((whole * unit == couplings).all()):
+            totals = np.add.reduceat(np.append(np.rint(sizes / unit), 0.0), layout.begins[:-1])
+            totals[np.diff(layout.begins) == 0] = 0
+            most = int(totals.max())
+            if most <= _MOST_SUM:
+                multiples = whole.astype(np.int8)
+    # sums of odd numbers of odd terms are odd: every second level is never there
+    degrees = np.diff(layout.begins)
+    odd = values.least == -1 and multiples.size and (multiples % 2 != 0).all() and (degrees % 2 == most % 2).all()
+    loops = _Loops(couplings, multiples, runs, unit, most, 2 if odd else 1)
+    layout.kept["loops", values, single] = loops
+    return loops
+
+
+def _table(loops: _Loops, layout: Any, values: Any, metropolis: bool, beta: Any) -> tuple[Any, Any]:
+    """The levels of whole sums, and up to which integer each draws the upper value, or a change of either value."""
+    few = (2 * loops.most) // loops.stride <= _FEW_LEVELS
+    sums = np.arange(-loops.most, loops.most + 1, loops.stride if few else 1)
+    local = sums[:, None] * loops.unit + layout.fields[0]
+    x = (beta.reshape(1, -1) * values.step) * local
+    tables = [x, -x] if metropolis else [-x]
+    made = []
+    for exponent in tables:
+        power = np.ascontiguousarray(exponent)
+        functions["exp"](power.reshape(-1))
+        p = np.minimum(power, 1.0) if metropolis else 1.0 / (1.0 + power)
+        made.append(np.ceil(p * 2.0**31) - 1.0)
+    levels = sums[1:].astype(np.int32) if few else np.empty(0, np.int32)
+    return levels, np.concatenate(made).astype(np.int32)
+
+
 def sweeps(
     layout: Any, values: Any, rule: str, states: Any, streams: Any, beta: Any, free: Any, count: int
 ) -> tuple[Any, Any] | None:
     """Make sweeps: the states after them, and those of the streams; None for what there is no loop for."""
-    if values.kind == "potts" or rule not in _RULES or layout.units >= 2**31:
+    if values.kind == "potts" or rule not in _RULES:
         return None
     spins = np.array(states, order="C")
     numbers = np.array(number_by_number(streams, streams.shape[0]))
+    loops = _loops(layout, values, states.shape[1] == 1)
+    levels, table = _NO_LEVELS, _NO_LEVELS
+    if loops.multiples.size:
+        levels, table = _table(loops, layout, values, rule == "metropolis", beta)
     functions["graph_sweeps"](
         np.asarray(layout.ends, np.int64),
         layout.begins,
         layout.neighbours,
-        layout.couplings,
+        loops.couplings,
+        loops.multiples,
         layout.fields,
         _ALL_FREE if free is None else free,
         beta.reshape(-1) * values.step,
+        loops.runs,
+        levels,
+        table,
         spins,
         numbers,
         count,

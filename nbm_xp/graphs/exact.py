@@ -1,0 +1,211 @@
+"""What is known exactly: all states of few units, and the square lattice of spins by Onsager and Kaufman.
+
+What this chapter must satisfy: what takes more than a minute or a few GB is refused before any work.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from nbm_xp.boltzmann.rows import positive_int
+from nbm_xp.namespace import host_namespace
+
+if TYPE_CHECKING:
+    from .machine import GraphMachine
+
+__all__ = ["Enumeration", "SquareLattice", "enumerated", "onsager"]
+
+MOST_STATES: Final = 2**25
+
+
+@dataclass(frozen=True, eq=False)
+class Enumeration:
+    """The energies of all states of a machine.
+
+    Parameters
+    ----------
+    energies : array
+        float64; state k is that whose units' values are the digits of k, the last unit's the most significant.
+    units : int
+        How many there are.
+    """
+
+    energies: Any
+    units: int
+
+    def probabilities(self, beta: float = 1.0) -> Any:
+        """Of each state.
+
+        Examples
+        --------
+        >>> from nbm_xp.graphs import GraphMachine
+        >>> enumerated(GraphMachine([[0, 1]])).probabilities(0.0).tolist()
+        [0.25, 0.25, 0.25, 0.25]
+        """
+        host = host_namespace()
+        weights = host.exp(-beta * (self.energies - self._least(beta)))
+        return weights / host.sum(weights)
+
+    def log_partition(self, beta: float = 1.0) -> float:
+        """The logarithm of the sum of ``exp(-β E)`` over all states."""
+        host, least = host_namespace(), self._least(beta)
+        return float(host.log(host.sum(host.exp(-beta * (self.energies - least)))) - beta * least)
+
+    def energy(self, beta: float = 1.0) -> float:
+        """The mean energy a unit."""
+        return float(host_namespace().sum(self.probabilities(beta) * self.energies)) / self.units
+
+    def specific_heat(self, beta: float = 1.0) -> float:
+        """The specific heat a unit."""
+        host, p = host_namespace(), self.probabilities(beta)
+        mean = host.sum(p * self.energies)
+        return float(beta**2 * host.sum(p * (self.energies - mean) ** 2)) / self.units
+
+    @property
+    def ground_energy(self) -> float:
+        """The least energy, of all units."""
+        return float(host_namespace().min(self.energies))
+
+    def _least(self, beta: float) -> float:
+        host = host_namespace()
+        return float((host.min if beta >= 0 else host.max)(self.energies))
+
+
+def enumerated(machine: GraphMachine) -> Enumeration:
+    """The energies of all states, of 25 units of two values at most, or of as many states otherwise.
+
+    Raises
+    ------
+    ValueError
+        If there are more.
+
+    Examples
+    --------
+    >>> from nbm_xp.graphs import GraphMachine, lattice
+    >>> enumerated(GraphMachine(lattice((3, 3)))).ground_energy
+    -18.0
+    """
+    host = host_namespace()
+    values, layout, n = machine.values, machine.layout, machine.units_count
+    if values.count**n > MOST_STATES:
+        raise ValueError(f"machine has {values.count}**{n} states to enumerate, and they must be 2**25 at most")
+    unit = layout.order.tolist()  # slots by units' numbers: the states are those of units
+    lesser: list[list[tuple[int, float]]] = [[] for _ in range(n)]
+    for a, b, w in zip(layout.first.tolist(), layout.second.tolist(), layout.weights.tolist(), strict=True):
+        i, j = unit[a], unit[b]
+        lesser[max(i, j)].append((min(i, j), w))
+    fields = layout.fields[host.argsort(layout.order), ...]
+    energies = host.zeros((1,))
+    for i in range(n):
+        joined = dict(lesser[i])
+        parts = []
+        for k, value in enumerate(values.all):
+            if values.kind == "potts":
+                start, each = float(fields[i, k]), [1.0 if other == value else 0.0 for other in values.all]
+            else:
+                start, each = value * float(fields[i]), [float(value * other) for other in values.all]
+            local = host.asarray([start])
+            for j in range(i):
+                w = joined.get(j, 0.0)
+                local = host.concat([local + w * factor for factor in each])
+            parts.append(energies - local)
+        energies = host.concat(parts)
+    return Enumeration(energies, n)
+
+
+@dataclass(frozen=True)
+class SquareLattice:
+    """What is known of the periodic square lattice of spins, all couplings alike, no fields; all a unit.
+
+    Parameters
+    ----------
+    log_partition, energy, specific_heat : float
+    """
+
+    log_partition: float
+    energy: float
+    specific_heat: float
+
+
+def onsager(shape: tuple[int, int], beta: float, coupling: float = 1.0) -> SquareLattice:
+    """The partition function, energy and specific heat of a periodic lattice of spins, by Kaufman's finite sum [1]_.
+
+    Parameters
+    ----------
+    shape : two ints
+        Of the lattice; 3 at least.
+    beta : float
+        The inverse temperature.
+    coupling : float, optional
+        Of all edges; its product with `beta` must be positive.
+
+    Raises
+    ------
+    ValueError
+        If the shape is none, or couplings are not ferromagnetic.
+
+    References
+    ----------
+    .. [1] B. Kaufman, "Crystal statistics II: partition function evaluated by spinor analysis", Physical Review 76
+       (1949), 1232-1243.
+    .. [2] A. E. Ferdinand and M. E. Fisher, "Bounded and inhomogeneous Ising models I: specific-heat anomaly of a
+       finite lattice", Physical Review 185 (1969), 832-846.
+
+    Examples
+    --------
+    >>> round(onsager((128, 128), math.log(1 + math.sqrt(2)) / 2).energy, 4)  # -√2 on the infinite lattice
+    -1.4191
+    """
+    host = host_namespace()
+    try:
+        n, m = shape
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"shape must be two ints, got {shape!r}") from error
+    n, m = positive_int(n, "shape", 3), positive_int(m, "shape", 3)
+    K = beta * coupling
+    if not 0 < K < math.inf:
+        raise ValueError(f"beta times coupling must be positive and finite, got {K}")
+    s, c = math.sinh(2 * K), math.cosh(2 * K)
+    # cosh γ_l = s + 1 / s - cos(π l / n), and its derivatives by K
+    first, second = 2 * c * (1 - 1 / s**2), 4 * s * (1 - 1 / s**2) + 8 * c**2 / s**3
+    modes = host.arange(1, 2 * n)
+    # cosh γ - 1, by which sinh γ is found without a loss of digits
+    lift = (math.sqrt(s) - 1 / math.sqrt(s)) ** 2 + 2 * host.sin(host.pi * modes / (2 * n)) ** 2
+    root = host.sqrt(lift * (lift + 2))
+    gamma = host.log1p(lift + root)
+    slope = first / root
+    bend = (second - (1 + lift) * slope**2) / root
+
+    def product(which: Any, sign: int) -> tuple[float, float, float]:
+        """Logarithm, and its derivatives, of the product of 2 cosh or 2 sinh of m γ / 2."""
+        g, g1, g2 = (m / 2 * x[which] for x in (gamma, slope, bend))
+        tail = sign * host.exp(-2 * g)
+        ratio = (1 - tail) / (1 + tail)
+        return tuple(
+            float(host.sum(x)) for x in (g + host.log1p(tail), ratio * g1, ratio * g2 + (1 - ratio**2) * g1**2)
+        )  # type: ignore[return-value]
+
+    odd, even = slice(0, None, 2), slice(1, None, 2)
+    terms = [product(odd, 1), product(odd, -1)]
+    # the mode 0 has a sign, which changes at the critical point
+    g, g1, g2 = (m / 2 * x for x in (2 * K + math.log(math.tanh(K)), 2 + 2 / s, -4 * c / s**2))
+    sums = [0.0, 0.0, 0.0]
+    reference = terms[0][0]
+    for log, d1, d2 in terms:
+        weight = math.exp(log - reference)
+        sums = [sums[0] + weight, sums[1] + weight * d1, sums[2] + weight * (d2 + d1**2)]
+    for sign in (1, -1):
+        log, d1, d2 = product(even, sign)
+        weight, tail = math.exp(log + abs(g) - reference), sign * math.exp(-2 * abs(g))
+        value, other = (1 + tail, 1 - tail) if sign == 1 else (math.copysign(1 + tail, g), 1 - tail)
+        if sign == 1:
+            other = math.copysign(other, g)
+        sums[0] += weight * value
+        sums[1] += weight * (g1 * other + value * d1)
+        sums[2] += weight * (g2 * other + g1**2 * value + 2 * g1 * other * d1 + value * (d2 + d1**2))
+    d1, d2 = sums[1] / sums[0], sums[2] / sums[0] - (sums[1] / sums[0]) ** 2
+    units = n * m
+    log = reference + math.log(sums[0] / 2) + units / 2 * math.log(2 * s)
+    return SquareLattice(log / units, -coupling * (d1 / units + c / s), K**2 * (d2 / units - 2 / s**2))

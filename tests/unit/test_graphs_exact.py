@@ -1,0 +1,126 @@
+"""Exact answers for machines on graphs: held to one another, and sampling held to them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.graphs import (
+    GraphMachine,
+    edwards_anderson,
+    enumerated,
+    erdos_renyi,
+    lattice,
+    onsager,
+    random_regular,
+    sherrington_kirkpatrick,
+    standard_error,
+    strip_energy,
+    strip_log_partition,
+)
+
+CRITICAL = math.log(1 + math.sqrt(2)) / 2
+
+
+@pytest.mark.parametrize("units", ["spin", "binary", 3])
+def test_all_states_are_enumerated_in_the_order_of_their_digits(units: Any) -> None:
+    graph = erdos_renyi(7, 0.5, 1)
+    rng = np.random.default_rng(0)
+    fields = rng.normal(size=(7, 3) if units == 3 else 7)
+    machine = GraphMachine(graph, units, fields, rng.normal(size=graph.edges))
+    found = enumerated(machine)
+    states = [state[::-1] for state in itertools.product(machine.values.all, repeat=7)]
+    np.testing.assert_allclose(found.energies, machine.energy(states), atol=1e-13)
+    first = states[100]
+    want = 0.0
+    for a, b, w in zip(graph.first.tolist(), graph.second.tolist(), machine.layout.weights.tolist(), strict=True):
+        want -= w * (first[a] == first[b] if units == 3 else first[a] * first[b])
+    want -= sum(fields[i, s] if units == 3 else fields[i] * s for i, s in enumerate(first))
+    assert found.energies[100] == pytest.approx(want)
+    assert found.probabilities(0.7).sum() == pytest.approx(1)
+    assert found.log_partition(0.0) == pytest.approx(7 * math.log(machine.values.count))
+    step = 1e-4
+    slope = (found.log_partition(0.5 + step) - found.log_partition(0.5 - step)) / (2 * step)
+    assert found.energy(0.5) * 7 == pytest.approx(-slope, rel=1e-6)
+    bend = -(found.energy(0.5 + step) - found.energy(0.5 - step)) / (2 * step)
+    assert found.specific_heat(0.5) == pytest.approx(0.25 * bend, rel=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (3, 5), (5, 3), (3, 6)])
+@pytest.mark.parametrize("beta", [0.05, 0.3, CRITICAL, 0.5, 2.0])
+def test_onsager_is_what_all_states_give(shape: tuple[int, int], beta: float) -> None:
+    states, found = enumerated(GraphMachine(lattice(shape))), onsager(shape, beta)
+    assert found.log_partition == pytest.approx(states.log_partition(beta) / states.units, rel=1e-13)
+    assert found.energy == pytest.approx(states.energy(beta), rel=1e-12)
+    assert found.specific_heat == pytest.approx(states.specific_heat(beta), rel=1e-9)
+    assert onsager(shape, beta / 2, 2.0).energy == pytest.approx(2 * found.energy)
+
+
+def test_onsager_far_from_the_critical_point_and_large() -> None:
+    assert onsager((512, 512), 20.0).energy == pytest.approx(-2.0)
+    assert onsager((512, 256), CRITICAL).energy == pytest.approx(-math.sqrt(2), rel=2e-3)
+    assert onsager((64, 48), 0.4).energy == pytest.approx(onsager((48, 64), 0.4).energy, rel=1e-12)
+    assert onsager((16, 10), 0.41).log_partition * 160 == pytest.approx(
+        strip_log_partition(GraphMachine(lattice((16, 10))), 0.41), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("periodic", [True, False, (True, False), (False, True)])
+def test_strips_are_what_all_states_give(periodic: Any) -> None:
+    machine = GraphMachine(
+        edwards_anderson((5, 3), "normal", periodic, random_state=1), fields=np.linspace(-1.0, 1.0, 15)
+    )
+    states = enumerated(machine)
+    for beta in (0.2, 1.3):
+        assert strip_log_partition(machine, beta) == pytest.approx(states.log_partition(beta), rel=1e-12)
+        assert strip_energy(machine, beta) == pytest.approx(states.energy(beta), rel=1e-12)
+    cold = strip_log_partition(machine, 60.0) / 60
+    assert cold == pytest.approx(states.log_partition(60.0) / 60, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: enumerated(GraphMachine(lattice((5, 6)))), r"2\*\*30 states to enumerate, and they must be 2\*\*25"),
+        (lambda: enumerated(GraphMachine(lattice((4, 4)), units=3)), r"3\*\*16 states"),
+        (lambda: onsager((2, 4), 0.4), "shape must be a whole number, at least 3, got 2"),
+        (lambda: onsager(4, 0.4), "shape must be two ints, got 4"),  # type: ignore[arg-type]
+        (lambda: onsager((4, 4), -0.4), "beta times coupling must be positive and finite, got -0.4"),
+        (
+            lambda: strip_energy(GraphMachine(lattice((20, 17), False))),
+            "16 units at most where the first is open, got 17",
+        ),
+        (lambda: strip_energy(GraphMachine(lattice((20, 11)))), "10 units at most where the first is joined, got 11"),
+        (lambda: strip_energy(GraphMachine(random_regular(6, 3, 1))), "spins on a lattice of two axes"),
+    ],
+)
+def test_what_is_too_large_is_refused(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+MACHINES = {
+    "ferromagnet": GraphMachine(lattice((4, 4)), fields=0.1),
+    "glass": GraphMachine(edwards_anderson((3, 4), "normal", random_state=1), fields=0.3),
+    "all pairs": GraphMachine(sherrington_kirkpatrick(9, 1), couplings=None),
+    "binary": GraphMachine(random_regular(10, 3, 1), "binary", fields=-0.8),
+    "potts": GraphMachine(lattice((3, 3)), 3, fields=[0.2, 0.0, -0.3]),
+}
+
+
+@pytest.mark.parametrize("rule", ["heat_bath", "metropolis"])
+@pytest.mark.parametrize("name", MACHINES)
+def test_sampling_gives_what_is_exact(name: str, rule: str) -> None:
+    pytest.importorskip("xarray")
+    machine, beta = MACHINES[name], 0.45
+    states = enumerated(machine)
+    found = machine.sample(chains=64, sweeps=1500, burn_in=100, beta=beta, rule=rule, random_state=11)
+    energy = found["energy"].values
+    error = standard_error(energy)
+    assert abs(energy.mean() - states.energy(beta)) < 4 * error < 0.02
+    heat = beta**2 * machine.units_count * energy.var()
+    assert heat == pytest.approx(states.specific_heat(beta), rel=0.05)
