@@ -130,6 +130,7 @@ class ClusterPool:
         self._patience = patience
         self._alone_since: float | None = None
         self._distributed = need("distributed")
+        self._closed: type[OSError] = need("distributed.comm").CommClosedError
         self._run = uuid.uuid4().hex[:12]
         self._count = 0
         self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -165,9 +166,10 @@ class ClusterPool:
     @contextlib.contextmanager
     def _reached(self) -> Iterator[None]:
         """Have a scheduler that cannot be reached say so."""
+        self._lost()
         try:
             yield
-        except self._distributed.CommClosedError as error:
+        except self._closed as error:
             raise RunError(f"the scheduler {self._address} is gone: {_GO_ON}") from error
 
     def check(self, folder: pathlib.Path) -> None:
@@ -221,9 +223,8 @@ class ClusterPool:
         if done:
             self._alone_since = None
         else:
-            self._lost()
-            self._restore()
             self._look_for_workers()
+            self._restore()
         return done
 
     def _look_for_workers(self) -> None:
@@ -261,7 +262,7 @@ class ClusterPool:
 
     def stop(self, pending: Collection[Any]) -> None:
         """See `Pool`."""
-        with contextlib.suppress(self._distributed.CommClosedError):  # then nothing is done anyway
+        with contextlib.suppress(self._closed):  # then nothing is done anyway
             if self._client.status == "running":
                 self._client.cancel(list(pending), force=True)
 

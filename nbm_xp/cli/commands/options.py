@@ -18,6 +18,7 @@ __all__ = [
     "Scheduler",
     "Seed",
     "Threshold",
+    "WorkerTimeout",
     "Workers",
     "given",
 ]
@@ -55,6 +56,10 @@ Workers = Annotated[
 ]
 MemoryLimit = Annotated[
     str | None, typer.Option(help="Of each worker, with --scheduler local: 4GB.", rich_help_panel=_WHERE)
+]
+WorkerTimeout = Annotated[
+    float,
+    typer.Option(min=0.0, help="Seconds to wait for a cluster that has lost its last worker.", rich_help_panel=_WHERE),
 ]
 
 
