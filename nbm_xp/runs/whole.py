@@ -1,6 +1,6 @@
 """Files that are whole or not there: written beside their place, flushed to disk, renamed.
 
-What this chapter must satisfy: whoever opens a file under its name finds all of it, whatever happened to the one who
+Contract: whoever opens a file under its name finds all of it, whatever happened to the one who
 wrote it; a file that was reported written is still there after the machine lost its power; what a broken-off writer
 left behind has a name of its own kind, and can be swept away.
 """
