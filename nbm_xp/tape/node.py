@@ -118,9 +118,9 @@ class Node:
     """One recorded value; for a call with several results, all of them together.
 
     `source_location` is where in the user's code it was recorded. `looks` counts how often its value was asked for,
-    `evaluator` is how that value is found, once it has been compiled, and `kept` holds the value itself, where it cannot
-    change. `reader` gives the value as an array that is there already, where what was recorded shows memory of the user's.
-    `hidden` is what its shape was computed from, where that takes too long to write.
+    `evaluator` is how that value is found, once it has been compiled, and `kept` holds the value itself, where it
+    cannot change. `reader` gives the value as an array that is there already, where what was recorded shows memory of
+    the user's. `hidden` is what its shape was computed from, where that takes too long to write.
     """
 
     __slots__ = (

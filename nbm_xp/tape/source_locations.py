@@ -1,7 +1,7 @@
 """Where in the user's code a value was recorded, and how an error that it meets when it runs says so.
 
-A source location is found while recording, so it must cost next to nothing: a code object and the position in its bytecode, from
-the first frame outside this package. The line, the function and the text are looked up only when they are shown.
+A location is found while recording, so it must cost next to nothing: a code object and the position in its bytecode,
+from the first frame outside this package. The line, the function and the text are looked up only when they are shown.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _short(filename: str) -> str:
 
 
 def recorded_at(location: SourceLocation | None) -> str:
-    """What goes on behind the name of what was recorded: ``, recorded at model.py:12 in energy: …``; nothing for None."""
+    """What is said behind a name, ``, recorded at model.py:12 in energy: …``; nothing for None."""
     return "" if location is None else f", recorded at {described_location(location)}"
 
 

@@ -377,9 +377,10 @@ class Translator:
             Always.
         """
         label = "the graph" if node is None else f"{node.name or node.op.name}"
-        where = recorded_at(None if node is None else node.source_location)
+        at = recorded_at(None if node is None else node.source_location)
         raise ValueError(
-            f"batch_axis cannot be kept: {label}{where}{',' if where else ''} {why}; leave batch_axis out to run operation by operation"
+            f"batch_axis cannot be kept: {label}{at and at + ','} {why}; leave batch_axis out to run operation by "
+            "operation"
         )
 
 
