@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-import numpy as np
-
 from .operators import FUNCTIONS, Operators
 
 __all__ = ["ArrayUfunc", "instead", "no_attribute", "refuse_torch_function"]
@@ -97,7 +95,7 @@ def _apply_ufunc(tensor: Any, ufunc: Any, method: str, /, *inputs: Any, **option
     if ufunc.__name__ in _QUESTIONS and method == "__call__" and not options:
         return FUNCTIONS[ufunc.__name__](tensor)
     if all(FUNCTIONS["is_lasting"](x) for x in inputs if isinstance(x, Operators)):
-        return getattr(ufunc, method)(*(np.asarray(x) if isinstance(x, Operators) else x for x in inputs), **options)
+        return getattr(ufunc, method)(*(x.__array__() if isinstance(x, Operators) else x for x in inputs), **options)
     name = _REDUCED.get(method, {}).get(ufunc.__name__, ufunc.__name__)
     called = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     raise TypeError(f"NumPy's {called} does not take a Tensor, which is computed later: {_advice(tensor, name)}")
