@@ -49,7 +49,6 @@ _PLACES = 5  # rows that chains are sent off from
 _ROWS, _ALL_ROWS = 200, 10_000  # whose log-likelihood is followed: beside few steps, and where it costs little of them
 _TOO_FEW, _EVEN = 2.5, 4.0  # effective chains that tell nothing, and whose standard error is to be believed
 _UNLIKELY = 4.6  # nats: log 100
-_APART = 2.0  # R-hat of chains on a ladder that keep to different places: what they tell of log Z is of those alone
 _MIXED = 1.2  # the nested R-hat of chains that have forgotten where they began
 _LARGE = 15.0  # weights of units of 0 and 1 that learn well do not come to it
 _MARGIN, _PART = 0.5, 0.05  # nats, and of the log-likelihood: less is no news
@@ -77,6 +76,7 @@ class Watch:
         self._sides: Sides | None = None
         self._anneal: tuple[Any, Any] | None = None
         self._told = False
+        self._likeliest = -math.inf  # the log-probability of a row, of visible units with a list of states
 
     @property
     def _always(self) -> bool:
@@ -155,6 +155,8 @@ class Watch:
     def _mean(self, rows: Any, log_z: Any) -> float:
         """The mean log-likelihood of rows: of those learnt from, as they count."""
         found = self.model.log_likelihood(rows, log_z)
+        if rows is self._rows and self.model._topology.radices(0) is not None:
+            self._likeliest = float(to_numpy(B.max(found)))
         if self._weights is None or rows is not self._rows:
             return float(to_numpy(B.mean(found)))
         return self._weighed(asarray(to_numpy(found), host_namespace(), "float64"))
@@ -252,10 +254,10 @@ class Watch:
         base, best = self._base_log_likelihood(), max(map(self._at_least, before), default=-math.inf)
         most = self._at_most(now)
         lost, fell = most < base - _news(base), most < best - _news(best)
-        stuck = bool(now.acceptance) and now.r_hat is not None and now.r_hat > _APART
-        if not (lost or fell or stuck or self._is_misplaced(now)):
+        impossible = self._likeliest > 3 * now.standard_error + _MARGIN
+        if not (lost or fell or impossible or self._is_misplaced(now)):
             return None
-        return _words(now, base if lost else best if fell else None, self.model)
+        return _words(now, base if lost else best if fell else None, impossible, self.model)
 
     def _at_most(self, look: Look) -> float:
         """What the log-likelihood is at most: uneven weights find e times too large a Z once in e times, no oftener."""
@@ -346,7 +348,7 @@ def _news(value: float) -> float:
     return max(_MARGIN, _PART * abs(value)) if math.isfinite(value) else 0.0
 
 
-def _words(now: Look, better: float | None, model: Any) -> str:
+def _words(now: Look, better: float | None, impossible: bool, model: Any) -> str:
     """A warning: what is seen, and what helps."""
     kind, way = type(model).__name__, model._way
     told = f"after pass {now.passes} this {kind} gives its rows a mean log-likelihood of {now.log_likelihood:.1f}"
@@ -356,8 +358,8 @@ def _words(now: Look, better: float | None, model: Any) -> str:
         told += f"; it had {better:.1f} before, or would have it without weights"
     if now.share is not None and now.data_share is not None:
         told += f". It gives {now.share:.0%} of its probability to the side where {now.data_share:.0%} of the data lies"
-    if way == "tempered" and now.r_hat is not None and now.r_hat > _APART:
-        told += f", which is too much: chains on its ladder keep to their places (R-hat {now.r_hat:.1f})"
+    if impossible:
+        told += ", and one of them a probability above 1: the chains that tell log Z miss places that the machine has"
     if way == "tempered":
         return f"{told}. It learns faster than its chains follow: a lower learning_rate helps, or more n_gibbs"
     if now.r_hat is not None and now.r_hat > _MIXED:
