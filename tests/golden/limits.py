@@ -1,7 +1,7 @@
 """What happens where an original refused what it need not have: ours either refuses it too, or has one known answer.
 
-Each case named ``limit-…`` has its entry in ``limits.json``; ``RECORD_LIMITS=1 pytest -n 0 tests/golden -k limit-`` adds
-those that are not in it yet.
+Each case named ``limit-…`` has its entry in ``limits.json``; ``RECORD_LIMITS=1 pytest -n 0 tests/golden -k limit-``
+adds those that are not in it yet.
 """
 
 from __future__ import annotations
