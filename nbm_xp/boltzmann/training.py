@@ -14,7 +14,7 @@ R. Salakhutdinov and G. Hinton, "Deep Boltzmann machines", AISTATS 2009.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from nbm_xp import natural_bm as B
 from .centring import centred_gradients, plain_steps, sliding_means
 from .energy import Parameters, free_energy, gauged
 from .negative import NegativePhase
+from .optimising import Optimizer
 from .posterior import posterior
 from .sampling import rows_placeholder
 
@@ -36,13 +37,9 @@ class Learner:
     Attributes
     ----------
     parameters : Parameters of Variables
-    velocities : Parameters of Variables, or None
-        The decaying sums of past steps; None without momentum.
-    rate : Variable
-        The learning rate, set from outside.
+    optimizer : Optimizer
     negative : NegativePhase
         Where the model's own states come from.
-    momentum, weight_decay : float
     rng : RandomStreams
     offsets : tuple of Variables, or None
         The sliding means of the units of each layer that the gradient is centred on; None for the plain gradient.
@@ -50,18 +47,21 @@ class Learner:
         How hidden layers that are not summed out are given for the data.
     n_positive : int
         Sweeps of that.
+    likelihood : float
+        How much the mean log-likelihood counts.
+    also : callable, or None
+        From parameters and rows of visible units to a loss that is to fall besides.
     """
 
     parameters: Parameters
-    velocities: Parameters | None
-    rate: Any
+    optimizer: Optimizer
     negative: NegativePhase
-    momentum: float
-    weight_decay: float
     rng: Any
     offsets: tuple[Any, ...] | None = None
     positive: str = "mean_field"
     n_positive: int = 10
+    likelihood: float = 1.0
+    also: Callable[[Parameters, Any], Any] | None = None
 
 
 def compile_step(learner: Learner, rows: int | None) -> Any:
@@ -86,14 +86,20 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
     ]
     updates += learner.negative.go_on(fantasy, states, learner.rng)
     counts = B.reshape(share, (states[0].shape[0],))  # one for each state, which the tape need not find out
-    scaled = learner.rate * counts  # a product with the gradients would be one of all parameters
-    if learner.offsets is None:
+    scaled = learner.optimizer.shared(counts)
+    scaled = scaled if learner.likelihood == 1.0 else learner.likelihood * scaled
+
+    def loss_of(parameters: Parameters) -> Any:
         loss = B.sum(scaled * free_energy(parameters, states))
+        return loss if learner.also is None else loss + learner.optimizer.shared(learner.also(parameters, data))
+
+    if learner.offsets is None:
+        loss = loss_of(parameters)
         updates += _descent(learner, B.gradients(loss, list(parameters)))
     else:
         offsets = sliding_means(parameters, states, counts, learner.offsets)
         updates += zip(learner.offsets, offsets, strict=True)
-        updates += _descent(learner, centred_gradients(parameters, states, scaled, offsets), offsets)
+        updates += _descent(learner, centred_gradients(parameters, loss_of, offsets), offsets)
     return B.function([told, share], [], updates=updates, name="contrastive_divergence")
 
 
@@ -107,21 +113,13 @@ def _given(learner: Learner, data: Any, rows: int | None) -> tuple[list[Any], li
     return posterior(parameters, data, learner.n_positive, rows=rows, rng=learner.rng)
 
 
-def _descent(learner: Learner, steps: Sequence[Any], offsets: Sequence[Any] | None = None) -> list[tuple[Any, Any]]:
-    """New values for the parameters: down the gradient, with momentum and a pull of the weights towards 0.
+def _descent(learner: Learner, gradients: Sequence[Any], offsets: Sequence[Any] | None = None) -> list[tuple[Any, Any]]:
+    """New values for the parameters, down the gradient.
 
-    `steps` are gradients times the learning rate. Where they are those of the centred model, they are translated into
-    those of the plain parameters.
+    Where gradients are those of the centred model, steps are translated into those of the plain parameters.
     """
-    count, parameters = len(learner.parameters.weights), list(learner.parameters)
-    if learner.weight_decay:
-        pull = learner.rate * learner.weight_decay
-        pulls = [pull * weights for weights in learner.parameters.weights]
-        steps = [*(step + pull for step, pull in zip(steps, pulls, strict=False)), *steps[count:]]
-    updates: list[tuple[Any, Any]] = []
-    if learner.velocities is not None:
-        steps = [learner.momentum * old + step for old, step in zip(learner.velocities, steps, strict=True)]
-        updates += zip(learner.velocities, steps, strict=True)
+    parameters = list(learner.parameters)
+    steps, updates = learner.optimizer.steps(gradients, learner.parameters.weights)
     if offsets is not None:
         steps = plain_steps(learner.parameters, steps, offsets)
     steps = gauged(learner.parameters.topology, steps)

@@ -1,6 +1,6 @@
 """A training in a run's directory: its checkpoints, its learning curve, its end, however often it is interrupted.
 
-What this chapter must satisfy: a training that was killed at any moment goes on from its last checkpoint and ends with
+Contract: a training that was killed at any moment goes on from its last checkpoint and ends with
 the model that it would have ended with, to the last bit; looking at the model changes nothing.
 """
 
@@ -18,12 +18,12 @@ from nbm_xp.boltzmann import storage
 from nbm_xp.boltzmann.rows import in_memory
 from nbm_xp.namespace import library_name, to_numpy
 from nbm_xp.namespace.checksums import digest_of_file, read_record, sealed, unsealed
+from nbm_xp.namespace.whole import replacing, write_json
 
 from .asked import plain
 from .curve import Curve
 from .directory import RunDirectory
 from .evaluation_result import bounded
-from .whole import write_json, written_whole
 
 __all__ = [
     "CURVE_FILE",
@@ -64,6 +64,8 @@ class Training:
     rows : array
     held_out : array or None
         Rows whose log-likelihood is to be followed.
+    sample_weight : array or None
+        How much each row counts.
     hours : float or None
         How long to learn: `n_iter` follows from how fast it goes, and so does the schedule of the learning rate.
     look_every : int or None
@@ -79,6 +81,7 @@ class Training:
     model: Any
     rows: Any
     held_out: Any = None
+    sample_weight: Any = None
     hours: float | None = None
     look_every: int | None = None
     checkpoint_every: int | None = None
@@ -127,7 +130,9 @@ class Training:
         self._began = self._kept_at = time.perf_counter()
         self._tell(done, None)
         try:
-            self.model.fit(self.rows, callback=self._after_a_pass, resume=self._resuming)
+            self.model.fit(
+                self.rows, sample_weight=self.sample_weight, callback=self._after_a_pass, resume=self._resuming
+            )
         except BaseException as error:
             passes = getattr(self.model, "n_iter_", 0)
             self.run.log(f"ended after pass {passes}: {type(error).__name__} {error}")
@@ -202,13 +207,13 @@ class Training:
 
     def _keep(self, model: Any) -> None:
         folder = self.run.checkpoints
-        with written_whole(folder / MODEL_FILE) as part:
+        with replacing(folder / MODEL_FILE) as part:
             model._write(part, self.run.identity)
         self._kept_at = time.perf_counter()
         self.run.log(f"pass {model.n_iter_} of {model.n_iter} is kept")
 
     def _finish(self) -> dict[str, Any]:
-        with written_whole(self.run.path / MODEL_FILE) as part:
+        with replacing(self.run.path / MODEL_FILE) as part:
             self.model.save(part)
         last = (
             self._curve.looks[-1]

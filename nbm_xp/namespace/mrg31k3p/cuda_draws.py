@@ -1,6 +1,6 @@
 """MRG31k3p for CuPy arrays: uniforms, normal numbers, ones and zeros, runs of uniforms, and states after draws.
 
-What this chapter must satisfy: the bits of `nbm_xp.rng.uniforms`; one launch for a draw and the states after it;
+Contract: the bits of `nbm_xp.rng.uniforms`; one launch for a draw and the states after it;
 neighbouring threads write neighbouring elements.
 
 In a whole draw a thread carries one stream over some steps: it jumps to the first by matrices, then takes one after
@@ -17,7 +17,7 @@ from typing import Any
 from nbm_xp.namespace.conversion import asarray
 from nbm_xp.namespace.dispatch import array_namespace
 from nbm_xp.namespace.dtypes import dtype_name, dtype_of
-from nbm_xp.namespace.running import host_namespace
+from nbm_xp.namespace.lazy import host_namespace
 
 from .cuda_launching import (
     P_TYPES,

@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from ..lengths import Length, Size, known
 from ..node import Node
 from ..printing import call_name
-from .places import add_note, explain, met, recorded_as
-
-if TYPE_CHECKING:
-    from .writer import PlanWriter
+from ..source_locations import add_note, explain, met, recorded_as
 
 __all__ = ["LineTable"]
 
@@ -35,11 +32,14 @@ class _Notes:
 
 
 class LineTable:
-    """The nodes that the lines of a plan compute, counted from 1; None for a line that computes nothing."""
+    """The nodes that the lines of a plan compute, counted from 1; None for a line that computes nothing.
+
+    What wrote the plan, a `PlanWriter`, knows the names of values there.
+    """
 
     __slots__ = ("nodes", "source", "writer")
 
-    def __init__(self, nodes: Sequence[Node | None], source: str, writer: PlanWriter) -> None:
+    def __init__(self, nodes: Sequence[Node | None], source: str, writer: Any) -> None:
         self.nodes = nodes
         self.source = source
         self.writer = writer
@@ -52,10 +52,12 @@ class LineTable:
             return
         node = self._failed(statement, self._segment(traceback))
         operands = [text for arg in node.args for text in self._operand(arg, traceback.tb_frame)]
-        explain(error, call_name(node), operands, node.place)
+        explain(error, call_name(node), operands, node.source_location)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        notes = [None if node is None else recorded_as(call_name(node), [], node.place) for node in self.nodes]
+        notes = [
+            None if node is None else recorded_as(call_name(node), [], node.source_location) for node in self.nodes
+        ]
         return _Notes, (notes,)
 
     def _segment(self, traceback: TracebackType) -> str | None:
