@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from nbm_xp.namespace.faces import face
 
+from .cuts import cut_value, max_cut
 from .exact import enumerated, onsager
 from .families import (
     chimera,
@@ -24,6 +25,7 @@ from .machine import GraphMachine
 from .measures import autocorrelation_time, binder, energy_histogram, specific_heat, standard_error
 from .observers import Observer
 from .strips import strip_energy, strip_log_partition
+from .tempering import placed_ladder
 
 __all__ = [
     "Graph",
@@ -33,13 +35,16 @@ __all__ = [
     "autocorrelation_time",
     "binder",
     "chimera",
+    "cut_value",
     "edwards_anderson",
     "energy_histogram",
     "enumerated",
     "erdos_renyi",
     "lattice",
+    "max_cut",
     "onsager",
     "pegasus",
+    "placed_ladder",
     "random_regular",
     "read_gset",
     "sherrington_kirkpatrick",

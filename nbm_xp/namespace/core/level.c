@@ -161,6 +161,7 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"graph_runs", "lliL", graph_runs},
     {"graph_by_run", "lldD", graph_by_run},
     {"graph_sweeps", "llidbdbdliiBInnnnw", graph_sweeps},
+    {"graph_roots", "iiI", graph_roots},
     {"graph_energies", "liddbD", graph_energies},
     {"bernoulli_of_sigmoid_int8", "ifnfnBILFFw", bernoulli_of_sigmoid_b},
     {"bernoulli_of_sigmoid_int32", "ifnfnIILFFw", bernoulli_of_sigmoid_i},

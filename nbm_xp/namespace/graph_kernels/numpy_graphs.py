@@ -14,7 +14,7 @@ import numpy as np
 from nbm_xp.namespace.core import functions
 from nbm_xp.namespace.mrg31k3p.numpy_draws import number_by_number
 
-__all__ = ["colours", "energies", "rows", "sweeps"]
+__all__ = ["colours", "energies", "roots", "rows", "sweeps"]
 
 _RULES = {"heat_bath": 0, "metropolis": 1}
 _ALL_FREE, _NO_MULTIPLES, _NO_RUNS, _NO_LEVELS = (np.empty(0, kind) for kind in ("bool", "int8", "int64", "int32"))
@@ -151,4 +151,11 @@ def energies(layout: Any, values: Any, states: Any) -> Any:
     functions["graph_energies"](
         layout.begins, layout.neighbours, layout.couplings, layout.fields, np.ascontiguousarray(states), found
     )
+    return found
+
+
+def roots(units: int, first: Any, second: Any) -> Any:
+    """See `nbm_xp.graphs.clusters`: the first unit of each unit's cluster."""
+    found = np.empty(units, np.int32)
+    functions["graph_roots"](first, second, found)
     return found
