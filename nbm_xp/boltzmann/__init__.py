@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nbm_xp.namespace.faces import face
 
+from . import sequences
 from .bridging import LadderEstimate
 from .dbm import DBM
 from .estimator import NotFittedError
@@ -23,6 +24,7 @@ __all__ = [
     "Topology",
     "TrainingWarning",
     "load",
+    "sequences",
 ]
 
 face(globals())

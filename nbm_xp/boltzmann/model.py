@@ -225,7 +225,8 @@ class Model(Estimator):
         Raises
         ------
         TypeError, ValueError
-            If `path` is no path of this machine's files, but the address of something elsewhere.
+            If `path` is no path of this machine's files, but the address of something elsewhere; or ends as files of
+            another format do, such as ``.pkl``.
 
         Notes
         -----

@@ -17,6 +17,7 @@ from typing import Any
 from nbm_xp.namespace import dtype_name
 from nbm_xp.namespace.checksums import parsed
 from nbm_xp.namespace.files import load_tensors, save_tensors
+from nbm_xp.namespace.paths import local_path
 from nbm_xp.namespace.stored import is_group, open_group, save_group
 
 from .topology import Topology
@@ -29,6 +30,12 @@ NEGATIVE = ("chain.", "ladder.")
 
 STREAMS = "streams."
 """What the names of the states begin with that random draws have come to."""
+
+_OTHERS = (
+    ".bin", ".ckpt", ".csv", ".dill", ".feather", ".h5", ".hdf5", ".joblib", ".json", ".keras", ".mat", ".nc", ".npy",
+    ".npz", ".onnx", ".parquet", ".pb", ".pickle", ".pkl", ".pt", ".pth", ".txt", ".yaml", ".yml", ".zip",
+)  # fmt: skip
+"""Endings of names that say another format."""
 
 _JSON = ("topology", "params", "progress")
 _STRINGS = {"format", "model", "library", "run", *_JSON}
@@ -72,6 +79,8 @@ def write(
     about : mapping
         Its ``library``, ``params`` and ``progress``, and ``run`` where it is of one.
     """
+    if local_path(path).suffix.lower() in _OTHERS:
+        raise ValueError(f"path must end in .safetensors, or in .zarr for a folder of tiles; got {os.fspath(path)!r}")
     layers = {"sizes": topology.sizes, "connections": topology.connections, "visible": topology.visible}
     if topology.hidden != "binary":  # as releases that know no others wrote it
         layers["hidden"] = topology.hidden

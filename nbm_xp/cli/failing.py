@@ -12,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from nbm_xp.namespace.paths import local_path
 from nbm_xp.runs import RunError
+from nbm_xp.runs.needs import how_to_install
 
 __all__ = ["BrokenOffError", "Command", "Group", "InputError", "going_on"]
 
@@ -78,6 +79,11 @@ class Group(TyperGroup):
         except RunError as error:
             # What Python calls resume=True is --resume here.
             _end(str(error).replace("resume=True", "--resume"), 1)
+        except ModuleNotFoundError as error:
+            message = how_to_install(error)
+            if message is None:
+                raise
+            _end(message, 1)
         except MemoryError as error:
             _end(f"not enough memory: {error}", 1)
         except OSError as error:

@@ -25,12 +25,36 @@ import safetensors.numpy
 from .checksums import DIGEST
 from .conversion import to_numpy
 
-__all__ = ["check_claims", "load_arrays", "load_tensors", "replacing", "save_arrays", "save_tensors"]
+__all__ = [
+    "check_claims", "load_arrays", "load_tensors", "naming_path", "replacing", "save_arrays", "save_tensors",
+]  # fmt: skip
 
 _UNPACKED, _RATIO = 2**28, 100
 """Compressed arrays may take more bytes than the first, or more than so many times their file's, but not both."""
 
 _TENSORS = {"BOOL", "F16", "F32", "F64", *(f"{sign}{bits}" for sign in "IU" for bits in (8, 16, 32, 64))}
+
+
+@contextlib.contextmanager
+def naming_path(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Have errors of the system name the path that a user gave, not that of an unfinished file beside it.
+
+    Examples
+    --------
+    >>> with naming_path("nowhere/model.safetensors"):
+    ...     _ = open("nowhere/.model-1.safetensors")
+    Traceback (most recent call last):
+    ...
+    FileNotFoundError: [Errno 2] No such file or directory: 'nowhere/model.safetensors'
+    """
+    final = pathlib.Path(path)
+    unfinished = os.path.abspath(final.with_name(f".{final.stem}-"))
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error.filename, (str, os.PathLike)) and os.path.abspath(error.filename).startswith(unfinished):
+            error.filename = os.fspath(path)
+        raise
 
 
 @contextlib.contextmanager
@@ -61,18 +85,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
     [('note.txt', 'whole')]
     """
     final = pathlib.Path(path)
-    descriptor, name = tempfile.mkstemp(prefix=f".{final.stem}-", suffix=final.suffix, dir=final.parent)
-    os.close(descriptor)
-    part = pathlib.Path(name)
-    try:
-        yield part
-        with open(part, "rb+") as file:
-            os.fsync(file.fileno())
-        _like_a_new_file(part)
-        os.replace(part, final)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    with naming_path(path):
+        descriptor, name = tempfile.mkstemp(prefix=f".{final.stem}-", suffix=final.suffix, dir=final.parent)
+        os.close(descriptor)
+        part = pathlib.Path(name)
+        try:
+            yield part
+            with open(part, "rb+") as file:
+                os.fsync(file.fileno())
+            _like_a_new_file(part)
+            os.replace(part, final)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
 
 
 def _like_a_new_file(path: pathlib.Path) -> None:

@@ -134,7 +134,8 @@ def canonical_library(name: object) -> str:
     stranger = sys.modules.get(name) if isinstance(name, str) else name
     if follows_the_standard(stranger):
         return entered(stranger)
-    choices = ", ".join(repr(choice) for choice in (*LIBRARIES, *ALIASES))
+    aliases = (f"{alias!r} (which is {own!r})" for alias, own in ALIASES.items())
+    choices = ", ".join([*map(repr, LIBRARIES), *aliases])
     raise ValueError(
         f"library must be one of {choices}, a namespace of the array API standard, or the name of an imported one; "
         f"got {name!r}"

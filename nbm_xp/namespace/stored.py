@@ -23,6 +23,7 @@ import numpy as np
 from . import dispatch
 from .checksums import DIGEST, parsed
 from .conversion import to_numpy
+from .files import naming_path
 from .gaps.dask_names import da
 from .paths import local_path
 from .zarr_headers import HEADER, array_header, checked_seal, group_header, seal_of
@@ -152,16 +153,17 @@ def save_group(path: str | os.PathLike[str], arrays: Mapping[str, Any], about: M
     final, zarr = local_path(path), _zarr()
     if final.exists() and not _is_ours(final):
         raise FileExistsError(f"{final} is there and holds something else")
-    part = final.with_name(f".{final.name}-{uuid.uuid4().hex}")
+    part = final.with_name(f".{final.stem}-{uuid.uuid4().hex}{final.suffix}")
     try:
-        store = zarr.storage.LocalStore(part)
-        group = zarr.create_group(store, overwrite=False, zarr_format=3)
-        for name, array in arrays.items():
-            _save(zarr, group, name, array)
-        group.attrs[_ABOUT] = json.dumps(dict(about))
-        group.attrs[DIGEST] = seal_of(part)
-        _flush(part)
-        _replace(part, final)
+        with naming_path(path):
+            store = zarr.storage.LocalStore(part)
+            group = zarr.create_group(store, overwrite=False, zarr_format=3)
+            for name, array in arrays.items():
+                _save(zarr, group, name, array)
+            group.attrs[_ABOUT] = json.dumps(dict(about))
+            group.attrs[DIGEST] = seal_of(part)
+            _flush(part)
+            _replace(part, final)
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise

@@ -12,9 +12,9 @@ from .autodiff import Autodiff
 from .backend import Backend
 from .buffers import Buffer
 from .client import compute_on
+from .devices import Block
 from .differentiation import gradients
 from .optrees import OpTree
-from .registry import Block
 
 __all__ = ["Autodiff", "Backend", "Block", "Buffer", "OpTree", "compute_on", "gradients"]
 

@@ -92,7 +92,7 @@ class Autodiff:
         tensors : sequence of Buffer
             See `get_grad_op_tree`.
         """
-        return [tree.astensor() for tree in self.get_grad_op_tree(tensors)]
+        return [self.be.array(tree) for tree in self.get_grad_op_tree(tensors)]
 
     def get_grad_asnumpyarray(self, tensors: Sequence[Buffer]) -> list[Any]:
         """The gradients in some buffers, as NumPy arrays of the default dtype.

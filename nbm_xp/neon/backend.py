@@ -1,30 +1,40 @@
-"""`Backend`: neon's documented methods on one array library."""
+"""`Backend`: neon's documented methods on one array library, the functions of an engine under their names."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from nbm_xp.functions import arithmetic, linear_algebra, reductions
 from nbm_xp.namespace import backend as default_library
-from nbm_xp.namespace import dtype_name, dtype_of, get_namespace, library_name
+from nbm_xp.namespace import dtype_name, dtype_of, get_namespace, installed_libraries, library_name
+from nbm_xp.namespace.libraries import ALIASES, LIBRARIES
+from nbm_xp.namespace.refusals import name_methods
 from nbm_xp.tape.dtypes import as_dtype, float32
 
-from .beyond import Beyond
+from . import (
+    convolutions,
+    creation,
+    devices,
+    elementwise,
+    normalization,
+    observing,
+    poolings,
+    products,
+    randomness,
+    reductions,
+    regions,
+    responses,
+    selection,
+    unrolling,
+)
 from .buffers import Buffer
-from .creation import Creation
-from .elementwise import Elementwise
-from .layer_operations import LayerOperations
-from .observing import Observing
-from .registry import Registry, register
-from .selection import Selection
+from .engine import Engine
 
 __all__ = ["Backend"]
 
 _FLOATING = ("float16", "float32", "float64")
 
 
-@register
-class Backend(Creation, Elementwise, Beyond, Selection, LayerOperations, Observing, Registry):
+class Backend(Engine):
     """What neon's models compute with: buffers, op-trees of them, and layer operations.
 
     Parameters
@@ -74,6 +84,124 @@ class Backend(Creation, Elementwise, Beyond, Selection, LayerOperations, Observi
     """
 
     tensor_cls = Buffer
+    backends: ClassVar[dict[str, type[Backend]]] = {}
+    """The class of the backend of each name."""
+    device_id: int = 0
+
+    empty = creation.empty
+    zeros = creation.zeros
+    ones = creation.ones
+    array = creation.array
+    empty_like = creation.empty_like
+    zeros_like = creation.zeros_like
+    iobuf = creation.iobuf
+    shared_iobuf_size = creation.shared_iobuf_size
+
+    absolute = elementwise.absolute
+    fabs = elementwise.fabs
+    negative = elementwise.negative
+    sgn = elementwise.sgn
+    sqrt = elementwise.sqrt
+    square = elementwise.square
+    reciprocal = elementwise.reciprocal
+    rint = elementwise.rint
+    exp = elementwise.exp
+    exp2 = elementwise.exp2
+    log = elementwise.log
+    log2 = elementwise.log2
+    safelog = elementwise.safelog
+    sig = elementwise.sig
+    sig2 = elementwise.sig2
+    tanh = elementwise.tanh
+    tanh2 = elementwise.tanh2
+    add = elementwise.add
+    subtract = elementwise.subtract
+    multiply = elementwise.multiply
+    divide = elementwise.divide
+    true_divide = elementwise.true_divide
+    power = elementwise.power
+    maximum = elementwise.maximum
+    minimum = elementwise.minimum
+    equal = elementwise.equal
+    not_equal = elementwise.not_equal
+    less = elementwise.less
+    less_equal = elementwise.less_equal
+    greater = elementwise.greater
+    greater_equal = elementwise.greater_equal
+    finite = elementwise.finite
+    clip = elementwise.clip
+    shift = elementwise.shift
+
+    sum = reductions.sum
+    max = reductions.max
+    min = reductions.min
+    argmax = reductions.argmax
+    argmin = reductions.argmin
+    mean = reductions.mean
+    std = reductions.std
+    var = reductions.var
+
+    compound_dot = products.compound_dot
+    batched_dot = products.batched_dot
+    xnor_compound_dot = products.xnor_compound_dot
+    compound_bprop_lut = products.compound_bprop_lut
+    dot = products.dot
+    add_fc_bias = products.add_fc_bias
+    update_fc_bias = products.update_fc_bias
+
+    places = selection.places
+    take = selection.take
+    onehot = selection.onehot
+    copy_transpose = selection.copy_transpose
+
+    conv_layer = convolutions.conv_layer
+    deconv_layer = convolutions.deconv_layer
+    fprop_conv = convolutions.fprop_conv
+    bprop_conv = convolutions.bprop_conv
+    update_conv = convolutions.update_conv
+
+    output_dim = poolings.output_dim
+    pool_layer = poolings.pool_layer
+    fprop_pool = poolings.fprop_pool
+    bprop_pool = poolings.bprop_pool
+
+    compound_fprop_bn = normalization.compound_fprop_bn
+    compound_bprop_bn = normalization.compound_bprop_bn
+
+    lrn_layer = responses.lrn_layer
+    fprop_lrn = responses.fprop_lrn
+    bprop_lrn = responses.bprop_lrn
+
+    roipooling_fprop = regions.roipooling_fprop
+    roipooling_bprop = regions.roipooling_bprop
+    nms = regions.nms
+
+    compound_rnn_unroll_fprop = unrolling.compound_rnn_unroll_fprop
+    compound_rnn_unroll_bprop = unrolling.compound_rnn_unroll_bprop
+
+    gen_rng = randomness.gen_rng
+    rng_get_state = randomness.rng_get_state
+    rng_set_state = randomness.rng_set_state
+    rng_reset = randomness.rng_reset
+    uniforms = randomness.uniforms
+    random_tree = randomness.random_tree
+    make_binary_mask = randomness.make_binary_mask
+    binarize = randomness.binarize
+    fill_normal = randomness.fill_normal
+
+    set_hist_buffers = observing.set_hist_buffers
+    count_magnitudes = observing.count_magnitudes
+    dump_hist_data = observing.dump_hist_data
+    init_mark = observing.init_mark
+    record_mark = observing.record_mark
+    synchronize_mark = observing.synchronize_mark
+    get_time = observing.get_time
+
+    cleanup_backend = devices.cleanup_backend
+    begin = devices.begin
+    end = devices.end
+    distribute_data = devices.distribute_data
+    revert_tensor = devices.revert_tensor
 
     def __init__(
         self,
@@ -132,79 +260,60 @@ class Backend(Creation, Elementwise, Beyond, Selection, LayerOperations, Observi
         """
         return self.compat_mode == "caffe"
 
-    def dot(self, a: Any, b: Any, out: Buffer | None = None) -> Any:
-        """Matrix product.
+    @property
+    def device_type(self) -> int:
+        """0 for the host's processor, 1 for a GPU: what neon's loaders of data ask for."""
+        return int(self.library == ALIASES["gpu"])
+
+    @staticmethod
+    def allocate_backend(name: Any, **kargs: Any) -> Backend:
+        """Make a backend by name.
 
         Parameters
         ----------
-        a, b : buffer, op-tree or array
-            The factors.
-        out : Buffer, optional
-            Where the result goes, cast to its dtype. Without it, the result is recorded.
+        name : str
+            An array library's: ``'cpu'``, ``'gpu'``, or as `nbm_xp.set_backend` knows it.
+        **kargs
+            Handed to `Backend`.
 
         Returns
         -------
-        OpTree or Buffer
-            The tree, or `out`.
+        Backend
 
         Raises
         ------
+        ImportError
+            If the library is not installed; the message says what to install.
         ValueError
-            If there are not as many columns in `a` as rows in `b`.
+            If no backend has this name.
 
         Examples
         --------
         >>> from nbm_xp.neon import Backend
-        >>> be = Backend(library="cpu")
-        >>> be.dot(be.array([[1.0, 2.0]]), be.array([[3.0], [4.0]])).get()
-        array([[11.]], dtype=float32)
+        >>> Backend.allocate_backend("cpu", rng_seed=3).library == Backend(library="cpu").library
+        True
         """
-        return self.record(linear_algebra.dot, out, a, b)
+        if not isinstance(name, str) or name not in Backend.backends:
+            raise ValueError(f"name must be one of {', '.join(map(repr, Backend.backends))}; got {name!r}")
+        return Backend.backends[name](library=name, **kargs)
 
-    def add_fc_bias(self, inputs: Buffer, bias: Any) -> None:
-        """Add the bias of a fully connected layer to its outputs, in place.
+    @staticmethod
+    def backend_choices() -> list[str]:
+        """The names of the backends whose array libraries are installed here, sorted.
 
-        Parameters
-        ----------
-        inputs : Buffer
-            Features by examples; written to.
-        bias : buffer, op-tree or array
-            A column.
+        Returns
+        -------
+        list of str
 
         Examples
         --------
-        >>> be = Backend(library="cpu")
-        >>> x = be.zeros((2, 2))
-        >>> be.add_fc_bias(x, be.array([1.0, 2.0]))
-        >>> x.get()
-        array([[1., 1.],
-               [2., 2.]], dtype=float32)
+        >>> from nbm_xp.neon import Backend
+        >>> "cpu" in Backend.backend_choices()
+        True
         """
-        self.record(arithmetic.add, _written("inputs", inputs), inputs, bias)
-
-    def update_fc_bias(self, err: Any, out: Buffer) -> None:
-        """Sum the errors of a fully connected layer over the examples: the gradient of its bias.
-
-        Parameters
-        ----------
-        err : buffer, op-tree or array
-            Features by examples.
-        out : Buffer
-            A column; written to.
-
-        Examples
-        --------
-        >>> be = Backend(library="cpu")
-        >>> out = be.zeros((2, 1))
-        >>> be.update_fc_bias(be.ones((2, 3)), out)
-        >>> out.get()
-        array([[3.],
-               [3.]], dtype=float32)
-        """
-        self.record(reductions.sum, _written("out", out), err, axis=1, keepdims=True)
+        installed = set(installed_libraries())
+        return sorted(name for name in Backend.backends if ALIASES.get(name, name) in installed)
 
 
-def _written(name: str, buffer: Any) -> Buffer:
-    if not isinstance(buffer, Buffer):
-        raise TypeError(f"{name} must be a Buffer to write to, got {type(buffer).__name__}")
-    return buffer
+name_methods(Backend, checked=True)
+Backend.backends.update(dict.fromkeys((*ALIASES, *LIBRARIES), Backend))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 from nbm_xp.functions.shaping import flatten
 from nbm_xp.namespace import address, dtype_name, is_array, is_complex, to_numpy
@@ -17,12 +17,9 @@ from nbm_xp.tape import Tensor, namespace
 from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.node import VARIABLE, leaf
 
-from .optrees import OpTree, transposed
+from .optrees import OpTree, Owner, transposed
 from .storage import Storage, holding
 from .views import Part, Permuted, Reshaped, Step, indexed, lengths_of, lie_in_a_row, list_in, reshaped
-
-if TYPE_CHECKING:
-    from .backend import Backend
 
 __all__ = ["Buffer"]
 
@@ -61,6 +58,7 @@ class Buffer(OpTree):
     __slots__ = ("_dtype", "_memory", "_root", "_shape", "_steps", "_storage", "base", "distributed", "label",
                  "parallel", "persist_values")  # fmt: skip
 
+    is_buffer: ClassVar[bool] = True
     _shape: tuple[int, ...]
     _steps: tuple[Step, ...]
     _memory: Any
@@ -75,7 +73,7 @@ class Buffer(OpTree):
 
     def __init__(
         self,
-        backend: Backend,
+        backend: Owner,
         storage: Storage,
         name: str | None = None,
         *,
@@ -355,12 +353,14 @@ class Buffer(OpTree):
 
     def hist(self, tag: str) -> Buffer:
         """Count the magnitudes, as `Backend.dump_hist_data` gives them under `tag`; see there."""
-        return self.backend.count_magnitudes(self, tag)
+        counted: Buffer = self.backend.count_magnitudes(self, tag)
+        return counted
 
     def take(self, indices: Any, axis: int | None = None, out: Buffer | None = None) -> Buffer:
         """The elements at some places along an axis (all elements in a row, for None), in a new buffer or in `out`."""
         if out is None:
-            return self.backend.array(self.backend.take(self, indices, axis), dtype=self._dtype)
+            taken: Buffer = self.backend.array(self.backend.take(self, indices, axis), dtype=self._dtype)
+            return taken
         self.backend.take(self, indices, axis, out)
         return out
 

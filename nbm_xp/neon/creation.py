@@ -12,10 +12,11 @@ from nbm_xp.tape.dtypes import DType, as_dtype
 
 from .buffers import Buffer
 from .documents import documented
+from .engine import Engine
 from .storage import Storage, filled, holding
 from .views import lengths_of
 
-__all__ = ["Creation"]
+__all__ = ["array", "empty", "empty_like", "iobuf", "ones", "shared_iobuf_size", "zeros", "zeros_like"]
 
 
 _PARAMETERS = """shape : int or sequence of int
@@ -40,7 +41,7 @@ def _maker(name: str, what: str, example: str, result: str) -> Callable[..., Buf
     """A method that makes a buffer of one value, or none."""
 
     def method(
-        self: Creation,
+        self: Engine,
         shape: Any,
         dtype: Any = None,
         name: str | None = None,
@@ -48,217 +49,218 @@ def _maker(name: str, what: str, example: str, result: str) -> Callable[..., Buf
         parallel: bool = False,
         distributed: bool = False,
     ) -> Buffer:
-        return self._filled(kind, shape, dtype, name, persist_values, parallel, distributed)
+        return _filled(self, kind, shape, dtype, name, persist_values, parallel, distributed)
 
     kind = name
     shown = f"be.{example}\n    {result}"
     return documented(
-        method, f"Creation.{kind}", f"Make {what}.", parameters=_PARAMETERS, example=shown, returns=_RETURNS
+        method, f"Backend.{kind}", f"Make {what}.", parameters=_PARAMETERS, example=shown, returns=_RETURNS
     )
 
 
-class Creation:
-    """A Backend's methods that make buffers."""
+empty = _maker("empty", "a buffer whose values are not set", "empty(3).shape", "(3, 1)")
+zeros = _maker("zeros", "a buffer of zeros", "zeros((1, 2)).get()", "array([[0., 0.]], dtype=float32)")
+ones = _maker("ones", "a buffer of ones", 'ones((1, 2), dtype="int8").get()', "array([[1, 1]], dtype=int8)")
 
-    xp: Any
-    dtype: DType
-    bsz: int | None
 
-    empty = _maker("empty", "a buffer whose values are not set", "empty(3).shape", "(3, 1)")
-    zeros = _maker("zeros", "a buffer of zeros", "zeros((1, 2)).get()", "array([[0., 0.]], dtype=float32)")
-    ones = _maker("ones", "a buffer of ones", 'ones((1, 2), dtype="int8").get()', "array([[1, 1]], dtype=int8)")
+def array(
+    self: Engine,
+    ary: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    persist_values: bool = True,
+    parallel: bool = False,
+    distributed: bool = False,
+) -> Buffer:
+    """Make a buffer with given values.
 
-    def array(
+    Parameters
+    ----------
+    ary : array, buffer, op-tree, number or nested list
+        The values; copied. A vector becomes a column, a number a single element of two axes.
+    dtype, name, persist_values, parallel, distributed
+        See `empty`. Without `dtype` it is the backend's default, whatever `ary` has.
+
+    Returns
+    -------
+    Buffer
+
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> Backend(library="cpu").array([1, 2]).get()
+    array([[1.],
+           [2.]], dtype=float32)
+    """
+    kind = _real_dtype(self, dtype)
+    options = (name, persist_values, parallel, distributed)
+    if isinstance(ary, Buffer):
+        ary = ary.array
+    elif isinstance(ary, Tensor):
+        made = _filled(self, "empty", tuple(map(int, ary.shape)), kind, *options)
+        return made.assign(ary)
+    return _made(self, holding(ary, str(kind), self.xp), *options)
+
+
+def empty_like(self: Engine, other_ary: Any, name: str | None = None, persist_values: bool = True) -> Buffer:
+    """Make a buffer of another one's shape and the default dtype, whose values are not set.
+
+    Parameters
+    ----------
+    other_ary : buffer, op-tree or array
+        What has the shape.
+    name, persist_values
+        See `empty`.
+
+    Returns
+    -------
+    Buffer
+
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> be = Backend(library="cpu")
+    >>> be.empty_like(be.zeros((2, 3))).shape
+    (2, 3)
+    """
+    return empty(self, _shape_of(other_ary), None, name, persist_values)
+
+
+def zeros_like(self: Engine, other_ary: Any, name: str | None = None, persist_values: bool = True) -> Buffer:
+    """Make a buffer of zeros, of another one's shape and the default dtype.
+
+    Parameters
+    ----------
+    other_ary, name, persist_values
+        See `empty_like`.
+
+    Returns
+    -------
+    Buffer
+
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> be = Backend(library="cpu")
+    >>> be.zeros_like(be.ones((1, 2), dtype="int32")).get()
+    array([[0., 0.]], dtype=float32)
+    """
+    return zeros(self, _shape_of(other_ary), None, name, persist_values)
+
+
+def iobuf(
+    self: Engine,
+    dim0: Any,
+    x: Buffer | None = None,
+    dtype: Any = None,
+    name: str | None = None,
+    persist_values: bool = True,
+    shared: Buffer | None = None,
+    parallelism: str | None = None,
+) -> Buffer:
+    """Make a buffer of zeros for the input or output of a layer, for batches of the size ``bsz``.
+
+    Parameters
+    ----------
+    dim0 : int or tuple of int
+        The number of features, whose buffer has a column for each example; a pair of the number of features and of
+        time steps, with a column for each step and example; or three lengths and more, whose product is the number
+        of features.
+    x : Buffer, optional
+        Returned as it is, if there is one.
+    dtype, name, persist_values
+        See `empty`.
+    shared : Buffer, optional
+        What gives the memory, from its beginning; it is set to zero. Its dtype stays.
+    parallelism : str, optional
+        Kept as the buffer's attribute; of no effect on one device.
+
+    Returns
+    -------
+    Buffer
+
+    Raises
+    ------
+    TypeError
+        If `shared` is no buffer.
+    ValueError
+        If ``bsz`` is not set, or `shared` has too few elements.
+
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> be = Backend(library="cpu")
+    >>> be.bsz = 32
+    >>> be.iobuf(10).shape, be.iobuf((10, 5)).shape, be.iobuf((3, 8, 8)).shape
+    ((10, 32), (10, 160), (192, 32))
+    """
+    if x is not None:
+        return x
+    lengths = lengths_of(dim0)
+    if self.bsz is None:
+        raise ValueError("iobuf makes buffers for batches: set the backend's bsz to the number of examples first")
+    if len(lengths) == 2:
+        shape = lengths[0], lengths[1] * self.bsz
+    else:
+        shape = math.prod(lengths), self.bsz
+    if shared is not None and not isinstance(shared, Buffer):
+        raise TypeError(f"shared must be a Buffer, got {type(shared).__name__}")
+    if shared is None:
+        made = zeros(self, shape, dtype, name, persist_values)
+    else:
+        made = shared.share(shape, dtype, name).fill(0)
+        made.persist_values = persist_values
+    made.parallelism = parallelism  # type: ignore[attr-defined]
+    return made
+
+
+def shared_iobuf_size(self: Engine, shape: Any, parallelism: str | None) -> int:
+    """The number of elements that a shared `iobuf` needs.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        The shape of the buffer.
+    parallelism : str or None
+        Of no effect on one device.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> Backend(library="cpu").shared_iobuf_size((3, 4), None)
+    12
+    """
+    return math.prod(lengths_of(shape))
+
+
+def _filled(self: Engine, kind: str, shape: Any, dtype: Any, *options: Any) -> Buffer:
+    return _made(self, filled(kind, lengths_of(shape), str(_real_dtype(self, dtype)), self.xp), *options)
+
+
+def _made(
+    self: Engine, storage: Storage, name: str | None, persist_values: bool, parallel: bool, distributed: bool
+) -> Buffer:
+    return Buffer(
         self,
-        ary: Any,
-        dtype: Any = None,
-        name: str | None = None,
-        persist_values: bool = True,
-        parallel: bool = False,
-        distributed: bool = False,
-    ) -> Buffer:
-        """Make a buffer with given values.
+        storage,
+        name,
+        persist_values=persist_values,
+        parallel=parallel,
+        distributed=distributed,
+    )
 
-        Parameters
-        ----------
-        ary : array, buffer, op-tree, number or nested list
-            The values; copied. A vector becomes a column, a number a single element of two axes.
-        dtype, name, persist_values, parallel, distributed
-            See `empty`. Without `dtype` it is the backend's default, whatever `ary` has.
 
-        Returns
-        -------
-        Buffer
-
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> Backend(library="cpu").array([1, 2]).get()
-        array([[1.],
-               [2.]], dtype=float32)
-        """
-        kind = self._real_dtype(dtype)
-        options = (name, persist_values, parallel, distributed)
-        if isinstance(ary, Buffer):
-            ary = ary.array
-        elif isinstance(ary, Tensor):
-            made = self._filled("empty", tuple(map(int, ary.shape)), kind, *options)
-            return made.assign(ary)
-        return self._made(holding(ary, str(kind), self.xp), *options)
-
-    def empty_like(self, other_ary: Any, name: str | None = None, persist_values: bool = True) -> Buffer:
-        """Make a buffer of another one's shape and the default dtype, whose values are not set.
-
-        Parameters
-        ----------
-        other_ary : buffer, op-tree or array
-            What has the shape.
-        name, persist_values
-            See `empty`.
-
-        Returns
-        -------
-        Buffer
-
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> be = Backend(library="cpu")
-        >>> be.empty_like(be.zeros((2, 3))).shape
-        (2, 3)
-        """
-        return self.empty(_shape_of(other_ary), None, name, persist_values)
-
-    def zeros_like(self, other_ary: Any, name: str | None = None, persist_values: bool = True) -> Buffer:
-        """Make a buffer of zeros, of another one's shape and the default dtype.
-
-        Parameters
-        ----------
-        other_ary, name, persist_values
-            See `empty_like`.
-
-        Returns
-        -------
-        Buffer
-
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> be = Backend(library="cpu")
-        >>> be.zeros_like(be.ones((1, 2), dtype="int32")).get()
-        array([[0., 0.]], dtype=float32)
-        """
-        return self.zeros(_shape_of(other_ary), None, name, persist_values)
-
-    def iobuf(
-        self,
-        dim0: Any,
-        x: Buffer | None = None,
-        dtype: Any = None,
-        name: str | None = None,
-        persist_values: bool = True,
-        shared: Buffer | None = None,
-        parallelism: str | None = None,
-    ) -> Buffer:
-        """Make a buffer of zeros for the input or output of a layer, for batches of the size ``bsz``.
-
-        Parameters
-        ----------
-        dim0 : int or tuple of int
-            The number of features, whose buffer has a column for each example; a pair of the number of features and of
-            time steps, with a column for each step and example; or three lengths and more, whose product is the number
-            of features.
-        x : Buffer, optional
-            Returned as it is, if there is one.
-        dtype, name, persist_values
-            See `empty`.
-        shared : Buffer, optional
-            What gives the memory, from its beginning; it is set to zero. Its dtype stays.
-        parallelism : str, optional
-            Kept as the buffer's attribute; of no effect on one device.
-
-        Returns
-        -------
-        Buffer
-
-        Raises
-        ------
-        TypeError
-            If `shared` is no buffer.
-        ValueError
-            If ``bsz`` is not set, or `shared` has too few elements.
-
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> be = Backend(library="cpu")
-        >>> be.bsz = 32
-        >>> be.iobuf(10).shape, be.iobuf((10, 5)).shape, be.iobuf((3, 8, 8)).shape
-        ((10, 32), (10, 160), (192, 32))
-        """
-        if x is not None:
-            return x
-        lengths = lengths_of(dim0)
-        if self.bsz is None:
-            raise ValueError("iobuf makes buffers for batches: set the backend's bsz to the number of examples first")
-        if len(lengths) == 2:
-            shape = lengths[0], lengths[1] * self.bsz
-        else:
-            shape = math.prod(lengths), self.bsz
-        if shared is not None and not isinstance(shared, Buffer):
-            raise TypeError(f"shared must be a Buffer, got {type(shared).__name__}")
-        if shared is None:
-            made = self.zeros(shape, dtype, name, persist_values)
-        else:
-            made = shared.share(shape, dtype, name).fill(0)
-            made.persist_values = persist_values
-        made.parallelism = parallelism  # type: ignore[attr-defined]
-        return made
-
-    def shared_iobuf_size(self, shape: Any, parallelism: str | None) -> int:
-        """The number of elements that a shared `iobuf` needs.
-
-        Parameters
-        ----------
-        shape : int or tuple of int
-            The shape of the buffer.
-        parallelism : str or None
-            Of no effect on one device.
-
-        Returns
-        -------
-        int
-
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> Backend(library="cpu").shared_iobuf_size((3, 4), None)
-        12
-        """
-        return math.prod(lengths_of(shape))
-
-    def _filled(self, kind: str, shape: Any, dtype: Any, *options: Any) -> Buffer:
-        return self._made(filled(kind, lengths_of(shape), str(self._real_dtype(dtype)), self.xp), *options)
-
-    def _made(
-        self, storage: Storage, name: str | None, persist_values: bool, parallel: bool, distributed: bool
-    ) -> Buffer:
-        return Buffer(
-            self,  # type: ignore[arg-type]  # which is a Backend
-            storage,
-            name,
-            persist_values=persist_values,
-            parallel=parallel,
-            distributed=distributed,
-        )
-
-    def _real_dtype(self, dtype: Any) -> DType:
-        if dtype is None:
-            return self.dtype
-        kind = as_dtype(dtype_name(dtype))
-        if is_complex(kind):
-            raise TypeError(f"dtype must be one of real numbers, got {kind}")
-        return kind
+def _real_dtype(self: Engine, dtype: Any) -> DType:
+    if dtype is None:
+        return self.dtype
+    kind = as_dtype(dtype_name(dtype))
+    if is_complex(kind):
+        raise TypeError(f"dtype must be one of real numbers, got {kind}")
+    return kind
 
 
 def _shape_of(x: Any) -> Any:

@@ -3,169 +3,162 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 from nbm_xp.functions.magnitudes import magnitude_counts
-from nbm_xp.namespace.libraries import ALIASES
 
 from .buffers import Buffer
+from .creation import empty
+from .engine import Engine
 from .operands import value_of, whole
 
-__all__ = ["Observing"]
+__all__ = [
+    "count_magnitudes", "dump_hist_data", "get_time", "init_mark", "record_mark", "set_hist_buffers",
+    "synchronize_mark",
+]  # fmt: skip
 
 _MOST = 4096
 
 
-class Observing:
-    """A Backend's methods that watch how a network is trained."""
+def set_hist_buffers(self: Engine, hist_bins: int, hist_offset: int) -> None:
+    """Say of which magnitudes `Buffer.hist` makes histograms. What was counted before is dropped.
 
-    empty: Callable[..., Buffer]
-    library: str
-    hist_bins: int = 64
-    hist_offset: int = -48
-    device_id: int = 0
-    _counted: Buffer | None = None
-    _tags: dict[str, int]
+    Parameters
+    ----------
+    hist_bins : int
+        How many powers of two there are.
+    hist_offset : int
+        The exponent of the first one.
 
-    @property
-    def device_type(self) -> int:
-        """0 for the host's processor, 1 for a GPU: what neon's loaders of data ask for."""
-        return int(self.library == ALIASES["gpu"])
+    Raises
+    ------
+    TypeError, ValueError
+        If one is no integer, or there are no bins.
 
-    def set_hist_buffers(self, hist_bins: int, hist_offset: int) -> None:
-        """Say of which magnitudes `Buffer.hist` makes histograms. What was counted before is dropped.
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> be = Backend(library="cpu")
+    >>> be.set_hist_buffers(3, -1)
+    >>> be.array([0.0, 1.0, -1.1, 2.0, 99.0]).hist("weights").get()
+    array([[1, 2, 1]], dtype=int32)
+    """
+    bins, offset = whole(hist_bins, "hist_bins"), whole(hist_offset, "hist_offset", -(2**31))
+    self.hist_bins, self.hist_offset, self._counted = bins, offset, None
 
-        Parameters
-        ----------
-        hist_bins : int
-            How many powers of two there are.
-        hist_offset : int
-            The exponent of the first one.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If one is no integer, or there are no bins.
+def count_magnitudes(self: Engine, x: Buffer, tag: str) -> Buffer:
+    """Count the magnitudes in a buffer, to be found under a name.
 
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> be = Backend(library="cpu")
-        >>> be.set_hist_buffers(3, -1)
-        >>> be.array([0.0, 1.0, -1.1, 2.0, 99.0]).hist("weights").get()
-        array([[1, 2, 1]], dtype=int32)
-        """
-        bins, offset = whole(hist_bins, "hist_bins"), whole(hist_offset, "hist_offset", -(2**31))
-        self.hist_bins, self.hist_offset, self._counted = bins, offset, None
+    Parameters
+    ----------
+    x : Buffer
+        What is counted, rounded to powers of two: ``hist_bins`` of them, from ``2 ** hist_offset`` on. The first
+        takes what is smaller too, 0 included.
+    tag : str
+        The name.
 
-    def count_magnitudes(self, x: Buffer, tag: str) -> Buffer:
-        """Count the magnitudes in a buffer, to be found under a name.
+    Returns
+    -------
+    Buffer
+        Of shape (1, hist_bins) and int32: a view of what `dump_hist_data` gives.
 
-        Parameters
-        ----------
-        x : Buffer
-            What is counted, rounded to powers of two: ``hist_bins`` of them, from ``2 ** hist_offset`` on. The first
-            takes what is smaller too, 0 included.
-        tag : str
-            The name.
+    Raises
+    ------
+    TypeError
+        If `x` is no buffer of numbers.
+    ValueError
+        If there are 4096 names already, and `dump_hist_data` was not called.
 
-        Returns
-        -------
-        Buffer
-            Of shape (1, hist_bins) and int32: a view of what `dump_hist_data` gives.
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> be = Backend(library="cpu")
+    >>> int(be.count_magnitudes(be.ones((3, 4)), "ones").get().sum())
+    12
+    """
+    values = value_of(self, x, "x")
+    if self._counted is None:
+        self._counted, self._tags = empty(self, (_MOST, self.hist_bins), dtype="int32"), {}
+    if tag not in self._tags and len(self._tags) == _MOST:
+        raise ValueError(f"tag must be one of the {_MOST} that were counted, or call dump_hist_data; got {tag!r}")
+    place = self._tags.setdefault(tag, len(self._tags))
+    row = self._counted[place : place + 1]
+    row.write(magnitude_counts(values, self.hist_bins, self.hist_offset))
+    return row
 
-        Raises
-        ------
-        TypeError
-            If `x` is no buffer of numbers.
-        ValueError
-            If there are 4096 names already, and `dump_hist_data` was not called.
 
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> be = Backend(library="cpu")
-        >>> int(be.count_magnitudes(be.ones((3, 4)), "ones").get().sum())
-        12
-        """
-        values = value_of(self, x, "x")
-        if self._counted is None:
-            self._counted, self._tags = self.empty((_MOST, self.hist_bins), dtype="int32"), {}
-        if tag not in self._tags and len(self._tags) == _MOST:
-            raise ValueError(f"tag must be one of the {_MOST} that were counted, or call dump_hist_data; got {tag!r}")
-        place = self._tags.setdefault(tag, len(self._tags))
-        row = self._counted[place : place + 1]
-        row.write(magnitude_counts(values, self.hist_bins, self.hist_offset))
-        return row
+def dump_hist_data(self: Engine) -> tuple[Buffer, dict[str, int]]:
+    """What was counted since the last call.
 
-    def dump_hist_data(self) -> tuple[Buffer, dict[str, int]]:
-        """What was counted since the last call.
+    Returns
+    -------
+    Buffer
+        Of shape (4096, hist_bins): a row for each name.
+    dict of str to int
+        Which row each name has.
 
-        Returns
-        -------
-        Buffer
-            Of shape (4096, hist_bins): a row for each name.
-        dict of str to int
-            Which row each name has.
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> be = Backend(library="cpu")
+    >>> _ = be.ones((3, 4)).hist("weights")
+    >>> counts, rows = be.dump_hist_data()
+    >>> int(counts[rows["weights"]].get().sum()), be.dump_hist_data()[1]
+    (12, {})
+    """
+    counted, tags = self._counted, self._tags if self._counted is not None else {}
+    self._counted = None
+    return empty(self, (_MOST, self.hist_bins), dtype="int32") if counted is None else counted, tags
 
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> be = Backend(library="cpu")
-        >>> _ = be.ones((3, 4)).hist("weights")
-        >>> counts, rows = be.dump_hist_data()
-        >>> int(counts[rows["weights"]].get().sum()), be.dump_hist_data()[1]
-        (12, {})
-        """
-        counted, tags = self._counted, self._tags if self._counted is not None else {}
-        self._counted = None
-        return self.empty((_MOST, self.hist_bins), dtype="int32") if counted is None else counted, tags
 
-    def init_mark(self) -> dict[str, Any]:
-        """Make a mark of time, for `record_mark`.
+def init_mark(self: Engine) -> dict[str, Any]:
+    """Make a mark of time, for `record_mark`.
 
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> be = Backend(library="cpu")
-        >>> begin, end = be.init_mark(), be.init_mark()
-        >>> be.record_mark(begin)
-        >>> be.record_mark(end)
-        >>> be.get_time(begin, end) >= 0
-        True
-        """
-        return {"time": 0.0}
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> be = Backend(library="cpu")
+    >>> begin, end = be.init_mark(), be.init_mark()
+    >>> be.record_mark(begin)
+    >>> be.record_mark(end)
+    >>> be.get_time(begin, end) >= 0
+    True
+    """
+    return {"time": 0.0}
 
-    def record_mark(self, marker: dict[str, Any]) -> None:
-        """Set a mark to the time of the host's clock now.
 
-        Parameters
-        ----------
-        marker : dict
-            What `init_mark` gave.
-        """
-        marker["time"] = time.perf_counter()
+def record_mark(self: Engine, marker: dict[str, Any]) -> None:
+    """Set a mark to the time of the host's clock now.
 
-    def synchronize_mark(self, marker: dict[str, Any]) -> None:
-        """Do nothing: marks are the host's, and recorded when they are set.
+    Parameters
+    ----------
+    marker : dict
+        What `init_mark` gave.
+    """
+    marker["time"] = time.perf_counter()
 
-        Parameters
-        ----------
-        marker : dict
-            What `init_mark` gave.
-        """
 
-    def get_time(self, start: dict[str, Any], end: dict[str, Any]) -> float:
-        """The time between two marks, in milliseconds.
+def synchronize_mark(self: Engine, marker: dict[str, Any]) -> None:
+    """Do nothing: marks are the host's, and recorded when they are set.
 
-        Parameters
-        ----------
-        start, end : dict
-            Marks that were recorded.
+    Parameters
+    ----------
+    marker : dict
+        What `init_mark` gave.
+    """
 
-        Returns
-        -------
-        float
-        """
-        return float((end["time"] - start["time"]) * 1000.0)
+
+def get_time(self: Engine, start: dict[str, Any], end: dict[str, Any]) -> float:
+    """The time between two marks, in milliseconds.
+
+    Parameters
+    ----------
+    start, end : dict
+        Marks that were recorded.
+
+    Returns
+    -------
+    float
+    """
+    return float((end["time"] - start["time"]) * 1000.0)

@@ -15,6 +15,7 @@ from nbm_xp.namespace import array_namespace, is_bool
 from nbm_xp.tape import Tensor
 
 from .buffers import Buffer
+from .engine import Engine
 
 __all__ = ["Target", "also_by_place", "factors", "number", "operand", "value_of", "whole"]
 
@@ -41,7 +42,7 @@ def also_by_place(method: F) -> F:
     return wrapper  # type: ignore[return-value]
 
 
-def value_of(backend: Any, x: Any, name: str) -> Any:
+def value_of(engine: Engine, x: Any, name: str) -> Any:
     """The values of a buffer or tree of a backend.
 
     Raises
@@ -54,15 +55,15 @@ def value_of(backend: Any, x: Any, name: str) -> Any:
     if not isinstance(x, Buffer):
         if not isinstance(x, Tensor):
             raise TypeError(f"{name} must be a buffer or an op-tree of the backend, got {type(x).__name__}")
-        x = backend.array(x, dtype=x.dtype)
-    if x.backend.xp is not backend.xp:
-        raise ValueError(f"{name} must be a buffer of {backend.library}, got one of {x.backend.library}")
+        x = engine.array(x, dtype=x.dtype)
+    if x.backend.xp is not engine.xp:
+        raise ValueError(f"{name} must be a buffer of {engine.library}, got one of {x.backend.library}")
     if is_bool(x):
         raise TypeError(f"{name} must hold numbers, got {x.dtype}")
     return x.array
 
 
-def operand(backend: Any, x: Any, name: str, shape: Sequence[int]) -> Any:
+def operand(engine: Engine, x: Any, name: str, shape: Sequence[int]) -> Any:
     """The values of a buffer or tree as a matrix of a given shape.
 
     Raises
@@ -70,7 +71,7 @@ def operand(backend: Any, x: Any, name: str, shape: Sequence[int]) -> Any:
     ValueError
         If the last axis is another, or there are more or fewer elements.
     """
-    array = value_of(backend, x, name)
+    array = value_of(engine, x, name)
     _check(tuple(array.shape), name, shape)
     return array if array.shape == tuple(shape) else array_namespace(array).reshape(array, tuple(shape))
 
@@ -91,11 +92,11 @@ class Target:
         If it belongs to another library, or has another shape.
     """
 
-    def __init__(self, backend: Any, x: Any, name: str, shape: Sequence[int]) -> None:
+    def __init__(self, engine: Engine, x: Any, name: str, shape: Sequence[int]) -> None:
         if not isinstance(x, Buffer):
             raise TypeError(f"{name} must be a buffer to write to, got {type(x).__name__}")
-        if x.backend.xp is not backend.xp:
-            raise ValueError(f"{name} must be a buffer of {backend.library}, got one of {x.backend.library}")
+        if x.backend.xp is not engine.xp:
+            raise ValueError(f"{name} must be a buffer of {engine.library}, got one of {x.backend.library}")
         _check(x.shape, name, shape)
         self.buffer = x.reshape(tuple(shape))
 

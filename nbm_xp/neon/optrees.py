@@ -8,22 +8,42 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol
 
 from nbm_xp.functions import arithmetic
 from nbm_xp.namespace import array_namespace, host_namespace, is_array
 from nbm_xp.tape import Tensor, namespace
+from nbm_xp.tape.dtypes import DType
 from nbm_xp.tape.operators import Operators
 
 from .views import indexed
 
-if TYPE_CHECKING:
-    from .backend import Backend
-    from .buffers import Buffer
-
-__all__ = ["OpTree", "tree_of", "weak"]
+__all__ = ["OpTree", "Owner", "tree_of", "weak"]
 
 _COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})
+
+
+class Owner(Protocol):
+    """What trees and buffers ask of the backend that they belong to."""
+
+    xp: Any
+    library: str
+    dtype: DType
+    array: Callable[..., Any]
+    take: Callable[..., Any]
+    count_magnitudes: Callable[..., Any]
+
+    def operand(self, x: Any) -> Tensor:
+        """A Tensor of what is none."""
+        ...
+
+    def assign_tree(self, out: Any, tree: Tensor, name: str = "value") -> None:
+        """Compute a tree into a buffer."""
+        ...
+
+    def execute(self, node: Any) -> Any:
+        """Compute an op-tree that assigns, and give what is assigned to."""
+        ...
 
 
 class OpTree(Tensor):
@@ -56,19 +76,18 @@ class OpTree(Tensor):
 
     __slots__ = ("backend", "target")
     view = None  # buffers have views of their own, and trees are never written to
-    backend: Backend
-    target: Buffer | None
+    is_buffer: ClassVar[bool] = False
+    backend: Owner
+    target: OpTree | None
 
     def __init__(self, op: Any, out: Any, value: Any) -> None:
-        from .buffers import Buffer
-
         if not isinstance(op, dict) or op.get("op") != "assign":
             raise ValueError(
                 f"op must be {{'op': 'assign'}}, got {op!r}: other trees come from a Backend's methods and operators"
             )
-        if not isinstance(out, Buffer):
+        if not isinstance(out, OpTree) or not out.is_buffer:
             raise TypeError(f"out must be a Buffer, got {type(out).__name__}")
-        tree = value.for_shape(out.shape) if isinstance(value, OpTree) else out.backend.operand(value)
+        tree = value.for_shape(tuple(map(int, out.shape))) if isinstance(value, OpTree) else out.backend.operand(value)
         super().__init__(tree.node)
         self.backend = out.backend
         self.target = out
@@ -78,21 +97,25 @@ class OpTree(Tensor):
         """The two axes of a matrix exchanged; of more axes, the second and the third."""
         return tree_of(namespace.permute_dims(self, transposed(self.ndim)), self.backend)
 
-    def transpose(self, out: Buffer | None = None) -> OpTree:
+    def transpose(self, out: OpTree | None = None) -> OpTree:
         """The same as `T`, or that assigned to `out`."""
-        return self.T if out is None else self.backend.execute(OpTree({"op": "assign"}, out, self.T))
+        if out is None:
+            return self.T
+        assigned: OpTree = self.backend.execute(OpTree({"op": "assign"}, out, self.T))
+        return assigned
 
     def for_shape(self, shape: tuple[int, ...]) -> OpTree:
         """What is computed when the tree is assigned to a buffer of a shape."""
         return self
 
-    def astensor(self) -> Buffer:
+    def astensor(self) -> OpTree:
         """Compute the tree into a new buffer of the backend's default dtype."""
-        return self.backend.array(self)
+        made: OpTree = self.backend.array(self)
+        return made
 
     def asnumpyarray(self) -> Any:
         """Compute the tree into a NumPy array of the backend's default dtype."""
-        return self.astensor().get()
+        return self.backend.array(self).get()
 
     def get(self) -> Any:
         """The same as `asnumpyarray`."""
@@ -122,7 +145,7 @@ def transposed(ndim: int) -> tuple[int, ...]:
     return (1, 0) if ndim == 2 else (0, 2, 1, *range(3, ndim))
 
 
-def tree_of(value: Tensor, backend: Backend) -> OpTree:
+def tree_of(value: Tensor, backend: Owner) -> OpTree:
     """A Tensor as the op-tree of a backend."""
     tree = OpTree.__new__(OpTree)
     tree.node = value.node

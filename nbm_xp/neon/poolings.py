@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from nbm_xp.functions import feature_pooling
@@ -10,242 +9,244 @@ from nbm_xp.functions.convolution_windows import window_count
 from nbm_xp.namespace import is_integer
 
 from .buffers import Buffer
+from .engine import Engine
 from .layers import PoolLayer
 from .operands import Target, also_by_place, factors, operand, whole
 
-__all__ = ["Poolings"]
+__all__ = ["bprop_pool", "fprop_pool", "output_dim", "pool_layer"]
 
 
-class Poolings:
-    """A Backend's methods for pooling, and for the number of windows."""
+def output_dim(
+    self: Engine, X: int, S: int, padding: int, strides: int, pooling: bool = False, dilation: int = 1
+) -> int:
+    """The number of windows along one axis.
 
-    check_caffe_compat: Callable[[], bool]
+    Parameters
+    ----------
+    X, S : int
+        The lengths of the axis and of a window.
+    padding : int
+        How many zeros there are at each end.
+    strides : int
+        From window to window.
+    pooling : bool
+        Whether windows are pooled. Then, in the mode ``"caffe"``, the last window may reach beyond the padding.
+    dilation : int
+        From place to place in a window.
 
-    def output_dim(self, X: int, S: int, padding: int, strides: int, pooling: bool = False, dilation: int = 1) -> int:
-        """The number of windows along one axis.
+    Returns
+    -------
+    int
 
-        Parameters
-        ----------
-        X, S : int
-            The lengths of the axis and of a window.
-        padding : int
-            How many zeros there are at each end.
-        strides : int
-            From window to window.
-        pooling : bool
-            Whether windows are pooled. Then, in the mode ``"caffe"``, the last window may reach beyond the padding.
-        dilation : int
-            From place to place in a window.
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, no window fits, or padding for pooling is not less than a window.
 
-        Returns
-        -------
-        int
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> be = Backend(library="cpu")
+    >>> be.output_dim(7, 3, 1, 2), be.output_dim(7, 2, 0, 1, dilation=3)
+    (4, 4)
+    """
+    return window_count(
+        whole(X, "X"), whole(S, "S"), whole(padding, "padding", 0), whole(strides, "strides"), pooling=pooling,
+        dilation=whole(dilation, "dilation"), cover=self.compat_mode == "caffe",
+    )  # fmt: skip
 
-        Raises
-        ------
-        ValueError
-            If an argument is out of range, no window fits, or padding for pooling is not less than a window.
 
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> be = Backend(library="cpu")
-        >>> be.output_dim(7, 3, 1, 2), be.output_dim(7, 2, 0, 1, dilation=3)
-        (4, 4)
-        """
-        return window_count(
-            whole(X, "X"), whole(S, "S"), whole(padding, "padding", 0), whole(strides, "strides"), pooling=pooling,
-            dilation=whole(dilation, "dilation"), cover=self.check_caffe_compat(),
-        )  # fmt: skip
+def pool_layer(
+    self: Engine,
+    dtype: Any,
+    op: str,
+    N: int,
+    C: int,
+    D: int = 1,
+    H: int = 1,
+    W: int = 1,
+    J: int = 1,
+    T: int = 1,
+    R: int = 1,
+    S: int = 1,
+    pad_j: int = 0,
+    pad_d: int = 0,
+    pad_h: int = 0,
+    pad_w: int = 0,
+    str_j: int | None = None,
+    str_d: int | None = None,
+    str_h: int | None = None,
+    str_w: int | None = None,
+    *,
+    pad_c: int | None = None,
+    str_c: int | None = None,
+) -> PoolLayer:
+    """Describe a pooling of feature maps, positions or both.
 
-    def pool_layer(
-        self,
-        dtype: Any,
-        op: str,
-        N: int,
-        C: int,
-        D: int = 1,
-        H: int = 1,
-        W: int = 1,
-        J: int = 1,
-        T: int = 1,
-        R: int = 1,
-        S: int = 1,
-        pad_j: int = 0,
-        pad_d: int = 0,
-        pad_h: int = 0,
-        pad_w: int = 0,
-        str_j: int | None = None,
-        str_d: int | None = None,
-        str_h: int | None = None,
-        str_w: int | None = None,
-        *,
-        pad_c: int | None = None,
-        str_c: int | None = None,
-    ) -> PoolLayer:
-        """Describe a pooling of feature maps, positions or both.
+    Parameters
+    ----------
+    dtype
+        Of the elements.
+    op : {"max", "avg", "l2"}
+        The largest element of a window, the mean, or the root of the sum of squares.
+    N, C : int
+        Images, and feature maps of the inputs.
+    D, H, W : int
+        Depth, height and width of the inputs.
+    J, T, R, S : int
+        How many feature maps a window takes, its depth, height and width.
+    pad_j, pad_d, pad_h, pad_w : int
+        How much is added on each side; it is never the largest, and counts in no mean.
+    str_j, str_d, str_h, str_w : int, optional
+        Steps from window to window; by default windows touch.
+    pad_c, str_c : int, optional
+        Other names of `pad_j` and `str_j`.
 
-        Parameters
-        ----------
-        dtype
-            Of the elements.
-        op : {"max", "avg", "l2"}
-            The largest element of a window, the mean, or the root of the sum of squares.
-        N, C : int
-            Images, and feature maps of the inputs.
-        D, H, W : int
-            Depth, height and width of the inputs.
-        J, T, R, S : int
-            How many feature maps a window takes, its depth, height and width.
-        pad_j, pad_d, pad_h, pad_w : int
-            How much is added on each side; it is never the largest, and counts in no mean.
-        str_j, str_d, str_h, str_w : int, optional
-            Steps from window to window; by default windows touch.
-        pad_c, str_c : int, optional
-            Other names of `pad_j` and `str_j`.
+    Returns
+    -------
+    PoolLayer
 
-        Returns
-        -------
-        PoolLayer
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no integer or out of range, `op` is none of these, or padding is not less than a window.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is no integer or out of range, `op` is none of these, or padding is not less than a window.
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> Backend(library="cpu").pool_layer("float32", "max", 32, 16, H=12, W=12, R=2, S=2).dimO
+    (16, 1, 6, 6, 32)
+    """
+    pads = (pad_j if pad_c is None else pad_c, pad_d, pad_h, pad_w)
+    steps = (str_j if str_c is None else str_c, str_d, str_h, str_w)
+    return PoolLayer(dtype, op, N, C, (D, H, W), (J, T, R, S), pads, steps, cover=self.compat_mode == "caffe")
 
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> Backend(library="cpu").pool_layer("float32", "max", 32, 16, H=12, W=12, R=2, S=2).dimO
-        (16, 1, 6, 6, 32)
-        """
-        pads = (pad_j if pad_c is None else pad_c, pad_d, pad_h, pad_w)
-        steps = (str_j if str_c is None else str_c, str_d, str_h, str_w)
-        return PoolLayer(dtype, op, N, C, (D, H, W), (J, T, R, S), pads, steps, cover=self.check_caffe_compat())
 
-    @also_by_place
-    def fprop_pool(
-        self,
-        layer: PoolLayer,
-        I: Buffer,
-        O: Buffer,
-        *,
-        argmax: Buffer | None = None,
-        alpha: float = 1.0,
-        beta: float = 0.0,
-    ) -> None:
-        """Pool: O becomes ``alpha`` times the pooled windows, plus ``beta · O``.
+@also_by_place
+def fprop_pool(
+    self: Engine,
+    layer: PoolLayer,
+    I: Buffer,
+    O: Buffer,
+    *,
+    argmax: Buffer | None = None,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+) -> None:
+    """Pool: O becomes ``alpha`` times the pooled windows, plus ``beta · O``.
 
-        Parameters
-        ----------
-        layer : PoolLayer
-            Says where the windows are.
-        I : buffer or op-tree
-            Inputs, of the layer's ``dimI2``.
-        O : buffer
-            Outputs, of its ``dimO2``.
-        argmax : buffer, optional
-            Integers, of ``dimO2``: where the layer takes the largest elements, their places in the windows are written
-            to it, for `bprop_pool`.
-        alpha, beta : float
-            Factors.
+    Parameters
+    ----------
+    layer : PoolLayer
+        Says where the windows are.
+    I : buffer or op-tree
+        Inputs, of the layer's ``dimI2``.
+    O : buffer
+        Outputs, of its ``dimO2``.
+    argmax : buffer, optional
+        Integers, of ``dimO2``: where the layer takes the largest elements, their places in the windows are written
+        to it, for `bprop_pool`.
+    alpha, beta : float
+        Factors.
 
-        Raises
-        ------
-        TypeError
-            If `layer` is none, or an argument no buffer of numbers.
-        ValueError
-            If a shape is not the layer's. Nothing is written then.
+    Raises
+    ------
+    TypeError
+        If `layer` is none, or an argument no buffer of numbers.
+    ValueError
+        If a shape is not the layer's. Nothing is written then.
 
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> be = Backend(library="cpu")
-        >>> layer = be.pool_layer("float32", "max", N=1, C=1, W=4, S=2)
-        >>> O = be.empty(layer.dimO2)
-        >>> be.fprop_pool(layer, be.array([4, 1, 2, 3]), O)
-        >>> O.get().reshape(-1)
-        array([4., 3.], dtype=float32)
-        """
-        where = PoolLayer.checked(layer).windows
-        inputs, target = operand(self, I, "I", layer.dimI2), Target(self, O, "O", layer.dimO2)
-        alpha, beta = factors(alpha, beta)
-        places = None
-        if argmax is not None and layer.op == "max":
-            places = Target(self, argmax, "argmax", layer.dimO2)
-            _room_for_places(argmax, layer)
-        pooled = feature_pooling.pool_maps(inputs, **where, pool_mode=layer.op)
-        if places is not None:
-            places.write(feature_pooling.pool_maps_places(inputs, **where))
-        target.write_scaled(pooled, alpha, beta)
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> be = Backend(library="cpu")
+    >>> layer = be.pool_layer("float32", "max", N=1, C=1, W=4, S=2)
+    >>> O = be.empty(layer.dimO2)
+    >>> be.fprop_pool(layer, be.array([4, 1, 2, 3]), O)
+    >>> O.get().reshape(-1)
+    array([4., 3.], dtype=float32)
+    """
+    where = PoolLayer.checked(layer).windows
+    inputs, target = operand(self, I, "I", layer.dimI2), Target(self, O, "O", layer.dimO2)
+    alpha, beta = factors(alpha, beta)
+    places = None
+    if argmax is not None and layer.op == "max":
+        places = Target(self, argmax, "argmax", layer.dimO2)
+        _room_for_places(argmax, layer)
+    pooled = feature_pooling.pool_maps(inputs, **where, pool_mode=layer.op)
+    if places is not None:
+        places.write(feature_pooling.pool_maps_places(inputs, **where))
+    target.write_scaled(pooled, alpha, beta)
 
-    @also_by_place
-    def bprop_pool(
-        self,
-        layer: PoolLayer,
-        I: Buffer,
-        E: Buffer,
-        grad_I: Any,
-        *,
-        alpha: float = 1.0,
-        beta: float = 0.0,
-    ) -> None:
-        """The gradient of `fprop_pool`. Of several largest elements in a window, the first has it.
 
-        Parameters
-        ----------
-        layer : PoolLayer
-            Says where the windows are.
-        I : buffer or op-tree
-            Inputs, of the layer's ``dimI2``.
-        E : buffer or op-tree
-            Errors of the outputs, of its ``dimO2``.
-        grad_I : buffer
-            The gradient, of its ``dimI2``.
-        alpha, beta : float
-            Factors of the gradient, and of what `grad_I` held.
+@also_by_place
+def bprop_pool(
+    self: Engine,
+    layer: PoolLayer,
+    I: Buffer,
+    E: Buffer,
+    grad_I: Any,
+    *,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+) -> None:
+    """The gradient of `fprop_pool`. Of several largest elements in a window, the first has it.
 
-        Raises
-        ------
-        TypeError, ValueError
-            See `fprop_pool`.
+    Parameters
+    ----------
+    layer : PoolLayer
+        Says where the windows are.
+    I : buffer or op-tree
+        Inputs, of the layer's ``dimI2``.
+    E : buffer or op-tree
+        Errors of the outputs, of its ``dimO2``.
+    grad_I : buffer
+        The gradient, of its ``dimI2``.
+    alpha, beta : float
+        Factors of the gradient, and of what `grad_I` held.
 
-        Notes
-        -----
-        The layers of neon's own release call ``bprop_pool(layer, E, grad_I, argmax)``, with the places that
-        `fprop_pool` wrote. That is understood where the last argument is None, for layers that need no places, or holds
-        integers where the one before it does not.
+    Raises
+    ------
+    TypeError, ValueError
+        See `fprop_pool`.
 
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> be = Backend(library="cpu")
-        >>> layer = be.pool_layer("float32", "max", N=1, C=1, W=4, S=2)
-        >>> grad_I = be.empty(layer.dimI2)
-        >>> be.bprop_pool(layer, be.array([4, 4, 2, 3]), be.array([1, 10]), grad_I)
-        >>> grad_I.get().reshape(-1)
-        array([ 1.,  0.,  0., 10.], dtype=float32)
-        """
-        where = PoolLayer.checked(layer).windows
-        alpha, beta = factors(alpha, beta)
-        by_places = grad_I is None or (_holds_integers(grad_I) and not _holds_integers(E))
-        if by_places:
-            errors, target = operand(self, I, "E", layer.dimO2), Target(self, E, "grad_I", layer.dimI2)
-            found = self._without_inputs(layer, errors, grad_I, target)
-        else:
-            inputs, errors = operand(self, I, "I", layer.dimI2), operand(self, E, "E", layer.dimO2)
-            target = Target(self, grad_I, "grad_I", layer.dimI2)
-            found = feature_pooling.pool_maps_gradient(inputs, errors, **where, pool_mode=layer.op)
-        target.write_scaled(found, alpha, beta)
+    Notes
+    -----
+    The layers of neon's own release call ``bprop_pool(layer, E, grad_I, argmax)``, with the places that
+    `fprop_pool` wrote. That is understood where the last argument is None, for layers that need no places, or holds
+    integers where the one before it does not.
 
-    def _without_inputs(self, layer: PoolLayer, errors: Any, argmax: Buffer | None, target: Target) -> Any:
-        """The gradient of a mean, or of maxima whose places are known."""
-        if layer.op == "max" and argmax is not None:
-            places = operand(self, argmax, "argmax", layer.dimO2)
-            return feature_pooling.pool_maps_spread(places, errors, **layer.windows)
-        if layer.op == "avg":  # whatever was pooled
-            return feature_pooling.pool_maps_gradient(target.buffer.array, errors, **layer.windows, pool_mode="avg")
-        raise ValueError(f"I must be given: the gradient of {layer.op!r} pooling depends on the inputs")
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> be = Backend(library="cpu")
+    >>> layer = be.pool_layer("float32", "max", N=1, C=1, W=4, S=2)
+    >>> grad_I = be.empty(layer.dimI2)
+    >>> be.bprop_pool(layer, be.array([4, 4, 2, 3]), be.array([1, 10]), grad_I)
+    >>> grad_I.get().reshape(-1)
+    array([ 1.,  0.,  0., 10.], dtype=float32)
+    """
+    where = PoolLayer.checked(layer).windows
+    alpha, beta = factors(alpha, beta)
+    by_places = grad_I is None or (_holds_integers(grad_I) and not _holds_integers(E))
+    if by_places:
+        errors, target = operand(self, I, "E", layer.dimO2), Target(self, E, "grad_I", layer.dimI2)
+        found = _without_inputs(self, layer, errors, grad_I, target)
+    else:
+        inputs, errors = operand(self, I, "I", layer.dimI2), operand(self, E, "E", layer.dimO2)
+        target = Target(self, grad_I, "grad_I", layer.dimI2)
+        found = feature_pooling.pool_maps_gradient(inputs, errors, **where, pool_mode=layer.op)
+    target.write_scaled(found, alpha, beta)
+
+
+def _without_inputs(self: Engine, layer: PoolLayer, errors: Any, argmax: Buffer | None, target: Target) -> Any:
+    """The gradient of a mean, or of maxima whose places are known."""
+    if layer.op == "max" and argmax is not None:
+        places = operand(self, argmax, "argmax", layer.dimO2)
+        return feature_pooling.pool_maps_spread(places, errors, **layer.windows)
+    if layer.op == "avg":  # whatever was pooled
+        return feature_pooling.pool_maps_gradient(target.buffer.array, errors, **layer.windows, pool_mode="avg")
+    raise ValueError(f"I must be given: the gradient of {layer.op!r} pooling depends on the inputs")
 
 
 def _holds_integers(x: Any) -> bool:

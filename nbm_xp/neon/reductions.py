@@ -9,9 +9,9 @@ from nbm_xp.functions import base_two, extremes, reductions
 
 from .buffers import Buffer
 from .documents import OUT, documented
-from .recording import Recording
+from .engine import Engine
 
-__all__ = ["Reductions"]
+__all__ = ["argmax", "argmin", "max", "mean", "min", "std", "sum", "var"]
 
 _AXES = "int, sequence of int, or None\n        The axes to reduce; None means all."
 _AXIS = "int or None\n        The axis to look along; None means all elements in a row."
@@ -21,7 +21,7 @@ _UNUSED = "\n    partial : bool, optional\n        Taken and not used."
 def _reduction(name: str, function: Callable[..., Any], summary: str, first: str, second: str) -> Callable[..., Any]:
     """A method that reduces."""
 
-    def method(self: Recording, a: Any, axis: Any = None, out: Buffer | None = None, keepdims: bool = True) -> Any:
+    def method(self: Engine, a: Any, axis: Any = None, out: Buffer | None = None, keepdims: bool = True) -> Any:
         return self.record(function, out, a, axis=axis, keepdims=keepdims)
 
     return _documented(method, name, summary, _AXES, "", first, second)
@@ -30,7 +30,7 @@ def _reduction(name: str, function: Callable[..., Any], summary: str, first: str
 def _position(name: str, function: Callable[..., Any], summary: str, first: str, second: str) -> Callable[..., Any]:
     """A method that finds a place along an axis."""
 
-    def method(self: Recording, a: Any, axis: Any = 1, out: Buffer | None = None, keepdims: bool = True) -> Any:
+    def method(self: Engine, a: Any, axis: Any = 1, out: Buffer | None = None, keepdims: bool = True) -> Any:
         return self.record(function, out, a, axis=axis, keepdims=keepdims)
 
     return _documented(method, name, summary, _AXIS, "", first, second)
@@ -40,7 +40,7 @@ def _statistic(name: str, function: Callable[..., Any], summary: str, first: str
     """A method that averages; of integers in the default dtype."""
 
     def method(
-        self: Recording,
+        self: Engine,
         a: Any,
         axis: Any = None,
         partial: bool | None = None,
@@ -63,51 +63,49 @@ def _documented(
     example = f"""be.{name}(be.array([[1.0, 3.0], [2.0, 8.0]]), axis=1).get()
     array([[{first}],
            [{second}]], dtype=float32)"""
-    return documented(method, f"Reductions.{name}", summary, parameters=parameters, example=example)
+    return documented(method, f"Backend.{name}", summary, parameters=parameters, example=example)
 
 
-class Reductions(Recording):
-    """A Backend's methods that reduce axes."""
+sum = _reduction("sum", reductions.sum, "Sum.", " 4.", "10.")
+max = _reduction("max", extremes.max, "Largest element.", "3.", "8.")
+min = _reduction("min", extremes.min, "Smallest element.", "1.", "2.")
+argmax = _position("argmax", extremes.argmax, "Where the largest element is; the first of several.", "1.", "1.")
+argmin = _position("argmin", extremes.argmin, "Where the smallest element is; the first of several.", "0.", "0.")
+mean = _statistic("mean", reductions.mean, "Arithmetic mean.", "2.", "5.")
+std = _statistic("std", reductions.std, "Standard deviation.", "1.", "3.")
 
-    sum = _reduction("sum", reductions.sum, "Sum.", " 4.", "10.")
-    max = _reduction("max", extremes.max, "Largest element.", "3.", "8.")
-    min = _reduction("min", extremes.min, "Smallest element.", "1.", "2.")
-    argmax = _position("argmax", extremes.argmax, "Where the largest element is; the first of several.", "1.", "1.")
-    argmin = _position("argmin", extremes.argmin, "Where the smallest element is; the first of several.", "0.", "0.")
-    mean = _statistic("mean", reductions.mean, "Arithmetic mean.", "2.", "5.")
-    std = _statistic("std", reductions.std, "Standard deviation.", "1.", "3.")
 
-    def var(
-        self,
-        a: Any,
-        axis: Any = None,
-        partial: bool | None = None,
-        out: Buffer | None = None,
-        keepdims: bool = True,
-        binary: bool = False,
-    ) -> Any:
-        """Variance.
+def var(
+    self: Engine,
+    a: Any,
+    axis: Any = None,
+    partial: bool | None = None,
+    out: Buffer | None = None,
+    keepdims: bool = True,
+    binary: bool = False,
+) -> Any:
+    """Variance.
 
-        Parameters
-        ----------
-        a, axis, partial, out, keepdims
-            See `mean`.
-        binary : bool
-            Whether one factor of each squared deviation is rounded to a power of two, as `shift` does it.
+    Parameters
+    ----------
+    a, axis, partial, out, keepdims
+        See `mean`.
+    binary : bool
+        Whether one factor of each squared deviation is rounded to a power of two, as `shift` does it.
 
-        Returns
-        -------
-        OpTree or Buffer
-            The tree, or `out`.
+    Returns
+    -------
+    OpTree or Buffer
+        The tree, or `out`.
 
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> be = Backend(library="cpu")
-        >>> be.var(be.array([[1.0, 7.0]])).get()
-        array([[9.]], dtype=float32)
-        >>> be.var(be.array([[1.0, 7.0]]), binary=True).get()
-        array([[12.]], dtype=float32)
-        """
-        function = base_two.shifted_var if binary else reductions.var
-        return self.record(function, out, self.floating(a), axis=axis, keepdims=keepdims)
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> be = Backend(library="cpu")
+    >>> be.var(be.array([[1.0, 7.0]])).get()
+    array([[9.]], dtype=float32)
+    >>> be.var(be.array([[1.0, 7.0]]), binary=True).get()
+    array([[12.]], dtype=float32)
+    """
+    function = base_two.shifted_var if binary else reductions.var
+    return self.record(function, out, self.floating(a), axis=axis, keepdims=keepdims)

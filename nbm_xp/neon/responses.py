@@ -7,10 +7,11 @@ from typing import Any
 from nbm_xp.functions.feature_response import local_response, local_response_gradient, response_scale
 
 from .buffers import Buffer
+from .engine import Engine
 from .layers import Layer
 from .operands import Target, factors, number, operand, whole
 
-__all__ = ["ResponseLayer", "Responses"]
+__all__ = ["ResponseLayer", "bprop_lrn", "fprop_lrn", "lrn_layer"]
 
 
 class ResponseLayer(Layer):
@@ -40,142 +41,143 @@ class ResponseLayer(Layer):
         super().__init__(dtype, images, maps, maps, lengths, lengths, padding, (1, 1, 1, 1))
 
 
-class Responses:
-    """A Backend's methods for local response normalization."""
+def lrn_layer(
+    self: Engine, dtype: Any, N: int, C: int, D: int = 1, H: int = 1, W: int = 1, J: int = 1
+) -> ResponseLayer:
+    """Describe a local response normalization.
 
-    def lrn_layer(self, dtype: Any, N: int, C: int, D: int = 1, H: int = 1, W: int = 1, J: int = 1) -> ResponseLayer:
-        """Describe a local response normalization.
+    Parameters
+    ----------
+    dtype
+        Of the elements.
+    N, C : int
+        Images and feature maps.
+    D, H, W : int
+        Depth, height and width.
+    J : int
+        How many maps count for one, itself in the middle: odd.
 
-        Parameters
-        ----------
-        dtype
-            Of the elements.
-        N, C : int
-            Images and feature maps.
-        D, H, W : int
-            Depth, height and width.
-        J : int
-            How many maps count for one, itself in the middle: odd.
+    Returns
+    -------
+    ResponseLayer
 
-        Returns
-        -------
-        ResponseLayer
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is no integer or out of range.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument is no integer or out of range.
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> Backend(library="cpu").lrn_layer("float32", 32, 16, H=12, W=12, J=5).dimO2
+    (2304, 32)
+    """
+    return ResponseLayer(dtype, N, C, D, H, W, J)
 
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> Backend(library="cpu").lrn_layer("float32", 32, 16, H=12, W=12, J=5).dimO2
-        (2304, 32)
-        """
-        return ResponseLayer(dtype, N, C, D, H, W, J)
 
-    def fprop_lrn(
-        self,
-        layer: ResponseLayer,
-        I: Buffer,
-        O: Buffer,
-        denom: Buffer,
-        alpha: float | None = None,
-        beta: float | None = None,
-        ascale: float = 1,
-        bpower: float = 1,
-    ) -> None:
-        """Divide features by a power of 1 plus a multiple of the mean square of neighbouring maps.
+def fprop_lrn(
+    self: Engine,
+    layer: ResponseLayer,
+    I: Buffer,
+    O: Buffer,
+    denom: Buffer,
+    alpha: float | None = None,
+    beta: float | None = None,
+    ascale: float = 1,
+    bpower: float = 1,
+) -> None:
+    """Divide features by a power of 1 plus a multiple of the mean square of neighbouring maps.
 
-        Parameters
-        ----------
-        layer : ResponseLayer
-            Says which maps there are.
-        I : buffer or op-tree
-            Inputs, of the layer's ``dimI2``.
-        O, denom : buffer
-            Where the outputs go, and what was divided by a power of, for `bprop_lrn`.
-        alpha, beta : float, optional
-            O becomes `alpha` times the outputs, plus `beta` times what it held; by default 1 and 0.
-        ascale, bpower : float
-            The multiple, and the power.
+    Parameters
+    ----------
+    layer : ResponseLayer
+        Says which maps there are.
+    I : buffer or op-tree
+        Inputs, of the layer's ``dimI2``.
+    O, denom : buffer
+        Where the outputs go, and what was divided by a power of, for `bprop_lrn`.
+    alpha, beta : float, optional
+        O becomes `alpha` times the outputs, plus `beta` times what it held; by default 1 and 0.
+    ascale, bpower : float
+        The multiple, and the power.
 
-        Raises
-        ------
-        TypeError
-            If `layer` is none, or an argument no buffer of numbers.
-        ValueError
-            If a shape is not the layer's. Nothing is written then.
+    Raises
+    ------
+    TypeError
+        If `layer` is none, or an argument no buffer of numbers.
+    ValueError
+        If a shape is not the layer's. Nothing is written then.
 
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> be = Backend(library="cpu")
-        >>> layer = be.lrn_layer("float32", N=1, C=3, J=3)
-        >>> O, denom = be.empty(layer.dimO2), be.empty(layer.dimO2)
-        >>> be.fprop_lrn(layer, be.array([1, 2, 3]), O, denom, ascale=3.0)
-        >>> denom.get().reshape(-1)
-        array([ 6., 15., 14.], dtype=float32)
-        """
-        maps = ResponseLayer.checked(layer).C
-        inputs = operand(self, I, "I", layer.dimI2)
-        target, kept = Target(self, O, "O", layer.dimO2), Target(self, denom, "denom", layer.dimO2)
-        alpha, beta = factors(1.0 if alpha is None else alpha, 0.0 if beta is None else beta)
-        scale = response_scale(inputs, maps, layer.J, number(ascale, "ascale"))
-        value = local_response(inputs, scale, number(bpower, "bpower"))
-        target.write_scaled(value, alpha, beta, fresh=True)
-        kept.write(scale)
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> be = Backend(library="cpu")
+    >>> layer = be.lrn_layer("float32", N=1, C=3, J=3)
+    >>> O, denom = be.empty(layer.dimO2), be.empty(layer.dimO2)
+    >>> be.fprop_lrn(layer, be.array([1, 2, 3]), O, denom, ascale=3.0)
+    >>> denom.get().reshape(-1)
+    array([ 6., 15., 14.], dtype=float32)
+    """
+    maps = ResponseLayer.checked(layer).C
+    inputs = operand(self, I, "I", layer.dimI2)
+    target, kept = Target(self, O, "O", layer.dimO2), Target(self, denom, "denom", layer.dimO2)
+    alpha, beta = factors(1.0 if alpha is None else alpha, 0.0 if beta is None else beta)
+    scale = response_scale(inputs, maps, layer.J, number(ascale, "ascale"))
+    value = local_response(inputs, scale, number(bpower, "bpower"))
+    target.write_scaled(value, alpha, beta, fresh=True)
+    kept.write(scale)
 
-    def bprop_lrn(
-        self,
-        layer: ResponseLayer,
-        I: Buffer,
-        O: Buffer,
-        E: Buffer,
-        delta: Buffer,
-        denom: Buffer,
-        alpha: float | None = None,
-        beta: float | None = None,
-        ascale: float = 1,
-        bpower: float = 1,
-    ) -> None:
-        """The gradient of `fprop_lrn` in its inputs.
 
-        Parameters
-        ----------
-        layer, ascale, bpower
-            As `fprop_lrn` took them.
-        I, O, denom : buffer
-            What it was given, gave and kept.
-        E : buffer or op-tree
-            Errors of the outputs, of the layer's ``dimO2``.
-        delta : buffer
-            Where the gradient goes, of its ``dimI2``; it may be `E`.
-        alpha, beta : float, optional
-            As in `fprop_lrn`, of what is written.
+def bprop_lrn(
+    self: Engine,
+    layer: ResponseLayer,
+    I: Buffer,
+    O: Buffer,
+    E: Buffer,
+    delta: Buffer,
+    denom: Buffer,
+    alpha: float | None = None,
+    beta: float | None = None,
+    ascale: float = 1,
+    bpower: float = 1,
+) -> None:
+    """The gradient of `fprop_lrn` in its inputs.
 
-        Raises
-        ------
-        TypeError, ValueError
-            See `fprop_lrn`.
+    Parameters
+    ----------
+    layer, ascale, bpower
+        As `fprop_lrn` took them.
+    I, O, denom : buffer
+        What it was given, gave and kept.
+    E : buffer or op-tree
+        Errors of the outputs, of the layer's ``dimO2``.
+    delta : buffer
+        Where the gradient goes, of its ``dimI2``; it may be `E`.
+    alpha, beta : float, optional
+        As in `fprop_lrn`, of what is written.
 
-        Examples
-        --------
-        >>> from nbm_xp.neon import Backend
-        >>> be = Backend(library="cpu")
-        >>> layer, I, E = be.lrn_layer("float32", N=1, C=1), be.array([[1.0]]), be.array([[8.0]])
-        >>> O, denom = be.empty((1, 1)), be.empty((1, 1))
-        >>> be.fprop_lrn(layer, I, O, denom, ascale=3.0)
-        >>> be.bprop_lrn(layer, I, O, E, E, denom, ascale=3.0)
-        >>> E.get()
-        array([[-1.]], dtype=float32)
-        """
-        maps = ResponseLayer.checked(layer).C
-        inputs, outputs = operand(self, I, "I", layer.dimI2), operand(self, O, "O", layer.dimO2)
-        errors, scale = operand(self, E, "E", layer.dimO2), operand(self, denom, "denom", layer.dimO2)
-        target = Target(self, delta, "delta", layer.dimI2)
-        alpha, beta = factors(1.0 if alpha is None else alpha, 0.0 if beta is None else beta)
-        value = local_response_gradient(
-            errors, inputs, outputs, scale, maps, layer.J, number(ascale, "ascale"), number(bpower, "bpower")
-        )
-        target.write_scaled(value, alpha, beta, fresh=True)
+    Raises
+    ------
+    TypeError, ValueError
+        See `fprop_lrn`.
+
+    Examples
+    --------
+    >>> from nbm_xp.neon import Backend
+    >>> be = Backend(library="cpu")
+    >>> layer, I, E = be.lrn_layer("float32", N=1, C=1), be.array([[1.0]]), be.array([[8.0]])
+    >>> O, denom = be.empty((1, 1)), be.empty((1, 1))
+    >>> be.fprop_lrn(layer, I, O, denom, ascale=3.0)
+    >>> be.bprop_lrn(layer, I, O, E, E, denom, ascale=3.0)
+    >>> E.get()
+    array([[-1.]], dtype=float32)
+    """
+    maps = ResponseLayer.checked(layer).C
+    inputs, outputs = operand(self, I, "I", layer.dimI2), operand(self, O, "O", layer.dimO2)
+    errors, scale = operand(self, E, "E", layer.dimO2), operand(self, denom, "denom", layer.dimO2)
+    target = Target(self, delta, "delta", layer.dimI2)
+    alpha, beta = factors(1.0 if alpha is None else alpha, 0.0 if beta is None else beta)
+    value = local_response_gradient(
+        errors, inputs, outputs, scale, maps, layer.J, number(ascale, "ascale"), number(bpower, "bpower")
+    )
+    target.write_scaled(value, alpha, beta, fresh=True)

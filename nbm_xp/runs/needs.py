@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__all__ = ["need"]
+__all__ = ["how_to_install", "need"]
 
 _EXTRAS = {
     "zarr": "runs",
@@ -14,7 +14,11 @@ _EXTRAS = {
     "distributed": "distributed",
     "xarray": "xarray",
     "arviz": "xarray",
+    "matplotlib": "app",
+    "sklearn": "app",
 }
+
+_DISTRIBUTIONS = {"sklearn": "scikit-learn", "matplotlib": "Matplotlib"}
 
 
 def need(name: str) -> Any:
@@ -33,9 +37,21 @@ def need(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        package = name.partition(".")[0]
-        if error.name is None or error.name.partition(".")[0] != package or package not in _EXTRAS:
+        message = how_to_install(error)
+        if message is None or (error.name or "").partition(".")[0] != name.partition(".")[0]:
             raise
-        raise ModuleNotFoundError(
-            f"this needs {package}: install nbm_xp[{_EXTRAS[package]}]", name=error.name
-        ) from error
+        raise ModuleNotFoundError(message, name=error.name) from error
+
+
+def how_to_install(error: ModuleNotFoundError) -> str | None:
+    """What to install where a module is missing; None where no extra of this package brings it.
+
+    Examples
+    --------
+    >>> how_to_install(ModuleNotFoundError("No module named 'sklearn'", name="sklearn.datasets"))
+    'this needs scikit-learn: install nbm_xp[app]'
+    """
+    package = (error.name or "").partition(".")[0]
+    if package not in _EXTRAS:
+        return None
+    return f"this needs {_DISTRIBUTIONS.get(package, package)}: install nbm_xp[{_EXTRAS[package]}]"

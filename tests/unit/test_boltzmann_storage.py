@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import stat
 from typing import Any
 
@@ -179,3 +180,21 @@ def test_new_files_have_the_users_permissions(tmp_path: pathlib.Path) -> None:
         part.write_text("x")
     modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("ordinary", "replaced")]
     assert modes[0] == modes[1]
+
+
+@pytest.mark.parametrize("name", ["nowhere/model.safetensors", "nowhere/model.zarr"])
+def test_errors_of_saving_name_the_path_that_was_given(rbm: RBM, tmp_path: pathlib.Path, name: str) -> None:
+    if name.endswith(".zarr"):
+        pytest.importorskip("zarr")
+        (tmp_path / "nowhere").write_text("a file")  # where a folder would be
+    with pytest.raises(OSError, match=re.escape(repr(os.fspath(tmp_path / name)))):
+        rbm.save(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["model.pkl", "model.npz", "MODEL.H5", "model.zarr.zip"])
+def test_endings_of_other_formats_are_refused(rbm: RBM, tmp_path: pathlib.Path, name: str) -> None:
+    with pytest.raises(ValueError, match=r"path must end in \.safetensors, or in \.zarr .*; got '.*" + re.escape(name)):
+        rbm.save(tmp_path / name)
+    assert os.listdir(tmp_path) == []
+    rbm.save(tmp_path / "model of mine")
+    RBM.load(tmp_path / "model of mine")

@@ -14,8 +14,9 @@ import pytest
 import nbm_xp
 
 PACKAGES = (
-    "nbm_xp", "nbm_xp.boltzmann", "nbm_xp.graphs", "nbm_xp.keras1", "nbm_xp.keras2", "nbm_xp.namespace",
-    "nbm_xp.natural_bm", "nbm_xp.neon", "nbm_xp.rng", "nbm_xp.runs", "nbm_xp.special", "nbm_xp.tape",
+    "nbm_xp", "nbm_xp.boltzmann", "nbm_xp.boltzmann.sequences", "nbm_xp.graphs", "nbm_xp.keras1", "nbm_xp.keras2",
+    "nbm_xp.namespace", "nbm_xp.natural_bm", "nbm_xp.neon", "nbm_xp.rng", "nbm_xp.runs", "nbm_xp.special",
+    "nbm_xp.tape",
 )  # fmt: skip
 
 

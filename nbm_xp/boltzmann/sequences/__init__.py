@@ -6,6 +6,8 @@ a machine with categorical visible units takes rows.
 
 from __future__ import annotations
 
+from nbm_xp.namespace.faces import face
+
 from .alphabets import ALPHABETS, DNA, PROTEIN, RNA, Alphabet
 from .contacts import average_product_correction, contact_scores, effective_couplings, zero_sum
 from .fasta import Alignment, read_fasta, write_fasta
@@ -32,3 +34,5 @@ __all__ = [
     "write_fasta",
     "zero_sum",
 ]
+
+face(globals())

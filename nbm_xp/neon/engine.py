@@ -1,4 +1,7 @@
-"""What every operation of a Backend does: record an op-tree, or compute it into a buffer."""
+"""The engine of a Backend: it records op-trees, and computes them into buffers.
+
+A Backend's operations are functions of an engine, each in the chapter of its kind; what they have in common is here.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,48 @@ from nbm_xp.tape.dtypes import DType
 from .buffers import Buffer, check_real
 from .execution import run
 from .optrees import OpTree, tree_of, weak
+from .random_state import RandomState
 
-__all__ = ["Recording"]
+__all__ = ["Engine"]
 
 
-class Recording:
-    """The part of a Backend that records and executes."""
+class Engine:
+    """What operations are given first: how they record and execute, and what they keep from call to call.
+
+    Attributes
+    ----------
+    xp : namespace
+        The array library, `library` by name.
+    dtype : DType
+        The default dtype.
+    bsz : int or None
+        The number of examples in a batch.
+    compat_mode : {None, "caffe"}
+        Whose sizes of pooled outputs are computed.
+    rng : RandomState
+        The random generator; `init_rng_state` is where it started.
+    hist_bins, hist_offset : int
+        Of which magnitudes histograms are made: so many powers of two, from that exponent on.
+    """
 
     xp: Any
     library: str
     dtype: DType
+    bsz: int | None
+    compat_mode: str | None
+    rng: RandomState
+    init_rng_state: tuple[Any, ...]
+    hist_bins: int = 64
+    hist_offset: int = -48
+    _counted: Buffer | None = None
+    _tags: dict[str, int]
 
-    def record(self: Any, function: Callable[..., Any], out: Buffer | None, *operands: Any, **options: Any) -> Any:
+    # What trees and buffers ask for, and a Backend has.
+    array: Callable[..., Any]
+    take: Callable[..., Any]
+    count_magnitudes: Callable[..., Any]
+
+    def record(self, function: Callable[..., Any], out: Buffer | None, *operands: Any, **options: Any) -> Any:
         """The tree of a function's result, or `out` with its value.
 
         Parameters
@@ -124,7 +157,8 @@ class Recording:
         """
         if not isinstance(node, OpTree):
             raise TypeError(f"node must be an op-tree, got {type(node).__name__}")
-        if node.target is None:
+        target = node.target
+        if not isinstance(target, Buffer):
             raise ValueError("node must have an assignment at its top: assign it to a buffer, or ask for astensor()")
-        self.assign_tree(node.target, node)
-        return node.target
+        self.assign_tree(target, node)
+        return target
