@@ -22,6 +22,7 @@ typedef struct {
     const u32 *states;
     i64 streams, ahead; /* so many streams are a step ahead of the others after a draw */
     Leap to_first[2], onward[2]; /* to the first uniform that is counted, and from one to the next: others, those ahead */
+    Leap to_second[2];           /* to the first of the second attempt */
     NAMED(Attempt) *attempt;
     int each, columns; /* uniforms of an attempt, and parameters */
     const Argument *column;
@@ -54,16 +55,17 @@ static i64 NAMED(settle)(const NAMED(Work) *work, REAL (*u)[AT_ONCE], i64 place,
     i64 waiting = refused(done, count, where);
     for (i64 m = 0; m < waiting; ++m)
         left[m] = where[m];
-    row = later_row(row, work->to_first[later].at);
-    for (int j = 0; j < work->each; ++j)
-        row = later_row(row, work->onward[later].at);
+    row = later_row(row, work->to_second[later].at);
     for (int tried = 1; waiting && tried < TRIES; ++tried) {
         for (int c = 0; c < work->columns; ++c)
             if (column[c].size > 1)
                 for (i64 m = 0; m < waiting; ++m)
                     own[c][m] = own[c][where[m]];
-        for (int j = 0; j < work->each; ++j, row = later_row(row, work->onward[later].at))
+        for (int j = 0; j < work->each; ++j) {
+            if (tried + j > 1)
+                row = later_row(row, work->onward[later].at);
             NAMED(at_places)(work->states, work->streams, stream, left, waiting, row, u[j]);
+        }
         work->attempt(u, own, waiting, work->room->value, done);
         for (i64 m = 0; m < waiting; ++m)
             work->out[place + left[m]] = work->room->value[m];
@@ -144,6 +146,7 @@ static i64 NAMED(until_accepted)(const Argument *a, NAMED(Attempt) *attempt, int
         Leap draw = repeated(one_on, n / streams + later);
         work.to_first[later] = repeated(draw, a[2].integer);
         work.onward[later] = repeated(draw, a[3].integer);
+        work.to_second[later] = joined(work.to_first[later], repeated(work.onward[later], each));
     }
     for (int c = 0; c < columns; ++c)
         for (i64 i = 0; i < AT_ONCE; ++i)

@@ -10,7 +10,6 @@ static void logs_in_place(double *restrict x, i64 count) {
 /* the normal quantiles of probabilities; `places` is overwritten, as is `spare` */
 static void quantiles(const double *restrict p, i64 count, double *restrict out, double *restrict spare,
                       i32 *restrict places) {
-    i64 found = 0;
     i8 outer[AT_ONCE];
     for (i64 i = 0; i < count; ++i) {
         double q = p[i] - 0.5;
@@ -18,10 +17,7 @@ static void quantiles(const double *restrict p, i64 count, double *restrict out,
     }
     for (i64 i = 0; i < count; ++i)
         outer[i] = magnitude_of(p[i] - 0.5) > HALF_WIDTH;
-    for (i64 i = 0; i < count; ++i) {
-        places[found] = (i32)i;
-        found += outer[i]; /* without a branch, which would be guessed wrong */
-    }
+    i64 found = places_of(outer, count, places);
     for (i64 m = 0; m < found; ++m)
         spare[m] = p[places[m]];
     for (i64 m = 0; m < found; ++m)

@@ -3,12 +3,10 @@
 
 /* the places of what is possible, but not quickly accepted; gives how many they are */
 static i64 undecided(const i8 *restrict done, i64 count, i32 *restrict where) {
-    i64 found = 0;
-    for (i64 i = 0; i < count; ++i) {
-        where[found] = (i32)i;
-        found += done[i] == UNDECIDED;
-    }
-    return found;
+    i8 flags[AT_ONCE];
+    for (i64 i = 0; i < count; ++i)
+        flags[i] = done[i] == UNDECIDED;
+    return places_of(flags, count, where);
 }
 
 static void gamma_attempts(double (*u)[AT_ONCE], double (*own)[AT_ONCE], i64 count, double *restrict value,
@@ -166,13 +164,17 @@ static void wide_attempts(i32 (*u)[AT_ONCE], i64 (*own)[AT_ONCE], i64 count, i64
     const u32 *restrict third = (const u32 *)u[2];
     u64 start = (u64)own[0][0];
     i64 most = own[1][0];
+    i64 over = 0;
     for (i64 i = 0; i < count; ++i) {
-        u64 a = first[i] - 1u, b = second[i] - 1u, c = third[i] - 1u;
-        value[i] = (i64)(((a & 0x3fffffu) << 42 | (b & 0x1fffffu) << 21 | (c & 0x1fffffu)) + start);
+        u32 a = first[i] - 1u, b = second[i] - 1u, c = third[i] - 1u;
+        u32 high = (a & 0x3fffffu) << 10 | (b & 0x1fffffu) >> 11, low = b << 21 | (c & 0x1fffffu);
+        i64 n = (i64)((u64)high << 32 | low);
+        over |= n > most ? -1 : 0;
+        value[i] = (i64)((u64)n + start);
     }
     for (i64 i = 0; i < count; ++i)
         done[i] = (i8)has_all_bits(first[i] - 1u, second[i] - 1u, third[i] - 1u);
-    if (most < 0x7fffffffffffffff)
+    if (over)
         for (i64 i = 0; i < count; ++i)
             done[i] &= (i8)((i64)((u64)value[i] - start) <= most);
 }

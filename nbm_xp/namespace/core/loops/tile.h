@@ -7,7 +7,8 @@ enum {
     TILE = 5120,    /* streams carried along together: a third of 15,360, whose numbers stay in the second cache */
     APART = 48,     /* numbers between rows: a row that began at the same place of a page would wait for the others */
     PANEL = 524288, /* numbers that are filled while they stay in the caches */
-    AT_ONCE = 1024, /* elements made at once out of uniforms, which stay in the first cache */
+    AT_ONCE = 960,  /* elements made at once out of uniforms, which stay in the first cache: no power of two, by which their
+                       rows would share its sets; a 16th of 15,360 */
 };
 
 typedef struct {
