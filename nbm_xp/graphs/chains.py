@@ -16,6 +16,7 @@ from nbm_xp.rng import jump
 from . import sweeps
 from .clusters import CLUSTER_RULES, moved
 from .draws import Numbers
+from .multispin import GROUP, MULTI_SPIN, check_multi_spin, numbers_of, thresholds, turned
 
 if TYPE_CHECKING:
     from .machine import GraphMachine
@@ -83,6 +84,10 @@ class Chains:
             for unit, value in checked_clamp(machine, clamp).items():
                 made[place[unit], :], free[place[unit], 0] = value, False
             self._free = asarray(free, xp)
+        if rule == MULTI_SPIN:
+            check_multi_spin(machine, betas, first_chain, clamp)
+            self._shared_numbers = Numbers(jump(seed, 3 * DRAW_STEPS), numbers_of(machine.units_count))
+            self._shared = self._shared_numbers.states(first_chain // GROUP, self.count // GROUP, sweep)
         self.states = asarray(host.ascontiguousarray(made), xp)
         self._streams = self._numbers.after(states, sweep + 1)
         if rule in CLUSTER_RULES:
@@ -95,6 +100,9 @@ class Chains:
     def step(self, count: int = 1) -> None:
         """Make so many sweeps."""
         xp, machine = self.xp, self.machine
+        if self.rule == MULTI_SPIN:
+            self._turn(count)
+            return
         own = kernel("graphs.sweeps", library_name(xp))
         if own is not None:
             found = own(
@@ -113,6 +121,25 @@ class Chains:
                 self.states = sweeps.swept(
                     xp, machine.layout, machine.values, self.rule, self.states, uniforms, self._beta, self._free
                 )
+            self.sweep += 1
+
+    def _turn(self, count: int) -> None:
+        """Make so many sweeps of words, or of what stands for them."""
+        xp, machine, groups = self.xp, self.machine, self.count // GROUP
+        check_multi_spin(machine, self.betas, self.first_chain, None)
+        bounds = thresholds(machine.layout, float(self.betas[0]))
+        own = kernel("graphs.words", library_name(xp))
+        if own is not None:
+            self.states, self._shared = own(machine.layout, self.states, self._shared, self._streams, bounds, count)
+            self._streams = self._numbers.after(self._streams, count)
+            self.sweep += count
+            return
+        for _ in range(count):
+            shared = self._shared_numbers.sweep(xp, self._shared, groups)
+            uniforms = self._numbers.sweep(xp, self._streams, self.count)
+            self.states = turned(xp, machine.layout, self.states, shared, uniforms, bounds)
+            self._streams = self._numbers.after(self._streams)
+            self._shared = self._shared_numbers.after(self._shared)
             self.sweep += 1
 
     def set_betas(self, betas: Any) -> None:

@@ -20,6 +20,7 @@ from .chains import Chains, checked_states
 from .clusters import CLUSTER_RULES, check_clusters
 from .graph import as_graph, finite
 from .layout import Layout, laid_out
+from .multispin import MULTI_SPIN
 from .observers import observers_of
 from .tempering import Tempering, checked_betas, placed_ladder
 from .values import values_of
@@ -151,8 +152,9 @@ class GraphMachine:
             How many come before those.
         beta : float or array of shape (chains,), optional
             The inverse temperature, of all chains or of each.
-        rule : {"heat_bath", "metropolis", "swendsen_wang", "wolff"}, optional
-            How a unit is drawn anew; or clusters of alike units, all of them or one: for spins and Potts units that are
+        rule : {"heat_bath", "metropolis", "multi_spin", "swendsen_wang", "wolff"}, optional
+            How a unit is drawn anew: by its heat bath; or changed, or not, as Metropolis has it; by its heat bath, 64
+            chains in the bits of a word, for couplings of one size, no fields and as many neighbours each; or clusters of alike units, all of them or one: for spins and Potts units that are
             coupled to be alike, without fields, in the host's memory.
         every : int, optional
             Observers see the states after each so many sweeps.
@@ -241,7 +243,7 @@ class GraphMachine:
         >>> running.rows().shape, running.energies().shape
         ((4, 3), (4,))
         """
-        rules = (*sweeps.RULES, *CLUSTER_RULES)
+        rules = (*sweeps.RULES, MULTI_SPIN, *CLUSTER_RULES)
         if rule not in rules:
             raise ValueError(f"rule must be one of {', '.join(rules)}, got {rule!r}")
         betas = finite(beta, "beta", (positive_int(count, "chains"),))
