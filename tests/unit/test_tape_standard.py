@@ -227,3 +227,14 @@ class TestScalars:
         for x in (placeholder((2,)), Variable(1.0)):
             x._keras_shape = (None, 2)
             assert x._keras_shape == (None, 2)
+
+
+@pytest.mark.parametrize("number", [np.int64(3), np.asarray(3), np.prod((3, 1)), np.uint8(3)])
+def test_arange_takes_an_arrays_number(number: Any) -> None:
+    """As the product of a shape is one of NumPy's."""
+    for made in (xp.arange(number), xp.arange(0, number, np.int32(1))):
+        assert made.shape == (3,) and made.dtype == "int64"
+        assert evaluate(made).tolist() == [0, 1, 2]
+    assert evaluate(xp.arange(np.float32(1.5))).tolist() == [0.0, 1.0]
+    with pytest.raises(TypeError):
+        xp.arange(np.arange(3))
