@@ -22,14 +22,16 @@ from .families import (
 )
 from .graph import Graph, as_graph
 from .machine import GraphMachine
-from .measures import autocorrelation_time, binder, energy_histogram, specific_heat, standard_error
+from .measures import autocorrelation_time, binder, energy_histogram, jackknife_error, specific_heat, standard_error
 from .observers import Observer
 from .strips import strip_energy, strip_log_partition
 from .tempering import placed_ladder
+from .transitions import Measured, transition
 
 __all__ = [
     "Graph",
     "GraphMachine",
+    "Measured",
     "Observer",
     "as_graph",
     "autocorrelation_time",
@@ -40,6 +42,7 @@ __all__ = [
     "energy_histogram",
     "enumerated",
     "erdos_renyi",
+    "jackknife_error",
     "lattice",
     "max_cut",
     "onsager",
@@ -52,6 +55,7 @@ __all__ = [
     "standard_error",
     "strip_energy",
     "strip_log_partition",
+    "transition",
     "zephyr",
 ]
 
