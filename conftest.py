@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Generator
 
 import pytest
 from _pytest.doctest import DoctestItem
@@ -21,6 +22,22 @@ def pytest_sessionstart() -> None:
         pytest.exit(
             "the compiled core is not of the text that lies here: pip install -e . builds it anew", returncode=4
         )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """A file of tests that cannot be imported fails; looking for examples in it, pytest would skip all of it.
+
+    What needs a package that is not installed says so itself, by `pytest.importorskip`.
+    """
+    report = yield
+    is_test = collector.path.name.startswith("test_")
+    if is_test and report.skipped and "unable to import module" in str(report.longrepr):
+        report.outcome = "failed"
+        report.longrepr = f"{collector.path} cannot be imported; python {collector.path} says why"
+    return report
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -93,6 +93,13 @@ def strangers(session: nox.Session) -> None:
     pytest(session, "tests/property/test_strangers.py", "tests/property/test_onnx.py", "-m", "not slow")
 
 
+@nox.session
+def scipy(session: nox.Session) -> None:
+    """SciPy's own tests of its array API functions, on array_api_strict and on Tensors; for nights."""
+    install(session, "test", packages=("scipy==1.17.*", "pooch"))
+    session.run("python", "-m", "tests.interop.scipy_own", *session.posargs, env=ONE_THREAD)
+
+
 # Where a difference between Dask's two kinds of arrays would show: the standard's functions on its namespace, the
 # documented functions, plans in blocks, draws, assignment, stored matrices, models. What else the suite does with
 # Dask's arrays goes the same ways; `-- tests/unit tests/property` runs all of it.

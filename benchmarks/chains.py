@@ -49,6 +49,14 @@ def rows(library: Library) -> Iterator[Row]:
         per=SIZE,
         unit="number",
     )
+    if library.name == "numpy":
+        yield Row(
+            "twelve operations on two threads, 10⁷ numbers",
+            ours(library, twelve, host, count=2),
+            [ours(library, twelve, host, count=1, label="on one thread")],
+            per=SIZE,
+            unit="number",
+        )
     for size in (10, 10**5):
         some = small if size == 10 else [array[:size].copy() for array in host]
         yield Row(f"twelve operations, {size:,} numbers", ours(library, twelve, some), [whole(library, twelve, some)])
@@ -66,7 +74,7 @@ def four(xp: Any, x: Any, y: Any) -> Any:
     return (x + y) * x - 0.5 * y
 
 
-def ours(library, chain, host, *, with_gradient=False):
+def ours(library, chain, host, *, with_gradient=False, count=None, label="nbm_xp function"):
     x, y = placeholder((None,), dtype="float32"), placeholder((None,), dtype="float32")
     value = chain(recorded, x, y)
     if with_gradient:
@@ -75,12 +83,14 @@ def ours(library, chain, host, *, with_gradient=False):
     else:
         run = function([x, y], value)
 
+    count = library.threads if count is None else count
+
     def on_threads(*arrays):
-        with threads(library.threads):
+        with threads(count):
             return run(*arrays)
 
-    call = run if library.threads == 1 else on_threads
-    return Contender("nbm_xp function", library.finished(call), tuple(map(library.array, host)))
+    call = run if count == 1 else on_threads
+    return Contender(label, library.finished(call), tuple(map(library.array, host)))
 
 
 def whole(library, chain, host):

@@ -6,6 +6,7 @@ from nbm_xp.namespace.faces import face
 
 from . import sequences
 from .bridging import LadderEstimate
+from .classifier import RBMClassifier
 from .dbm import DBM
 from .estimator import NotFittedError
 from .loading import load
@@ -21,6 +22,7 @@ __all__ = [
     "LadderEstimate",
     "Look",
     "NotFittedError",
+    "RBMClassifier",
     "Topology",
     "TrainingWarning",
     "load",

@@ -17,12 +17,12 @@ J. Melchior, A. Fischer and L. Wiskott, "How to center deep Boltzmann machines",
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
 
-from .energy import Parameters, expectation, free_energy
+from .energy import Parameters, expectation
 
 __all__ = ["centred_gradients", "plain_steps", "sliding_means"]
 
@@ -39,22 +39,23 @@ def _shifts(parameters: Parameters, weights: Sequence[Any], offsets: Sequence[An
     return shifts
 
 
-def centred_gradients(parameters: Parameters, states: Sequence[Any], share: Any, offsets: Sequence[Any]) -> list[Any]:
-    """The gradients of the shared free energy with respect to the weights and the biases of the centred model.
+def centred_gradients(
+    parameters: Parameters, loss_of: Callable[[Parameters], Any], offsets: Sequence[Any]
+) -> list[Any]:
+    """The gradients of a loss with respect to the weights and the biases of the centred model.
 
     Parameters
     ----------
     parameters : Parameters
-    states : sequence of Tensor
-        Held fixed, as in the plain gradient.
-    share : Tensor
-        What each state counts; the sum is 0, so that the constant between the two energies has no gradient.
+    loss_of : callable
+        The loss of plain parameters. That of energies which count 0 in all: then the constant between the two energies
+        has no gradient.
     offsets : sequence of Tensor, one for each layer
     """
     shifts = _shifts(parameters, parameters.weights, offsets)
     centred = [B.stop_gradient(b + shift) for b, shift in zip(parameters.biases, shifts, strict=True)]
     plain = tuple(c - shift for c, shift in zip(centred, shifts, strict=True))
-    loss = B.sum(share * free_energy(Parameters(parameters.topology, parameters.weights, plain), states))
+    loss = loss_of(Parameters(parameters.topology, parameters.weights, plain))
     return list(B.gradients(loss, [*parameters.weights, *centred]))
 
 

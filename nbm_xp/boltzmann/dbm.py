@@ -218,7 +218,7 @@ class DBM(Learning):
         given = dict(zip(names, [*coefs, *intercepts], strict=True))
         labels = {name: f"coefs[{place}]" for place, name in enumerate(names[: len(coefs)])}
         labels |= {name: f"intercepts[{place}]" for place, name in enumerate(names[len(coefs) :])}
-        neutral = [topology.units[0].neutral] * topology.sizes[0]
+        neutral = topology.units[0].neutral_rates(topology.sizes[0])
         given["base_rate"] = neutral if base_rate is None else base_rate
         return model._adopt(topology, given, labels | {"base_rate": "base_rate"})
 

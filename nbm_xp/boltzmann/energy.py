@@ -257,7 +257,7 @@ def _with_own(parameters: Parameters, state: State, layers: Collection[int], tot
     for layer in layers:
         units = parameters.topology.units[layer]
         if units.has_own_energy:
-            total = total + B.sum(units.own_energy(state[layer]), axis=parameters.units_axis)
+            total = total + B.sum(units.own_energy(state[layer], parameters.units_axis), axis=parameters.units_axis)
     return total
 
 

@@ -9,7 +9,9 @@ importing this package.
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
+import sys
 from typing import Any, Self
 
 from . import columns
@@ -23,6 +25,17 @@ _UNASKED = ("self", "X", "y")  # no metadata
 
 class NotFittedError(ValueError, AttributeError):
     """Raised where a model is used before it has learnt anything."""
+
+
+def _unfitted() -> type[NotFittedError]:
+    """The class of the error, which is scikit-learn's too where that is at work."""
+    theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
+    return NotFittedError if theirs is None else _both(theirs)
+
+
+@functools.cache
+def _both(theirs: type) -> type[NotFittedError]:
+    return type("NotFittedError", (NotFittedError, theirs), {"__doc__": NotFittedError.__doc__})
 
 
 class Estimator:
@@ -65,7 +78,7 @@ class Estimator:
 
     def _fitted(self) -> Self:
         if not hasattr(self, "n_features_in_"):
-            raise NotFittedError(f"this {type(self).__name__} has learnt nothing yet: call fit first")
+            raise _unfitted()(f"this {type(self).__name__} has learnt nothing yet: call fit first")
         return self
 
     @property

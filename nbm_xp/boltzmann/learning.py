@@ -236,9 +236,9 @@ class Learning(Transformer):
 
     def _follow_base_rate(self, X: Any) -> None:
         """Let the base rate take further rows into account."""
-        seen, new = self.n_samples_seen_ + self._topology.units[0].prior_count, X.shape[0]
-        mean = B.cast(self._topology.units[0].observed(X), self._parameters.dtype)
-        self.base_rate_ = (self.base_rate_ * seen + mean * new) / (seen + new)
+        units = self._topology.units[0]
+        mean = B.cast(units.observed(X), self._parameters.dtype)
+        self.base_rate_ = units.followed(self.base_rate_, self.n_samples_seen_, mean, X.shape[0])
 
     def _step(self, count: int) -> tuple[Any, Any]:
         """The compiled step for minibatches of so many rows, and what each state counts in it."""

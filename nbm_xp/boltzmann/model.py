@@ -240,12 +240,15 @@ class Model(Estimator):
 
     def _write(self, path: str | os.PathLike[str], run: str | None = None) -> None:
         """Write the model, with the name of the run that it is of, if it is of one."""
-        defaults = self._defaults()
-        params = {name: value if _is_plain(value) else defaults[name] for name, value in self.get_params().items()}
-        about = {"library": self._fitted()._home, "params": params, "progress": self._progress()}
+        about = {"library": self._fitted()._home, "params": self._plain_params(), "progress": self._progress()}
         if run is not None:
             about["run"] = run
         storage.write(path, type(self).__name__, self._topology, self._arrays(), about)
+
+    def _plain_params(self) -> dict[str, Any]:
+        """The hyperparameters; those that are no plain values as their defaults."""
+        defaults = self._defaults()
+        return {name: value if _is_plain(value) else defaults[name] for name, value in self.get_params().items()}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], library: str | None = None) -> Self:

@@ -123,5 +123,5 @@ def _start(parameters: Parameters, data: Any) -> tuple[list[Any], list[int]]:
     column = B.sum(B.zeros_like(data), axis=1, keepdims=True)
     state: list[Any] = [data, *([None] * (len(topology.sizes) - 1))]
     for layer in kept:
-        state[layer] = column + topology.units[layer].undecided + B.zeros_like(parameters.biases[layer])
+        state[layer] = topology.units[layer].unknown(column + B.zeros_like(parameters.biases[layer]))
     return state, kept

@@ -212,7 +212,7 @@ class RBM(Learning):
         """
         if getattr(components, "ndim", None) != 2:
             raise ValueError("components must be an array of shape (hidden units, visible units)")
-        xp, (n_hidden, n_visible) = array_namespace(components), components.shape
+        n_hidden, n_visible = components.shape
         model = cls(**params)
         low, high = kind_of(model.visible, "visible", hidden=False), kind_of(model.hidden, "hidden")
         sites = high.sites(int(n_hidden))
@@ -220,12 +220,12 @@ class RBM(Learning):
             raise ValueError(f"n_components must be the {sites} rows of components, got {model.n_components!r}")
         model.n_components = sites
         topology = model._layers(low.sites(int(n_visible)))
-        rate = topology.units[0].neutral
+        neutral = topology.units[0].neutral_rates(topology.sizes[0])
         arrays = {
             "weights.0-1": transposed(components),
             "biases.0": intercept_visible,
             "biases.1": intercept_hidden,
-            "base_rate": xp.full(n_visible, rate, dtype=components.dtype) if base_rate is None else base_rate,
+            "base_rate": neutral if base_rate is None else base_rate,
         }
         labels = dict(zip(arrays, ("components", "intercept_visible", "intercept_hidden", "base_rate"), strict=True))
         return model._adopt(topology, arrays, labels)
@@ -366,7 +366,7 @@ class RBM(Learning):
     def _layers(self, n_visible: int | None = None) -> Topology:
         n_hidden = positive_int(self.n_components, "n_components")
         low, high = kind_of(self.visible, "visible", hidden=False), kind_of(self.hidden, "hidden")
-        sizes = [low.size(1 if n_visible is None else n_visible), high.size(n_hidden)]
+        sizes = [low.size(low.fewest if n_visible is None else n_visible), high.size(n_hidden)]
         return Topology(sizes, visible=self.visible, hidden=self.hidden)
 
     def _measure(self, X: Any) -> tuple[str, float]:

@@ -55,11 +55,14 @@ class Values(NamedTuple):
     least, most : float
     whole : bool
         Whether they must be whole numbers.
+    parts : tuple of pairs of Values, or None, and int
+        Where columns differ: what so many of them, then so many others may have. The others are bounds of all, then.
     """
 
     least: float
     most: float
     whole: bool = False
+    parts: tuple[Any, ...] = ()
 
 
 _SHARES, _FINITE = Values(0.0, 1.0), Values(-sys.float_info.max, sys.float_info.max)
@@ -176,6 +179,8 @@ def checked_rows(
     if is_complex(X):
         raise ValueError(f"{name} must hold real numbers, got complex ones: Complex data not supported")
     if is_lazy(array_namespace(X)):
+        if within is not None and within.parts:
+            X = X.rechunk({1: -1})
         if has_blocks(X):
             return X.map_blocks(checked_values, argument=name, within=within, clip=clip, dtype=X.dtype, meta=X._meta)
         check = partial(_checked_block, name, within, clip)
@@ -199,11 +204,13 @@ def checked_values(block: Any, argument: str, within: Values | None, clip: bool 
     """
     if is_bool(block) or 0 in block.shape:
         return block
+    if within is not None and within.parts:
+        return _checked_parts(block, argument, within.parts, clip)
     if is_traced([block]):
         return B.clip(block, within.least, within.most) if clip and within and not within.whole else block
     extremes = array_namespace(block).stack([B.min(block), B.max(block)])
     low, high = map(float, to_numpy(extremes))  # one wait for a device
-    least, most, whole = within or _FINITE
+    least, most, whole, _ = within or _FINITE
     if clip and within and not whole and -sys.float_info.max <= low and high <= sys.float_info.max:
         kind = int if is_integer(block) else float  # the dtype stays; one without -1 is not told of it
         block = block if low >= least else B.maximum(block, kind(least))
@@ -215,6 +222,20 @@ def checked_values(block: Any, argument: str, within: Values | None, clip: bool 
     if whole and not bool(B.all(B.equal(block, B.round(block)))):
         raise ValueError(f"{argument} must have whole numbers in [{least:g}, {most:g}], got others")
     return block
+
+
+def _checked_parts(block: Any, argument: str, parts: tuple[Any, ...], clip: bool) -> Any:
+    """Columns of several kinds, each checked for itself."""
+    found, first = [], 0
+    for within, count in parts:
+        of_part = f"{argument}[..., {first}:{first + count}]"
+        found.append(checked_values(block[..., first : first + count], of_part, within, clip))
+        first += count
+    if first != block.shape[-1]:
+        raise ValueError(
+            f"{argument} must have {first} features, as its kinds of units say, in one block, got {block.shape[-1]}"
+        )
+    return B.concatenate(found, axis=-1)
 
 
 def known_length(X: Any, name: str = "X") -> int:

@@ -13,6 +13,7 @@ from typing import Any
 from nbm_xp import natural_bm as B
 
 from .energy import Parameters, free_energy, opened, start_layer, sweep, told
+from .partition import constant
 from .units import softplus
 
 __all__ = [
@@ -25,6 +26,9 @@ __all__ = [
     "rows_placeholder",
     "told_placeholders",
 ]
+
+
+_NEVER = 1e30  # in place of the logarithm of a probability of 0
 
 
 def compile_sweep(parameters: Parameters, rows: int, rng: Any) -> Any:
@@ -78,7 +82,7 @@ def compile_chain(
     column = B.sum(B.zeros_like(arguments[0]), axis=1, keepdims=True)
     for layer in topology.layers:
         if start[layer] is None and layer in {*topology.kept, *wanted}:
-            start[layer] = column + topology.units[layer].undecided + B.zeros_like(parameters.biases[layer])
+            start[layer] = topology.units[layer].unknown(column + B.zeros_like(parameters.biases[layer]))
     state = list(start)
     for layer in topology.kept if n_steps else wanted:
         if layer not in clamped:
@@ -146,13 +150,17 @@ def pseudo_likelihood(parameters: Parameters, visible: Any, rows: int, rng: Any)
     site = B.cast(B.random_uniform((rows,), dtype="float32", rng=rng) * count, "int32")
     where = B.cast(B.one_hot(site, count), B.dtype(visible))
     now = free_energy(parameters, (visible, None))
-    gains = [
-        free_energy(parameters, (units.turned(visible, where, places), None)) - now
+    losses = [
+        now - free_energy(parameters, (units.turned(visible, where, places), None))
         for places in range(1, max(states or (2,)))
     ]
-    if len(gains) == 1:
-        return -count * softplus(-gains[0])
-    return -count * B.logsumexp(B.stack([B.zeros_like(now), *(-gain for gain in gains)], axis=0), axis=0)
+    if len(losses) == 1:
+        return -count * softplus(losses[0])
+    if len(set(states or ())) > 1:  # a site has no more states than it has
+        radix = B.dot(where, constant([float(number) for number in states or ()], B.dtype(visible)))
+        lacking = [B.cast(B.less_equal(radix, float(places)), B.dtype(visible)) for places in range(1, len(losses) + 1)]
+        losses = [(1 - lack) * loss - _NEVER * lack for lack, loss in zip(lacking, losses, strict=True)]
+    return -count * B.logsumexp(B.stack([B.zeros_like(now), *losses], axis=0), axis=0)
 
 
 def placeholder(parameters: Parameters, rows: int | None, name: str = "visible", layer: int = 0) -> Any:

@@ -14,7 +14,7 @@ R. Salakhutdinov and G. Hinton, "Deep Boltzmann machines", AISTATS 2009.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +50,10 @@ class Learner:
         How hidden layers that are not summed out are given for the data.
     n_positive : int
         Sweeps of that.
+    likelihood : float
+        How much the mean log-likelihood counts.
+    also : callable, or None
+        From parameters and rows of visible units to a loss that is to fall besides.
     """
 
     parameters: Parameters
@@ -62,6 +66,8 @@ class Learner:
     offsets: tuple[Any, ...] | None = None
     positive: str = "mean_field"
     n_positive: int = 10
+    likelihood: float = 1.0
+    also: Callable[[Parameters, Any], Any] | None = None
 
 
 def compile_step(learner: Learner, rows: int | None) -> Any:
@@ -87,13 +93,19 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
     updates += learner.negative.go_on(fantasy, states, learner.rng)
     counts = B.reshape(share, (states[0].shape[0],))  # one for each state, which the tape need not find out
     scaled = learner.rate * counts  # a product with the gradients would be one of all parameters
-    if learner.offsets is None:
+    scaled = scaled if learner.likelihood == 1.0 else learner.likelihood * scaled
+
+    def loss_of(parameters: Parameters) -> Any:
         loss = B.sum(scaled * free_energy(parameters, states))
+        return loss if learner.also is None else loss + learner.rate * learner.also(parameters, data)
+
+    if learner.offsets is None:
+        loss = loss_of(parameters)
         updates += _descent(learner, B.gradients(loss, list(parameters)))
     else:
         offsets = sliding_means(parameters, states, counts, learner.offsets)
         updates += zip(learner.offsets, offsets, strict=True)
-        updates += _descent(learner, centred_gradients(parameters, states, scaled, offsets), offsets)
+        updates += _descent(learner, centred_gradients(parameters, loss_of, offsets), offsets)
     return B.function([told, share], [], updates=updates, name="contrastive_divergence")
 
 

@@ -78,10 +78,10 @@ class Transformer(Weighing):
         """The mean log-likelihood of rows where it is known; else the pseudo-likelihood: the higher, the better.
 
         It is known where `log_partition` can tell Z exactly, and where the model was trained with
-        ``training="tempered"``, whose ladder tells Z (`ladder_log_partition`). Of other models with visible units of
-        two states, it is the mean of `score_samples`, an estimate of the log-pseudo-likelihood. Of all others, as deep
-        ones and those with Gaussian units, annealed importance sampling estimates Z (`ais`). Deep machines have a
-        bound in place of the likelihood.
+        ``training="tempered"``, whose ladder tells Z (`ladder_log_partition`). Of other models with visible units that
+        have a list of states, it is the mean of `score_samples`, an estimate of the log-pseudo-likelihood. Of all
+        others, as deep ones and those with Gaussian units, annealed importance sampling estimates Z (`ais`). Deep
+        machines have a bound in place of the likelihood.
 
         A likelihood and a pseudo-likelihood are not to be compared: where a search has models of both kinds, use
         tempered training for all of them, or give it `log_likelihood` with an estimate of Z as the scorer.
@@ -116,7 +116,7 @@ class Transformer(Weighing):
         X = self._rows(X, new=True)
         known_length(X)
         log_z: Any = self._known_log_z()
-        if log_z is None and self._topology.is_factorial and self._topology.units[0].states is not None:
+        if log_z is None and self._topology.is_factorial and self._topology.radices(0) is not None:
             return float(to_numpy(B.mean(self.score_samples(X))))
         if log_z is None:
             log_z = self.ais(random_state=_SEED)

@@ -1,4 +1,4 @@
-"""Where a run is computed: threads, processes, a cluster of this machine or another, whose page's address is told."""
+"""Where a run is computed: threads, a cluster of this machine or another, whose page's address is told."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from .reading import saying
 
 __all__ = ["computers"]
 
-_KINDS = ("threads", "processes", "local")
+_KINDS = ("threads", "local")
 
 
 @contextlib.contextmanager
-def computers(scheduler: str, workers: int | None, memory_limit: str | None) -> Iterator[Workers]:
+def computers(
+    scheduler: str, workers: int | None, memory_limit: str | None, worker_timeout: float = 600.0
+) -> Iterator[Workers]:
     """Start what computes; say on stderr, for people to open, where a cluster shows what it does.
 
     Parameters
@@ -27,6 +29,7 @@ def computers(scheduler: str, workers: int | None, memory_limit: str | None) -> 
     scheduler : str
     workers : int or None
     memory_limit : str or None
+    worker_timeout : float, optional
 
     Raises
     ------
@@ -44,8 +47,8 @@ def computers(scheduler: str, workers: int | None, memory_limit: str | None) -> 
             raise InputError(f"--memory-limit must be a size as 4GB or 500MiB, got {memory_limit}")
     # What it logs of a cluster that is lost, with its traceback, is told in one line.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
-    with saying(), Workers(scheduler, workers, memory_limit) as started:
-        if scheduler not in ("threads", "processes"):
+    with saying(), Workers(scheduler, workers, memory_limit, worker_timeout=worker_timeout) as started:
+        if scheduler != "threads":
             sys.stderr.write(f"dashboard: {started.dashboard}\n")
             sys.stderr.flush()
         yield started

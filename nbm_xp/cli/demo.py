@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import pathlib
 import time
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,15 @@ from rich.console import Console
 from rich.table import Table
 
 from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann import RBM, AISEstimate
+from nbm_xp.boltzmann import RBM
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 
+from .findings import Findings
+from .pictures.page import draw_findings
 from .reading import digits
 from .running import bar
 
-__all__ = ["Findings", "run"]
+__all__ = ["run"]
 
 EPOCHS = 400
 LARGE: dict[str, Any] = {
@@ -35,21 +36,6 @@ LARGE: dict[str, Any] = {
 SMALL: dict[str, Any] = {"n_components": 16, "learning_rate": 0.1, "batch_size": 20, "n_gibbs": 5}
 LADDERS = (30, 100, 300, 1000, 3000)
 CHAINS, SWEEPS, LAST_SWEEPS = 100, 2000, 50
-
-
-@dataclass
-class Findings:
-    """What the demo found, for its table and its picture."""
-
-    train: Any
-    test: Any
-    baseline: tuple[float, float]
-    large: RBM
-    small: RBM
-    exact: float
-    estimates: dict[str, list[AISEstimate]]
-    fantasies: Any
-    curve: list[tuple[int, float, float]] = field(default_factory=list)
 
 
 def run(out: pathlib.Path, seed: int, epochs: int | None, console: Console) -> Findings:
@@ -69,8 +55,6 @@ def run(out: pathlib.Path, seed: int, epochs: int | None, console: Console) -> F
     -------
     Findings
     """
-    from .pictures.page import draw_findings
-
     began = time.perf_counter()
     train, test = _split(seed)
     passes = epochs or EPOCHS

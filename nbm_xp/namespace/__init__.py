@@ -43,7 +43,6 @@ from .dtypes import (
     is_floating,
     is_integer,
     kind,
-    promote,
     promote_types,
     running_dtype,
     to_floating,
@@ -53,12 +52,14 @@ from .faces import face
 from .global_state import global_integer, hashed_words
 from .indexing import scatter_add, scattered, take_along_axis
 from .kernels import kernel, register_kernel
+from .lazy import host_namespace, is_lazy
 from .libraries import get_namespace, installed_libraries
 from .memory import address, assign, can_be_owned, may_overlap, reshaped_view, writes_in_place
 from .mixing import in_one_library
+from .promotion import promote
 from .registering import register_library
 from .report import format_info, info
-from .running import host_namespace, is_lazy, running_namespace
+from .running import running_namespace
 
 __all__ = [
     "DTYPE_NAMES",

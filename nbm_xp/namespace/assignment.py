@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from . import dispatch, libraries
+from .gaps import map_blocks
 from .kernels import kernel, register_kernel
+from .lazy import is_lazy, maps_blocks
 from .memory import writes_in_place
-from .running import is_lazy, maps_blocks
 
-__all__ = ["put", "replaced"]
+__all__ = ["looked_up", "put", "replaced"]
 
 register_kernel("replaced", "dask", "nbm_xp.namespace.gaps.dask_assignment:replaced")
 register_kernel("replaced", "jax", "nbm_xp.namespace.gaps.jax:replaced")
@@ -44,9 +45,7 @@ def replaced(x: Any, index: tuple[Any, ...], values: Any) -> Any:
     if own is not None:
         return own(x, index, values)
     if maps_blocks(xp):
-        from .gaps import map_blocks
-
-        return map_blocks.replaced(xp, x, index, values)
+        return map_blocks.replaced(xp, x, index, values, replaced)
     if not hasattr(type(x), "__setitem__"):
         return _by_places(xp, x, index, values)
     out = xp.asarray(x, copy=True)
@@ -85,11 +84,9 @@ def put(x: Any, places: Any, values: Any, axis: int) -> Any:
     if own is not None:
         return own(x, places, values, axis)
     if maps_blocks(xp):
-        from .gaps import map_blocks
-
-        return map_blocks.put(xp, x, places, values, axis)
+        return map_blocks.put(xp, x, places, values, axis, put)
     if not writes_in_place(xp):  # an assignment by integers is not in the standard
-        return _looked_up(xp, x, places, values, axis)
+        return looked_up(xp, x, places, values, axis)
     out = xp.asarray(x, copy=True)
     out[(slice(None),) * axis + (places,)] = values
     return out
@@ -108,10 +105,10 @@ def _by_places(xp: Any, x: Any, index: tuple[Any, ...], values: Any, axis: int =
         return x
     part = x[(slice(None),) * axis + (slice(span.start, span.stop, span.step),)]
     places = xp.arange(span.start, span.stop, span.step, device=dispatch.device_argument(x))
-    return _looked_up(xp, x, places, _by_places(xp, part, index, values, axis + 1), axis)
+    return looked_up(xp, x, places, _by_places(xp, part, index, values, axis + 1), axis)
 
 
-def _looked_up(xp: Any, x: Any, places: Any, values: Any, axis: int) -> Any:
+def looked_up(xp: Any, x: Any, places: Any, values: Any, axis: int) -> Any:
     """The portable body of `put`: every place of the axis finds the last value that names it, if any does."""
     length, count = x.shape[axis], places.shape[0]
     if not is_lazy(xp) and bool(xp.any((places < -length) | (places >= length))):

@@ -11,7 +11,7 @@ from typing import Any
 
 from . import conversion, dispatch, dtypes
 from .kernels import kernel, register_kernel
-from .running import maps_blocks
+from .lazy import maps_blocks
 
 __all__ = ["from_blocks"]
 

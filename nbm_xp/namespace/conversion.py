@@ -12,8 +12,9 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from . import dispatch, dtypes, libraries, running
+from . import dispatch, dtypes, libraries
 from .kernels import kernel, register_kernel
+from .lazy import is_lazy
 
 __all__ = ["asarray", "brought", "compute", "concrete_int", "convert", "device_of", "to_numpy"]
 
@@ -200,7 +201,7 @@ def compute(x: Any) -> Any:
     array([1., 1.])
     """
     library = dispatch.library_of(x)
-    if library is None or not running.is_lazy(dispatch.array_namespace(x)):
+    if library is None or not is_lazy(dispatch.array_namespace(x)):
         return x
     return (kernel("compute", library) or methodcaller("compute"))(x)
 
@@ -239,7 +240,7 @@ def concrete_int(x: Any) -> int:
     if library is None or x.ndim != 0 or not dtypes.is_integer(x):
         shown = f"{dtypes.dtype_name(x)} array of shape {x.shape}" if library else repr(x)
         raise TypeError(f"expected an integer or an integer array of no dimensions, got {shown}")
-    if running.is_lazy(dispatch.array_namespace(x)):
+    if is_lazy(dispatch.array_namespace(x)):
         title = "a Dask array" if library == "dask" else f"an array of {library}"
         raise TypeError(
             f"the value of {title} is not known before it is computed, and is never computed unasked: "

@@ -11,6 +11,7 @@ from typing import Any
 
 from . import config, libraries
 from .gaps.overlay import Namespace
+from .lazy import host_namespace, is_lazy
 
 __all__ = [
     "array_namespace",
@@ -108,8 +109,6 @@ def _resolve(values: tuple[Any, ...]) -> Any:
 
 def _together(first: Any, second: Any, values: tuple[Any, ...]) -> Any:
     """The lazy one of two namespaces, the other being the host's: lazy libraries take the host's arrays themselves."""
-    from .running import host_namespace, is_lazy
-
     host = host_namespace()
     lazy = next((xp for xp in (first, second) if is_lazy(xp)), None)
     if lazy is None or host not in (first, second):

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from . import dispatch, libraries
-from .dispatch import settled
 
 __all__ = [
     "DTYPE_NAMES",
@@ -24,34 +23,33 @@ __all__ = [
     "is_floating",
     "is_integer",
     "kind",
-    "promote",
     "promote_types",
     "running_dtype",
     "to_floating",
     "wide_dtypes",
 ]
 
-_KINDS: dict[str, str] = {
+KINDS: dict[str, str] = {
     "bool": "b",
     **dict.fromkeys(("int8", "int16", "int32", "int64"), "i"),
     **dict.fromkeys(("uint8", "uint16", "uint32", "uint64"), "u"),
     **dict.fromkeys(("float16", "float32", "float64"), "f"),
     **dict.fromkeys(("complex64", "complex128"), "c"),
 }
-DTYPE_NAMES: tuple[str, ...] = tuple(_KINDS)
+DTYPE_NAMES: tuple[str, ...] = tuple(KINDS)
 """The names of the dtypes that the library knows."""
 
 _NUMPY_LIKE = frozenset({"numpy", "cupy", "dask", "jax"})
 _PYTHON_TYPES: dict[Any, str] = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
-_SCALAR_KINDS: dict[type, str] = {bool: "b", int: "i", float: "f", complex: "c"}
+SCALAR_KINDS: dict[type, str] = {bool: "b", int: "i", float: "f", complex: "c"}
 
 # NumPy has one class for each dtype: the class of a dtype object is found faster, and compared more safely, than the
 # object. Strings and PyTorch's dtype objects have one class each and are found by value. (Not so array_api_strict's,
 # which hash as NumPy's do and warn when compared with them: their text is read every time.)
-_NAME_OF_CLASS: dict[type, str] = {type(np.dtype(name)): name for name in _KINDS}
-_INEXACT: frozenset[type] = frozenset(cls for cls, name in _NAME_OF_CLASS.items() if _KINDS[name] in "fc")
-_NAME_OF_VALUE: dict[type, dict[Any, str]] = {str: {name: name for name in _KINDS}}
-_WEAK_REALS: frozenset[type] = frozenset({int, float})
+_NAME_OF_CLASS: dict[type, str] = {type(np.dtype(name)): name for name in KINDS}
+INEXACT: frozenset[type] = frozenset(cls for cls, name in _NAME_OF_CLASS.items() if KINDS[name] in "fc")
+_NAME_OF_VALUE: dict[type, dict[Any, str]] = {str: {name: name for name in KINDS}}
+WEAK_REALS: frozenset[type] = frozenset({int, float})
 _OBJECT_OF: dict[tuple[Any, str], Any] = {}
 _PROMOTED: dict[tuple[Any, ...], str] = {}
 
@@ -102,15 +100,15 @@ def _read_name(x: Any) -> str:
         pass
     if isinstance(dtype, (type, np.dtype)):
         name = _numpy_name(_PYTHON_TYPES.get(dtype, dtype))
-        if name in _KINDS and isinstance(dtype, type):
+        if name in KINDS and isinstance(dtype, type):
             _NAME_OF_VALUE.setdefault(type(dtype), {})[dtype] = name
     else:
         name = str(dtype) if isinstance(dtype, str) else str(dtype).rpartition(".")[2]
         if isinstance(dtype, str) or type(dtype).__module__.partition(".")[0] == "torch":
             known = _NAME_OF_VALUE.setdefault(type(dtype), {})
-            if name in _KINDS:
+            if name in KINDS:
                 known[dtype] = name
-    return name if name in _KINDS else _among_strangers(dtype, x)
+    return name if name in KINDS else _among_strangers(dtype, x)
 
 
 def _among_strangers(dtype: Any, x: Any) -> str:
@@ -176,7 +174,7 @@ def running_dtype(xp: Any, name: Any) -> Any:
     """
     known = dtype_name(name)
     if known in _HALF and libraries.name_of_namespace(xp) == "jax":
-        from .gaps.jax import is_wide
+        from .gaps.jax_width import is_wide
 
         known = known if is_wide() else _HALF[known]
     return dtype_of(xp, known)
@@ -196,7 +194,7 @@ def wide_dtypes(xp: Any) -> AbstractContextManager[Any]:
     np.int64(2)
     """
     if libraries.name_of_namespace(xp) == "jax":
-        from .gaps.jax import wide
+        from .gaps.jax_width import wide
 
         return wide()
     return nullcontext()
@@ -228,8 +226,8 @@ def kind(x: Any) -> str:
     >>> kind("uint8"), kind(2.5)
     ('u', 'f')
     """
-    scalar = _SCALAR_KINDS.get(type(x))
-    return _KINDS[dtype_name(x)] if scalar is None else scalar
+    scalar = SCALAR_KINDS.get(type(x))
+    return KINDS[dtype_name(x)] if scalar is None else scalar
 
 
 def is_floating(x: Any) -> bool:
@@ -276,7 +274,7 @@ def is_complex(x: Any) -> bool:
     return kind(x) == "c"
 
 
-def _cast(x: Any, name: str) -> Any:
+def cast(x: Any, name: str) -> Any:
     xp = dispatch.array_namespace(x)
     return xp.astype(x, dtype_of(xp, name))
 
@@ -294,73 +292,12 @@ def to_floating(x: Any) -> Any:
     dtype('float32')
     """
     try:
-        if type(x.dtype) in _INEXACT:
+        if type(x.dtype) in INEXACT:
             return x
     except AttributeError:
-        if type(x) in _SCALAR_KINDS:
+        if type(x) in SCALAR_KINDS:
             return x if isinstance(x, (float, complex)) else float(x)
     name = dtype_name(x)
-    if _KINDS[name] in "fc":
+    if KINDS[name] in "fc":
         return x
-    return _cast(x, promote_types(name, "float32"))
-
-
-def promote(*values: Any) -> tuple[Any, ...]:
-    """Arrays cast to one dtype by NumPy's promotion; Python scalars are weak and stay as they are.
-
-    The host's arrays beside those of a lazy library that takes none itself are brought to that library.
-
-    A Python float that meets integer or bool arrays makes them floating (as with float32: int8 to float32, int32 to
-    float64), a complex one makes the arrays complex, and an int makes bool arrays int64. A Python bool that meets
-    numbers becomes an int.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> a, b, c = promote(np.ones(2, dtype=np.int8), np.ones(2, dtype=np.float32), 1)
-    >>> a.dtype, b.dtype, c
-    (dtype('float32'), dtype('float32'), 1)
-    """
-    if len(values) == 2:
-        a, b = values
-        try:
-            if type(b) in _WEAK_REALS:
-                if type(a.dtype) in _INEXACT or _KINDS[dtype_name(a)] in "fc":
-                    return values
-            elif type(a) in _WEAK_REALS:
-                if type(b.dtype) in _INEXACT or _KINDS[dtype_name(b)] in "fc":
-                    return values
-            elif a.dtype is b.dtype and (type(a) is type(b) or (type(a) in settled and type(b) in settled)):
-                return values
-        except AttributeError:
-            pass
-    if not all(type(value) in settled for value in values):
-        from .mixing import in_one_library
-
-        values = tuple(in_one_library(values))
-    names: list[str] = []
-    weak = ""
-    for value in values:
-        scalar = _SCALAR_KINDS.get(type(value))
-        if scalar is not None:
-            weak += scalar
-        elif value is not None:
-            names.append(dtype_name(value))
-    if not names:
-        return values
-    name = promote_types(*names)
-    order = "bifc"
-    own = order.index(_KINDS[name].replace("u", "i"))
-    strongest = max((order.index(scalar) for scalar in weak), default=0)
-    if strongest > own:
-        name = promote_types(name, ("bool", "int64", "float32", "complex64")[strongest])
-        own = strongest
-    out = []
-    for value in values:
-        if type(value) is bool:
-            out.append(int(value) if own else value)
-        elif value is None or type(value) in _SCALAR_KINDS or dtype_name(value) == name:
-            out.append(value)
-        else:
-            out.append(_cast(value, name))
-    return tuple(out)
+    return cast(x, promote_types(name, "float32"))

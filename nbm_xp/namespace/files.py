@@ -5,17 +5,15 @@ No header is believed that claims more than its file can hold; the arrays of a .
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
 import os
 import pathlib
 import re
-import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
 import numpy as np
@@ -24,87 +22,14 @@ import safetensors.numpy
 
 from .checksums import DIGEST
 from .conversion import to_numpy
+from .whole import replacing
 
-__all__ = [
-    "check_claims", "load_arrays", "load_tensors", "naming_path", "replacing", "save_arrays", "save_tensors",
-]  # fmt: skip
+__all__ = ["check_claims", "load_arrays", "load_tensors", "save_arrays", "save_tensors"]
 
 _UNPACKED, _RATIO = 2**28, 100
 """Compressed arrays may take more bytes than the first, or more than so many times their file's, but not both."""
 
 _TENSORS = {"BOOL", "F16", "F32", "F64", *(f"{sign}{bits}" for sign in "IU" for bits in (8, 16, 32, 64))}
-
-
-@contextlib.contextmanager
-def naming_path(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Have errors of the system name the path that a user gave, not that of an unfinished file beside it.
-
-    Examples
-    --------
-    >>> with naming_path("nowhere/model.safetensors"):
-    ...     _ = open("nowhere/.model-1.safetensors")
-    Traceback (most recent call last):
-    ...
-    FileNotFoundError: [Errno 2] No such file or directory: 'nowhere/model.safetensors'
-    """
-    final = pathlib.Path(path)
-    unfinished = os.path.abspath(final.with_name(f".{final.stem}-"))
-    try:
-        yield
-    except OSError as error:
-        if isinstance(error.filename, (str, os.PathLike)) and os.path.abspath(error.filename).startswith(unfinished):
-            error.filename = os.fspath(path)
-        raise
-
-
-@contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
-    """A place to write a file that takes its name only when it is complete.
-
-    The body writes to the path it is given, beside the final one and with the same suffix. When the body ends, the
-    file is flushed to disk and renamed over `path` in one step; when it raises, whatever was written is removed and
-    `path` stays as it was.
-
-    Parameters
-    ----------
-    path : path-like
-        The file's final name. Its folder must exist.
-
-    Yields
-    ------
-    pathlib.Path
-        The temporary name to write to.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> with replacing(folder / "note.txt") as part:
-    ...     _ = part.write_text("whole")
-    >>> [(file.name, file.read_text()) for file in folder.iterdir()]
-    [('note.txt', 'whole')]
-    """
-    final = pathlib.Path(path)
-    with naming_path(path):
-        descriptor, name = tempfile.mkstemp(prefix=f".{final.stem}-", suffix=final.suffix, dir=final.parent)
-        os.close(descriptor)
-        part = pathlib.Path(name)
-        try:
-            yield part
-            with open(part, "rb+") as file:
-                os.fsync(file.fileno())
-            _like_a_new_file(part)
-            os.replace(part, final)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
-
-
-def _like_a_new_file(path: pathlib.Path) -> None:
-    """Give a temporary file, private by default, the permissions that the user's new files have."""
-    mask = os.umask(0)
-    os.umask(mask)
-    path.chmod(0o666 & ~mask)
 
 
 def save_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from . import conversion, dispatch, dtypes, libraries
 from .assignment import replaced
 from .kernels import kernel, register_kernel
-from .running import is_lazy
+from .lazy import is_lazy
 
 __all__ = ["add_along", "scatter_add", "scattered", "take_along_axis"]
 

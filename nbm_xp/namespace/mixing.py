@@ -12,7 +12,7 @@ from typing import Any
 
 from . import conversion, dispatch
 from .dispatch import settled
-from .running import is_lazy
+from .lazy import is_lazy
 
 __all__ = ["in_one_library"]
 

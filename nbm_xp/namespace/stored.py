@@ -13,8 +13,6 @@ import importlib
 import json
 import os
 import pathlib
-import shutil
-import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,9 +21,9 @@ import numpy as np
 from . import dispatch
 from .checksums import DIGEST, parsed
 from .conversion import to_numpy
-from .files import naming_path
 from .gaps.dask_names import da
 from .paths import local_path
+from .whole import replacing_folder
 from .zarr_headers import HEADER, array_header, checked_seal, group_header, seal_of
 
 __all__ = ["is_group", "open_array", "open_group", "save_group"]
@@ -153,20 +151,13 @@ def save_group(path: str | os.PathLike[str], arrays: Mapping[str, Any], about: M
     final, zarr = local_path(path), _zarr()
     if final.exists() and not _is_ours(final):
         raise FileExistsError(f"{final} is there and holds something else")
-    part = final.with_name(f".{final.stem}-{uuid.uuid4().hex}{final.suffix}")
-    try:
-        with naming_path(path):
-            store = zarr.storage.LocalStore(part)
-            group = zarr.create_group(store, overwrite=False, zarr_format=3)
-            for name, array in arrays.items():
-                _save(zarr, group, name, array)
-            group.attrs[_ABOUT] = json.dumps(dict(about))
-            group.attrs[DIGEST] = seal_of(part)
-            _flush(part)
-            _replace(part, final)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
+    with replacing_folder(final, replace=True) as part:
+        store = zarr.storage.LocalStore(part)
+        group = zarr.create_group(store, overwrite=False, zarr_format=3)
+        for name, array in arrays.items():
+            _save(zarr, group, name, array)
+        group.attrs[_ABOUT] = json.dumps(dict(about))
+        group.attrs[DIGEST] = seal_of(part)
 
 
 def open_group(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Any]:
@@ -227,20 +218,3 @@ def _even(lazy: Any) -> Any:
     """Tiles all of one size but the last, as Zarr needs them."""
     uneven = any(len(set(sizes[:-1])) > 1 or sizes[-1] > sizes[0] for sizes in lazy.chunks)
     return lazy.rechunk(tuple(map(max, lazy.chunks))) if uneven else lazy
-
-
-def _flush(folder: pathlib.Path) -> None:
-    """Have all files of a folder on disk."""
-    for base, _, names in os.walk(folder):
-        for name in names:
-            with open(os.path.join(base, name), "rb+") as file:
-                os.fsync(file.fileno())
-
-
-def _replace(part: pathlib.Path, final: pathlib.Path) -> None:
-    """Give a folder its name; one that has it goes first."""
-    before = final.with_name(f"{part.name}-before")
-    if final.exists():
-        os.replace(final, before)
-    os.replace(part, final)
-    shutil.rmtree(before, ignore_errors=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from nbm_xp.namespace.faces import face
 
 from .diagnosis import diagnose
-from .directory import RunDirectory, RunError
+from .directory import RunDirectory
 from .evaluation import evaluate
 from .evaluation_result import Evaluation, read_evaluation
+from .failing import RunError
 from .reading import open_dataset, open_samples
 from .resuming import resume
 from .sampling import sample

@@ -7,25 +7,22 @@ a few times; every other one ends the run with an error that says what to do, an
 from __future__ import annotations
 
 import contextlib
-import errno
-import pathlib
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .checkpoints import segments_done
-from .directory import RunDirectory, RunError
+from .directory import RunDirectory
+from .failing import RunError, needing_room
 from .pools import Pool, WorkerLostError
 
-__all__ = ["Progress", "carry_out", "interruptible", "needing_room"]
+__all__ = ["Progress", "carry_out", "interruptible"]
 
 Progress = Callable[[int, int], object]
 
 TRIES = 5
 """How often in a row a segment may lose its worker, before it is taken for the cause."""
-
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def carry_out(run: RunDirectory, job: Any, blocks: Sequence[Any], pool: Pool, progress: Progress | None) -> None:
@@ -89,26 +86,6 @@ def carry_out(run: RunDirectory, job: Any, blocks: Sequence[Any], pool: Pool, pr
         run.log(f"ended with {done} of {total} steps done: {type(error).__name__}: {error}")
         with needing_room(run.path):
             raise
-
-
-@contextlib.contextmanager
-def needing_room(folder: pathlib.Path) -> Iterator[None]:
-    """Have a full disk say what to do.
-
-    Raises
-    ------
-    RunError
-        If there is no room, or a file would be longer than is allowed.
-    """
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _FULL:
-            raise
-        raise RunError(
-            f"the disk of {folder} is full, or the file would be longer than is allowed ({error}): what was "
-            "reported done is whole. Make room, and go on with resume=True"
-        ) from error
 
 
 @contextlib.contextmanager

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nbm_xp.namespace.files import read_arrays
-
-from .whole import write_whole
+from nbm_xp.namespace.whole import write_whole
 
 _DIGEST = 16  # bytes
 

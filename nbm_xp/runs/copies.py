@@ -27,8 +27,7 @@ from nbm_xp.namespace import (
     to_numpy,
 )
 from nbm_xp.namespace.files import load_arrays, save_arrays
-
-from .whole import written_whole
+from nbm_xp.namespace.whole import replacing
 
 __all__ = [
     "ROWS",
@@ -144,7 +143,7 @@ def save_rows(rows: Any, folder: pathlib.Path, name: str = ROWS) -> None:
     """Write rows of data into a run's directory, a Dask array so many rows at a time."""
     pieces = _pieces(rows)
     first = next(pieces)
-    with written_whole(folder / name) as part, open(part, "wb") as file:
+    with replacing(folder / name) as part, open(part, "wb") as file:
         header = {"descr": first.dtype.str, "fortran_order": False, "shape": tuple(map(int, rows.shape))}
         np.lib.format.write_array_header_1_0(file, header)
         for piece in itertools.chain([first], pieces):

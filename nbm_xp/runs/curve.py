@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from nbm_xp.namespace.checksums import sealed, unsealed
+from nbm_xp.namespace.whole import write_whole
 
 from .asked import plain
-from .whole import write_whole
 
 __all__ = ["Curve"]
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import errno
 import importlib.metadata
 import os
 import pathlib
 import platform
 import shutil
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
@@ -22,22 +24,20 @@ from nbm_xp.boltzmann.randomness import entropy_of
 from nbm_xp.namespace.checksums import digest_of_file, digest_of_record, read_record, sealed, unsealed
 from nbm_xp.namespace.paths import local_path
 from nbm_xp.namespace.version import __version__
+from nbm_xp.namespace.whole import leftovers, replacing_folder, sweep, write_json
 
 from .asked import as_json, differences
-from .whole import flush_folder, leftover_name, sweep, write_json
+from .failing import RunError, needing_room
 
-__all__ = ["RunDirectory", "RunError"]
+__all__ = ["RunDirectory"]
 
 FORMAT = "nbm_xp.run 1"
 
 _ABOUT = "run.json"
 _LOG = "run.log"
 _LOCK = "run.lock"
+_NEW = 60.0  # seconds
 _PACKAGES = ("numpy", "dask", "distributed", "zarr", "cupy", "torch", "jax")
-
-
-class RunError(RuntimeError):
-    """A run that cannot begin or go on, for a reason outside the program: its message says which, and what to do."""
 
 
 class RunDirectory:
@@ -182,9 +182,10 @@ class RunDirectory:
             "created": _now(),
             "model": None if model is None else {"class": type(model).__name__, "file": "model.safetensors"},
         }
-        _make(place, about, model, also)
+        with needing_room(place):
+            locked = _make(place, about, model, also)
         run = cls(place, about)
-        run._lock()
+        run._locked = locked
         run.log(f"{kind} begun")
         return run
 
@@ -332,13 +333,10 @@ class RunDirectory:
 
     def _lock(self) -> None:
         """Keep other processes from working on the run; the system lets go when this process ends, however it ends."""
-        file = open(self.path / _LOCK, "a")  # noqa: SIM115  (it stays open as long as the lock is to hold)
         try:
-            _exclusive(file)
+            self._locked = _locked(self.path)
         except OSError:
-            file.close()
             raise RunError(f"another process works on the run in {self.path}: wait for it, or end it") from None
-        self._locked = file
 
     def close(self) -> None:
         """Let other processes work on the run."""
@@ -356,36 +354,61 @@ class RunDirectory:
         return f"RunDirectory({str(self.path)!r}, kind={self.kind!r}, seed={self.seed})"
 
 
-def _exclusive(file: Any) -> None:
-    """Lock a file, or raise OSError if another process has; where the system has no such locks, do nothing."""
+def _locked(folder: pathlib.Path, mode: str = "a") -> Any:
+    """The file that a run is locked by as long as it is open; OSError where another process has it.
+
+    Where the system has no such locks, nothing is locked.
+    """
+    file = open(folder / _LOCK, mode)  # noqa: SIM115  (it stays open as long as the lock is to hold)
     try:
         import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except ModuleNotFoundError:
-        return
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _make(
-    place: pathlib.Path, about: dict[str, Any], model: Any, also: Callable[[pathlib.Path], object] | None
-) -> None:
-    """Make a directory beside its place, and rename it when all that it begins with is on disk."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    part = place.with_name(leftover_name(place.name))
-    part.mkdir()
-    try:
-        if model is not None:
-            model.save(part / about["model"]["file"])
-        if also is not None:
-            also(part)
-        about["files"] = {file.name: digest_of_file(file) for file in sorted(part.iterdir()) if file.is_file()}
-        write_json(part / _ABOUT, sealed(about))
-        with contextlib.suppress(FileNotFoundError):
-            place.rmdir()  # an empty one
-        os.rename(part, place)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
+        pass
+    except OSError:
+        file.close()
         raise
-    flush_folder(place.parent)
+    return file
+
+
+def _make(place: pathlib.Path, about: dict[str, Any], model: Any, also: Callable[[pathlib.Path], object] | None) -> Any:
+    """Make a directory beside its place, and rename it when all that it begins with is on disk; its lock is held."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    _sweep_beside(place)
+    locked: Any = None
+    try:
+        with replacing_folder(place) as part:
+            part.mkdir()
+            locked = _locked(part)
+            if model is not None:
+                model.save(part / about["model"]["file"])
+            if also is not None:
+                also(part)
+            files = sorted(file for file in part.iterdir() if file.is_file() and file.name != _LOCK)
+            about["files"] = {file.name: digest_of_file(file) for file in files}
+            write_json(part / _ABOUT, sealed(about))
+            with contextlib.suppress(FileNotFoundError):
+                place.rmdir()  # an empty one
+    except BaseException as error:
+        if locked is not None:
+            locked.close()
+        if not isinstance(error, OSError) or error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        raise RunError(f"another process has just begun a run in {place}: wait for it, or name another") from error
+    return locked
+
+
+def _sweep_beside(place: pathlib.Path) -> None:
+    """Remove what is left of directories that were being made here when their processes died: nobody locks them."""
+    for part in leftovers(place):
+        with contextlib.suppress(OSError):
+            # One without a lock is so new that its process has not come to it, or it died right then.
+            if (part / _LOCK).exists():
+                _locked(part, "r+").close()
+            elif time.time() - part.stat().st_mtime < _NEW:
+                continue
+            shutil.rmtree(part)
 
 
 def _seed(seed: Any) -> int:

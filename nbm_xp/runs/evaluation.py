@@ -14,6 +14,7 @@ from nbm_xp.boltzmann.partition import AISEstimate, is_enumerable, log_z_of
 from nbm_xp.boltzmann.rows import checked_rows, known_length, positive_int
 from nbm_xp.namespace.checksums import sealed
 from nbm_xp.namespace.paths import local_path
+from nbm_xp.namespace.whole import write_json
 
 from . import store
 from .carrying_out import Progress, carry_out, interruptible
@@ -21,10 +22,10 @@ from .copies import digest_of, digest_of_ladder, digest_of_model, fitted_model, 
 from .directory import RunDirectory
 from .evaluation_jobs import FROM_LADDER, UNFINISHED, jobs_of
 from .evaluation_result import ARRAYS, RESULT, read_evaluation, result_of
+from .failing import needing_room
 from .job import chunk_of
 from .needs import need
 from .schedulers import workers_of
-from .whole import write_json
 
 __all__ = ["evaluate"]
 
@@ -182,6 +183,11 @@ def evaluate(
 
 def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
     """Do what is left to do of an evaluation."""
+    with needing_room(run.path):
+        _carry_on(run, pool, progress)
+
+
+def _carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
     if (run.path / RESULT).exists():
         shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
         read_evaluation(run.path)  # refuses what is damaged

@@ -14,8 +14,9 @@ from nbm_xp.namespace.checksums import read_record, unsealed
 
 from . import store
 from .asked import plain
-from .directory import RunDirectory, RunError
+from .directory import RunDirectory
 from .evaluation_jobs import LADDER_LOOKS
+from .failing import RunError
 
 __all__ = ["ARRAYS", "RESULT", "Evaluation", "bounded", "read_evaluation", "result_of"]
 

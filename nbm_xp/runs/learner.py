@@ -18,12 +18,12 @@ from nbm_xp.boltzmann import storage
 from nbm_xp.boltzmann.rows import in_memory
 from nbm_xp.namespace import library_name, to_numpy
 from nbm_xp.namespace.checksums import digest_of_file, read_record, sealed, unsealed
+from nbm_xp.namespace.whole import replacing, write_json
 
 from .asked import plain
 from .curve import Curve
 from .directory import RunDirectory
 from .evaluation_result import bounded
-from .whole import write_json, written_whole
 
 __all__ = [
     "CURVE_FILE",
@@ -202,13 +202,13 @@ class Training:
 
     def _keep(self, model: Any) -> None:
         folder = self.run.checkpoints
-        with written_whole(folder / MODEL_FILE) as part:
+        with replacing(folder / MODEL_FILE) as part:
             model._write(part, self.run.identity)
         self._kept_at = time.perf_counter()
         self.run.log(f"pass {model.n_iter_} of {model.n_iter} is kept")
 
     def _finish(self) -> dict[str, Any]:
-        with written_whole(self.run.path / MODEL_FILE) as part:
+        with replacing(self.run.path / MODEL_FILE) as part:
             self.model.save(part)
         last = (
             self._curve.looks[-1]

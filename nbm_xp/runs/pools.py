@@ -6,26 +6,32 @@ What this chapter must satisfy: a task that failed because its worker died can b
 from __future__ import annotations
 
 import concurrent.futures
-import multiprocessing
+import contextlib
 import os
 import pathlib
+import queue
 import threading
+import time
 import uuid
-from collections.abc import Collection
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Collection, Iterator
 from typing import Any, Protocol
 
 import dask
 
-from .directory import RunError
+from nbm_xp.namespace.whole import leftover_name
+
+from .failing import RunError
 from .needs import need
 from .tasks import run_segment
 
-__all__ = ["ClusterPool", "Pool", "ProcessPool", "ThreadPool", "WorkerLostError"]
+__all__ = ["ClusterPool", "Pool", "ThreadPool", "WorkerLostError"]
 
 
 ASKED = 3
 """How often a cluster is asked for workers that answer."""
+
+
+_GO_ON = "go on with resume=True when there is one again"
 
 
 class WorkerLostError(Exception):
@@ -69,6 +75,7 @@ class ThreadPool:
 
     def __init__(self, count: int) -> None:
         self._stopping = threading.Event()
+        self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._threads = concurrent.futures.ThreadPoolExecutor(count, thread_name_prefix="nbm_xp run")
 
     def check(self, folder: pathlib.Path) -> None:
@@ -77,11 +84,13 @@ class ThreadPool:
     def submit(self, job: Any, block: Any, segment: int, previous: Any) -> Any:
         """See `Pool`."""
         self._stopping.clear()
-        return self._threads.submit(run_segment, job, block, segment, previous, self._stopping.is_set)
+        future = self._threads.submit(run_segment, job, block, segment, previous, self._stopping.is_set)
+        future.add_done_callback(self._done.put)
+        return future
 
     def wait(self, pending: Collection[Any], timeout: float) -> Collection[Any]:
         """See `Pool`."""
-        return concurrent.futures.wait(pending, timeout, concurrent.futures.FIRST_COMPLETED).done
+        return _taken(self._done, pending, timeout)
 
     def result(self, future: Any) -> Any:
         """See `Pool`."""
@@ -100,85 +109,35 @@ class ThreadPool:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
 
-class ProcessPool:
-    """Processes of this machine; what a segment hands on is read from its checkpoint."""
-
-    dashboard: str | None = None
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._processes: Any = None
-
-    def check(self, folder: pathlib.Path) -> None:
-        """Processes of this machine see what this one sees."""
-
-    def submit(self, job: Any, block: Any, segment: int, previous: Any) -> Any:
-        """See `Pool`."""
-        if self._processes is None:
-            context = multiprocessing.get_context("spawn")
-            self._processes = concurrent.futures.ProcessPoolExecutor(self._count, context, initializer=_leave_signals)
-        try:
-            return self._processes.submit(_segment_alone, job, block, segment)
-        except BrokenProcessPool:
-            self._renew()
-            return self.submit(job, block, segment, previous)
-
-    def _renew(self) -> None:
-        processes, self._processes = self._processes, None
-        processes.shutdown(wait=True, cancel_futures=True)
-
-    def wait(self, pending: Collection[Any], timeout: float) -> Collection[Any]:
-        """See `Pool`."""
-        return concurrent.futures.wait(pending, timeout, concurrent.futures.FIRST_COMPLETED).done
-
-    def result(self, future: Any) -> Any:
-        """See `Pool`."""
-        try:
-            future.result()
-        except (BrokenProcessPool, concurrent.futures.CancelledError) as error:
-            raise WorkerLostError("a process of the pool died") from error
-
-    def stop(self, pending: Collection[Any]) -> None:
-        """See `Pool`: processes are ended, for files are whole whenever that happens."""
-        self.close()
-
-    def close(self) -> None:
-        """See `Pool`."""
-        if self._processes is None:
-            return
-        working = list((self._processes._processes or {}).values())
-        for process in working:
-            process.terminate()
-        self._renew()
-
-
-def _leave_signals() -> None:
-    """Let the process that started this one answer an interruption from the keyboard: it ends the others."""
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _segment_alone(job: Any, block: Any, segment: int) -> None:
-    run_segment(job, block, segment)
+def _taken(done: queue.SimpleQueue[Any], pending: Collection[Any], timeout: float) -> list[Any]:
+    """The tasks that are done, as they say themselves, those of this run alone: at once, or when there is one."""
+    found = []
+    with contextlib.suppress(queue.Empty):
+        found.append(done.get(timeout=timeout))
+        while True:
+            found.append(done.get_nowait())
+    return [future for future in found if future in pending]
 
 
 class ClusterPool:
     """A Dask cluster; what a segment hands on stays on its worker."""
 
-    def __init__(self, client: Any, cluster: Any, address: str, workers: int = 0) -> None:
+    def __init__(self, client: Any, cluster: Any, address: str, workers: int = 0, patience: float = 600.0) -> None:
         self._client = client
         self._cluster = cluster
         self._address = address
         self._workers = workers
+        self._patience = patience
+        self._alone_since: float | None = None
         self._distributed = need("distributed")
+        self._closed: type[OSError] = need("distributed.comm").CommClosedError
         self._run = uuid.uuid4().hex[:12]
         self._count = 0
-        self._changed = threading.Event()
+        self._done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.dashboard: str | None = client.dashboard_link or None
 
     @classmethod
-    def local(cls, count: int, memory_limit: int | str | None, dashboard_address: str) -> ClusterPool:
+    def local(cls, count: int, memory_limit: int | str | None, dashboard_address: str, patience: float) -> ClusterPool:
         """Start a cluster on this machine, of workers with one thread each."""
         distributed = need("distributed")
         # A worker that dies is started anew; on a busy machine that takes longer than Dask waits by default.
@@ -192,17 +151,26 @@ class ClusterPool:
             host="127.0.0.1",
             dashboard_address=dashboard_address,
         )
-        return cls(distributed.Client(cluster, set_as_default=False), cluster, "on this machine", count)
+        return cls(distributed.Client(cluster, set_as_default=False), cluster, "on this machine", count, patience)
 
     @classmethod
-    def existing(cls, address: str) -> ClusterPool:
+    def existing(cls, address: str, patience: float) -> ClusterPool:
         """Connect to a cluster that runs already."""
         distributed = need("distributed")
         try:
             client = distributed.Client(address, set_as_default=False)
         except (OSError, ValueError) as error:
             raise RunError(f"there is no Dask cluster at {address}: {error}") from error
-        return cls(client, None, f"at {address}")
+        return cls(client, None, f"at {address}", patience=patience)
+
+    @contextlib.contextmanager
+    def _reached(self) -> Iterator[None]:
+        """Have a scheduler that cannot be reached say so."""
+        self._lost()
+        try:
+            yield
+        except self._closed as error:
+            raise RunError(f"the scheduler {self._address} is gone: {_GO_ON}") from error
 
     def check(self, folder: pathlib.Path) -> None:
         """Make sure that all workers see a folder, both ways, and have this package.
@@ -214,19 +182,20 @@ class ClusterPool:
         """
         if self._cluster is not None:  # its workers are processes of this machine
             return
-        token = uuid.uuid4().hex
-        question = folder / f".question-{token}"
+        token, question = uuid.uuid4().hex, folder / leftover_name("question")
         question.write_text(token)
         try:
             answered = 0
             for _ in range(ASKED):
-                for worker, answer in self._client.run(_answer, os.fspath(folder), token, on_error="return").items():
+                with self._reached():
+                    answers = self._client.run(_answer, os.fspath(folder), question.name, token, on_error="return")
+                for worker, answer in answers.items():
                     answered += self._accepted(folder, worker, answer)
                 if answered:
                     return
             raise RunError(f"the cluster {self._address} has no workers that answer: start some")
         finally:
-            question.unlink()
+            question.unlink(missing_ok=True)
 
     def _accepted(self, folder: pathlib.Path, worker: str, answer: Any) -> bool:
         """Whether a worker sees the folder; one that died while it was asked has not answered."""
@@ -243,20 +212,30 @@ class ClusterPool:
         """See `Pool`."""
         self._count += 1
         key = f"nbm_xp-{self._run}-block-{block.number}-segment-{segment}-{self._count}"
-        future = self._client.submit(run_segment, job, block, segment, previous, key=key, pure=False)
-        future.add_done_callback(lambda _: self._changed.set())
+        with self._reached():
+            future = self._client.submit(run_segment, job, block, segment, previous, key=key, pure=False)
+        future.add_done_callback(self._done.put)
         return future
 
     def wait(self, pending: Collection[Any], timeout: float) -> Collection[Any]:
         """See `Pool`."""
-        self._changed.clear()
-        done = [future for future in pending if future.status != "pending"]
-        if not done and self._changed.wait(timeout):
-            done = [future for future in pending if future.status != "pending"]
-        if not done:
-            self._lost()
+        done = _taken(self._done, pending, timeout)
+        if done:
+            self._alone_since = None
+        else:
+            self._look_for_workers()
             self._restore()
         return done
+
+    def _look_for_workers(self) -> None:
+        """Raise if there has been no worker for longer than one waits for them."""
+        with self._reached():
+            there = bool(self._client.nthreads())
+        now = time.monotonic()
+        self._alone_since = None if there else self._alone_since or now
+        if self._alone_since is not None and now - self._alone_since > self._patience:
+            gone = f"the cluster {self._address} has had no workers for {self._patience:g} seconds"
+            raise RunError(f"{gone}: start some, and go on with resume=True")
 
     def _restore(self) -> None:
         """Start workers of a cluster of this machine that are gone for good: those killed while they started."""
@@ -270,7 +249,8 @@ class ClusterPool:
         self._lost()
         if future.status != "error":
             raise WorkerLostError(f"a task was {future.status}")
-        error = future.exception()
+        with self._reached():
+            error = future.exception()
         if isinstance(error, self._distributed.KilledWorker):
             raise WorkerLostError(str(error)) from error
         raise error
@@ -278,12 +258,13 @@ class ClusterPool:
     def _lost(self) -> None:
         """Raise if the scheduler is gone."""
         if self._client.status != "running":
-            raise RunError(f"the scheduler {self._address} is gone: go on with resume=True when there is one again")
+            raise RunError(f"the scheduler {self._address} is gone: {_GO_ON}")
 
     def stop(self, pending: Collection[Any]) -> None:
         """See `Pool`."""
-        if self._client.status == "running":
-            self._client.cancel(list(pending), force=True)
+        with contextlib.suppress(self._closed):  # then nothing is done anyway
+            if self._client.status == "running":
+                self._client.cancel(list(pending), force=True)
 
     def close(self) -> None:
         """See `Pool`."""
@@ -292,16 +273,16 @@ class ClusterPool:
             self._cluster.close()
 
 
-def _answer(folder: str, token: str) -> str:
+def _answer(folder: str, question: str, token: str) -> str:
     """Show that a worker sees a folder: what is written there, and that it can write."""
     place = pathlib.Path(folder)
     try:
-        seen = (place / f".question-{token}").read_text()
+        seen = (place / question).read_text()
     except OSError as error:
         raise RunError(f"it does not see {folder}, which must be a folder that all share ({error})") from error
     if seen != token:
         raise RunError(f"it sees another folder under {folder}")
-    name = f".answer-{uuid.uuid4().hex}"
+    name = leftover_name("answer")
     try:
         (place / name).write_text(token)
     except OSError as error:

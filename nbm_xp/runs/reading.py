@@ -8,7 +8,8 @@ from typing import Any
 import dask.array
 
 from . import store
-from .directory import RunDirectory, RunError
+from .directory import RunDirectory
+from .failing import RunError
 from .needs import need
 from .sampling import SAMPLES
 

@@ -31,6 +31,7 @@ from .copies import (
     saved_clamped,
 )
 from .directory import RunDirectory
+from .failing import needing_room
 from .job import Block, SampleJob, chunk_of, usual_segment
 from .needs import need
 from .schedulers import workers_of
@@ -102,7 +103,7 @@ def sample(
     library : str, optional
         The library to compute in, by default the model's.
     scheduler : str or Workers, optional
-        ``"threads"``, ``"processes"``, ``"local"`` or the address of a cluster: see `Workers`.
+        ``"threads"``, ``"local"`` or the address of a cluster: see `Workers`.
     n_workers, memory_limit : optional
         See `Workers`.
     resume : bool, optional
@@ -194,6 +195,11 @@ def sample(
 
 def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
     """Do what is left to do of a sampling run."""
+    with needing_room(run.path):
+        _carry_on(run, pool, progress)
+
+
+def _carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
     job = Sampling.of(run)
     total = sum(block.rows for block in job.blocks) * job.n_sweeps
     if not (run.path / SAMPLES).exists():

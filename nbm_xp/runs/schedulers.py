@@ -1,4 +1,4 @@
-"""Where the tasks of a run are computed: in threads, in processes, on a cluster of this machine, or on another one.
+"""Where the tasks of a run are computed: in threads, on a cluster of this machine, or on another one.
 
 What this chapter must satisfy: whatever computes them, tasks of one block come one after the other and all blocks get
 their turn; a worker that dies costs its tasks' last segments and no more; when the run is interrupted, or cannot go on,
@@ -14,11 +14,11 @@ from typing import Any, Self
 
 from nbm_xp.boltzmann.rows import positive_int
 
-from .pools import ClusterPool, Pool, ProcessPool, ThreadPool
+from .pools import ClusterPool, Pool, ThreadPool
 
 __all__ = ["Workers"]
 
-_KINDS = ("threads", "processes", "local")
+_KINDS = ("threads", "local")
 _OWN_PAGE = "127.0.0.1:0"
 
 
@@ -29,7 +29,6 @@ class Workers:
     ----------
     scheduler : str, optional
         - ``"threads"``: threads of this process.
-        - ``"processes"``: processes of this machine.
         - ``"local"``: a Dask cluster of processes on this machine, whose workers are watched, limited in memory, and
           started anew when they die.
         - ``"tcp://host:port"``, or another address that `distributed.Client` takes: a cluster that runs already. Its
@@ -43,6 +42,8 @@ class Workers:
         For ``"local"``: where the page that shows what the cluster does is to be seen, as ``"host:port"``. By default
         on this machine alone, at any free port. Whoever can see the page can look into what is computed; ``":8787"``
         shows it to all machines that reach this one.
+    worker_timeout : float, optional
+        How many seconds to wait for a cluster that has lost its last worker to have one again, ten minutes by default.
 
     Attributes
     ----------
@@ -78,9 +79,11 @@ class Workers:
         memory_limit: int | str | None = None,
         *,
         dashboard_address: str | None = None,
+        worker_timeout: float = 600.0,
     ) -> None:
         if scheduler not in _KINDS and "://" not in str(scheduler):
-            raise ValueError(f"scheduler must be one of {list(_KINDS)} or an address tcp://…, got {scheduler!r}")
+            kinds = "'threads', 'local' (processes of this machine) or an address tcp://…"
+            raise ValueError(f"scheduler must be {kinds}, got {scheduler!r}")
         existing = scheduler not in _KINDS
         if existing and n_workers is not None:
             raise ValueError(f"n_workers must not be given with the cluster {scheduler}: it has its own")
@@ -90,6 +93,10 @@ class Workers:
             raise ValueError(f"dashboard_address is for scheduler='local', not for {scheduler!r}")
         if dashboard_address is not None and not re.fullmatch(r"[^:\s/]*:[0-9]{1,5}", str(dashboard_address)):
             raise ValueError(f"dashboard_address must be as '127.0.0.1:8787' or ':8787', got {dashboard_address!r}")
+        seconds: Any = worker_timeout
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds >= 0:
+            raise ValueError(f"worker_timeout must be a number of seconds, at least 0, got {worker_timeout!r}")
+        self.worker_timeout = seconds
         self.scheduler = scheduler
         self.n_workers = None if n_workers is None else positive_int(n_workers, "n_workers")
         self.memory_limit = memory_limit
@@ -103,12 +110,10 @@ class Workers:
             count = self.n_workers or os.cpu_count() or 1
             if self.scheduler == "threads":
                 self._pool = ThreadPool(count)
-            elif self.scheduler == "processes":
-                self._pool = ProcessPool(count)
             elif self.scheduler == "local":
-                self._pool = ClusterPool.local(count, self.memory_limit, self.dashboard_address)
+                self._pool = ClusterPool.local(count, self.memory_limit, self.dashboard_address, self.worker_timeout)
             else:
-                self._pool = ClusterPool.existing(self.scheduler)
+                self._pool = ClusterPool.existing(self.scheduler, self.worker_timeout)
         return self._pool
 
     @property

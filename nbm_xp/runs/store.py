@@ -16,7 +16,6 @@ import itertools
 import json
 import os
 import pathlib
-import shutil
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,10 +24,10 @@ from typing import Any
 import numpy as np
 
 from nbm_xp.namespace.checksums import DIGEST, crc32c
+from nbm_xp.namespace.whole import flush_folder, replacing_folder, sweep, write_whole
 from nbm_xp.namespace.zarr_headers import HEADER, Header, array_header, checked_seal, group_header, seal_of
 
 from .needs import need
-from .whole import flush_folder, leftover_name, sweep, write_whole
 
 __all__ = ["Stored", "check", "checked_store", "create", "finish", "open_arrays", "write_chunk"]
 
@@ -62,8 +61,7 @@ def create(
 ) -> None:
     """Make a store with its metadata and coordinates, and no chunk of the arrays; whole or not at all."""
     zarr = need("zarr")
-    part = place.with_name(leftover_name(place.name))
-    try:
+    with replacing_folder(place) as part:
         group = zarr.create_group(part, zarr_format=3, attributes=dict(about))
         for name, values in coordinates.items():
             given = np.asarray(values, dtype="int64")
@@ -98,12 +96,6 @@ def create(
             warnings.simplefilter("ignore")
             zarr.consolidate_metadata(part)
         _seal(part)
-        _flush(part)
-        os.rename(part, place)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
-    flush_folder(place.parent)
 
 
 def _seal(place: pathlib.Path) -> None:
@@ -116,16 +108,6 @@ def _seal(place: pathlib.Path) -> None:
 def _along(name: str) -> tuple[str]:
     """The axis that a coordinate goes along: its own, but for the sweeps, which count draws."""
     return ("draw",) if name == "sweep" else (name,)
-
-
-def _flush(folder: pathlib.Path) -> None:
-    """Have all files of a folder, and of those in it, on disk."""
-    for path in [folder, *folder.rglob("*")]:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def write_chunk(place: pathlib.Path, array: Stored, index: Sequence[int], values: Any) -> None:

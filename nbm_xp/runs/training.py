@@ -21,13 +21,14 @@ from nbm_xp.namespace import array_namespace, asarray, get_namespace, is_lazy, l
 from nbm_xp.namespace.checksums import digest_of_file, read_record, sealed, unsealed
 from nbm_xp.namespace.paths import local_path
 from nbm_xp.namespace.stored import open_array
+from nbm_xp.namespace.whole import write_json
 
 from .asked import as_json
-from .carrying_out import Progress, interruptible, needing_room
+from .carrying_out import Progress, interruptible
 from .copies import digest_of, rows_of, save_rows
-from .directory import RunDirectory, RunError
+from .directory import RunDirectory
+from .failing import RunError, needing_room
 from .learner import Training, Watch, model_file
-from .whole import write_json
 
 __all__ = ["carry_on", "keep", "train", "trained_model"]
 

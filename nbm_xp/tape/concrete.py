@@ -10,7 +10,7 @@ do, it is known now, and told again whenever it is asked for, as far as that tak
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from nbm_xp.namespace import (
     default_namespace,
@@ -27,7 +27,7 @@ from .node import CONSTANT, IFELSE_NAME, LEAVES, LOOP_TAG, PLACEHOLDER, VARIABLE
 from .operators import FUNCTIONS
 from .tensor import Tensor
 
-__all__ = ["concrete", "lasting_number", "what_is_unknown"]
+__all__ = ["concrete", "is_lasting", "lasting_number", "what_is_unknown"]
 
 _MOST_NODES = 64
 _MOST_ELEMENTS = 64
@@ -66,6 +66,13 @@ def concrete(x: Tensor, function: str) -> Any:
             f"the length of what {function} gives depends on data, which must be known while recording; {reason}"
         )
     return FUNCTIONS["look"](x)
+
+
+def is_lasting(x: Tensor) -> bool:
+    """Whether constants alone decide a value, which is there for the asking: what is differentiated is none."""
+    if FUNCTIONS["is_differentiated"](x) or what_is_unknown(x) is not None:
+        return False
+    return all(node.op is not VARIABLE for node, _ in _needed(x.node, past_kept=False))
 
 
 def lasting_number(node: Node) -> Any:
@@ -132,3 +139,6 @@ def _read(node: Node, arrays: list[Any]) -> Any:
         return to_numpy(FUNCTIONS["look"](Tensor(node))).item()
     with use_backend(library_name(host_namespace())):  # of numbers alone: the same in every library
         return to_numpy(FUNCTIONS["look"](Tensor(node))).item()
+
+
+FUNCTIONS["is_lasting"] = cast("Any", is_lasting)

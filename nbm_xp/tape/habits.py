@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+import numpy as np
+
 from .operators import FUNCTIONS, Operators
 
 __all__ = ["ArrayUfunc", "instead", "no_attribute", "refuse_torch_function"]
@@ -82,7 +84,10 @@ def no_attribute(tensor: Any, name: str) -> AttributeError:
 
 
 def _apply_ufunc(tensor: Any, ufunc: Any, method: str, /, *inputs: Any, **options: Any) -> Any:
-    """What an operator of NumPy's array and a Tensor gives, or a question; other functions of NumPy's are refused."""
+    """What an operator of NumPy's array and a Tensor gives, or a question; other functions of NumPy's are refused.
+
+    But for constants, which have an array that nothing can change: there is nothing to record or to differentiate.
+    """
     name = _OPERATORS.get(ufunc.__name__)
     if name is not None and method == "__call__" and options.keys() <= {"out"} and len(inputs) == 2:
         left, right = inputs
@@ -91,6 +96,8 @@ def _apply_ufunc(tensor: Any, ufunc: Any, method: str, /, *inputs: Any, **option
         return getattr(right, f"__{_MIRRORED.get(name, f'r{name}')}__")(left)
     if ufunc.__name__ in _QUESTIONS and method == "__call__" and not options:
         return FUNCTIONS[ufunc.__name__](tensor)
+    if all(FUNCTIONS["is_lasting"](x) for x in inputs if isinstance(x, Operators)):
+        return getattr(ufunc, method)(*(np.asarray(x) if isinstance(x, Operators) else x for x in inputs), **options)
     name = _REDUCED.get(method, {}).get(ufunc.__name__, ufunc.__name__)
     called = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     raise TypeError(f"NumPy's {called} does not take a Tensor, which is computed later: {_advice(tensor, name)}")

@@ -11,10 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
-
-if TYPE_CHECKING:
-    from .node import Node
+from typing import Any, ClassVar, TypeAlias, cast
 
 __all__ = [
     "Length", "Size", "axis_length", "broadcast_length", "is_size", "known", "maximum_length", "minimum_length",
@@ -40,7 +37,7 @@ class Length:
     """How long its source is: how many axes, values and operations it is written with."""
     recorder: ClassVar[Callable[[Length], Any]]
     """Makes a floating scalar Tensor of a length, for arithmetic that leaves the integers."""
-    reader: ClassVar[Callable[[Node], int | None]]
+    reader: ClassVar[Callable[[Any], int | None]]
     """Tells the value that an integer scalar has now, if a few variables' numbers decide it."""
 
     def __init__(self, terms: dict[Monomial, int]) -> None:
@@ -67,7 +64,7 @@ class Length:
             total += coefficient
         return total
 
-    def nodes(self) -> Iterator[Node]:
+    def nodes(self) -> Iterator[Any]:
         """The nodes whose shape or value decides this length."""
         for monomial in self.terms:
             for atom, _ in monomial:
@@ -204,12 +201,12 @@ class Length:
         return self._compare(other, int.__ge__)
 
 
-def axis_length(node: Node, axis: int) -> Length:
+def axis_length(node: Any, axis: int) -> Length:
     """The length of one axis of what a node computes."""
     return _atom_length(("axis", node, axis))
 
 
-def value_length(node: Node) -> Length:
+def value_length(node: Any) -> Length:
     """The value of an integer scalar, used as a length."""
     return _atom_length(("value", node))
 

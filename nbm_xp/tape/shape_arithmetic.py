@@ -9,16 +9,23 @@ nothing but variables decides it.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import Any, Protocol, TypeVar
 
 from .lengths import Length, Size, axis_length, known
-
-if TYPE_CHECKING:
-    from .node import Node
 
 __all__ = ["Hidden", "shapes_changed", "with_short_lengths"]
 
 _LONGEST = 32
+
+
+class _HasShape(Protocol):
+    """A node, as far as its shape goes."""
+
+    shape: Any
+    hidden: Any
+
+
+N = TypeVar("N", bound=_HasShape)
 
 _changes = itertools.count(1)
 _version = 0
@@ -57,7 +64,7 @@ class Hidden:
         return self.numbers
 
 
-def with_short_lengths(node: Node) -> Node:
+def with_short_lengths(node: N) -> N:
     """The node, its lengths replaced by symbols of its own where they take too long to write."""
     for length in node.shape:
         if type(length) is Length and length.weight > _LONGEST:

@@ -54,8 +54,6 @@ def interrupted(place: pathlib.Path, scheduler: str, number: int) -> tuple[int, 
         ("threads", signal.SIGINT, -signal.SIGINT),
         ("threads", signal.SIGTERM, 128 + signal.SIGTERM),
         ("threads", signal.SIGKILL, -signal.SIGKILL),
-        pytest.param("processes", signal.SIGINT, -signal.SIGINT, marks=pytest.mark.slow),
-        pytest.param("processes", signal.SIGTERM, 128 + signal.SIGTERM, marks=pytest.mark.slow),
         pytest.param("local", signal.SIGINT, -signal.SIGINT, marks=pytest.mark.slow),
         pytest.param("local", signal.SIGTERM, 128 + signal.SIGTERM, marks=pytest.mark.slow),
     ],
@@ -80,7 +78,7 @@ def test_an_interrupted_run_goes_on(
 
 @pytest.mark.slow
 def test_no_process_outlives_its_client(tmp_path: pathlib.Path) -> None:
-    interrupted(tmp_path / "run", "processes", signal.SIGTERM)
+    interrupted(tmp_path / "run", "local", signal.SIGTERM)
     time.sleep(1)
     named = os.fspath(tmp_path)
     alive = []

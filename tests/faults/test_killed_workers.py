@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import dask
 import numpy as np
 import pytest
 
@@ -95,23 +96,6 @@ def test_workers_killed_while_chains_are_on_a_ladder(tmp_path: pathlib.Path) -> 
             assert files_of(run.path / "evaluation.zarr") == weighed
 
 
-@pytest.mark.slow
-def test_processes_killed_in_random_places(tmp_path: pathlib.Path, undisturbed: dict[str, str]) -> None:
-    chance = random.Random(2)
-    for number in range(3):
-        with Workers("processes", n_workers=2) as workers:
-            pool: Any = workers.pool
-
-            def pids(pool: Any = pool) -> list[int]:
-                return [] if pool._processes is None else list(pool._processes._processes)
-
-            killer = Killer(pids, chance, events=8)
-            killer.later = 0.0  # no process is left when the run has ended
-            run = sample(ordinary(), tmp_path / str(number), scheduler=workers, progress=killer, **SAMPLE)
-            assert files_of(run.path / "samples.zarr") == undisturbed
-            assert killer.killed
-
-
 class Deadly:
     """A job whose every task kills its worker."""
 
@@ -139,8 +123,9 @@ def test_a_task_that_kills_its_workers_ends_the_run(tmp_path: pathlib.Path) -> N
     from nbm_xp.runs.job import blocks_of
 
     with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         RunDirectory.begin(tmp_path / "run", "sample", {}) as run,
-        Workers("processes", n_workers=1) as workers,
+        Workers("local", n_workers=1) as workers,
         pytest.raises(RunError, match=r"block 0 lost its worker 5 times in a row: perhaps it needs more memory"),
     ):
         carry_out(run, Deadly(str(run.path)), blocks_of(2, 2), workers.pool, None)

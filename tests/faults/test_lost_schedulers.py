@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from nbm_xp.runs import RunError, Workers, sample
+from nbm_xp.runs import RunError, Workers, resume, sample
 from tests.runs import SAMPLE, files_of, ordinary
 
 pytest.importorskip("distributed")
@@ -128,6 +128,42 @@ def test_a_scheduler_that_goes_away_and_another_one(
     assert files_of(run.path / "samples.zarr") == undisturbed
 
 
+def test_a_cluster_without_workers_is_waited_for_so_long(
+    tmp_path: pathlib.Path, cluster: Cluster, undisturbed: dict[str, str]
+) -> None:
+    """Both workers die: the run ends when the time is over, and goes on where it was with another worker."""
+    told: list[int] = []
+
+    def kill(done: int, total: int) -> None:
+        told.append(done)
+        if done > total // 3:
+            for worker in cluster.processes[1:]:
+                worker.kill()
+
+    with Workers(cluster.address, worker_timeout=2) as workers:
+        wait_for_workers(workers, 2)
+        with pytest.raises(RunError, match=r"cluster at tcp://.* has had no workers for 2 seconds: start some"):
+            sample(ordinary(), tmp_path / "run", scheduler=workers, progress=kill, **SAMPLE)
+    cluster.worker()
+    with Workers(cluster.address) as workers:
+        wait_for_workers(workers, 1)
+        run = resume(tmp_path / "run", scheduler=workers)
+    assert files_of(run.path / "samples.zarr") == undisturbed
+
+
+def test_a_scheduler_that_is_gone_before_anything_is_asked(tmp_path: pathlib.Path, cluster: Cluster) -> None:
+    with Workers(cluster.address) as workers:
+        wait_for_workers(workers, 2)
+        pool: Any = workers.pool
+        cluster.scheduler.kill()
+        cluster.scheduler.wait()
+        with pytest.raises(RunError, match=r"the scheduler at tcp://.* is gone"):
+            sample(ordinary(), tmp_path / "run", scheduler=workers, **SAMPLE)
+        with pytest.raises(RunError, match=r"the scheduler at tcp://.* is gone"):
+            pool.check(tmp_path)
+    assert not list(tmp_path.rglob("*unfinished.question"))
+
+
 def test_a_folder_that_workers_do_not_see(tmp_path: pathlib.Path, cluster: Cluster) -> None:
     with Workers(cluster.address) as workers:
         wait_for_workers(workers, 2)
@@ -139,7 +175,7 @@ def test_a_folder_that_workers_do_not_see(tmp_path: pathlib.Path, cluster: Clust
 def _ask(folder: str) -> str:
     from nbm_xp.runs.pools import _answer
 
-    return _answer(folder, "token")
+    return _answer(folder, ".question", "token")
 
 
 def test_no_cluster_at_the_address(tmp_path: pathlib.Path) -> None:

@@ -63,4 +63,4 @@ def test_a_training_that_is_ended_again_and_again(tmp_path: pathlib.Path, way: s
     run = resume(tmp_path / "run")
     whole = train(learner(way), tmp_path / "whole", ROWS)
     assert (run.path / MODEL_FILE).read_bytes() == (whole.path / MODEL_FILE).read_bytes()
-    assert not list(run.path.rglob("*.unfinished"))
+    assert not list(run.path.rglob("*.unfinished*"))

@@ -150,15 +150,17 @@ def test_the_tapes_gradient_is_data_less_model_expectations(topology: Topology, 
     x = [whole[layer] if means[layer] is None else means[layer] for layer in topology.layers]
     held = [given_states[layer] if layer in topology.kept else None for layer in topology.layers]
 
-    loss = B.sum(B.variable(share, dtype="float64") * free_energy(parameters, held))
-    gradients = [evaluated(g) for g in B.gradients(loss, list(parameters))]
+    def loss_of(given: Any) -> Any:
+        return B.sum(B.variable(share, dtype="float64") * free_energy(given, held))
+
+    gradients = [evaluated(g) for g in B.gradients(loss_of(parameters), list(parameters))]
     wanted = [-(x[low] * share[:, None]).T @ x[high] for low, high in topology.connections]
     wanted += [-share @ values for values in x]
     for ours, theirs in zip(gradients, wanted, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-10)
 
     offsets = [random.random(size) for size in topology.sizes]
-    centred = centred_gradients(parameters, held, B.variable(share, dtype="float64"), tensors(offsets))
+    centred = centred_gradients(parameters, loss_of, tensors(offsets))
     less = [values - offset for values, offset in zip(x, offsets, strict=True)]
     wanted[: len(topology.connections)] = [
         -(less[low] * share[:, None]).T @ less[high] for low, high in topology.connections

@@ -15,9 +15,11 @@ from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import DBM, RBM, load
 from nbm_xp.boltzmann.energy import free_energy, gauged
 from nbm_xp.boltzmann.topology import Topology
-from nbm_xp.boltzmann.units import RECTIFIED, Categorical
+from nbm_xp.boltzmann.units import RECTIFIED, Categorical, kind_of
 from nbm_xp.runs import evaluate, open_samples, read_evaluation, sample
+from tests.libraries import LIBRARIES, Library
 
+MIX = "1*binary+2*categorical:3+1*spin"
 PAIRS = [
     ("binary", "spin"),
     ("spin", "spin"),
@@ -28,8 +30,9 @@ PAIRS = [
     ("categorical:3", "binary"),
     ("categorical:3", "relu"),
     ("categorical:3", "categorical:4"),
+    (MIX, "spin"),
 ]
-SOME = [("binary", "spin"), ("spin", "gaussian"), ("categorical:3", "relu"), ("binary", "categorical:3")]
+SOME = [(MIX, "spin"), ("binary", "spin"), ("spin", "gaussian"), ("categorical:3", "relu"), ("binary", "categorical:3")]
 FINITE = [pair for pair in PAIRS if pair[0] != "gaussian"]
 SITES, HIDDEN = 4, 3
 
@@ -44,11 +47,17 @@ def machine(visible: str, hidden: str, seed: int = 0, dtype: str = "float64") ->
 
 
 def kind_size(name: str, sites: int) -> int:
+    if name == MIX:
+        return 1 + 6 + 1
     return sites * int(name.partition(":")[2] or 1)
 
 
 def states_of(name: str, sites: int) -> tuple[np.ndarray, np.ndarray]:
     """All states of a layer: as data tell them, and its units."""
+    if name == MIX:
+        parts = [states_of("binary", 1), states_of("categorical:3", 2), states_of("spin", 1)]
+        found = [[np.concatenate(rows) for rows in itertools.product(*of)] for of in zip(*parts, strict=True)]
+        return np.array(found[0]), np.array(found[1])
     values = {"binary": (0.0, 1.0), "spin": (-1.0, 1.0)}.get(name) or tuple(map(float, range(int(name[12:]))))
     told = np.array(list(itertools.product(values, repeat=sites)))
     return told, np.eye(len(values))[told.astype(int)].reshape(len(told), -1) if ":" in name else told
@@ -108,9 +117,9 @@ def test_the_pseudo_likelihood_is_that_of_each_site_given_the_others(visible: st
     rbm = machine(visible, hidden)
     told, weights = log_weights(rbm)
     known = {tuple(row): weight for row, weight in zip(told.tolist(), weights, strict=True)}
-    values, row = np.unique(told), told[5]
-    exact = 0.0
+    row, exact = told[5], 0.0
     for site in range(SITES):
+        values = np.unique(told[:, site])
         others = [known[(*row[:site], value, *row[site + 1 :])] for value in values]
         exact += known[tuple(row)] - np.log(np.exp(others).sum())
     scores = rbm.score_samples(np.tile(row, (4000, 1)))
@@ -140,6 +149,8 @@ def rows_of(kind: str) -> np.ndarray:
     """Pairs of sites that are equal."""
     if kind == "gaussian":
         return np.random.default_rng(0).normal(size=(100, 1)).repeat(4, axis=1).astype("float32")
+    if kind == MIX:
+        return np.array([[0, 0, 2, 1], [1, 2, 0, -1], [0, 0, 2, -1], [1, 2, 1, 1]] * 25, "float32")
     low, high = {"binary": (0, 1), "spin": (-1, 1)}.get(kind, (0, 2))
     return np.array([[low, low, high, high], [high] * 4, [low] * 4, [high, high, low, low]] * 25, "float32")
 
@@ -285,6 +296,13 @@ def test_rows_of_states_must_be_whole_numbers() -> None:
         rbm.fit([[0, 3]])
     with pytest.raises(ValueError, match=r"X must have whole numbers in \[0, 2\], got others"):
         rbm.fit([[0.0, 1.5]])
+    with pytest.raises(ValueError, match=r"X\[..., 1:2\] must have whole numbers in \[0, 2\], got others"):
+        RBM(3, visible="1*spin+1*categorical:3").fit([[-1.0, 1.5]])
+    with pytest.raises(ValueError, match="X must have 2 features, as its kinds of units say"):
+        RBM(3, visible="1*spin+1*categorical:3").fit([[-1.0, 1.0, 0.0]])
+    for name in ("*binary", "1*binary+spin", "0*spin", "1*2*spin", "1*relu"):
+        with pytest.raises(ValueError, match="visible must"):
+            RBM(3, visible=name).fit([[0.0, 1.0]])
     with pytest.raises(ValueError, match="visible must be one of"):
         RBM(3, visible="relu").fit([[0.0, 1.0]])
     for name in ("categorical", "categorical:1", "categorical:x", "categorical:²"):
@@ -292,3 +310,21 @@ def test_rows_of_states_must_be_whole_numbers() -> None:
             RBM(3, visible=name).fit([[0, 1]])
     with pytest.raises(ValueError, match="must be whole sites of 3, got 4 units"):
         Topology([4, 2], visible="categorical:3")
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_units_are_the_same_on_every_library(library: Library) -> None:
+    """Formulas to rounding; draws from the same uniforms, to the bit, but where one is as close to a bound as that."""
+    inputs = np.random.default_rng(0).normal(0, 2, (40, 12))
+    given = B.placeholder(shape=(40, 12), dtype="float64")
+    for name in ("relu", "4*spin+4*gaussian+2*categorical:2"):
+        units = kind_of(name, hidden="*" not in name)
+        mean = units.mean(given)
+        rng = B.make_rng(3)
+        drawn = units.draw(mean, (40, 12), "float64", rng, inputs=given)
+        outputs = [mean, units.log_normaliser(given), drawn, units.told(drawn), units.opened(units.told(drawn))]
+        compute = B.function([given], outputs)
+        usual = compute(inputs)
+        rng.seed()  # the same numbers again
+        for found, wanted in zip(compute(library.array(inputs)), usual, strict=True):
+            np.testing.assert_allclose(library.numpy(found), wanted, rtol=1e-9, atol=1e-12)

@@ -16,7 +16,8 @@ import safetensors
 
 from nbm_xp.boltzmann import DBM, RBM, load, storage
 from nbm_xp.namespace import files
-from nbm_xp.namespace.files import load_arrays, replacing, save_tensors
+from nbm_xp.namespace.files import load_arrays, save_tensors
+from nbm_xp.namespace.whole import replacing
 
 ROWS = (np.random.default_rng(0).random((20, 6)) < 0.4).astype("float32")
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import shutil
 from typing import Any
 
 import numpy as np
 import pytest
 
+from nbm_xp.namespace.whole import leftover_name, sweep, write_whole
 from nbm_xp.runs import RunDirectory, RunError
-from nbm_xp.runs.whole import leftover_name, sweep, write_whole
 from tests.runs import files_of, ordinary
 
 CONFIGURATION = {"n_iter": 3, "rate": 0.5, "layers": (1, 2), "data": {"rows": np.int64(7)}}
@@ -92,7 +93,7 @@ def test_it_is_made_whole_or_not_at_all(tmp_path: pathlib.Path) -> None:
         (folder / "rows.npy").write_text("half")
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(RunError, match=r"the disk of .* is full.*No space left"):
         RunDirectory.begin(tmp_path / "run", "train", {}, also=fails)
     assert list(tmp_path.iterdir()) == []
 
@@ -157,3 +158,80 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(
         write_whole(tmp_path / "note", b"new")
     assert files_of(tmp_path).keys() == {"note"}
     assert (tmp_path / "note").read_bytes() == b"old"
+
+
+def test_errors_name_the_place_that_was_asked_for(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nbm_xp.boltzmann import RBM
+    from nbm_xp.namespace.files import save_arrays
+
+    model = RBM.from_parameters(np.zeros((2, 3)), np.zeros(2), np.zeros(3))
+    for name, write in (
+        ("model.safetensors", model.save),
+        ("x.npz", lambda path: save_arrays(path, {"x": np.zeros(3)})),
+        ("note", lambda path: write_whole(path, b"x")),
+    ):
+        with pytest.raises(FileNotFoundError) as raised:
+            write(tmp_path / "nowhere" / name)
+        assert raised.value.filename == str(tmp_path / "nowhere" / name)
+
+    def full(path: pathlib.Path, content: Any) -> int:
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr(pathlib.Path, "write_bytes", full)
+    with pytest.raises(RunError, match=r"the disk of .*/run is full") as full_disk:
+        RunDirectory.begin(tmp_path / "run", "train", {})
+    assert "unfinished" not in str(full_disk.value)
+    monkeypatch.undo()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_directories_whose_makers_died_are_swept_by_the_next(tmp_path: pathlib.Path) -> None:
+    dead, alive, new, others = (tmp_path / leftover_name(name) for name in ("run", "run", "run", "other"))
+    for place in (dead, alive, new, others):
+        place.mkdir()
+        (place / "model.safetensors").write_text("half")
+    for place in (dead, alive, others):
+        (place / "run.lock").touch()
+    with open(alive / "run.lock", "a") as lock:
+        fcntl = pytest.importorskip("fcntl")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with RunDirectory.begin(tmp_path / "run", "train", {}):
+            pass
+    assert {path.name for path in tmp_path.iterdir()} == {"run", alive.name, new.name, others.name}
+    os.utime(new, (0, 0))
+    with RunDirectory.begin(tmp_path / "run" / "below", "train", {}):
+        pass
+    assert new.exists()
+    shutil.rmtree(tmp_path / "run")
+    with RunDirectory.begin(tmp_path / "run", "train", {}):
+        pass
+    assert {path.name for path in tmp_path.iterdir()} == {"run", others.name}
+
+
+def test_two_that_begin_one_run_at_a_time(tmp_path: pathlib.Path) -> None:
+    """The second comes to its place while the first makes its directory."""
+    first: list[RunDirectory] = []
+
+    def meanwhile(folder: pathlib.Path) -> None:
+        first.append(RunDirectory.begin(tmp_path / "run", "train", {"of": "the first"}))
+
+    with pytest.raises(RunError, match=r"another process has just begun a run in .*run: wait for it, or name another"):
+        RunDirectory.begin(tmp_path / "run", "train", {"of": "the second"}, also=meanwhile)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    assert RunDirectory.open(tmp_path / "run").configuration == {"of": "the first"}
+    with pytest.raises(RunError, match="another process works on the run"):
+        RunDirectory.resume(tmp_path / "run")  # it is locked from its first moment on
+    first[0].close()
+    RunDirectory.resume(tmp_path / "run").close()
+
+
+def test_questions_that_were_left_are_swept(tmp_path: pathlib.Path) -> None:
+    from nbm_xp.runs.pools import _answer
+
+    with RunDirectory.begin(tmp_path / "run", "train", {}) as run:
+        question = run.path / leftover_name("question")
+        question.write_text("token")
+        answer = _answer(str(run.path), question.name, "token")
+        assert (run.path / answer).exists()
+    with RunDirectory.resume(run.path):
+        assert not list(run.path.glob(".*"))

@@ -156,9 +156,7 @@ def test_rows_may_be_left_out(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("model", [ordinary, lambda: deep((20, 9, 7))], ids=["rbm", "dbm"])
-@pytest.mark.parametrize(
-    "change", [{"n_workers": 1}, {"checkpoint_every": 7}, {"scheduler": "processes", "n_workers": 2}], ids=str
-)
+@pytest.mark.parametrize("change", [{"n_workers": 1}, {"checkpoint_every": 7}], ids=str)
 def test_it_is_the_same_however_it_is_computed(tmp_path: pathlib.Path, model: Any, change: dict[str, Any]) -> None:
     whole = evaluate(model(), tmp_path / "whole", ROWS, reverse=True, **ASKED)
     lazy = dask.array.from_array(ROWS, chunks=(7, 20))

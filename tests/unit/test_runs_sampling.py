@@ -58,7 +58,6 @@ def test_probabilities_are_what_states_were_drawn_with(tmp_path: pathlib.Path, w
         {"checkpoint_every": 12},
         {"checkpoint_every": 5},
         {"layers": (0,)},
-        {"scheduler": "processes", "n_workers": 2},
         pytest.param({"scheduler": "local", "n_workers": 2, "memory_limit": "1GB"}, marks=pytest.mark.slow),
     ],
     ids=str,
@@ -184,7 +183,8 @@ def test_another_model_is_refused(whole: RunDirectory) -> None:
         ({"scheduler": "local", "memory_limit": "much"}, "much"),
         ({"seed": -1}, "seed must not be negative, got -1"),
         ({"library": "dask"}, "library must be one that computes at once, got 'dask'"),
-        ({"scheduler": "rays"}, "scheduler must be one of .* or an address tcp://…, got 'rays'"),
+        ({"scheduler": "rays"}, "scheduler must be 'threads', 'local' .* or an address tcp://…, got 'rays'"),
+        ({"scheduler": "processes"}, r"'local' \(processes of this machine\) .*, got 'processes'"),
         ({"memory_limit": "1GB"}, "memory_limit is for scheduler='local'"),
         ({"n_workers": 0}, "n_workers must be"),
         ({"scheduler": "tcp://127.0.0.1:1", "n_workers": 2}, "n_workers must not be given with the cluster"),
@@ -209,7 +209,7 @@ def test_what_is_no_model_is_refused(tmp_path: pathlib.Path, model: Any) -> None
 def test_no_directory_is_made_where_there_is_no_cluster(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def nobody(address: str) -> Any:
+    def nobody(address: str, worker_timeout: float) -> Any:
         raise RunError(f"there is no Dask cluster at {address}")
 
     monkeypatch.setattr(ClusterPool, "existing", nobody)

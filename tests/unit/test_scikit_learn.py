@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import DBM, RBM
+from nbm_xp.boltzmann import DBM, RBM, RBMClassifier
 from tests import documented_usage
 from tests.libraries import DASK, Library
 
@@ -28,6 +28,7 @@ from sklearn.utils import estimator_checks
 
 SMALL: dict[str, Any] = {"n_components": 4, "n_iter": 2, "random_state": 0}
 BINARY, GAUSSIAN = RBM(**SMALL, clip=True), RBM(**SMALL, visible="gaussian")
+CLASSIFIER = RBMClassifier(**SMALL | {"n_components": 16, "n_iter": 30}, visible="gaussian")
 FAILING = {
     "check_dtype_object": "arrays of objects are refused: no device has them, and numbers in them are slow to find",
 }
@@ -40,6 +41,7 @@ FAILING_GAUSSIAN = FAILING | dict.fromkeys(
     ),
     "score_samples flips units, which those of two states alone can be",
 )
+FAILING_CLASSIFIER = FAILING
 FAILING_BINARY = FAILING | {
     "check_methods_sample_order_invariance": "score_samples flips a unit of each row, chosen by the row's place",
     "check_methods_subset_invariance": "score_samples flips a unit of each row, chosen by the row's place",
@@ -56,13 +58,18 @@ TABLES = (
 
 def checks() -> Iterator[Any]:
     """A case for each of scikit-learn's checks; those that must fail say why."""
-    for kind, estimator, failing in (("binary", BINARY, FAILING_BINARY), ("gaussian", GAUSSIAN, FAILING_GAUSSIAN)):
+    for kind, estimator, failing in (
+        ("binary", BINARY, FAILING_BINARY),
+        ("gaussian", GAUSSIAN, FAILING_GAUSSIAN),
+        ("classifier", CLASSIFIER, FAILING_CLASSIFIER),
+    ):
         with warnings.catch_warnings():  # it says that the class is not derived from scikit-learn's, which is optional
             warnings.simplefilter("ignore", UserWarning)
             found = list(estimator_checks.estimator_checks_generator(estimator))
-        found += [(estimator, lambda given, check=check: check("RBM", given)) for check in TABLES]
-        names = [getattr(check, "func", check).__name__ for _, check in found[: -len(TABLES)]]
-        names += [check.__name__ for check in TABLES]
+        tables = TABLES if hasattr(estimator, "transform") else TABLES[:1]
+        names = [getattr(check, "func", check).__name__ for _, check in found]
+        names += [check.__name__ for check in tables]
+        found += [(estimator, lambda given, check=check: check(type(given).__name__, given)) for check in tables]
         for number, ((given, check), name) in enumerate(zip(found, names, strict=True)):
             marks = [pytest.mark.xfail(reason=failing[name], strict=True)] if name in failing else []
             yield pytest.param(given, check, id=f"{kind}-{number}-{name}", marks=marks)

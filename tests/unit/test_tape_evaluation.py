@@ -62,6 +62,11 @@ class TestConstants:
             _ = x[x > 0]  # whose length depends on data
         assert CALLS["all"] == 600
 
+    def test_what_is_looked_at_by_the_piece_is_computed_twice_at_most(self) -> None:
+        x = counted(as_tensor(np.arange(20_000.0)))
+        assert [float(x[i]) for i in range(50)] == [i + 1.0 for i in range(50)]
+        assert CALLS["all"] <= 2
+
     def test_are_given_out_as_copies(self, library: Library) -> None:
         y = as_tensor(library.array(np.ones(3))) * 2.0
         first = y.eval()

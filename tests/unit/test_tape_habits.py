@@ -57,6 +57,17 @@ def test_a_function_of_numpys(x: Tensor, function: Callable[[Any], Any], wanted:
     told(lambda: grad(lambda x: xp.sum(function(x)))(np.ones(3)), TypeError, wanted)
 
 
+def test_numpys_functions_take_constants() -> None:
+    """As they take other libraries' arrays; what a function of a variable says, it says of all that comes of it."""
+    constant = xp.asarray(np.asarray([1.0, 2.0, 3.0])) * 2.0
+    assert isinstance(np.exp(constant), np.ndarray)
+    np.testing.assert_array_equal(np.maximum(constant, 3.0), [3.0, 4.0, 6.0])
+    assert np.add.reduce(constant) == 12.0
+    told(lambda: np.exp(constant + KNOWN), TypeError, "xp.exp(x)")
+    told(lambda: np.exp(constant + xp.sum(UNKNOWN)), TypeError, "xp.exp(x)")
+    told(lambda: grad(lambda x: xp.sum(np.exp(x * constant)))(np.ones(3)), TypeError, "xp.exp(x)")
+
+
 def test_numpys_questions_are_answered() -> None:
     """As a library that draws does, which asks whether a limit is finite."""
     assert np.isfinite(KNOWN[0]) and not np.isnan(KNOWN[0])

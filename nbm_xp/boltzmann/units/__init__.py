@@ -10,6 +10,7 @@ from .binary import BINARY, Binary
 from .categorical import Categorical
 from .gaussian import GAUSSIAN, Gaussian
 from .kind import Units, Values, softplus
+from .mixed import Mixed
 from .naming import KINDS, kind_of
 from .rectified import RECTIFIED, Rectified
 from .spin import SPIN, Spin
@@ -23,6 +24,7 @@ __all__ = [
     "Binary",
     "Categorical",
     "Gaussian",
+    "Mixed",
     "Rectified",
     "Spin",
     "Units",

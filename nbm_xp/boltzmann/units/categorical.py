@@ -80,11 +80,7 @@ class Categorical(Units):
     def opened(self, told: Any, axis: int = -1) -> Any:
         """A 1 at each site's state."""
         axis = axis % len(told.shape)
-        xp = array_namespace(told)
-        numbers = xp.arange(self.n_states, dtype=B.dtype(told))
-        after = len(told.shape) - 1 - axis
-        one_hot = B.cast(B.equal(xp.expand_dims(told, axis=axis + 1), numbers[(..., *([None] * after))]), B.dtype(told))
-        return self._joined(one_hot, axis)
+        return self._joined(self._one_hot(told, axis + 1), axis)
 
     def listed(self, numbers: Any, axis: int = -1) -> Any:
         """States are numbered as data tell them."""
@@ -97,25 +93,20 @@ class Categorical(Units):
 
     def mean(self, inputs: Any, axis: int = -1) -> Any:
         """The probability of each state."""
-        apart, at = self._apart(inputs, axis)
-        weights = B.exp(apart - B.max(apart, axis=at, keepdims=True))
+        weights, at = self._weights(inputs, axis)
         return self._joined(weights / B.sum(weights, axis=at, keepdims=True), at - 1)
 
     def draw(self, mean: Any, shape: tuple[int, ...], dtype: Any, rng: Any, axis: int = -1, inputs: Any = None) -> Any:
-        """A uniform for each site, in place among the sums of the probabilities up to each state."""
-        apart, at = self._apart(mean, axis)
-        at = at % len(apart.shape)
-        sums = B.cumsum(apart, axis=at)
+        """A uniform for each site: its state is the number of states whose weights, and those before, it is above."""
+        weights, at = self._apart(mean, axis) if inputs is None else self._weights(inputs, axis)
         before: tuple[Any, ...] = (slice(None),) * at
         place = at - 1
         sites = (*shape[:place], self.sites(shape[place]), *shape[place + 1 :])
+        sums = self._sums(weights, at)
         drawn = B.random_uniform(sites, dtype=dtype, rng=rng) * sums[(*before, -1)]
-        reached = B.cast(
-            B.less_equal(sums[(*before, slice(0, -1))], array_namespace(drawn).expand_dims(drawn, axis=at)), dtype
-        )
-        one = B.zeros_like(apart[(*before, slice(0, 1))])
-        state = B.concatenate([one + 1, reached], axis=at) - B.concatenate([reached, one], axis=at)
-        return self._joined(state, place)
+        xp = array_namespace(drawn)
+        above = B.cast(B.less_equal(sums[(*before, slice(0, -1))], xp.expand_dims(drawn, axis=at)), dtype)
+        return self._joined(self._one_hot(B.sum(above, axis=at), at), place)
 
     def log_normaliser(self, inputs: Any, axis: int = -1) -> Any:
         """Of all states."""
@@ -155,6 +146,25 @@ class Categorical(Units):
         """No state without a chance."""
         apart, at = self._apart(B.maximum(rate, RAREST), -1)
         return self._joined(apart / B.sum(apart, axis=at, keepdims=True), at - 1)
+
+    def _weights(self, inputs: Any, axis: int) -> tuple[Any, int]:
+        """The weights of the states of each site, the largest of which is 1."""
+        apart, at = self._apart(inputs, axis)
+        return B.exp(apart - B.max(apart, axis=at, keepdims=True)), at
+
+    def _sums(self, weights: Any, at: int) -> Any:
+        """The sums of weights up to each state: where the states lie next to one another, a product is faster."""
+        if at < len(weights.shape) - 1:
+            return B.cumsum(weights, axis=at)
+        numbers = array_namespace(weights).arange(self.n_states)
+        return weights @ B.cast(B.less_equal(numbers[:, None], numbers[None, :]), B.dtype(weights))
+
+    def _one_hot(self, numbers: Any, at: int) -> Any:
+        """Units with the states of a site along an axis of their own: a 1 at the state of its number."""
+        xp, dtype = array_namespace(numbers), B.dtype(numbers)
+        states = xp.arange(self.n_states, dtype=dtype)
+        after = len(numbers.shape) - at
+        return B.cast(B.equal(xp.expand_dims(numbers, axis=at), states[(..., *([None] * after))]), dtype)
 
     def _apart(self, values: Any, axis: int) -> tuple[Any, int]:
         """Units with the states of a site along an axis of their own, and which one that is."""

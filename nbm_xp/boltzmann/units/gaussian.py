@@ -42,7 +42,7 @@ class Gaussian(Units):
         """The integral."""
         return 0.5 * B.square(inputs)
 
-    def own_energy(self, state: Any) -> Any:
+    def own_energy(self, state: Any, axis: int = -1) -> Any:
         """½ x²."""
         return 0.5 * B.square(state)
 

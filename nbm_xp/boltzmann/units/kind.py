@@ -49,6 +49,8 @@ class Units:
         How many rows, the same number of each state, count with the data where a base rate is estimated.
     undecided : float
         The mean that a chain starts with where nothing is known of it.
+    fewest : int
+        How many sites a layer of such units can have at least.
     log_volume : float
         The logarithm of the sum of weights of a site that receives nothing.
     constant : float
@@ -64,6 +66,7 @@ class Units:
     knows_means: ClassVar[bool] = True
     prior_count: int = 0
     undecided: float = 0.5
+    fewest: int = 1
     log_volume: float
     constant: ClassVar[float] = 0.0
 
@@ -114,7 +117,7 @@ class Units:
         """The logarithm of the sum over a site's states of their weights, less `constant`."""
         raise NotImplementedError
 
-    def own_energy(self, state: Any) -> Any:
+    def own_energy(self, state: Any, axis: int = -1) -> Any:
         """The energy that units have by themselves, of kinds that have one."""
         raise NotImplementedError
 
@@ -132,6 +135,10 @@ class Units:
     def turned(self, state: Any, where: Any, places: int = 1) -> Any:
         """The states so many places further in their list of sites where `where` is 1; as they were, where it is 0."""
         raise NotImplementedError
+
+    def unknown(self, zeros: Any, axis: int = -1) -> Any:
+        """The mean that chains start with where nothing is known, in the shape of zeros."""
+        return zeros + self.undecided
 
     def gauged(self, values: Any, axis: int = -1) -> Any:
         """Weights or biases of the units along an axis, less what changes no distribution."""
@@ -153,7 +160,16 @@ class Units:
         """A base rate at which every state has some chance."""
         return rate
 
+    def followed(self, rate: Any, seen: int, mean: Any, count: int) -> Any:
+        """A base rate that so many rows have told, after so many more with a mean."""
+        seen = seen + self.prior_count
+        return (rate * seen + mean * count) / (seen + count)
+
     @property
     def neutral(self) -> float:
         """The mean of a unit that receives nothing."""
         raise NotImplementedError
+
+    def neutral_rates(self, size: int) -> list[float]:
+        """The base rate of so many units of which nothing is known."""
+        return [self.neutral] * size

@@ -8,6 +8,7 @@ from .binary import BINARY
 from .categorical import Categorical
 from .gaussian import GAUSSIAN
 from .kind import Units
+from .mixed import Mixed
 from .rectified import RECTIFIED
 from .spin import SPIN
 
@@ -25,11 +26,12 @@ def kind_of(name: Any, argument: str = "units", *, hidden: bool = True) -> Units
     Parameters
     ----------
     name : str
-        "binary", "spin", "gaussian", "relu", or "categorical:" and a number of states.
+        "binary", "spin", "gaussian", "relu", or "categorical:" and a number of states; several of them beside one
+        another, each with the number of its sites: "64*binary+1*categorical:10".
     argument : str, optional
         How messages call it.
     hidden : bool, optional
-        Whether it is for hidden units; only those can be rectified linear.
+        Whether it is for hidden units; only those can be rectified linear, and only visible ones of several kinds.
 
     Raises
     ------
@@ -49,9 +51,22 @@ def kind_of(name: Any, argument: str = "units", *, hidden: bool = True) -> Units
     if isinstance(name, str):
         if name in allowed:
             return allowed[name]
+        if not hidden and "*" in name:
+            return Mixed([_part(part, name, argument) for part in name.split("+")])
         start, colon, count = name.partition(":")
         if start == "categorical" and colon and count.isascii() and count.isdigit() and len(count) < 6:
             states = int(count)
             if 2 <= states <= MOST_STATES:
                 return Categorical(states)
     raise ValueError(f"{argument} must be one of {', '.join(allowed)}, categorical:Q with Q states, got {name!r}")
+
+
+def _part(part: str, name: str, argument: str) -> tuple[Units, int]:
+    """A kind and the number of its sites."""
+    count, star, kind = part.partition("*")
+    if not star or not (count.isascii() and count.isdigit() and len(count) < 10 and int(count)):
+        wanted = 'numbers of sites and kinds, as "64*binary+1*categorical:10"'
+        raise ValueError(f"{argument} must be {wanted}, or one kind, got {name!r}")
+    if "*" in kind:
+        raise ValueError(f"{argument} must have one number before each kind, got {name!r}")
+    return kind_of(kind, argument, hidden=False), int(count)

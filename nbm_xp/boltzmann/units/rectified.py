@@ -79,7 +79,7 @@ class Rectified(Units):
         high, low = B.maximum(inputs, 0.0), B.minimum(inputs, 0.0)
         return B.log(erfcx(-_ROOT_HALF * low)) + 0.5 * B.square(high) + log_ndtr(high)
 
-    def own_energy(self, state: Any) -> Any:
+    def own_energy(self, state: Any, axis: int = -1) -> Any:
         """½ x²."""
         return 0.5 * B.square(state)
 

@@ -71,6 +71,7 @@ def evaluate(
     scheduler: options.Scheduler = "threads",
     workers: options.Workers = None,
     memory_limit: options.MemoryLimit = None,
+    worker_timeout: options.WorkerTimeout = 600.0,
     library: options.Library = None,
     seed: options.Seed = 0,
     as_json: options.Json = False,
@@ -98,7 +99,7 @@ def evaluate(
     answer(found, [table(found)], as_json)
 
 
-_OF_A_RUN = ("checkpoint_every", "resume", "scheduler", "workers", "memory_limit")
+_OF_A_RUN = ("checkpoint_every", "resume", "scheduler", "workers", "memory_limit", "worker_timeout")
 
 
 def _rows(data: str | None, threshold: float | None, machine: Any, model: pathlib.Path) -> Any:
@@ -128,7 +129,7 @@ def _in_a_run(context: typer.Context, out: pathlib.Path) -> dict[str, Any]:
         _agree(context, there)
     began = time.perf_counter()
     with (
-        computers(asked["scheduler"], asked["workers"], asked["memory_limit"]) as workers,
+        computers(asked["scheduler"], asked["workers"], asked["memory_limit"], asked["worker_timeout"]) as workers,
         amount("evaluating", "steps") as advance,
         going_on(f"nbm-xp evaluate --resume --out {out}"),
         reading.saying(),

@@ -18,6 +18,7 @@ __all__ = [
     "Scheduler",
     "Seed",
     "Threshold",
+    "WorkerTimeout",
     "Workers",
     "given",
 ]
@@ -46,7 +47,7 @@ Chunks = Annotated[int | None, typer.Option(min=1, help="Chains in each block, w
 Scheduler = Annotated[
     str,
     typer.Option(
-        help="threads, processes, local (a cluster of this machine), or a cluster's address, tcp://….",
+        help="threads, local (processes of this machine), or a cluster's address, tcp://….",
         rich_help_panel=_WHERE,
     ),
 ]
@@ -55,6 +56,10 @@ Workers = Annotated[
 ]
 MemoryLimit = Annotated[
     str | None, typer.Option(help="Of each worker, with --scheduler local: 4GB.", rich_help_panel=_WHERE)
+]
+WorkerTimeout = Annotated[
+    float,
+    typer.Option(min=0.0, help="Seconds to wait for a cluster that has lost its last worker.", rich_help_panel=_WHERE),
 ]
 
 

@@ -13,7 +13,8 @@ import nbm_xp
 from nbm_xp import runs
 from nbm_xp.boltzmann.sequences import Alphabet
 from nbm_xp.namespace import is_lazy, to_numpy
-from nbm_xp.namespace.files import replacing, save_arrays
+from nbm_xp.namespace.files import save_arrays
+from nbm_xp.namespace.whole import replacing
 from nbm_xp.runs import RunDirectory
 from nbm_xp.runs.copies import digest_of_model
 
@@ -72,6 +73,7 @@ def sample(
     scheduler: options.Scheduler = "threads",
     workers: options.Workers = None,
     memory_limit: options.MemoryLimit = None,
+    worker_timeout: options.WorkerTimeout = 600.0,
     library: options.Library = None,
     seed: options.Seed = 0,
     as_json: options.Json = False,
@@ -104,6 +106,7 @@ _OF_A_RUN = (
     "scheduler",
     "workers",
     "memory_limit",
+    "worker_timeout",
 )
 
 
@@ -137,7 +140,7 @@ def _to_a_run(context: typer.Context, out: pathlib.Path, as_json: bool) -> None:
             there.agree(said | ({} if machine is None else {"model": digest_of_model(machine)}), seed)
     began = time.perf_counter()
     with (
-        computers(asked["scheduler"], asked["workers"], asked["memory_limit"]) as workers,
+        computers(asked["scheduler"], asked["workers"], asked["memory_limit"], asked["worker_timeout"]) as workers,
         amount("sampling") as advance,
         going_on(f"nbm-xp sample --resume --out {out}"),
         reading.saying(),

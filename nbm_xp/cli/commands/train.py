@@ -18,7 +18,7 @@ from nbm_xp.boltzmann.schedules import SCHEDULES
 from nbm_xp.boltzmann.topology import hidden_kinds
 from nbm_xp.boltzmann.units import kind_of
 from nbm_xp.namespace import to_numpy
-from nbm_xp.runs.carrying_out import needing_room
+from nbm_xp.runs.failing import needing_room
 from nbm_xp.runs.learner import Training, measures
 from nbm_xp.runs.training import keep
 

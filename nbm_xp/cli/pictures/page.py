@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import pathlib
-from typing import TYPE_CHECKING
 
 from ..answering import signed
+from ..findings import Findings
 from . import panels
 from .look import SUBTLE, drawn
-
-if TYPE_CHECKING:
-    from ..demo import Findings
 
 __all__ = ["draw_findings"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from .dask_names import da, original
 from .dask_shaping import reshape
 
-__all__ = ["nonzero", "repeat_by_counts", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
+__all__ = ["nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
 
 
 class UniqueAll(NamedTuple):
@@ -129,25 +129,3 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
         return tuple(da.zeros((0,), dtype=np.int64) for _ in range(x.ndim))
     found: tuple[Any, ...] = original.nonzero(x)
     return found
-
-
-def repeat_by_counts(x: Any, counts: Any, axis: int) -> Any:
-    """Each element as often as a Dask array says, block by block; the length is known once it is computed."""
-    if counts.dtype.kind not in "iu":
-        raise TypeError(f"repeats must be integers, got {counts.dtype}")
-    if counts.ndim > 1:
-        raise ValueError(f"repeats must have one axis, got {counts.ndim}")
-    if counts.size == 1:
-        counts = da.broadcast_to(reshape(counts, (1,)), (x.shape[axis],))
-    if counts.shape[0] != x.shape[axis]:
-        raise ValueError(f"repeats must have {x.shape[axis]} entries, one for each along the axis, got {counts.size}")
-    counts = counts.rechunk((x.chunks[axis],))
-    labels = tuple(range(x.ndim))
-    return da.blockwise(
-        _repeat_block, labels, x, labels, counts, (axis,), axis=axis, dtype=x.dtype, meta=x._meta,
-        adjust_chunks={axis: lambda length: math.nan}, align_arrays=False,
-    )  # fmt: skip
-
-
-def _repeat_block(x: Any, counts: Any, axis: int) -> Any:
-    return _namespace(x).repeat(x, counts, axis=axis)

@@ -149,9 +149,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
     if axis is None:
         x, axis = reshape(x, (-1,)), 0
     if isinstance(repeats, da.Array):
-        from .dask_sets import repeat_by_counts
-
-        return repeat_by_counts(x, repeats, axis % x.ndim)
+        return _repeat_by_counts(x, repeats, axis % x.ndim)
     counts = np.asarray(repeats)
     if counts.dtype.kind not in "iu":
         raise TypeError(f"repeats must be integers, got {counts.dtype}")
@@ -161,6 +159,30 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
             return da.zeros_like(x, shape=tuple(n * count if i == axis % x.ndim else n for i, n in enumerate(x.shape)))
         return da.repeat(x, count, axis=axis)
     return da.take(x, np.repeat(np.arange(x.shape[axis]), counts), axis=axis)
+
+
+def _repeat_by_counts(x: Any, counts: Any, axis: int) -> Any:
+    """Each element as often as a Dask array says, block by block; the length is known once it is computed."""
+    if counts.dtype.kind not in "iu":
+        raise TypeError(f"repeats must be integers, got {counts.dtype}")
+    if counts.ndim > 1:
+        raise ValueError(f"repeats must have one axis, got {counts.ndim}")
+    if counts.size == 1:
+        counts = da.broadcast_to(reshape(counts, (1,)), (x.shape[axis],))
+    if counts.shape[0] != x.shape[axis]:
+        raise ValueError(f"repeats must have {x.shape[axis]} entries, one for each along the axis, got {counts.size}")
+    counts = counts.rechunk((x.chunks[axis],))
+    labels = tuple(range(x.ndim))
+    return da.blockwise(
+        _repeat_block, labels, x, labels, counts, (axis,), axis=axis, dtype=x.dtype, meta=x._meta,
+        adjust_chunks={axis: lambda length: math.nan}, align_arrays=False,
+    )  # fmt: skip
+
+
+def _repeat_block(x: Any, counts: Any, axis: int) -> Any:
+    from nbm_xp.namespace import array_namespace
+
+    return array_namespace(x).repeat(x, counts, axis=axis)
 
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:

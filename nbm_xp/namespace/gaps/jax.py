@@ -11,33 +11,19 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import Any
 
 from ..dtypes import dtype_name
 from .half import to_odd
 from .overlay import overlay
 
-__all__ = ["build", "is_wide", "put", "replaced", "scatter_add", "wide"]
+__all__ = ["build", "put", "replaced", "scatter_add"]
 
 _WIDE = frozenset({"int64", "uint64", "float64", "complex128"})
 _WITH_DTYPE = (
     "arange asarray cumulative_prod cumulative_sum empty empty_like eye full full_like linspace ones ones_like prod "
     "sum zeros zeros_like"
 )
-
-
-def wide() -> AbstractContextManager[Any]:
-    """A context in which JAX has its 64-bit types."""
-    jax: Any = importlib.import_module("jax")
-    owner = jax if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental")  # older versions
-    context: AbstractContextManager[Any] = owner.enable_x64(True)
-    return context
-
-
-def is_wide() -> bool:
-    """Whether JAX has its 64-bit types now."""
-    return bool(importlib.import_module("jax").config.jax_enable_x64)
 
 
 def _is_wide(dtype: Any) -> bool:

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import dispatch, dtypes
-from ..assignment import put as put_in
-from ..assignment import replaced as replaced_in
 
 __all__ = ["from_blocks", "put", "replaced"]
 
@@ -89,9 +87,10 @@ def _split_alike(x: Any, chunks: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Replaced:
-    """A block with a part replaced, as a task: `index` names what is set in the whole array."""
+    """A block with a part replaced, as a task: `index` names what is set in the whole array; `within` sets it."""
 
     index: tuple[Any, ...]
+    within: Callable[..., Any]
 
     def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], x: Any, values: Any) -> Any:
         index, part = [], []
@@ -110,11 +109,11 @@ class _Replaced:
             part.append(slice(skipped, skipped + count))
         rest = zip(offset[len(self.index) :], shape[len(self.index) :], strict=True)
         part += [slice(first, first + length) for first, length in rest]
-        return replaced_in(x, tuple(index), values[tuple(part)] if values.ndim else values)
+        return self.within(x, tuple(index), values[tuple(part)] if values.ndim else values)
 
 
-def replaced(xp: Any, x: Any, index: tuple[Any, ...], values: Any) -> Any:
-    """See `nbm_xp.namespace.assignment.replaced`. Each block of x takes what falls into it."""
+def replaced(xp: Any, x: Any, index: tuple[Any, ...], values: Any, within: Callable[..., Any]) -> Any:
+    """See `nbm_xp.namespace.assignment.replaced`, which is `within`. Each block of x takes what falls into it."""
     spans = [range(length)[entry] for entry, length in zip(index, x.shape, strict=False)]
     whole = tuple(slice(s.start, s.stop, s.step) if isinstance(s, range) else s for s in spans)
     shape = (*(len(s) for s in spans if isinstance(s, range)), *x.shape[len(index) :])
@@ -124,7 +123,7 @@ def replaced(xp: Any, x: Any, index: tuple[Any, ...], values: Any) -> Any:
         values = xp.broadcast_to(values, shape)
     else:
         values = xp.full((), values, dtype=x.dtype)
-    return from_blocks(xp, _Replaced(whole), x.shape, dtypes.dtype_name(x), x.chunks, (values,), (x,))
+    return from_blocks(xp, _Replaced(whole, within), x.shape, dtypes.dtype_name(x), x.chunks, (values,), (x,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +132,7 @@ class _Put:
 
     axis: int
     length: int
+    within: Callable[..., Any]
 
     def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], x: Any, places: Any, values: Any) -> Any:
         xp, first = dispatch.array_namespace(x), offset[self.axis]
@@ -144,14 +144,14 @@ class _Put:
             return x
         spans = [slice(begin, begin + length) for begin, length in zip(offset, shape, strict=True)]
         spans[self.axis] = slice(None)
-        return put_in(x, xp.take(local, chosen), xp.take(values[tuple(spans)], chosen, axis=self.axis), self.axis)
+        return self.within(x, xp.take(local, chosen), xp.take(values[tuple(spans)], chosen, axis=self.axis), self.axis)
 
 
-def put(xp: Any, x: Any, places: Any, values: Any, axis: int) -> Any:
-    """See `nbm_xp.namespace.assignment.put`. Each block of x takes what falls into it."""
+def put(xp: Any, x: Any, places: Any, values: Any, axis: int, within: Callable[..., Any]) -> Any:
+    """See `nbm_xp.namespace.assignment.put`, which is `within`. Each block of x takes what falls into it."""
     values = values if hasattr(values, "shape") else xp.full((), values, dtype=x.dtype)
     values = xp.broadcast_to(values, (*x.shape[:axis], places.shape[0], *x.shape[axis + 1 :]))
-    task = _Put(axis, x.shape[axis])
+    task = _Put(axis, x.shape[axis], within)
     return from_blocks(xp, task, x.shape, dtypes.dtype_name(x), x.chunks, (places, values), (x,))
 
 

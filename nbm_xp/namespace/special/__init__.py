@@ -17,6 +17,7 @@ from typing import Any
 from nbm_xp.namespace import config, dispatch, dtypes
 from nbm_xp.namespace.kernels import kernel, register_kernel
 from nbm_xp.namespace.libraries import name_of_namespace
+from nbm_xp.namespace.promotion import promote
 
 __all__ = ["ARITY", "Special", "portable", "register_special", "special_of", "whole_number"]
 
@@ -176,7 +177,7 @@ def _prepared(name: str, xp: Any, values: tuple[Any, ...], count: int) -> tuple[
         if dtypes.kind(value) == "c":
             what = "a complex number" if isinstance(value, complex) else dtypes.dtype_name(value)
             raise TypeError(f"{name} is a function of real numbers, argument {place} is {what}: take real or imag")
-    found = [dtypes.to_floating(value) for value in dtypes.promote(*values)]
+    found = [dtypes.to_floating(value) for value in promote(*values)]
     arrays = [value for value in found if not isinstance(value, (int, float)) or dispatch.is_array(value)]
     dtype = dtypes.dtype_name(arrays[0]) if arrays else config.floatx()
     if len(arrays) < len(found):

@@ -178,11 +178,7 @@ def _uncut(tensor: Tensor) -> Tensor:
     TypeError
         If a derivative in progress goes through the Tensor.
     """
-    if (
-        _in_progress
-        and tensor.dtype[0] in "fc"
-        and any(node in _in_progress for node in reachable([tensor.node], _stopped(tensor.node)))
-    ):
+    if _is_differentiated(tensor):
         raise TypeError(
             f"{tensor!r} is being differentiated and cannot become a plain number or array, which would cut the "
             "derivative off: call functions of xp = array_namespace(x), such as xp.sum(x), or stop_gradient(x) where "
@@ -191,10 +187,18 @@ def _uncut(tensor: Tensor) -> Tensor:
     return tensor
 
 
+def _is_differentiated(tensor: Tensor) -> bool:
+    """Whether a derivative in progress goes through a Tensor."""
+    if not _in_progress or tensor.dtype[0] not in "fc":
+        return False
+    return any(node in _in_progress for node in reachable([tensor.node], _stopped(tensor.node)))
+
+
 def _stopped(root: Node) -> list[Node]:
     return [node for node in reachable([root]) if node.op is STOP]
 
 
+FUNCTIONS["is_differentiated"] = cast("Any", _is_differentiated)
 FUNCTIONS["uncut"] = _uncut
 
 

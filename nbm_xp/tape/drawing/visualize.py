@@ -6,8 +6,8 @@ import os
 import pathlib
 from collections.abc import Sequence
 
-from nbm_xp.namespace.files import replacing
 from nbm_xp.namespace.paths import local_path
+from nbm_xp.namespace.whole import replacing
 from nbm_xp.tape.tensor import Tensor
 
 from .diagram import diagram

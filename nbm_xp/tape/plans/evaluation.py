@@ -158,7 +158,8 @@ class _Steps:
                     value = values[node]
                     if node.shape and node.op.memory is not Memory.OWN:
                         value = xp.asarray(value, copy=True)
-                    keep_value(node, Kept(value, xp, free), asked=node in roots)
+                    keep_value(node, Kept(value, xp, free), asked=node in roots or node.looks > 0)
+                    node.looks += 1  # what is needed a second time is as good as asked for
             for other in inputs:
                 left[other] -= 1
                 if not left[other]:

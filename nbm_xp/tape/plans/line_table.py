@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from ..lengths import Length, Size, known
 from ..node import Node
 from ..printing import call_name
 from .places import add_note, explain, met, recorded_as
-
-if TYPE_CHECKING:
-    from .writer import PlanWriter
 
 __all__ = ["LineTable"]
 
@@ -35,11 +32,14 @@ class _Notes:
 
 
 class LineTable:
-    """The nodes that the lines of a plan compute, counted from 1; None for a line that computes nothing."""
+    """The nodes that the lines of a plan compute, counted from 1; None for a line that computes nothing.
+
+    What wrote the plan, a `PlanWriter`, knows the names of values there.
+    """
 
     __slots__ = ("nodes", "source", "writer")
 
-    def __init__(self, nodes: Sequence[Node | None], source: str, writer: PlanWriter) -> None:
+    def __init__(self, nodes: Sequence[Node | None], source: str, writer: Any) -> None:
         self.nodes = nodes
         self.source = source
         self.writer = writer

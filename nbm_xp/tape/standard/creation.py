@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
-from nbm_xp.namespace import array_namespace, default_namespace, dtype_of, floatx, host_namespace, is_array
+from nbm_xp.namespace import (
+    array_namespace,
+    default_namespace,
+    dtype_name,
+    dtype_of,
+    floatx,
+    host_namespace,
+    is_array,
+)
 from nbm_xp.namespace import asarray as library_asarray
 from nbm_xp.namespace.refusals import described
 from nbm_xp.tape.concrete import lasting_number
@@ -244,6 +253,8 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
 
 
 def _bound(value: Any) -> Any:
+    if is_array(value) and not isinstance(value, Tensor) and not value.shape:  # such as the product of a shape
+        value = float(value) if dtype_name(value)[0] == "f" else operator.index(value)
     if not isinstance(value, Tensor) or value.ndim or value.dtype[0] != "f":
         return integer_length(value)
     number = lasting_number(FUNCTIONS["uncut"](value).node)

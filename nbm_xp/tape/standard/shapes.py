@@ -61,7 +61,7 @@ def _agree(a: Size, b: Size, shapes: Sequence[Shape]) -> Size:
     if known_b == 1:
         return a
     if same is False and isinstance(a, int) and isinstance(b, int):  # the length of a variable may change yet
-        raise ValueError(f"shapes {' and '.join(map(written, shapes))} do not broadcast together")
+        raise ValueError(f"shapes {' and '.join(map(written, shapes))} cannot be broadcast together")
     # an unknown length against a known one must be 1 or that one; of two unknown ones either may be 1
     if known_a is not None:
         return a

@@ -1,0 +1,355 @@
+"""A restricted Boltzmann machine of features and labels, as a scikit-learn classifier.
+
+Features and label are the visible units of one machine: the label is a site with a state for each class. Given the
+features, all classes can be tried, so the probability of each is known in closed form, without Z.
+
+References
+----------
+H. Larochelle and Y. Bengio, "Classification using discriminative restricted Boltzmann machines", ICML 2008.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import operator
+import os
+import sys
+import warnings
+from numbers import Real
+from typing import Any, Self
+
+from nbm_xp import natural_bm as B
+from nbm_xp.namespace import array_namespace, asarray, dtype_name, get_namespace, host_namespace, is_array, to_numpy
+
+from . import columns, storage
+from .energy import Parameters, summed_layer
+from .estimator import Estimator
+from .model import float_dtype
+from .rbm import RBM
+from .rows import checked_rows
+from .training import Learner
+from .units import Mixed, kind_of
+
+__all__ = ["RBMClassifier"]
+
+_OWN = ("visible", "generative")
+"""Hyperparameters that the machine has otherwise, or not."""
+
+
+class _Joint(RBM):
+    """A machine that learns to tell the states of its last visible site, besides."""
+
+    n_classes: int
+    generative: float
+
+    def _learner(self) -> Learner:
+        return dataclasses.replace(super()._learner(), likelihood=self.generative, also=self._label_loss)
+
+    def _label_loss(self, parameters: Parameters, rows: Any) -> Any:
+        """The mean of the negative log-probability of labels given the features."""
+        features = parameters.topology.sizes[0] - self.n_classes
+        scores = class_scores(parameters, rows[:, :features], self.n_classes)
+        of_label = B.sum(scores * rows[:, features:], axis=1)
+        return B.mean(B.logsumexp(scores, axis=1) - of_label)
+
+
+class RBMClassifier(Estimator):
+    """A classifier: a restricted Boltzmann machine that learns features and labels together.
+
+    Parameters
+    ----------
+    n_components, learning_rate, batch_size, n_iter, verbose, random_state
+        As for `RBM`.
+    training, n_gibbs, momentum, weight_decay, schedule, shuffle, hidden, centred, clip
+        As for `RBM`.
+    visible : str, optional
+        The kind of the features, or several kinds side by side, as for `RBM`.
+    generative : float, optional
+        How much the mean log-likelihood of features and labels counts, beside that of labels given the features, which
+        counts 1; at least 0. The more there are of rows, the less is best; a large number, with a learning rate as much
+        smaller, gives a machine whose samples are like the rows.
+
+    Attributes
+    ----------
+    classes_ : array of shape (classes,)
+        The labels met, in order, in host memory.
+    rbm_ : RBM
+        The machine, whose last visible site is the number of the label. It can be sampled and weighed as any other.
+    n_features_in_ : int
+
+    References
+    ----------
+    H. Larochelle and Y. Bengio, "Classification using discriminative restricted Boltzmann machines", ICML 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.repeat(np.eye(3, 6, dtype="float32"), 40, axis=0)
+    >>> labels = np.repeat(["first", "second", "third"], 40)
+    >>> model = RBMClassifier(16, n_iter=30, random_state=0).fit(rows, labels)
+    >>> model.predict(np.eye(3, 6)), model.score(rows, labels)
+    (array(['first', 'second', 'third'], dtype='<U6'), 1.0)
+    """
+
+    classes_: Any
+    rbm_: RBM
+
+    def __init__(
+        self,
+        n_components: int = 256,
+        learning_rate: float = 0.1,
+        batch_size: int = 10,
+        n_iter: int = 10,
+        verbose: int = 0,
+        random_state: Any = None,
+        *,
+        training: str = "persistent",
+        n_gibbs: int = 1,
+        momentum: float = 0.0,
+        weight_decay: float = 0.0,
+        schedule: Any = "auto",
+        shuffle: bool = True,
+        visible: str = "binary",
+        hidden: str = "binary",
+        centred: bool | str = "auto",
+        clip: bool | str = "new",
+        generative: float = 0.01,
+    ) -> None:
+        self.n_components = n_components
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.n_iter = n_iter
+        self.verbose = verbose
+        self.random_state = random_state
+        self.training = training
+        self.n_gibbs = n_gibbs
+        self.momentum = momentum
+        self.weight_decay = weight_decay
+        self.schedule = schedule
+        self.shuffle = shuffle
+        self.visible = visible
+        self.hidden = hidden
+        self.centred = centred
+        self.clip = clip
+        self.generative = generative
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows and their labels.
+
+        Parameters
+        ----------
+        X : array or table of shape (rows, features)
+            Values in [0, 1], or what `visible` has in its place.
+        y : array or list of shape (rows,)
+            Labels: whole numbers, or texts; of at least two classes.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a hyperparameter, the rows or the labels are not what they must be; nothing has changed then.
+        """
+        names, features = columns.column_names(X), kind_of(self.visible, "visible", hidden=False)
+        clip, owner = self.clip is True, type(self).__name__
+        X = checked_rows(X, within=features.within, clip=clip, owner=owner)
+        labels = _labels(y, X.shape[0])
+        listed = labels.tolist()
+        known = sorted(set(listed))
+        if len(known) < 2:
+            raise ValueError(f"y must have labels of at least two classes, got {len(known)} class")
+        count = int(X.shape[1])
+        parts = features.parts if isinstance(features, Mixed) else ((features, count),)
+        whole = Mixed([*parts, (kind_of(f"categorical:{len(known)}"), 1)])
+        settings = {name: value for name, value in self.get_params().items() if name not in _OWN}
+        machine = _Joint(**settings, visible=whole.name, watch=False)  # which follows another objective
+        machine.n_classes, machine.generative = len(known), _amount(self.generative)
+        machine._check_hyperparameters()
+        numbers = {label: number for number, label in enumerate(known)}
+        xp, dtype = array_namespace(X), float_dtype(dtype_name(X))
+        column = asarray([[float(numbers[label])] for label in listed], host_namespace(), dtype)
+        machine.fit(B.concatenate([B.cast(X, dtype), asarray(column, xp, dtype)], axis=1))
+        self.rbm_ = RBM(**machine.get_params())
+        self.rbm_._go_on(machine._topology, machine._arrays(), machine._progress())
+        self.classes_ = host_namespace().asarray(known, dtype=labels.dtype)
+        self.n_features_in_ = count
+        self._name_features(names)
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        """The probability of each class, exactly.
+
+        Parameters
+        ----------
+        X : array or table of shape (rows, n_features_in_)
+
+        Returns
+        -------
+        array of shape (rows, classes)
+            In the order of `classes_`.
+        """
+        found = self._scores(X)
+        return B.exp(found - B.logsumexp(found, axis=1, keepdims=True))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """The logarithm of the probability of each class, exactly.
+
+        Parameters
+        ----------
+        X : array or table of shape (rows, n_features_in_)
+
+        Returns
+        -------
+        array of shape (rows, classes)
+        """
+        found = self._scores(X)
+        return found - B.logsumexp(found, axis=1, keepdims=True)
+
+    def predict(self, X: Any) -> Any:
+        """The most probable label of each row.
+
+        Parameters
+        ----------
+        X : array or table of shape (rows, n_features_in_)
+
+        Returns
+        -------
+        array of shape (rows,)
+            In host memory, as labels can be texts.
+        """
+        found = to_numpy(B.argmax(self._scores(X), axis=1))
+        return self.classes_[found]
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of rows whose label is predicted.
+
+        Parameters
+        ----------
+        X : array or table of shape (rows, n_features_in_)
+        y : array or list of shape (rows,)
+
+        Returns
+        -------
+        float
+        """
+        predicted = self.predict(X)
+        wanted = _labels(y, len(predicted)).tolist()
+        return math.fsum(map(operator.eq, predicted.tolist(), wanted)) / len(wanted)
+
+    def _scores(self, X: Any) -> Any:
+        """The logarithms of the joint probability of rows and each class, but for what all classes share."""
+        self._fitted()
+        columns.check_names(self._features_in, X)
+        within = kind_of(self.visible, "visible", hidden=False).within
+        X = checked_rows(X, self.n_features_in_, within=within, clip=bool(self.clip), owner=type(self).__name__)
+        self.rbm_._same_library(X)
+        return self.rbm_._function("classes", self._compile_scores)(X)
+
+    def _compile_scores(self) -> Any:
+        parameters = self.rbm_._parameters
+        inputs = B.placeholder(shape=(None, self.n_features_in_), dtype=parameters.dtype, name="features")
+        units = kind_of(self.visible, "visible", hidden=False).opened(inputs)
+        return B.function([inputs], class_scores(parameters, units, len(self.classes_)), name="classes")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the classifier to a .safetensors file, whole or not at all, as `RBM.save` writes a machine.
+
+        Labels must be whole numbers or texts, as `fit` takes them.
+
+        Parameters
+        ----------
+        path : path-like
+        """
+        self._fitted()
+        machine = self.rbm_
+        own = {name: getattr(self, name) for name in _OWN}
+        own |= {"classes": self.classes_.tolist(), "names": self._features_in}
+        about = {"library": machine._home, "params": machine._plain_params(), "progress": machine._progress() | own}
+        storage.write(path, type(self).__name__, machine._topology, machine._arrays(), about)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], library: str | None = None) -> Self:
+        """Read a classifier that `save` wrote; nothing in the file is run.
+
+        Parameters
+        ----------
+        path : path-like
+        library : str, optional
+            Where its arrays are to live; host memory by default.
+
+        Raises
+        ------
+        ValueError
+            If the file holds no such classifier, or is damaged.
+        """
+        topology, arrays, about = storage.read(path, cls.__name__)
+        xp = array_namespace(arrays["base_rate"]) if library is None else get_namespace(library)
+        try:
+            params, progress = about["params"], about["progress"]
+            model = cls(**{name: (progress if name in _OWN else params)[name] for name in cls._defaults()})
+            model.rbm_ = RBM(**params)
+            model.rbm_._go_on(topology, {name: asarray(value, xp) for name, value in arrays.items()}, progress)
+            model.classes_ = host_namespace().asarray(progress["classes"])
+            model.n_features_in_ = topology.sites(0) - 1
+            model._name_features(progress["names"])
+        except (KeyError, OverflowError, TypeError, ValueError) as error:
+            raise ValueError(f"{os.fspath(path)} holds no {cls.__name__} of this release: {error}") from error
+        return model
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.classifier_tags, tags.transformer_tags = "classifier", ClassifierTags(), None
+        tags.target_tags.required = True
+        return tags
+
+
+def class_scores(parameters: Parameters, features: Any, n_classes: int) -> Any:
+    """The logarithms of the joint weights of visible units and each class, but for what all classes share.
+
+    Parameters
+    ----------
+    parameters : Parameters
+        Of two layers, in which the last visible units are those of the classes.
+    features : Tensor of shape (rows, units)
+        The other ones.
+    n_classes : int
+    """
+    topology, weights, (visible, hidden) = parameters.topology, parameters.weights[0], parameters.biases
+    first = topology.sizes[0] - n_classes
+    received = B.dot(features, weights[:first, :]) + hidden
+    scores = [
+        visible[at] + summed_layer(topology, 1, received + weights[at, :]) for at in range(first, first + n_classes)
+    ]
+    return B.stack(scores, axis=1)
+
+
+def _amount(generative: Any) -> float:
+    if isinstance(generative, bool) or not isinstance(generative, Real) or not 0 <= float(generative) < math.inf:
+        raise ValueError(f"generative must be a number, at least 0, got {generative!r}")
+    return float(generative)
+
+
+def _labels(y: Any, rows: int) -> Any:
+    """Labels in host memory, one for each row, checked."""
+    if y is None:
+        raise ValueError("y must be given: RBMClassifier requires y to be passed, but the target y is None")
+    labels = to_numpy(y) if is_array(y) else host_namespace().asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        known = sys.modules.get("sklearn.exceptions")
+        told = "A column-vector y was passed when a 1d array was expected: it is taken for one"
+        warnings.warn(told, getattr(known, "DataConversionWarning", UserWarning), stacklevel=3)
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise ValueError(f"y should be a 1d array, a label for each row, got an array of shape {tuple(labels.shape)}")
+    if labels.shape[0] != rows:
+        raise ValueError(f"y must have a label for each of {rows} rows, got {labels.shape[0]}")
+    for label in labels.tolist():
+        if isinstance(label, str) or (isinstance(label, (bool, int, float)) and label == label // 1):
+            continue
+        raise ValueError(f"y must have whole numbers or texts: Unknown label type: {label!r} (continuous, NaN or inf)")
+    return labels
