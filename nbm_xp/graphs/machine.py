@@ -154,8 +154,9 @@ class GraphMachine:
             The inverse temperature, of all chains or of each.
         rule : {"heat_bath", "metropolis", "multi_spin", "swendsen_wang", "wolff"}, optional
             How a unit is drawn anew: by its heat bath; or changed, or not, as Metropolis has it; by its heat bath, 64
-            chains in the bits of a word, for couplings of one size, no fields and as many neighbours each; or clusters of alike units, all of them or one: for spins and Potts units that are
-            coupled to be alike, without fields, in the host's memory.
+            chains in the bits of a word, for couplings of one size, no fields and as many neighbours each; or clusters
+            of alike units, all of them or one: of spins and Potts units that are coupled to be alike, without fields,
+            in the host's memory.
         every : int, optional
             Observers see the states after each so many sweeps.
         observe : names, or an `Observer`, or several

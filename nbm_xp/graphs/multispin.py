@@ -5,9 +5,9 @@ field, of size f, with the probability q = 1 / (1 + exp(2 β f)), where ``u < ce
 integer u come from numbers that many chains share out bit by bit; the last 31 are a number of the chain's own, the one
 that it would have in another rule's sweep, and are made where the first ten leave the answer open: once in a thousand.
 
-A block of 64 slots takes 21 steps of the 64 streams of a group of 64 chains. Bit j, from the most significant on, has in
-steps 2 j and 2 j + 1 the chains 0 to 30 and 31 to 61 of the group, by the bits of the number from the least significant
-on; chains 62 and 63 have bits 2 j and 2 j + 1 of step 20.
+A block of 64 slots takes 21 steps of the 64 streams of a group of 64 chains. Bit j, from the most significant on, has
+in steps 2 j and 2 j + 1 the chains 0 to 30 and 31 to 61 of the group, by the bits of the number from the least
+significant on; chains 62 and 63 have bits 2 j and 2 j + 1 of step 20.
 """
 
 from __future__ import annotations

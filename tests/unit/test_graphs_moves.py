@@ -24,6 +24,7 @@ from nbm_xp.graphs import (
     sherrington_kirkpatrick,
     standard_error,
 )
+from nbm_xp.graphs import chains as chains_chapter
 from tests.libraries import Library, libraries
 
 CRITICAL = math.log(1 + math.sqrt(2)) / 2
@@ -99,6 +100,75 @@ def test_clusters_are_quicker_at_the_critical_point() -> None:
 def test_what_clusters_are_not_for(machine: GraphMachine, arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"rule 'wolff' {message}"):
         machine.chains(1, 1.0, 1, rule="wolff", **arguments)
+
+
+@pytest.mark.parametrize("library", libraries("numpy", "array_api_strict", "torch"))
+@pytest.mark.parametrize("name", ["lattice", "regular", "cube", "pairs"])
+def test_words_and_arrays_give_the_same_bits(name: str, library: Library) -> None:
+    machine = {
+        "lattice": lambda: GraphMachine(lattice((6, 10)), couplings=1.5),
+        "regular": lambda: GraphMachine(random_regular(150, 7, 1), couplings=-0.5),
+        "cube": lambda: GraphMachine(edwards_anderson((4, 4, 6), random_state=1)),
+        "pairs": lambda: GraphMachine([[0, 1], [2, 3]]),
+    }[name]()
+    whole = machine.chains(128, 0.35, 1, rule="multi_spin")
+    whole.step(4)
+    arrays = machine.chains(64, 0.35, 1, rule="multi_spin", first_chain=64, library=library.name)
+    arrays.step(1)
+    arrays.step(3)
+    np.testing.assert_array_equal(arrays.rows(), whole.rows()[64:])
+
+
+def test_words_can_be_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = GraphMachine(random_regular(70, 5, 1))
+    rows = []
+    for kernel in (chains_chapter.kernel, lambda *_: None):
+        monkeypatch.setattr(chains_chapter, "kernel", kernel)
+        chains = machine.chains(128, [0.0] * 128, 1, rule="multi_spin")
+        for beta in (0.0, 0.4, 30.0):
+            chains.set_betas(np.full(128, beta))
+            chains.step(2)
+        rows.append(chains.rows())
+    np.testing.assert_array_equal(*rows)
+
+
+@pytest.mark.parametrize("name", ["square", "odd", "glass"])
+def test_words_give_what_is_exact(name: str) -> None:
+    pytest.importorskip("xarray")
+    machine = {
+        "square": GraphMachine(lattice((4, 4))),
+        "odd": GraphMachine(random_regular(12, 3, 1)),
+        "glass": GraphMachine(edwards_anderson((4, 3), random_state=1)),
+    }[name]
+    states, beta = enumerated(machine), 0.4
+    found = machine.sample(chains=64, sweeps=1500, burn_in=50, beta=beta, rule="multi_spin", random_state=2)
+    energy = found["energy"].values
+    error = standard_error(energy)
+    assert abs(energy.mean() - states.energy(beta)) < 4 * error < 0.02
+    heat = beta**2 * machine.units_count * energy.var()
+    assert heat == pytest.approx(states.specific_heat(beta), rel=0.05)
+    half = machine.sample(chains=64, sweeps=700, burn_in=50, beta=beta, rule="multi_spin", random_state=2)
+    rest = machine.sample(chains=64, sweeps=800, beta=beta, rule="multi_spin", after=half)
+    np.testing.assert_array_equal(rest["energy"].values, energy[:, 700:])
+
+
+@pytest.mark.parametrize(
+    ("machine", "arguments", "message"),
+    [
+        (GraphMachine([[0, 1]], "binary"), {}, "is for spins without fields"),
+        (GraphMachine([[0, 1]], fields=0.5), {}, "is for spins without fields"),
+        (GraphMachine(lattice((4, 4), False)), {}, "is for units with as many neighbours each, from 1 to 7"),
+        (GraphMachine(random_regular(12, 8, 1)), {}, "is for units with as many neighbours each, from 1 to 7"),
+        (GraphMachine(edwards_anderson((4, 4), "normal", random_state=1)), {}, "is for couplings of one size"),
+        (GraphMachine([[0, 1]]), {"count": 63}, "takes 64 chains together"),
+        (GraphMachine([[0, 1]]), {"first_chain": 1}, "takes 64 chains together"),
+        (GraphMachine([[0, 1]]), {"beta": -1.0}, "is for chains of one inverse temperature, not negative"),
+        (GraphMachine([[0, 1]]), {"clamp": {0: 1}}, "cannot hold units: clamp must be None"),
+    ],
+)
+def test_what_words_are_not_for(machine: GraphMachine, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"rule 'multi_spin' {message}"):
+        machine.chains(**({"count": 64, "beta": 1.0, "rule": "multi_spin"} | arguments))
 
 
 GLASSES = {

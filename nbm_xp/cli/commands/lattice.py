@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from nbm_xp.namespace.files import replacing
+from nbm_xp.namespace.whole import replacing
 
 from ..answering import answer, signed
 from ..failing import InputError
