@@ -1,6 +1,6 @@
 """A training in a run's directory: its checkpoints, its learning curve, its end, however often it is interrupted.
 
-What this chapter must satisfy: a training that was killed at any moment goes on from its last checkpoint and ends with
+Contract: a training that was killed at any moment goes on from its last checkpoint and ends with
 the model that it would have ended with, to the last bit; looking at the model changes nothing.
 """
 

@@ -368,3 +368,23 @@ def test_data_claim_no_more_than_they_hold() -> None:
     text = "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000, 1000000), }\n"
     pathlib.Path("x.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode())
     assert "claims 4,000,000,000,000,000 bytes" in refused("train", "--data", "x.npy")
+
+
+def test_units_can_be_of_any_kind() -> None:
+    sites = np.random.default_rng(0).integers(0, 3, (30, 4))
+    np.save("sites.npy", sites)
+    potts = ("--data", "sites.npy", "--visible", "categorical:3", "--epochs", "2")
+    ran("train", *potts, "--hidden", "3", "--hidden-units", "spin", "--out", "shallow")
+    ran("train", *potts, "--layers", "4,3,2", "--hidden-units", "spin,categorical:2", "--out", "deep")
+    for name in ("shallow", "deep"):
+        ran("train", "--resume", "--out", name)
+        ran("sample", "--model", name, "--chains", "5", "--steps", "3", "--out", f"{name}.npy")
+        drawn = np.load(f"{name}.npy")
+        assert drawn.shape == (5, 4)
+        assert set(np.unique(drawn)) <= {0, 1, 2}
+        found = told("evaluate", "--model", name, "--data", "sites.npy", "--runs", "20", "--temperatures", "20")
+        assert -6 < found["log_likelihood"] < -3
+    wrong = refused("train", *potts, "--hidden-units", "spin,spin", "--out", "wrong")
+    assert "hidden must be a kind of units, or 1 of them" in wrong
+    np.save("sites.npy", np.minimum(sites + 0.5, 2))
+    assert "values must be whole numbers" in refused("train", *potts, "--out", "wrong")

@@ -1,6 +1,6 @@
 """Gamma, beta, Poisson and binomial numbers: methods that try until they accept, and searches.
 
-What this chapter must satisfy: an element's number follows from its own uniforms and parameters alone (see
+Contract: an element's number follows from its own uniforms and parameters alone (see
 `element_uniforms`), however often other elements are tried, so that the bits do not depend on chunks; and
 through functions with the same bits on every library. All parameters are float64 arrays of shape (count,) or (1,).
 
