@@ -134,7 +134,10 @@ def _descent(learner: Learner, steps: Sequence[Any], offsets: Sequence[Any] | No
     if learner.velocities is not None:
         steps = [learner.momentum * old + step for old, step in zip(learner.velocities, steps, strict=True)]
         updates += zip(learner.velocities, steps, strict=True)
+    topology = learner.parameters.topology
+    steps = gauged(topology, steps)
     if offsets is not None:
         steps = plain_steps(learner.parameters, steps, offsets)
-    steps = gauged(learner.parameters.topology, steps)
-    return updates + [(old, old - step) for old, step in zip(parameters, steps, strict=True)]
+    moved = [old - step for old, step in zip(parameters, steps, strict=True)]
+    moved[count:] = [units.proper(biases) for units, biases in zip(topology.units, moved[count:], strict=True)]
+    return updates + list(zip(parameters, moved, strict=True))

@@ -141,6 +141,14 @@ class Mixed(Units):
         """Each part for itself."""
         return self._each(lambda kind, part: kind.gauged(part, axis), values, axis)
 
+    def unweighted(self, weights: Any, axis: int = -1) -> Any:
+        """Each part for itself."""
+        return self._each(lambda kind, part: kind.unweighted(part, axis), weights, axis)
+
+    def proper(self, biases: Any) -> Any:
+        """Each part for itself."""
+        return self._each(lambda kind, part: kind.proper(part), biases, 0)
+
     def observed(self, rows: Any) -> Any:
         """Each part for itself."""
         return B.concatenate([kind.observed(part) for kind, part in self._pairs(rows, 1, sites=True)], axis=0)
