@@ -138,6 +138,7 @@ def _descent(learner: Learner, steps: Sequence[Any], offsets: Sequence[Any] | No
     steps = gauged(topology, steps)
     if offsets is not None:
         steps = plain_steps(learner.parameters, steps, offsets)
-    moved = [old - step for old, step in zip(parameters, steps, strict=True)]
-    moved[count:] = [units.proper(biases) for units, biases in zip(topology.units, moved[count:], strict=True)]
+    moved = [old - step for old, step in zip(parameters[:count], steps, strict=False)]
+    for units, old, step in zip(topology.units, parameters[count:], steps[count:], strict=True):
+        moved.append(units.moved(old, step))
     return updates + list(zip(parameters, moved, strict=True))

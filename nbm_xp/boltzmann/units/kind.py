@@ -148,9 +148,9 @@ class Units:
         """Weights of the units along an axis, without those of units that have none."""
         return weights
 
-    def proper(self, biases: Any) -> Any:
-        """Biases, or the nearest ones that make a distribution."""
-        return biases
+    def moved(self, biases: Any, step: Any) -> Any:
+        """Biases after a step down the gradient, which make a distribution."""
+        return biases - step
 
     def observed(self, rows: Any) -> Any:
         """The mean of each unit in rows of data."""

@@ -145,9 +145,10 @@ class Mixed(Units):
         """Each part for itself."""
         return self._each(lambda kind, part: kind.unweighted(part, axis), weights, axis)
 
-    def proper(self, biases: Any) -> Any:
+    def moved(self, biases: Any, step: Any) -> Any:
         """Each part for itself."""
-        return self._each(lambda kind, part: kind.proper(part), biases, 0)
+        pairs = zip(self.parts, self._cut(biases, 0), self._cut(step, 0), strict=True)
+        return B.concatenate([kind.moved(old, down) for (kind, _), old, down in pairs], axis=0)
 
     def observed(self, rows: Any) -> Any:
         """Each part for itself."""

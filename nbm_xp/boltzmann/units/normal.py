@@ -18,7 +18,7 @@ from .kind import Units
 __all__ = ["NORMAL", "Normal"]
 
 _LEAST = 1e-6
-"""A variance, or a precision, is no less."""
+"""A variance is no less."""
 
 
 class Normal(Units):
@@ -86,10 +86,11 @@ class Normal(Units):
         first, second = _apart(weights, axis)
         return _joined(first, second * 0, axis)
 
-    def proper(self, biases: Any) -> Any:
-        """Precisions are above 0."""
-        first, precision = _apart(biases, 0)
-        return _joined(first, B.maximum(precision, _LEAST), 0)
+    def moved(self, biases: Any, step: Any) -> Any:
+        """A step of the logarithms of the precisions, which so stay above 0 and move alike whatever the scale is."""
+        (first, precision), (of_first, of_precision) = _apart(biases, 0), _apart(step, 0)
+        down = B.minimum(B.maximum(precision * of_precision, -1.0), 1.0)
+        return _joined(first - of_first, precision * B.exp(-down), 0)
 
     def observed(self, rows: Any) -> Any:
         """The means of the numbers, and of half their squares, less than 0."""
