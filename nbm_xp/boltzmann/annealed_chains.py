@@ -1,6 +1,6 @@
 """Annealed importance sampling in blocks of chains, and in reverse: any block, from any temperature on, by itself.
 
-What this chapter must satisfy: what `chains` does, and that the weights are those of `partition`.
+Contract: what `chains` does, and that the weights are those of `partition`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Random numbers of chains: each chain has streams of its own, wherever it is computed and whatever with.
 
-What this chapter must satisfy: what a chain draws in a sweep follows from the seed, the number of the sweep, the layer
+Contract: what a chain draws in a sweep follows from the seed, the number of the sweep, the layer
 and the number of the chain, and from nothing else; so chains can be split into blocks, and sweeps into tasks, at will,
 and any of them begun anew in the middle.
 

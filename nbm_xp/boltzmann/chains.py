@@ -1,6 +1,6 @@
 """Markov chains in blocks: any block of chains, from any sweep on, computed by itself.
 
-What this chapter must satisfy: a chain is the same whichever block it is computed in and however its sweeps are dealt
+Contract: a chain is the same whichever block it is computed in and however its sweeps are dealt
 out to calls, as `chain_streams` has its random numbers; and it can be sent to another process and used by many threads.
 
 How a matrix product rounds depends on the shape of its factors and on how they lie in memory. So states lie in memory

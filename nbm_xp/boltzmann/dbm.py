@@ -60,7 +60,7 @@ class DBM(Learning):
         How hidden layers are found for the data: as means in mean-field approximation, or drawn along short chains.
     n_positive : int, optional
         Sweeps of that.
-    training, n_gibbs, momentum, weight_decay, schedule, shuffle, clip, persistent, watch
+    training, n_gibbs, momentum, weight_decay, schedule, shuffle, clip, persistent, watch, optimizer
         As for `RBM`.
 
     Attributes
@@ -111,13 +111,14 @@ class DBM(Learning):
         n_gibbs: int = 1,
         positive: str = "mean_field",
         n_positive: int = 10,
-        momentum: float = 0.0,
+        momentum: float | str = "auto",
         weight_decay: float = 0.0,
         schedule: str | Schedule = "auto",
         shuffle: bool = True,
         clip: bool | str = "new",
         persistent: bool | None = None,
         watch: bool | str = "auto",
+        optimizer: str = "sgd",
     ) -> None:
         self.layers = layers
         self.learning_rate = learning_rate
@@ -139,6 +140,7 @@ class DBM(Learning):
         self.schedule = schedule
         self.shuffle = shuffle
         self.watch = watch
+        self.optimizer = optimizer
         self.clip = clip
 
     @property

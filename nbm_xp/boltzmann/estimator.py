@@ -231,7 +231,7 @@ class Estimator:
             estimator_type=None,
             target_tags=TargetTags(required=False),
             transformer_tags=TransformerTags(preserves_dtype=["float64", "float32"]),
-            input_tags=InputTags(),
+            input_tags=InputTags(sparse=True),
         )
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -1,6 +1,6 @@
 """Chains at equilibrium in blocks: those of a trained machine on the ladder that it learnt on.
 
-What this chapter must satisfy: what `chains` does. A chain here is one of each machine of the ladder: they exchange
+Contract: what `chains` does. A chain here is one of each machine of the ladder: they exchange
 their states with one another, and with no chain of another number, so a block of them is computed by itself.
 """
 

@@ -11,7 +11,6 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from numbers import Real
 from typing import Any, Self
 
 from nbm_xp import natural_bm as B
@@ -23,31 +22,38 @@ from nbm_xp.namespace import (
     library_name,
     to_numpy,
 )
+from nbm_xp.namespace.sparse import SparseRows, is_sparse
 from nbm_xp.rng import Generator
 
 from . import storage
 from .columns import check_names, column_names
-from .energy import gauged_weights
+from .energy import Parameters, gauged_weights
+from .hyperparameters import Hyperparameters
 from .looks import Look, TrainingWarning
 from .model import float_dtype, transposed, variable
 from .negative import ContrastiveDivergence, NegativePhase, PersistentChains
+from .optimising import Optimizer
 from .randomness import entropy_of, stream
-from .rows import checked_rows, in_memory, minibatches, positive_int
-from .schedules import check_schedule, rate_after
+from .rows import (
+    WINDOW,
+    checked_rows,
+    checked_weights,
+    in_memory,
+    minibatches,
+    observed,
+    sparse_rows,
+)
+from .schedules import rate_after
 from .tempered import TemperedChains
 from .topology import Topology
 from .training import Learner, compile_step
-from .transformer import Transformer
 from .units import Units
 from .watching import Watch
 
-__all__ = ["WAYS", "Learning"]
-
-WAYS = ("persistent", "contrastive", "tempered")
-"""What `training` can be."""
+__all__ = ["Learning"]
 
 
-class Learning(Transformer):
+class Learning(Hyperparameters):
     """A Boltzmann machine that learns; `RBM` and `DBM` say which layers it has.
 
     Attributes
@@ -56,21 +62,6 @@ class Learning(Transformer):
     schedule, shuffle, clip
         Hyperparameters, as `RBM` explains them.
     """
-
-    learning_rate: float
-    batch_size: int
-    n_iter: int
-    verbose: int
-    random_state: Any
-    training: str
-    persistent: bool | None
-    n_gibbs: int
-    centred: bool | str
-    momentum: float
-    weight_decay: float
-    schedule: Any
-    shuffle: bool
-    watch: bool | str
 
     def _layers(self, n_visible: int | None = None) -> Topology:
         """The layers that the hyperparameters tell of, for rows of so many units; refuses what makes no machine."""
@@ -84,6 +75,7 @@ class Learning(Transformer):
         self,
         X: Any,
         y: Any = None,
+        sample_weight: Any = None,
         *,
         held_out: Any = None,
         callback: Callable[[Self], object] | None = None,
@@ -93,11 +85,14 @@ class Learning(Transformer):
 
         Parameters
         ----------
-        X : array of shape (rows, features)
+        X : array, table or sparse matrix of shape (rows, features)
             Values in [0, 1], those between 0 and 1 being taken for probabilities; for Gaussian units any numbers, for
-            spins values in [-1, 1], taken for means. A Dask array is computed window by window, in each pass anew.
+            spins values in [-1, 1], taken for means. A Dask array is computed window by window, in each pass anew;
+            rows of a sparse one of SciPy's become dense minibatch by minibatch.
         y : optional
             Ignored; scikit-learn passes it.
+        sample_weight : array of shape (rows,), optional
+            How much each row counts, in proportion: a row of weight 2 counts as two. At least 0, and not all 0.
         held_out : array of shape (rows, features), optional
             Rows that the model does not learn from, whose log-likelihood the looks of `watch` follow too.
         callback : callable, optional
@@ -130,22 +125,27 @@ class Learning(Transformer):
         X, names = self._training_rows(X, known, layers.units[0])
         if held_out is not None:
             held_out = checked_rows(held_out, X.shape[1], name="held_out", within=layers.units[0].within)
+        weights = checked_weights(sample_weight, X)
         if resume:
-            self._same_library(X)
+            self._same_library(X[:1, :])
         else:
-            self._begin(X)
+            self._begin(X, weights)
             self._name_features(names)
         uniforms = self._uniforms if self.shuffle else None
         steps: dict[int, tuple[Any, Any]] = {}
         self.n_samples_seen_ = int(X.shape[0])
-        watch = Watch(self, X, held_out)
+        watch = Watch(self, X, held_out, weights)
         while self.n_iter_ < self.n_iter:
             began = time.perf_counter()
-            self._rate.set_value(rate_after(self._schedule, self.learning_rate, self.n_iter_, self.n_iter))
+            rate = rate_after(self._schedule, self.learning_rate, self.n_iter_, self.n_iter)
+            self._rate.set_value(rate)
             number = 0
-            for number, rows in enumerate(minibatches(X, self._batch, uniforms)):
+            for number, (rows, counts) in enumerate(minibatches(X, self._batch, uniforms, weights)):
                 count = rows.shape[0]
                 step, share = steps.get(count) or steps.setdefault(count, self._step(count))
+                if counts is not None:
+                    share, part = self._weighed_shares(counts)
+                    self._rate.set_value(rate * part)
                 step(rows, share)
                 if self._followed(number):
                     steps.clear()
@@ -158,7 +158,7 @@ class Learning(Transformer):
         self._warn_of_divergence()
         return self
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from rows as one minibatch, going on from where the model is.
 
         Parameters
@@ -167,6 +167,8 @@ class Learning(Transformer):
             Values in [0, 1].
         y : optional
             Ignored; scikit-learn passes it.
+        sample_weight : array of shape (rows,), optional
+            How much each row counts, in proportion.
 
         Returns
         -------
@@ -175,17 +177,18 @@ class Learning(Transformer):
         self._check_hyperparameters()
         known = getattr(self, "n_features_in_", None)
         X, names = self._training_rows(X, known, self._layers(known).units[0])
-        X = in_memory(X)
+        X = X[:, :] if isinstance(X, SparseRows) else in_memory(X)
+        weights = checked_weights(sample_weight, X)
         if known is None:
-            self._begin(X)
+            self._begin(X, weights)
             self._name_features(names)
         else:
-            self._same_library(X)
-            self._follow_base_rate(X)
+            self._same_library(X[:1, :])
+            self._follow_base_rate(X, weights)
         self.n_samples_seen_ += int(X.shape[0])
         self._rate.set_value(self.learning_rate)
         step, share = self._step(int(X.shape[0]))
-        step(X, share)
+        step(X, share if weights is None else self._weighed_shares(weights)[0])
         self._followed(0)
         return self
 
@@ -194,7 +197,8 @@ class Learning(Transformer):
         names, owner = column_names(X), type(self).__name__
         if known is not None:
             check_names(self._features_in, X)
-        X = checked_rows(X, known, within=units.within, clip=self.clip is True, owner=owner)
+        check = sparse_rows if is_sparse(X) else checked_rows
+        X = check(X, known, within=units.within, clip=self.clip is True, owner=owner)
         if not X.shape[0]:
             raise ValueError("X must have at least one row")
         return X, names
@@ -213,12 +217,12 @@ class Learning(Transformer):
         """Rows in a minibatch: no more than there are."""
         return min(self.batch_size, self.n_samples_seen_)
 
-    def _begin(self, X: Any) -> None:
+    def _begin(self, X: Any, weights: Any = None) -> None:
         """Start a model for rows like these."""
-        topology, home = self._layers(int(X.shape[1])), array_namespace(in_memory(X[:1, :]))
-        dtype = float_dtype(dtype_name(X))
+        first = in_memory(X[:1, :])
+        topology, home, dtype = self._layers(int(X.shape[1])), array_namespace(first), float_dtype(dtype_name(first))
         units = topology.units[0]
-        rate = units.base_rate(to_numpy(units.observed(X)), X.shape[0])
+        rate = units.base_rate(to_numpy(observed(units, X, weights)), X.shape[0])
         entropy = entropy_of(self.random_state)
         arrays: dict[str, Any] = {}
         seed = to_numpy(stream(entropy, "weights").rstate).tolist()
@@ -234,35 +238,26 @@ class Learning(Transformer):
         arrays["base_rate"] = rate
         self._install(topology, {name: asarray(value, home, dtype) for name, value in arrays.items()}, entropy)
 
-    def _follow_base_rate(self, X: Any) -> None:
+    def _follow_base_rate(self, X: Any, weights: Any = None) -> None:
         """Let the base rate take further rows into account."""
         units = self._topology.units[0]
-        mean = B.cast(units.observed(X), self._parameters.dtype)
+        mean = B.cast(observed(units, X, weights), self._parameters.dtype)
         self.base_rate_ = units.followed(self.base_rate_, self.n_samples_seen_, mean, X.shape[0])
 
     def _step(self, count: int) -> tuple[Any, Any]:
         """The compiled step for minibatches of so many rows, and what each state counts in it."""
         number = None if self._serves_any_number() else count
         self._negative.begin(self._batch, self._base_bias)
-        key = ("step", number, self._negative.key, *(getattr(self, name) for name in self._in_a_step()))
+        key: tuple[Any, ...] = (
+            "step",
+            number,
+            self._negative.key,
+            *(getattr(self, name) for name in self._in_a_step()),
+        )
+        if self.optimizer != "sgd":  # plain steps go by the names that files of earlier releases know
+            key = (*key, self.optimizer)
         step = self._function(key, lambda: self._compile_step(number))
         return step, self._function(("shares", count, self._way), lambda: self._shares(count))
-
-    @property
-    def _way(self) -> str:
-        """How the model is trained: `training`, or what its older name says."""
-        return self.training if self.persistent is None else WAYS[not self.persistent]
-
-    @property
-    def _centred(self) -> bool:
-        """Whether learning follows the gradient of centred units."""
-        return self._way == "tempered" if _is_auto(self.centred) else bool(self.centred)
-
-    @property
-    def _schedule(self) -> Any:
-        """How the learning rate changes."""
-        usual = "linear" if self._way == "tempered" else "constant"
-        return usual if _is_auto(self.schedule) else self.schedule
 
     @property
     def _negative(self) -> NegativePhase:
@@ -285,7 +280,7 @@ class Learning(Transformer):
     @classmethod
     def _in_a_step(cls) -> tuple[str, ...]:
         """The hyperparameters that a compiled step depends on, besides how states are made up."""
-        return ("n_gibbs", "momentum", "weight_decay", "_centred")
+        return ("n_gibbs", "_momentum", "weight_decay", "_centred")
 
     def _shares(self, rows: int) -> Any:
         """What each state counts: the loss is the mean free energy of the rows less that of made-up states."""
@@ -293,13 +288,29 @@ class Learning(Transformer):
         counts = [*self._negative.weights(rows), *([1.0 / rows] * rows)]
         return asarray(counts, array_namespace(like), like.dtype)
 
+    def _weighed_shares(self, weights: Any) -> tuple[Any, float]:
+        """What each state counts beside rows of these weights, whose mean is 1 over all rows, and how far to step."""
+        host = to_numpy(weights)
+        rows, total = int(host.shape[0]), float(B.sum(host))
+        parts = host / total if total else host * 0 + 1 / rows
+        like = self._like
+        counts = [*self._negative.weights(rows), *parts.tolist()]
+        return asarray(counts, array_namespace(like), like.dtype), total / rows
+
     def _compile_step(self, rows: int | None) -> Any:
-        if self.momentum and self._velocities is None:
-            zeros = (variable(self._zeros(*parameter.shape)) for parameter in self._parameters)
-            self._velocities = self._parameters.like(zeros)
+        adaptive = self.optimizer == "adam"
+        if adaptive and self._squares is None:
+            self._velocities, self._squares = self._all_zeros(), self._all_zeros()
+            self._count = variable(self._zeros(1))
+        elif self._momentum and self._velocities is None:
+            self._velocities = self._all_zeros()
         if self._centred and self._offsets is None:
             self._offsets = self._first_offsets()
         return compile_step(self._learner(), rows)
+
+    def _all_zeros(self) -> Parameters:
+        """As many zeros as there are parameters."""
+        return self._parameters.like(variable(self._zeros(*parameter.shape)) for parameter in self._parameters)
 
     def _first_offsets(self) -> tuple[Any, ...]:
         """The means of the units of each layer, as far as the biases tell them."""
@@ -308,13 +319,18 @@ class Learning(Transformer):
         return tuple(variable(value, f"offset.{layer}") for layer, value in enumerate(means))
 
     def _learner(self) -> Learner:
+        adaptive = self.optimizer == "adam"
         return Learner(
             parameters=self._parameters,
-            velocities=self._velocities if self.momentum else None,
-            rate=self._rate,
+            optimizer=Optimizer(
+                rate=self._rate,
+                momentum=self._momentum,
+                weight_decay=self.weight_decay,
+                velocities=self._velocities if self._momentum or adaptive else None,
+                squares=self._squares if adaptive else None,
+                count=self._count if adaptive else None,
+            ),
             negative=self._negative,
-            momentum=self.momentum,
-            weight_decay=self.weight_decay,
             rng=self._rng,
             offsets=self._offsets if self._centred else None,
         )
@@ -332,7 +348,7 @@ class Learning(Transformer):
 
     def _report(self, X: Any, look: Look | None, seconds: float) -> None:
         if look is None:
-            measure, value = self._measure(X)
+            measure, value = self._measure(X[: min(X.shape[0], WINDOW), :] if isinstance(X, SparseRows) else X)
             told = f"{measure} {value:.2f}"
         else:
             told = str(look)
@@ -342,31 +358,3 @@ class Learning(Transformer):
         if not all(math.isfinite(float(B.max(B.abs(values.value)))) for values in self._parameters):
             told = f"the parameters are not finite after {self.n_iter_} passes: a lower learning_rate may help"
             warnings.warn(told, TrainingWarning, stacklevel=3)
-
-    def _check_hyperparameters(self) -> None:
-        """Refuse, before any work, what learning could not go on with."""
-        for name, least in (("batch_size", 1), ("n_iter", 0), ("n_gibbs", 1)):
-            positive_int(getattr(self, name), name, least)
-        for name, low, high in (("learning_rate", 1e-300, math.inf), ("momentum", 0, 1), ("weight_decay", 0, math.inf)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) < high:
-                above = "above 0" if low else "at least 0"
-                raise ValueError(f"{name} must be a number, {above} and below {high}, got {value!r}")
-        if self.training not in WAYS:
-            raise ValueError(f"training must be one of {list(WAYS)}, got {self.training!r}")
-        for name in ("persistent", "centred", "shuffle"):
-            value = getattr(self, name)
-            if (name == "persistent" and value is None) or (name == "centred" and _is_auto(value)):
-                continue
-            if getattr(value, "shape", ()) or value not in (True, False):
-                raise ValueError(f"{name} must be True or False, got {value!r}")
-        if getattr(self.watch, "shape", ()) or self.watch not in ("auto", True, False):
-            raise ValueError(f"watch must be 'auto', True or False, got {self.watch!r}")
-        if not isinstance(self.clip, bool) and self.clip != "new":
-            raise ValueError(f"clip must be True, False or 'new', got {self.clip!r}")
-        check_schedule(self._schedule)
-
-
-def _is_auto(value: Any) -> bool:
-    """Whether a hyperparameter is left to what suits the way of training."""
-    return isinstance(value, str) and value == "auto"

@@ -38,7 +38,7 @@ from .topology import Topology
 
 __all__ = ["Model", "float_dtype", "transposed", "variable"]
 
-_VARIABLES = ("weights.", "biases.", "velocity.", "offset.", *storage.NEGATIVE)
+_VARIABLES = ("weights.", "biases.", "velocity.", "square.", "adam.", "offset.", *storage.NEGATIVE)
 
 
 class Model(Estimator):
@@ -50,6 +50,8 @@ class Model(Estimator):
     looks_: list[Look]
     _parameters: Parameters
     _velocities: Parameters | None
+    _squares: Parameters | None
+    _count: Any
     _made_up: dict[str, Any]
     _offsets: tuple[Any, ...] | None
     _rate: Any
@@ -89,8 +91,10 @@ class Model(Estimator):
         made = {name: variable(value, name) for name, value in arrays.items() if name.startswith(_VARIABLES)}
         empty = Parameters(topology, (None,) * len(topology.connections), (None,) * len(topology.sizes))
         self._parameters = empty.like(made[name] for name in names)
-        moving = [made.get(f"velocity.{name}") for name in names]
+        moving, spread = ([made.get(prefix + name) for name in names] for prefix in ("velocity.", "square."))
         self._velocities = None if None in moving else empty.like(moving)
+        self._squares = None if None in spread else empty.like(spread)
+        self._count = made.get("adam.steps")
         self._made_up = {name: made[name] for name in made if name.startswith(storage.NEGATIVE)}
         offsets = tuple(made[name] for name in (f"offset.{layer}" for layer in topology.layers) if name in made)
         self._offsets = offsets or None
@@ -114,6 +118,9 @@ class Model(Estimator):
         arrays["base_rate"] = self.base_rate_
         if self._velocities is not None:
             arrays |= {f"velocity.{name}": v.value for name, v in zip(names, self._velocities, strict=True)}
+        if self._squares is not None:
+            arrays |= {f"square.{name}": v.value for name, v in zip(names, self._squares, strict=True)}
+            arrays["adam.steps"] = self._count.value
         arrays |= {f"offset.{layer}": offset.value for layer, offset in enumerate(self._offsets or ())}
         arrays |= {name: self._made_up[name].value for name in sorted(self._made_up)}
         return arrays | {f"{storage.STREAMS}{name}": value for name, value in self._draws.states().items()}

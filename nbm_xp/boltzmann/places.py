@@ -54,14 +54,15 @@ class Sides:
 
     def share(self, states: Any) -> float:
         """How many of some states are on the upper side."""
-        return float(B.mean(self._above(states)))
+        return float(B.mean(self.above(states)))
 
     def weighed_share(self, states: Any, found: AISEstimate) -> float:
         """The same, each state counting what its chain's weight says."""
         weights = B.exp(found.log_weights - B.max(found.log_weights))
-        return float(B.sum(weights * self._above(states)) / B.sum(weights))
+        return float(B.sum(weights * self.above(states)) / B.sum(weights))
 
-    def _above(self, states: Any) -> Any:
+    def above(self, states: Any) -> Any:
+        """1 for each state on the upper side, 0 for others."""
         places = self.along(states)
         return array_namespace(places).astype(places > self._border, places.dtype)
 

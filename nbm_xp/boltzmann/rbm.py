@@ -49,15 +49,17 @@ class RBM(Learning):
         hundred for each machine. These alone find their way between states far apart, and tell log Z besides.
     n_gibbs : int, optional
         Sweeps of the chains in each step.
-    momentum : float, optional
-        How much of the last step is repeated in the next, from 0 to less than 1.
+    momentum : float or "auto", optional
+        How much of the last step is repeated in the next, from 0 to less than 1. ``"auto"`` means 0.75 in tempered
+        training, 0.9 for Adam, else 0.
     weight_decay : float, optional
         How strongly weights are pulled towards 0: twice the factor of their sum of squares in the objective.
-    schedule : {"auto", "constant", "linear", "exponential", "step"} or callable, optional
-        Whether `fit` keeps the learning rate or lowers it, pass by pass: to 0, to a hundredth, or to a tenth after half
-        and a hundredth after three quarters of the passes. A callable gets the number of passes done and of all, and
-        gives the factor. Persistent chains follow the model the better, the less it moves: ``"linear"`` ends closer to
-        the maximum. It is what ``"auto"`` means for tempered training; for the others that is ``"constant"``.
+    schedule : {"auto", "constant", "linear", "quadratic", "exponential", "step"} or callable, optional
+        Whether `fit` keeps the learning rate or lowers it, pass by pass: to 0, evenly or ever more slowly, to a
+        hundredth, or to a tenth after half and a hundredth after three quarters of the passes. A callable gets the
+        number of passes done and of all, and gives the factor. Persistent chains follow the model the better, the less
+        it moves: ``"linear"`` ends closer to the maximum. ``"auto"`` means ``"quadratic"`` in tempered training, else
+        ``"constant"``.
     shuffle : bool, optional
         Whether each pass of `fit` takes the rows in another order, within windows of 16,384 rows.
     visible : str, optional
@@ -85,6 +87,9 @@ class RBM(Learning):
         annealing, and by chains sent off from rows far apart. ``"auto"`` spends a fiftieth of the steps on it, some per
         cent of the time, and so leaves alone what is learnt in fewer than 2,500 steps; True looks after each pass,
         whatever it costs. The model becomes the same. Tempered training weighs itself after each pass in any case.
+    optimizer : {"sgd", "adam"}, optional
+        Steps along the gradient, or Adam's, which are of the size of `learning_rate` in each parameter: it must be far
+        lower then, as 0.001. `momentum` is how slowly Adam forgets gradients; `weight_decay` is decoupled from them.
 
     Attributes
     ----------
@@ -148,7 +153,7 @@ class RBM(Learning):
         *,
         training: str = "persistent",
         n_gibbs: int = 1,
-        momentum: float = 0.0,
+        momentum: float | str = "auto",
         weight_decay: float = 0.0,
         schedule: str | Callable[[int, int], float] = "auto",
         shuffle: bool = True,
@@ -158,6 +163,7 @@ class RBM(Learning):
         clip: bool | str = "new",
         persistent: bool | None = None,
         watch: bool | str = "auto",
+        optimizer: str = "sgd",
     ) -> None:
         self.n_components = n_components
         self.learning_rate = learning_rate
@@ -176,6 +182,7 @@ class RBM(Learning):
         self.hidden = hidden
         self.centred = centred
         self.watch = watch
+        self.optimizer = optimizer
         self.clip = clip
 
     @classmethod

@@ -6,6 +6,7 @@ training computes them a window of rows at a time, openly.
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 from collections.abc import Callable, Iterator
@@ -29,20 +30,25 @@ from nbm_xp.namespace import (
     to_numpy,
 )
 from nbm_xp.namespace.compiling import is_traced
+from nbm_xp.namespace.sparse import SparseRows, dense
 
 __all__ = [
     "WINDOW",
     "Values",
     "checked_rows",
     "checked_values",
+    "checked_weights",
     "in_memory",
     "known_length",
     "minibatches",
     "numbers",
+    "observed",
     "positive_int",
     "shortened",
+    "sparse_rows",
 ]
 
+_FEW = 1024  # rows of a sparse matrix that are made dense at a time
 WINDOW = 16_384
 """Rows that training holds, and shuffles, at a time."""
 
@@ -135,6 +141,7 @@ def checked_rows(
     Parameters
     ----------
     X : array or nested list of shape (rows, features)
+        A sparse one of SciPy's becomes a dense one.
     n_features : int, optional
         How many features it must have.
     name : str, optional
@@ -166,6 +173,7 @@ def checked_rows(
     ...
     ValueError: X must have values in [0, 1], got values from 0 to 2
     """
+    X = dense(X)
     X = numbers(X, name, array_namespace(X) if is_array(X) else host_namespace())
     if X.ndim != 2:
         found = f"got an array of shape {tuple(X.shape)}"
@@ -186,6 +194,19 @@ def checked_rows(
         check = partial(_checked_block, name, within, clip)
         return from_blocks(array_namespace(X), check, X.shape, X.dtype, X.chunks, blocks=(X,), name="checked")
     return checked_values(X, argument=name, within=within, clip=clip)
+
+
+def sparse_rows(
+    X: Any, n_features: int | None = None, *, within: Values | None = _SHARES, clip: bool = False, owner: str
+) -> SparseRows:
+    """Rows of a sparse matrix, checked as `checked_rows` does, without making them dense."""
+    rows = SparseRows(X)
+    checked_rows(rows[:1, :], n_features, within=None, owner=owner)
+    stored = rows.values
+    if not stored.shape[0]:
+        return rows
+    checked = checked_values(stored, "X", within, clip)
+    return rows if checked is stored else rows.with_values(checked)
 
 
 def _checked_block(name: str, within: Values | None, clip: bool, offset: Any, shape: Any, block: Any) -> Any:
@@ -259,8 +280,54 @@ def in_memory(X: Any) -> Any:
     return X.compute() if is_lazy(array_namespace(X)) else X
 
 
-def minibatches(X: Any, size: int, uniforms: Callable[[int], Any] | None = None) -> Iterator[Any]:
-    """The rows of an array, so many at a time; the last ones may be fewer.
+def checked_weights(weights: Any, X: Any) -> Any:
+    """How much each row counts, in host memory, their mean being 1; None where nobody says.
+
+    Raises
+    ------
+    ValueError
+        If there is not one for each row, or one is below 0 or not finite, or all are zero.
+
+    Examples
+    --------
+    >>> checked_weights([1, 3], [[0.0], [1.0]])
+    array([0.5, 1.5])
+    """
+    if weights is None:
+        return None
+    count = len(X) if isinstance(X, list) else X.shape[0]
+    host = asarray(to_numpy(numbers(weights, "sample_weight", _namespace_of(weights))), host_namespace(), "float64")
+    if host.shape != (count,):
+        found = f"got an array of shape {tuple(host.shape)}"
+        raise ValueError(f"sample_weight must have one axis, a weight for each of {count} rows, {found}")
+    low, total = float(B.min(host)), float(B.sum(host))
+    if not 0.0 <= low <= total <= sys.float_info.max or not total:
+        found = f"got weights from {low:g}, {total:g} in all"
+        raise ValueError(f"sample_weight must have finite weights of at least 0, and not all zero, {found}")
+    return host * (count / total)
+
+
+def _namespace_of(values: Any) -> Any:
+    return array_namespace(values) if is_array(values) else host_namespace()
+
+
+def observed(units: Any, X: Any, weights: Any = None) -> Any:
+    """The mean of each visible unit in rows of data, each counting its weight."""
+    if weights is None and not isinstance(X, SparseRows):
+        return units.observed(X)
+    total, parts = 0.0, []
+    for rows, given in minibatches(X, _FEW if isinstance(X, SparseRows) else WINDOW, weights=weights):
+        opened, home = B.cast(units.opened(rows, -1), "float64"), array_namespace(rows)
+        counts = home.ones(rows.shape[0], dtype=opened.dtype) if given is None else asarray(given, home, "float64")
+        parts.append(B.dot(counts, opened))
+        total += float(B.sum(counts))
+    return functools.reduce(operator.add, parts) / total
+
+
+def minibatches(
+    X: Any, size: int, uniforms: Callable[[int], Any] | None = None, weights: Any = None
+) -> Iterator[tuple[Any, Any]]:
+    """The rows of an array, so many at a time, and what they count; the last ones may be fewer.
 
     Parameters
     ----------
@@ -270,15 +337,18 @@ def minibatches(X: Any, size: int, uniforms: Callable[[int], Any] | None = None)
         Gives so many random numbers, in host memory, to shuffle by. Then windows of rows come in random order, and
         the rows of each in random order: a window fits into memory, and the order has nothing to do with how `X` is
         stored. Without it, rows come as they are.
+    weights : array of shape (rows,), optional
+        What rows count, in host memory.
 
     Yields
     ------
-    array
+    rows : array
         In memory.
+    weights : array, or None
 
     Examples
     --------
-    >>> [batch.shape[0] for batch in minibatches(asarray([[0.0]] * 5, host_namespace()), 2)]
+    >>> [batch.shape[0] for batch, _ in minibatches(asarray([[0.0]] * 5, host_namespace()), 2)]
     [2, 2, 1]
     """
     length = max(1, WINDOW // size) * size
@@ -288,9 +358,18 @@ def minibatches(X: Any, size: int, uniforms: Callable[[int], Any] | None = None)
         order = uniforms(len(windows)).argsort(kind="stable")
     for position in order:
         first = windows[position]
-        rows = in_memory(X[first : min(first + length, X.shape[0]), :])
+        last = min(first + length, X.shape[0])
+        part = X.taken(slice(first, last)) if isinstance(X, SparseRows) else in_memory(X[first:last, :])
+        counts = None if weights is None else weights[first:last]
         if uniforms is not None:
-            home = array_namespace(rows)
-            rows = home.take(rows, asarray(uniforms(rows.shape[0]).argsort(kind="stable"), home), axis=0)
-        for start in range(0, rows.shape[0], size):
-            yield rows[start : min(start + size, rows.shape[0]), :]
+            places = uniforms(last - first).argsort(kind="stable")
+            counts = None if counts is None else array_namespace(counts).take(counts, places)
+            part = part.taken(places) if isinstance(part, SparseRows) else _taken(part, places)
+        for start in range(0, last - first, size):
+            end = min(start + size, last - first)
+            yield part[start:end, :], None if counts is None else counts[start:end]
+
+
+def _taken(rows: Any, places: Any) -> Any:
+    home = array_namespace(rows)
+    return home.take(rows, asarray(places, home), axis=0)

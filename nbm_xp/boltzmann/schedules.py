@@ -17,11 +17,12 @@ Schedule = Callable[[int, int], float]
 SCHEDULES: dict[str, Schedule] = {
     "constant": lambda done, total: 1.0,
     "linear": lambda done, total: 1.0 - done / total,
+    "quadratic": lambda done, total: (1.0 - done / total) ** 2,
     "exponential": lambda done, total: 0.01 ** (done / total),
     "step": lambda done, total: 0.1 ** ((2 * done >= total) + (4 * done >= 3 * total)),
 }
-"""The factor of the learning rate after so many passes of a total: the same; down to 0; down to a hundredth, by one
-factor in each pass; a tenth after half of the passes, a hundredth after three quarters."""
+"""The factor of the learning rate after so many passes of a total: the same; down to 0, evenly or ever more slowly;
+down to a hundredth, by one factor in each pass; a tenth after half of the passes, a hundredth after three quarters."""
 
 
 def check_schedule(schedule: Any) -> None:

@@ -2,9 +2,10 @@
 
 The arrays of a model of any layers have these names: ``weights.I-J`` for a connection, of shape (units of layer I,
 units of layer J), ``biases.I``, ``base_rate``; where there are any, ``chain.I``, the states of the persistent chains,
-``velocity.weights.I-J`` and ``velocity.biases.I``, ``offset.I``, the means to centre on, and ``streams.…``, the states
-that random draws have come to. The metadata are strings: ``format``, ``model``, ``library``, and as JSON ``topology``,
-``params`` and ``progress``; ``run`` in the files of a training's directory, which says of what run they are.
+``velocity.weights.I-J`` and ``velocity.biases.I``, of Adam ``square.…`` likewise and ``adam.steps``, ``offset.I``, the
+means to centre on, and ``streams.…``, the states that random draws have come to. The metadata are strings: ``format``,
+``model``, ``library``, and as JSON ``topology``, ``params`` and ``progress``; ``run`` in the files of a training's
+directory, which says of what run they are.
 """
 
 from __future__ import annotations
@@ -166,9 +167,16 @@ def _check(topology: Topology, arrays: Mapping[str, Any]) -> None:
         if name not in arrays:
             raise ValueError(f"lacks {name}")
     wanted |= {f"offset.{layer}": (size,) for layer, size in enumerate(topology.sizes) if f"offset.{layer}" in arrays}
+    if any(name.startswith("square.") for name in arrays):
+        wanted |= {"adam.steps": (1,)}
+        for name in (f"{kind}.{name}" for kind in ("square", "velocity") for name in names(topology)):
+            if name not in arrays:
+                raise ValueError(f"is damaged: it lacks {name}")
+        if "adam.steps" not in arrays:
+            raise ValueError("is damaged: it lacks adam.steps")
     columns = {f"chain.{layer}": size for layer, size in enumerate(topology.sizes)}
     for name, array in arrays.items():
-        shape, plain = tuple(array.shape), name.removeprefix("velocity.")
+        shape, plain = tuple(array.shape), name.removeprefix("velocity.").removeprefix("square.")
         if name in columns:
             if len(shape) != 2 or shape[1] != columns[name]:
                 raise ValueError(f"is damaged: {name} must have {columns[name]} columns, got shape {shape}")

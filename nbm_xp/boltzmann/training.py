@@ -23,6 +23,7 @@ from nbm_xp import natural_bm as B
 from .centring import centred_gradients, plain_steps, sliding_means
 from .energy import Parameters, free_energy, gauged
 from .negative import NegativePhase
+from .optimising import Optimizer
 from .posterior import posterior
 from .sampling import rows_placeholder
 
@@ -36,13 +37,9 @@ class Learner:
     Attributes
     ----------
     parameters : Parameters of Variables
-    velocities : Parameters of Variables, or None
-        The decaying sums of past steps; None without momentum.
-    rate : Variable
-        The learning rate, set from outside.
+    optimizer : Optimizer
     negative : NegativePhase
         Where the model's own states come from.
-    momentum, weight_decay : float
     rng : RandomStreams
     offsets : tuple of Variables, or None
         The sliding means of the units of each layer that the gradient is centred on; None for the plain gradient.
@@ -57,11 +54,8 @@ class Learner:
     """
 
     parameters: Parameters
-    velocities: Parameters | None
-    rate: Any
+    optimizer: Optimizer
     negative: NegativePhase
-    momentum: float
-    weight_decay: float
     rng: Any
     offsets: tuple[Any, ...] | None = None
     positive: str = "mean_field"
@@ -92,12 +86,12 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
     ]
     updates += learner.negative.go_on(fantasy, states, learner.rng)
     counts = B.reshape(share, (states[0].shape[0],))  # one for each state, which the tape need not find out
-    scaled = learner.rate * counts  # a product with the gradients would be one of all parameters
+    scaled = learner.optimizer.shared(counts)
     scaled = scaled if learner.likelihood == 1.0 else learner.likelihood * scaled
 
     def loss_of(parameters: Parameters) -> Any:
         loss = B.sum(scaled * free_energy(parameters, states))
-        return loss if learner.also is None else loss + learner.rate * learner.also(parameters, data)
+        return loss if learner.also is None else loss + learner.optimizer.shared(learner.also(parameters, data))
 
     if learner.offsets is None:
         loss = loss_of(parameters)
@@ -119,22 +113,13 @@ def _given(learner: Learner, data: Any, rows: int | None) -> tuple[list[Any], li
     return posterior(parameters, data, learner.n_positive, rows=rows, rng=learner.rng)
 
 
-def _descent(learner: Learner, steps: Sequence[Any], offsets: Sequence[Any] | None = None) -> list[tuple[Any, Any]]:
-    """New values for the parameters: down the gradient, with momentum and a pull of the weights towards 0.
+def _descent(learner: Learner, gradients: Sequence[Any], offsets: Sequence[Any] | None = None) -> list[tuple[Any, Any]]:
+    """New values for the parameters, down the gradient.
 
-    `steps` are gradients times the learning rate. Where they are those of the centred model, they are translated into
-    those of the plain parameters.
+    Where gradients are those of the centred model, steps are translated into those of the plain parameters.
     """
-    count, parameters = len(learner.parameters.weights), list(learner.parameters)
-    if learner.weight_decay:
-        pull = learner.rate * learner.weight_decay
-        pulls = [pull * weights for weights in learner.parameters.weights]
-        steps = [*(step + pull for step, pull in zip(steps, pulls, strict=False)), *steps[count:]]
-    updates: list[tuple[Any, Any]] = []
-    if learner.velocities is not None:
-        steps = [learner.momentum * old + step for old, step in zip(learner.velocities, steps, strict=True)]
-        updates += zip(learner.velocities, steps, strict=True)
-    topology = learner.parameters.topology
+    topology, parameters, count = learner.parameters.topology, list(learner.parameters), len(learner.parameters.weights)
+    steps, updates = learner.optimizer.steps(gradients, learner.parameters.weights)
     steps = gauged(topology, steps)
     if offsets is not None:
         steps = plain_steps(learner.parameters, steps, offsets)

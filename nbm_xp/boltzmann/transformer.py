@@ -8,15 +8,17 @@ from __future__ import annotations
 from typing import Any, Self
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import to_numpy
+from nbm_xp.namespace import array_namespace, to_numpy
+from nbm_xp.namespace.sparse import SparseRows, is_sparse
 
 from .partition import is_enumerable
-from .rows import known_length
+from .rows import checked_weights, known_length
 from .weighing import Weighing
 
 __all__ = ["Transformer"]
 
 _SEED = 0
+_AT_ONCE = 4096  # rows of a sparse matrix
 
 
 class Transformer(Weighing):
@@ -42,7 +44,7 @@ class Transformer(Weighing):
 
         Parameters
         ----------
-        X : array or table of shape (rows, n_features_in_)
+        X : array, table or sparse matrix of shape (rows, n_features_in_)
             Values in [0, 1], or what the visible units have in its place. Others are taken for the nearest of them,
             unless `clip` is False.
 
@@ -51,7 +53,12 @@ class Transformer(Weighing):
         array of shape (rows, units of the last layer)
             Or a table, if `set_output` says so.
         """
-        return self._framed(self._represent(self._rows(X, new=True)), X)
+        if not is_sparse(X):
+            return self._framed(self._represent(self._rows(X, new=True)), X)
+        rows = SparseRows(X)
+        parts = [slice(start, start + _AT_ONCE) for start in range(0, max(rows.shape[0], 1), _AT_ONCE)]
+        found = [self._represent(self._rows(rows[part, :], new=True)) for part in parts]
+        return self._framed(array_namespace(found[0]).concat(found, axis=0), X)
 
     def _represent(self, X: Any) -> Any:
         """What `transform` gives of rows that have been checked."""
@@ -74,7 +81,7 @@ class Transformer(Weighing):
         """
         return self.fit(X, y, **fit_params).transform(X)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The mean log-likelihood of rows where it is known; else the pseudo-likelihood: the higher, the better.
 
         It is known where `log_partition` can tell Z exactly, and where the model was trained with
@@ -93,6 +100,8 @@ class Transformer(Weighing):
             unless `clip` is False.
         y : optional
             Ignored; scikit-learn passes it.
+        sample_weight : array of shape (rows,), optional
+            How much each row counts, in proportion.
 
         Returns
         -------
@@ -115,12 +124,13 @@ class Transformer(Weighing):
         """
         X = self._rows(X, new=True)
         known_length(X)
+        weights = checked_weights(sample_weight, X)
         log_z: Any = self._known_log_z()
         if log_z is None and self._topology.is_factorial and self._topology.radices(0) is not None:
-            return float(to_numpy(B.mean(self.score_samples(X))))
+            return _mean(self.score_samples(X), weights)
         if log_z is None:
             log_z = self.ais(random_state=_SEED)
-        return float(to_numpy(B.mean(self.log_likelihood(X, log_z))))
+        return _mean(self.log_likelihood(X, log_z), weights)
 
     def _known_log_z(self) -> float | None:
         """Log Z of a model that can be enumerated, or that has a ladder; None of others."""
@@ -133,3 +143,8 @@ class Transformer(Weighing):
     @property
     def _n_features_out(self) -> int:
         return self._topology.sizes[-1]
+
+
+def _mean(found: Any, weights: Any) -> float:
+    """The mean of a number for each row, as the rows count; their mean weight is 1."""
+    return float(to_numpy(B.mean(found))) if weights is None else float(B.mean(weights * to_numpy(found)))

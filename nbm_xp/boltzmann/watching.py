@@ -25,6 +25,7 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_lazy, to_numpy, use_backend
+from nbm_xp.namespace.sparse import SparseRows
 
 from . import partition
 from .annealing import Path
@@ -62,16 +63,20 @@ class Watch:
     X : array
         The rows that it learns from.
     held_out : array, optional
+    weights : array of shape (rows,), optional
+        What the rows that it learns from count, in host memory.
     """
 
-    def __init__(self, model: Any, X: Any, held_out: Any = None) -> None:
+    def __init__(self, model: Any, X: Any, held_out: Any = None, weights: Any = None) -> None:
         self.model = model
         self._X = X
         self._held_out = held_out
+        self._all_weights = self._weights = weights
         self._rows: Any = None
         self._sides: Sides | None = None
         self._anneal: tuple[Any, Any] | None = None
         self._told = False
+        self._likeliest = -math.inf  # the log-probability of a row, of visible units with a list of states
 
     @property
     def _always(self) -> bool:
@@ -135,20 +140,32 @@ class Watch:
     def _watched_rows(self) -> Any:
         """The rows whose log-likelihood is followed, in memory."""
         if self._rows is None:
-            count, wanted = self._X.shape[0], _ALL_ROWS
-            if self.model._way != "tempered" and self.model.watch is not True:
-                wanted = _ROWS
-            if is_lazy(array_namespace(self._X)):
-                self._rows = in_memory(self._X[: min(count, wanted), :])
-            elif self.model._way == "tempered":
-                self._rows = self._X[: min(count, wanted), :]
-            else:
+            count, few = int(self._X.shape[0]), self.model._way != "tempered" and not self._always
+            wanted, apart = _ROWS if few else _ALL_ROWS, 1
+            if self.model._way != "tempered" and (
+                isinstance(self._X, SparseRows) or not is_lazy(array_namespace(self._X))
+            ):
                 apart = max(1, count // wanted)
-                self._rows = self._X[: min(apart * wanted, count) : apart, :]
+            last = min(apart * wanted, count)
+            self._rows = in_memory(self._X[:last:apart, :])
+            if self._all_weights is not None:
+                self._weights = self._all_weights[:last:apart]
         return self._rows
 
     def _mean(self, rows: Any, log_z: Any) -> float:
-        return float(to_numpy(B.mean(self.model.log_likelihood(rows, log_z))))
+        """The mean log-likelihood of rows: of those learnt from, as they count."""
+        found = self.model.log_likelihood(rows, log_z)
+        if rows is self._rows and self.model._topology.radices(0) is not None:
+            self._likeliest = float(to_numpy(B.max(found)))
+        if self._weights is None or rows is not self._rows:
+            return float(to_numpy(B.mean(found)))
+        return self._weighed(asarray(to_numpy(found), host_namespace(), "float64"))
+
+    def _weighed(self, values: Any) -> float:
+        """The mean of a number for each row that is followed, in host memory."""
+        if self._weights is None:
+            return float(B.mean(values))
+        return float(B.sum(self._weights * values) / max(float(B.sum(self._weights)), 1e-300))
 
     def _held_out_mean(self, log_z: Any) -> float | None:
         return None if self._held_out is None else self._mean(self._held_out, log_z)
@@ -189,7 +206,7 @@ class Watch:
             pseudo_likelihood=value if measure == "pseudo-likelihood" else None,
             r_hat=nested_r_hat(sides.along(moved), _PLACES),
             share=sides.weighed_share(visible, found),
-            data_share=sides.share(self._states(rows)),
+            data_share=self._weighed(sides.above(self._states(rows))),
             chain_share=self._chain_share(sides),
         )
 
@@ -237,9 +254,10 @@ class Watch:
         base, best = self._base_log_likelihood(), max(map(self._at_least, before), default=-math.inf)
         most = self._at_most(now)
         lost, fell = most < base - _news(base), most < best - _news(best)
-        if not (lost or fell or self._is_misplaced(now)):
+        impossible = self._likeliest > 3 * now.standard_error + _MARGIN
+        if not (lost or fell or impossible or self._is_misplaced(now)):
             return None
-        return _words(now, base if lost else best if fell else None, self.model)
+        return _words(now, base if lost else best if fell else None, impossible, self.model)
 
     def _at_most(self, look: Look) -> float:
         """What the log-likelihood is at most: uneven weights find e times too large a Z once in e times, no oftener."""
@@ -272,7 +290,7 @@ class Watch:
         if units.has_own_energy:
             energies = energies + B.sum(units.own_energy(rows), axis=1)
         log_z = float(to_numpy(B.eval(summed_layer(self.model._topology, 0, partition.constant(base, "float64")))))
-        return -float(B.mean(energies)) - log_z
+        return -self._weighed(energies) - log_z
 
 
 def compile_annealing(model: Any, rows: int, rng: Any) -> Any:
@@ -330,7 +348,7 @@ def _news(value: float) -> float:
     return max(_MARGIN, _PART * abs(value)) if math.isfinite(value) else 0.0
 
 
-def _words(now: Look, better: float | None, model: Any) -> str:
+def _words(now: Look, better: float | None, impossible: bool, model: Any) -> str:
     """A warning: what is seen, and what helps."""
     kind, way = type(model).__name__, model._way
     told = f"after pass {now.passes} this {kind} gives its rows a mean log-likelihood of {now.log_likelihood:.1f}"
@@ -340,6 +358,8 @@ def _words(now: Look, better: float | None, model: Any) -> str:
         told += f"; it had {better:.1f} before, or would have it without weights"
     if now.share is not None and now.data_share is not None:
         told += f". It gives {now.share:.0%} of its probability to the side where {now.data_share:.0%} of the data lies"
+    if impossible:
+        told += ", and one of them a probability above 1: the chains that tell log Z miss places that the machine has"
     if way == "tempered":
         return f"{told}. It learns faster than its chains follow: a lower learning_rate helps, or more n_gibbs"
     if now.r_hat is not None and now.r_hat > _MIXED:

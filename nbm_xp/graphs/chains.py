@@ -1,6 +1,6 @@
 """Chains of a machine's states, which sweeps take on from one state to the next.
 
-What this chapter must satisfy: where the states lie and how many chains run together changes no bit of them.
+Contract: where the states lie and how many chains run together changes no bit of them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Colours of units such that joined ones differ, and the neighbours of each unit in rows.
 
-What this chapter must satisfy: millions of edges take seconds; the same colours with a compiled kernel and without:
+Contract: millions of edges take seconds; the same colours with a compiled kernel and without:
 unit after unit, in the order of their numbers, gets the first colour that none of its neighbours has.
 """
 

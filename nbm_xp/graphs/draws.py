@@ -1,6 +1,6 @@
 """Which random number belongs to which unit of which chain in which sweep.
 
-What this chapter must satisfy: a number follows from the seed, the sweep, the slot of the unit and the number of the
+Contract: a number follows from the seed, the sweep, the slot of the unit and the number of the
 chain, and from nothing else: chains can be divided, sweeps broken off and resumed, and slots made one by one, and the
 numbers stay the same. Making all of them costs a step of the generator each; any of them alone six products.
 

@@ -1,6 +1,6 @@
 """What is known exactly: all states of few units, and the square lattice of spins by Onsager and Kaufman.
 
-What this chapter must satisfy: what takes more than a minute or a few GB is refused before any work.
+Contract: what takes more than a minute or a few GB is refused before any work.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Graphs by name: lattices, random graphs, spin glasses, those of quantum annealers, and files.
 
-What this chapter must satisfy: a random graph follows from its seed, on every machine; large ones are made of arrays,
+Contract: a random graph follows from its seed, on every machine; large ones are made of arrays,
 not edge by edge.
 """
 

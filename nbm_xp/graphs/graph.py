@@ -1,6 +1,6 @@
 """What a graph is here: so many units, and pairs of them, each with a weight or all alike.
 
-What this chapter must satisfy: a graph is checked once, when it is made, whatever it came from, and nothing is done
+Contract: a graph is checked once, when it is made, whatever it came from, and nothing is done
 before it was found to be one. Its arrays lie in the host's memory.
 """
 

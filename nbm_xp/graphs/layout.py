@@ -1,6 +1,6 @@
 """A machine's units in the order in which a sweep visits them, colour after colour, with what each needs of others.
 
-What this chapter must satisfy: sums of couplings and fields are exact, in whatever order a library takes them, so that
+Contract: sums of couplings and fields are exact, in whatever order a library takes them, so that
 every library and every division of the work gives the same bits. So all are rounded to multiples of one power of two,
 the smallest for which all of them together are less than 2**52 multiples: of couplings that are whole numbers nothing
 changes, others are off by less than one part in 10**15 of their sum.

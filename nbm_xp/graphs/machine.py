@@ -1,6 +1,6 @@
 """`GraphMachine`: units on a graph, their couplings and fields, and draws of their states.
 
-What this chapter must satisfy: the same seed gives the same states on every library, for every division into chains
+Contract: the same seed gives the same states on every library, for every division into chains
 and sweeps; what is wrong with an argument is said before anything is drawn.
 """
 

@@ -1,6 +1,6 @@
 """What series of measurements say: errors of means, times of autocorrelation, cumulants, histograms.
 
-What this chapter must satisfy: a series has sweeps along its last axis, and chains, if any, along those before.
+Contract: a series has sweeps along its last axis, and chains, if any, along those before.
 """
 
 from __future__ import annotations

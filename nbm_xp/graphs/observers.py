@@ -1,6 +1,6 @@
 """What is measured while chains run: each observer sees the states after each sweep and keeps numbers, not states.
 
-What this chapter must satisfy: what is kept is one number for each chain and sweep, or sums; it lies where the states
+Contract: what is kept is one number for each chain and sweep, or sums; it lies where the states
 lie until the end, so that a device is not waited for.
 """
 

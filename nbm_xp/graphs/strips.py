@@ -1,6 +1,6 @@
 """Long strips of spins, exactly: the partition function row by row, with a number for each state of one row.
 
-What this chapter must satisfy: any couplings and fields; rows of 16 units at most, of 10 where the last row is joined
+Contract: any couplings and fields; rows of 16 units at most, of 10 where the last row is joined
 with the first; more is refused before any work.
 """
 

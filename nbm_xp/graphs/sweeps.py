@@ -1,6 +1,6 @@
 """Sweeps over all units of all chains: heat bath and Metropolis, colour after colour, on any array library.
 
-What this chapter must satisfy: the same bits on every library. Sums are exact (see `layout`), exponentials are those of
+Contract: the same bits on every library. Sums are exact (see `layout`), exponentials are those of
 `nbm_xp.rng.elementary`, and everything else is one operation that IEEE 754 fixes.
 """
 

@@ -1,6 +1,6 @@
 """What a unit can be: a spin, -1 or 1; binary, 0 or 1; or one of some values that are alike, as Potts's.
 
-What this chapter must satisfy: other chapters ask whether units have two values or more, and for these, nothing else.
+Contract: other chapters ask whether units have two values or more, and for these, nothing else.
 """
 
 from __future__ import annotations

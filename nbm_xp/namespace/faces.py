@@ -1,6 +1,6 @@
 """The face of a public package: `dir` shows its public names alone, and some are imported when they are asked for.
 
-What this chapter must satisfy: a name that waits costs nothing before; afterwards it is an attribute like any other.
+Contract: a name that waits costs nothing before; afterwards it is an attribute like any other.
 What type checkers are to see, the package imports for them alone.
 """
 

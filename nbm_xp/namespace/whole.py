@@ -1,6 +1,6 @@
 """Files and folders that are whole or not there: written beside their place, flushed to disk, renamed.
 
-What this chapter must satisfy: whoever opens one under its name finds all of it, whatever happened to the one who wrote
+Contract: whoever opens one under its name finds all of it, whatever happened to the one who wrote
 it; one that was reported written is still there after the machine lost its power; what a broken-off writer left behind
 has a name of its own kind, and can be swept away; errors name the place that was asked for.
 """

@@ -15,9 +15,9 @@ from nbm_xp.namespace.compiling import compiled
 from nbm_xp.tape import Tensor, function
 from nbm_xp.tape.dtypes import DType, float64
 from nbm_xp.tape.node import CONSTANT, PLACEHOLDER, VARIABLE, Memory, Node, leaf
-from nbm_xp.tape.plans.places import add_note, described_place
 from nbm_xp.tape.plans.plan import compile_plan, keep
 from nbm_xp.tape.plans.views import to_be_copied
+from nbm_xp.tape.source_locations import add_note, described_location
 
 __all__ = ["run"]
 
@@ -76,8 +76,8 @@ def run(tree: Tensor, xp: Any, *, kept: bool) -> tuple[Any, bool]:
         # a function that does nothing to arrays that lie in a certain way gives one of them
         return value, kept and plan.fresh and not any(may_overlap(value, array) for array in arrays)
     except Exception as error:
-        if tree.node.place is not None:
-            add_note(error, f"in the op-tree recorded at {described_place(tree.node.place)}")
+        if tree.node.source_location is not None:
+            add_note(error, f"in the op-tree recorded at {described_location(tree.node.source_location)}")
         raise
 
 
@@ -205,5 +205,5 @@ class _Structure:
         )
         attributes = {name: replaced(value) for name, value in node.attributes.items()}
         copy = Node(node.op, args, attributes, node.shape, node.dtype)
-        copy.place = None  # which differs from tree to tree
+        copy.source_location = None  # which differs from tree to tree
         return copy

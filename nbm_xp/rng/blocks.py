@@ -1,6 +1,6 @@
 """Draws on Dask: each block makes its own elements, from a handful of numbers.
 
-What this chapter must satisfy: nothing is computed when the array is made; a task holds only where it is and what the
+Contract: nothing is computed when the array is made; a task holds only where it is and what the
 draw is; what it costs grows with its own size; and the numbers are those of the undivided draw, whatever the chunks.
 """
 

@@ -1,6 +1,6 @@
 """Draws from states: numbers, and the states after them.
 
-What this chapter must satisfy: the same numbers on every library, for every chunking, and from every kernel; on Dask
+Contract: the same numbers on every library, for every chunking, and from every kernel; on Dask
 nothing is computed, and the states after a draw stay a small array.
 """
 

@@ -1,6 +1,6 @@
 """Root, logarithm, exponential, circular functions, normal quantile of float64 arrays: same bits on every library.
 
-What this chapter must satisfy: only what IEEE 754 fixes to the last bit decides a result, so that a draw that goes
+Contract: only what IEEE 754 fixes to the last bit decides a result, so that a draw that goes
 through one of these is the same on every library and processor, now and later; within one unit in the last place,
 beside what the libraries have. The polynomials are those of `nbm_xp.namespace.mrg31k3p.approximations`.
 

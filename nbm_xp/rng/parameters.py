@@ -1,6 +1,6 @@
 """Parameters of random draws: checked, given a shape and a dtype in common, applied to standard numbers.
 
-What this chapter must satisfy: an error names the parameter, what it was and what is allowed; bounds and scales are
+Contract: an error names the parameter, what it was and what is allowed; bounds and scales are
 rounded to the dtype of the numbers before anything is computed with them, as Theano does.
 """
 

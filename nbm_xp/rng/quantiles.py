@@ -1,6 +1,6 @@
 """Normal numbers from uniforms, one for one: the inverse of the normal distribution function.
 
-What this chapter must satisfy: relative accuracy of 1e-15 from -2 to 2 standard deviations, elementwise over ``xp``, so
+Contract: relative accuracy of 1e-15 from -2 to 2 standard deviations, elementwise over ``xp``, so
 that truncated draws keep the bits and the independence of the uniforms they are made of, without a redraw.
 
 References

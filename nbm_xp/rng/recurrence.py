@@ -1,6 +1,6 @@
 """MRG31k3p on arrays: many states stepped, jumped and turned into integers at once, on any array library.
 
-What this chapter must satisfy: the same integers to the last bit on every library, from signed 64-bit products, sums
+Contract: the same integers to the last bit on every library, from signed 64-bit products, sums
 and remainders alone. Many states are kept as six arrays of one shape (`Six`), one for each number of the state.
 
 Element ``i`` of a draw of ``n`` numbers from ``S`` streams is output ``i div S`` of stream ``i mod S``. Output ``t`` of

@@ -1,6 +1,6 @@
 """What parameters of random draws may be.
 
-What this chapter must satisfy: a refusal names the parameter, what it was and what is allowed. Values on Dask are not
+Contract: a refusal names the parameter, what it was and what is allowed. Values on Dask are not
 known when a draw is recorded, so they are held to the same rules by the task that uses them.
 """
 

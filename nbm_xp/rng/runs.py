@@ -1,6 +1,6 @@
 """Stretches of consecutive elements: what a block of an array in C order is made of.
 
-What this chapter must satisfy: runs that name each element of a block once, in its order; and where the same elements
+Contract: runs that name each element of a block once, in its order; and where the same elements
 lie in a later draw from the same streams.
 """
 

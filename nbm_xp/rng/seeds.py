@@ -1,6 +1,6 @@
 """Seeds of MRG31k3p: what may be one, the state that it stands for, and one from the operating system.
 
-What this chapter must satisfy: an error says what was wrong before anything is drawn. An integer is a seed in two ways.
+Contract: an error says what was wrong before anything is drawn. An integer is a seed in two ways.
 Theano's ``theano.sandbox.rng_mrg`` repeats it six times, and since the recurrence is linear, the numbers of seed 2 are
 twice those of seed 1, modulo its moduli: `check_seed` keeps that for the numbers' sake. `hashed_seed` hashes it first,
 as NumPy's generators do, so that the numbers of any two seeds have nothing in common.

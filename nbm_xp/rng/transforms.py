@@ -1,6 +1,6 @@
 """From uniform numbers to other distributions, on arrays of any library.
 
-What this chapter must satisfy: the numbers that Theano's `rng_mrg` makes of the same uniforms; no randomness here.
+Contract: the numbers that Theano's `rng_mrg` makes of the same uniforms; no randomness here.
 
 References
 ----------

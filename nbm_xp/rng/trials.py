@@ -1,6 +1,6 @@
 """Ones and zeros: uniforms compared with probabilities, or with the sigmoids of log-odds.
 
-What this chapter must satisfy: the answers are those of the uniforms, to the last bit, whether these reach memory or
+Contract: the answers are those of the uniforms, to the last bit, whether these reach memory or
 not.
 """
 

@@ -1,6 +1,6 @@
 """Uniform numbers from states: Theano's, to the last bit, on every library.
 
-What this chapter must satisfy: the next numbers of all streams (`numbers`), or any of them and no others (`elements`),
+Contract: the next numbers of all streams (`numbers`), or any of them and no others (`elements`),
 the same whichever way they are made. Where a library has a faster kernel, it gives the same bits.
 
 An integer ``z`` from 1 to 2**31 - 1 becomes a number between 0 and 1, both excluded:

@@ -1,6 +1,6 @@
 """What a run was asked for, as JSON tells it: written down, and compared years later with what is asked for then.
 
-What this chapter must satisfy: what is compared is alike; what differs is said, a phrase for each.
+Contract: what is compared is alike; what differs is said, a phrase for each.
 """
 
 from __future__ import annotations

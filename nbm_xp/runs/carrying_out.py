@@ -1,6 +1,6 @@
 """Carrying out a run: all segments of all blocks, whatever happens to those who compute them.
 
-What this chapter must satisfy: what is reported is on disk; a failure that another worker may not meet is tried again,
+Contract: what is reported is on disk; a failure that another worker may not meet is tried again,
 a few times; every other one ends the run with an error that says what to do, and leaves what was done.
 """
 

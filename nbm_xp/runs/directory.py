@@ -1,6 +1,6 @@
 """A run's directory: what was asked for, with what, what happened, and what came of it.
 
-What this chapter must satisfy: a directory is there whole or not at all; it says of itself what it is, so that a run
+Contract: a directory is there whole or not at all; it says of itself what it is, so that a run
 can go on years later, and goes on only as what it is, with what it began with; two processes never work on one run at a
 time.
 """

@@ -1,6 +1,6 @@
 """How a run is divided: chains into blocks, each block's sweeps into segments.
 
-What this chapter must satisfy: what is divided how depends on what was asked for alone, never on the machine or the
+Contract: what is divided how depends on what was asked for alone, never on the machine or the
 number of workers, for the blocks and segments are also the files of the result.
 """
 

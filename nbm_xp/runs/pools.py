@@ -1,6 +1,6 @@
 """What runs tasks side by side, in one form: submit, wait, and whether a failure may be tried again.
 
-What this chapter must satisfy: a task that failed because its worker died can be told from one that failed itself.
+Contract: a task that failed because its worker died can be told from one that failed itself.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Where the tasks of a run are computed: in threads, on a cluster of this machine, or on another one.
 
-What this chapter must satisfy: whatever computes them, tasks of one block come one after the other and all blocks get
+Contract: whatever computes them, tasks of one block come one after the other and all blocks get
 their turn; a worker that dies costs its tasks' last segments and no more; when the run is interrupted, or cannot go on,
 nothing keeps running that was started for it.
 """

@@ -1,6 +1,6 @@
 """Draws on disk: a Zarr group of arrays with the axes (chain, draw, unit), written chunk by chunk.
 
-What this chapter must satisfy: a chunk is whole or not there; a chunk that is not there, or not what was written, is an
+Contract: a chunk is whole or not there; a chunk that is not there, or not what was written, is an
 error, never zeros; nobody takes a store for whole before all of it is on disk, or for another run's.
 
 Every chunk ends with Zarr's own checksum, the group's attributes hold the digest of all headers and what run it is of.

@@ -1,6 +1,6 @@
 """What a task of a run is, whatever is computed: a segment of a block, begun where the block's checkpoint is.
 
-What this chapter must satisfy: a task may run once, or again after a fault, or on two workers at a time, and the files
+Contract: a task may run once, or again after a fault, or on two workers at a time, and the files
 are the same; one whose work is done already says so, and does not do it again.
 
 A segment gets what the one before it handed on. Where that was lost with its worker, or is of another time, the

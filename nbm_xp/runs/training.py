@@ -16,8 +16,8 @@ from typing import Any
 from nbm_xp import boltzmann
 from nbm_xp.boltzmann.learning import Learning
 from nbm_xp.boltzmann.randomness import entropy_of
-from nbm_xp.boltzmann.rows import checked_rows, positive_int
-from nbm_xp.namespace import array_namespace, asarray, get_namespace, is_lazy, library_name
+from nbm_xp.boltzmann.rows import checked_rows, checked_weights, positive_int
+from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_lazy, library_name, to_numpy
 from nbm_xp.namespace.checksums import digest_of_file, read_record, sealed, unsealed
 from nbm_xp.namespace.paths import local_path
 from nbm_xp.namespace.stored import open_array
@@ -33,7 +33,7 @@ from .learner import Training, Watch, model_file
 __all__ = ["carry_on", "keep", "train", "trained_model"]
 
 LEARNT = "training.json"
-_ROWS = {"rows": "rows.npy", "held_out": "held_out.npy"}
+_ROWS = {"rows": "rows.npy", "held_out": "held_out.npy", "sample_weight": "sample_weight.npy"}
 
 
 def train(
@@ -42,6 +42,7 @@ def train(
     X: Any,
     *,
     held_out: Any = None,
+    sample_weight: Any = None,
     hours: float | None = None,
     look_every: int | None = None,
     checkpoint_every: int | None = None,
@@ -61,6 +62,8 @@ def train(
         As for `fit`; copied into the run's directory, a Dask array block by block, until the training is finished.
     held_out : array of shape (rows, features), optional
         Rows whose log-likelihood is followed.
+    sample_weight : array of shape (rows,), optional
+        How much each row counts, as for `fit`.
     hours : float, optional
         How long to learn, in place of the model's `n_iter`; the model then depends on the clock.
     look_every : int, optional
@@ -106,6 +109,9 @@ def train(
     within = model._layers().units[0].within
     X = checked_rows(X, within=within)
     held = None if held_out is None else checked_rows(held_out, X.shape[1], name="held_out", within=within)
+    weights = None
+    if checked_weights(sample_weight, X) is not None:  # kept as they were given: `fit` scales them, once
+        weights = asarray(to_numpy(sample_weight), host_namespace(), "float64")
     duration: Any = hours
     if hours is not None and (isinstance(duration, bool) or not isinstance(duration, Real) or not 0 < hours < 1e6):
         raise ValueError(f"hours must be a number above 0, got {hours!r}")
@@ -125,7 +131,9 @@ def train(
         "rows": digest_of(X),
         "held_out": None if held is None else digest_of(held),
     }
-    also = functools.partial(keep, learner, X, held, hours=hours, **watching)
+    if weights is not None:
+        configuration["sample_weight"] = digest_of(weights)
+    also = functools.partial(keep, learner, X, held, weights, hours=hours, **watching)
     with (
         interruptible(),
         needing_room(place),
@@ -133,7 +141,7 @@ def train(
     ):
         if checkpoint_every is None:
             watching["checkpoint_every"] = _learnt(run).get("checkpoint_every")
-        task = Training(run, learner, X, held, hours, **watching, watch=_watch(progress))
+        task = Training(run, learner, X, held, weights, hours, **watching, watch=_watch(progress))
         task.prepare()
         task.complete()
     return run
@@ -143,6 +151,7 @@ def keep(
     model: Any,
     rows: Any,
     held_out: Any,
+    sample_weight: Any,
     folder: pathlib.Path,
     *,
     hours: float | None = None,
@@ -153,7 +162,7 @@ def keep(
     place = folder / "checkpoints"
     place.mkdir()
     files = {}
-    for name, given in (("rows", rows), ("held_out", held_out)):
+    for name, given in zip(_ROWS, (rows, held_out, sample_weight), strict=True):
         if given is not None:
             save_rows(given, place, _ROWS[name])
             chunks = [list(map(int, part)) for part in given.chunks] if is_lazy(array_namespace(given)) else None
@@ -180,7 +189,7 @@ def carry_on(run: RunDirectory, progress: Progress | None = None) -> None:
     watching = {name: about[name] for name in ("hours", "look_every", "checkpoint_every")}
     task = Training(run, model, None, **watching, watch=_watch(progress))
     if not task.is_finished:
-        task.rows, task.held_out = (_rows(run, about["files"], name) for name in _ROWS)
+        task.rows, task.held_out, task.sample_weight = (_rows(run, about["files"], name) for name in _ROWS)
     with needing_room(run.path):
         task.prepare()
         task.complete()

@@ -15,7 +15,7 @@ from .lengths import same_length
 from .node import ELEMENTWISE_TAG, IFELSE_NAME, OUTPUT, Joint, Node, Shape
 from .operators import FUNCTIONS
 from .plans.branches import Block, blocks_of
-from .plans.places import described_place, gradient_place, recording
+from .source_locations import gradient_location, recorded_at, recording
 from .tensor import Tensor, as_tensor, output
 from .traversal import reachable
 
@@ -57,13 +57,13 @@ def vjp(
         if seed is not None and node in active:
             backward.receive(node, seed, ())
     finished: dict[Node, Tensor] = {}
-    outer = recording.place
+    outer = recording.source_location
     try:
         for node in reversed(order):
             cotangent = backward.take(node)
             if cotangent is None:
                 continue
-            recording.place = gradient_place(node.op.name, node.place)
+            recording.source_location = gradient_location(node.op.name, node.source_location)
             if node in target_set or node.op is OUTPUT:
                 cotangent = _full(cotangent, node)
             if node in target_set:
@@ -77,7 +77,7 @@ def vjp(
             elif node.args and any(parent in active for parent in node.array_args()):
                 backward.through_rule(node, cotangent)
     finally:
-        recording.place = outer
+        recording.source_location = outer
     return [finished.get(target) for target in targets]
 
 
@@ -159,10 +159,9 @@ class _Backward:
         """Apply the gradient rule of a node's operation."""
         rule = node.op.gradient
         if rule is None:
-            at = "" if node.place is None else f" ({node.op.name} was recorded at {described_place(node.place)})"
             raise NotImplementedError(
                 f"{node.op.name} has no gradient rule; give it one with register_gradient({node.op.name!r}, …) "
-                f"or cut the path with stop_gradient{at}"
+                f"or cut the path with stop_gradient{recorded_at(node.source_location)}"
             )
         if isinstance(cotangent, Tensor) and ELEMENTWISE_TAG not in node.op.tags:
             cotangent = _full(cotangent, node)

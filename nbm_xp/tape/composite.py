@@ -129,7 +129,7 @@ def operation(
     run: Callable[..., Any],
     gradient: Rule | tuple[Rule, ...] | Joint | None = None,
     several: bool = False,
-    joined: dict[tuple[int, *tuple[str, ...]], Callable[..., Any]] | None = None,
+    fused: dict[tuple[int, *tuple[str, ...]], Callable[..., Any]] | None = None,
     memory: Memory = Memory.ANY,
     split_rule: Callable[..., Any] | None = None,
 ) -> Callable[..., Any]:
@@ -148,7 +148,7 @@ def operation(
         The gradient rule; of several results it gets the cotangents as a dict by position.
     several : bool
         Whether there are several results.
-    joined : mapping, optional
+    fused : mapping, optional
         By position of an argument and the names of operations, what plans run where these, one within another,
         compute that argument for this one alone: ``run(xp, *arrays, **attributes)``, with what the innermost is given
         in its place, then what else the outer ones are given. It must give the same as all in turn. Of two that fit,
@@ -164,7 +164,7 @@ def operation(
         Called with Tensors (arrays, numbers), it records the operation and returns its Tensor or Tensors.
     """
     rules = gradient if isinstance(gradient, (tuple, Joint)) or gradient is None else (gradient,)
-    op = declare(Operation(name, infer, rules, run=run, joined=joined or {}, memory=memory, split_rule=split_rule))
+    op = declare(Operation(name, infer, rules, run=run, fused=fused or {}, memory=memory, split_rule=split_rule))
 
     def recorded(*args: Any, **attributes: Any) -> Any:
         return (record_several if several else record)(op, *args, **attributes)

@@ -23,7 +23,7 @@ from nbm_xp.namespace import (
 )
 
 from .lengths import Length, known, product
-from .node import CONSTANT, IFELSE_NAME, LEAVES, LOOP_TAG, PLACEHOLDER, VARIABLE, Node
+from .node import CONSTANT, IFELSE_NAME, LEAVES, PLACEHOLDER, SUBGRAPH_TAG, VARIABLE, Node
 from .operators import FUNCTIONS
 from .tensor import Tensor
 
@@ -93,7 +93,7 @@ def _present_integer(node: Node) -> int | None:
         op = needed.op
         if op is VARIABLE and not for_its_value:
             continue
-        if op is PLACEHOLDER or op.name == IFELSE_NAME or LOOP_TAG in op.tags or count == _MOST_NODES:
+        if op is PLACEHOLDER or op.name == IFELSE_NAME or SUBGRAPH_TAG in op.tags or count == _MOST_NODES:
             return None
         size = known(product(needed.shape))
         if size is None or size > _MOST_ELEMENTS:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from nbm_xp.namespace import array_namespace as library_of
 from nbm_xp.namespace import (
+    array_namespace,
     asarray,
     brought,
     default_namespace,
@@ -215,7 +215,7 @@ class Function:
                     f"make the variable of an array of {xp.__name__}"
                 )
         plan = compiled(compile_plan(self._leaves, self._results, xp, givens=self._givens, lazy=is_lazy(xp)), xp)
-        positions = [i for i, array in enumerate(arrays) if not self._is_state(i) and library_of(array) is not xp]
+        positions = [i for i, array in enumerate(arrays) if not self._is_state(i) and array_namespace(array) is not xp]
         dtypes = [running_dtype(xp, node.dtype) for node in self.inputs]
         return _Route(xp, plan, dtypes, positions, compiles(xp))
 

@@ -7,9 +7,7 @@ tried says in one line which of those does the same.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NoReturn
-
-import numpy as np
+from typing import Any, NoReturn, cast
 
 from .operators import FUNCTIONS, Operators
 
@@ -97,7 +95,8 @@ def _apply_ufunc(tensor: Any, ufunc: Any, method: str, /, *inputs: Any, **option
     if ufunc.__name__ in _QUESTIONS and method == "__call__" and not options:
         return FUNCTIONS[ufunc.__name__](tensor)
     if all(FUNCTIONS["is_lasting"](x) for x in inputs if isinstance(x, Operators)):
-        return getattr(ufunc, method)(*(np.asarray(x) if isinstance(x, Operators) else x for x in inputs), **options)
+        arrays: list[Any] = [cast("Any", x).__array__() if isinstance(x, Operators) else x for x in inputs]
+        return getattr(ufunc, method)(*arrays, **options)
     name = _REDUCED.get(method, {}).get(ufunc.__name__, ufunc.__name__)
     called = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     raise TypeError(f"NumPy's {called} does not take a Tensor, which is computed later: {_advice(tensor, name)}")

@@ -16,12 +16,12 @@ from typing import Any, TypeAlias
 
 from .dtypes import DType
 from .lengths import Length, Size, axis_length
-from .plans.places import Place, current_place
 from .shape_arithmetic import Hidden
+from .source_locations import SourceLocation, current_location
 
 __all__ = [
     "ALONG_AXES_TAG", "COMPOSITE_TAG", "CONSTANT", "ELEMENTWISE_TAG", "FLAT", "IDENTITY_TAG", "IFELSE_NAME", "LEAVES",
-    "LINEAR_TAG", "LOOP_TAG", "MATRICES_TAG", "OUTPUT", "PLACEHOLDER", "VARIABLE", "Joint", "Memory", "Node",
+    "LINEAR_TAG", "SUBGRAPH_TAG", "MATRICES_TAG", "OUTPUT", "PLACEHOLDER", "VARIABLE", "Joint", "Memory", "Node",
     "Operation", "Rule", "Shape", "Spec", "leaf", "nodes_in",
 ]  # fmt: skip
 
@@ -77,7 +77,7 @@ class Operation:
         ``run(xp, *arrays, **attributes)``; by default the library's function of that name.
     emit
         ``emit(call, *sources)``: an expression in place of a call, for operators and indexing.
-    joined
+    fused
         What runs in place of several operations: by position of an argument and the names of the operations that
         compute it, one within another, for this one alone. Like `run`, with what the innermost is given in place of
         the argument, then what else the outer ones are given. Of two that fit, the first is taken.
@@ -102,7 +102,7 @@ class Operation:
     run: Callable[..., Any] | None = None
     emit: Callable[..., str] | None = None
     tags: frozenset[str] = field(default_factory=frozenset)
-    joined: dict[tuple[int, *tuple[str, ...]], Callable[..., Any]] = field(default_factory=dict)
+    fused: dict[tuple[int, *tuple[str, ...]], Callable[..., Any]] = field(default_factory=dict)
     memory: Memory = Memory.ANY
     symbol: str | None = None
     cheap: bool = False
@@ -117,10 +117,10 @@ class Operation:
 class Node:
     """One recorded value; for a call with several results, all of them together.
 
-    `place` is where in the user's code it was recorded. `looks` counts how often its value was asked for, `evaluator`
-    is how that value is found, once it has been compiled, and `kept` holds the value itself, where it cannot change.
-    `reader` gives the value as an array that is there already, where what was recorded shows memory of the user's.
-    `hidden` is what its shape was computed from, where that takes too long to write.
+    `source_location` is where in the user's code it was recorded. `looks` counts how often its value was asked for,
+    `evaluator` is how that value is found, once it has been compiled, and `kept` holds the value itself, where it
+    cannot change. `reader` gives the value as an array that is there already, where what was recorded shows memory of
+    the user's. `hidden` is what its shape was computed from, where that takes too long to write.
     """
 
     __slots__ = (
@@ -136,10 +136,10 @@ class Node:
         "name",
         "op",
         "payload",
-        "place",
         "reader",
         "serial",
         "shape",
+        "source_location",
     )
 
     def __init__(
@@ -161,7 +161,7 @@ class Node:
         self.name = name
         self.payload = payload
         self.serial = next(_serials)
-        self.place: Place | None = None if op is OUTPUT else current_place()
+        self.source_location: SourceLocation | None = None if op is OUTPUT else current_location()
         self.evaluator: Callable[[], Any] | None = None
         self.reader: Callable[[], Any] | None = None
         self.looks = 0
@@ -170,9 +170,16 @@ class Node:
         self.inputs: tuple[Node, ...] = _inputs(args, attributes)
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
-        left = ("__weakref__", "evaluator", "kept", "looks", "place", "reader")  # what belongs to this process
+        left = (
+            "__weakref__",
+            "evaluator",
+            "kept",
+            "looks",
+            "source_location",
+            "reader",
+        )  # what belongs to this process
         state = {name: getattr(self, name) for name in Node.__slots__ if name not in left}
-        return None, {**state, "evaluator": None, "kept": None, "looks": 0, "place": None, "reader": None}
+        return None, {**state, "evaluator": None, "kept": None, "looks": 0, "source_location": None, "reader": None}
 
     def current_shape(self) -> tuple[int | None, ...] | None:
         """The shape now, as far as variables decide it."""
@@ -236,7 +243,7 @@ OUTPUT = Operation("output", _never)
 LEAVES = frozenset((PLACEHOLDER, VARIABLE, CONSTANT))
 
 IFELSE_NAME = "ifelse"
-LOOP_TAG = "wants-needed-outputs"
+SUBGRAPH_TAG = "wants-needed-outputs"
 IDENTITY_TAG = "identity"
 COMPOSITE_TAG = "made-of-parts"
 ELEMENTWISE_TAG = "elementwise"

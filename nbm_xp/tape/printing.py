@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.namespace import array_namespace as library_of
-from nbm_xp.namespace import host_namespace, library_name
+from nbm_xp.namespace import array_namespace, host_namespace, library_name
 
 from .dtypes import DType
 from .lengths import Length, known
-from .node import CONSTANT, LOOP_TAG, OUTPUT, PLACEHOLDER, VARIABLE, Node, Shape
+from .node import CONSTANT, OUTPUT, PLACEHOLDER, SUBGRAPH_TAG, VARIABLE, Node, Shape
 
 __all__ = ["call_name", "described", "described_kind", "expression", "held_values", "short", "telling_options"]
 
@@ -50,14 +49,14 @@ def described_kind(dtype: DType, shape: Shape) -> str:
 
 def call_name(node: Node) -> str:
     """What a user calls the operation of a node: a loop by the name it was given, or the function that records it."""
-    if LOOP_TAG not in node.op.tags:
+    if SUBGRAPH_TAG not in node.op.tags:
         return node.op.name
     return node.name or _RECORDED_BY.get(node.op.name, node.op.name)
 
 
 def held_values(array: Any) -> str:
     """The values of a small array in the host's memory; nothing for any other."""
-    if library_of(array) is not host_namespace() or array.size > _MOST_ELEMENTS:
+    if array_namespace(array) is not host_namespace() or array.size > _MOST_ELEMENTS:
         return ""
     return str(array.tolist())
 
@@ -118,7 +117,7 @@ class _Printer:
             return f"{node.op.symbol}{self.operand(args[0], depth)}", True
         if name == "getitem" and len(args) == 2:
             return f"{self.operand(args[0], depth)}[{self.index(args[1], depth)}]", False
-        if LOOP_TAG in node.op.tags:
+        if SUBGRAPH_TAG in node.op.tags:
             return f"{call_name(node)}({_MORE})", False
         shown = [self.value(arg, depth)[0] for arg in args[:_MOST_ARGUMENTS]]
         shown += [_MORE] if len(args) > _MOST_ARGUMENTS else []

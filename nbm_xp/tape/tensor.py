@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, ClassVar, cast
 
-from nbm_xp.namespace import array_namespace as library_of
 from nbm_xp.namespace import (
+    array_namespace,
     floatx,
     is_array,
     to_numpy,
@@ -151,7 +151,7 @@ class Tensor(Operators):
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
         if api_version not in (None, *API_VERSIONS):
             raise ValueError(f"api_version must be one of {', '.join(API_VERSIONS)}, got {api_version!r}")
-        return cast("ModuleType", library_of(self))
+        return cast("ModuleType", array_namespace(self))
 
     def __dlpack__(
         self,

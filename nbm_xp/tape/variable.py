@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any, ClassVar, cast
 
-from nbm_xp.namespace import array_namespace as library_of
 from nbm_xp.namespace import (
+    array_namespace,
     asarray,
     default_namespace,
     dtype_name,
@@ -55,7 +55,7 @@ class Variable(Tensor):
         if isinstance(value, Tensor):
             value = value.eval()
         array = is_array(value)
-        xp = library_of(value) if array else default_namespace()
+        xp = array_namespace(value) if array else default_namespace()
         if xp is host_namespace() and not is_state:
             xp = default_namespace()
         kind = dtype_name(value) if array and dtype is None else dtype_name(floatx() if dtype is None else dtype)
@@ -73,7 +73,7 @@ class Variable(Tensor):
     @property
     def library(self) -> ModuleType:
         """The namespace of the library that holds the value."""
-        return cast("ModuleType", library_of(self._value))
+        return cast("ModuleType", array_namespace(self._value))
 
     def get_value(self, borrow: bool = False) -> Any:
         """Return the value as a NumPy array: a copy, unless `borrow` allows a view."""
@@ -149,6 +149,6 @@ def _own_array(value: Any, xp: ModuleType, dtype: str) -> Any:
             raise type(error)(
                 f"value must be an array, a number or a nested list of numbers, got {what}: {error}"
             ) from error
-    if library_of(value) is not xp:
+    if array_namespace(value) is not xp:
         value = asarray(value, xp, dtype=dtype)
     return xp.astype(value, dtype_of(xp, dtype), copy=True)

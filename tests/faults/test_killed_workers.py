@@ -100,6 +100,7 @@ class Deadly:
     """A job whose every task kills its worker."""
 
     part = "chains"
+    run = "a run"
     n_segments = 1
 
     def __init__(self, directory: str) -> None:

@@ -25,8 +25,8 @@ def test_hyperparameters_are_kept_read_and_set_by_name() -> None:
     assert RBM(**rbm.get_params()).get_params() == rbm.get_params()
     assert rbm.set_params(n_components=7, momentum=0.25) is rbm
     assert (rbm.n_components, rbm.momentum) == (7, 0.25)
-    with pytest.raises(ValueError, match="no parameter 'hidden'"):
-        rbm.set_params(hidden=3)
+    with pytest.raises(ValueError, match="no parameter 'n_hidden'"):
+        rbm.set_params(n_hidden=3)
     assert repr(rbm) == "RBM(n_components=7, n_iter=2, random_state=3, momentum=0.25)"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import DBM, RBM, Look, TrainingWarning
+from nbm_xp.boltzmann import DBM, RBM, LadderEstimate, Look, TrainingWarning
 from nbm_xp.boltzmann.bridging import mixing
 from nbm_xp.boltzmann.places import nested_r_hat
 from nbm_xp.boltzmann.watching import Watch
@@ -204,3 +204,18 @@ def test_r_hats_of_chains_that_forget_and_that_do_not() -> None:
     size, r_hat = mixing(mixed.reshape(40, 100) + np.repeat([0.0, 10.0], 50))
     assert 90 < size < 120  # as many as there are chains
     assert r_hat > 3
+
+
+def test_a_ladder_whose_chains_miss_a_place_is_warned_of() -> None:
+    """Two places at each of which the machine is, of which its chains know one: rows of the other are too likely."""
+    ends = RBM.from_parameters(
+        np.full((1, 12), 8.0), [-44.0], np.full(12, -4.0), random_state=0, n_iter=1, training="tempered", watch=True
+    )
+    rows = np.repeat([[0.0] * 12, [1.0] * 12], 50, axis=0)
+    only_zeros = float(np.logaddexp.reduce(-ends.free_energy(rows[:1])))
+    missed = LadderEstimate(only_zeros, 0.01, (0.5,), 100.0, 1.0)
+    with pytest.warns(TrainingWarning, match="one of them a probability above 1: .* a lower learning_rate helps"):
+        Watch(ends, rows).look(1, missed)
+    ends.looks_ = []
+    right = LadderEstimate(ends.log_partition(), 0.01, (0.5,), 100.0, 1.0)
+    assert Watch(ends, rows).look(1, right) is not None

@@ -13,7 +13,16 @@ pytest.importorskip("typer")
 pytest.importorskip("matplotlib")
 
 from nbm_xp.boltzmann import RBM
-from nbm_xp.boltzmann.sequences import DNA, PROTEIN, RNA, Alphabet, read_fasta, write_fasta
+from nbm_xp.boltzmann.sequences import (
+    DNA,
+    PROTEIN,
+    RNA,
+    Alphabet,
+    read_fasta,
+    sequence_weights,
+    site_frequencies,
+    write_fasta,
+)
 
 from ..command import PNG, ran, refused, told
 
@@ -62,6 +71,23 @@ def test_a_training_on_sequences_goes_on() -> None:
     assert pathlib.Path("run/model.safetensors").read_bytes() == before
 
 
+def test_sequences_that_are_almost_the_same_share_a_vote() -> None:
+    doubled = np.concatenate([STATES, STATES[:1].repeat(60, axis=0)])
+    write_fasta("family.fasta", doubled, RNA)
+    rates = {}
+    for identity in ("0", "0.8"):
+        ran(*SMALL, "--identity", identity, "--out", f"at {identity}")
+        rates[identity] = RBM.load(f"at {identity}/model.safetensors").base_rate_
+    ran(*SMALL, "--out", "left out")
+    np.testing.assert_array_equal(RBM.load("left out/model.safetensors").base_rate_, rates["0.8"])
+    first = STATES[0] + 5 * np.arange(8)
+    assert (rates["0"][first] > 0.6).all()
+    weights = sequence_weights(doubled)
+    shares = site_frequencies(doubled, 5, weights).ravel()
+    np.testing.assert_allclose(rates["0.8"], (100 * shares + 1) / 105, rtol=1e-5)
+    ran("plot", "left out", "--what", "frequencies")
+
+
 def test_pictures_of_sequences_are_drawn() -> None:
     ran(*SMALL)
     ran("plot", "run", "--what", "frequencies")
@@ -74,6 +100,7 @@ def test_pictures_of_sequences_are_drawn() -> None:
     ("arguments", "message"),
     [
         (("train", "--data", "none.fasta"), "none.fasta: no such file"),
+        (("train", "--data", "rows.npy", "--identity", "0.8"), "--identity is for sequences"),
         (("train", "--data", "text.fasta"), "expected FASTA, whose first line begins with '>'"),
         (("train", "--data", "family.fasta", "--threshold", "1"), "--threshold is for numbers"),
         (("train", "--data", "family.fasta", "--visible", "binary"), "are for visible units categorical:21 or"),
@@ -84,6 +111,7 @@ def test_pictures_of_sequences_are_drawn() -> None:
     ],
 )
 def test_what_does_not_fit_is_refused(arguments: tuple[str, ...], message: str) -> None:
+    np.save("rows.npy", np.eye(4))
     pathlib.Path("text.fasta").write_text("no sequences\n")
     write_fasta("protein.fasta", 4 * STATES, PROTEIN)
     RBM(2, n_iter=0).fit(np.zeros((3, 4))).save("plain.safetensors")

@@ -92,6 +92,17 @@ def test_held_out_rows_are_followed_after_going_on(tmp_path: pathlib.Path) -> No
     )
 
 
+def test_weights_of_rows_are_kept_until_the_end(tmp_path: pathlib.Path) -> None:
+    weights = np.random.default_rng(1).random(len(ROWS)).astype("float32")
+    model = RBM(3, n_iter=5, random_state=5)
+    broken_off(tmp_path / "run", model, 2, sample_weight=weights, checkpoint_every=1)
+    resume(tmp_path / "run")
+    fitted = RBM(3, n_iter=5, random_state=5).fit(ROWS, sample_weight=weights)
+    np.testing.assert_array_equal(trained_model(tmp_path / "run").components_, fitted.components_)
+    with pytest.raises(ValueError, match="sample_weight"):
+        train(model, tmp_path / "run", ROWS, resume=True)
+
+
 def test_rows_of_dask_come_back_in_their_blocks(tmp_path: pathlib.Path) -> None:
     dask = pytest.importorskip("dask.array")
     rows = dask.from_array(ROWS, chunks=(7, -1))
@@ -148,11 +159,12 @@ def test_resume_knows_all_of_a_run_of_chains(tmp_path: pathlib.Path) -> None:
         ({"model": RBM(3, schedule=lambda done, total: 1.0)}, "schedule must be a name in a run"),
         ({"X": ROWS + 2}, r"X must have values in \[0, 1\]"),
         ({"held_out": ROWS[:, :5]}, "held_out has 5 features, but the model"),
+        ({"sample_weight": [1.0]}, "sample_weight must have one axis, a weight for each of"),
         ({"hours": 0}, "hours must be a number above 0, got 0"),
         ({"look_every": 0}, "look_every must be a whole number, at least 1, got 0"),
         ({"checkpoint_every": 1.5}, "checkpoint_every must be a whole number, at least 1, got 1.5"),
     ],
-    ids=["no model", "no hidden units", "a function", "values", "features", "hours", "looks", "checkpoints"],
+    ids=["no model", "no hidden units", "a function", "values", "features", "weights", "hours", "looks", "checkpoints"],
 )
 def test_bad_arguments_are_refused_before_anything_is_made(
     tmp_path: pathlib.Path, given: dict[str, Any], message: str

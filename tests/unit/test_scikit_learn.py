@@ -28,8 +28,11 @@ from sklearn.utils import estimator_checks
 
 SMALL: dict[str, Any] = {"n_components": 4, "n_iter": 2, "random_state": 0}
 BINARY, GAUSSIAN = RBM(**SMALL, clip=True), RBM(**SMALL, visible="gaussian")
+_WEIGHED = "a row of weight 2 counts as two in each step, but minibatches of repeated rows, and draws, are others"
 CLASSIFIER = RBMClassifier(**SMALL | {"n_components": 16, "n_iter": 30}, visible="gaussian")
 FAILING = {
+    "check_sample_weight_equivalence_on_dense_data": _WEIGHED,
+    "check_sample_weight_equivalence_on_sparse_data": _WEIGHED,
     "check_dtype_object": "arrays of objects are refused: no device has them, and numbers in them are slow to find",
 }
 FAILING_GAUSSIAN = FAILING | dict.fromkeys(
@@ -244,6 +247,19 @@ def test_metadata_is_routed_to_whom_asks_for_it() -> None:
         with pytest.raises(ValueError, match="callback"):
             make_pipeline(MinMaxScaler(), RBM(**SMALL)).fit(rows(), callback=print)
     assert clone(model[1]).get_metadata_routing().fit.requests["callback"] is True
+
+
+def test_a_search_hands_weights_on() -> None:
+    X, weights = rows(60), np.where(np.arange(60) < 30, 5.0, 1.0)
+    asking = RBM(3, n_iter=2, random_state=0).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+    with config_context(enable_metadata_routing=True):
+        search = GridSearchCV(asking, {"n_components": [3]}, cv=2).fit(X, sample_weight=weights)
+    plain = RBM(3, n_iter=2, random_state=0)
+    best = search.best_estimator_.components_
+    np.testing.assert_array_equal(best, plain.fit(X, sample_weight=weights).components_)
+    plain.fit(X[30:], sample_weight=weights[30:])
+    first = plain.score(X[:30], sample_weight=weights[:30])
+    assert search.cv_results_["split0_test_score"][0] == pytest.approx(first)
 
 
 def test_what_no_method_takes_cannot_be_requested() -> None:

@@ -23,7 +23,7 @@ from nbm_xp.tape import (
     scan,
 )
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape.plans.places import _theirs, current_place, described_place
+from nbm_xp.tape.source_locations import _theirs, current_location, described_location
 
 
 def matrix(name: str | None = None) -> Tensor:
@@ -146,12 +146,12 @@ class TestNote:
 class TestPlace:
     def test_is_the_users_not_the_packages(self) -> None:
         node = (matrix() * 2.0).node
-        assert node.place is not None
-        assert node.place[0].co_filename == __file__
-        assert "test_is_the_users_not_the_packages" in described_place(node.place)
+        assert node.source_location is not None
+        assert node.source_location[0].co_filename == __file__
+        assert "test_is_the_users_not_the_packages" in described_location(node.source_location)
 
     def test_of_many_files_takes_bounded_memory(self) -> None:
-        record = eval("lambda: place()", {"place": current_place})  # a frame between, as Node.__init__ is
+        record = eval("lambda: place()", {"place": current_location})  # a frame between, as Node.__init__ is
         for cell in range(10_050):
             exec(compile("record()", f"<cell {cell}>", "exec"), {"record": record})
         assert "<cell 10049>" in _theirs

@@ -13,8 +13,9 @@ from typing import Annotated, Any
 import typer
 
 from nbm_xp.boltzmann import DBM, RBM
-from nbm_xp.boltzmann.learning import WAYS
+from nbm_xp.boltzmann.hyperparameters import WAYS
 from nbm_xp.boltzmann.schedules import SCHEDULES
+from nbm_xp.boltzmann.sequences import sequence_weights
 from nbm_xp.boltzmann.topology import hidden_kinds
 from nbm_xp.boltzmann.units import kind_of
 from nbm_xp.namespace import to_numpy
@@ -36,6 +37,7 @@ EXAMPLES = (
     "[bold]nbm-xp train --data mnist.npz --held-out mnist.npz --hidden 500 --batch 100 --hours 1 --out mnist[/bold]\n\n"
     "[bold]nbm-xp train --resume --out mnist[/bold]"
 )
+_IDENTITY = 0.8  # at which two sequences count as one
 _NO_END = 1_000_000_000
 
 _MODEL, _LEARNING, _RUN = "The model", "How it learns", "The run"
@@ -56,6 +58,15 @@ def train(
         str | None,
         typer.Option(
             help="In place of --hidden, all layers of a deep Boltzmann machine: 784,500,1000.", rich_help_panel=_MODEL
+        ),
+    ] = None,
+    identity: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="Sequences that agree at this share of their sites share one vote, 0.8 by default; 0: all have one.",
+            rich_help_panel=_LEARNING,
         ),
     ] = None,
     visible: Annotated[
@@ -98,14 +109,23 @@ def train(
         float, typer.Option(min=1e-9, max=1e3, help="Learning rate at the start.", rich_help_panel=_LEARNING)
     ] = 0.1,
     schedule: Annotated[
-        str,
-        typer.Option(help="How the rate falls: linear, exponential, step, constant.", rich_help_panel=_LEARNING),
-    ] = "linear",
+        str | None,
+        typer.Option(
+            help="How the rate falls: linear, quadratic, exponential, step, constant. Linear by default, quadratic in "
+            "tempered training.",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None,
     gibbs: Annotated[int, typer.Option(min=1, help="Sweeps of chains in each step.", rich_help_panel=_LEARNING)] = 1,
     momentum: Annotated[
-        float,
-        typer.Option(min=0.0, max=0.9999, help="How much of the last step is repeated.", rich_help_panel=_LEARNING),
-    ] = 0.0,
+        float | None,
+        typer.Option(
+            min=0.0,
+            max=0.9999,
+            help="How much of the last step is repeated: 0 by default, 0.75 in tempered training.",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None,
     decay: Annotated[float, typer.Option(min=0.0, max=1e3, help="Weight decay.", rich_help_panel=_LEARNING)] = 0.0,
     training: Annotated[
         str,
@@ -169,6 +189,13 @@ def train(
         held = alignments.rows_for(settings["held_out"], settings["threshold"], "valid", within)
     if held is not None and held.shape[1] != rows.shape[1]:
         raise InputError(f"--held-out: {held.shape[1]} features, but --data has {rows.shape[1]}")
+    if there is not None and not options.given(context, "identity"):
+        identity = there.configuration.get("identity")
+    elif letters is None and identity is not None:
+        raise InputError("--identity is for sequences, and --data has none")
+    elif letters is not None and identity is None:
+        identity = _IDENTITY
+    weights = sequence_weights(rows, identity) if identity else None
     model = _model(settings, rows, seed)
     contents = {"data": _fingerprint(rows), "held_out": None if held is None else _fingerprint(held)}
     for name, content in contents.items():
@@ -182,6 +209,8 @@ def train(
     configuration = settings | {"contents": contents}
     if letters is not None:
         configuration["alphabet"] = letters.name
+    if identity is not None:
+        configuration["identity"] = identity
     if there is not None and "hidden_units" not in there.configuration:  # of a release that knew no others
         configuration.pop("hidden_units")
     if there is not None and "persistent" in there.configuration:  # as releases before tempered training wrote it
@@ -189,7 +218,7 @@ def train(
         configuration["persistent"] = way == "persistent" if way != "tempered" else way
     held_on_library = None if held is None else reading.on_library(held, settings["library"])
     watching = {"hours": settings["hours"], "look_every": settings["look_every"], "checkpoint_every": checkpoint_every}
-    also = functools.partial(keep, model, on_library, held_on_library, **watching)
+    also = functools.partial(keep, model, on_library, held_on_library, weights, **watching)
     with (
         finding.begun(out, "train", configuration, seed=seed, resume=resume, also=also) as run,
         threads_for(products),
@@ -197,7 +226,7 @@ def train(
         needing_room(out),
     ):
         with reading.saying():
-            task = Training(run, model, on_library, held_on_library, **watching)
+            task = Training(run, model, on_library, held_on_library, weights, **watching)
             task.prepare()
         with bar("training", task.model.n_iter, rows.shape[0], getattr(task.model, "n_iter_", 0)) as advance:
             task.watch = lambda done, look, total: advance(done, "" if look is None else _noted(look), total)
@@ -246,9 +275,9 @@ def _model(settings: dict[str, Any], rows: Any, seed: int) -> Any:
         "random_state": seed,
         "training": settings["training"],
         "n_gibbs": settings["gibbs"],
-        "momentum": settings["momentum"],
+        "momentum": "auto" if settings["momentum"] is None else settings["momentum"],
         "weight_decay": settings["decay"],
-        "schedule": settings["schedule"],
+        "schedule": settings["schedule"] or ("auto" if settings["training"] == "tempered" else "linear"),
         "visible": settings["visible"],
         "hidden": _hidden(settings),
     }
@@ -293,7 +322,7 @@ def _check(settings: dict[str, Any]) -> None:
             kind_of(name, "--hidden-units")
     kinds = (("schedule", tuple(SCHEDULES)), ("training", WAYS))
     for name, allowed in kinds:
-        if settings[name] not in allowed:
+        if settings[name] is not None and settings[name] not in allowed:
             raise InputError(f"--{name} must be one of {', '.join(allowed)}, got {settings[name]}")
     for name in ("rate", "decay", "momentum", "hours"):
         value = settings[name]

@@ -74,11 +74,13 @@ def draw_curve(looks: Sequence[Mapping[str, Any]], path: pathlib.Path) -> None:
         how = "the ladder" if measure == "train_log_likelihood" else "AIS"
         kinds.append(("log_likelihood", f"log-likelihood by {how}", "Learning curve: held-out rows", weighed))
     with drawn(path, 7.6 * len(kinds), 5.4) as figure:
-        for axes, (key, name, value, shown) in zip(
+        for axes, (key, name, title, shown) in zip(
             figure.subplots(1, len(kinds), squeeze=False)[0], kinds, strict=True
         ):
             passes = [look["pass"] for look in shown]
-            panels.learning_curve(axes, passes, {name: [look[key] for look in shown]}, value)
+            panels.learning_curve(
+                axes, passes, {name: [look[key] for look in shown]}, f"mean {name} (nats a row)", title
+            )
 
 
 def draw_convergence(

@@ -24,7 +24,7 @@ def draw_findings(findings: Findings, path: pathlib.Path) -> None:
         panels.images(top[0], findings.test[:100], 8, f"{min(len(findings.test), 100)} of the test scans")
         shown = min(len(findings.fantasies), 100)
         panels.images(top[1], findings.fantasies[:100], 8, f"{shown} fantasies of the model")
-        panels.filters(top[2], findings.large.components_, 8)
+        panels.filters(top[2], findings.large.components_, 8, words="blue: ink, orange: none")
         passes, train, test = zip(*findings.curve, strict=True)
         panels.level(bottom[0], findings.baseline[1], "independent pixels", passes[-1])
         panels.learning_curve(bottom[0], passes, {"train": train, "test": test}, "mean log-likelihood (nats)")

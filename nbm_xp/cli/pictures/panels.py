@@ -24,6 +24,8 @@ __all__ = [
 ]  # fmt: skip
 
 _PALETTE = (BLUE, ORANGE, "#3b8f6b", "#8a5aa8", "#b7862a", "#5b7fb8", "#c24d6a", "#6b7280")
+_FEW = 25
+"""So many looks at a model are marked, each on its own."""
 
 _ROWS = 40  # of chains of a binary unit, each a row
 
@@ -47,14 +49,21 @@ def strongest(weights: Any, count: int = 100) -> Any:
     return chosen / np.where(largest > 0, largest, 1.0)
 
 
-def filters(axes: Axes, weights: Any, side: int | None, *, columns: int = 10) -> None:
-    """The weights of the hidden units that matter most; blue adds ink, orange takes it away."""
+def filters(
+    axes: Axes,
+    weights: Any,
+    side: int | None,
+    *,
+    columns: int = 10,
+    words: str = "blue: positive, orange: negative",
+) -> None:
+    """The weights of the hidden units that matter most; blue makes a visible unit more probable, orange less."""
     shown = strongest(weights)
     colours = LinearSegmentedColormap.from_list("filters", [ORANGE, "#ffffff", BLUE]).with_extremes(bad="white")
     page = shown if side is None else sheet(shown, side, columns, gap=1)
     shape: Any = "auto" if side is None else "equal"
     axes.imshow(page, cmap=colours, vmin=-1, vmax=1, interpolation="nearest", aspect=shape)
-    _titled(axes, f"{len(shown)} filters (blue: ink, orange: none)", side)
+    _titled(axes, f"{len(shown)} filters ({words})", side)
     if side is None:
         axes.set_xlabel("visible unit")
         axes.set_ylabel("hidden unit, the strongest first")
@@ -74,7 +83,8 @@ def learning_curve(
     """What a model in training reached, pass by pass; each series' last value stands in the legend."""
     for colour, (name, values) in zip(_PALETTE, series.items(), strict=False):
         label = f"{name}, at the end {signed(values[-1])}"
-        axes.plot(passes, values, "o-", color=colour, markersize=5, label=label, clip_on=False)
+        marker = "o" if len(passes) <= _FEW else ""  # many of them would hide the line
+        axes.plot(passes, values, "-", marker=marker, color=colour, markersize=5, label=label, clip_on=False)
     axes.legend(loc="best")
     if passes[-1] > passes[0]:
         axes.set_xscale("log")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.boltzmann.sequences import contact_scores, effective_couplings, pair_frequencies
+from nbm_xp.boltzmann.sequences import contact_scores, effective_couplings, pair_frequencies, sequence_weights
 from nbm_xp.namespace import to_numpy
 from nbm_xp.runs import RunError, open_samples, read_evaluation
 from nbm_xp.runs.curve import Curve
@@ -79,7 +79,9 @@ class Source:
     def _frequencies(self, out: pathlib.Path) -> None:
         rows, count = self._sequences()
         states = to_numpy(self.model.sample(_SEQUENCES, _STEPS, random_state=self.seed))
-        data, model = pair_frequencies(rows, count), pair_frequencies(states, count)
+        identity = self.run.configuration.get("identity") if self.run is not None else None
+        weights = sequence_weights(rows, identity) if identity else None
+        data, model = pair_frequencies(rows, count, weights), pair_frequencies(states, count)
         drawing.draw_frequencies(data, model, f"{_SEQUENCES:,} sequences after {_STEPS:,} sweeps", out)
 
     def _contacts(self, out: pathlib.Path) -> None:

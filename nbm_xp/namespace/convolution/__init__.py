@@ -1,6 +1,6 @@
 """Sums over sliding windows: convolution and pooling of arrays, the libraries' own kernels behind one door.
 
-What this chapter must satisfy: one definition that every kernel keeps to, in any number of spatial axes. Arrays are
+Contract: one definition that every kernel keeps to, in any number of spatial axes. Arrays are
 (images, positions…, channels); a window starts at ``starts + position * strides`` and steps by `dilation`; what lies
 outside the array is zero and never wins a maximum. Nothing here chooses a padding: that is arithmetic on `starts` and
 `lengths`. Each function but the maximum is linear in each of its arrays, and the adjoint of another one. So is

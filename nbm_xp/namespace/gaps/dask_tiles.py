@@ -21,9 +21,9 @@ import dask.array.chunk
 import dask.array.core
 import numpy as np
 from dask import _task_spec
-from dask.base import tokenize
+from dask.layers import ArrayBlockwiseDep
 
-from .dask_names import GraphArray, graph_from, layers_of, lifted, name_of_blocks, size_in_bytes
+from .dask_names import da, layers_of, name_of_blocks, size_in_bytes
 from .dask_shaping import block_limit
 
 __all__ = ["stored_product"]
@@ -76,7 +76,7 @@ def stored_product(x1: Any, x2: Any) -> Any:
     for stored, other in sorted(((x1, x2), (x2, x1)), key=lambda pair: -size_in_bytes(pair[0])):
         tiles = _tiles(stored) if _too_large(stored) else None
         if tiles is not None:
-            return _laid_out(tiles, stored.name, stored.chunks, stored.dtype, other, left=stored is x1)
+            return _product(tiles, stored.name, stored.chunks, stored.dtype, other, left=stored is x1)
     return None
 
 
@@ -84,28 +84,34 @@ def _too_large(x: Any) -> bool:
     return bool(max(x.numblocks) > 1 and size_in_bytes(x) > block_limit())  # nan, of an unknown length, is not larger
 
 
-def _lay_out(
+class _Tiles(ArrayBlockwiseDep):
+    """The tiles of a matrix as an argument of `blockwise`, which takes to each task those that it needs."""
+
+    def __init__(self, chunks: tuple[tuple[int, ...], ...], tiles: dict[tuple[int, ...], Tile], name: str) -> None:
+        super().__init__(chunks)
+        self.tiles = tiles
+        self.name = name
+
+    def __getitem__(self, index: tuple[Any, ...]) -> list[Tile]:
+        """The tiles along the index that is summed over, in the place of which Dask gives a list."""
+        rows, columns = (place if isinstance(place, list) else [place] for place in index)
+        return [self.tiles[i, k] for i in rows for k in columns]
+
+    def __dask_tokenize__(self) -> Any:
+        return ("nbm_xp.tiles", self.name)
+
+
+def _product(
     tiles: dict[tuple[int, ...], Tile], stored: str, split: tuple[tuple[int, ...], ...], dtype: Any, other: Any, *,
     left: bool,
 ) -> Any:  # fmt: skip
-    """A task for each block of the product, which no function of blocks would have: each holds tiles of its own."""
+    """A task for each block of the product."""
     other = other.rechunk({0: split[1]} if left else {1: split[0]})
-    first, second = (split, other.chunks) if left else (other.chunks, split)
     dtype = np.result_type(dtype, other.dtype)
-    name = f"stored-product-{tokenize(stored, other.name, left)}"
-    inner = range(len(first[1]))
-    tasks: dict[Any, Any] = {}
-    for i in range(len(first[0])):
-        for j in range(len(second[1])):
-            read = [tiles[(i, k) if left else (k, j)] for k in inner]
-            blocks = [(other.name, k, j) if left else (other.name, i, k) for k in inner]
-            tasks[name, i, j] = (_multiplied, read, blocks, left)
-    graph = graph_from(name, tasks, dependencies=[other])
+    factors = (_Tiles(split, tiles, stored), "ik" if left else "kj", other, "kj" if left else "ik")
     meta = np.empty_like(other._meta, shape=(0, 0), dtype=dtype)
-    return GraphArray(graph, name, chunks=(first[0], second[1]), meta=meta, dtype=dtype)
-
-
-_laid_out = lifted(_lay_out)
+    options = {"concatenate": False, "align_arrays": False, "token": "stored-product", "dtype": dtype, "meta": meta}
+    return da.blockwise(_multiplied, "ij", *factors, left=left, **options)
 
 
 def _multiplied(tiles: list[Tile], blocks: list[Any], left: bool) -> Any:

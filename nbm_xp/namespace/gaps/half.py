@@ -1,6 +1,6 @@
 """float64 to float16 in one rounding, for libraries that go by way of float32 and so round twice.
 
-What this chapter must satisfy: the bits that NumPy gives. The lower 29 bits of a float64, which a float32 has no room
+Contract: the bits that NumPy gives. The lower 29 bits of a float64, which a float32 has no room
 for, are cleared, and where one of them was set, so is the lowest that is kept. That number is a float32 without
 rounding, and float16 rounds it as it would have rounded the whole: it has digits enough to lie on the same side of
 every tie.

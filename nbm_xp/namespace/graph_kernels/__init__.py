@@ -1,6 +1,6 @@
 """Machines on graphs for single libraries: which of them have loops of their own, and for what.
 
-What this chapter must satisfy: without a kernel the portable forms of `nbm_xp.graphs` serve, and give the same bits.
+Contract: without a kernel the portable forms of `nbm_xp.graphs` serve, and give the same bits.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rows, colours, sweeps and energies for NumPy's arrays, by the compiled core.
 
-What this chapter must satisfy: the bits of `nbm_xp.graphs`' portable forms. What the loops are not made for is left to
+Contract: the bits of `nbm_xp.graphs`' portable forms. What the loops are not made for is left to
 those, by giving None.
 """
 

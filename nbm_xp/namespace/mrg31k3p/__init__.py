@@ -1,6 +1,6 @@
 """MRG31k3p for single libraries: what every form of it shares, and which libraries have a kernel of their own, where.
 
-What this chapter must satisfy: nothing is imported before a library's arrays are drawn; without a kernel the portable
+Contract: nothing is imported before a library's arrays are drawn; without a kernel the portable
 form of `nbm_xp.rng` serves, and gives the same bits.
 """
 

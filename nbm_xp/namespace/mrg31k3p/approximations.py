@@ -1,6 +1,6 @@
 """Logarithm, exponential, sine, cosine and normal quantiles near a point, in sums, products and quotients alone.
 
-What this chapter must satisfy: IEEE 754 fixes every sum, product, quotient and square root of doubles to the last bit,
+Contract: IEEE 754 fixes every sum, product, quotient and square root of doubles to the last bit,
 but no library's logarithm or sine. So what is made of these four has the same bits everywhere: on arrays of any
 library, one operation after the other, and in a compiled loop that contracts none of them. Each function is written
 in Python's operators for both, and is within one unit in the last place where its range is kept.

@@ -1,6 +1,6 @@
 """MRG31k3p for CuPy arrays: uniforms, normal numbers, ones and zeros, runs of uniforms, and states after draws.
 
-What this chapter must satisfy: the bits of `nbm_xp.rng.uniforms`; one launch for a draw and the states after it;
+Contract: the bits of `nbm_xp.rng.uniforms`; one launch for a draw and the states after it;
 neighbouring threads write neighbouring elements.
 
 In a whole draw a thread carries one stream over some steps: it jumps to the first by matrices, then takes one after

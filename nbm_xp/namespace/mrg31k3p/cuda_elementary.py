@@ -1,6 +1,6 @@
 """Roots, logarithms, exponentials and normal quantiles of CuPy arrays, each in one launch.
 
-What this chapter must satisfy: the bits of `nbm_xp.rng.elementary` and `nbm_xp.rng.quantiles`.
+Contract: the bits of `nbm_xp.rng.elementary` and `nbm_xp.rng.quantiles`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """CUDA kernels launched on CuPy's arrays.
 
-What this chapter must satisfy: one text for processors and devices. What happens to one element stands in the core's
+Contract: one text for processors and devices. What happens to one element stands in the core's
 ``elements/*.h``, the kernels around it in ``devices/*.cuh``; products are rounded before anything is added, so that
 the bits are those of every other library. A kernel runs on the device where its arrays lie, on that device's current
 stream, and nothing comes back to the host unasked. CuPy is taken from the namespace of the arrays, never imported.

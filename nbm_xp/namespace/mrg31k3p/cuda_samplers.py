@@ -1,6 +1,6 @@
 """Numbers that are made each of its own uniforms, for CuPy arrays, an element to a thread.
 
-What this chapter must satisfy: the bits of `nbm_xp.rng.distributions`, whose methods try until they accept. Uniforms
+Contract: the bits of `nbm_xp.rng.distributions`, whose methods try until they accept. Uniforms
 are made by random access and never reach memory; one number comes back to the host, how many elements no attempt
 served.
 """

@@ -1,6 +1,6 @@
 """MRG31k3p in exact integers: its constants and its jumps.
 
-What this chapter must satisfy: every number here is a Python integer, so nothing can overflow, no array library is
+Contract: every number here is a Python integer, so nothing can overflow, no array library is
 needed, and the jumps of 2**72 and 2**134 steps are exact. The generator is two linear recurrences of order three,
 
     x[n] = (2**22 x[n-2] + (2**7 + 1) x[n-3])          mod M1 = 2**31 - 1

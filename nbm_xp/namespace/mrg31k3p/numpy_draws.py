@@ -1,6 +1,6 @@
 """MRG31k3p for NumPy arrays: the states and numbers that the compiled core makes.
 
-What this chapter must satisfy: the bits of `nbm_xp.rng.recurrence` and `nbm_xp.rng.uniforms`; no lock is held, so that
+Contract: the bits of `nbm_xp.rng.recurrence` and `nbm_xp.rng.uniforms`; no lock is held, so that
 threads run side by side.
 """
 

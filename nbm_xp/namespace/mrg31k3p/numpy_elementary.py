@@ -1,6 +1,6 @@
 """Logarithms, exponentials and normal quantiles of NumPy arrays, by the compiled core.
 
-What this chapter must satisfy: the bits of `nbm_xp.rng.elementary` and `nbm_xp.rng.quantiles`, in one pass over memory.
+Contract: the bits of `nbm_xp.rng.elementary` and `nbm_xp.rng.quantiles`, in one pass over memory.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Numbers that are made each of its own uniforms, for NumPy arrays, by the compiled core.
 
-What this chapter must satisfy: the bits of `nbm_xp.rng.distributions`, whose methods try until they accept. Uniforms
+Contract: the bits of `nbm_xp.rng.distributions`, whose methods try until they accept. Uniforms
 are made a few at a time and never reach memory.
 """
 

@@ -1,6 +1,6 @@
 """Ones and zeros by probabilities for NumPy arrays: the loops of the compiled core, and what these leave open.
 
-What this chapter must satisfy: the answers of uniforms that are compared with probabilities or with the library's own
+Contract: the answers of uniforms that are compared with probabilities or with the library's own
 sigmoids, to the last bit; what the loops are not made for is left to the portable form.
 """
 

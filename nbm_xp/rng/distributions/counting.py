@@ -1,6 +1,6 @@
 """Counts: geometric, negative binomial, hypergeometric, logarithmic and Zipf's numbers.
 
-What this chapter must satisfy: what `rejection` promises, with tails as far out as `fine_uniforms` reach; no count is
+Contract: what `rejection` promises, with tails as far out as `fine_uniforms` reach; no count is
 over `MOST`. All parameters are float64 arrays of shape (count,) or (1,).
 
 References

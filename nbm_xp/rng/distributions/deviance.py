@@ -1,6 +1,6 @@
 """Probabilities of counts out of very many: how far they are from those of the mean, without a loss of digits.
 
-What this chapter must satisfy: a logarithm of a probability to within 1e-6 for as many trials as doubles count, where
+Contract: a logarithm of a probability to within 1e-6 for as many trials as doubles count, where
 logarithms of factorials, which grow with the number of trials, would cancel each other's digits.
 
 References

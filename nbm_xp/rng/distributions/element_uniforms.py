@@ -1,6 +1,6 @@
 """As many uniforms as an element needs, for the elements of a block or only some of them.
 
-What this chapter must satisfy: uniform ``j`` of an element is what the ``j``-th draw after the first, of the same size
+Contract: uniform ``j`` of an element is what the ``j``-th draw after the first, of the same size
 and from the same streams, gives for that element. So it depends on the element's place in the whole array and on
 ``j``, neither on what other elements need nor on how the array is divided, and any of them can be had on its own.
 """

@@ -1,6 +1,6 @@
 """Uniforms of two draws, and normal and exponential numbers made of them: for distributions with long tails.
 
-What this chapter must satisfy: 2**-62 is the least distance from 0, and from 1 too where a uniform is folded; there, as
+Contract: 2**-62 is the least distance from 0, and from 1 too where a uniform is folded; there, as
 everywhere, it has all the digits of a double. So tails go as far out as 2**62 numbers do.
 """
 

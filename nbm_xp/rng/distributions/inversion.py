@@ -1,6 +1,6 @@
 """Real numbers of one uniform each: the inverse of a distribution function.
 
-What this chapter must satisfy: one uniform makes one number, in order, through functions with the same bits on every
+Contract: one uniform makes one number, in order, through functions with the same bits on every
 library; a uniform is a multiple of 2**-31, so ``1 - u`` is exact, and no number lies further out than 2**-31 of all do.
 """
 

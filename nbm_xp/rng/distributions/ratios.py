@@ -1,6 +1,6 @@
 """Numbers made of gamma and normal numbers: chi-squared, F and Student's, central or not.
 
-What this chapter must satisfy: quotients are made of logarithms, so that parameters near 0 lose none of them; what is
+Contract: quotients are made of logarithms, so that parameters near 0 lose none of them; what is
 beyond all doubles is infinite. All parameters are float64 arrays of shape (count,) or (1,).
 
 References

@@ -1,6 +1,6 @@
 """Gamma, beta, Poisson and binomial numbers: methods that try until they accept, and searches.
 
-What this chapter must satisfy: an element's number follows from its own uniforms and parameters alone (see
+Contract: an element's number follows from its own uniforms and parameters alone (see
 `element_uniforms`), however often other elements are tried, so that the bits do not depend on chunks; and
 through functions with the same bits on every library. All parameters are float64 arrays of shape (count,) or (1,).
 
@@ -16,6 +16,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace, concrete_int, dtype_of
@@ -43,19 +44,28 @@ _LARGEST: Final = 2.0**820
 _SHIFT: Final = 2.0**204
 
 
+def which_of(xp: Any, *conditions: Any) -> list[bool]:
+    """Whether each condition holds anywhere: one question, since from a device each answer is copied to the host."""
+    kind = dtype_of(xp, "int64")
+    held = concrete_int(sum(xp.astype(xp.any(condition), kind) * 2**k for k, condition in enumerate(conditions)))
+    return [bool(held >> k & 1) for k in range(len(conditions))]
+
+
 def any_of(xp: Any, condition: Any) -> bool:
     """Whether a condition holds anywhere."""
-    return bool(concrete_int(xp.sum(xp.astype(condition, dtype_of(xp, "int64")))))
+    return which_of(xp, condition)[0]
 
 
-def log_gamma(uniforms: ElementUniforms, shape: Any) -> Any:
+def log_gamma(uniforms: ElementUniforms, shape: Any, below: Sequence[bool] | None = None) -> Any:
     """The logarithms of standard gamma numbers, by the method of Marsaglia and Tsang [1]_.
 
     A shape below 1 is increased by 1, and the number is multiplied by ``u ** (1 / shape)``. One above 2**40 has every
-    number accepted: fewer than 1 in 10**10 would not be, and what decides would be lost in rounding.
+    number accepted: fewer than 1 in 10**10 would not be, and what decides would be lost in rounding. `below` says
+    whether any shapes are below 1, and whether any are not.
     """
     xp = array_namespace(shape)
     small = shape < 1.0
+    some_small, some_not = which_of(xp, small, ~small) if below is None else below
     d = xp.where(small, shape + 1.0, xp.minimum(shape, _LARGEST)) - 1.0 / 3.0
     c = 1.0 / sqrt(9.0 * d)
 
@@ -71,24 +81,25 @@ def log_gamma(uniforms: ElementUniforms, shape: Any) -> Any:
     tried = uniforms.every(1, 1)
     own = tried.own("log_gamma")
     value = until_accepted(tried, 2, attempt, d, c) if own is None else own(d, c, log(d))
-    if not any_of(xp, small):
+    if not some_small:
         return value
     power = quotient(log(uniforms.uniform(0)), xp.where(small, xp.maximum(shape, _LEAST), 1.0))
-    return value + (xp.where(small, power, 0.0) if any_of(xp, ~small) else power)
+    return value + (xp.where(small, power, 0.0) if some_not else power)
 
 
 def gamma(uniforms: ElementUniforms, shape: Any, scale: Any) -> Any:
     """Gamma numbers: see `log_gamma`. Of shape 0 they are 0; large ones are made without a logarithm."""
     xp = array_namespace(shape)
     none, large = shape == 0.0, shape > SURELY_ACCEPTED
-    some_none, some_large = any_of(xp, none), any_of(xp, large)
-    value = exp(log_gamma(uniforms, xp.where(none | large, 1.0, shape) if some_none or some_large else shape))
+    small = (shape < 1.0) & ~none
+    some_none, some_large, scaled, *below = which_of(xp, none, large, scale != 1.0, small, ~small)
+    value = exp(log_gamma(uniforms, xp.where(none | large, 1.0, shape) if some_none or some_large else shape, below))
     if some_large:
         d = xp.where(large, shape, 1.0) - 1.0 / 3.0
         root = 1.0 + normal_quantile(uniforms.uniform(1)) / sqrt(9.0 * xp.minimum(d, _LARGEST))
         value = xp.where(large, d * (root * root * root), value)
     value = xp.where(none, 0.0, value) if some_none else value
-    return value * scale if any_of(xp, scale != 1.0) else value
+    return value * scale if scaled else value
 
 
 def beta(uniforms: ElementUniforms, a: Any, b: Any) -> Any:
@@ -97,7 +108,8 @@ def beta(uniforms: ElementUniforms, a: Any, b: Any) -> Any:
     largest = xp.maximum(a, b)  # of the tiniest and the largest the proportion alone matters
     shift = xp.where(largest < _TINY, _SHIFT, xp.where(largest > _LARGEST, 1.0 / _SHIFT, xp.ones_like(largest)))
     a, b = a * shift, b * shift
-    x, y = log_gamma(uniforms.every(0, 2), a), log_gamma(uniforms.every(1, 2), b)
+    below = which_of(xp, a < 1.0, a >= 1.0, b < 1.0, b >= 1.0)
+    x, y = log_gamma(uniforms.every(0, 2), a, below[:2]), log_gamma(uniforms.every(1, 2), b, below[2:])
     return 1.0 / (1.0 + exp(xp.minimum(y - x, _FARTHEST)))
 
 
@@ -131,12 +143,13 @@ def poisson(uniforms: ElementUniforms, lam: Any) -> Any:
     xp = array_namespace(lam)
     small = lam < _SEARCHED
     few = many = None
-    if any_of(xp, small):
+    some_small, some_not = which_of(xp, small, ~small)
+    if some_small:
         mean = xp.where(small, lam, 1.0)
         search = kernel("rng.poisson_search", uniforms.library)
         u, first = uniforms.uniform(0), exp(-mean)
         few = _searched(u, first, lambda k: mean / k) if search is None else search(u, first, mean)
-    if any_of(xp, ~small):
+    if some_not:
         constants = _poisson_constants(xp.where(small, _SEARCHED, lam))
         own = uniforms.own("poisson")
         many = until_accepted(uniforms, 2, _poisson_attempt, *constants) if own is None else own(*constants)
@@ -187,16 +200,17 @@ def large_binomial(uniforms: ElementUniforms, n: Any, p: Any) -> Any:
     mean = n * p
     small = mean < _SEARCHED
     few = many = None
-    if any_of(xp, small):
+    some_small, some_not, some_many = which_of(xp, small, ~small, n >= MANY_EVENTS)
+    if some_small:
         rare = xp.where(small, p, 0.0)
         odds = rare / (1.0 - rare)
         search = kernel("rng.binomial_search", uniforms.library)
         u, first = uniforms.uniform(0), exp(n * log_of_rest(rare))
         few = _searched(u, first, lambda k: (n + 1.0 - k) / k * odds) if search is None else search(u, first, n, odds)
         few = xp.minimum(few, n)
-    if any_of(xp, ~small):
+    if some_not:
         constants = _binomial_constants(xp.where(small, 20.0, n), xp.where(small, 0.5, p))
-        own = None if any_of(xp, n >= MANY_EVENTS) else uniforms.own("binomial")
+        own = None if some_many else uniforms.own("binomial")
         many = until_accepted(uniforms, 2, _binomial_attempt, *constants) if own is None else own(*constants)
     value = _either(xp, small, few, many)
     return xp.where(flipped, n - value, value)

@@ -1,6 +1,6 @@
 """The distributions whose elements are drawn each on its own: one table.
 
-What this chapter must satisfy: read down, the table says what each distribution takes, what is allowed, how a number
+Contract: read down, the table says what each distribution takes, what is allowed, how a number
 is made and who published that. A sampler takes the uniforms of some elements and float64 parameters of shape (count,)
 or (1,), and gives a number for each element; see `element_uniforms` for which uniforms those are.
 

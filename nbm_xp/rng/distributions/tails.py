@@ -1,6 +1,6 @@
 """Numbers with long tails, and others of a uniform or two: Pareto, Weibull, Cauchy, von Mises, Wald and their like.
 
-What this chapter must satisfy: both ends are as fine as `fine_uniforms` are; what is beyond all doubles is infinite,
+Contract: both ends are as fine as `fine_uniforms` are; what is beyond all doubles is infinite,
 and nothing else is. All parameters are float64 arrays of shape (count,) or (1,).
 
 References

@@ -1,6 +1,6 @@
 """Draws whose elements are made each on its own, as tasks: on Dask one for each block, elsewhere one for all.
 
-What this chapter must satisfy: a task holds the seed, the place and the shape, and parameters that are numbers;
+Contract: a task holds the seed, the place and the shape, and parameters that are numbers;
 parameters that are arrays come to it block by block. It is the same work wherever it is done.
 """
 

@@ -1,6 +1,6 @@
 """Draws whose elements are vectors along the last axis, Dirichlet's, normal, hypergeometric ones; and orders of rows.
 
-What this chapter must satisfy: what `tasks` promises; sums and products over the components are made one by one, in
+Contract: what `tasks` promises; sums and products over the components are made one by one, in
 order, since a library's own sum, or product of matrices, may round otherwise.
 
 References

@@ -1,6 +1,6 @@
 """Integers of equal probability, outcomes by their probabilities, and random orders.
 
-What this chapter must satisfy: exactness. Integers come from whole outputs of the recurrence, with those left over
+Contract: exactness. Integers come from whole outputs of the recurrence, with those left over
 refused; probabilities are rounded to multiples of 2**-52 once and added up as integers, whose sums are the same in
 whatever order a library adds; orders come from 62-bit keys, sorted stably.
 

@@ -1,6 +1,6 @@
 """Uniforms between bounds, normal numbers, ones and zeros on Dask: one task for each block, its parameters and all.
 
-What this chapter must satisfy: the numbers are those that a kernel makes of the whole, to the last bit; parameters that
+Contract: the numbers are those that a kernel makes of the whole, to the last bit; parameters that
 are arrays come block by block and are held to their rules there.
 """
 

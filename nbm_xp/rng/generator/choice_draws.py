@@ -1,6 +1,6 @@
 """Choices and orders, as draws of a `Generator`.
 
-What this chapter must satisfy: names, parameters and meaning of `numpy.random.Generator`. On Dask nothing is computed:
+Contract: names, parameters and meaning of `numpy.random.Generator`. On Dask nothing is computed:
 what is chosen from is handed to each task whole along the axis of the choice, and each makes the order anew.
 """
 

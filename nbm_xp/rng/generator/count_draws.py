@@ -1,6 +1,6 @@
 """Whole numbers, as draws of a `Generator`: integers, counts, outcomes.
 
-What this chapter must satisfy: names, parameters and meaning of `numpy.random.Generator`.
+Contract: names, parameters and meaning of `numpy.random.Generator`.
 """
 
 from __future__ import annotations

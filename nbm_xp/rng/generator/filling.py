@@ -1,6 +1,6 @@
 """Arrays that draws write to: those given as ``out``, and those that are shuffled.
 
-What this chapter must satisfy: what cannot be written to is refused before anything is drawn.
+Contract: what cannot be written to is refused before anything is drawn.
 """
 
 from __future__ import annotations

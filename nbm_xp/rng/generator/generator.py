@@ -1,6 +1,6 @@
 """`Generator`: random arrays at once, with the method names of `numpy.random.Generator`.
 
-What this chapter must satisfy: the same seed and the same calls give the same numbers, on every library and for every
+Contract: the same seed and the same calls give the same numbers, on every library and for every
 chunking, and those of `RandomStreams` where that has them.
 
 The methods stand in rooms, each built on the ones before: `uniform_draws`; `real_draws`, `ratio_draws`, `tail_draws`;

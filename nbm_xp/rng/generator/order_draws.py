@@ -1,6 +1,6 @@
 """Bytes, and the orders of rows, as draws of a `Generator`.
 
-What this chapter must satisfy: names, parameters and meaning of `numpy.random.Generator`.
+Contract: names, parameters and meaning of `numpy.random.Generator`.
 """
 
 from __future__ import annotations

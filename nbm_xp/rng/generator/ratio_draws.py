@@ -1,6 +1,6 @@
 """Gamma, chi-squared, F and Student's numbers, as draws of a `Generator`.
 
-What this chapter must satisfy: what `real_draws` promises.
+Contract: what `real_draws` promises.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Real numbers of the distributions in the table, as draws of a `Generator`.
 
-What this chapter must satisfy: names, parameters and meaning of `numpy.random.Generator`. Numbers are made in float64
+Contract: names, parameters and meaning of `numpy.random.Generator`. Numbers are made in float64
 and rounded once to the dtype asked for, so that those of one dtype are those of another, rounded.
 """
 

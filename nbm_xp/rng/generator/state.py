@@ -1,6 +1,6 @@
 """The state of a `Generator`: where it is, how it moves on, and other generators made from it.
 
-What this chapter must satisfy: the state is six integers and a counter, that can be looked at, set, compared, copied,
+Contract: the state is six integers and a counter, that can be looked at, set, compared, copied,
 written down and read again; each draw takes a state of its own, in whatever thread; a call that fails takes none.
 """
 

@@ -1,6 +1,6 @@
 """Numbers with long tails, angles and triangles, as draws of a `Generator`.
 
-What this chapter must satisfy: what `real_draws` promises; the numbers are as fine as two uniforms make them, at both
+Contract: what `real_draws` promises; the numbers are as fine as two uniforms make them, at both
 ends. What is beyond the dtype is infinite.
 """
 

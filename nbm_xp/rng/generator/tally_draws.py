@@ -1,6 +1,6 @@
 """Counts of trials, failures, samples and ranks, as draws of a `Generator`.
 
-What this chapter must satisfy: names, parameters and meaning of `numpy.random.Generator`.
+Contract: names, parameters and meaning of `numpy.random.Generator`.
 """
 
 from __future__ import annotations

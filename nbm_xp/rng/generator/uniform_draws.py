@@ -1,6 +1,6 @@
 """Uniforms, normal numbers, ones and zeros: the draws of a `Generator` that kernels make in one go.
 
-What this chapter must satisfy: the numbers of `RandomStreams` for the same seed and calls, to the last bit, whether a
+Contract: the numbers of `RandomStreams` for the same seed and calls, to the last bit, whether a
 kernel makes them, the portable form, or a task for each block.
 """
 

@@ -1,6 +1,6 @@
 """Vectors of proportions, of normal numbers and of counts, as draws of a `Generator`.
 
-What this chapter must satisfy: names, parameters and meaning of `numpy.random.Generator`; a vector lies along the last
+Contract: names, parameters and meaning of `numpy.random.Generator`; a vector lies along the last
 axis, which Dask does not split.
 """
 

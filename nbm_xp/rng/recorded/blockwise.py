@@ -1,6 +1,6 @@
 """Recorded draws in plans that run block by block: each block makes its own elements of the undivided draw.
 
-What this chapter must satisfy: the numbers are those of the whole batch, whatever the blocks; and the state of the
+Contract: the numbers are those of the whole batch, whatever the blocks; and the state of the
 streams moves on by the whole draw, once.
 """
 
@@ -105,7 +105,7 @@ _BLOCK_OF_COUNTS = declare(
         "random_block_of_counts",
         lambda states, p, **where: _block_spec(states, **where),
         run=_run_block_of_counts,
-        joined={
+        fused={
             (1, "sigmoid", "add", "matmul"): _run_block_by_affine_log_odds,
             (1, "sigmoid"): _run_block_by_log_odds,
         },

@@ -1,6 +1,6 @@
 """The draws that a graph records: what each computes, and its shape and dtype.
 
-What this chapter must satisfy: an operation of the tape for each kind of draw, which takes the state of the streams and
+Contract: an operation of the tape for each kind of draw, which takes the state of the streams and
 gives the numbers and the state after them. Nothing flows back through a draw: it is constant almost everywhere.
 """
 
@@ -70,7 +70,7 @@ binomial = operation(
     "random_binomial",
     infer=lambda state, p, size, n, dtype, precision: _numbers_and_state(state, size, dtype),
     run=lambda xp, states, p, size, n, dtype, precision: trials.binomial(xp, states, n, p, size, dtype, precision),
-    joined={(1, "sigmoid", "add", "matmul"): _binomial_of_affine, (1, "sigmoid"): _binomial_of_sigmoid},
+    fused={(1, "sigmoid", "add", "matmul"): _binomial_of_affine, (1, "sigmoid"): _binomial_of_sigmoid},
     gradient=FLAT,
     several=True,
     memory=Memory.OWN,

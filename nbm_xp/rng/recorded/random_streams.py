@@ -1,6 +1,6 @@
 """`RandomStreams`: draws as recorded values, which draw anew whenever they are computed.
 
-What this chapter must satisfy: the names, parameters and numbers of Theano's ``MRG_RandomStreams``, and sizes that may
+Contract: the names, parameters and numbers of Theano's ``MRG_RandomStreams``, and sizes that may
 be unknown until a graph runs.
 
 References

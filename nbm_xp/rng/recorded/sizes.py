@@ -1,6 +1,6 @@
 """Sizes and parameters of recorded draws, where lengths may be unknown until a graph runs.
 
-What this chapter must satisfy: whatever the documents take as a size becomes a tuple of ints and lengths; an error
+Contract: whatever the documents take as a size becomes a tuple of ints and lengths; an error
 names the parameter, what it was and what is allowed.
 """
 

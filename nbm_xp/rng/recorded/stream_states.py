@@ -1,6 +1,6 @@
 """The states of the streams behind recorded draws: handed out, listed, looked at, started anew.
 
-What this chapter must satisfy: the names, parameters and numbers of Theano's ``MRG_RandomStreams``; computing a draw
+Contract: the names, parameters and numbers of Theano's ``MRG_RandomStreams``; computing a draw
 moves its streams on, looking at their state does not.
 
 Each draw owns a state: a Variable with one row of six integers for each of its streams. What computes the draw also

@@ -171,7 +171,7 @@ class _Call:
         steps: Any = count if step.stop is None else t.total(node.args[0])
         args = (steps, tuple(fed[position].node for position in read), tuple(self.starts), tuple(self.body.captured))
         self.call = Node(LOOP, args, {}, (), DType("void"), payload=self.body, name=node.name)
-        self.call.place = node.place
+        self.call.source_location = node.source_location
         self.stage = max(map(t.frame.stage_of, self.call.inputs), default=0)
         t.frame.enter(Value(self.call, kind, stage=self.stage))
         self.body.count = count
@@ -226,7 +226,7 @@ def _checkpoint(t: Translator, node: Node) -> Sequence[Value]:
     again = Remade([value.node for value in stand_ins], nodes, used, payload.again)
     args = (tuple(value.node for value in inputs), tuple(used))
     call = Node(node.op, args, {}, (), DType("void"), payload=again, name=node.name)
-    call.place = node.place
+    call.source_location = node.source_location
     t.frame.enter(Value(call, SPLIT, stage=stage))
     for place, (position, value) in enumerate(zip(kept, made, strict=True)):
         result = output(call, place, value.node.shape, value.node.dtype)

@@ -118,7 +118,7 @@ def several(
     """The results of a call that has several, all of one kind."""
     plain = tuple(arg.node if isinstance(arg, Value) else arg for arg in args)
     call = Node(node.op, plain, attributes, (), DType("void"), name=node.name, payload=node.payload)
-    call.place = node.place
+    call.source_location = node.source_location
     stage = max(map(t.frame.stage_of, call.inputs), default=0)
     t.frame.enter(Value(call, kind, stage=stage))
     specs = node.op.infer(*plain, **attributes)
@@ -162,7 +162,7 @@ def _ifelse(t: Translator, node: Node) -> Sequence[Value]:
         chosen = [index for index, (a, _) in enumerate(pairs) if a.kind == kind]
         branches = [tuple(pairs[index][side].node for index in chosen) for side in (0, 1)]
         call = Node(node.op, (condition.node, *branches), {}, (), DType("void"), name=node.name)
-        call.place = node.place
+        call.source_location = node.source_location
         stage = max(map(t.frame.stage_of, call.inputs))
         t.frame.enter(Value(call, kind, stage=stage))
         for place, index in enumerate(chosen):

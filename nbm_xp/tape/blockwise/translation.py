@@ -34,7 +34,7 @@ from ..node import (
     Operation,
     leaf,
 )
-from ..plans.places import described_place
+from ..source_locations import recorded_at
 from ..tensor import Tensor, output
 from ..traversal import reachable
 
@@ -231,7 +231,7 @@ class Translator:
     def _made(self, op: Operation, args: Any, attributes: Any, spec: Any, payload: Any) -> Node:
         node = Node(op, args, attributes, *spec, payload=payload)
         if self.current is not None:
-            node.name, node.place = self.current.name, self.current.place
+            node.name, node.source_location = self.current.name, self.current.source_location
         return node
 
     def emit(
@@ -377,9 +377,10 @@ class Translator:
             Always.
         """
         label = "the graph" if node is None else f"{node.name or node.op.name}"
-        where = f", recorded at {described_place(node.place)}," if node is not None and node.place is not None else ""
+        at = recorded_at(None if node is None else node.source_location)
         raise ValueError(
-            f"batch_axis cannot be kept: {label}{where} {why}; leave batch_axis out to run operation by operation"
+            f"batch_axis cannot be kept: {label}{at and at + ','} {why}; leave batch_axis out to run operation by "
+            "operation"
         )
 
 

@@ -16,8 +16,16 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, cast
 
-from nbm_xp.namespace import array_namespace as library_of
-from nbm_xp.namespace import brought, default_namespace, dtype_name, floatx, is_array, is_lazy, running_namespace
+from nbm_xp.namespace import (
+    array_namespace,
+    brought,
+    default_namespace,
+    dtype_name,
+    floatx,
+    is_array,
+    is_lazy,
+    running_namespace,
+)
 from nbm_xp.namespace.compiling import compiled
 
 from ..function import function
@@ -25,7 +33,7 @@ from ..gradients import STOP, declare, rules_version
 from ..node import ELEMENTWISE_TAG, IDENTITY_TAG, PLACEHOLDER, VARIABLE, Memory, Node, Operation
 from ..operators import FUNCTIONS
 from ..plans.plan import compile_plan, keep
-from ..plans.signature import signature
+from ..plans.structural_key import structural_key
 from ..plans.views import to_be_copied
 from ..tensor import Tensor, as_tensor, is_tensor, record
 from ..traversal import Result, reachable
@@ -213,7 +221,7 @@ class Plan:
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
         """The results, in the plan's library, to which arrays of the host are converted."""
-        results = list(self.run(*(a if library_of(a) is self.xp else brought(a, self.xp) for a in arrays)))
+        results = list(self.run(*(a if array_namespace(a) is self.xp else brought(a, self.xp) for a in arrays)))
         for position in self.scalars:
             results[position] = self.xp.asarray(results[position])
         for position in self.copied:
@@ -258,7 +266,7 @@ def computed(
         Records the results from `roots` and `inputs`.
     """
     arrays = [held(tensor.node) for tensor in inputs]
-    found = signature([root.node for root in roots], [tensor.node for tensor in inputs])
+    found = structural_key([root.node for root in roots], [tensor.node for tensor in inputs])
     if found is None:
         results: list[Any] = function(list(inputs), list(build()))(*arrays)
         return results

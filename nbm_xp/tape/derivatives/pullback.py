@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from nbm_xp.namespace import array_namespace as library_of
-from nbm_xp.namespace import convert, default_namespace, running_dtype, running_namespace
+from nbm_xp.namespace import array_namespace, convert, default_namespace, running_dtype, running_namespace
 
 from ..dtypes import DType
 from ..function import function
 from ..loops.node import captured_by, inner_placeholder
 from ..node import Node
-from ..plans.signature import signature
+from ..plans.structural_key import structural_key
 from ..tensor import Tensor, is_tensor
 from .calls import Call, cache_key, called, held, is_output, planned, recalled, remembered
 from .linear import as_like, is_smooth, pulled
@@ -93,7 +92,7 @@ def _forward(call: Call) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
         back = [tensor.node for tensor in pulled(smooth, list(map(Tensor, seeds)), targets)]
         return captured_by(back, seeds), seeds, back
 
-    found = signature([output.node for output in outputs], nodes)
+    found = structural_key([output.node for output in outputs], nodes)
     arrays = [held(node) for node in nodes]
     if found is None:
         kept, seeds, back = kept_and_back()
@@ -122,7 +121,7 @@ def _forward(call: Call) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
 
 def _in_library(array: Any, xp: ModuleType, dtype: DType) -> Any:
     """A cotangent as the reverse pass takes it."""
-    if library_of(array) is not xp:
+    if array_namespace(array) is not xp:
         array = convert(array, xp)
     kind = running_dtype(xp, dtype)
     return array if array.dtype == kind else xp.astype(array, kind)

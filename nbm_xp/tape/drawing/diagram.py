@@ -8,9 +8,9 @@ from typing import Any
 
 from nbm_xp.tape.dtypes import DType
 from nbm_xp.tape.lengths import Length
-from nbm_xp.tape.node import CONSTANT, LOOP_TAG, OUTPUT, PLACEHOLDER, VARIABLE, Node
-from nbm_xp.tape.plans.places import described_place
+from nbm_xp.tape.node import CONSTANT, OUTPUT, PLACEHOLDER, SUBGRAPH_TAG, VARIABLE, Node
 from nbm_xp.tape.printing import call_name, described_kind, held_values, short, telling_options
+from nbm_xp.tape.source_locations import recorded_at
 from nbm_xp.tape.traversal import reachable
 
 __all__ = ["Arrow", "Box", "Diagram", "diagram"]
@@ -93,17 +93,17 @@ def _sources(node: Node) -> Iterator[tuple[Node, str]]:
     array_args = set(node.array_args())
     for source in node.inputs:
         label = f"[{source.args[1]}]" if source.op is OUTPUT else ""
-        yield source, label or ("" if source in array_args or LOOP_TAG in node.op.tags else "length")
+        yield source, label or ("" if source in array_args or SUBGRAPH_TAG in node.op.tags else "length")
 
 
 def _box(node: Node, name: str | None, leaf: bool) -> Box:
     detail = "" if node.dtype == "void" else described_kind(node.dtype, node.shape)
-    tooltip = "" if node.place is None else f"recorded at {described_place(node.place)}"
+    tooltip = recorded_at(node.source_location).removeprefix(", ")
     if node.op in KINDS or leaf:
         kind = KINDS[node.op] if not leaf else "outer" if name is None else "placeholder"
         values = held_values(node.payload) if node.op is CONSTANT else ""
         return Box(name or node.name or values or KINDS.get(node.op) or _title(node), detail, kind, tooltip)
-    if LOOP_TAG in node.op.tags and hasattr(node.payload, "following"):
+    if SUBGRAPH_TAG in node.op.tags and hasattr(node.payload, "following"):
         return Box(call_name(node), "one step", "loop", tooltip, inside=_step(node.payload))
     title = _title(node)
     return Box(f"{node.name} = {title}" if node.name else title, detail, "operation", tooltip)

@@ -18,7 +18,7 @@ from nbm_xp.namespace.compiling import library_barrier
 from ..derivatives.trees import leaves, mapped
 from ..dtypes import DType
 from ..gradients import declare, vjp
-from ..node import LEAVES, LOOP_TAG, OUTPUT, Joint, Node, Operation, Spec
+from ..node import LEAVES, OUTPUT, SUBGRAPH_TAG, Joint, Node, Operation, Spec
 from ..plans.plan import compile_plan
 from ..tensor import Tensor, output
 from ..traversal import reachable
@@ -113,7 +113,7 @@ _CHECKPOINT = declare(
         "checkpoint",
         lambda *args, payload: payload.specs(),
         gradient=Joint(_rule),
-        tags=frozenset({LOOP_TAG}),
+        tags=frozenset({SUBGRAPH_TAG}),
     )
 )
 

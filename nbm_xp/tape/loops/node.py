@@ -18,7 +18,7 @@ from typing import Any, Final
 from ..dtypes import DType, as_dtype
 from ..gradients import declare
 from ..lengths import Length, Size, axis_length, value_length
-from ..node import LOOP_TAG, OUTPUT, PLACEHOLDER, VARIABLE, Joint, Node, Operation, Shape, Spec, leaf
+from ..node import OUTPUT, PLACEHOLDER, SUBGRAPH_TAG, VARIABLE, Joint, Node, Operation, Shape, Spec, leaf
 from ..tensor import Tensor, output
 from ..traversal import reachable
 from ..variable import Variable
@@ -227,7 +227,9 @@ def _rule(*args: Any, **attributes: Any) -> list[Any]:
 
 
 LOOP = declare(
-    Operation("loop", lambda *args, payload: payload.specs, gradient=Joint(_rule), run=None, tags=frozenset({LOOP_TAG}))
+    Operation(
+        "loop", lambda *args, payload: payload.specs, gradient=Joint(_rule), run=None, tags=frozenset({SUBGRAPH_TAG})
+    )
 )
 
 
@@ -237,6 +239,6 @@ def automatic_updates(nodes: Sequence[Node]) -> dict[Variable, Tensor]:
     for node in nodes:
         if node.op is VARIABLE and node.payload.default_update is not None:
             updates.setdefault(node.payload, node.payload.default_update)
-        elif LOOP_TAG in node.op.tags:
+        elif SUBGRAPH_TAG in node.op.tags:
             updates |= node.payload.state_updates(node)
     return updates

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from ..node import LOOP_TAG, OUTPUT, Node, nodes_in
+from ..node import OUTPUT, SUBGRAPH_TAG, Node, nodes_in
 
 __all__ = ["results_fed_only"]
 
@@ -29,18 +29,18 @@ def results_fed_only(
     roots
         Those that are asked for.
     """
-    loops = [node for node in order if LOOP_TAG in node.op.tags]
+    loops = [node for node in order if SUBGRAPH_TAG in node.op.tags]
     if len(loops) < 2:
         return {}
     otherwise: set[Node] = set(roots)
     for node in order:
-        if LOOP_TAG in node.op.tags and len(node.args) == 4:
+        if SUBGRAPH_TAG in node.op.tags and len(node.args) == 4:
             otherwise.update(_beside_sequences(node, operands[node], resolve))
         else:
             otherwise.update(operands[node])
     found: dict[Node, set[int]] = defaultdict(set)
     for node in order:
-        if node.op is OUTPUT and node not in otherwise and LOOP_TAG in node.args[0].op.tags:
+        if node.op is OUTPUT and node not in otherwise and SUBGRAPH_TAG in node.args[0].op.tags:
             found[resolve(node.args[0])].add(node.args[1])
     return {call: frozenset(positions) for call, positions in found.items()}
 

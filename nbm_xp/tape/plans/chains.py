@@ -135,9 +135,9 @@ def _kinds(
 ) -> dict[Node, Hashable]:
     """For each value that may be in a chain, what all values of the chain must have in common: the shape as known."""
     kinds: dict[Node, Hashable] = {}
-    joined = set(_joined(order, resolve))
+    fused = set(_fused(order, resolve))
     for node in order:
-        if node in given or node.op in LEAVES or node in joined or block[node] or node.payload is not None:
+        if node in given or node.op in LEAVES or node in fused or block[node] or node.payload is not None:
             continue
         shape = tuple(map(known, node.shape))
         name = node.op.name
@@ -168,10 +168,10 @@ def _plain_arguments(node: Node) -> bool:
     return all(isinstance(arg, (Node, DType)) or arg is None or is_number(arg) for arg in node.args)
 
 
-def _joined(order: Sequence[Node], resolve: Callable[[Node], Node]) -> Iterator[Node]:
+def _fused(order: Sequence[Node], resolve: Callable[[Node], Node]) -> Iterator[Node]:
     """The values that an operation may compute on the way to its own: these are its business."""
     for node in order:
-        for position, *names in node.op.joined:
+        for position, *names in node.op.fused:
             yield from _computed_within(node.args[position], names, resolve)
 
 

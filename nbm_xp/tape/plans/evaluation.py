@@ -12,18 +12,28 @@ from functools import partial
 from types import ModuleType
 from typing import Any, cast
 
-from nbm_xp.namespace import array_namespace as library_of
-from nbm_xp.namespace import brought, concrete_int, default_namespace, running_dtype, running_namespace
+from nbm_xp.namespace import array_namespace, brought, concrete_int, default_namespace, running_dtype, running_namespace
 
 from ..dtypes import DType
 from ..function import Function, function
 from ..lengths import Length, known, product, substituted
-from ..node import CONSTANT, IDENTITY_TAG, IFELSE_NAME, LEAVES, LOOP_TAG, OUTPUT, PLACEHOLDER, VARIABLE, Memory, Node
+from ..node import (
+    CONSTANT,
+    IDENTITY_TAG,
+    IFELSE_NAME,
+    LEAVES,
+    OUTPUT,
+    PLACEHOLDER,
+    SUBGRAPH_TAG,
+    VARIABLE,
+    Memory,
+    Node,
+)
 from ..operators import FUNCTIONS
 from ..printing import call_name
+from ..source_locations import explain, met
 from ..tensor import Tensor, as_tensor
 from .kept_values import Kept, keep_value
-from .places import explain, met
 from .views import to_be_copied
 
 __all__ = ["evaluate", "look"]
@@ -129,7 +139,7 @@ class _Steps:
                 if node.payload.is_state or node.payload.default_update is not None:
                     return None
                 started.append(node)
-            elif op is PLACEHOLDER or op.name == IFELSE_NAME or LOOP_TAG in op.tags:
+            elif op is PLACEHOLDER or op.name == IFELSE_NAME or SUBGRAPH_TAG in op.tags:
                 return None
             elif not (node.evaluator is None or isinstance(node.evaluator, Function) or node in roots):
                 return None  # such as the state of a random generator, which says itself how it is looked at
@@ -187,11 +197,11 @@ class _Steps:
         if not values:
             xp = default
         elif len(values) == 1:
-            xp = library_of(*values.values())
+            xp = array_namespace(*values.values())
         else:
             xp = running_namespace(values.values(), default)
         for node, value in values.items():
-            if library_of(value) is not xp:
+            if array_namespace(value) is not xp:
                 values[node] = brought(value, xp)
         for node in free:
             kept = node.kept
@@ -215,7 +225,7 @@ def _computed(node: Node, values: dict[Node, Any], xp: ModuleType) -> Any:
     try:
         return _callable(node, xp)(*args, **attributes)
     except Exception as error:
-        explain(error, call_name(node), met(args), node.place)
+        explain(error, call_name(node), met(args), node.source_location)
         raise
 
 

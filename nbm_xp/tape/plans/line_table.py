@@ -13,7 +13,7 @@ from typing import Any, cast
 from ..lengths import Length, Size, known
 from ..node import Node
 from ..printing import call_name
-from .places import add_note, explain, met, recorded_as
+from ..source_locations import add_note, explain, met, recorded_as
 
 __all__ = ["LineTable"]
 
@@ -52,10 +52,12 @@ class LineTable:
             return
         node = self._failed(statement, self._segment(traceback))
         operands = [text for arg in node.args for text in self._operand(arg, traceback.tb_frame)]
-        explain(error, call_name(node), operands, node.place)
+        explain(error, call_name(node), operands, node.source_location)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        notes = [None if node is None else recorded_as(call_name(node), [], node.place) for node in self.nodes]
+        notes = [
+            None if node is None else recorded_as(call_name(node), [], node.source_location) for node in self.nodes
+        ]
         return _Notes, (notes,)
 
     def _segment(self, traceback: TracebackType) -> str | None:

@@ -22,13 +22,13 @@ from nbm_xp.namespace.compiling import library_branch
 from ..dtypes import DType
 from ..lengths import Length
 from ..loops.uses import results_fed_only
-from ..node import IFELSE_NAME, LEAVES, LOOP_TAG, OUTPUT, Node, nodes_in
+from ..node import IFELSE_NAME, LEAVES, OUTPUT, SUBGRAPH_TAG, Node, nodes_in
 from ..traversal import Result, reachable
 from .bound_run import BoundRun
 from .branches import Block, common_block
 from .chain_source import as_program, call_lines
 from .chains import Chain, chains_of, crosses, in_chains
-from .joining import given_to
+from .fusion import given_to
 from .line_table import LineTable
 from .merging import merge_equal_calls
 from .schedule import frugal, inlined
@@ -315,8 +315,8 @@ class PlanWriter:
     def expression(self, node: Node) -> str:
         """Source that computes a node from named values."""
         op = node.op
-        if op.joined and (joined := self._joined(node)):
-            return joined
+        if op.fused and (fused := self._fused(node)):
+            return fused
         args = [self.written(arg) for arg in node.args]
         if op.emit is not None:
             return op.emit(*args, **{key: self.written(value) for key, value in node.attributes.items()})
@@ -326,9 +326,9 @@ class PlanWriter:
         args += [f"{key}={self.written(value)}" for key, value in node.attributes.items()]
         return f"{function}({', '.join(args)})"
 
-    def _joined(self, node: Node) -> str | None:
+    def _fused(self, node: Node) -> str | None:
         """Source that computes a node and one of its arguments in one call, where there is such a call."""
-        for (position, *names), run in node.op.joined.items():
+        for (position, *names), run in node.op.fused.items():
             given = given_to(names, node.args[position], self.resolve, self.inlined)
             if given is not None:
                 args = [*node.args[:position], *given, *node.args[position + 1 :]]
@@ -343,7 +343,7 @@ class PlanWriter:
         name = self._called.get(key)
         if name is None:
             label = op.name.replace(".", "_")
-            if LOOP_TAG in op.tags:
+            if SUBGRAPH_TAG in op.tags:
                 fed_only = self.fed_only.get(node, frozenset())
                 name = self._bind(label, key, node.payload.runner(self.xp, frozenset(self.needed[node]), fed_only))
             elif op.run is None:

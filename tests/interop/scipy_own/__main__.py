@@ -21,8 +21,10 @@ __all__ = ["MODULES", "compared", "counts", "gradients_table", "main"]
 
 MODULES = (
     *("special", "stats", "signal", "cluster", "fft", "integrate", "differentiate", "linalg", "optimize", "spatial"),
-    *("interpolate", "ndimage", "constants"),
+    *("interpolate", "constants"),
 )
+"""All that have such tests but `ndimage`, whose tests have results written into arrays that they hand over, as
+array_api_strict lets them through NumPy: a Tensor has no memory to write to."""
 PAGE = ROOT / "docs/howto/scipy_gradients.md"
 BEGIN, END = "<!-- table: SciPy's own tests -->", "<!-- end of SciPy's own tests -->"
 _PASSED = ("passed", "xfailed", "xpassed")
@@ -116,9 +118,12 @@ def main(arguments: list[str]) -> int:
             found = folder / f"{module}.reached.json"
             reached |= json.loads(found.read_text(encoding="utf-8")) if found.exists() else {}
     os.environ["SCIPY_ARRAY_API"] = "1"
+    from nbm_xp import special  # held to differences of the third order in tests/property
     from tests.interop.scipy_functions import CASES
 
-    held = {case.name.partition("-")[0] for case in CASES if case.smooth}
+    held = {case.name.partition("-")[0] for case in CASES if case.smooth} | {
+        f"special.{name}" for name in special.__all__
+    }
     sys.stdout.write(counts(results) + "\n")
     worse = [line for pair in results.values() for line in compared(*pair)]
     sys.stdout.write("\n".join(worse) + "\n")

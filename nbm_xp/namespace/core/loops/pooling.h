@@ -16,7 +16,7 @@
                              found = shift ? found : window_places(last, channels, o, among, lines, places), 1);      \
              ++o, ++window)
 
-static inline REAL NAMED(larger)(REAL a, REAL b) { return (b > a) | (b != b) ? b : a; }
+static inline REAL NAMED(larger)(REAL a, REAL b) { return ((b > a) | (b != b)) ? b : a; }
 static inline REAL NAMED(added)(REAL a, REAL b) { return a + b; }
 
 /* all elements of a window joined, three more at a time: fewer loads of what there is so far */

@@ -9,14 +9,14 @@ from ..lengths import Length, known
 from ..node import LEAVES, VARIABLE, Node
 from ..traversal import reachable
 
-__all__ = ["signature"]
+__all__ = ["structural_key"]
 
 
 class _UnrepeatableError(Exception):
     """Raised for a graph that no other recording can equal."""
 
 
-def signature(roots: Sequence[Node], inputs: Sequence[Node]) -> tuple[Hashable, list[Node]] | None:
+def structural_key(roots: Sequence[Node], inputs: Sequence[Node]) -> tuple[Hashable, list[Node]] | None:
     """A key equal for graphs that compute the same from their leaves, and those leaves in the key's order.
 
     None where a graph holds what belongs to one recording only: the state of a random generator.

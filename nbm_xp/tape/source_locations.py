@@ -1,7 +1,7 @@
 """Where in the user's code a value was recorded, and how an error that it meets when it runs says so.
 
-A place is found while recording, so it must cost next to nothing: a code object and the position in its bytecode, from
-the first frame outside this package. The line, the function and the text are looked up only when they are shown.
+A location is found while recording, so it must cost next to nothing: a code object and the position in its bytecode,
+from the first frame outside this package. The line, the function and the text are looked up only when they are shown.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any, TypeAlias
 from nbm_xp.namespace.refusals import prefix
 
 __all__ = [
-    "Place", "add_note", "current_place", "described_place", "explain", "gradient_place", "met", "recorded_as",
-    "recording",
+    "SourceLocation", "add_note", "current_location", "described_location", "explain", "gradient_location", "met",
+    "recorded_as", "recorded_at", "recording",
 ]  # fmt: skip
 
-Place: TypeAlias = tuple[CodeType, int, str | None, str]
+SourceLocation: TypeAlias = tuple[CodeType, int, str | None, str]
 """Code, position in it, of what a gradient rule recorded whose gradient it is, and what was called there."""
 
-_PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, os.pardir)) + os.sep
+_PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir)) + os.sep
 _USERS = tuple(os.path.join(_PACKAGE, part) for part in ("boltzmann", "cli"))  # written as any user's code would be
 _ours: set[str] = set()
 _theirs: set[str] = set()
@@ -34,19 +34,19 @@ _LONGEST = 160
 
 
 class _Recording(threading.local):
-    """What the thread records just now; `place` stands in for the frame while a gradient rule runs."""
+    """What the thread records just now; `source_location` stands in for the frame while a gradient rule runs."""
 
-    place: Place | None = None
+    source_location: SourceLocation | None = None
 
 
 recording = _Recording()
 
 
-def current_place() -> Place | None:
-    """The place of the user's call that records just now; None if there is no code but this package's."""
-    place = recording.place
-    if place is not None:
-        return place
+def current_location() -> SourceLocation | None:
+    """The location of the user's call that records just now; None if there is no code but this package's."""
+    location = recording.source_location
+    if location is not None:
+        return location
     frame = inner = sys._getframe(2)
     while True:
         code = frame.f_code
@@ -70,14 +70,14 @@ def _learn(filename: str) -> None:
     (_ours if own else _theirs).add(filename)
 
 
-def gradient_place(name: str, place: Place | None) -> Place | None:
-    """The place for what the gradient rule of an operation records: that of the operation."""
-    return None if place is None else (place[0], place[1], f"the gradient of {name}", place[3])
+def gradient_location(name: str, location: SourceLocation | None) -> SourceLocation | None:
+    """The location for what the gradient rule of an operation records: that of the operation."""
+    return None if location is None else (location[0], location[1], f"the gradient of {name}", location[3])
 
 
-def described_place(place: Place) -> str:
-    """A place in words: ``model.py:12 in energy: y = xp.matmul(x, w)``."""
-    code, position, _, _ = place
+def described_location(location: SourceLocation) -> str:
+    """A location in words: ``model.py:12 in energy: y = xp.matmul(x, w)``."""
+    code, position, _, _ = location
     line = next(itertools.islice(code.co_positions(), position // 2, None), (None,))[0] or code.co_firstlineno
     text = linecache.getline(code.co_filename, line).strip()
     if len(text) > _LONGEST:
@@ -94,15 +94,18 @@ def _short(filename: str) -> str:
     return filename[len(here) :] if filename.startswith(here) else filename
 
 
-def recorded_as(name: str, operands: Sequence[str], place: Place | None) -> str:
+def recorded_at(location: SourceLocation | None) -> str:
+    """What is said behind a name, ``, recorded at model.py:12 in energy: …``; nothing for None."""
+    return "" if location is None else f", recorded at {described_location(location)}"
+
+
+def recorded_as(name: str, operands: Sequence[str], location: SourceLocation | None) -> str:
     """What an error note says of a call: ``matmul of float64[3, 4] and float64[5, 6], recorded at …``."""
     listed = " and ".join(operands) if len(operands) < 3 else f"{', '.join(operands[:-1])} and {operands[-1]}"
     note = f"{name} of {listed}" if operands else name
-    if place is None:
-        return note
-    if place[2] is not None:
-        note += f", in {place[2]}"
-    return f"{note}, recorded at {described_place(place)}"
+    if location is not None and location[2] is not None:
+        note += f", in {location[2]}"
+    return note + recorded_at(location)
 
 
 def met(values: Iterable[Any]) -> list[str]:
@@ -117,10 +120,10 @@ def met(values: Iterable[Any]) -> list[str]:
     return found
 
 
-def explain(error: Exception, name: str, operands: Sequence[str], place: Place | None) -> None:
+def explain(error: Exception, name: str, operands: Sequence[str], location: SourceLocation | None) -> None:
     """Let an error of a recorded call that runs say what the user called, and in a note where and of what."""
-    add_note(error, recorded_as(name, operands, place))
-    called = name if place is None or place[3].startswith(("_", "<")) else place[3]
+    add_note(error, recorded_as(name, operands, location))
+    called = name if location is None or location[3].startswith(("_", "<")) else location[3]
     prefix(error, called)
 
 
