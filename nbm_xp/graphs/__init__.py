@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from nbm_xp.namespace.faces import face
 
+from .cuts import cut_value, max_cut
 from .exact import enumerated, onsager
 from .families import (
     chimera,
@@ -21,25 +22,32 @@ from .families import (
 )
 from .graph import Graph, as_graph
 from .machine import GraphMachine
-from .measures import autocorrelation_time, binder, energy_histogram, specific_heat, standard_error
+from .measures import autocorrelation_time, binder, energy_histogram, jackknife_error, specific_heat, standard_error
 from .observers import Observer
 from .strips import strip_energy, strip_log_partition
+from .tempering import placed_ladder
+from .transitions import Measured, transition
 
 __all__ = [
     "Graph",
     "GraphMachine",
+    "Measured",
     "Observer",
     "as_graph",
     "autocorrelation_time",
     "binder",
     "chimera",
+    "cut_value",
     "edwards_anderson",
     "energy_histogram",
     "enumerated",
     "erdos_renyi",
+    "jackknife_error",
     "lattice",
+    "max_cut",
     "onsager",
     "pegasus",
+    "placed_ladder",
     "random_regular",
     "read_gset",
     "sherrington_kirkpatrick",
@@ -47,6 +55,7 @@ __all__ = [
     "standard_error",
     "strip_energy",
     "strip_log_partition",
+    "transition",
     "zephyr",
 ]
 

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 from nbm_xp.boltzmann.rows import numbers
 from nbm_xp.namespace import asarray, host_namespace, is_array, library_name, to_numpy, wide_dtypes
 from nbm_xp.namespace.graph_kernels import kernel
-from nbm_xp.namespace.mrg31k3p.integers import State
+from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, State
+from nbm_xp.rng import jump
 
 from . import sweeps
+from .clusters import CLUSTER_RULES, moved
 from .draws import Numbers
+from .multispin import GROUP, MULTI_SPIN, check_multi_spin, numbers_of, thresholds, turned
 
 if TYPE_CHECKING:
     from .machine import GraphMachine
@@ -34,7 +37,7 @@ class Chains:
     xp : namespace
         Where the states lie.
     rule : str
-        One of `nbm_xp.graphs.sweeps.RULES`.
+        One of `nbm_xp.graphs.sweeps.RULES`, or of `nbm_xp.graphs.clusters.CLUSTER_RULES`.
     first_chain : int, optional
         The number of the first of them.
     sweep : int, optional
@@ -81,8 +84,15 @@ class Chains:
             for unit, value in checked_clamp(machine, clamp).items():
                 made[place[unit], :], free[place[unit], 0] = value, False
             self._free = asarray(free, xp)
+        if rule == MULTI_SPIN:
+            check_multi_spin(machine, betas, first_chain, clamp)
+            self._shared_numbers = Numbers(jump(seed, 3 * DRAW_STEPS), numbers_of(machine.units_count))
+            self._shared = self._shared_numbers.states(first_chain // GROUP, self.count // GROUP, sweep)
         self.states = asarray(host.ascontiguousarray(made), xp)
         self._streams = self._numbers.after(states, sweep + 1)
+        if rule in CLUSTER_RULES:
+            self._numbers = Numbers(jump(seed, 2 * DRAW_STEPS), machine.graph.edges + machine.units_count)
+            self._streams = self._numbers.states(first_chain, self.count, sweep)
         self.set_betas(betas)
         with wide_dtypes(xp):
             self._by_unit = asarray(host.argsort(layout.order), xp, "int64")
@@ -90,6 +100,9 @@ class Chains:
     def step(self, count: int = 1) -> None:
         """Make so many sweeps."""
         xp, machine = self.xp, self.machine
+        if self.rule == MULTI_SPIN:
+            self._turn(count)
+            return
         own = kernel("graphs.sweeps", library_name(xp))
         if own is not None:
             found = own(
@@ -102,9 +115,31 @@ class Chains:
         for _ in range(count):
             uniforms = self._numbers.sweep(xp, self._streams, self.count)
             self._streams = self._numbers.after(self._streams)
-            self.states = sweeps.swept(
-                xp, machine.layout, machine.values, self.rule, self.states, uniforms, self._beta, self._free
-            )
+            if self.rule in CLUSTER_RULES:
+                self.states = moved(self.rule, machine.layout, machine.values, self.states, uniforms, self._beta)
+            else:
+                self.states = sweeps.swept(
+                    xp, machine.layout, machine.values, self.rule, self.states, uniforms, self._beta, self._free
+                )
+            self.sweep += 1
+
+    def _turn(self, count: int) -> None:
+        """Make so many sweeps of words, or of what stands for them."""
+        xp, machine, groups = self.xp, self.machine, self.count // GROUP
+        check_multi_spin(machine, self.betas, self.first_chain, None)
+        bounds = thresholds(machine.layout, float(self.betas[0]))
+        own = kernel("graphs.words", library_name(xp))
+        if own is not None:
+            self.states, self._shared = own(machine.layout, self.states, self._shared, self._streams, bounds, count)
+            self._streams = self._numbers.after(self._streams, count)
+            self.sweep += count
+            return
+        for _ in range(count):
+            shared = self._shared_numbers.sweep(xp, self._shared, groups)
+            uniforms = self._numbers.sweep(xp, self._streams, self.count)
+            self.states = turned(xp, machine.layout, self.states, shared, uniforms, bounds)
+            self._streams = self._numbers.after(self._streams)
+            self._shared = self._shared_numbers.after(self._shared)
             self.sweep += 1
 
     def set_betas(self, betas: Any) -> None:
@@ -127,9 +162,14 @@ class Chains:
         with wide_dtypes(self.xp):
             return self.xp.take(self.states, self._by_unit, axis=0)
 
-    def rows(self) -> Any:
-        """The states as a NumPy array of shape (chains, units)."""
-        return host_namespace().ascontiguousarray(to_numpy(self.by_unit()).T)
+    def rows(self, which: Any = None) -> Any:
+        """The states of all chains, or of some, as a NumPy array of shape (chains, units)."""
+        states = self.states
+        with wide_dtypes(self.xp):
+            if which is not None:
+                states = self.xp.take(states, asarray(which, self.xp, "int64"), axis=1)
+            found = self.xp.take(states, self._by_unit, axis=0)
+        return host_namespace().ascontiguousarray(to_numpy(found).T)
 
 
 def checked_states(machine: GraphMachine, states: Any, chains: int | None = None) -> Any:

@@ -15,10 +15,14 @@ from nbm_xp.namespace import default_namespace, get_namespace, host_namespace, i
 from nbm_xp.rng import hashed_seed
 
 from . import sweeps
+from .annealing import annealed
 from .chains import Chains, checked_states
+from .clusters import CLUSTER_RULES, check_clusters
 from .graph import as_graph, finite
 from .layout import Layout, laid_out
+from .multispin import MULTI_SPIN
 from .observers import observers_of
+from .tempering import Tempering, checked_betas, placed_ladder
 from .values import values_of
 
 __all__ = ["GraphMachine"]
@@ -148,8 +152,11 @@ class GraphMachine:
             How many come before those.
         beta : float or array of shape (chains,), optional
             The inverse temperature, of all chains or of each.
-        rule : {"heat_bath", "metropolis"}, optional
-            How a unit is drawn anew.
+        rule : {"heat_bath", "metropolis", "multi_spin", "swendsen_wang", "wolff"}, optional
+            How a unit is drawn anew: by its heat bath; or changed, or not, as Metropolis has it; by its heat bath, 64
+            chains in the bits of a word, for couplings of one size, no fields and as many neighbours each; or clusters
+            of alike units, all of them or one: of spins and Potts units that are coupled to be alike, without fields,
+            in the host's memory.
         every : int, optional
             Observers see the states after each so many sweeps.
         observe : names, or an `Observer`, or several
@@ -237,13 +244,16 @@ class GraphMachine:
         >>> running.rows().shape, running.energies().shape
         ((4, 3), (4,))
         """
-        if rule not in sweeps.RULES:
-            raise ValueError(f"rule must be one of {', '.join(sweeps.RULES)}, got {rule!r}")
+        rules = (*sweeps.RULES, MULTI_SPIN, *CLUSTER_RULES)
+        if rule not in rules:
+            raise ValueError(f"rule must be one of {', '.join(rules)}, got {rule!r}")
         betas = finite(beta, "beta", (positive_int(count, "chains"),))
         first_chain = positive_int(first_chain, "first_chain", 0)
         xp = default_namespace() if library is None else get_namespace(library) if isinstance(library, str) else library
         if is_lazy(xp):
             raise ValueError("library must be one whose arrays have values at once")
+        if rule in CLUSTER_RULES:
+            check_clusters(self, rule, xp, clamp)
         seed, sweep = None, 0
         if after is not None:
             if random_state is not None or initial is not None:
@@ -257,6 +267,128 @@ class GraphMachine:
                 raise ValueError("after must be what sample gave") from error
         state = hashed_seed(entropy_of(random_state)) if seed is None else hashed_seed(seed)
         return Chains(self, state, betas, xp, rule, first_chain, sweep, initial, clamp)
+
+    def anneal(
+        self,
+        *,
+        chains: int = 64,
+        sweeps: int = 1000,
+        beta: Any = (0.1, 3.0),
+        every: int = 1,
+        rule: str = "heat_bath",
+        clamp: dict[int, int] | None = None,
+        initial: Any = None,
+        random_state: Any = None,
+        library: Any = None,
+    ) -> Any:
+        """Look for states of low energy by cooling chains down.
+
+        Parameters
+        ----------
+        chains, rule, clamp, initial, random_state, library
+            See `sample`.
+        sweeps : int, optional
+            How many there are where `beta` is two numbers.
+        beta : two floats, or array, optional
+            The inverse temperature of the first and the last sweep, between which it rises evenly; or of each sweep.
+        every : int, optional
+            Energies are looked at after each so many sweeps.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``energy``, of shape (chain,), the least energy that each chain met, of all units; ``state``, which had it.
+
+        Examples
+        --------
+        >>> from nbm_xp.graphs import edwards_anderson, enumerated
+        >>> machine = GraphMachine(edwards_anderson((4, 4), random_state=2))
+        >>> found = machine.anneal(chains=8, sweeps=100, random_state=1)
+        >>> float(found["energy"].min()) == enumerated(machine).ground_energy
+        True
+        """
+        xarray = _xarray()
+        how = {"rule": rule, "clamp": clamp, "initial": initial, "library": library}
+        running, best = annealed(self, chains, sweeps, beta, every, random_state, **how)
+        found = {
+            "energy": (("chain",), best.energies, {"long_name": "least energy"}),
+            "state": (("chain", "unit"), best.states, {"long_name": "state of the least energy"}),
+        }
+        return xarray.Dataset(found, attrs={"machine": repr(self), "rule": rule, "seed": list(running.seed)})
+
+    def temper(
+        self,
+        *,
+        betas: Any,
+        acceptance: float | None = None,
+        sets: int = 2,
+        sweeps: int = 1000,
+        burn_in: int = 0,
+        rule: str = "heat_bath",
+        clamp: dict[int, int] | None = None,
+        random_state: Any = None,
+        library: Any = None,
+    ) -> Any:
+        """Draw states at several temperatures that exchange theirs: parallel tempering.
+
+        Parameters
+        ----------
+        betas : array
+            Rising inverse temperatures.
+        acceptance : float, optional
+            The share of exchanges to aim at: temperatures are placed between the first and the last of `betas` such
+            that all neighbours exchange so often.
+        sets : int, optional
+            How many sets of replicas run side by side.
+        sweeps, burn_in : int, optional
+            How many are seen, after how many that are not.
+        rule, clamp, random_state, library
+            See `sample`.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``energy``, a unit, of shape (set, beta, sweep); ``acceptance``, of shape (pair,); ``best_energy`` and
+            ``best_state``, the least energy of all units that each set met, and which state had it; ``state``, the last
+            ones.
+
+        Examples
+        --------
+        >>> from nbm_xp.graphs import edwards_anderson
+        >>> machine = GraphMachine(edwards_anderson((4, 4, 4), random_state=2))
+        >>> found = machine.temper(betas=[0.2, 0.5, 0.8, 1.1], sweeps=100, random_state=1)
+        >>> found["energy"].shape, found["acceptance"].shape
+        ((2, 4, 100), (3,))
+        """
+        xarray, host = _xarray(), host_namespace()
+        how = {"rule": rule, "clamp": clamp, "library": library}
+        ladder, sets = checked_betas(betas), positive_int(sets, "sets")
+        sweeps, burn_in = positive_int(sweeps, "sweeps"), positive_int(burn_in, "burn_in", 0)
+        entropy = entropy_of(random_state)
+        if acceptance is not None:
+            ladder = placed_ladder(
+                self, float(ladder[0]), float(ladder[-1]), acceptance, random_state=entropy, **how
+            )  # fmt: skip
+        tempering = Tempering(self, ladder, sets, entropy, **how)
+        for _ in range(burn_in):
+            tempering.step()
+        tempering.forget()
+        energies = host.stack([tempering.step() for _ in range(sweeps)], axis=2) / self.units_count
+        count, running = int(ladder.shape[0]), tempering.running
+        least = host.reshape(tempering.best.energies, (sets, count))
+        which = host.argmin(least, axis=1) + host.arange(sets) * count
+        best = tempering.best.states[which, :]
+        last = host.reshape(running.rows()[host.reshape(tempering.order, (-1,))], (sets, count, -1))
+        found = {
+            "energy": (("set", "beta", "sweep"), energies, {"long_name": "energy a unit"}),
+            "acceptance": (("pair",), tempering.acceptance, {"long_name": "share of exchanges made"}),
+            "best_energy": (("set",), host.min(least, axis=1), {"long_name": "least energy"}),
+            "best_state": (("set", "unit"), best, {"long_name": "state of the least energy"}),
+            "state": (("set", "beta", "unit"), last, {"long_name": "last states"}),
+        }
+        attributes = {"machine": repr(self), "rule": rule, "seed": list(running.seed)}
+        coordinates = {"beta": ladder, "sweep": host.arange(burn_in + 1, burn_in + sweeps + 1)}
+        return xarray.Dataset(found, coords=coordinates, attrs=attributes)
 
 
 def _xarray() -> Any:

@@ -5,12 +5,20 @@ Contract: a series has sweeps along its last axis, and chains, if any, along tho
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from nbm_xp.boltzmann.rows import numbers, positive_int
 from nbm_xp.namespace import host_namespace, is_array, to_numpy
 
-__all__ = ["autocorrelation_time", "binder", "energy_histogram", "specific_heat", "standard_error"]
+__all__ = [
+    "autocorrelation_time",
+    "binder",
+    "energy_histogram",
+    "jackknife_error",
+    "specific_heat",
+    "standard_error",
+]
 
 
 def _series(values: Any, name: str) -> Any:
@@ -76,6 +84,35 @@ def standard_error(series: Any) -> float:
     times = host.maximum(autocorrelation_time(rows), 0.5)
     spread = host.mean((rows - host.mean(rows)) ** 2)
     return float(host.sqrt(spread * 2.0 * host.mean(times) / rows.size))
+
+
+def jackknife_error(function: Callable[[Any], float], series: Any, blocks: int = 32) -> float:
+    """The standard error of what a function makes of a series, by leaving out a part of the sweeps at a time.
+
+    Parameters
+    ----------
+    function : callable
+        Of an array like the series, with fewer sweeps.
+    series : array of shape (…, sweeps)
+    blocks : int, optional
+        Into how many parts all chains together are divided; fewer where there are fewer sweeps. A part should be many
+        autocorrelation times long.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).normal(size=10000)
+    >>> bool(abs(jackknife_error(np.mean, x) - 0.01) < 0.003)
+    True
+    """
+    host = host_namespace()
+    x = _series(series, "series")
+    rows = host.reshape(x, (-1, x.shape[-1]))
+    each = max(2, -(-positive_int(blocks, "blocks", 2) // rows.shape[0]))
+    length = max(1, rows.shape[1] // each)
+    parts = host.reshape(rows[:, : length * (rows.shape[1] // length)], (-1, length))
+    found = [function(host.concat([parts[:k], parts[k + 1 :]], axis=0)) for k in range(parts.shape[0])]
+    return float(host.std(host.asarray(found)) * (len(found) - 1) ** 0.5)
 
 
 def binder(magnetisation: Any) -> float:

@@ -44,7 +44,7 @@ OPERATIONS: dict[str, str] = {
     **{f"exponentials.{name}": f"{name} in one pass" for name in ("log_softmax", "logsumexp", "sigmoid", "softmax")},
     **{
         f"graphs.{name}": "as `nbm_xp.graphs` has it, in another way"
-        for name in ("colours", "energies", "rows", "sweeps")
+        for name in ("colours", "energies", "roots", "rows", "sweeps", "words")
     },
     **{
         f"memory.{name}": f"as `nbm_xp.namespace.memory` has it; with these the library writes in place: {name}"

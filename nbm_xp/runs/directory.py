@@ -9,34 +9,29 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import errno
 import importlib.metadata
 import os
 import pathlib
 import platform
-import shutil
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from nbm_xp import boltzmann
 from nbm_xp.boltzmann.randomness import entropy_of
-from nbm_xp.namespace.checksums import digest_of_file, digest_of_record, read_record, sealed, unsealed
+from nbm_xp.namespace.checksums import digest_of_file, digest_of_record, read_record, unsealed
 from nbm_xp.namespace.paths import local_path
 from nbm_xp.namespace.version import __version__
-from nbm_xp.namespace.whole import leftovers, replacing_folder, sweep, write_json
+from nbm_xp.namespace.whole import sweep
 
 from .asked import as_json, differences
 from .failing import RunError, needing_room
+from .making import ABOUT, locked, make
 
 __all__ = ["RunDirectory"]
 
 FORMAT = "nbm_xp.run 1"
 
-_ABOUT = "run.json"
 _LOG = "run.log"
-_LOCK = "run.lock"
-_NEW = 60.0  # seconds
 _PACKAGES = ("numpy", "dask", "distributed", "zarr", "cupy", "torch", "jax")
 
 
@@ -183,9 +178,9 @@ class RunDirectory:
             "model": None if model is None else {"class": type(model).__name__, "file": "model.safetensors"},
         }
         with needing_room(place):
-            locked = _make(place, about, model, also)
+            held = make(place, about, model, also)
         run = cls(place, about)
-        run._locked = locked
+        run._locked = held
         run.log(f"{kind} begun")
         return run
 
@@ -242,19 +237,19 @@ class RunDirectory:
             As `open`.
         """
         place = local_path(path, "directory")
-        if not (place / _ABOUT).is_file():
+        if not (place / ABOUT).is_file():
             if not place.exists():
                 raise FileNotFoundError(f"there is no run's directory {place}")
-            raise ValueError(f"{place} is no run's directory: it has no {_ABOUT}")
-        about = read_record(place / _ABOUT)
+            raise ValueError(f"{place} is no run's directory: it has no {ABOUT}")
+        about = read_record(place / ABOUT)
         if not isinstance(about, dict) or about.get("format") != FORMAT:
             found = about.get("format") if isinstance(about, dict) else about
-            raise ValueError(f"{place / _ABOUT} must have the format {FORMAT!r}, got {found!r}")
+            raise ValueError(f"{place / ABOUT} must have the format {FORMAT!r}, got {found!r}")
         try:
             run = cls(place, about)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{place / _ABOUT} is damaged: {error!r}") from error
-        unsealed(about, place / _ABOUT)
+            raise ValueError(f"{place / ABOUT} is damaged: {error!r}") from error
+        unsealed(about, place / ABOUT)
         return run
 
     def _check(self, name: str) -> None:
@@ -334,7 +329,7 @@ class RunDirectory:
     def _lock(self) -> None:
         """Keep other processes from working on the run; the system lets go when this process ends, however it ends."""
         try:
-            self._locked = _locked(self.path)
+            self._locked = locked(self.path)
         except OSError:
             raise RunError(f"another process works on the run in {self.path}: wait for it, or end it") from None
 
@@ -352,63 +347,6 @@ class RunDirectory:
 
     def __repr__(self) -> str:
         return f"RunDirectory({str(self.path)!r}, kind={self.kind!r}, seed={self.seed})"
-
-
-def _locked(folder: pathlib.Path, mode: str = "a") -> Any:
-    """The file that a run is locked by as long as it is open; OSError where another process has it.
-
-    Where the system has no such locks, nothing is locked.
-    """
-    file = open(folder / _LOCK, mode)  # noqa: SIM115  (it stays open as long as the lock is to hold)
-    try:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except ModuleNotFoundError:
-        pass
-    except OSError:
-        file.close()
-        raise
-    return file
-
-
-def _make(place: pathlib.Path, about: dict[str, Any], model: Any, also: Callable[[pathlib.Path], object] | None) -> Any:
-    """Make a directory beside its place, and rename it when all that it begins with is on disk; its lock is held."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    _sweep_beside(place)
-    locked: Any = None
-    try:
-        with replacing_folder(place) as part:
-            part.mkdir()
-            locked = _locked(part)
-            if model is not None:
-                model.save(part / about["model"]["file"])
-            if also is not None:
-                also(part)
-            files = sorted(file for file in part.iterdir() if file.is_file() and file.name != _LOCK)
-            about["files"] = {file.name: digest_of_file(file) for file in files}
-            write_json(part / _ABOUT, sealed(about))
-            with contextlib.suppress(FileNotFoundError):
-                place.rmdir()  # an empty one
-    except BaseException as error:
-        if locked is not None:
-            locked.close()
-        if not isinstance(error, OSError) or error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-            raise
-        raise RunError(f"another process has just begun a run in {place}: wait for it, or name another") from error
-    return locked
-
-
-def _sweep_beside(place: pathlib.Path) -> None:
-    """Remove what is left of directories that were being made here when their processes died: nobody locks them."""
-    for part in leftovers(place):
-        with contextlib.suppress(OSError):
-            # One without a lock is so new that its process has not come to it, or it died right then.
-            if (part / _LOCK).exists():
-                _locked(part, "r+").close()
-            elif time.time() - part.stat().st_mtime < _NEW:
-                continue
-            shutil.rmtree(part)
 
 
 def _seed(seed: Any) -> int:

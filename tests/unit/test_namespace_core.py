@@ -108,6 +108,8 @@ def exercise() -> None:
     elementary.log(np.linspace(1e-300, 3.0, 1001))
     elementary.exp(np.linspace(-800.0, 709.0, 1001))
     glass = edwards_anderson((6, 23), "normal", random_state=1)
+    GraphMachine(lattice((6, 64))).chains(2, 0.4, 1, rule="wolff").step(2)
+    GraphMachine(lattice((6, 70))).chains(64, 0.4, 1, rule="multi_spin").step(3)
     for machine in (GraphMachine(glass), GraphMachine(lattice((6, 64))), GraphMachine(lattice((4, 4, 24)), "binary")):
         for chains, rule in ((1, "heat_bath"), (1, "metropolis"), (67, "heat_bath"), (67, "metropolis")):
             running = machine.chains(chains, 0.7, 5, rule=rule)

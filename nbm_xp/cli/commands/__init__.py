@@ -10,7 +10,7 @@ import nbm_xp
 
 from ..answering import console
 from ..failing import Command, Group, InputError
-from . import demo, evaluate, info, plot, sample, train
+from . import demo, evaluate, info, lattice, plot, sample, train
 
 __all__ = ["app"]
 
@@ -48,5 +48,6 @@ app.command(cls=Command, epilog=demo.EXAMPLES)(demo.demo)
 app.command(cls=Command, epilog=train.EXAMPLES)(train.train)
 app.command(cls=Command, epilog=sample.EXAMPLES)(sample.sample)
 app.command(cls=Command, epilog=evaluate.EXAMPLES)(evaluate.evaluate)
+app.command(cls=Command, epilog=lattice.EXAMPLES)(lattice.lattice)
 app.command(cls=Command, epilog=plot.EXAMPLES)(plot.plot)
 app.command(cls=Command, epilog=info.EXAMPLES)(info.info)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -27,7 +28,7 @@ def plot(
         str | None,
         typer.Option(
             help="One of filters, samples, curve, traces, convergence, and, of machines trained on sequences, "
-            "frequencies and contacts; all that there are by default."
+            "frequencies and contacts; of what lattice wrote, transition. All that there are by default."
         ),
     ] = None,
     out: Annotated[
@@ -40,11 +41,16 @@ def plot(
 ) -> None:
     """Draw filters, samples, the learning curve, traces of chains, and how estimates of log Z settle."""
     from ..pictures.sources import PICTURES, Source
+    from ..pictures.transitions import draw_transition, is_lattice
 
-    if what is not None and what not in PICTURES:
-        raise InputError(f"--what must be one of {', '.join(PICTURES)}, got {what}")
-    source = Source(path, seed, _numbers(units))
-    pictures = source.pictures()
+    names = (*PICTURES, "transition")
+    if what is not None and what not in names:
+        raise InputError(f"--what must be one of {', '.join(names)}, got {what}")
+    followed = _numbers(units)
+    if is_lattice(path):
+        pictures: dict[str, Any] = {"transition": partial(draw_transition, path)}
+    else:
+        pictures = Source(path, seed, followed).pictures()
     if what is not None and what not in pictures:
         raise InputError(f"{path}: there is nothing to draw {what} from; there is for {', '.join(pictures)}")
     wanted = list(pictures) if what is None else [what]

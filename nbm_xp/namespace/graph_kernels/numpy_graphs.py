@@ -14,7 +14,7 @@ import numpy as np
 from nbm_xp.namespace.core import functions
 from nbm_xp.namespace.mrg31k3p.numpy_draws import number_by_number
 
-__all__ = ["colours", "energies", "rows", "sweeps"]
+__all__ = ["colours", "energies", "roots", "rows", "sweeps", "words"]
 
 _RULES = {"heat_bath": 0, "metropolis": 1}
 _ALL_FREE, _NO_MULTIPLES, _NO_RUNS, _NO_LEVELS = (np.empty(0, kind) for kind in ("bool", "int8", "int64", "int32"))
@@ -152,3 +152,39 @@ def energies(layout: Any, values: Any, states: Any) -> Any:
         layout.begins, layout.neighbours, layout.couplings, layout.fields, np.ascontiguousarray(states), found
     )
     return found
+
+
+def roots(units: int, first: Any, second: Any) -> Any:
+    """See `nbm_xp.graphs.clusters`: the first unit of each unit's cluster."""
+    found = np.empty(units, np.int32)
+    functions["graph_roots"](first, second, found)
+    return found
+
+
+def words(layout: Any, states: Any, shared: Any, own: Any, bounds: list[int], count: int) -> tuple[Any, Any]:
+    """See `nbm_xp.graphs.multispin`: the states after some sweeps, and those of the streams that chains share."""
+    units, chains = states.shape
+    lanes, groups = shared.shape[0] // (chains // 64), chains // 64
+    together = np.array(number_by_number(shared, shared.shape[0])).reshape(6, lanes, groups)
+    alone = number_by_number(own, own.shape[0]).reshape(6, lanes, chains)
+    negative = (layout.couplings < 0).astype(np.int8)
+    out, moved = np.empty_like(states), np.empty_like(together)
+    for group in range(groups):
+        part = slice(64 * group, 64 * group + 64)
+        packed = np.packbits(states[:, part] > 0, axis=1, bitorder="little").view("<u8").reshape(-1).astype(np.uint64)
+        streams = np.ascontiguousarray(together[:, :, group])
+        functions["graph_words"](
+            np.asarray(layout.ends, np.int64),
+            layout.begins,
+            layout.neighbours,
+            negative,
+            np.asarray(bounds, np.int64),
+            packed,
+            streams,
+            np.ascontiguousarray(alone[:, :, part]),
+            count,
+        )
+        moved[:, :, group] = streams
+        bits = np.unpackbits(packed.astype("<u8").view(np.uint8).reshape(units, 8), axis=1, bitorder="little")
+        out[:, part] = (2 * bits).view(np.int8) - 1
+    return out, moved.reshape(6, -1).view(np.int32).T

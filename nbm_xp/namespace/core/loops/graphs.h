@@ -386,3 +386,27 @@ static i64 graph_energies(const Argument *a) {
     }
     return 0;
 }
+
+static i32 root_of_unit(i32 *parents, i32 unit) {
+    while (parents[unit] != unit)
+        unit = parents[unit] = parents[parents[unit]]; /* the path is half as long the next time */
+    return unit;
+}
+
+/* graph_roots(first, second, roots): the first unit of each cluster of joined units */
+static i64 graph_roots(const Argument *a) {
+    const i32 *first = a[0].data, *second = a[1].data;
+    i32 *parents = a[2].data;
+    for (i64 u = 0; u < a[2].size; ++u)
+        parents[u] = (i32)u;
+    for (i64 e = 0; e < a[0].size; ++e) {
+        i32 one = root_of_unit(parents, first[e]), other = root_of_unit(parents, second[e]);
+        if (one < other)
+            parents[other] = one;
+        else
+            parents[one] = other;
+    }
+    for (i64 u = 0; u < a[2].size; ++u) /* what a unit points to comes before it, and points to its root by now */
+        parents[u] = parents[parents[u]];
+    return 0;
+}

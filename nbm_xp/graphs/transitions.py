@@ -1,0 +1,142 @@
+"""The transition of a lattice: what is measured at each of many temperatures, with errors, beside what is exact.
+
+What this chapter must satisfy: all temperatures are chains of one run, so that they are drawn side by side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from nbm_xp.boltzmann.rows import positive_int
+from nbm_xp.namespace import host_namespace
+
+from .exact import onsager
+from .graph import finite
+from .machine import GraphMachine
+from .measures import autocorrelation_time, binder, jackknife_error, specific_heat, standard_error
+
+__all__ = ["Measured", "transition"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured at a temperature: all of a unit, but for the time, which is of sweeps.
+
+    Parameters
+    ----------
+    temperature : float
+    energy, energy_error, specific_heat, specific_heat_error : float
+    magnetisation : float
+        The mean of its size.
+    binder : float
+        Binder's cumulant.
+    time : float
+        The integrated autocorrelation time of the size of the magnetisation.
+    exact_energy, exact_specific_heat : float or None
+        Onsager's and Kaufman's, of the periodic square lattice of equal couplings.
+    """
+
+    temperature: float
+    energy: float
+    energy_error: float
+    specific_heat: float
+    specific_heat_error: float
+    magnetisation: float
+    binder: float
+    time: float
+    exact_energy: float | None
+    exact_specific_heat: float | None
+
+    def document(self) -> dict[str, float | None]:
+        """All of it, by name."""
+        return asdict(self)
+
+
+def transition(
+    machine: GraphMachine,
+    temperatures: Sequence[float],
+    *,
+    chains: int = 4,
+    sweeps: int = 1000,
+    burn_in: int = 200,
+    rule: str = "heat_bath",
+    random_state: Any = None,
+    library: Any = None,
+) -> list[Measured]:
+    """Measure a machine of spins at many temperatures.
+
+    Parameters
+    ----------
+    machine : GraphMachine
+        Of spins.
+    temperatures : sequence of float
+        Positive.
+    chains : int, optional
+        How many there are at each temperature. They begin with all spins alike.
+    sweeps, burn_in, rule, random_state, library
+        See `GraphMachine.sample`.
+
+    Returns
+    -------
+    list of Measured
+
+    Examples
+    --------
+    >>> from nbm_xp.graphs import lattice
+    >>> found = transition(GraphMachine(lattice((8, 8))), [1.5, 4.0], sweeps=200, random_state=1)
+    >>> [round(at.magnetisation) for at in found]
+    [1, 0]
+    """
+    host = host_namespace()
+    if machine.values.kind != "spin":
+        raise ValueError("machine must be of spins")
+    try:
+        found = finite(temperatures, "temperatures", (len(temperatures),))
+    except TypeError as error:
+        raise ValueError(f"temperatures must be several numbers, got {temperatures!r}") from error
+    if not found.shape[0] or not host.all(found > 0):
+        raise ValueError(f"temperatures must be positive, got {found.tolist()}")
+    chains, units = positive_int(chains, "chains"), machine.units_count
+    draws = machine.sample(
+        chains=chains * found.shape[0], sweeps=positive_int(sweeps, "sweeps", 2), burn_in=burn_in,
+        beta=host.repeat(1.0 / found, chains), rule=rule, random_state=random_state, library=library,
+        initial=host.ones((chains * found.shape[0], units), dtype=host.int8),
+    )  # fmt: skip
+    shape = (found.shape[0], chains, -1)
+    energies, sizes = (host.reshape(draws[name].values, shape) for name in ("energy", "magnetisation"))
+    measured = []
+    for t, energy, magnetisation in zip(found.tolist(), energies, sizes, strict=True):
+        size = host.abs(magnetisation)
+        heat = partial(specific_heat, beta=1 / t, units=units)
+        exact = _exact(machine, t)
+        measured.append(
+            Measured(
+                t,
+                float(host.mean(energy)),
+                standard_error(energy),
+                heat(energy),
+                jackknife_error(heat, energy),
+                float(host.mean(size)),
+                binder(magnetisation),
+                float(host.mean(autocorrelation_time(size))),
+                *exact,
+            )
+        )
+    return measured
+
+
+def _exact(machine: GraphMachine, temperature: float) -> tuple[float | None, float | None]:
+    """The exact energy and specific heat, where they are known."""
+    host, graph, layout = host_namespace(), machine.graph, machine.layout
+    square = graph.shape is not None and len(graph.shape) == 2 and all(graph.periodic or ())
+    if not square or host.any(layout.fields != 0) or not host.all(layout.weights == layout.weights[0]):
+        return None, None
+    coupling = float(layout.weights[0])
+    if not 0 < coupling / temperature < math.inf:
+        return None, None
+    found = onsager(graph.shape, 1 / temperature, coupling)  # type: ignore[arg-type]
+    return found.energy, found.specific_heat

@@ -1,0 +1,271 @@
+"""Clusters, annealing, tempering and cuts on graphs, held to what is exact."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.graphs import (
+    GraphMachine,
+    as_graph,
+    autocorrelation_time,
+    clusters,
+    cut_value,
+    edwards_anderson,
+    enumerated,
+    erdos_renyi,
+    lattice,
+    max_cut,
+    placed_ladder,
+    random_regular,
+    sherrington_kirkpatrick,
+    standard_error,
+)
+from nbm_xp.graphs import chains as chains_chapter
+from tests.libraries import Library, libraries
+
+CRITICAL = math.log(1 + math.sqrt(2)) / 2
+
+
+@pytest.mark.parametrize("rule", ["swendsen_wang", "wolff"])
+@pytest.mark.parametrize("name", ["square", "weights", "potts"])
+def test_clusters_give_what_is_exact(rule: str, name: str) -> None:
+    pytest.importorskip("xarray")
+    graph = erdos_renyi(9, 0.4, 1)
+    machine = {
+        "square": GraphMachine(lattice((4, 4))),
+        "weights": GraphMachine(graph, couplings=np.linspace(0.0, 1.5, graph.edges)),
+        "potts": GraphMachine(lattice((3, 3)), 3),
+    }[name]
+    beta = 0.8 if name == "potts" else 0.4
+    states = enumerated(machine)
+    found = machine.sample(chains=16, sweeps=1000, burn_in=50, beta=beta, rule=rule, random_state=2)
+    energy = found["energy"].values
+    error = standard_error(energy)
+    assert abs(energy.mean() - states.energy(beta)) < 4 * error < 0.04
+    heat = beta**2 * machine.units_count * energy.var()
+    assert heat == pytest.approx(states.specific_heat(beta), rel=0.1)
+
+
+def test_clusters_are_the_same_however_they_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = GraphMachine(random_regular(300, 3, 1), 4)
+    how = {"beta": [0.5, 0.9, 1.2, 2.0], "random_state": 4}
+    found = []
+    for kernel in (clusters.kernel, lambda *_: None):
+        monkeypatch.setattr(clusters, "kernel", kernel)
+        for rule in clusters.CLUSTER_RULES:
+            chains = machine.chains(4, rule=rule, **how)
+            chains.step(5)
+            found.append(chains.rows())
+    np.testing.assert_array_equal(found[0], found[2])
+    np.testing.assert_array_equal(found[1], found[3])
+    chains = machine.chains(2, [1.2, 2.0], 4, rule="wolff", first_chain=2)
+    chains.step(5)
+    np.testing.assert_array_equal(chains.rows(), found[1][2:])
+
+
+@pytest.mark.parametrize("rule", ["swendsen_wang", "wolff"])
+def test_clusters_go_on_where_they_were_broken_off(rule: str) -> None:
+    pytest.importorskip("xarray")
+    machine = GraphMachine(lattice((8, 8)))
+    whole = machine.sample(chains=2, sweeps=6, beta=0.4, rule=rule, random_state=1)
+    begun = machine.sample(chains=2, sweeps=2, beta=0.4, rule=rule, random_state=1)
+    rest = machine.sample(chains=2, sweeps=4, beta=0.4, rule=rule, after=begun)
+    np.testing.assert_array_equal(rest["energy"].values, whole["energy"].values[:, 2:])
+
+
+def test_clusters_are_quicker_at_the_critical_point() -> None:
+    pytest.importorskip("xarray")
+    machine = GraphMachine(lattice((32, 32)))
+    times = {}
+    for rule, sweeps in (("wolff", 1000), ("metropolis", 6000)):
+        found = machine.sample(chains=4, sweeps=sweeps, burn_in=500, beta=CRITICAL, rule=rule, random_state=3)
+        times[rule] = float(autocorrelation_time(found["magnetisation"].values ** 2).mean())
+    assert times["wolff"] < times["metropolis"] / 5
+
+
+@pytest.mark.parametrize(
+    ("machine", "arguments", "message"),
+    [
+        (GraphMachine([[0, 1]], "binary"), {}, "is for spins and Potts units"),
+        (GraphMachine([[0, 1]], fields=0.1), {}, "is for machines without fields"),
+        (GraphMachine([[0, 1]], couplings=-1.0), {}, "is for ferromagnets: couplings must not be negative"),
+        (GraphMachine([[0, 1]]), {"clamp": {0: 1}}, "cannot hold units: clamp must be None"),
+        (GraphMachine([[0, 1]]), {"library": "array_api_strict"}, "works in the host's memory"),
+    ],
+)
+def test_what_clusters_are_not_for(machine: GraphMachine, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"rule 'wolff' {message}"):
+        machine.chains(1, 1.0, 1, rule="wolff", **arguments)
+
+
+@pytest.mark.parametrize("library", libraries("numpy", "array_api_strict", "torch"))
+@pytest.mark.parametrize("name", ["lattice", "regular", "cube", "pairs"])
+def test_words_and_arrays_give_the_same_bits(name: str, library: Library) -> None:
+    machine = {
+        "lattice": lambda: GraphMachine(lattice((6, 10)), couplings=1.5),
+        "regular": lambda: GraphMachine(random_regular(150, 7, 1), couplings=-0.5),
+        "cube": lambda: GraphMachine(edwards_anderson((4, 4, 6), random_state=1)),
+        "pairs": lambda: GraphMachine([[0, 1], [2, 3]]),
+    }[name]()
+    whole = machine.chains(128, 0.35, 1, rule="multi_spin")
+    whole.step(4)
+    arrays = machine.chains(64, 0.35, 1, rule="multi_spin", first_chain=64, library=library.name)
+    arrays.step(1)
+    arrays.step(3)
+    np.testing.assert_array_equal(arrays.rows(), whole.rows()[64:])
+
+
+def test_words_can_be_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = GraphMachine(random_regular(70, 5, 1))
+    rows = []
+    for kernel in (chains_chapter.kernel, lambda *_: None):
+        monkeypatch.setattr(chains_chapter, "kernel", kernel)
+        chains = machine.chains(128, [0.0] * 128, 1, rule="multi_spin")
+        for beta in (0.0, 0.4, 30.0):
+            chains.set_betas(np.full(128, beta))
+            chains.step(2)
+        rows.append(chains.rows())
+    np.testing.assert_array_equal(*rows)
+
+
+@pytest.mark.parametrize("name", ["square", "odd", "glass"])
+def test_words_give_what_is_exact(name: str) -> None:
+    pytest.importorskip("xarray")
+    machine = {
+        "square": GraphMachine(lattice((4, 4))),
+        "odd": GraphMachine(random_regular(12, 3, 1)),
+        "glass": GraphMachine(edwards_anderson((4, 3), random_state=1)),
+    }[name]
+    states, beta = enumerated(machine), 0.4
+    found = machine.sample(chains=64, sweeps=1500, burn_in=50, beta=beta, rule="multi_spin", random_state=2)
+    energy = found["energy"].values
+    error = standard_error(energy)
+    assert abs(energy.mean() - states.energy(beta)) < 4 * error < 0.02
+    heat = beta**2 * machine.units_count * energy.var()
+    assert heat == pytest.approx(states.specific_heat(beta), rel=0.05)
+    half = machine.sample(chains=64, sweeps=700, burn_in=50, beta=beta, rule="multi_spin", random_state=2)
+    rest = machine.sample(chains=64, sweeps=800, beta=beta, rule="multi_spin", after=half)
+    np.testing.assert_array_equal(rest["energy"].values, energy[:, 700:])
+
+
+@pytest.mark.parametrize(
+    ("machine", "arguments", "message"),
+    [
+        (GraphMachine([[0, 1]], "binary"), {}, "is for spins without fields"),
+        (GraphMachine([[0, 1]], fields=0.5), {}, "is for spins without fields"),
+        (GraphMachine(lattice((4, 4), False)), {}, "is for units with as many neighbours each, from 1 to 7"),
+        (GraphMachine(random_regular(12, 8, 1)), {}, "is for units with as many neighbours each, from 1 to 7"),
+        (GraphMachine(edwards_anderson((4, 4), "normal", random_state=1)), {}, "is for couplings of one size"),
+        (GraphMachine([[0, 1]]), {"count": 63}, "takes 64 chains together"),
+        (GraphMachine([[0, 1]]), {"first_chain": 1}, "takes 64 chains together"),
+        (GraphMachine([[0, 1]]), {"beta": -1.0}, "is for chains of one inverse temperature, not negative"),
+        (GraphMachine([[0, 1]]), {"clamp": {0: 1}}, "cannot hold units: clamp must be None"),
+    ],
+)
+def test_what_words_are_not_for(machine: GraphMachine, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"rule 'multi_spin' {message}"):
+        machine.chains(**({"count": 64, "beta": 1.0, "rule": "multi_spin"} | arguments))
+
+
+GLASSES = {
+    "signs": GraphMachine(edwards_anderson((4, 5), random_state=3)),
+    "normal": GraphMachine(edwards_anderson((4, 5), "normal", random_state=4), fields=0.1),
+    "all pairs": GraphMachine(sherrington_kirkpatrick(16, 2)),
+}
+
+
+@pytest.mark.parametrize("name", GLASSES)
+def test_annealing_and_tempering_find_ground_states(name: str) -> None:
+    pytest.importorskip("xarray")
+    machine = GLASSES[name]
+    least = enumerated(machine).ground_energy
+    cooled = machine.anneal(chains=16, sweeps=300, beta=(0.1, 4.0), random_state=1)
+    np.testing.assert_allclose(machine.energy(cooled["state"].values), cooled["energy"].values)
+    assert float(cooled["energy"].min()) == pytest.approx(least)
+    tempered = machine.temper(betas=np.linspace(0.2, 3.0, 8), sweeps=300, random_state=1)
+    np.testing.assert_allclose(machine.energy(tempered["best_state"].values), tempered["best_energy"].values)
+    np.testing.assert_allclose(tempered["best_energy"].values, least)
+
+
+def test_tempering_gives_what_is_exact_at_every_temperature() -> None:
+    pytest.importorskip("xarray")
+    machine = GLASSES["signs"]
+    states = enumerated(machine)
+    found = machine.temper(betas=[0.3, 0.8, 1.6], sets=24, sweeps=1500, burn_in=100, random_state=2)
+    for k, beta in enumerate(found["beta"].values):
+        energy = found["energy"].values[:, k]
+        error = standard_error(energy)
+        assert abs(energy.mean() - states.energy(float(beta))) < 4 * error < 0.02
+    last = machine.energy(found["state"].values[:, 2])
+    assert last.mean() / 20 == pytest.approx(states.energy(1.6), abs=0.1)
+
+
+def test_annealing_and_tempering_follow_from_their_seeds() -> None:
+    pytest.importorskip("xarray")
+    machine = GLASSES["normal"]
+    how: dict[str, Any] = {"random_state": 5, "sweeps": 12}
+    cooled = machine.anneal(chains=3, **how)
+    assert cooled.equals(machine.anneal(chains=3, library="array_api_strict", **how))
+    tempered = machine.temper(betas=[0.2, 0.7, 1.0], **how)
+    assert tempered.equals(machine.temper(betas=[0.2, 0.7, 1.0], library="array_api_strict", **how))
+    assert not tempered.equals(machine.temper(betas=[0.2, 0.7, 1.0], **(how | {"random_state": 6})))
+
+
+def test_ladders_exchange_as_often_as_they_are_told() -> None:
+    pytest.importorskip("xarray")
+    machine = GraphMachine(edwards_anderson((4, 4, 6), random_state=1))
+    ladder = placed_ladder(machine, 0.2, 1.2, 0.3, sweeps=150, random_state=1)
+    found = machine.temper(betas=ladder, sets=4, sweeps=1000, burn_in=100, random_state=2)
+    shares = found["acceptance"].values
+    assert ladder[0] == 0.2
+    assert ladder[-1] == 1.2
+    assert 0.2 < shares.min() < shares.max() < 0.4, shares
+    small = GLASSES["signs"]
+    same = small.temper(betas=[0.2, 1.2], acceptance=0.3, sets=1, sweeps=2, random_state=1)
+    np.testing.assert_array_equal(same["beta"].values, placed_ladder(small, 0.2, 1.2, 0.3, random_state=1))
+
+
+def test_units_that_are_held_stay_as_they_are() -> None:
+    pytest.importorskip("xarray")
+    machine = GLASSES["normal"]
+    for found in (
+        machine.anneal(chains=4, sweeps=30, clamp={0: 1, 5: -1}, random_state=1)["state"].values,
+        machine.temper(betas=[0.3, 0.9], sweeps=30, clamp={0: 1, 5: -1}, random_state=1)["best_state"].values,
+    ):
+        assert set(found[:, 0].tolist()) == {1}
+        assert set(found[:, 5].tolist()) == {-1}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: m.anneal(beta=1.0), "beta must be two finite numbers or more, got 1.0"),
+        (lambda m: m.anneal(beta=(0.1, math.inf)), "beta must be two finite numbers or more"),
+        (lambda m: m.anneal(sweeps=0), "sweeps must be a whole number, at least 1, got 0"),
+        (lambda m: m.temper(betas=[1.0]), r"betas must be two finite numbers or more, got \[1.0\]"),
+        (lambda m: m.temper(betas=[1.0, 0.5]), r"betas must rise, got \[1.0, 0.5\]"),
+        (lambda m: m.temper(betas=[0.1, 0.5], sets=0), "sets must be a whole number, at least 1, got 0"),
+        (lambda m: m.temper(betas=[0.1, 0.5], acceptance=1.5), "acceptance must be between 0 and 1, got 1.5"),
+        (lambda m: cut_value(m.graph, [1, 2]), r"sides must be of shape \(20,\), got \(2,\)"),
+    ],
+)
+def test_what_is_wrong_with_a_search_is_said(call: Any, message: str) -> None:
+    pytest.importorskip("xarray")
+    with pytest.raises(ValueError, match=message):
+        call(GLASSES["signs"])
+
+
+@pytest.mark.parametrize("library", libraries("numpy", "array_api_strict"))
+def test_the_largest_cut_is_found_everywhere(library: Library) -> None:
+    pytest.importorskip("xarray")
+    rng = np.random.default_rng(0)
+    dense = np.triu(rng.integers(-1, 2, (12, 12)), 1).astype(float)
+    graph = as_graph(dense + dense.T)
+    sides = 2 * ((np.arange(2**11)[:, None] >> np.arange(12)) & 1) - 1
+    want = max(cut_value(graph, side) for side in sides)
+    value, found = max_cut(graph, chains=8, sweeps=60, random_state=1, library=library.name)
+    assert value == cut_value(graph, found) == want
