@@ -170,8 +170,10 @@ def told(parameters: Parameters, layer: int, state: Any) -> Any:
 
 
 def gauged_weights(topology: Topology, low: int, high: int, weights: Any) -> Any:
-    """The weights between two layers, without what changes no distribution but for biases."""
-    return topology.units[high].gauged(topology.units[low].gauged(weights, 0), 1)
+    """The weights between two layers, without what changes no distribution but for biases, and what must not be."""
+    for axis, layer in enumerate((low, high)):
+        weights = topology.units[layer].unweighted(topology.units[layer].gauged(weights, axis), axis)
+    return weights
 
 
 def gauged(topology: Topology, values: Iterable[Any]) -> list[Any]:

@@ -118,9 +118,12 @@ def _descent(learner: Learner, gradients: Sequence[Any], offsets: Sequence[Any] 
 
     Where gradients are those of the centred model, steps are translated into those of the plain parameters.
     """
-    parameters = list(learner.parameters)
+    topology, parameters, count = learner.parameters.topology, list(learner.parameters), len(learner.parameters.weights)
     steps, updates = learner.optimizer.steps(gradients, learner.parameters.weights)
+    steps = gauged(topology, steps)
     if offsets is not None:
         steps = plain_steps(learner.parameters, steps, offsets)
-    steps = gauged(learner.parameters.topology, steps)
-    return updates + [(old, old - step) for old, step in zip(parameters, steps, strict=True)]
+    moved = [old - step for old, step in zip(parameters[:count], steps, strict=False)]
+    for units, old, step in zip(topology.units, parameters[count:], steps[count:], strict=True):
+        moved.append(units.moved(old, step))
+    return updates + list(zip(parameters, moved, strict=True))

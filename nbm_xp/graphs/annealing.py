@@ -5,15 +5,13 @@ What this chapter must satisfy: what an annealing finds follows from its seed an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nbm_xp.boltzmann.rows import numbers, positive_int
 from nbm_xp.namespace import host_namespace, to_numpy
 
-from .chains import Chains
-
-if TYPE_CHECKING:
-    from .machine import GraphMachine
+from .chains import Chains, begun
+from .energy_model import EnergyModel
 
 __all__ = ["Best", "annealed", "schedule_of"]
 
@@ -62,12 +60,12 @@ def schedule_of(beta: Any, sweeps: int) -> Any:
 
 
 def annealed(
-    machine: GraphMachine, chains: int, sweeps: int, beta: Any, every: int, random_state: Any, **how: Any
+    machine: EnergyModel, chains: int, sweeps: int, beta: Any, every: int, random_state: Any, **how: Any
 ) -> tuple[Chains, Best]:
     """Cool chains down; see `GraphMachine.anneal`."""
     betas, every = schedule_of(beta, sweeps), positive_int(every, "every")
     host = host_namespace()
-    running = machine.chains(chains, float(betas[0]), random_state, **how)
+    running = begun(machine, chains, float(betas[0]), random_state, **how)
     best = Best(running)
     for k, value in enumerate(betas.tolist()):
         running.set_betas(host.full((running.count,), value))

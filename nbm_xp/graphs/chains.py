@@ -5,23 +5,33 @@ Contract: where the states lie and how many chains run together changes no bit o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nbm_xp.boltzmann.rows import numbers
-from nbm_xp.namespace import asarray, host_namespace, is_array, library_name, to_numpy, wide_dtypes
+from nbm_xp.boltzmann.randomness import entropy_of
+from nbm_xp.boltzmann.rows import numbers, positive_int
+from nbm_xp.namespace import (
+    asarray,
+    default_namespace,
+    get_namespace,
+    host_namespace,
+    is_array,
+    is_lazy,
+    library_name,
+    to_numpy,
+    wide_dtypes,
+)
 from nbm_xp.namespace.graph_kernels import kernel
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, State
-from nbm_xp.rng import jump
+from nbm_xp.rng import hashed_seed, jump
 
 from . import sweeps
-from .clusters import CLUSTER_RULES, moved
+from .clusters import CLUSTER_RULES, check_clusters, moved
 from .draws import Numbers
+from .energy_model import EnergyModel
+from .graph import finite
 from .multispin import GROUP, MULTI_SPIN, check_multi_spin, numbers_of, thresholds, turned
 
-if TYPE_CHECKING:
-    from .machine import GraphMachine
-
-__all__ = ["Chains"]
+__all__ = ["Chains", "begun", "checked_states"]
 
 
 class Chains:
@@ -29,7 +39,7 @@ class Chains:
 
     Parameters
     ----------
-    machine : GraphMachine
+    machine : EnergyModel
     seed : six ints
         What all random numbers follow from.
     betas : array
@@ -55,7 +65,7 @@ class Chains:
 
     def __init__(
         self,
-        machine: GraphMachine,
+        machine: EnergyModel,
         seed: State,
         betas: Any,
         xp: Any,
@@ -172,7 +182,46 @@ class Chains:
         return host_namespace().ascontiguousarray(to_numpy(found).T)
 
 
-def checked_states(machine: GraphMachine, states: Any, chains: int | None = None) -> Any:
+def begun(
+    machine: EnergyModel,
+    count: int = 1,
+    beta: Any = 1.0,
+    random_state: Any = None,
+    *,
+    rule: str = "heat_bath",
+    clamp: dict[int, int] | None = None,
+    initial: Any = None,
+    after: Any = None,
+    first_chain: int = 0,
+    library: Any = None,
+) -> Chains:
+    """Chains at their beginning; see `GraphMachine.chains`."""
+    rules = (*sweeps.RULES, MULTI_SPIN, *CLUSTER_RULES)
+    if rule not in rules:
+        raise ValueError(f"rule must be one of {', '.join(rules)}, got {rule!r}")
+    betas = finite(beta, "beta", (positive_int(count, "chains"),))
+    first_chain = positive_int(first_chain, "first_chain", 0)
+    xp = default_namespace() if library is None else get_namespace(library) if isinstance(library, str) else library
+    if is_lazy(xp):
+        raise ValueError("library must be one whose arrays have values at once")
+    if rule in CLUSTER_RULES:
+        check_clusters(machine, rule, xp, clamp)
+    seed, sweep = None, 0
+    if after is not None:
+        if random_state is not None or initial is not None:
+            raise ValueError("after: its chains have a seed and states, so random_state and initial must be None")
+        try:
+            seed, sweep, first_chain = (
+                tuple(map(int, after.attrs["seed"])), int(after.attrs["sweeps"]), int(after["chain"].values[0])
+            )  # fmt: skip
+            initial = after["state"].values
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError("after must be what sample gave") from error
+    state = hashed_seed(entropy_of(random_state)) if seed is None else hashed_seed(seed)
+    return Chains(machine, state, betas, xp, rule, first_chain, sweep, initial, clamp)
+
+
+def checked_states(machine: EnergyModel, states: Any, chains: int | None = None) -> Any:
     """States that a machine can have, as an int8 array of shape (chains, units) in the host's memory.
 
     Raises
@@ -194,7 +243,7 @@ def checked_states(machine: GraphMachine, states: Any, chains: int | None = None
     return host.astype(array, host.int8)
 
 
-def checked_clamp(machine: GraphMachine, clamp: Any) -> dict[int, int]:
+def checked_clamp(machine: EnergyModel, clamp: Any) -> dict[int, int]:
     """Units and the values that they keep.
 
     Raises

@@ -12,24 +12,22 @@ R. H. Swendsen and J.-S. Wang, "Nonuniversal critical dynamics in Monte Carlo si
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nbm_xp.namespace import host_namespace, library_name
 from nbm_xp.namespace.graph_kernels import kernel
 from nbm_xp.rng.elementary import exp
 
+from .energy_model import EnergyModel
 from .layout import Layout
 from .values import Values
-
-if TYPE_CHECKING:
-    from .machine import GraphMachine
 
 __all__ = ["CLUSTER_RULES", "check_clusters", "moved"]
 
 CLUSTER_RULES = ("swendsen_wang", "wolff")
 
 
-def check_clusters(machine: GraphMachine, rule: str, xp: Any, clamp: Any) -> None:
+def check_clusters(machine: EnergyModel, rule: str, xp: Any, clamp: Any) -> None:
     """Refuse what clusters are not for.
 
     Raises

@@ -11,24 +11,19 @@ from typing import Any
 
 from nbm_xp.boltzmann.randomness import entropy_of
 from nbm_xp.boltzmann.rows import positive_int
-from nbm_xp.namespace import default_namespace, get_namespace, host_namespace, is_lazy
-from nbm_xp.rng import hashed_seed
+from nbm_xp.namespace import host_namespace
 
 from . import sweeps
 from .annealing import annealed
-from .chains import Chains, checked_states
-from .clusters import CLUSTER_RULES, check_clusters
-from .graph import as_graph, finite
-from .layout import Layout, laid_out
-from .multispin import MULTI_SPIN
+from .chains import Chains, begun, checked_states
+from .energy_model import EnergyModel
 from .observers import observers_of
 from .tempering import Tempering, checked_betas, placed_ladder
-from .values import values_of
 
 __all__ = ["GraphMachine"]
 
 
-class GraphMachine:
+class GraphMachine(EnergyModel):
     """A Boltzmann machine of discrete units on a graph.
 
     The energy of spins, -1 or 1, and of binary units, 0 or 1, is ``-Σ J_ij s_i s_j - Σ h_i s_i``, over the edges and
@@ -66,40 +61,6 @@ class GraphMachine:
     >>> draws["energy"].dims, draws["energy"].shape
     (('chain', 'sweep'), (4, 50))
     """
-
-    def __init__(self, graph: Any, units: Any = "spin", fields: Any = 0.0, couplings: Any = None) -> None:
-        host = host_namespace()
-        self.values = values_of(units)
-        self.units = units
-        self.graph = as_graph(graph)
-        n, q = self.graph.units, self.values.count
-        weights = self.graph.weights if couplings is None else couplings
-        weights = finite(1.0 if weights is None else weights, "couplings", (self.graph.edges,))
-        if self.values.kind == "potts":
-            shape = getattr(fields, "shape", (len(fields),) if hasattr(fields, "__len__") else ())
-            wide = finite(fields, "fields", (q,)) if len(shape) < 2 else finite(fields, "fields", (n, q))
-            own = host.broadcast_to(wide, (n, q))
-        else:
-            own = finite(fields, "fields", (n,))
-        self.layout: Layout = laid_out(self.graph, weights, own)
-
-    @property
-    def units_count(self) -> int:
-        """How many units there are."""
-        return self.graph.units
-
-    @property
-    def colours(self) -> int:
-        """How many colours a sweep draws one after the other."""
-        return len(self.layout.ends)
-
-    @property
-    def resolution(self) -> float:
-        """What couplings and fields are whole multiples of."""
-        return self.layout.resolution
-
-    def __repr__(self) -> str:
-        return f"GraphMachine({self.graph!r}, units={self.units!r}, {self.colours} colours)"
 
     def energy(self, states: Any) -> Any:
         """The energies of states.
@@ -244,29 +205,10 @@ class GraphMachine:
         >>> running.rows().shape, running.energies().shape
         ((4, 3), (4,))
         """
-        rules = (*sweeps.RULES, MULTI_SPIN, *CLUSTER_RULES)
-        if rule not in rules:
-            raise ValueError(f"rule must be one of {', '.join(rules)}, got {rule!r}")
-        betas = finite(beta, "beta", (positive_int(count, "chains"),))
-        first_chain = positive_int(first_chain, "first_chain", 0)
-        xp = default_namespace() if library is None else get_namespace(library) if isinstance(library, str) else library
-        if is_lazy(xp):
-            raise ValueError("library must be one whose arrays have values at once")
-        if rule in CLUSTER_RULES:
-            check_clusters(self, rule, xp, clamp)
-        seed, sweep = None, 0
-        if after is not None:
-            if random_state is not None or initial is not None:
-                raise ValueError("after: its chains have a seed and states, so random_state and initial must be None")
-            try:
-                seed, sweep, first_chain = (
-                    tuple(map(int, after.attrs["seed"])), int(after.attrs["sweeps"]), int(after["chain"].values[0])
-                )  # fmt: skip
-                initial = after["state"].values
-            except (AttributeError, KeyError, TypeError) as error:
-                raise ValueError("after must be what sample gave") from error
-        state = hashed_seed(entropy_of(random_state)) if seed is None else hashed_seed(seed)
-        return Chains(self, state, betas, xp, rule, first_chain, sweep, initial, clamp)
+        return begun(
+            self, count, beta, random_state, rule=rule, clamp=clamp, initial=initial, after=after,
+            first_chain=first_chain, library=library,
+        )  # fmt: skip
 
     def anneal(
         self,

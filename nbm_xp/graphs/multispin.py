@@ -13,16 +13,14 @@ significant on; chains 62 and 63 have bits 2 j and 2 j + 1 of step 20.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from nbm_xp.namespace import asarray, dtype_of, host_namespace, wide_dtypes
 from nbm_xp.rng.elementary import exp
 
 from .draws import LANES
+from .energy_model import EnergyModel
 from .layout import Layout
-
-if TYPE_CHECKING:
-    from .machine import GraphMachine
 
 __all__ = ["GROUP", "MULTI_SPIN", "check_multi_spin", "numbers_of", "thresholds", "turned"]
 
@@ -39,7 +37,7 @@ def numbers_of(units: int) -> int:
     return -(-units // LANES) * LANES * STEPS
 
 
-def check_multi_spin(machine: GraphMachine, betas: Any, first_chain: int, clamp: Any) -> None:
+def check_multi_spin(machine: EnergyModel, betas: Any, first_chain: int, clamp: Any) -> None:
     """Refuse what words are not for.
 
     Raises

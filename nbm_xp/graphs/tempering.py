@@ -15,7 +15,7 @@ Physical Society of Japan 65 (1996), 1604-1608.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nbm_xp.boltzmann.rows import numbers, positive_int
 from nbm_xp.namespace import asarray, host_namespace
@@ -25,10 +25,9 @@ from nbm_xp.rng.elementary import exp
 from nbm_xp.special import erfinv
 
 from .annealing import Best
+from .chains import begun
 from .draws import Numbers
-
-if TYPE_CHECKING:
-    from .machine import GraphMachine
+from .energy_model import EnergyModel
 
 __all__ = ["Tempering", "placed_ladder"]
 
@@ -38,7 +37,7 @@ class Tempering:
 
     Parameters
     ----------
-    machine : GraphMachine
+    machine : EnergyModel
     betas : array
         Rising inverse temperatures, two at least.
     sets : int
@@ -56,11 +55,11 @@ class Tempering:
         Of shape (temperatures - 1,): how often each pair could exchange, and did.
     """
 
-    def __init__(self, machine: GraphMachine, betas: Any, sets: int, random_state: Any, **how: Any) -> None:
+    def __init__(self, machine: EnergyModel, betas: Any, sets: int, random_state: Any, **how: Any) -> None:
         host = host_namespace()
         self.betas, self.sets = betas, sets
         count = int(betas.shape[0])
-        self.running = machine.chains(sets * count, host.tile(betas, sets), random_state, **how)
+        self.running = begun(machine, sets * count, host.tile(betas, sets), random_state, **how)
         self.order = host.reshape(host.arange(sets * count), (sets, count))
         self.best = Best(self.running)
         self._numbers = Numbers(jump(self.running.seed, DRAW_STEPS), count - 1)
@@ -124,7 +123,7 @@ def _distances(shares: Any) -> Any:
 
 
 def placed_ladder(
-    machine: GraphMachine,
+    machine: EnergyModel,
     low: float,
     high: float,
     acceptance: float = 0.3,
@@ -138,7 +137,7 @@ def placed_ladder(
 
     Parameters
     ----------
-    machine : GraphMachine
+    machine : EnergyModel
     low, high : float
         The first and the last of them.
     acceptance : float, optional

@@ -76,6 +76,7 @@ def test_what_makes_no_machine_is_refused(sizes: Any, connections: Any, message:
 
 def test_visible_units_of_another_kind_are_refused() -> None:
     with pytest.raises(
-        ValueError, match="visible must be one of binary, gaussian, spin, categorical:Q with Q states, got 'poisson'"
+        ValueError,
+        match="visible must be one of binary, gaussian, spin, normal, categorical:Q with Q states, got 'poisson'",
     ):
         Topology([3, 2], visible="poisson")  # type: ignore[arg-type]

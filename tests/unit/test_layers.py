@@ -114,7 +114,6 @@ NAMES = {
 STILL_TIED = [
     {"nbm_xp.tape.habits", "nbm_xp.tape.operators", "nbm_xp.tape.tensor"},  # operators give Tensors, for type checkers
     {f"nbm_xp.tape.loops.{name}" for name in ("gradient", "kept", "node", "run")},
-    {f"nbm_xp.graphs.{name}" for name in ("chains", "machine", "observers")},
 ]
 """Circles that are left: one that comes undone goes from this list, and none is added."""
 

@@ -12,6 +12,7 @@ from .gaussian import GAUSSIAN, Gaussian
 from .kind import Units, Values, softplus
 from .mixed import Mixed
 from .naming import KINDS, kind_of
+from .normal import NORMAL, Normal
 from .rectified import RECTIFIED, Rectified
 from .spin import SPIN, Spin
 
@@ -19,12 +20,14 @@ __all__ = [
     "BINARY",
     "GAUSSIAN",
     "KINDS",
+    "NORMAL",
     "RECTIFIED",
     "SPIN",
     "Binary",
     "Categorical",
     "Gaussian",
     "Mixed",
+    "Normal",
     "Rectified",
     "Spin",
     "Units",

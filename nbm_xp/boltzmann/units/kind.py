@@ -144,6 +144,14 @@ class Units:
         """Weights or biases of the units along an axis, less what changes no distribution."""
         return values
 
+    def unweighted(self, weights: Any, axis: int = -1) -> Any:
+        """Weights of the units along an axis, without those of units that have none."""
+        return weights
+
+    def moved(self, biases: Any, step: Any) -> Any:
+        """Biases after a step down the gradient, which make a distribution."""
+        return biases - step
+
     def observed(self, rows: Any) -> Any:
         """The mean of each unit in rows of data."""
         return B.mean(rows, axis=0)

@@ -141,6 +141,15 @@ class Mixed(Units):
         """Each part for itself."""
         return self._each(lambda kind, part: kind.gauged(part, axis), values, axis)
 
+    def unweighted(self, weights: Any, axis: int = -1) -> Any:
+        """Each part for itself."""
+        return self._each(lambda kind, part: kind.unweighted(part, axis), weights, axis)
+
+    def moved(self, biases: Any, step: Any) -> Any:
+        """Each part for itself."""
+        pairs = zip(self.parts, self._cut(biases, 0), self._cut(step, 0), strict=True)
+        return B.concatenate([kind.moved(old, down) for (kind, _), old, down in pairs], axis=0)
+
     def observed(self, rows: Any) -> Any:
         """Each part for itself."""
         return B.concatenate([kind.observed(part) for kind, part in self._pairs(rows, 1, sites=True)], axis=0)

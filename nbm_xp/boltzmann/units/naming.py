@@ -9,13 +9,14 @@ from .categorical import Categorical
 from .gaussian import GAUSSIAN
 from .kind import Units
 from .mixed import Mixed
+from .normal import NORMAL
 from .rectified import RECTIFIED
 from .spin import SPIN
 
 __all__ = ["KINDS", "MOST_STATES", "kind_of"]
 
 KINDS: dict[str, Units] = {kind.name: kind for kind in (BINARY, GAUSSIAN, SPIN, RECTIFIED)}
-"""The kinds of units by name, but for categorical ones, which have a number of states."""
+"""The kinds of units by name, of which each is a site, and any can be hidden."""
 
 MOST_STATES = 65_536
 
@@ -26,12 +27,13 @@ def kind_of(name: Any, argument: str = "units", *, hidden: bool = True) -> Units
     Parameters
     ----------
     name : str
-        "binary", "spin", "gaussian", "relu", or "categorical:" and a number of states; several of them beside one
-        another, each with the number of its sites: "64*binary+1*categorical:10".
+        "binary", "spin", "gaussian", "normal", "relu", or "categorical:" and a number of states; several of them beside
+        one another, each with the number of its sites: "64*binary+1*categorical:10".
     argument : str, optional
         How messages call it.
     hidden : bool, optional
-        Whether it is for hidden units; only those can be rectified linear, and only visible ones of several kinds.
+        Whether it is for hidden units; only those can be rectified linear, and only visible ones normal or of several
+        kinds.
 
     Raises
     ------
@@ -48,6 +50,8 @@ def kind_of(name: Any, argument: str = "units", *, hidden: bool = True) -> Units
     ValueError: visible must be one of binary, gaussian, spin, relu, categorical:Q with Q states, got 'ternary'
     """
     allowed = {known: kind for known, kind in KINDS.items() if hidden or kind is not RECTIFIED}
+    if not hidden:
+        allowed[NORMAL.name] = NORMAL
     if isinstance(name, str):
         if name in allowed:
             return allowed[name]

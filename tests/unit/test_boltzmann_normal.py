@@ -1,0 +1,108 @@
+"""Visible units with a learnt variance: their distribution, their learning, their draws on disk."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pathlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp import natural_bm as B
+from nbm_xp.boltzmann import RBM, Topology, load
+from nbm_xp.boltzmann.energy import free_energy
+from nbm_xp.boltzmann.units import NORMAL
+from nbm_xp.runs import open_samples, sample
+
+PRECISIONS = np.array([0.25, 1.0, 9.0])
+
+
+def machine(hidden: str = "binary") -> RBM:
+    random = np.random.default_rng(0)
+    weights = random.normal(0, 0.4, size=(4, 6))
+    weights[:, 1::2] = 0.0
+    visible = np.stack([random.normal(size=3), PRECISIONS], axis=1).ravel()
+    return RBM.from_parameters(weights, random.normal(size=4), visible, visible="normal", hidden=hidden, random_state=0)
+
+
+def test_it_has_the_distribution_of_its_energy() -> None:
+    rbm = machine()
+    hidden = np.array(list(itertools.product((0.0, 1.0), repeat=4)))
+    received = (hidden @ rbm.components_ + rbm.intercept_visible_)[:, ::2]
+    logs = 0.5 * (received**2 / PRECISIONS + np.log(2 * math.pi / PRECISIONS)).sum(axis=1)
+    weights = np.exp(hidden @ rbm.intercept_hidden_ + logs)
+    log_z = np.log(weights.sum())
+    assert rbm.log_partition() == pytest.approx(log_z)
+    shares, means = weights / weights.sum(), received / PRECISIONS
+    mean = shares @ means
+    variance = shares @ (means**2 + 1 / PRECISIONS) - mean**2
+    drawn = rbm.sample(20_000, 40, random_state=0)
+    assert drawn.shape == (20_000, 3)
+    assert np.abs((drawn.mean(axis=0) - mean) / np.sqrt(variance)).max() < 0.05
+    np.testing.assert_allclose(drawn.var(axis=0), variance, rtol=0.06)
+    rows = drawn[:5]
+    inputs = rows @ rbm.components_[:, ::2].T + rbm.intercept_hidden_
+    exact = rows @ rbm.intercept_visible_[::2] - rows**2 @ PRECISIONS / 2 + np.logaddexp(0, inputs).sum(axis=1) - log_z
+    np.testing.assert_allclose(rbm.log_likelihood(rows), exact, rtol=1e-9)
+    for estimate in (rbm.ais(300, 200, random_state=0), rbm.reverse_ais(300, 200, random_state=0)):
+        assert abs(estimate.log_z - log_z) < 4 * estimate.standard_error
+
+
+def test_gradients_are_those_of_finite_differences() -> None:
+    parameters = machine("spin")._parameters
+    rows = np.random.default_rng(1).normal(size=(3, 3))
+    loss = B.sum(free_energy(parameters, (B.variable(NORMAL.opened(rows), "float64"), None)))
+    loss = loss + B.sum(NORMAL.log_normaliser(parameters.biases[0]))
+    slopes, value = B.function([], B.gradients(loss, list(parameters)))(), B.function([], loss)
+    for variable, slope in zip(parameters, slopes, strict=True):
+        before, step = np.array(variable.value), np.random.default_rng(0).normal(size=slope.shape)
+        found = []
+        for sign in (1, -1):
+            variable.set_value(before + sign * 1e-6 * step)
+            found.append(float(value()))
+        variable.set_value(before)
+        assert (found[0] - found[1]) / 2e-6 == pytest.approx(float((slope * step).sum()), rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("settings", [{}, {"centred": True, "momentum": 0.5}, {"training": "tempered"}])
+def test_means_and_variances_are_learnt(settings: dict[str, Any], tmp_path: pathlib.Path) -> None:
+    side = np.random.default_rng(0).choice([-1.0, 1.0], size=(400, 1))
+    noise = np.random.default_rng(1).normal(size=(400, 2))
+    rows = np.concatenate([3 + side + 0.5 * noise[:, :1], 2 * side + 0.5 * noise[:, 1:]], axis=1).astype("float32")
+    rbm = RBM(4, 0.05, batch_size=20, n_iter=50, visible="normal", random_state=0, **settings).fit(rows)
+    assert np.array_equal(rbm.components_[:, 1::2], np.zeros((4, 2)))
+    if "training" in settings:  # others do not have the shares of the two sides right
+        drawn = rbm.sample(4000, 200, random_state=0)
+        np.testing.assert_allclose(drawn.mean(axis=0), rows.mean(axis=0), atol=0.5)
+        np.testing.assert_allclose(drawn.std(axis=0), rows.std(axis=0), rtol=0.25)
+    alone = RBM(1, n_iter=0, visible="normal", random_state=0).fit(rows)  # independent features, of the data's moments
+    assert rbm.log_likelihood(rows).mean() > alone.log_likelihood(rows).mean() + 0.3
+    rbm.save(tmp_path / "model.safetensors")
+    again = load(tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(again.log_likelihood(rows), rbm.log_likelihood(rows))
+
+
+def test_draws_lie_on_disk_as_numbers(tmp_path: pathlib.Path) -> None:
+    rbm = machine()
+    runs = [
+        sample(rbm, tmp_path / f"{every}", n_chains=4, n_draws=6, checkpoint_every=every, seed=1) for every in (6, 2)
+    ]
+    whole, parts = (open_samples(run.path).compute() for run in runs)
+    assert whole.shape == (4, 6, 3)
+    assert np.array_equal(whole, parts)
+    given = rbm.sample(8, 5, random_state=1)
+    np.testing.assert_allclose(rbm.sample(8, 5, random_state=1, library="dask", chunks=4).compute(), given)
+
+
+def test_it_stays_a_distribution_and_is_where_it_can_be() -> None:
+    rows = np.random.default_rng(0).normal(size=(40, 2)).astype("float32")
+    rbm = RBM(2, 5.0, n_iter=3, visible="normal", watch=False, random_state=0).fit(rows)
+    assert (rbm.intercept_visible_[1::2] > 0).all()
+    mixed = RBM(2, 0.01, n_iter=1, visible="1*normal+1*categorical:3", random_state=0)
+    assert mixed.fit(np.concatenate([rows[:, :1], np.ones((40, 1), "float32")], axis=1)).sample(3, 2).shape == (3, 2)
+    with pytest.raises(ValueError, match="hidden must be one of"):
+        Topology([2, 2], hidden="normal")
+    with pytest.raises(ValueError, match="without bounds on either side"):
+        Topology([2, 2], visible="normal", hidden="relu")
