@@ -84,6 +84,9 @@ DRAWS: dict[str, Draw] = REAL | {
 }
 """With parameters that are numbers: called with a generator, and ``chunks=`` where wanted."""
 
+VECTORS = {"dirichlet", "multinomial", "multivariate_hypergeometric", "multivariate_normal"}
+"""Those whose last axis is not in the size, and never split."""
+
 WITH_ARRAYS: dict[str, Callable[[Generator, Callable[[Any], Any]], Any]] = {
     "uniform": lambda g, a: g.uniform(a(-P), a(LAM)),
     "normal": lambda g, a: g.normal(a(LAM), a(P), (2, 3, 6)),

@@ -87,7 +87,7 @@ class RBMClassifier(Estimator):
     >>> import numpy as np
     >>> rows = np.repeat(np.eye(3, 6, dtype="float32"), 40, axis=0)
     >>> labels = np.repeat(["first", "second", "third"], 40)
-    >>> model = RBMClassifier(16, n_iter=30, random_state=0).fit(rows, labels)
+    >>> model = RBMClassifier(16, n_iter=60, random_state=0).fit(rows, labels)
     >>> model.predict(np.eye(3, 6)), model.score(rows, labels)
     (array(['first', 'second', 'third'], dtype='<U6'), 1.0)
     """

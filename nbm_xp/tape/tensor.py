@@ -177,7 +177,12 @@ class Tensor(Operators):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if copy is False:
             raise ValueError("copy=False is not possible for a Tensor, which has no memory to share")
-        return to_numpy(self._looked_at("an array", self.eval)).__array__(*(() if dtype is None else (dtype,)))
+        value = to_numpy(self._looked_at("an array", self.eval)).__array__(*(() if dtype is None else (dtype,)))
+        if copy:
+            return value.copy()
+        shown = value.view()
+        shown.setflags(write=False)  # what is written to it would reach no Tensor
+        return shown
 
     def __bool__(self) -> bool:
         node = self.node

@@ -28,7 +28,7 @@ from nbm_xp.rng.distributions.element_uniforms import of_block
 from nbm_xp.rng.distributions.rejection import gamma, large_binomial, poisson
 from nbm_xp.rng.distributions.whole_numbers import integers
 from nbm_xp.rng.parameters import INTEGERS
-from tests.distributions import DRAWS, REAL, WITH_ARRAYS
+from tests.distributions import DRAWS, REAL, VECTORS, WITH_ARRAYS
 from tests.libraries import Library, guard, libraries
 
 OTHERS = libraries("dask-ragged", "array_api_strict", "torch", "jax", "cupy")
@@ -60,7 +60,8 @@ def test_dtypes(name: str, dtype: str) -> None:
     assert got.dtype == dtype
     if name not in ("random", "uniform", "normal", "standard_normal"):
         want = REAL[name](Generator(2026), dtype="float64")
-        np.testing.assert_array_equal(got, want.astype(dtype))
+        with np.errstate(over="ignore"):  # beyond the largest number of a narrow dtype both are infinite
+            np.testing.assert_array_equal(got, want.astype(dtype))
 
 
 @given(st.sampled_from(sorted(set(DRAWS) - {"permutation"})), seeds, st.data())
@@ -71,7 +72,7 @@ def test_any_chunks(name: str, seed: int, data: st.DataObject) -> None:
     for length in want.shape:
         cuts = sorted(data.draw(st.sets(st.integers(1, length))) | {0, length})
         chunks.append(tuple(b - a for a, b in itertools.pairwise(cuts)))
-    if name == "multinomial":
+    if name in VECTORS:
         chunks.pop()
     with guard():
         got = DRAWS[name](Generator(seed, "dask"), chunks=tuple(chunks))

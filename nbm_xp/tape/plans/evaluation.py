@@ -149,7 +149,8 @@ class _Steps:
                 large = large or _is_large(node)
                 if large and len(opened) > _MANY_NODES:
                     return None
-        return cls([node for node in order if node.kept is None and node.op not in LEAVES], started)
+        known = {*started}  # to ask whether a value is large may itself have found and kept some
+        return cls([node for node in order if node not in known and node.op not in LEAVES], started)
 
     def run(self, roots: Sequence[Node], *, own: bool) -> list[Any]:
         """The values of the roots; with `own`, arrays that share no memory with variables, constants or kept values."""
