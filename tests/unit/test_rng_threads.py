@@ -69,4 +69,4 @@ def test_an_error_in_a_thread_is_told() -> None:
         raise RuntimeError("no room")
 
     with pytest.raises(RuntimeError, match="no room"):
-        numpy_draws.together(2, 10**6, fill)
+        numpy_draws.together(2, 15_360, 10**6, fill)

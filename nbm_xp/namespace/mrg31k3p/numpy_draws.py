@@ -27,7 +27,9 @@ __all__ = [
 _INT32, _UINT32 = np.dtype("int32"), np.dtype("uint32")
 _LAYOUT: Final = ("C", "A")
 _WORTH_A_THREAD: Final = 2**16  # elements, which take some 50 microseconds
-_CLAIM: Final = 640  # streams that a thread takes at once: a 24th of 15,360
+_PAGE: Final = (
+    1024  # streams whose float32 numbers of one step fill a page: threads that write to one wait for each other
+)
 _ALONE: Final = np.empty(0, np.int64)  # claims of one thread
 _MANY: Final = 2**15  # bytes of states
 _RUNS: Final = {"float16": "int32", "float32": "float32", "float64": "float64"}
@@ -94,7 +96,7 @@ def draw(states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, o
     line, uniforms = _memory(n, dtype, out)
     fill, table = functions[f"draw_{dtype}"], _float16() if dtype == "float16" else np.asarray(stretch, dtype)
 
-    together(threads, n, lambda claims: fill(numbers, table, line, after, claims))
+    together(threads, numbers.shape[1], n, lambda claims: fill(numbers, table, line, after, claims))
     return uniforms, completed(after, states)
 
 
@@ -165,15 +167,16 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked process has none of the threads
 
 
-def together(threads: int, n: int, fill: Callable[[Any], Any]) -> list[Any]:
+def together(threads: int, streams: int, n: int, fill: Callable[[Any], Any]) -> list[Any]:
     """Fill one draw of `n` elements in threads: ``fill(claims)`` in each, which takes streams that no other has.
 
-    A thread that starts late takes fewer; one that has not started when all are taken is not waited for.
+    Each takes an equal share; what is left where one starts late is taken by those that are done, and a thread that has
+    not started when all is taken is not waited for.
     """
     workers = min(threads, n // _WORTH_A_THREAD)
     if workers <= 1:
         return [fill(_ALONE)]
-    claims = np.asarray([0, _CLAIM])
+    claims = np.asarray([0, -(-streams // (workers * _PAGE)) * _PAGE])
     others = [_pool(workers - 1).submit(fill, claims) for _ in range(workers - 1)]
     return [fill(claims), *(other.result() for other in others if not other.cancel())]
 

@@ -84,7 +84,7 @@ def bernoulli(
     after = room_for(numbers.shape[1])
     bounds, flat = contiguous(p), out.reshape(-1)
 
-    found = together(threads, out.size, lambda claims: compare(numbers, bounds, flat, after, claims))
+    found = together(threads, numbers.shape[1], out.size, lambda claims: compare(numbers, bounds, flat, after, claims))
     may_be_wrong = any(found)  # -0.0 may be, and is not
     wrong = np.count_nonzero(~((bounds >= 0) & (bounds <= 1))) if may_be_wrong else 0
     return out, completed(after, states), int(wrong)
