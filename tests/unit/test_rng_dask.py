@@ -32,7 +32,7 @@ MANY: dict[str, Any] = {
 }
 
 
-MORE_TASKS = ("choice", "choice, p", "integers", "multinomial")
+MORE_TASKS = ("choice", "choice, p", "integers", "multinomial", "permuted, all")
 """Draws of arrays that are computed with beforehand, which Dask's expressions do in tasks of their own."""
 
 
