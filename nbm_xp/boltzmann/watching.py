@@ -76,6 +76,7 @@ class Watch:
         self._sides: Sides | None = None
         self._anneal: tuple[Any, Any] | None = None
         self._told = False
+        self._in_trouble = False
         self._likeliest = -math.inf  # the log-probability of a row, of visible units with a list of states
 
     @property
@@ -131,8 +132,10 @@ class Watch:
         found = self._by_ladder(passes, weighed, rows) if weighed is not None else self._by_annealing(passes, rows)
         self.model.looks_.append(found)
         if due and not self._told:
-            trouble = self._trouble()
-            if trouble is not None:
+            trouble, before = self._trouble(), self._in_trouble
+            self._in_trouble = trouble is not None
+            # Machines that learn fast swing from place to place; what the next look no longer sees mended itself.
+            if trouble is not None and (before or passes >= self.model.n_iter):
                 self._told = True
                 warnings.warn(trouble, TrainingWarning, stacklevel=4)
         return found

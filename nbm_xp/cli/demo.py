@@ -102,7 +102,7 @@ def _learn(
     label: str, settings: dict[str, Any], train: Any, test: Any, seed: int, passes: int
 ) -> tuple[RBM, list[tuple[int, float, float]], float]:
     """A model, its learning curve, and scans per second spent learning."""
-    model = RBM(n_iter=passes, schedule="linear", random_state=seed, **settings)
+    model = RBM(n_iter=passes, schedule="linear", random_state=seed, watch=False, **settings)  # it is weighed below
     looks = {round(passes ** (step / 14)) for step in range(15)}
     curve: list[tuple[int, float, float]] = []
     looking = 0.0
