@@ -191,8 +191,7 @@ class RBMClassifier(Estimator):
         array of shape (rows, classes)
             In the order of `classes_`.
         """
-        found = self._scores(X)
-        return B.exp(found - B.logsumexp(found, axis=1, keepdims=True))
+        return B.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> Any:
         """The logarithm of the probability of each class, exactly.

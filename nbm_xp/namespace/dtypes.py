@@ -275,6 +275,14 @@ def is_complex(x: Any) -> bool:
 
 
 def cast(x: Any, name: str) -> Any:
+    """An array in the dtype of that name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cast(np.asarray([1, 2]), "float32").dtype
+    dtype('float32')
+    """
     xp = dispatch.array_namespace(x)
     return xp.astype(x, dtype_of(xp, name))
 

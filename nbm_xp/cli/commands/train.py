@@ -19,6 +19,7 @@ from nbm_xp.boltzmann.sequences import sequence_weights
 from nbm_xp.boltzmann.topology import hidden_kinds
 from nbm_xp.boltzmann.units import kind_of
 from nbm_xp.namespace import to_numpy
+from nbm_xp.runs.directory import RunDirectory
 from nbm_xp.runs.failing import needing_room
 from nbm_xp.runs.learner import Training, measures
 from nbm_xp.runs.training import keep
@@ -161,14 +162,9 @@ def train(
     with the same model, to the last bit, as one that was not.
     """
     settings = {name: context.params[name] for name in _SETTINGS} | {"layers": _sizes(layers)}
+    _refuse_contradictions(context)
     if persistent is not None:
         settings["training"] = _way(persistent)
-    if persistent is not None and options.given(context, "training"):
-        raise InputError("--training and --pcd or --cd both say where chains begin: give one of them")
-    if layers is not None and options.given(context, "hidden"):
-        raise InputError("--hidden and --layers both say which hidden layers there are: give one of them")
-    if options.given(context, "hours") and options.given(context, "epochs"):
-        raise InputError("--hours and --epochs both say how long to learn: give one of them")
     asked = {name for name in (*_SETTINGS, "seed") if options.given(context, name)}
     asked |= set() if persistent is None else {"training"}
     there = finding.run_to_go_on_with(out, "train") if resume else None
@@ -206,16 +202,9 @@ def train(
     on_library = reading.on_library(rows, settings["library"])
     sizes = settings["layers"] or [rows.shape[1], settings["hidden"]]
     products = model.batch_size * max(low * high for low, high in itertools.pairwise(sizes))
-    configuration = settings | {"contents": contents}
-    if letters is not None:
-        configuration["alphabet"] = letters.name
-    if identity is not None:
-        configuration["identity"] = identity
-    if there is not None and "hidden_units" not in there.configuration:  # of a release that knew no others
-        configuration.pop("hidden_units")
-    if there is not None and "persistent" in there.configuration:  # as releases before tempered training wrote it
-        way = configuration.pop("training")
-        configuration["persistent"] = way == "persistent" if way != "tempered" else way
+    of_sequences = {"alphabet": None if letters is None else letters.name, "identity": identity}
+    told = {name: value for name, value in of_sequences.items() if value is not None}
+    configuration = _as_written(settings | {"contents": contents} | told, there)
     held_on_library = None if held is None else reading.on_library(held, settings["library"])
     watching = {"hours": settings["hours"], "look_every": settings["look_every"], "checkpoint_every": checkpoint_every}
     also = functools.partial(keep, model, on_library, held_on_library, weights, **watching)
@@ -232,6 +221,29 @@ def train(
             task.watch = lambda done, look, total: advance(done, "" if look is None else _noted(look), total)
             found = task.complete()
     answer(found, list(_in_words(found)), as_json)
+
+
+def _refuse_contradictions(context: typer.Context) -> None:
+    """Refuse what is said in two ways."""
+    for one, other, what in (
+        ("persistent", "training", "--training and --pcd or --cd both say where chains begin"),
+        ("layers", "hidden", "--hidden and --layers both say which hidden layers there are"),
+        ("hours", "epochs", "--hours and --epochs both say how long to learn"),
+    ):
+        if context.params[one] is not None and options.given(context, other):
+            raise InputError(f"{what}: give one of them")
+
+
+def _as_written(configuration: dict[str, Any], there: RunDirectory | None) -> dict[str, Any]:
+    """A configuration as the release wrote it that began the run, if that is there."""
+    if there is None:
+        return configuration
+    if "hidden_units" not in there.configuration:  # of a release that knew no others
+        configuration.pop("hidden_units")
+    if "persistent" in there.configuration:  # as releases before tempered training wrote it
+        way = configuration.pop("training")
+        configuration["persistent"] = way == "persistent" if way != "tempered" else way
+    return configuration
 
 
 def _noted(look: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,8 @@ from nbm_xp.tape.node import ALONG_AXES_TAG, LINEAR_TAG, MATRICES_TAG, Memory, O
 __all__ = ["along_axes", "of_matrices"]
 
 
-def along_axes(
+def _of_kind(
+    tag: str,
     name: str,
     infer: Callable[..., Any],
     rules: tuple[Rule, ...],
@@ -20,20 +22,12 @@ def along_axes(
     memory: Memory = Memory.OWN,
     **facts: Any,
 ) -> Operation:
-    """Declare a function that goes along the axes its option `axis` or `axes` names; `facts` are of its `Operation`."""
-    tags = frozenset({ALONG_AXES_TAG, LINEAR_TAG} if linear else {ALONG_AXES_TAG})
+    tags = frozenset({tag, LINEAR_TAG} if linear else {tag})
     return declare(Operation(name, infer, rules, tags=tags, memory=memory, **facts))
 
 
-def of_matrices(
-    name: str,
-    infer: Callable[..., Any],
-    rules: tuple[Rule, ...],
-    *,
-    linear: bool = False,
-    memory: Memory = Memory.OWN,
-    **facts: Any,
-) -> Operation:
-    """Declare a function of the matrices in the last two axes."""
-    tags = frozenset({MATRICES_TAG, LINEAR_TAG} if linear else {MATRICES_TAG})
-    return declare(Operation(name, infer, rules, tags=tags, memory=memory, **facts))
+along_axes = functools.partial(_of_kind, ALONG_AXES_TAG)
+"""Declare a function that goes along the axes its option `axis` or `axes` names; other facts are of its `Operation`."""
+
+of_matrices = functools.partial(_of_kind, MATRICES_TAG)
+"""Declare a function of the matrices in the last two axes."""
