@@ -26,6 +26,7 @@ from nbm_xp.namespace.sparse import SparseRows, is_sparse
 from nbm_xp.rng import Generator
 
 from . import storage
+from .averaging import Averaging, averaged_steps
 from .columns import check_names, column_names
 from .energy import Parameters, gauged_weights
 from .hyperparameters import Hyperparameters
@@ -139,7 +140,7 @@ class Learning(Hyperparameters):
             began = time.perf_counter()
             rate = rate_after(self._schedule, self.learning_rate, self.n_iter_, self.n_iter)
             self._rate.set_value(rate)
-            number = 0
+            number, averaging, last = 0, None, self._first_averaged()
             for number, (rows, counts) in enumerate(minibatches(X, self._batch, uniforms, weights)):
                 count = rows.shape[0]
                 step, share = steps.get(count) or steps.setdefault(count, self._step(count))
@@ -149,6 +150,11 @@ class Learning(Hyperparameters):
                 step(rows, share)
                 if self._followed(number):
                     steps.clear()
+                if number >= last:
+                    averaging = averaging or Averaging(self._parameters)
+                    averaging.add()
+            if averaging is not None:
+                averaging.finish()
             self.n_iter_ += 1
             look = watch.look(self.n_iter_, self._negative.weighed(self._function, number + 1, self._rng))
             if self.verbose:
@@ -202,6 +208,13 @@ class Learning(Hyperparameters):
         if not X.shape[0]:
             raise ValueError("X must have at least one row")
         return X, names
+
+    def _first_averaged(self) -> float:
+        """The first step of the next pass whose parameters count in the mean that `fit` ends with, if any does."""
+        if self._way != "tempered" or self.n_iter_ + 1 < self.n_iter:
+            return math.inf
+        steps = -(-self.n_samples_seen_ // self._batch)
+        return steps - averaged_steps(self.n_iter, steps)
 
     def _followed(self, number: int) -> bool:
         """Let the negative phase follow the model after a step of a pass; whether steps are to be compiled anew."""
@@ -323,7 +336,7 @@ class Learning(Hyperparameters):
         return Learner(
             parameters=self._parameters,
             optimizer=Optimizer(
-                rate=self._rate,
+                rate=self._rate * self._negative.pace,
                 momentum=self._momentum,
                 weight_decay=self.weight_decay,
                 velocities=self._velocities if self._momentum or adaptive else None,

@@ -191,7 +191,7 @@ def _check(topology: Topology, arrays: Mapping[str, Any]) -> None:
             raise ValueError(f"is damaged: {name} must have shape {wanted[plain]}, got {shape}")
     if any(name.startswith("ladder.") for name in arrays):
         for name in _rungs(topology, 1, 1):
-            if name not in arrays:
+            if name not in arrays and name != "ladder.pace":  # which the first releases did not have
                 raise ValueError(f"is damaged: it lacks {name}")
     kinds = sorted({dtype_name(array) for name, array in arrays.items() if not name.startswith(STREAMS)})
     if len(kinds) > 1 or kinds[0] not in ("float32", "float64"):
@@ -203,7 +203,7 @@ def _rungs(topology: Topology, rungs: int, chains: int) -> dict[str, tuple[int, 
     known = shapes(topology)
     found: dict[str, tuple[int, ...]] = {f"ladder.{name}": (rungs, *known[name]) for name in names(topology)}
     found |= {f"ladder.state.{layer}": (rungs + 1, chains, topology.sizes[layer]) for layer in topology.kept}
-    return found | {"ladder.accepted": (rungs,), "ladder.turn": (1,), "ladder.free": (chains,)}
+    return found | {"ladder.accepted": (rungs,), "ladder.alone": (rungs,), "ladder.turn": (1,), "ladder.free": (chains,), "ladder.pace": (1,)}
 
 
 def _check_rungs(topology: Topology, arrays: Mapping[str, Any], name: str) -> None:

@@ -131,6 +131,12 @@ class Weighing(Machine):
         -------
         LadderEstimate
 
+        Warns
+        -----
+        LadderWarning
+            If the chains show that log Z may be off by more than the standard error tells: the states of two neighbours
+            alone tell different ratios, or a machine has states that the one below it hardly ever has.
+
         Raises
         ------
         ValueError
@@ -154,7 +160,9 @@ class Weighing(Machine):
         start = first_states(ladder, self._made_up, rows, self._base_rows(rows, library, chunks))
         with use_backend(self._home):
             weigh = compile_weighing(ladder, rows, steps - steps % 4, rng)
-        return estimate(ladder, weigh(*start))
+        found = estimate(ladder, weigh(*start))
+        found.warn()
+        return found
 
     def reverse_ais(
         self,
