@@ -44,7 +44,7 @@ def on_a_ladder(model: Any, shares: tuple[float, ...], chains: int) -> Any:
     for name, base, top in zip(_names(model), first, model._parameters, strict=True):
         rungs = np.stack([(1 - share) * base[0] + share * top.value for share in shares])
         negative.arrays[LADDER + name] = variable(rungs, name)
-    for layer in topology.kept:
+    for layer in topology.retained:
         states = np.zeros((len(shares) + 1, negative.chains, topology.sizes[layer]))
         negative.arrays[f"{LADDER}state.{layer}"] = variable(states, f"state.{layer}")
     negative.arrays[f"{LADDER}accepted"] = variable(np.ones(len(shares)), "accepted")
