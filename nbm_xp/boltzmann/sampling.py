@@ -32,7 +32,7 @@ _NEVER = 1e30  # in place of the logarithm of a probability of 0
 
 
 def compile_sweep(parameters: Parameters, rows: int, rng: Any) -> Any:
-    """Compile one sweep: the states of ``topology.retained`` in, the new ones of all layers out, a list, as data tell."""
+    """Compile one sweep: the states of ``topology.retained`` in, the new ones of all layers out, as data tell."""
     inputs, state = told_placeholders(parameters, parameters.topology.retained, rows)
     moved, _ = sweep(parameters, state, rows, rng)
     return B.function(inputs, [told(parameters, layer, part) for layer, part in enumerate(moved)], name="gibbs")

@@ -37,7 +37,7 @@ def rungs_of(model: Any) -> int:
 
 def on_a_ladder(model: Any, shares: tuple[float, ...], chains: int) -> Any:
     """A model with given parameters on a ladder of mixtures of it and the base-rate model."""
-    negative = model._negative
+    negative = model._negative_phase
     negative.begin(chains, model._base_bias)
     topology = model._topology
     first = [negative.arrays[LADDER + name].value for name in _names(model)]
