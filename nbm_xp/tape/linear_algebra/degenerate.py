@@ -108,7 +108,7 @@ _KNOWN_HERE = declare(
     Operation(
         "known_here",
         lambda values, where: (values.shape, values.dtype),
-        (lambda g, out, values, where: g * where(where, float("nan"), 0.0), None),
+        (lambda g, out, values, here: g * where(here, float("nan"), 0.0), None),
         run=lambda xp, values, where: xp.ones_like(values),
         tags=frozenset({ELEMENTWISE_TAG}),
         memory=Memory.OWN,
