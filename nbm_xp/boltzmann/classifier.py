@@ -23,7 +23,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, dtype_name, get_namespace, host_namespace, is_array, to_numpy
 
 from . import columns, storage
-from .energy import Parameters, summed_layer
+from .energy import Parameters, marginalised_layer
 from .estimator import Estimator
 from .model import float_dtype
 from .rbm import RBM
@@ -320,9 +320,9 @@ def class_scores(parameters: Parameters, features: Any, n_classes: int) -> Any:
     """
     topology, weights, (visible, hidden) = parameters.topology, parameters.weights[0], parameters.biases
     first = topology.sizes[0] - n_classes
-    received = B.dot(features, weights[:first, :]) + hidden
+    fields = B.dot(features, weights[:first, :]) + hidden
     scores = [
-        visible[at] + summed_layer(topology, 1, received + weights[at, :]) for at in range(first, first + n_classes)
+        visible[at] + marginalised_layer(topology, 1, fields + weights[at, :]) for at in range(first, first + n_classes)
     ]
     return B.stack(scores, axis=1)
 

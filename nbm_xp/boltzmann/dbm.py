@@ -312,7 +312,7 @@ class DBM(Learning):
         if len(states) != len(topology.sizes):
             raise ValueError(f"states must be {len(topology.sizes)}, one for each layer, got {len(states)}")
         rows = known_length(self._rows(states[0], "states[0]"), "states[0]")
-        given = [self._given_rows(states[layer], rows, layer, "states") for layer in topology.kept]
+        given = [self._given_rows(states[layer], rows, layer, "states") for layer in topology.retained]
         build = partial(sampling.compile_sweep, self._parameters, rows, self._rng)
         return list(self._function(("gibbs", rows), build)(*given))
 

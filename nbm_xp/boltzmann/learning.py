@@ -31,7 +31,7 @@ from .energy import Parameters, gauged_weights
 from .hyperparameters import Hyperparameters
 from .looks import Look, TrainingWarning
 from .model import float_dtype, transposed, variable
-from .negative import ContrastiveDivergence, NegativePhase, PersistentChains
+from .negative_phase import ContrastiveDivergence, NegativePhase, PersistentChains
 from .optimising import Optimizer
 from .randomness import entropy_of, stream
 from .rows import (
@@ -144,13 +144,13 @@ class Learning(Hyperparameters):
                 count = rows.shape[0]
                 step, share = steps.get(count) or steps.setdefault(count, self._step(count))
                 if counts is not None:
-                    share, part = self._weighed_shares(counts)
+                    share, part = self._weighted_sample_weights(counts)
                     self._rate.set_value(rate * part)
                 step(rows, share)
                 if self._followed(number):
                     steps.clear()
             self.n_iter_ += 1
-            look = watch.look(self.n_iter_, self._negative.weighed(self._function, number + 1, self._rng))
+            look = watch.look(self.n_iter_, self._negative_phase.weighed(self._function, number + 1, self._rng))
             if self.verbose:
                 self._report(X, look, time.perf_counter() - began)
             if callback is not None:
@@ -188,7 +188,7 @@ class Learning(Hyperparameters):
         self.n_samples_seen_ += int(X.shape[0])
         self._rate.set_value(self.learning_rate)
         step, share = self._step(int(X.shape[0]))
-        step(X, share if weights is None else self._weighed_shares(weights)[0])
+        step(X, share if weights is None else self._weighted_sample_weights(weights)[0])
         self._followed(0)
         return self
 
@@ -205,9 +205,9 @@ class Learning(Hyperparameters):
 
     def _followed(self, number: int) -> bool:
         """Let the negative phase follow the model after a step of a pass; whether steps are to be compiled anew."""
-        negative = self._negative
-        key = negative.key
-        outgrown = negative.follow(number)
+        phase = self._negative_phase
+        key = phase.key
+        outgrown = phase.follow(number)
         if outgrown:
             self._forget(key)
         return outgrown
@@ -247,20 +247,20 @@ class Learning(Hyperparameters):
     def _step(self, count: int) -> tuple[Any, Any]:
         """The compiled step for minibatches of so many rows, and what each state counts in it."""
         number = None if self._serves_any_number() else count
-        self._negative.begin(self._batch, self._base_bias)
+        self._negative_phase.begin(self._batch, self._base_bias)
         key: tuple[Any, ...] = (
             "step",
             number,
-            self._negative.key,
+            self._negative_phase.key,
             *(getattr(self, name) for name in self._in_a_step()),
         )
         if self.optimizer != "sgd":  # plain steps go by the names that files of earlier releases know
             key = (*key, self.optimizer)
         step = self._function(key, lambda: self._compile_step(number))
-        return step, self._function(("shares", count, self._way), lambda: self._shares(count))
+        return step, self._function(("sample_weights", count, self._way), lambda: self._sample_weights(count))
 
     @property
-    def _negative(self) -> NegativePhase:
+    def _negative_phase(self) -> NegativePhase:
         """Where the model's own states come from."""
         if self._way == "persistent":
             return PersistentChains(self._parameters, self.n_gibbs, self._made_up)
@@ -275,26 +275,26 @@ class Learning(Hyperparameters):
 
     def _serves_any_number(self) -> bool:
         """Whether one compiled step serves minibatches of any number of rows: nothing is drawn for each of them."""
-        return not self._negative.needs_rows
+        return not self._negative_phase.needs_rows
 
     @classmethod
     def _in_a_step(cls) -> tuple[str, ...]:
         """The hyperparameters that a compiled step depends on, besides how states are made up."""
         return ("n_gibbs", "_momentum", "weight_decay", "_centred")
 
-    def _shares(self, rows: int) -> Any:
+    def _sample_weights(self, rows: int) -> Any:
         """What each state counts: the loss is the mean free energy of the rows less that of made-up states."""
         like = self._like
-        counts = [*self._negative.weights(rows), *([1.0 / rows] * rows)]
+        counts = [*self._negative_phase.weights(rows), *([1.0 / rows] * rows)]
         return asarray(counts, array_namespace(like), like.dtype)
 
-    def _weighed_shares(self, weights: Any) -> tuple[Any, float]:
+    def _weighted_sample_weights(self, weights: Any) -> tuple[Any, float]:
         """What each state counts beside rows of these weights, whose mean is 1 over all rows, and how far to step."""
         host = to_numpy(weights)
         rows, total = int(host.shape[0]), float(B.sum(host))
         parts = host / total if total else host * 0 + 1 / rows
         like = self._like
-        counts = [*self._negative.weights(rows), *parts.tolist()]
+        counts = [*self._negative_phase.weights(rows), *parts.tolist()]
         return asarray(counts, array_namespace(like), like.dtype), total / rows
 
     def _compile_step(self, rows: int | None) -> Any:
@@ -330,7 +330,7 @@ class Learning(Hyperparameters):
                 squares=self._squares if adaptive else None,
                 count=self._count if adaptive else None,
             ),
-            negative=self._negative,
+            negative_phase=self._negative_phase,
             rng=self._rng,
             offsets=self._offsets if self._centred else None,
         )

@@ -13,7 +13,7 @@ from typing import Any
 from nbm_xp.namespace import array_namespace, asarray, from_blocks, get_namespace, is_lazy, to_numpy, use_backend
 
 from . import sampling
-from .annealing import ladder_of
+from .annealing import inverse_temperatures
 from .columns import check_names
 from .equilibrium import compile_states, first_states
 from .ladder import LADDER, Ladder, ladder_of_arrays
@@ -210,7 +210,7 @@ class Machine(Model):
         """
         topology = self._topology
         rows, steps = positive_int(n_chains, "n_chains"), positive_int(n_steps, "n_steps")
-        ladder = ladder_of(n_temperatures, betas)
+        ladder = inverse_temperatures(n_temperatures, betas)
         wanted = None if layer is None else self._layer(layer, "layer")
         base = variable(self._base_bias())
         rng = self._rng if random_state is None else stream(entropy_of(random_state))

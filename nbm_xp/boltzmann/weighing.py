@@ -10,7 +10,7 @@ from typing import Any
 from nbm_xp.namespace import to_numpy, use_backend
 
 from . import partition, sampling
-from .annealing import compile_ais, ladder_of
+from .annealing import compile_ais, inverse_temperatures
 from .bridging import LadderEstimate
 from .equilibrium import STEPS, compile_states, compile_weighing, estimate, first_states
 from .machine import Machine, placed
@@ -96,7 +96,7 @@ class Weighing(Machine):
         """
         self._fitted()
         rows = positive_int(n_runs, "n_runs")
-        ladder = ladder_of(n_temperatures, betas)
+        ladder = inverse_temperatures(n_temperatures, betas)
         base = variable(self._base_bias())
         rng = self._rng if random_state is None else stream(entropy_of(random_state))
         with use_backend(self._home):
@@ -212,7 +212,7 @@ class Weighing(Machine):
         """
         topology = self._topology
         rows = positive_int(n_runs, "n_runs")
-        ladder = ladder_of(n_temperatures, betas)[::-1]
+        ladder = inverse_temperatures(n_temperatures, betas)[::-1]
         if n_steps is not None:
             positive_int(n_steps, "n_steps", 0)
         base = variable(self._base_bias())
@@ -221,10 +221,10 @@ class Weighing(Machine):
             count = len(start) if hasattr(start, "__len__") else repr(start)
             raise ValueError(f"start must have {len(topology.sizes)} entries, one for each layer, got {count}")
         own = self._own_states(rows, n_steps, rng, library, chunks) if start is None else start
-        given = [self._given_rows(own[layer], rows, layer, "start") for layer in topology.kept]
+        given = [self._given_rows(own[layer], rows, layer, "start") for layer in topology.retained]
         if start is not None and library is not None:
             like = self._base_rows(rows, library, chunks)
-            given = [placed(states, layer, like) for layer, states in zip(topology.kept, given, strict=True)]
+            given = [placed(states, layer, like) for layer, states in zip(topology.retained, given, strict=True)]
         with use_backend(self._home):
             anneal = compile_ais(self._parameters, base, ladder, rows, rng, given=True)
         log_weights = to_numpy(anneal(*given))
