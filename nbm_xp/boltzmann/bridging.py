@@ -7,8 +7,8 @@ independent of one another whatever their states were along the way and on whate
 
 Chains tell nothing of places that they do not come to. Two things show it. The states of either machine alone tell the
 ratio too, as the mean of exp(-u) over states of the lower one or, upside down, of exp(-d) over those of the higher one;
-where the chains of a pair lie in different places, the two part by more than chance, and what they part by is added to
-the standard error. And states of the higher machine that the lower one hardly ever has came by no exchange: however
+where the chains of a pair lie in different places, the two part by more than chance, and so do earlier and later looks,
+while chains find their way. What they part by is added to the standard error. And states of the higher machine that the lower one hardly ever has came by no exchange: however
 many they are, that share is not the machine's but of the way that it learnt.
 
 References
@@ -32,7 +32,7 @@ __all__ = ["LadderEstimate", "LadderWarning", "bennett", "cut_off", "mixing", "p
 _HALVINGS = 60
 _NEVER = -10.0  # nats: what the lower machine of a pair hardly ever has
 _FEW = 0.02  # of the states: so many may be out of the way
-_NEWS = 0.1  # nats: less is not worth a warning
+_NEWS = 0.5  # nats: a handful of chains may part by less
 
 
 class LadderWarning(RuntimeWarning):
@@ -55,8 +55,8 @@ class LadderEstimate:
     r_hat : float
         R-hat of it: 1 where each chain tells the same as all of them.
     parting : float
-        By how much, in nats, what the lower and what the higher machines' states tell of log Z differ, beyond chance.
-        It is in `standard_error`.
+        By how much, in nats, what the lower and what the higher machines' states tell of log Z, and what earlier and
+        later looks do, differ beyond chance. It is in `standard_error`.
     cut_off : float
         The largest share of a machine's states that the machine below hardly ever has: what share they should have,
         the ladder cannot tell.
@@ -81,7 +81,7 @@ class LadderEstimate:
         if self.is_cut:
             return f"{self.cut_off:.0%} of a machine's states are such as the machine below it on the ladder never has"
         if self.parting > max(_NEWS, self.standard_error / 2):
-            return f"what its machines' states tell of it, upwards and downwards, parts by {self.parting:.1f} nats"
+            return f"what the ladder's chains tell of it, upwards or downwards, early or late, parts by {self.parting:.1f} nats"
         return None
 
     def warn(self, stacklevel: int = 2) -> None:
@@ -142,7 +142,7 @@ def bennett(up: Any, down: Any) -> tuple[float, float]:
 
 
 def parting(up: Any, down: Any) -> float:
-    """By how much, beyond chance, what either machine's states alone tell of a pair's ratio differs, over all pairs.
+    """By how much, beyond chance, what should agree differs, over all pairs: see above.
 
     Parameters
     ----------
@@ -164,7 +164,16 @@ def parting(up: Any, down: Any) -> float:
         return 0.0
     (forth, forth_error), (back, back_error) = _alone(-up), _alone(-down)
     excess = xp.abs(forth + back) - 3 * xp.sqrt(forth_error + back_error)
-    return float(xp.sum(xp.where(excess > 0, excess, xp.zeros_like(excess))))
+    found = float(xp.sum(xp.where(excess > 0, excess, xp.zeros_like(excess))))
+    half = up.shape[0] // 2
+    if half:
+        (early, early_error), (late, late_error) = (bennett(up[part], down[part]) for part in _halves(half))
+        found += max(abs(late - early) - 3 * math.hypot(early_error, late_error), 0.0)
+    return found
+
+
+def _halves(half: int) -> tuple[slice, slice]:
+    return slice(0, half), slice(half, None)
 
 
 def _alone(exponents: Any) -> tuple[Any, Any]:

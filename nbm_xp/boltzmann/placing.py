@@ -15,12 +15,13 @@ R. M. Neal, "Annealed importance sampling", Statistics and Computing 11 (2001).
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy, use_backend
 
-from .annealing import Path, ladder_of
+from .annealing import Path, inverse_temperatures
 from .energy import Parameters
 from .model import variable
 from .randomness import stream
@@ -58,7 +59,7 @@ def temperatures_of(model: Any, n_temperatures: int | str, betas: Any, entropy: 
     if betas is not None or n_temperatures != ADAPTIVE:
         if betas is None and isinstance(n_temperatures, str):
             raise ValueError(f"n_temperatures must be a whole number or {ADAPTIVE!r}, got {n_temperatures!r}")
-        return ladder_of(n_temperatures, betas)  # type: ignore[arg-type]
+        return inverse_temperatures(n_temperatures, betas)  # type: ignore[arg-type]
     host = library_name(host_namespace())
     with use_backend(host):
         parameters = model._parameters.like(variable(to_numpy(values.value)) for values in model._parameters)
@@ -115,7 +116,7 @@ def placed_temperatures(parameters: Parameters, base: Any, rng: Any) -> list[flo
         for _ in range(_SWEEPS):
             states = sweep(*states, stages[-1])
     found = [0.0]
-    for here, there in zip(stages, stages[1:], strict=False):
+    for here, there in itertools.pairwise(stages):
         found += [here + (there - here) * step / _STEPS for step in range(1, _STEPS)] + [there]
     return found
 

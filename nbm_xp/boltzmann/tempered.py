@@ -10,7 +10,12 @@ be too far apart, the machine halfway between them comes in.
 
 Exchanges bring states from place to place, but a machine that moves fast would be far away before they come; then it
 learns from yesterday's shares of the places, and swings. So its own states are chosen anew after each step, in
-proportion to what their probability has gained by it.
+proportion to what their probability has gained by it. And it goes no faster than they can follow: what the last steps
+changed of the log-weights of its states sets the pace (``ladder.pace``), which the learning rate is multiplied by.
+
+Neighbours that accept a quarter of their exchanges may still share nothing of a place that few of their states lie in.
+No exchange leads there then, and what share of the states is there is left to chance. So rungs come in, too, where the
+machine below hardly ever has some of a machine's states (``ladder.alone`` is their share).
 
 References
 ----------
@@ -34,7 +39,7 @@ from .energy import Parameters, free_energy, shape_of
 from .equilibrium import estimate, watched
 from .ladder import LADDER, Ladder, ladder_of_arrays
 from .model import variable
-from .negative import State, Updates
+from .negative_phase import State, Updates
 from .partition import constant
 from .sampling import repeated
 
@@ -46,7 +51,7 @@ _FAR = 0.15  # of those between two others
 _ALONE, _LONELY = -5.0, 0.02  # how much less, in logarithms, the machine below may make of a state; of how many states
 _MEMORY = 0.1  # how much a step with a turn counts in the average acceptance
 _EVERY = 8  # steps between two looks at it
-_REACH = 0.2  # how uneven, squared, a step may on average make what chains are worth
+_REACH = 0.07  # nats, squared: what a step may on average change of the log-weight of the state that it changes most
 _PACING = 0.02  # how fast the pace follows
 
 
@@ -77,7 +82,7 @@ class TemperedChains:
     @property
     def chains(self) -> int:
         """How many chains each machine has."""
-        return shape_of(self.arrays[f"{LADDER}state.{self.parameters.topology.kept[0]}"])[1]
+        return shape_of(self.arrays[f"{LADDER}state.{self.parameters.topology.retained[0]}"])[1]
 
     @property
     def key(self) -> Hashable:
@@ -88,15 +93,16 @@ class TemperedChains:
         """A ladder of the base-rate machine alone, chains of zeros."""
         topology, like = self.parameters.topology, self.parameters.biases[0].value
         xp = array_namespace(like)
-        if f"{LADDER}pace" not in self.arrays:
-            self._keep({"pace": xp.ones((1,), dtype=like.dtype)})
         if f"{LADDER}turn" in self.arrays:
+            if f"{LADDER}pace" not in self.arrays:  # a file of the first releases
+                self._keep({"pace": xp.ones((1,), dtype=like.dtype)})
+                self._keep({"alone": xp.zeros_like(self.arrays[f"{LADDER}accepted"].value)})
             return
         made = {name: xp.zeros((1, *shape), dtype=like.dtype) for name, shape in _shapes(topology).items()}
         made["biases.0"] = asarray(base(), xp, like.dtype)[None, :]
-        for layer in topology.kept:
+        for layer in topology.retained:
             made[f"state.{layer}"] = xp.zeros((2, max(count, _CHAINS), topology.sizes[layer]), dtype=like.dtype)
-        made |= {"alone": xp.zeros((1,), dtype=like.dtype)}
+        made |= {"alone": xp.zeros((1,), dtype=like.dtype), "pace": xp.ones((1,), dtype=like.dtype)}
         made |= {"accepted": xp.ones((1,), dtype=like.dtype), "turn": xp.zeros((1,), dtype=like.dtype)}
         made["free"] = xp.zeros((max(count, _CHAINS),), dtype=like.dtype)
         self._keep(made)
@@ -104,7 +110,7 @@ class TemperedChains:
     def draw(self, given: Sequence[Any], rows: int | None, rng: Any) -> tuple[State, Updates]:
         """States of the machine that learns, and whatever becomes of the ladder."""
         topology, ladder, chains = self.parameters.topology, self.ladder, self.chains
-        count, kept = len(topology.sizes), topology.kept
+        count, kept = len(topology.sizes), topology.retained
         state: State = [None] * (count + 2)
         gains = self._gains()
         for layer, states in zip(kept, self._followed(gains, rng), strict=True):
@@ -144,9 +150,10 @@ class TemperedChains:
     def _paced(self, gains: Any) -> Any:
         """The pace after a step that gave the chains so much, in logarithms.
 
-        Their variance is the square of the step's length in the metric of Fisher's information: what the chains lose of
-        their effective number, when they are chosen anew. It grows with the numbers of units, and where rare rows lie
-        far from the others; on average it is to be `_REACH` at most.
+        What a step changes of log-weights grows with the numbers of units, and is largest for rare states far from the
+        others: a few steps that are too long for them, and the machine swings between having too many and none. The
+        square of the largest change is to be `_REACH` at most, on average; the rate falls at once where it is more, and
+        recovers slowly.
         """
         length = B.max(B.square(gains - B.mean(gains))) / _REACH
         return B.minimum(self.arrays[f"{LADDER}pace"] * B.exp(B.maximum(_PACING * (1.0 - length), -1.0)), 1.0)
@@ -154,7 +161,7 @@ class TemperedChains:
     def _tops(self) -> State:
         """The states of the machine that learns."""
         tops: State = [None] * len(self.parameters.topology.sizes)
-        for layer, values in zip(self.parameters.topology.kept, self._states(), strict=True):
+        for layer, values in zip(self.parameters.topology.retained, self._states(), strict=True):
             tops[layer] = values[-1, :, :]
         return tops
 
@@ -169,7 +176,7 @@ class TemperedChains:
         proportion to that (systematically: one uniform serves all), so that places far apart have the shares that the
         machine gives them now, and need not wait for exchanges.
         """
-        kept, chains, dtype = self.parameters.topology.kept, self.chains, self.parameters.dtype
+        kept, chains, dtype = self.parameters.topology.retained, self.chains, self.parameters.dtype
         states, tops = self._states(), self._tops()
         weights = B.exp(gains - B.max(gains))
         bounds = B.cumsum(weights) / B.sum(weights) * chains
@@ -217,7 +224,7 @@ class TemperedChains:
             above = top.value[None, ...] if place == rungs.shape[0] else rungs[place : place + 1, ...]
             mixed = below * rungs[place - 1 : place, ...] + (1.0 - below) * above if below else above
             made[name] = xp.concat([rungs[:place, ...], mixed, rungs[place:, ...]], axis=0)
-        for layer in topology.kept:
+        for layer in topology.retained:
             states = self.arrays[f"{LADDER}state.{layer}"].value
             made[f"state.{layer}"] = xp.concat(
                 [states[:place, ...], states[place:, ...][:1, ...], states[place:, ...]], axis=0
@@ -250,17 +257,17 @@ class TemperedChains:
             self.ladder, self._states(), self.arrays[f"{LADDER}turn"], self.chains, n_steps, rng
         )
         *states, turn = state
-        for layer, after in zip(self.parameters.topology.kept, states, strict=True):
+        for layer, after in zip(self.parameters.topology.retained, states, strict=True):
             updates.append((self.arrays[f"{LADDER}state.{layer}"], after))
         updates.append((self.arrays[f"{LADDER}turn"], turn))
         tops: State = [None] * len(self.parameters.topology.sizes)
-        for layer, after in zip(self.parameters.topology.kept, states, strict=True):
+        for layer, after in zip(self.parameters.topology.retained, states, strict=True):
             tops[layer] = after[-1, :, :]
         updates.append((self.arrays[f"{LADDER}free"], free_energy(self.parameters, tops)))
         return B.function([], outputs, updates=updates, name="watch")
 
     def _states(self) -> list[Any]:
-        return [self.arrays[f"{LADDER}state.{layer}"] for layer in self.parameters.topology.kept]
+        return [self.arrays[f"{LADDER}state.{layer}"] for layer in self.parameters.topology.retained]
 
 
 def _alone(up: Any, down: Any) -> Any:
