@@ -8,8 +8,9 @@ independent of one another whatever their states were along the way and on whate
 Chains tell nothing of places that they do not come to. Two things show it. The states of either machine alone tell the
 ratio too, as the mean of exp(-u) over states of the lower one or, upside down, of exp(-d) over those of the higher one;
 where the chains of a pair lie in different places, the two part by more than chance, and so do earlier and later looks,
-while chains find their way. What they part by is added to the standard error. And states of the higher machine that the lower one hardly ever has came by no exchange: however
-many they are, that share is not the machine's but of the way that it learnt.
+while chains find their way. What they part by is added to the standard error. And states of the higher machine that the
+lower one hardly ever has came by no exchange: however many they are, that share is not the machine's but of the way
+that it learnt.
 
 References
 ----------
@@ -81,7 +82,8 @@ class LadderEstimate:
         if self.is_cut:
             return f"{self.cut_off:.0%} of a machine's states are such as the machine below it on the ladder never has"
         if self.parting > max(_NEWS, self.standard_error / 2):
-            return f"what the ladder's chains tell of it, upwards or downwards, early or late, parts by {self.parting:.1f} nats"
+            told = "what the ladder's chains tell of it, upwards or downwards, early or late"
+            return f"{told}, parts by {self.parting:.1f} nats"
         return None
 
     def warn(self, stacklevel: int = 2) -> None:
