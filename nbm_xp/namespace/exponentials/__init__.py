@@ -2,7 +2,7 @@
 
 A portable body makes several passes over memory. Large float32 arrays of NumPy are taken row by row instead, while a
 row is in the first-level cache, with an exponential that the compiler turns into vector instructions. A sigmoid is
-taken a stretch at a time, into memory that is made once. What a kernel is not made for (another dtype, axis or layout,
+taken a stretch at a time, into memory that is made once, and a softplus in one pass. What a kernel is not made for (another dtype, axis or layout,
 a small array), it says by giving None.
 """
 
@@ -24,6 +24,7 @@ _SATURATED_ELSE = 40.0
 if core.functions:
     for name in ("log_softmax", "logsumexp", "softmax"):
         register_kernel(f"exponentials.{name}", "numpy", f"{__name__}.numpy_rows:{name}")
+    register_kernel("exponentials.softplus", "numpy", f"{__name__}.numpy_stretches:softplus")
 register_kernel("exponentials.sigmoid", "numpy", f"{__name__}.numpy_stretches:sigmoid")
 
 
