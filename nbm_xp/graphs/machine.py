@@ -16,14 +16,14 @@ from nbm_xp.namespace import host_namespace
 from . import sweeps
 from .annealing import annealed
 from .chains import Chains, begun, checked_states
-from .energy_model import EnergyModel
+from .learning import Learning
 from .observers import observers_of
 from .tempering import Tempering, checked_betas, placed_ladder
 
 __all__ = ["GraphMachine"]
 
 
-class GraphMachine(EnergyModel):
+class GraphMachine(Learning):
     """A Boltzmann machine of discrete units on a graph.
 
     The energy of spins, -1 or 1, and of binary units, 0 or 1, is ``-Σ J_ij s_i s_j - Σ h_i s_i``, over the edges and
@@ -40,6 +40,31 @@ class GraphMachine(EnergyModel):
         Of all units, or of each; of Potts units, for each value, or of shape (units, values).
     couplings : float or array, optional
         Of all edges, or of each in the graph's order; the graph's weights by default, and 1 where it has none.
+    training : {"pseudo_likelihood", "persistent", "tempered", "exact"}, optional
+        How `fit` learns: what makes each unit most likely given all others; or the whole states, by chains that go on
+        from step to step, by such that exchange their states along a ladder of temperatures, or by all states where
+        they are few. Chains begin where the pseudo-likelihood is largest.
+    n_iter : int, optional
+        How many steps there are at most; with chains, how many there are.
+    learning_rate : float, optional
+        How long steps with chains are, of the longest that the curvature of the likelihood can bear at first; of
+        `partial_fit`, how many times the gradient a step is.
+    weight_decay : float, optional
+        Half of it times the squares of couplings and fields is taken from the mean of what is to be large.
+    n_chains, n_gibbs : int, optional
+        How many chains there are, or sets of them, and their sweeps in a step.
+    tol : float, optional
+        The size of the gradient's largest part at which learning ends, without chains.
+    random_state : int, None or generator, optional
+        Of the chains that learning makes; `sample` and the others have their own.
+
+    Attributes
+    ----------
+    couplings_ : numpy.ndarray of shape (edges,)
+        What was learnt, which all methods go by from then on.
+    fields_ : numpy.ndarray of shape (units,), or (units, values)
+    n_iter_, n_features_in_ : int
+        The steps made, and the units.
 
     Raises
     ------
@@ -61,6 +86,31 @@ class GraphMachine(EnergyModel):
     >>> draws["energy"].dims, draws["energy"].shape
     (('chain', 'sweep'), (4, 50))
     """
+
+    def __init__(
+        self,
+        graph: Any,
+        units: Any = "spin",
+        fields: Any = 0.0,
+        couplings: Any = None,
+        *,
+        training: str = "pseudo_likelihood",
+        n_iter: int = 500,
+        learning_rate: float = 0.5,
+        weight_decay: float = 0.0,
+        n_chains: int = 256,
+        n_gibbs: int = 1,
+        tol: float = 1e-6,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(graph, units, fields, couplings)
+        self.training, self.n_iter, self.learning_rate, self.weight_decay = (
+            training,
+            n_iter,
+            learning_rate,
+            weight_decay,
+        )
+        self.n_chains, self.n_gibbs, self.tol, self.random_state = n_chains, n_gibbs, tol, random_state
 
     def energy(self, states: Any) -> Any:
         """The energies of states.
