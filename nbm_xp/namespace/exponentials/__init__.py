@@ -2,8 +2,8 @@
 
 A portable body makes several passes over memory. Large float32 arrays of NumPy are taken row by row instead, while a
 row is in the first-level cache, with an exponential that the compiler turns into vector instructions. A sigmoid is
-taken a stretch at a time, into memory that is made once, and a softplus in one pass. What a kernel is not made for (another dtype, axis or layout,
-a small array), it says by giving None.
+taken a stretch at a time, into memory that is made once, and a softplus in one pass. What a kernel is not made for
+(another dtype, axis or layout, a small array), it says by giving None.
 """
 
 from __future__ import annotations
