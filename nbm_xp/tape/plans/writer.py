@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 from nbm_xp.namespace import chains as library
 from nbm_xp.namespace import concrete_int, running_dtype
 from nbm_xp.namespace.compiling import library_branch
+from nbm_xp.namespace.exponentials import own_functions
 
 from ..dtypes import DType
 from ..lengths import Length
@@ -49,6 +50,7 @@ class PlanWriter:
         self.xp = xp
         self.lazy = lazy
         self.branch = library_branch(xp)
+        self.own = own_functions(xp)
         self._within: dict[Node, str] = {}
         self.givens = givens
         self.inputs = list(inputs)
@@ -339,7 +341,8 @@ class PlanWriter:
 
     def _function_name(self, node: Node) -> str:
         op = node.op
-        key: Hashable = op if node.payload is None else (op, id(node.payload))
+        own = self.own.get((op.name, str(node.dtype))) if op.run is None else None
+        key: Hashable = (op, own) if node.payload is None else (op, id(node.payload))
         name = self._called.get(key)
         if name is None:
             label = op.name.replace(".", "_")
@@ -350,7 +353,7 @@ class PlanWriter:
                 target: Any = self.xp
                 for step in op.name.split("."):
                     target = getattr(target, step)
-                name = self._bind(label, op, target)
+                name = self._bind(label, key, own or target)
             elif node.payload is not None:
                 name = self._bind(label, key, partial(op.run, self.xp, node.payload))
             else:
