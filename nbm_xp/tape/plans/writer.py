@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from nbm_xp.namespace import chains as library
 from nbm_xp.namespace import concrete_int, running_dtype
 from nbm_xp.namespace.compiling import library_branch
-from nbm_xp.namespace.exponentials import own_functions
+from nbm_xp.namespace.exponentials import function_for, own_functions
 
 from ..dtypes import DType
 from ..lengths import Length
@@ -341,8 +341,9 @@ class PlanWriter:
 
     def _function_name(self, node: Node) -> str:
         op = node.op
-        own = self.own.get((op.name, str(node.dtype))) if op.run is None else None
-        key: Hashable = (op, own) if node.payload is None else (op, id(node.payload))
+        key: Hashable = op if node.payload is None else (op, id(node.payload))
+        if (op.name, dtype := str(node.dtype)) in self.own:
+            key = op, dtype
         name = self._called.get(key)
         if name is None:
             label = op.name.replace(".", "_")
@@ -350,10 +351,7 @@ class PlanWriter:
                 fed_only = self.fed_only.get(node, frozenset())
                 name = self._bind(label, key, node.payload.runner(self.xp, frozenset(self.needed[node]), fed_only))
             elif op.run is None:
-                target: Any = self.xp
-                for step in op.name.split("."):
-                    target = getattr(target, step)
-                name = self._bind(label, key, own or target)
+                name = self._bind(label, key, function_for(self.xp, op.name, dtype))
             elif node.payload is not None:
                 name = self._bind(label, key, partial(op.run, self.xp, node.payload))
             else:
