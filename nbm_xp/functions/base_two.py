@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 
-from nbm_xp.namespace import array_namespace
 from nbm_xp.tape import sigmoid
 
 from ._arguments import Array, Axis, floats, pair
