@@ -14,7 +14,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin
 
 from . import libraries
@@ -185,12 +185,13 @@ def refuse_lack(error: AttributeError) -> NoReturn:
 
 def _called_first() -> str:
     """The name of the outermost public function of this package that is running."""
-    frame, name, package = sys._getframe(1), "", __name__.partition(".")[0]
+    frame: FrameType | None = sys._getframe(1)
+    name, package = "", __name__.partition(".")[0]
     while frame is not None:
         own = str(frame.f_globals.get("__name__", "")).partition(".")[0] == package
         if own and frame.f_code.co_name[0] not in "_<":
             name = frame.f_code.co_name
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return name
 
 
