@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NoReturn, cast
 
-from .operators import FUNCTIONS, Operators
+from .operators import LATE, Operators
 
 __all__ = ["ArrayUfunc", "instead", "no_attribute", "refuse_torch_function"]
 
@@ -99,8 +99,8 @@ def _apply_ufunc(tensor: Any, ufunc: Any, method: str, /, *inputs: Any, **option
             return getattr(left, f"__{name}__")(right)
         return getattr(right, f"__{_MIRRORED.get(name, f'r{name}')}__")(left)
     if ufunc.__name__ in _QUESTIONS and method == "__call__" and not options:
-        return FUNCTIONS[ufunc.__name__](tensor)
-    if all(FUNCTIONS["is_lasting"](x) for x in inputs if isinstance(x, Operators)):
+        return LATE[ufunc.__name__](tensor)
+    if all(LATE["is_lasting"](x) for x in inputs if isinstance(x, Operators)):
         arrays: list[Any] = [cast("Any", x).__array__() if isinstance(x, Operators) else x for x in inputs]
         return getattr(ufunc, method)(*arrays, **options)
     name = _REDUCED.get(method, {}).get(ufunc.__name__, ufunc.__name__)

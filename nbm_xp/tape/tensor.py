@@ -19,11 +19,12 @@ from nbm_xp.namespace import (
     to_numpy,
 )
 
+from .differentiated import refuse_cut
 from .dtypes import DType, as_dtype
 from .habits import ArrayUfunc, no_attribute, refuse_torch_function
 from .lengths import Length, Size, known, product
 from .node import CONSTANT, OUTPUT, PLACEHOLDER, Node, Operation, leaf
-from .operators import FUNCTIONS, Operators, looked_up_by_identity
+from .operators import LATE, Operators, looked_up_by_identity
 from .printing import described
 from .public_lengths import KnownLength, public_length
 from .shape_arithmetic import with_short_lengths
@@ -50,7 +51,7 @@ class View:
         self.may_be_copy = False
 
 
-class Tensor(Operators):
+class Tensor(Operators["Tensor"]):
     """An array that will be computed: a handle on a recorded value.
 
     Tensors come from `Variable`, `placeholder` and the functions and operators applied to them.
@@ -113,12 +114,12 @@ class Tensor(Operators):
     @property
     def T(self) -> Tensor:
         """All axes in reverse order."""
-        return FUNCTIONS["permute_dims"](self, tuple(range(self.ndim))[::-1])
+        return cast("Tensor", LATE["permute_dims"](self, tuple(range(self.ndim))[::-1]))
 
     @property
     def mT(self) -> Tensor:
         """The last two axes swapped."""
-        return FUNCTIONS["matrix_transpose"](self)
+        return cast("Tensor", LATE["matrix_transpose"](self))
 
     def __getattr__(self, name: str) -> Any:
         raise no_attribute(self, name)
@@ -134,11 +135,12 @@ class Tensor(Operators):
             return self * factor
         if self.ndim <= 2 and factor.ndim <= 2:
             return self @ factor
-        return FUNCTIONS["tensordot"](self, factor, axes=([self.ndim - 1], [max(0, factor.ndim - 2)]))
+        axes = [self.ndim - 1], [max(0, factor.ndim - 2)]
+        return cast("Tensor", LATE["tensordot"](self, factor, axes=axes))
 
     def eval(self, inputs: dict[Tensor, Any] | None = None) -> Any:
         """Compute the value, with arrays for the placeholders it needs."""
-        return FUNCTIONS["evaluate"](self, inputs)
+        return LATE["evaluate"](self, inputs)
 
     def to_device(self, device: str, /, *, stream: Any = None) -> Tensor:
         """Return self: a Tensor is on no device."""
@@ -189,14 +191,14 @@ class Tensor(Operators):
         return bool(self._number("bool"))
 
     def __float__(self) -> float:
-        FUNCTIONS["uncut"](self)
+        refuse_cut(self.node, repr(self))
         return float(self._number("float"))
 
     def __int__(self) -> int:
         return int(self._number("int"))
 
     def __complex__(self) -> complex:
-        FUNCTIONS["uncut"](self)
+        refuse_cut(self.node, repr(self))
         return complex(self._number("complex"))
 
     def __index__(self) -> int:
@@ -210,7 +212,7 @@ class Tensor(Operators):
                 f"only a Tensor without axes converts to {kind}, this one has shape {self.shape}: "
                 "call xp.sum(x), say, first, where xp = x.__array_namespace__()"
             )
-        return to_numpy(self._looked_at(kind, lambda: FUNCTIONS["look"](self))).item()
+        return to_numpy(self._looked_at(kind, lambda: LATE["look"](self))).item()
 
     def _looked_at(self, kind: str, look: Callable[[], Any]) -> Any:
         """The value, which there is none of while something is missing."""
@@ -236,10 +238,10 @@ class Tensor(Operators):
         return (self[index] for index in range(len(self)))
 
     def __getitem__(self, key: Any, /) -> Tensor:
-        return FUNCTIONS["getitem"](self, key)
+        return cast("Tensor", LATE["getitem"](self, key))
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
-        FUNCTIONS["assign"](self, key, value)
+        LATE["assign"](self, key, value)
 
     def __repr__(self) -> str:
         return described(self.node, type(self).__name__)
@@ -320,7 +322,7 @@ def as_tensor(value: Any) -> Tensor:
     if is_array(value):
         shape = tuple(None if isinstance(n, float) and math.isnan(n) else n for n in value.shape)
         return Tensor(leaf(CONSTANT, shape, len(shape), as_dtype(value), None, payload=value))
-    return FUNCTIONS["asarray"](value)
+    return cast("Tensor", LATE["asarray"](value))
 
 
 _AS_IT_IS = (bool, int, float, complex, Length, Node, str, DType, slice)

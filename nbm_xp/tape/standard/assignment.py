@@ -12,17 +12,19 @@ from typing import Any
 
 from nbm_xp.namespace import put as library_put
 from nbm_xp.namespace import replaced as library_replaced
-from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import Length, Size, known, product, same_length
 from nbm_xp.tape.node import PLACEHOLDER, Memory, Node, Operation
-from nbm_xp.tape.operators import FUNCTIONS, is_number
+from nbm_xp.tape.operators import LATE, is_number
+from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .broadcasting import broadcast_to
-from .creation import arange, full
-from .elementwise import cast, where
-from .indexing import expanded, getitem, is_mask, without_masks
+from .casting import cast
+from .choices import where
+from .creation import full
+from .indexing import GETITEM, expanded, getitem, infer_getitem, is_mask, without_masks
 from .manipulation import reshape
+from .sequences import arange
 from .shapes import broadcast, not_written, written
 
 __all__ = ["assign", "setitem", "updated"]
@@ -107,6 +109,17 @@ def setitem(x: Tensor, key: Any, value: Any) -> Tensor:
     numbers = reshape(arange(size), merged.node.shape)
     flat = _at_places(reshape(x, (size,)), getitem(numbers, tuple(plain)), value, 0)
     return reshape(flat, x.node.shape)
+
+
+def _written_getitem(part: Tensor, x: Tensor, index: tuple[Any, ...]) -> Tensor:
+    """The array with a part of it replaced; new axes are the part's alone."""
+    plain = tuple(item for item in index if item is not None)
+    if len(plain) != len(index):
+        part = reshape(part, infer_getitem(x.node, plain)[0])
+    return setitem(x, plain, part)
+
+
+GETITEM.written = _written_getitem
 
 
 def assign(x: Tensor, key: Any, value: Any) -> Tensor:
@@ -245,4 +258,4 @@ def _check_fits(value: Any, part: Tensor) -> None:
         raise ValueError(f"value must broadcast to shape {part.shape}, which the index names, got {value.shape}")
 
 
-FUNCTIONS.update(assign=assign, setitem=setitem, updated=updated)
+LATE.update(assign=assign, getitem=getitem, updated=updated)
