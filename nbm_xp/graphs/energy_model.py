@@ -19,7 +19,7 @@ class EnergyModel:
     def __init__(self, graph: Any, units: Any = "spin", fields: Any = 0.0, couplings: Any = None) -> None:
         host = host_namespace()
         self.values = values_of(units)
-        self.units = units
+        self.units, self.fields, self.couplings = units, fields, couplings
         self.graph = as_graph(graph)
         n, q = self.graph.units, self.values.count
         weights = self.graph.weights if couplings is None else couplings
