@@ -12,6 +12,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+from latex2mathml.converter import convert
 from sphinx.util import logging
 
 import nbm_xp
@@ -37,6 +39,8 @@ numpydoc_show_class_members = False
 toc_object_entries = False  # the table of names stands at the top of a module's page
 
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"
 
 html_theme = "furo"
 html_title = f"nbm_xp {release}"
@@ -114,6 +118,13 @@ def read_docstring(app: Any, what: str, name: str, value: Any, options: Any, lin
             lines[i] = "".join(parts)
 
 
+def write_formula(translator: Any, node: nodes.Element) -> None:
+    """A formula as MathML, which browsers typeset themselves, in the page's own colours and without a script."""
+    display = "block" if isinstance(node, nodes.math_block) else "inline"
+    translator.body.append(convert(node.astext(), display=display))
+    raise nodes.SkipNode
+
+
 def check_reference(app: Any, env: Any) -> None:
     """Each page of the reference has entries: an empty one looks like a page without public names."""
     objects = env.get_domain("py").objects
@@ -124,6 +135,7 @@ def check_reference(app: Any, env: Any) -> None:
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
+    app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
     app.connect("source-read", read_page)
     app.connect("env-check-consistency", check_reference)
     app.connect("autodoc-process-docstring", read_docstring, priority=400)  # before numpydoc

@@ -9,11 +9,12 @@ static void softplus_of_some(const float *x, i64 count, float *out) {
     memcpy(in, x, (size_t)count * sizeof *in);
     for (i64 i = 0; i < count; ++i) {
         float below = in[i] > 0.0f ? -in[i] : in[i], inside = below < -104.0f ? -104.0f : below; /* exp(-104) is 0 */
-        float rounded = inside * 1.44269504088896341f + 12582912.0f, n = rounded - 12582912.0f;
-        i32 whole = (i32)((u32)bitsf_of(rounded) - 0x4b400000u), half = whole >> 1;
+        i32 whole;
+        float n = nearest_power(inside, &whole);
+        i32 half = whole >> 1;
         r[i] = inside - n * 0.693359375f - n * -2.12194440e-4f;
-        high[i] = float_of((i32)((u32)(half + 127) << 23));
-        low[i] = float_of((i32)((u32)(whole - half + 127) << 23));
+        high[i] = power_of_two(half);
+        low[i] = power_of_two(whole - half);
     }
     for (i64 i = 0; i < count; ++i) {
         float half = 1.9875691500e-4f * r[i] + 1.3981999507e-3f;
