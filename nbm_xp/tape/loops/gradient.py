@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..backward import vjp
-from ..lengths import Length, Size, minimum_length, same_length, value_length
+from ..extreme_lengths import minimum_length
+from ..lengths import Length, Size, same_length, value_length
 from ..node import Node
 from ..registry import register_gradient
 from ..stand_ins import inner_placeholder

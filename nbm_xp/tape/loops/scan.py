@@ -6,8 +6,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..extreme_lengths import minimum_length
 from ..length_arguments import integer_length
-from ..lengths import Length, Size, minimum_length, same_length
+from ..lengths import Length, Size, same_length
 from ..node import Node
 from ..stand_ins import inner_placeholder
 from ..standard.casting import astype
