@@ -22,18 +22,20 @@ def reachable(
 ) -> list[Node]:
     """What the roots need, inputs first, with `givens` put in the place of their keys; `stop` needs nothing."""
     found = [node for result in roots for node in nodes_in(result)]
-    halt = frozenset(stop)
-    if givens:
-        replaced = givens.get
-        return walk(
-            [replaced(node, node) for node in found],
-            lambda node: () if node in halt else [replaced(parent, parent) for parent in node.inputs],
-        )
-    return walk(found, (lambda node: () if node in halt else node.inputs) if halt else _inputs)
+    if not givens:
+        return walk(found, _inputs, frozenset(stop))
+    replaced = givens.get
+    return walk(
+        [replaced(node, node) for node in found],
+        lambda node: [replaced(parent, parent) for parent in node.inputs],
+        frozenset(stop),
+    )
 
 
-def walk(roots: Iterable[Node], operands: Callable[[Node], Sequence[Node]]) -> list[Node]:
-    """What the roots need, inputs first, where `operands` says what each node is computed from."""
+def walk(
+    roots: Iterable[Node], operands: Callable[[Node], Sequence[Node]], stop: frozenset[Node] = frozenset()
+) -> list[Node]:
+    """What the roots need, inputs first, where `operands` says what each node is computed from; `stop` of nothing."""
     opened: set[Node] = set()
     placed: dict[Node, None] = {}
     stack = list(roots)
@@ -44,7 +46,7 @@ def walk(roots: Iterable[Node], operands: Callable[[Node], Sequence[Node]]) -> l
             placed[node] = None
             continue
         opened.add(node)
-        parents = operands(node)
+        parents = None if node in stop else operands(node)
         if parents:
             stack.append(node)
             stack += [parent for parent in reversed(parents) if parent not in opened]
