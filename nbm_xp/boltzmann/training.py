@@ -50,7 +50,8 @@ class Learner:
     likelihood : float
         How much the mean log-likelihood counts.
     also : callable, or None
-        From parameters and rows of visible units to a loss that is to fall besides.
+        From parameters, rows of visible units and what each of them counts, 1 in all, to a loss that is to fall
+        besides.
     """
 
     parameters: Parameters
@@ -61,7 +62,7 @@ class Learner:
     positive: str = "mean_field"
     n_positive: int = 10
     likelihood: float = 1.0
-    also: Callable[[Parameters, Any], Any] | None = None
+    also: Callable[[Parameters, Any, Any], Any] | None = None
 
 
 def compile_step(learner: Learner, rows: int | None) -> Any:
@@ -91,7 +92,10 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
 
     def loss_of(parameters: Parameters) -> Any:
         loss = B.sum(scaled * free_energy(parameters, states))
-        return loss if learner.also is None else loss + learner.optimizer.shared(learner.also(parameters, data))
+        if learner.also is None:
+            return loss
+        of_data = counts[made_up[0].shape[0] :]
+        return loss + learner.optimizer.shared(learner.also(parameters, data, of_data))
 
     if learner.offsets is None:
         loss = loss_of(parameters)
