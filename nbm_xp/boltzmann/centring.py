@@ -52,11 +52,17 @@ def centred_gradients(
         has no gradient.
     offsets : sequence of Tensor, one for each layer
     """
-    shifts = _shifts(parameters, parameters.weights, offsets)
-    centred = [B.stop_gradient(b + shift) for b, shift in zip(parameters.biases, shifts, strict=True)]
-    plain = tuple(c - shift for c, shift in zip(centred, shifts, strict=True))
-    loss = loss_of(Parameters(parameters.topology, parameters.weights, plain))
-    return list(B.gradients(loss, [*parameters.weights, *centred]))
+    gradients = B.gradients(loss_of(parameters), list(parameters))
+    count = len(parameters.weights)
+    of_weights, of_biases = gradients[:count], gradients[count:]
+    # With centred biases held, weights move the plain ones by -Σ_j W_lj o_j.
+    for place, (low, high) in enumerate(parameters.topology.connections):
+        of_weights[place] = (
+            of_weights[place]
+            - of_biases[low][:, None] * offsets[high][None, :]
+            - offsets[low][:, None] * of_biases[high][None, :]
+        )
+    return [*of_weights, *of_biases]
 
 
 def plain_steps(parameters: Parameters, steps: Sequence[Any], offsets: Sequence[Any]) -> list[Any]:
