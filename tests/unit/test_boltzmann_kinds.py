@@ -15,7 +15,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import DBM, RBM, load
 from nbm_xp.boltzmann.energy import free_energy, gauged
 from nbm_xp.boltzmann.topology import Topology
-from nbm_xp.boltzmann.units import RECTIFIED, Categorical, kind_of
+from nbm_xp.boltzmann.units import KINDS, RECTIFIED, Categorical, kind_of
 from nbm_xp.runs import evaluate, open_samples, read_evaluation, sample
 from tests.libraries import LIBRARIES, Library
 
@@ -58,7 +58,7 @@ def states_of(name: str, sites: int) -> tuple[np.ndarray, np.ndarray]:
         parts = [states_of("binary", 1), states_of("categorical:3", 2), states_of("spin", 1)]
         found = [[np.concatenate(rows) for rows in itertools.product(*of)] for of in zip(*parts, strict=True)]
         return np.array(found[0]), np.array(found[1])
-    values = {"binary": (0.0, 1.0), "spin": (-1.0, 1.0)}.get(name) or tuple(map(float, range(int(name[12:]))))
+    values = tuple(map(float, range(int(name[12:])))) if ":" in name else KINDS[name].states or ()
     told = np.array(list(itertools.product(values, repeat=sites)))
     return told, np.eye(len(values))[told.astype(int)].reshape(len(told), -1) if ":" in name else told
 
