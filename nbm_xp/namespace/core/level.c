@@ -124,6 +124,7 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #include "loops/samplers.h"
 #include "loops/trials.h"
 #include "loops/graphs.h"
+#include "loops/potts.h"
 #include "loops/multispin.h"
 
 #define JOINED(a, b) a##b
@@ -192,10 +193,11 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"graph_colours", "liIII", graph_colours},
     {"graph_runs", "lliL", graph_runs},
     {"graph_by_run", "lldD", graph_by_run},
-    {"graph_sweeps", "llidbdbdliiBInnnnw", graph_sweeps},
+    {"graph_sweeps", "llidbdbdliiBInnnnnw", graph_sweeps},
     {"graph_roots", "iiI", graph_roots},
     {"graph_words", "lliblLIinw", graph_words},
     {"graph_energies", "liddbD", graph_energies},
+    {"potts_energies", "liddbDn", potts_energies},
     {"bernoulli_of_sigmoid_int8", "ifnfnBILFFw", bernoulli_of_sigmoid_b},
     {"bernoulli_of_sigmoid_int32", "ifnfnIILFFw", bernoulli_of_sigmoid_i},
     {"bernoulli_of_sigmoid_int64", "ifnfnLILFFw", bernoulli_of_sigmoid_l},
