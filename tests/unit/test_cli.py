@@ -45,7 +45,7 @@ def model(scans: Any) -> RBM:
     return rbm
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["train"], ["sample"], ["evaluate"], ["plot"], ["info"]])
+@pytest.mark.parametrize("command", [[], ["demo"], ["train"], ["sample"], ["evaluate"], ["plot"], ["lattice"], ["info"]])
 def test_every_command_has_help_with_an_example(command: list[str]) -> None:
     result = run(*command, "--help")
     assert result.exit_code == 0
