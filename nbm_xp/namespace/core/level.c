@@ -195,7 +195,7 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"graph_by_run", "lldD", graph_by_run},
     {"graph_sweeps", "llidbdbdliiBInnnnnw", graph_sweeps},
     {"graph_roots", "iiI", graph_roots},
-    {"graph_words", "lliblLIinw", graph_words},
+    {"graph_words", "lniblLIilnw", graph_words},
     {"graph_energies", "liddbD", graph_energies},
     {"potts_energies", "liddbDn", potts_energies},
     {"bernoulli_of_sigmoid_int8", "ifnfnBILFFw", bernoulli_of_sigmoid_b},
