@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 from nbm_xp.namespace import chains as library
 from nbm_xp.namespace import concrete_int, running_dtype
 from nbm_xp.namespace.compiling import library_branch
+from nbm_xp.namespace.refusals import prefix
 
 from ..branches import BranchPath, common_path
 from ..dtypes import DType
@@ -349,8 +350,12 @@ class PlanWriter:
                 name = self._bind(label, key, op.run(self.xp, node.payload, frozenset(self.needed[node]), unstacked))
             elif op.run is None:
                 target: Any = self.xp
-                for step in op.name.split("."):
-                    target = getattr(target, step)
+                try:
+                    for step in op.name.split("."):
+                        target = getattr(target, step)
+                except AttributeError as error:
+                    prefix(error, op.name)
+                    raise
                 name = self._bind(label, op, target)
             elif node.payload is not None:
                 name = self._bind(label, key, partial(op.run, self.xp, node.payload))
