@@ -190,6 +190,7 @@ const Kernel TABLE_OF(LEVEL)[] = {
     SAMPLES(float64, d, float32, f),
     SAMPLES(float64, d, float64, d),
     {"graph_rows", "iiLII", graph_rows},
+    {"graph_reordered", "liliiLII", graph_reordered},
     {"graph_colours", "liIII", graph_colours},
     {"graph_runs", "lliL", graph_runs},
     {"graph_by_run", "lldD", graph_by_run},

@@ -14,7 +14,7 @@ import numpy as np
 from nbm_xp.namespace.core import functions
 from nbm_xp.namespace.mrg31k3p.numpy_draws import number_by_number
 
-__all__ = ["colours", "energies", "roots", "rows", "sweeps", "words"]
+__all__ = ["colours", "energies", "reordered", "roots", "rows", "sweeps", "words"]
 
 _RULES = {"heat_bath": 0, "metropolis": 1}
 _ALL_FREE, _NO_MULTIPLES, _NO_RUNS, _NO_LEVELS = (np.empty(0, kind) for kind in ("bool", "int8", "int64", "int32"))
@@ -33,6 +33,13 @@ def rows(units: int, first: Any, second: Any) -> Any:
     ends = (np.require(x, np.int32, "C") for x in (first, second))
     functions["graph_rows"](*ends, begins, neighbours, edges)
     return begins, neighbours, edges
+
+
+def reordered(order: Any, slots: Any, begins: Any, neighbours: Any, edges: Any) -> Any:
+    """See `nbm_xp.graphs.colouring.reordered_rows`."""
+    found = np.empty_like(begins), np.empty_like(neighbours), np.empty_like(edges)
+    functions["graph_reordered"](order, slots, begins, neighbours, edges, *found)
+    return found
 
 
 def colours(begins: Any, neighbours: Any) -> tuple[Any, tuple[int, int] | None]:
