@@ -17,8 +17,9 @@ from nbm_xp.namespace.exponentials import function_for
 
 from .differentiated import refuse_cut
 from .dtypes import DType
+from .extreme_lengths import substituted
 from .function import Function, function
-from .lengths import Length, known, product, substituted
+from .lengths import Length, known, product
 from .memo import Memo, remember
 from .node import (
     CONSTANT,
