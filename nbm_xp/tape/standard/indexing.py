@@ -13,8 +13,9 @@ from typing import Any
 from nbm_xp.namespace import array_namespace, is_array, scattered
 from nbm_xp.tape.concrete import concrete, lasting_number
 from nbm_xp.tape.dtypes import as_dtype
+from nbm_xp.tape.extreme_lengths import maximum_length
 from nbm_xp.tape.length_arguments import integer_length
-from nbm_xp.tape.lengths import Length, Size, known, maximum_length, product, same_length
+from nbm_xp.tape.lengths import Length, Size, known, product, same_length
 from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
@@ -287,7 +288,7 @@ def _last_of_loop(x: Tensor, key: Any) -> Tensor | None:
         return None
     rest = key[1:] if isinstance(key, tuple) else ()
     last = Tensor(final)
-    last.view = record(GETITEM, x, (-1,)).view
+    last.viewed = record(GETITEM, x, (-1,)).viewed
     return last[rest] if rest else last
 
 
