@@ -13,7 +13,7 @@ import pytest
 from nbm_xp.boltzmann import RBM, LadderEstimate, LadderWarning, TrainingWarning, load
 from nbm_xp.boltzmann.bridging import bennett, cut_off, parting
 from nbm_xp.boltzmann.ladder import LADDER
-from nbm_xp.boltzmann.trainer import Trainer
+from nbm_xp.boltzmann.tempered import TemperedChains
 from nbm_xp.boltzmann.watching import Watch
 from tests.unit.test_boltzmann_tempered import on_a_ladder, two_clusters
 
@@ -104,13 +104,13 @@ def test_the_pace_falls_where_steps_are_too_long_for_rare_rows() -> None:
 
 
 def test_fit_ends_with_the_mean_of_the_last_quarter_of_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    met, follow = [], Trainer._followed
+    met, follow = [], TemperedChains.follow
 
-    def seen(trainer: Trainer, number: int) -> bool:
-        met.append(np.array(trainer.model.components_))
-        return follow(trainer, number)
+    def seen(chains: TemperedChains, number: int) -> bool:
+        met.append(np.array(chains.parameters.weights[0].value.T))
+        return follow(chains, number)
 
-    monkeypatch.setattr(Trainer, "_followed", seen)
+    monkeypatch.setattr(TemperedChains, "follow", seen)
     rbm = RBM(3, n_iter=5, training="tempered", random_state=0).fit(two_clusters(160))
     last = met[-20:]  # of 80
     np.testing.assert_allclose(
