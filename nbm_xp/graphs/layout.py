@@ -15,9 +15,9 @@ from typing import Any
 from nbm_xp.namespace import asarray, convert, host_namespace, wide_dtypes
 
 from .colouring import colours_of, neighbour_rows
-from .graph import Graph
+from .graph import Graph, alike
 
-__all__ = ["Layout", "Placed", "laid_out"]
+__all__ = ["Layout", "Placed", "laid_out", "resolution_of", "rounded"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,14 +153,37 @@ def laid_out(graph: Graph, couplings: Any, fields: Any) -> Layout:
     slots[order] = host.arange(graph.units, dtype=host.int32)
     first, second = slots[graph.first], slots[graph.second]
     begins, neighbours, edges = neighbour_rows(graph.units, first, second)
-    total = 2 * float(host.sum(host.abs(couplings))) + float(host.sum(host.abs(fields)))
-    resolution = math.ldexp(1.0, math.frexp(total)[1] - 52) if total else 0.0
-    if resolution:
-        couplings, fields = (host.round(x / resolution) * resolution for x in (couplings, fields))
+    resolution = resolution_of(couplings, fields)
+    couplings, fields = rounded(couplings, resolution), rounded(fields, resolution)
     weights = host.ascontiguousarray(couplings)
     return Layout(
         order, ends, begins, neighbours, weights[edges], first, second, weights, fields[order, ...], resolution
     )
+
+
+def resolution_of(couplings: Any, fields: Any) -> float:
+    """The power of two of which all couplings and fields become multiples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> resolution_of(np.ones(3), np.zeros(3)) == 2.0**-49
+    True
+    """
+    total = 2 * _size(couplings) + _size(fields)
+    return math.ldexp(1.0, math.frexp(total)[1] - 52) if total else 0.0
+
+
+def _size(numbers: Any) -> float:
+    """The sum of all sizes; of one number that was stretched, without going through all of it."""
+    host = host_namespace()
+    one = alike(numbers)
+    return float(host.sum(host.abs(numbers))) if one is None else abs(one) * numbers.size
+
+
+def rounded(numbers: Any, resolution: float) -> Any:
+    """Numbers as multiples of a resolution."""
+    return host_namespace().round(numbers / resolution) * resolution if resolution else numbers
 
 
 def _placed(layout: Layout, xp: Any) -> Placed:
