@@ -117,7 +117,7 @@ def dask_expressions(session: nox.Session) -> None:
     install(session, "test")
     chosen = session.posargs or EXPRESSIONS
     environment = ONE_THREAD | {"DASK_ARRAY__QUERY_PLANNING": "True"}
-    session.run("pytest", "-m", "not slow", "-k", "dask or mixed", *PARALLEL, *chosen, env=environment)
+    session.run("pytest", "-m", "not slow", "-k", "dask or mixed or tiles", *PARALLEL, *chosen, env=environment)
 
 
 # Where a difference between CuPy and NumPy would show; what else is tested on CuPy calls the same functions.

@@ -24,15 +24,15 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 
-from .energy import Parameters, draw_layer, energy_within, mean_of, received
+from .energy import Parameters, draw_layer, energy_within, local_field, mean_of
 from .partition import constant
 from .rows import positive_int, shortened
 from .sampling import placeholder, told_placeholders
 
-__all__ = ["Path", "compile_ais", "ladder_of"]
+__all__ = ["Path", "compile_ais", "inverse_temperatures"]
 
 
-def ladder_of(n_temperatures: int, betas: Sequence[float] | None) -> list[float]:
+def inverse_temperatures(n_temperatures: int, betas: Sequence[float] | None) -> list[float]:
     """The inverse temperatures of annealing, rising from 0 to 1: so many evenly, or those given, checked."""
     if betas is None:
         steps = positive_int(n_temperatures, "n_temperatures", 2) - 1
@@ -61,22 +61,22 @@ def compile_ais(
         Inverse temperatures, rising from 0 to 1, or falling from 1 to 0.
     rows : int
     rng : RandomStreams
-        First, unless they are given, every layer of ``topology.kept`` draws its start, in rising order; then the sweeps
-        draw.
+        First, unless they are given, every layer of ``topology.retained`` draws its start, in rising order; then the
+        sweeps draw.
     given : bool, optional
         Whether the chains' first states are given.
 
     Returns
     -------
     Function
-        Called with the first states of the layers of ``topology.kept``; else with an array of any values, of shape
+        Called with the first states of the layers of ``topology.retained``; else with an array of any values, of shape
         (rows, visible units): the chains are of its library, and on Dask of its chunks. It returns the logarithms of
         the chains' weights.
     """
     topology, dtype = parameters.topology, parameters.dtype
     path = Path(parameters, base)
     if given:
-        inputs, state = told_placeholders(parameters, topology.kept, rows)
+        inputs, state = told_placeholders(parameters, topology.retained, rows)
     else:
         inputs = [placeholder(parameters, rows, "like")]
         state = path.start(B.sum(B.zeros_like(inputs[0]), axis=1, keepdims=True), rows, rng)
@@ -84,13 +84,13 @@ def compile_ais(
     def anneal(cold: Any, warm: Any, *carried: Any) -> list[Any]:
         now: list[Any] = [None] * len(topology.sizes)
         *states, log_weight = carried
-        for layer, value in zip(topology.kept, states, strict=True):
+        for layer, value in zip(topology.retained, states, strict=True):
             now[layer] = value
         gain, now = path.step(cold, warm, now, rows, rng)
-        return [*(now[layer] for layer in topology.kept), log_weight + B.cast(gain, "float64")]
+        return [*(now[layer] for layer in topology.retained), log_weight + B.cast(gain, "float64")]
 
     ladder = [constant(list(part), dtype) for part in (betas[1:], betas[:-1])]
-    first = [*(state[layer] for layer in topology.kept), B.cast(B.sum(B.zeros_like(inputs[0]), axis=1), "float64")]
+    first = [*(state[layer] for layer in topology.retained), B.cast(B.sum(B.zeros_like(inputs[0]), axis=1), "float64")]
     (*_, log_weights), updates = B.scan(anneal, sequences=ladder, outputs_info=first)
     return B.function(inputs, log_weights[-1], updates=updates, name="ais")
 
@@ -119,10 +119,10 @@ class Path:
         return beta * inputs if layer else self.parameters.for_each_state(self.base) + beta * inputs
 
     def start(self, nothing: Any, rows: int | tuple[int, ...], rng: Any) -> list[Any]:
-        """States of the base-rate model, of ``topology.kept``, for a column of zeros, a row for each chain."""
+        """States of the base-rate model, of ``topology.retained``, for a column of zeros, a row for each chain."""
         topology = self.parameters.topology
         state: list[Any] = [None] * len(topology.sizes)
-        for layer in topology.kept:
+        for layer in topology.retained:
             inputs = nothing + (B.zeros_like(self.parameters.biases[layer]) if layer else self.base)
             mean = mean_of(self.parameters, layer, inputs)
             state[layer] = draw_layer(self.parameters, layer, mean, rows, rng, inputs)
@@ -131,10 +131,10 @@ class Path:
     def step(self, cold: Any, warm: Any, state: list[Any], rows: int, rng: Any) -> tuple[Any, list[Any]]:
         """The logarithm of the ratio of a state's weights at two temperatures; then a sweep at the first of them.
 
-        The state is told by ``topology.kept``, and its weight the sum over the states of the other layers.
+        The state is told by ``topology.retained``, and its weight the sum over the states of the other layers.
         """
-        inputs = {layer: received(self.excess, layer, state) for layer in self.parameters.topology.summed}
-        gain = (warm - cold) * energy_within(self.excess, state, self.parameters.topology.kept)
+        inputs = {layer: local_field(self.excess, layer, state) for layer in self.parameters.topology.marginalised}
+        gain = (warm - cold) * energy_within(self.excess, state, self.parameters.topology.retained)
         for layer, whole in inputs.items():
             units, axis = self.parameters.topology.units[layer], self.parameters.units_axis
             apart = units.log_normaliser(cold * whole, axis) - units.log_normaliser(warm * whole, axis)
@@ -159,7 +159,7 @@ class Path:
             for layer in group:
                 whole = (known or {}).get(layer)
                 group_inputs[layer] = self.at(
-                    beta, layer, received(self.excess, layer, states) if whole is None else whole
+                    beta, layer, local_field(self.excess, layer, states) if whole is None else whole
                 )
             for layer, inputs in group_inputs.items():
                 mean = mean_of(self.parameters, layer, inputs)

@@ -66,20 +66,22 @@ def plain_steps(parameters: Parameters, steps: Sequence[Any], offsets: Sequence[
     return [*steps[:count], *(step - shift for step, shift in zip(steps[count:], shifts, strict=True))]
 
 
-def sliding_means(parameters: Parameters, states: Sequence[Any], share: Any, offsets: Sequence[Any]) -> list[Any]:
+def sliding_means(
+    parameters: Parameters, states: Sequence[Any], sample_weights: Any, offsets: Sequence[Any]
+) -> list[Any]:
     """The offsets, moved towards the means of the data.
 
     Parameters
     ----------
     parameters : Parameters
-    states : sequence with a Tensor for each layer of ``topology.kept``
+    states : sequence with a Tensor for each layer of ``topology.retained``
         Made-up ones and those of the data.
-    share : Tensor
+    sample_weights : Tensor
         What each state counts: above 0, if it is of the data, and 1 for all of these together.
     offsets : sequence of Variables, one for each layer
     """
-    whole, of_data = list(states), B.maximum(share, 0.0)
-    for layer in parameters.topology.summed:
+    whole, of_data = list(states), B.maximum(sample_weights, 0.0)
+    for layer in parameters.topology.marginalised:
         whole[layer] = expectation(parameters, layer, states)
     means = [B.dot(of_data, B.stop_gradient(state)) for state in whole]
     return [B.stop_gradient(old + SLIDING * (mean - old)) for old, mean in zip(offsets, means, strict=True)]

@@ -101,7 +101,7 @@ class Chains:
         self.clamp = dict(sorted((clamp or {}).items()))
         self.topology = model._topology
         free = [layer for layer in self.topology.layers if layer not in self.clamp]
-        self.carried = tuple(layer for layer in self.topology.kept if layer in free) or tuple(free)
+        self.carried = tuple(layer for layer in self.topology.retained if layer in free) or tuple(free)
         self._settle()
 
     def _settle(self) -> None:

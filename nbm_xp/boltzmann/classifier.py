@@ -10,7 +10,6 @@ H. Larochelle and Y. Bengio, "Classification using discriminative restricted Bol
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import operator
 import os
@@ -23,12 +22,11 @@ from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, dtype_name, get_namespace, host_namespace, is_array, to_numpy
 
 from . import columns, storage
-from .energy import Parameters, summed_layer
+from .energy import Parameters, marginalised_layer
 from .estimator import Estimator
 from .model import float_dtype
 from .rbm import RBM
 from .rows import checked_rows
-from .training import Learner
 from .units import Mixed, kind_of
 
 __all__ = ["RBMClassifier"]
@@ -43,8 +41,12 @@ class _Joint(RBM):
     n_classes: int
     generative: float
 
-    def _learner(self) -> Learner:
-        return dataclasses.replace(super()._learner(), likelihood=self.generative, also=self._label_loss)
+    def _objective(self) -> dict[str, Any]:
+        return {"likelihood": self.generative, "also": self._label_loss}
+
+    @property
+    def _of_objective(self) -> tuple[Any, ...]:
+        return ()  # a machine has one
 
     def _label_loss(self, parameters: Parameters, rows: Any) -> Any:
         """The mean of the negative log-probability of labels given the features."""
@@ -320,9 +322,9 @@ def class_scores(parameters: Parameters, features: Any, n_classes: int) -> Any:
     """
     topology, weights, (visible, hidden) = parameters.topology, parameters.weights[0], parameters.biases
     first = topology.sizes[0] - n_classes
-    received = B.dot(features, weights[:first, :]) + hidden
+    fields = B.dot(features, weights[:first, :]) + hidden
     scores = [
-        visible[at] + summed_layer(topology, 1, received + weights[at, :]) for at in range(first, first + n_classes)
+        visible[at] + marginalised_layer(topology, 1, fields + weights[at, :]) for at in range(first, first + n_classes)
     ]
     return B.stack(scores, axis=1)
 

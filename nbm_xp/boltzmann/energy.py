@@ -40,10 +40,10 @@ __all__ = [
     "gauged_weights",
     "mean_of",
     "opened",
-    "received",
+    "local_field",
     "shape_of",
     "start_layer",
-    "summed_layer",
+    "marginalised_layer",
     "sweep",
     "told",
 ]
@@ -106,7 +106,7 @@ def shape_of(variable: Any) -> tuple[int, ...]:
     return cast("tuple[int, ...]", B.get_variable_shape(variable))
 
 
-def received(parameters: Parameters, layer: int, state: State) -> Any:
+def local_field(parameters: Parameters, layer: int, state: State) -> Any:
     """What a layer receives from its neighbours and its bias: the log-odds, or the mean, of each of its units."""
     total = None
     for (low, high), weights in zip(parameters.topology.connections, parameters.weights, strict=True):
@@ -135,7 +135,7 @@ def _downwards(parameters: Parameters, weights: Any, state: Any) -> Any:
 
 def expectation(parameters: Parameters, layer: int, state: State) -> Any:
     """The mean of a layer's units given its neighbours: of binary ones, the probability that they are 1."""
-    return mean_of(parameters, layer, received(parameters, layer, state))
+    return mean_of(parameters, layer, local_field(parameters, layer, state))
 
 
 def mean_of(parameters: Parameters, layer: int, inputs: Any) -> Any:
@@ -201,7 +201,7 @@ def sweep(
     ----------
     parameters : Parameters
     state : sequence with a Tensor of shape (rows, units) for each layer
-        Those of the layers in ``topology.summed`` may be None: they are drawn first.
+        Those of the layers in ``topology.marginalised`` may be None: they are drawn first.
     rows : int
         The number of chains.
     rng : RandomStreams
@@ -221,7 +221,7 @@ def sweep(
     states, means = list(state), list(state)
     for group in parameters.topology.sweep:
         drawn = [layer for layer in group if layer not in clamped]
-        inputs = {layer: received(parameters, layer, states) for layer in drawn}
+        inputs = {layer: local_field(parameters, layer, states) for layer in drawn}
         for layer in drawn:
             means[layer] = mean_of(parameters, layer, inputs[layer])
             states[layer] = draw_layer(parameters, layer, means[layer], rows, rng, inputs[layer])
@@ -263,7 +263,7 @@ def _with_own(parameters: Parameters, state: State, layers: Collection[int], tot
     return total
 
 
-def summed_layer(topology: Topology, layer: int, inputs: Any, units_axis: int = -1) -> Any:
+def marginalised_layer(topology: Topology, layer: int, inputs: Any, units_axis: int = -1) -> Any:
     """Of each state, the logarithm of the sum over a layer's states of their weights, given what its units receive."""
     units = topology.units[layer]
     total = B.sum(units.log_normaliser(inputs, units_axis), axis=units_axis)
@@ -273,7 +273,7 @@ def summed_layer(topology: Topology, layer: int, inputs: Any, units_axis: int = 
 def free_energy(
     parameters: Parameters,
     state: State,
-    summed: Sequence[int] | None = None,
+    marginalised: Sequence[int] | None = None,
     known: Mapping[int, Any] | None = None,
 ) -> Any:
     """F of each row of the layers that are not summed out: the less, the more probable, exp(-F) / Z being that.
@@ -282,16 +282,16 @@ def free_energy(
     ----------
     parameters : Parameters
     state : sequence with a Tensor of shape (rows, units) for each layer that is not summed out
-    summed : sequence of int, optional
-        Layers, no two of them connected; by default ``topology.summed``.
+    marginalised : sequence of int, optional
+        Layers, no two of them connected; by default ``topology.marginalised``.
     known : mapping of int to Tensor, optional
         What these layers receive, where it is known already.
     """
     topology = parameters.topology
-    group = topology.summed if summed is None else summed
+    group = topology.marginalised if marginalised is None else marginalised
     rest = [layer for layer in topology.layers if layer not in group]
     total = _with_own(parameters, state, rest, energy_within(parameters, state, rest))
     for layer in group:
-        inputs = received(parameters, layer, state) if known is None else known[layer]
-        total = total - summed_layer(topology, layer, inputs, parameters.units_axis)
+        inputs = local_field(parameters, layer, state) if known is None else known[layer]
+        total = total - marginalised_layer(topology, layer, inputs, parameters.units_axis)
     return total

@@ -34,7 +34,7 @@ STEPS = 400
 
 
 def first_states(ladder: Ladder, arrays: Mapping[str, Any], rows: int, like: Any) -> list[Any]:
-    """States for so many chains on a ladder to begin with, in the layers of ``topology.kept``.
+    """States for so many chains on a ladder to begin with, in the layers of ``topology.retained``.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def first_states(ladder: Ladder, arrays: Mapping[str, Any], rows: int, like: Any
         Whose library the chains are of, and on Dask whose blocks of rows.
     """
     xp, found = array_namespace(like), []
-    for layer in ladder.top.topology.kept:
+    for layer in ladder.top.topology.retained:
         states = to_numpy(arrays[f"{LADDER}state.{layer}"].value)
         shape = (states.shape[0], rows, states.shape[2])
         split = (-1, like.chunks[0], -1) if hasattr(like, "chunks") else "auto"
@@ -57,7 +57,7 @@ def first_states(ladder: Ladder, arrays: Mapping[str, Any], rows: int, like: Any
 def first_columns(model: Any, offset: int, count: int) -> list[Any]:
     """The same of so many chains of a model from one on, in host memory."""
     found = []
-    for layer in model._topology.kept:
+    for layer in model._topology.retained:
         states = to_numpy(model._made_up[f"{LADDER}state.{layer}"].value)
         found.append(_again((0, offset, 0), (states.shape[0], count, states.shape[2]), states))
     return found
@@ -86,14 +86,14 @@ def compile_states(ladder: Ladder, rows: int, n_steps: int, wanted: Sequence[int
     Returns
     -------
     Function
-        Called with the first states of the layers of ``topology.kept``, it returns the last ones of the layers wanted,
-        of the top of the ladder, and the means that they were drawn with.
+        Called with the first states of the layers of ``topology.retained``, it returns the last ones of the layers
+        wanted, of the top of the ladder, and the means that they were drawn with.
     """
     topology = ladder.top.topology
     count, inputs = len(topology.sizes), _inputs(ladder, rows)
     start: list[Any] = [*(inputs.get(layer) for layer in topology.layers), _no_turn(inputs), *([None] * 2 * count)]
     shown = [count + 1 + place for layer in wanted for place in (layer, count + layer)]
-    column = B.sum(inputs[topology.kept[0]][0, :, :], axis=1, keepdims=True) * 0
+    column = B.sum(inputs[topology.retained[0]][0, :, :], axis=1, keepdims=True) * 0
     for place in shown:
         start[place] = column + B.zeros_like(ladder.top.biases[(place - count - 1) % count])
 
@@ -101,7 +101,7 @@ def compile_states(ladder: Ladder, rows: int, n_steps: int, wanted: Sequence[int
         move = ladder.move(now[:count], now[count], rows, rng)
         return [*move.state, move.turn, *(part[-1, :, :] for part in (*move.state, *move.means))]
 
-    last, updates = repeated(step, start, [*topology.kept, count, *shown], n_steps)
+    last, updates = repeated(step, start, [*topology.retained, count, *shown], n_steps)
     outputs = [told(ladder.top, layer, last[count + 1 + layer]) for layer in wanted]
     outputs += [last[2 * count + 1 + layer] for layer in wanted]
     return B.function(list(inputs.values()), outputs, updates=updates, name="equilibrium")
@@ -116,7 +116,7 @@ def compile_weighing(ladder: Ladder, rows: int, n_steps: int, rng: Any) -> Any:
 
 def _inputs(ladder: Ladder, rows: int) -> dict[int, Any]:
     topology = ladder.top.topology
-    shapes = {layer: (ladder.pairs + 1, rows, topology.sizes[layer]) for layer in topology.kept}
+    shapes = {layer: (ladder.pairs + 1, rows, topology.sizes[layer]) for layer in topology.retained}
     return {layer: B.placeholder(shape=shape, dtype=ladder.top.dtype) for layer, shape in shapes.items()}
 
 
@@ -134,7 +134,7 @@ def watched(
     ----------
     ladder : Ladder
     states : sequence of Tensors
-        Those of the layers of ``topology.kept``.
+        Those of the layers of ``topology.retained``.
     turn : Tensor of shape (1,)
     chains, n_steps : int
     rng : RandomStreams
@@ -148,7 +148,7 @@ def watched(
     updates : list
         Of the streams that the loop drew from.
     """
-    kept = ladder.top.topology.kept
+    kept = ladder.top.topology.retained
 
     def step(*carried: Any) -> list[Any]:
         *values, turn = carried[: len(kept) + 1]

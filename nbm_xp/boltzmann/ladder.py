@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from nbm_xp import natural_bm as B
 
 from . import storage
-from .energy import Parameters, draw_layer, free_energy, mean_of, received, shape_of
+from .energy import Parameters, draw_layer, free_energy, local_field, mean_of, shape_of
 from .partition import constant
 
 __all__ = ["LADDER", "Ladder", "Move", "ladder_of_arrays"]
@@ -89,7 +89,7 @@ class Ladder:
         Parameters
         ----------
         state : sequence of Tensors of shape (machines, chains, units)
-            In the layers of ``topology.kept``; others are not looked at.
+            In the layers of ``topology.retained``; others are not looked at.
         turn : Tensor of shape (1,)
             0 or 1: whether even or odd pairs have their turn.
         chains : int
@@ -102,10 +102,10 @@ class Ladder:
         end = constant([0.0], dtype)
         due = odd * turn + (1 - odd) * (1 - turn)
         lower, higher = B.concatenate([due, end], axis=0), B.concatenate([end, due], axis=0)  # in a pair, of machines
-        now = [state[layer] if layer in topology.kept else None for layer in topology.layers]
+        now = [state[layer] if layer in topology.retained else None for layer in topology.layers]
         other = [None if part is None else _partners(part, lower, higher) for part in now]
         both = [_beside(mine, theirs) for mine, theirs in zip(now, other, strict=True)]
-        inputs = {layer: self._received(layer, both) for layer in topology.summed}
+        inputs = {layer: self._local_field(layer, both) for layer in topology.marginalised}
         weighed = self._free_energy(both, inputs)
         own, foreign = weighed[:, :chains], weighed[:, chains:]
         up, down = foreign[1:, :] - own[:-1, :], foreign[:-1, :] - own[1:, :]
@@ -127,16 +127,18 @@ class Ladder:
         """A sweep of every chain; `known` is what the layers receive that are drawn first."""
         topology, states, means = self.top.topology, list(state), list(state)
         for group in topology.sweep:
-            group_inputs = {layer: known[layer] if layer in known else self._received(layer, states) for layer in group}
+            group_inputs = {
+                layer: known[layer] if layer in known else self._local_field(layer, states) for layer in group
+            }
             for layer, inputs in group_inputs.items():
                 means[layer] = mean_of(self.top, layer, inputs)
                 states[layer] = draw_layer(self.top, layer, means[layer], (self.pairs + 1, chains), rng, inputs)
         return states, means
 
-    def _received(self, layer: int, state: State) -> Any:
+    def _local_field(self, layer: int, state: State) -> Any:
         """What a layer of each machine receives."""
         below, above = _split(state)
-        return _stacked(received(self.rungs, layer, below), received(self.top, layer, above))
+        return _stacked(local_field(self.rungs, layer, below), local_field(self.top, layer, above))
 
     def _free_energy(self, state: State, inputs: Mapping[int, Any]) -> Any:
         """The free energy of each machine's states, of which it is known what the summed layers receive."""

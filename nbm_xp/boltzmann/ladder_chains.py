@@ -65,7 +65,7 @@ class LadderChains(Chains):
 
     def start(self, offset: int, rows: int) -> tuple[Any, ...]:
         """The states that a block of chains starts from, those of the training's chains, over and over."""
-        columns = zip(self.topology.kept, first_columns(self.model, offset, rows), strict=True)
+        columns = zip(self.topology.retained, first_columns(self.model, offset, rows), strict=True)
         states = [told(self.ladder.top, layer, values) for layer, values in columns]
         return in_order([asarray(values, self._xp, self.dtype) for values in states])
 
@@ -78,7 +78,7 @@ class LadderChains(Chains):
         return [asarray([float(number % 2)], self._xp, self.dtype)]
 
     def _compile_sweep(self, rows: int) -> tuple[ChainStreams, Any]:
-        streams, ladder, kept = self._streams("steps"), self.ladder, self.topology.kept
+        streams, ladder, kept = self._streams("steps"), self.ladder, self.topology.retained
         shapes = {layer: (ladder.pairs + 1, rows, self.topology.sites(layer)) for layer in kept}
         carried = {layer: B.placeholder(shape=shape, dtype=self.dtype) for layer, shape in shapes.items()}
         state: list[Any] = [None] * len(self.topology.sizes)

@@ -17,7 +17,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, to_numpy
 
 from .bridging import LadderEstimate
-from .energy import Parameters, draw_layer, free_energy, mean_of, received, summed_layer, told
+from .energy import Parameters, draw_layer, free_energy, local_field, marginalised_layer, mean_of, told
 from .topology import Topology
 
 __all__ = [
@@ -85,7 +85,7 @@ def log_weights(parameters: Parameters) -> tuple[Any, list[int], tuple[int, ...]
         In host memory; their log-sum-exp is log Z.
     layers : list of int
         The layers whose states are enumerated, rising; those of the last site run fastest.
-    summed : tuple of int
+    marginalised : tuple of int
         The layers that are summed out.
 
     Raises
@@ -200,7 +200,7 @@ class Enumerated:
         """Whole states, as formulas: the other layers are drawn given these, of which `chosen` tells the numbers."""
         state = _split(self.parameters, self.layers, numbers)
         for layer in self.group:
-            inputs = received(self.parameters, layer, state)
+            inputs = local_field(self.parameters, layer, state)
             mean = mean_of(self.parameters, layer, inputs)
             state[layer] = draw_layer(self.parameters, layer, mean, rows, rng, inputs)
         return state
@@ -239,7 +239,7 @@ def constant(value: Any, dtype: str) -> Any:
 
 def base_log_partition(topology: Topology, base: Any) -> float:
     """Log Z of the model without weights, whose visible biases are `base` and whose other biases are 0."""
-    visible = float(B.eval(summed_layer(topology, 0, constant(to_numpy(base), "float64"))))
+    visible = float(B.eval(marginalised_layer(topology, 0, constant(to_numpy(base), "float64"))))
     hidden = list(zip(topology.sizes[1:], topology.units[1:], strict=True))
     for kind in dict.fromkeys(topology.units[1:]):
         visible += sum(kind.sites(size) for size, units in hidden if units == kind) * kind.log_volume
@@ -248,7 +248,7 @@ def base_log_partition(topology: Topology, base: Any) -> float:
 
 def summed_biases(topology: Topology, biases: Sequence[Any]) -> float:
     """Log Z of a model without weights, from the biases of its layers."""
-    parts = (summed_layer(topology, layer, constant(bias, "float64")) for layer, bias in enumerate(biases))
+    parts = (marginalised_layer(topology, layer, constant(bias, "float64")) for layer, bias in enumerate(biases))
     return sum(float(B.eval(part)) for part in parts)
 
 

@@ -54,7 +54,7 @@ def posterior(
     Returns
     -------
     state : list
-        Of ``topology.kept`` layers; None for the others.
+        Of ``topology.retained`` layers; None for the others.
     updates : list
         Of the streams that the loop drew from.
     """
@@ -111,7 +111,7 @@ def compile_mean_field(parameters: Parameters, tolerance: float, max_iterations:
     free = free_energy(parameters, state)
     for layer in kept:
         free = free - B.sum(topology.units[layer].entropy(state[layer]), axis=1)
-    for layer in topology.summed:
+    for layer in topology.marginalised:
         state[layer] = expectation(parameters, layer, state)
     return function([rows], [*state[1:], free], name="mean_field", batch_axis=0 if in_blocks else None)
 
@@ -119,7 +119,7 @@ def compile_mean_field(parameters: Parameters, tolerance: float, max_iterations:
 def _start(parameters: Parameters, data: Any) -> tuple[list[Any], list[int]]:
     """A state of the data and of hidden layers of no opinion; and which of these there are."""
     topology = parameters.topology
-    kept = [layer for layer in topology.kept if layer]
+    kept = [layer for layer in topology.retained if layer]
     column = B.sum(B.zeros_like(data), axis=1, keepdims=True)
     state: list[Any] = [data, *([None] * (len(topology.sizes) - 1))]
     for layer in kept:

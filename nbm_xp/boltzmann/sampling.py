@@ -32,8 +32,8 @@ _NEVER = 1e30  # in place of the logarithm of a probability of 0
 
 
 def compile_sweep(parameters: Parameters, rows: int, rng: Any) -> Any:
-    """Compile one sweep: the states of ``topology.kept`` in, the new states of all layers out, a list, as data tell."""
-    inputs, state = told_placeholders(parameters, parameters.topology.kept, rows)
+    """Compile one sweep: the states of ``topology.retained`` in, the new ones of all layers out, as data tell."""
+    inputs, state = told_placeholders(parameters, parameters.topology.retained, rows)
     moved, _ = sweep(parameters, state, rows, rng)
     return B.function(inputs, [told(parameters, layer, part) for layer, part in enumerate(moved)], name="gibbs")
 
@@ -59,7 +59,7 @@ def compile_chain(
     n_steps : int
         The number of sweeps.
     rng : RandomStreams
-        First every binary layer of ``topology.kept`` that is not clamped draws its start, in rising order; then the
+        First every binary layer of ``topology.retained`` that is not clamped draws its start, in rising order; then the
         sweeps draw.
     given : collection of int, optional
         Layers whose start is given, the clamped ones with them; at least one. In others every state is as likely.
@@ -81,15 +81,15 @@ def compile_chain(
     arguments, start = told_placeholders(parameters, inputs, rows, "start", means)
     column = B.sum(B.zeros_like(arguments[0]), axis=1, keepdims=True)
     for layer in topology.layers:
-        if start[layer] is None and layer in {*topology.kept, *wanted}:
+        if start[layer] is None and layer in {*topology.retained, *wanted}:
             start[layer] = topology.units[layer].unknown(column + B.zeros_like(parameters.biases[layer]))
     state = list(start)
-    for layer in topology.kept if n_steps else wanted:
+    for layer in topology.retained if n_steps else wanted:
         if layer not in clamped:
             state[layer] = start_layer(parameters, layer, start[layer], rows, rng)
 
     # Means are carried from step to step, though no step needs them, so that only the last are kept.
-    moving = [layer for layer in sorted({*topology.kept, *wanted}) if layer not in clamped]
+    moving = [layer for layer in sorted({*topology.retained, *wanted}) if layer not in clamped]
     shown = [count + layer for layer in wanted if layer not in clamped]
 
     def step(now: list[Any]) -> list[Any]:

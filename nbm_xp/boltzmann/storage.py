@@ -202,13 +202,13 @@ def _rungs(topology: Topology, rungs: int, chains: int) -> dict[str, tuple[int, 
     """The shapes of the arrays of a ladder, by name."""
     known = shapes(topology)
     found: dict[str, tuple[int, ...]] = {f"ladder.{name}": (rungs, *known[name]) for name in names(topology)}
-    found |= {f"ladder.state.{layer}": (rungs + 1, chains, topology.sizes[layer]) for layer in topology.kept}
+    found |= {f"ladder.state.{layer}": (rungs + 1, chains, topology.sizes[layer]) for layer in topology.retained}
     return found | {"ladder.accepted": (rungs,), "ladder.turn": (1,), "ladder.free": (chains,)}
 
 
 def _check_rungs(topology: Topology, arrays: Mapping[str, Any], name: str) -> None:
     """Refuse an array of a ladder that does not go with the number of its rungs and chains."""
-    first, shape = arrays.get(f"ladder.state.{topology.kept[0]}"), tuple(arrays[name].shape)
+    first, shape = arrays.get(f"ladder.state.{topology.retained[0]}"), tuple(arrays[name].shape)
     rungs, chains = (1, 1) if first is None or first.ndim != 3 else (max(first.shape[0] - 1, 1), max(first.shape[1], 1))
     wanted = _rungs(topology, rungs, chains)
     if name not in wanted:

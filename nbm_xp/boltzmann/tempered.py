@@ -34,7 +34,7 @@ from .energy import Parameters, free_energy, shape_of
 from .equilibrium import estimate, watched
 from .ladder import LADDER, Ladder, ladder_of_arrays
 from .model import variable
-from .negative import State, Updates
+from .negative_phase import State, Updates
 from .partition import constant
 from .sampling import repeated
 
@@ -74,7 +74,7 @@ class TemperedChains:
     @property
     def chains(self) -> int:
         """How many chains each machine has."""
-        return shape_of(self.arrays[f"{LADDER}state.{self.parameters.topology.kept[0]}"])[1]
+        return shape_of(self.arrays[f"{LADDER}state.{self.parameters.topology.retained[0]}"])[1]
 
     @property
     def key(self) -> Hashable:
@@ -89,7 +89,7 @@ class TemperedChains:
         xp = array_namespace(like)
         made = {name: xp.zeros((1, *shape), dtype=like.dtype) for name, shape in _shapes(topology).items()}
         made["biases.0"] = asarray(base(), xp, like.dtype)[None, :]
-        for layer in topology.kept:
+        for layer in topology.retained:
             made[f"state.{layer}"] = xp.zeros((2, max(count, _CHAINS), topology.sizes[layer]), dtype=like.dtype)
         made |= {"accepted": xp.ones((1,), dtype=like.dtype), "turn": xp.zeros((1,), dtype=like.dtype)}
         made["free"] = xp.zeros((max(count, _CHAINS),), dtype=like.dtype)
@@ -98,7 +98,7 @@ class TemperedChains:
     def draw(self, given: Sequence[Any], rows: int | None, rng: Any) -> tuple[State, Updates]:
         """States of the machine that learns, and whatever becomes of the ladder."""
         topology, ladder, chains = self.parameters.topology, self.ladder, self.chains
-        count, kept = len(topology.sizes), topology.kept
+        count, kept = len(topology.sizes), topology.retained
         state: State = [None] * (count + 2)
         for layer, states in zip(kept, self._followed(rng), strict=True):
             state[layer] = states
@@ -131,7 +131,7 @@ class TemperedChains:
         proportion to that (systematically: one uniform serves all), so that places far apart have the shares that the
         machine gives them now, and need not wait for exchanges.
         """
-        kept, chains, dtype = self.parameters.topology.kept, self.chains, self.parameters.dtype
+        kept, chains, dtype = self.parameters.topology.retained, self.chains, self.parameters.dtype
         states = self._states()
         tops: State = [None] * len(self.parameters.topology.sizes)
         for layer, values in zip(kept, states, strict=True):
@@ -182,7 +182,7 @@ class TemperedChains:
             above = top.value[None, ...] if place == rungs.shape[0] else rungs[place : place + 1, ...]
             mixed = below * rungs[place - 1 : place, ...] + (1.0 - below) * above if below else above
             made[name] = xp.concat([rungs[:place, ...], mixed, rungs[place:, ...]], axis=0)
-        for layer in topology.kept:
+        for layer in topology.retained:
             states = self.arrays[f"{LADDER}state.{layer}"].value
             made[f"state.{layer}"] = xp.concat(
                 [states[:place, ...], states[place:, ...][:1, ...], states[place:, ...]], axis=0
@@ -212,17 +212,17 @@ class TemperedChains:
             self.ladder, self._states(), self.arrays[f"{LADDER}turn"], self.chains, n_steps, rng
         )
         *states, turn = state
-        for layer, after in zip(self.parameters.topology.kept, states, strict=True):
+        for layer, after in zip(self.parameters.topology.retained, states, strict=True):
             updates.append((self.arrays[f"{LADDER}state.{layer}"], after))
         updates.append((self.arrays[f"{LADDER}turn"], turn))
         tops: State = [None] * len(self.parameters.topology.sizes)
-        for layer, after in zip(self.parameters.topology.kept, states, strict=True):
+        for layer, after in zip(self.parameters.topology.retained, states, strict=True):
             tops[layer] = after[-1, :, :]
         updates.append((self.arrays[f"{LADDER}free"], free_energy(self.parameters, tops)))
         return B.function([], outputs, updates=updates, name="watch")
 
     def _states(self) -> list[Any]:
-        return [self.arrays[f"{LADDER}state.{layer}"] for layer in self.parameters.topology.kept]
+        return [self.arrays[f"{LADDER}state.{layer}"] for layer in self.parameters.topology.retained]
 
 
 def _shapes(topology: Any) -> dict[str, tuple[int, ...]]:

@@ -44,7 +44,7 @@ def compile_tempering(
     n_steps : int
         Sweeps, each followed by exchanges; at least one.
     rng : RandomStreams
-        Every layer of ``topology.kept`` draws its start, in rising order; then each step draws its sweep, as
+        Every layer of ``topology.retained`` draws its start, in rising order; then each step draws its sweep, as
         `energy.sweep` does, of shape (rows, replicas, units), and a uniform for each pair, of shape
         (rows, replicas - 1).
 
@@ -62,7 +62,7 @@ def compile_tempering(
     distance = constant([low - high for low, high in itertools.pairwise(betas)], dtype)
     nothing = B.reshape(B.sum(B.zeros_like(like), axis=1), (rows, 1, 1)) + B.zeros_like(ladder)
     state = path.start(nothing, (rows, count), rng)
-    for layer in topology.summed:
+    for layer in topology.marginalised:
         state[layer] = nothing + B.zeros_like(parameters.biases[layer])
     column = B.reshape(nothing[:, :1, :], (rows, 1))
     turn = column + constant([float(pair % 2) for pair in range(count - 1)], dtype)  # 0 for the pairs whose turn it is

@@ -101,14 +101,24 @@ class Topology:
         return (*self.groups[1:], self.groups[0])
 
     @property
-    def summed(self) -> tuple[int, ...]:
+    def marginalised(self) -> tuple[int, ...]:
         """The group that a sweep draws first: a state is told by the other layers, and this one summed out."""
         return self.groups[1]
 
     @property
+    def summed(self) -> tuple[int, ...]:
+        """The older name of `marginalised`."""
+        return self.marginalised
+
+    @property
+    def retained(self) -> tuple[int, ...]:
+        """The layers that are not `marginalised`, rising: what a chain carries from sweep to sweep."""
+        return tuple(layer for layer in self.layers if layer not in self.marginalised)
+
+    @property
     def kept(self) -> tuple[int, ...]:
-        """The layers that are not `summed`, rising: what a chain carries from sweep to sweep."""
-        return tuple(layer for layer in self.layers if layer not in self.summed)
+        """The older name of `retained`."""
+        return self.retained
 
     @property
     def is_factorial(self) -> bool:
@@ -121,7 +131,7 @@ class Topology:
         >>> Topology([4, 3, 2]).is_factorial, Topology([4, 3, 2], [(0, 1), (0, 2)]).is_factorial
         (False, True)
         """
-        return self.kept == (0,)
+        return self.retained == (0,)
 
     def sites(self, layer: int) -> int:
         """How many numbers tell a layer's state: one for each unit, but of categorical ones one for each site.
@@ -162,10 +172,10 @@ def _check_units(topology: Topology) -> None:
     """Refuse kinds of units that cannot be where they are."""
     for layer in topology.layers:
         topology.sites(layer)
-        if layer in topology.kept and not topology.units[layer].knows_means:
+        if layer in topology.retained and not topology.units[layer].knows_means:
             raise ValueError(
                 f"hidden must not be {topology.units[layer].name} in layer {layer}: such units can be in layers "
-                f"{list(topology.summed)} of this machine, which are drawn from all others"
+                f"{list(topology.marginalised)} of this machine, which are drawn from all others"
             )
     for low, high in topology.connections:
         if not (topology.units[low].is_bounded or topology.units[high].is_bounded):

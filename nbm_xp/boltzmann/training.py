@@ -1,8 +1,8 @@
 """One step of learning, compiled.
 
 The gradient of the mean log-likelihood is that of the free energy, averaged over the model's own states, less that
-averaged over the data. Where the model's states come from is the negative phase's matter (`negative`). The states are
-held fixed, and the tape differentiates the difference of the two means.
+averaged over the data. Where the model's states come from is the matter of `negative_phase`. The states are held fixed,
+and the tape differentiates the difference of the two means.
 
 Where the free energy of the data depends on further hidden layers, as in a deep machine, their states are the means of
 the posterior given the data in mean-field approximation (a bound on the log-likelihood is followed), or drawn from it.
@@ -22,7 +22,7 @@ from nbm_xp import natural_bm as B
 
 from .centring import centred_gradients, plain_steps, sliding_means
 from .energy import Parameters, free_energy, gauged
-from .negative import NegativePhase
+from .negative_phase import NegativePhase
 from .optimising import Optimizer
 from .posterior import posterior
 from .sampling import rows_placeholder
@@ -38,7 +38,7 @@ class Learner:
     ----------
     parameters : Parameters of Variables
     optimizer : Optimizer
-    negative : NegativePhase
+    negative_phase : NegativePhase
         Where the model's own states come from.
     rng : RandomStreams
     offsets : tuple of Variables, or None
@@ -55,7 +55,7 @@ class Learner:
 
     parameters: Parameters
     optimizer: Optimizer
-    negative: NegativePhase
+    negative_phase: NegativePhase
     rng: Any
     offsets: tuple[Any, ...] | None = None
     positive: str = "mean_field"
@@ -76,16 +76,16 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
     """
     parameters, topology = learner.parameters, learner.parameters.topology
     told, data = rows_placeholder(parameters, rows, "data")
-    share = B.placeholder(ndim=1, dtype=parameters.dtype, name="share")
+    sample_weights = B.placeholder(ndim=1, dtype=parameters.dtype, name="sample_weights")
     given, updates = _given(learner, data, rows)
-    fantasy, moved = learner.negative.draw(given, rows, learner.rng)
+    made_up, moved = learner.negative_phase.draw(given, rows, learner.rng)
     updates += moved
     states: list[Any] = [
-        B.stop_gradient(B.concatenate([fantasy[layer], given[layer]], axis=0)) if layer in topology.kept else None
+        B.stop_gradient(B.concatenate([made_up[layer], given[layer]], axis=0)) if layer in topology.retained else None
         for layer in topology.layers
     ]
-    updates += learner.negative.go_on(fantasy, states, learner.rng)
-    counts = B.reshape(share, (states[0].shape[0],))  # one for each state, which the tape need not find out
+    updates += learner.negative_phase.go_on(made_up, states, learner.rng)
+    counts = B.reshape(sample_weights, (states[0].shape[0],))  # one for each state, which the tape need not find out
     scaled = learner.optimizer.shared(counts)
     scaled = scaled if learner.likelihood == 1.0 else learner.likelihood * scaled
 
@@ -100,13 +100,13 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
         offsets = sliding_means(parameters, states, counts, learner.offsets)
         updates += zip(learner.offsets, offsets, strict=True)
         updates += _descent(learner, centred_gradients(parameters, loss_of, offsets), offsets)
-    return B.function([told, share], [], updates=updates, name="contrastive_divergence")
+    return B.function([told, sample_weights], [], updates=updates, name="contrastive_divergence")
 
 
 def _given(learner: Learner, data: Any, rows: int | None) -> tuple[list[Any], list[tuple[Any, Any]]]:
     """The state of the data, in the layers that are not summed out, and updates of the streams that loops drew from."""
     parameters = learner.parameters
-    if len(parameters.topology.kept) == 1:
+    if len(parameters.topology.retained) == 1:
         return [data, *([None] * (len(parameters.topology.sizes) - 1))], []
     if learner.positive == "mean_field":
         return posterior(parameters, data, learner.n_positive)

@@ -30,7 +30,7 @@ from nbm_xp.namespace.sparse import SparseRows
 from . import partition
 from .annealing import Path
 from .bridging import LadderEstimate
-from .energy import expectation, summed_layer
+from .energy import expectation, marginalised_layer
 from .looks import Look, TrainingWarning
 from .model import variable
 from .places import Sides, nested_r_hat
@@ -137,7 +137,7 @@ class Watch:
             # Machines that learn fast swing from place to place; what the next look no longer sees mended itself.
             if trouble is not None and (before or passes >= self.model.n_iter):
                 self._told = True
-                warnings.warn(trouble, TrainingWarning, stacklevel=4)
+                warnings.warn(trouble, TrainingWarning, stacklevel=5)
         return found
 
     def _watched_rows(self) -> Any:
@@ -292,7 +292,9 @@ class Watch:
         energies = -B.dot(rows, base)
         if units.has_own_energy:
             energies = energies + B.sum(units.own_energy(rows), axis=1)
-        log_z = float(to_numpy(B.eval(summed_layer(self.model._topology, 0, partition.constant(base, "float64")))))
+        log_z = float(
+            to_numpy(B.eval(marginalised_layer(self.model._topology, 0, partition.constant(base, "float64"))))
+        )
         return -self._weighed(energies) - log_z
 
 
@@ -311,22 +313,22 @@ def compile_annealing(model: Any, rows: int, rng: Any) -> Any:
     first, here = placeholder(parameters, rows, "first"), B.placeholder(shape=(1,), dtype=parameters.dtype, name="here")
     cold, warm = (B.placeholder(ndim=1, dtype=parameters.dtype, name=name) for name in ("cold", "warm"))
     state = path.start(B.sum(B.zeros_like(first), axis=1, keepdims=True), rows, rng)
-    if 0 in topology.kept:
+    if 0 in topology.retained:
         state[0] = here * first + (1 - here) * state[0]
 
     def step(after: Any, before: Any, *carried: Any) -> list[Any]:
         now: list[Any] = [None] * len(topology.sizes)
         *states, log_weight = carried
-        for layer, value in zip(topology.kept, states, strict=True):
+        for layer, value in zip(topology.retained, states, strict=True):
             now[layer] = value
         gain, now = path.step(after, before, now, rows, rng)
-        return [*(now[layer] for layer in topology.kept), log_weight + B.cast(gain, "float64")]
+        return [*(now[layer] for layer in topology.retained), log_weight + B.cast(gain, "float64")]
 
     nothing = B.cast(B.sum(B.zeros_like(first), axis=1), "float64")
-    carried = [*(state[layer] for layer in topology.kept), nothing]
+    carried = [*(state[layer] for layer in topology.retained), nothing]
     found, updates = B.scan(step, sequences=[cold, warm], outputs_info=carried)
     last: list[Any] = [None] * len(topology.sizes)
-    for layer, values in zip(topology.kept, found[:-1], strict=True):
+    for layer, values in zip(topology.retained, found[:-1], strict=True):
         last[layer] = values[-1]
     return B.function([first, here, cold, warm], [last[0], found[-1][-1]], updates=updates, name="watch")
 

@@ -64,15 +64,16 @@ class Couplings:
 def couplings_of(machine: EnergyModel) -> Couplings:
     """A lattice machine's couplings and fields, rounded as its layout's are."""
     host, resolution = host_namespace(), machine.resolution
-    one, field = alike(machine.couplings), alike(machine.fields)
+    weights, own = machine.by_edge_and_unit
+    one, field = alike(weights), alike(own)
     if field is not None and machine.values.kind != "potts":
         fields: Any = float(rounded(host.asarray(field), resolution))
     else:
-        shape = (*machine.graph.shape, *machine.fields.shape[1:])  # type: ignore[misc]
-        fields = host.reshape(rounded(machine.fields, resolution), shape)
+        shape = (*machine.graph.shape, *own.shape[1:])  # type: ignore[misc]
+        fields = host.reshape(rounded(own, resolution), shape)
     if one is not None:
         return Couplings(float(rounded(host.asarray(one), resolution)), None, fields, 1, True)
-    weights = rounded(machine.couplings, resolution)
+    weights = rounded(weights, resolution)
     sizes = host.abs(weights)
     least = float(host.min(sizes[sizes > 0])) if host.any(sizes > 0) else 1.0
     whole, largest = host.round(weights / least), float(host.max(sizes)) / least

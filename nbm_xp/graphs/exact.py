@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from nbm_xp.boltzmann.rows import positive_int
 from nbm_xp.namespace import host_namespace
 
-if TYPE_CHECKING:
-    from .machine import GraphMachine
+from .energy_model import EnergyModel
 
 __all__ = ["Enumeration", "SquareLattice", "enumerated", "onsager"]
 
@@ -73,7 +72,7 @@ class Enumeration:
         return float((host.min if beta >= 0 else host.max)(self.energies))
 
 
-def enumerated(machine: GraphMachine) -> Enumeration:
+def enumerated(machine: EnergyModel) -> Enumeration:
     """The energies of all states, of 25 units of two values at most, or of as many states otherwise.
 
     Raises

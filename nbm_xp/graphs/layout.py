@@ -17,7 +17,7 @@ from nbm_xp.namespace import asarray, convert, host_namespace, wide_dtypes
 from .colouring import colours_of, neighbour_rows
 from .graph import Graph, alike
 
-__all__ = ["Layout", "Placed", "laid_out", "resolution_of", "rounded"]
+__all__ = ["Layout", "Placed", "laid_out", "resolution_of", "reweighed", "rounded"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +152,17 @@ def laid_out(graph: Graph, couplings: Any, fields: Any) -> Layout:
     slots = host.zeros((graph.units,), dtype=host.int32)
     slots[order] = host.arange(graph.units, dtype=host.int32)
     first, second = slots[graph.first], slots[graph.second]
-    begins, neighbours, edges = neighbour_rows(graph.units, first, second)
+    return _weighed(order, ends, first, second, couplings, fields)
+
+
+def reweighed(layout: Layout, couplings: Any, fields: Any) -> Layout:
+    """The same graph, laid out in the same way, with other couplings and fields; see `laid_out`."""
+    return _weighed(layout.order, layout.ends, layout.first, layout.second, couplings, fields)
+
+
+def _weighed(order: Any, ends: tuple[int, ...], first: Any, second: Any, couplings: Any, fields: Any) -> Layout:
+    host = host_namespace()
+    begins, neighbours, edges = neighbour_rows(int(order.shape[0]), first, second)
     resolution = resolution_of(couplings, fields)
     couplings, fields = rounded(couplings, resolution), rounded(fields, resolution)
     weights = host.ascontiguousarray(couplings)

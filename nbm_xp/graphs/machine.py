@@ -6,25 +6,25 @@ and sweeps; what is wrong with an argument is said before anything is drawn.
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 from nbm_xp.boltzmann.randomness import entropy_of
 from nbm_xp.boltzmann.rows import positive_int
 from nbm_xp.namespace import host_namespace
+from nbm_xp.namespace.needs import need
 
 from . import sweeps
 from .annealing import annealed
 from .chains import Chains, begun, checked_states
 from .chunked import chunked_chains
-from .energy_model import EnergyModel
+from .learning import Learning
 from .observers import observers_of
 from .tempering import Tempering, checked_betas, placed_ladder
 
 __all__ = ["GraphMachine"]
 
 
-class GraphMachine(EnergyModel):
+class GraphMachine(Learning):
     """A Boltzmann machine of discrete units on a graph.
 
     The energy of spins, -1 or 1, and of binary units, 0 or 1, is ``-Σ J_ij s_i s_j - Σ h_i s_i``, over the edges and
@@ -41,6 +41,31 @@ class GraphMachine(EnergyModel):
         Of all units, or of each; of Potts units, for each value, or of shape (units, values).
     couplings : float or array, optional
         Of all edges, or of each in the graph's order; the graph's weights by default, and 1 where it has none.
+    training : {"pseudo_likelihood", "persistent", "tempered", "exact"}, optional
+        How `fit` learns: what makes each unit most likely given all others; or the whole states, by chains that go on
+        from step to step, by such that exchange their states along a ladder of temperatures, or by all states where
+        they are few. Chains begin where the pseudo-likelihood is largest.
+    n_iter : int, optional
+        How many steps there are at most; with chains, how many there are.
+    learning_rate : float, optional
+        How long steps with chains are, of the longest that the curvature of the likelihood can bear at first; of
+        `partial_fit`, how many times the gradient a step is.
+    weight_decay : float, optional
+        Half of it times the squares of couplings and fields is taken from the mean of what is to be large.
+    n_chains, n_gibbs : int, optional
+        How many chains there are, or sets of them, and their sweeps in a step.
+    tol : float, optional
+        The size of the gradient's largest part at which learning ends, without chains.
+    random_state : int, None or generator, optional
+        Of the chains that learning makes; `sample` and the others have their own.
+
+    Attributes
+    ----------
+    couplings_ : numpy.ndarray of shape (edges,)
+        What was learnt, which all methods go by from then on.
+    fields_ : numpy.ndarray of shape (units,), or (units, values)
+    n_iter_, n_features_in_ : int
+        The steps made, and the units.
 
     Raises
     ------
@@ -62,6 +87,31 @@ class GraphMachine(EnergyModel):
     >>> draws["energy"].dims, draws["energy"].shape
     (('chain', 'sweep'), (4, 50))
     """
+
+    def __init__(
+        self,
+        graph: Any,
+        units: Any = "spin",
+        fields: Any = 0.0,
+        couplings: Any = None,
+        *,
+        training: str = "pseudo_likelihood",
+        n_iter: int = 500,
+        learning_rate: float = 0.5,
+        weight_decay: float = 0.0,
+        n_chains: int = 256,
+        n_gibbs: int = 1,
+        tol: float = 1e-6,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(graph, units, fields, couplings)
+        self.training, self.n_iter, self.learning_rate, self.weight_decay = (
+            training,
+            n_iter,
+            learning_rate,
+            weight_decay,
+        )
+        self.n_chains, self.n_gibbs, self.tol, self.random_state = n_chains, n_gibbs, tol, random_state
 
     def energy(self, states: Any) -> Any:
         """The energies of states.
@@ -162,7 +212,7 @@ class GraphMachine(EnergyModel):
         >>> bool((rest["energy"].values == whole["energy"].values[:, 15:]).all())
         True
         """
-        xarray = _xarray()
+        xarray = need("xarray")
         chains, sweeps = positive_int(chains, "chains"), positive_int(sweeps, "sweeps")
         burn_in, every = positive_int(burn_in, "burn_in", 0), positive_int(every, "every")
         if chunks is not None:
@@ -264,7 +314,7 @@ class GraphMachine(EnergyModel):
         >>> float(found["energy"].min()) == enumerated(machine).ground_energy
         True
         """
-        xarray = _xarray()
+        xarray = need("xarray")
         how = {"rule": rule, "clamp": clamp, "initial": initial, "library": library}
         running, best = annealed(self, chains, sweeps, beta, every, random_state, **how)
         found = {
@@ -317,7 +367,7 @@ class GraphMachine(EnergyModel):
         >>> found["energy"].shape, found["acceptance"].shape
         ((2, 4, 100), (3,))
         """
-        xarray, host = _xarray(), host_namespace()
+        xarray, host = need("xarray"), host_namespace()
         how = {"rule": rule, "clamp": clamp, "library": library}
         ladder, sets = checked_betas(betas), positive_int(sets, "sets")
         sweeps, burn_in = positive_int(sweeps, "sweeps"), positive_int(burn_in, "burn_in", 0)
@@ -346,12 +396,3 @@ class GraphMachine(EnergyModel):
         attributes = {"machine": repr(self), "rule": rule, "seed": list(running.seed)}
         coordinates = {"beta": ladder, "sweep": host.arange(burn_in + 1, burn_in + sweeps + 1)}
         return xarray.Dataset(found, coords=coordinates, attrs=attributes)
-
-
-def _xarray() -> Any:
-    try:
-        return importlib.import_module("xarray")
-    except ModuleNotFoundError as error:
-        if error.name != "xarray":
-            raise
-        raise ModuleNotFoundError("this needs xarray: install nbm_xp[xarray]", name=error.name) from error

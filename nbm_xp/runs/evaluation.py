@@ -8,11 +8,12 @@ import shutil
 from collections.abc import Sequence
 from typing import Any
 
-from nbm_xp.boltzmann.annealing import ladder_of
+from nbm_xp.boltzmann.annealing import inverse_temperatures
 from nbm_xp.boltzmann.equilibrium import STEPS
 from nbm_xp.boltzmann.partition import AISEstimate, is_enumerable, log_z_of
 from nbm_xp.boltzmann.rows import checked_rows, known_length, positive_int
 from nbm_xp.namespace.checksums import sealed
+from nbm_xp.namespace.needs import need
 from nbm_xp.namespace.paths import local_path
 from nbm_xp.namespace.whole import write_json
 
@@ -24,7 +25,6 @@ from .evaluation_jobs import FROM_LADDER, UNFINISHED, jobs_of
 from .evaluation_result import ARRAYS, RESULT, read_evaluation, result_of
 from .failing import needing_room
 from .job import chunk_of
-from .needs import need
 from .schedulers import workers_of
 
 __all__ = ["evaluate"]
@@ -129,7 +129,7 @@ def evaluate(
         model = RunDirectory.open(directory, "evaluate").load_model()
     topology = fitted_model(model)._topology
     runs = positive_int(n_runs, "n_runs")
-    temperatures = list(ladder_of(n_temperatures, betas)) if log_z is None else []
+    temperatures = list(inverse_temperatures(n_temperatures, betas)) if log_z is None else []
     known = None if log_z is None else log_z_of(log_z)
     sweeps, climbs = positive_int(n_steps, "n_steps", 0), positive_int(ladder_steps, "ladder_steps", 0)
     if 0 < climbs < 4:

@@ -12,6 +12,7 @@ from nbm_xp.namespace.faces import face
 from nbm_xp.namespace.refusals import name_errors
 from nbm_xp.namespace.special import register_special
 
+from . import growth as _growth  # noqa: F401  (gives `along` its gradient rule)
 from . import namespace
 from .composite import composite, operation, same_as_first
 from .control import ifelse
@@ -21,16 +22,17 @@ from .derivatives.transforms import grad, hvp, jvp, value_and_grad
 from .derivatives.vmapping import vmap
 from .drawing import visualize
 from .einsum import einsum
+from .evaluation import evaluate
 from .function import Function, function
-from .gradients import gradients, register_gradient, stop_gradient
+from .gradients import gradients, stop_gradient
 from .length_arguments import integer_length
 from .lengths import Length
 from .loops.checkpoint import checkpoint
 from .loops.scan import Until, scan, until
 from .node import Joint, Memory
 from .operators import look_up_by_identity
-from .plans.evaluation import evaluate
 from .public_lengths import KnownLength
+from .registry import register_gradient
 from .stable import sigmoid, softplus
 from .tensor import Tensor, as_tensor, is_tensor, placeholder
 from .variable import Variable

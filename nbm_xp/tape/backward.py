@@ -11,15 +11,19 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
+from .branches import BranchPath, branch_paths
+from .control import ifelse
 from .lengths import same_length
 from .node import ELEMENTWISE_TAG, IFELSE_NAME, OUTPUT, Joint, Node, Shape
-from .operators import FUNCTIONS
-from .plans.branches import Block, blocks_of
 from .source_locations import gradient_location, recorded_at, recording
+from .standard.broadcasting import broadcast_to, sum_to
+from .standard.casting import astype
+from .standard.complex_numbers import real
+from .standard.creation import zeros_like
 from .tensor import Tensor, as_tensor, output
 from .traversal import reachable
 
-__all__ = ["differentiable", "grown", "vjp"]
+__all__ = ["differentiable", "vjp"]
 
 
 def differentiable(node: Node) -> bool:
@@ -52,7 +56,7 @@ def vjp(
         reached = node in target_set or (_lets_through(node) and any(parent in active for parent in node.inputs))
         if reached and differentiable(node):
             active.add(node)
-    backward = _Backward(active, blocks_of(order, outputs), keep_dtype)
+    backward = _Backward(active, branch_paths(order, outputs), keep_dtype)
     for node, seed in zip(outputs, cotangents, strict=True):
         if seed is not None and node in active:
             backward.receive(node, seed, ())
@@ -81,43 +85,29 @@ def vjp(
     return [finished.get(target) for target in targets]
 
 
-def grown(value: Tensor, targets: Sequence[Node], tangents: Sequence[Tensor]) -> Tensor | None:
-    """How a value grows as the targets do, all else that it was computed from being held; None for not at all."""
-    seed = FUNCTIONS["zeros_like"](value)
-    back = vjp([value.node], [seed], targets, as_leaves=True)
-    flowing = [FUNCTIONS["sum"](part * t) for part, t in zip(back, tangents, strict=True) if part is not None]
-    if not flowing:
-        return None
-    total = flowing[0]
-    for part in flowing[1:]:
-        total = total + part
-    (found,) = vjp([total.node], [FUNCTIONS["ones_like"](total)], [seed.node])
-    return found
-
-
 class _Backward:
     """The cotangents that have arrived so far, and how one node passes its own on."""
 
-    def __init__(self, active: set[Node], blocks: dict[Node, Block], keep_dtype: builtins.bool) -> None:
+    def __init__(self, active: set[Node], paths: dict[Node, BranchPath], keep_dtype: builtins.bool) -> None:
         self.active = active
-        self.blocks = blocks
+        self.paths = paths
         self.keep_dtype = keep_dtype
         self.pending: dict[Node, Any] = {}
         self.by_condition: dict[Node, dict[Node, list[Tensor | None]]] = {}
 
-    def receive(self, node: Node, gradient: Tensor, block: Block) -> None:
-        """Add a contribution from a block, in the dtype of its value and a shape that broadcasts to that of its value.
+    def receive(self, node: Node, gradient: Tensor, path: BranchPath) -> None:
+        """Add a contribution from a branch, in the dtype of its value and a shape that broadcasts to that of its value.
 
         What comes out of branches is kept by its condition, until all has arrived.
         """
         if not _broadcasts(gradient.node.shape, node.shape):
-            gradient = FUNCTIONS["sum_to"](gradient, node.shape)
+            gradient = sum_to(gradient, node.shape)
         if gradient.dtype != node.dtype:
             if gradient.dtype[0] == "c" and node.dtype[0] != "c":
-                gradient = FUNCTIONS["real"](gradient)  # a real value moves along the real line alone
+                gradient = real(gradient)  # a real value moves along the real line alone
             if self.keep_dtype and gradient.dtype != node.dtype:
-                gradient = FUNCTIONS["astype"](gradient, node.dtype)
-        left = block[len(self.blocks.get(node, ())) :]
+                gradient = astype(gradient, node.dtype)
+        left = path[len(self.paths.get(node, ())) :]
         if not left:
             before = self.pending.get(node)
             self.pending[node] = gradient if before is None else before + gradient
@@ -138,7 +128,7 @@ class _Backward:
 
     def outside(self, node: Node, cotangent: Tensor) -> Tensor:
         """The gradient in a value, as it counts outside the branches that the value is in."""
-        return _only_in(self.blocks.get(node, ()), cotangent)
+        return _only_in(self.paths.get(node, ()), cotangent)
 
     def receive_output(self, result: Node, gradient: Tensor) -> None:
         """Add the cotangent of one result of a call that has several."""
@@ -150,10 +140,10 @@ class _Backward:
         """Hand the cotangents of an `ifelse` to the values of each branch."""
         condition, *branches = call.args
         for branch, values in enumerate(branches):
-            block = (*self.blocks[call], (condition, branch))
+            path = (*self.paths[call], (condition, branch))
             for index, cotangent in cotangents.items():
                 if values[index] in self.active:
-                    self.receive(values[index], cotangent, block)
+                    self.receive(values[index], cotangent, path)
 
     def through_rule(self, node: Node, cotangent: Any) -> None:
         """Apply the gradient rule of a node's operation."""
@@ -168,15 +158,15 @@ class _Backward:
         args = [_wrapped(arg) for arg in node.args]
         attributes = dict(node.attributes) if node.payload is None else {**node.attributes, "payload": node.payload}
         out: Any = _Outputs(node) if node.dtype == "void" else Tensor(node)
-        block = self.blocks.get(node, ())
+        path = self.paths.get(node, ())
         if isinstance(rule, Joint):
             for arg, part in zip(node.args, rule.rule(cotangent, out, *args, **attributes), strict=True):
-                self.distribute(arg, part, block)
+                self.distribute(arg, part, path)
             return
         for position, arg in enumerate(node.args):
             one = rule[position] if position < len(rule) else None
             if one is not None and isinstance(arg, Node) and arg in self.active:
-                self.distribute(arg, self.contribution(one, cotangent, node, arg, (out, *args), attributes), block)
+                self.distribute(arg, self.contribution(one, cotangent, node, arg, (out, *args), attributes), path)
 
     def contribution(
         self, rule: Any, cotangent: Any, node: Node, arg: Node, values: tuple[Any, ...], attributes: dict[str, Any]
@@ -189,15 +179,15 @@ class _Backward:
         narrow = _same_shape(arg.shape, node.shape) and _broadcasts(result.node.shape, node.shape)
         return result if narrow else _full(result, node)
 
-    def distribute(self, arg: Any, contribution: Any, block: Block) -> None:
+    def distribute(self, arg: Any, contribution: Any, path: BranchPath) -> None:
         """Hand a contribution to an argument, or one each to a sequence of arguments."""
         if contribution is None:
             return
         if isinstance(arg, tuple):
             for item, part in zip(arg, contribution, strict=True):
-                self.distribute(item, part, block)
+                self.distribute(item, part, path)
         elif isinstance(arg, Node) and arg in self.active:
-            self.receive(arg, as_tensor(contribution), block)
+            self.receive(arg, as_tensor(contribution), path)
 
 
 def _same_shape(a: Shape, b: Shape) -> bool:
@@ -215,24 +205,23 @@ def _broadcasts(narrow: Shape, shape: Shape) -> bool:
 
 def _full(cotangent: Tensor, node: Node) -> Tensor:
     """A cotangent in the whole shape of its value."""
-    return (
-        cotangent if _same_shape(cotangent.node.shape, node.shape) else FUNCTIONS["broadcast_to"](cotangent, node.shape)
-    )
+    return cotangent if _same_shape(cotangent.node.shape, node.shape) else broadcast_to(cotangent, node.shape)
 
 
 def _chosen(condition: Node, taken: Tensor | None, otherwise: Tensor | None) -> Tensor:
     """One of two contributions, zeros in the place of a missing one."""
     one = taken if otherwise is None else otherwise
     assert one is not None
-    zero = FUNCTIONS["zeros_like"](one)
-    return FUNCTIONS["ifelse"](
+    zero = zeros_like(one)
+    chosen: Tensor = ifelse(
         Tensor(condition), zero if taken is None else taken, zero if otherwise is None else otherwise
     )
+    return chosen
 
 
-def _only_in(block: Block, gradient: Tensor) -> Tensor:
-    """A gradient where all branches of a block are taken, else zeros."""
-    for condition, branch in reversed(block):
+def _only_in(path: BranchPath, gradient: Tensor) -> Tensor:
+    """A gradient where all branches of a path are taken, else zeros."""
+    for condition, branch in reversed(path):
         sides = (gradient, None) if branch == 0 else (None, gradient)
         gradient = _chosen(condition, *sides)
     return gradient

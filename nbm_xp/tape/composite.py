@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from .gradients import OPERATIONS, declare
 from .node import ALONG_AXES_TAG, COMPOSITE_TAG, ELEMENTWISE_TAG, Joint, Memory, Node, Operation, Rule, Spec
+from .registry import OPERATIONS, declare
 from .tensor import Tensor, record, record_several
 
 __all__ = ["composite", "operation", "same_as_first"]

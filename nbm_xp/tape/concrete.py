@@ -22,9 +22,10 @@ from nbm_xp.namespace import (
     use_backend,
 )
 
+from .differentiated import is_differentiated
 from .lengths import Length, known, product
 from .node import CONSTANT, IFELSE_NAME, LEAVES, PLACEHOLDER, SUBGRAPH_TAG, VARIABLE, Node
-from .operators import FUNCTIONS
+from .operators import LATE
 from .tensor import Tensor
 
 __all__ = ["concrete", "is_lasting", "lasting_number", "what_is_unknown"]
@@ -36,11 +37,11 @@ _MOST_ELEMENTS = 64
 def what_is_unknown(x: Tensor) -> str | None:
     """Why a Tensor has no value yet, in words; None if it has one."""
     arrays = []
-    for node, _ in _needed(x.node, past_kept=False):
+    for node, _ in _needed(x.node, past_memo=False):
         if node.op is PLACEHOLDER:
             return f"it depends on the input {node.name or repr(node)}"
-        if node.kept is not None:
-            arrays.append(node.kept.value)
+        if node.memo is not None:
+            arrays.append(node.memo.value)
         elif node.op is CONSTANT:
             arrays.append(node.payload)
         elif node.op is VARIABLE:
@@ -65,14 +66,14 @@ def concrete(x: Tensor, function: str) -> Any:
         raise ValueError(
             f"the length of what {function} gives depends on data, which must be known while recording; {reason}"
         )
-    return FUNCTIONS["look"](x)
+    return LATE["look"](x)
 
 
 def is_lasting(x: Tensor) -> bool:
     """Whether constants alone decide a value, which is there for the asking: what is differentiated is none."""
-    if FUNCTIONS["is_differentiated"](x) or what_is_unknown(x) is not None:
+    if is_differentiated(x.node) or what_is_unknown(x) is not None:
         return False
-    return all(node.op is not VARIABLE for node, _ in _needed(x.node, past_kept=False))
+    return all(node.op is not VARIABLE for node, _ in _needed(x.node, past_memo=False))
 
 
 def lasting_number(node: Node) -> Any:
@@ -111,7 +112,7 @@ def _present_integer(node: Node) -> int | None:
 Length.reader = staticmethod(_present_integer)
 
 
-def _needed(node: Node, *, past_kept: bool = True) -> Iterator[tuple[Node, bool]]:
+def _needed(node: Node, *, past_memo: bool = True) -> Iterator[tuple[Node, bool]]:
     """What a node is computed from, itself first, and whether by its value or by its lengths alone.
 
     What has kept its value has it from constants alone: whoever asks for no more need not look past it.
@@ -121,7 +122,7 @@ def _needed(node: Node, *, past_kept: bool = True) -> Iterator[tuple[Node, bool]
     while stack:
         found = stack.pop()
         yield found
-        if found[0].kept is not None and not past_kept:
+        if found[0].memo is not None and not past_memo:
             continue
         arrays = set(found[0].array_args())
         for other in found[0].inputs:
@@ -136,9 +137,9 @@ def _read(node: Node, arrays: list[Any]) -> Any:
     if arrays and is_lazy(running_namespace(arrays, default_namespace())):
         return None
     if arrays:
-        return to_numpy(FUNCTIONS["look"](Tensor(node))).item()
+        return to_numpy(LATE["look"](Tensor(node))).item()
     with use_backend(library_name(host_namespace())):  # of numbers alone: the same in every library
-        return to_numpy(FUNCTIONS["look"](Tensor(node))).item()
+        return to_numpy(LATE["look"](Tensor(node))).item()
 
 
-FUNCTIONS["is_lasting"] = cast("Any", is_lasting)
+LATE["is_lasting"] = cast("Any", is_lasting)

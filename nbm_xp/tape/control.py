@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .dtypes import DType, common_dtype
-from .gradients import declare
 from .lengths import Size, axis_length, same_length
 from .node import IFELSE_NAME, Node, Operation
-from .operators import FUNCTIONS
+from .registry import declare
+from .standard.casting import astype
 from .tensor import Tensor, as_tensor, output
 
 __all__ = ["ifelse"]
@@ -72,7 +72,7 @@ def _alike(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     if a.ndim != b.ndim:
         raise TypeError(f"both branches must have as many axes, got shapes {a.shape} and {b.shape}")
     dtype = common_dtype(a.dtype, b.dtype)
-    first, second = (t if t.dtype == dtype else FUNCTIONS["astype"](t, dtype) for t in (a, b))
+    first, second = (t if t.dtype == dtype else astype(t, dtype) for t in (a, b))
     return first, second
 
 
@@ -86,4 +86,4 @@ def _merged(call: Node, index: int, a: Node, b: Node) -> Node:
     return node
 
 
-FUNCTIONS["ifelse"] = ifelse
+ifelse = ifelse

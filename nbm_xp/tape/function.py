@@ -29,12 +29,12 @@ from nbm_xp.namespace.refusals import prefix
 from .lengths import Length
 from .loops.node import automatic_updates
 from .node import CONSTANT, PLACEHOLDER, VARIABLE, Node
-from .operators import FUNCTIONS
 from .plans.exclusive import Exclusive
 from .plans.plan import compile_plan
 from .plans.views import to_be_copied
 from .plans.writer import PlanWriter
 from .printing import described
+from .standard.casting import astype
 from .tensor import Tensor, as_tensor
 from .traversal import Result, reachable
 from .variable import Variable
@@ -380,7 +380,7 @@ def _replacement(key: Tensor, value: Any) -> Tensor:
     tensor = as_tensor(value)
     if tensor.ndim != key.ndim:
         raise TypeError(f"givens must keep the number of axes: {key!r} has {key.ndim}, its replacement {tensor.ndim}")
-    return tensor if tensor.dtype == key.dtype else FUNCTIONS["astype"](tensor, key.dtype)
+    return tensor if tensor.dtype == key.dtype else astype(tensor, key.dtype)
 
 
 def _checked_updates(updates: Any) -> list[tuple[Variable, Tensor]]:
@@ -393,5 +393,5 @@ def _checked_updates(updates: Any) -> list[tuple[Variable, Tensor]]:
         value = as_tensor(value)
         if value.ndim != variable.ndim:
             raise TypeError(f"update of {variable!r} must have {variable.ndim} axes, got {value.ndim}")
-        checked[variable] = value if value.dtype == variable.dtype else FUNCTIONS["astype"](value, variable.dtype)
+        checked[variable] = value if value.dtype == variable.dtype else astype(value, variable.dtype)
     return list(checked.items())

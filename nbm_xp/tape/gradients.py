@@ -1,4 +1,4 @@
-"""Gradients as a user asks for them, the registry of operations and their rules, and `stop_gradient`.
+"""Gradients as a user asks for them, and `stop_gradient`.
 
 Gradients are Tensors, recorded by a pass over the graph in reverse, so gradients of gradients come the same way.
 """
@@ -6,85 +6,22 @@ Gradients are Tensors, recorded by a pass over the graph in reverse, so gradient
 from __future__ import annotations
 
 import builtins
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, cast, overload
 
 from nbm_xp.namespace import floatx
 
 from .backward import differentiable, vjp
-from .node import IDENTITY_TAG, IFELSE_NAME, Joint, Memory, Node, Operation, Rule
-from .operators import FUNCTIONS
+from .differentiated import STOP
+from .node import IFELSE_NAME, Node
+from .standard.creation import asarray, zeros_like
+from .standard.manipulation import reshape
 from .tensor import Tensor, as_tensor, is_tensor, record
 from .traversal import reachable
 
-__all__ = ["OPERATIONS", "declare", "gradients", "register_gradient", "rules_version", "stop_gradient", "vjp"]
-
-OPERATIONS: dict[str, Operation] = {}
-"""Every declared operation by name."""
-
-_changes = itertools.count()
-_version = next(_changes)
+__all__ = ["gradients", "stop_gradient"]
 
 Disconnected = Literal["raise", "zero", "none"]
-
-
-def declare(op: Operation) -> Operation:
-    """Enter an operation into the registry; a name is declared once."""
-    if op.name in OPERATIONS:
-        raise ValueError(f"operation {op.name!r} is declared already")
-    OPERATIONS[op.name] = op
-    return op
-
-
-def register_gradient(name: str, *rules: Rule, joint: Callable[..., Sequence[Any]] | None = None) -> None:
-    """Give an operation its gradient rule, or another one.
-
-    Parameters
-    ----------
-    name : str
-        The operation's name, as in the standard (``"exp"``, ``"linalg.solve"``) or as declared.
-    *rules : callable or None
-        One for each array argument: ``rule(g, out, *args, **attributes)``, where `g` is the gradient of the loss in
-        the result `out`, gives the gradient in that argument. None says that nothing flows back.
-    joint : callable, optional
-        Instead of `rules`, one rule that returns all of them in a sequence.
-
-    Raises
-    ------
-    TypeError
-        If a rule is neither callable nor None.
-    ValueError
-        If there is no such operation, too few rules are given, or both or neither of `rules` and `joint`.
-
-    Examples
-    --------
-    >>> from nbm_xp.tape import Variable, gradients, operation
-    >>> half = operation("doctest_half", infer=lambda x: (x.shape, x.dtype), run=lambda xp, x: x / 2)
-    >>> register_gradient("doctest_half", lambda g, out, x: g / 2)
-    >>> x = Variable(3.0)
-    >>> float(gradients(half(x), x))
-    0.5
-    """
-    given: Any = name
-    if not isinstance(given, str) or name not in OPERATIONS:
-        raise ValueError(f"name must be a declared operation, got {name!r}")
-    if builtins.bool(rules) == (joint is not None):
-        raise ValueError("register_gradient takes either rules or joint=")
-    for rule in rules if joint is None else (joint,):
-        if rule is not None and not callable(rule):
-            raise TypeError(f"rules must be callable or None, got {rule!r}")
-    before = OPERATIONS[name].gradient
-    if rules and isinstance(before, tuple) and len(rules) < len(before):
-        raise ValueError(f"rules of {name} must be one for each of its {len(before)} array arguments, got {len(rules)}")
-    OPERATIONS[name].gradient = rules if joint is None else Joint(joint)
-    global _version
-    _version = next(_changes)
-
-
-def rules_version() -> int:
-    """A number that changes whenever a rule does: what was compiled with another is out of date."""
-    return _version
 
 
 @overload
@@ -145,7 +82,7 @@ def gradients(
     6.0
     """
     if is_tensor(loss) and loss.ndim and loss.size == 1:
-        loss = FUNCTIONS["reshape"](loss, ())
+        loss = reshape(loss, ())
     if not is_tensor(loss) or loss.ndim:
         raise TypeError(f"loss must be a Tensor without axes, or of one element, got {loss!r}")
     if loss.dtype[0] == "c":
@@ -159,7 +96,7 @@ def gradients(
             raise TypeError(f"variables must be Tensors, got {type(target).__name__}")
     found = vjp(
         [loss.node],
-        [FUNCTIONS["asarray"](1.0, dtype=_real(loss))],
+        [asarray(1.0, dtype=_real(loss))],
         [target.node for target in targets],
         keep_dtype=keep_dtype,
     )
@@ -168,7 +105,7 @@ def gradients(
         if gradient is None and disconnected == "raise" and not _depends(loss.node, target.node):
             raise ValueError(f"loss does not depend on {target.name or target!r}, so it has no gradient there")
         if gradient is None and disconnected != "none":
-            gradient = FUNCTIONS["zeros_like"](target, dtype=target.dtype if differentiable(target.node) else floatx())
+            gradient = zeros_like(target, dtype=target.dtype if differentiable(target.node) else floatx())
         results.append(gradient)
     return cast("Tensor", results[0]) if single else cast("list[Tensor]", results)
 
@@ -186,17 +123,6 @@ def _depends(loss: Node, target: Node) -> bool:
         ):
             reached.add(node)
     return loss in reached
-
-
-STOP = declare(
-    Operation(
-        "stop_gradient",
-        lambda x: (x.shape, x.dtype),
-        gradient=(None,),
-        tags=frozenset({IDENTITY_TAG}),
-        memory=Memory.FIRST,
-    )
-)
 
 
 def stop_gradient(x: Any) -> Any:

@@ -1,7 +1,8 @@
-"""What is typed out of habit: methods of NumPy's arrays, and NumPy's and PyTorch's functions, on a Tensor.
+"""What is typed out of habit: methods of other arrays, and NumPy's and PyTorch's functions, on a Tensor.
 
 A Tensor has what the standard gives an array, and is taken by the functions of its own namespace. Whatever else is
-tried says in one line which of those does the same.
+tried says in one line which of those does the same. JAX asks no argument of its functions: its own error says that a
+Tensor is no type of its.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NoReturn, cast
 
-from .operators import FUNCTIONS, Operators
+from .operators import LATE, Operators
 
 __all__ = ["ArrayUfunc", "instead", "no_attribute", "refuse_torch_function"]
 
@@ -17,9 +18,10 @@ _NAMES = {
     "absolute": "abs", "amax": "max", "amin": "min", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",
     "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "cat": "concat",
     "concatenate": "concat", "conjugate": "conj", "cumprod": "cumulative_prod", "cumsum": "cumulative_sum",
-    "div": "divide", "fabs": "abs", "fmax": "maximum", "fmin": "minimum", "fmod": "remainder", "ge": "greater_equal",
-    "gt": "greater", "invert": "bitwise_invert", "le": "less_equal", "left_shift": "bitwise_left_shift", "lt": "less",
-    "mm": "matmul", "mul": "multiply", "ne": "not_equal", "neg": "negative", "norm": "vector_norm", "power": "pow",
+    "div": "divide", "expand": "broadcast_to", "fabs": "abs", "fmax": "maximum", "fmin": "minimum",
+    "fmod": "remainder", "ge": "greater_equal", "gt": "greater", "invert": "bitwise_invert", "le": "less_equal",
+    "left_shift": "bitwise_left_shift", "lt": "less", "mm": "matmul", "mul": "multiply", "ne": "not_equal",
+    "neg": "negative", "norm": "vector_norm", "permute": "permute_dims", "power": "pow",
     "right_shift": "bitwise_right_shift", "rint": "round", "sub": "subtract", "swapaxes": "moveaxis",
     "transpose": "permute_dims", "true_divide": "divide",
 }  # fmt: skip
@@ -27,9 +29,13 @@ _NAMES = {
 
 _WRITTEN = {
     "clone": "xp.asarray(x, copy=True)", "copy": "xp.asarray(x, copy=True)", "detach": "stop_gradient(x)",
-    "fill": "xp.full_like(x, value)", "flatten": "xp.reshape(x, (-1,))", "item": "evaluate(x).item()",
-    "ravel": "xp.reshape(x, (-1,))", "tolist": "evaluate(x).tolist()",
-    "view": "xp.reshape(x, …)",
+    "backward": "gradients(x, variables)", "bool": "xp.astype(x, xp.bool)", "cpu": "numpy.asarray(evaluate(x))",
+    "double": "xp.astype(x, xp.float64)", "fill": "xp.full_like(x, value)", "flatten": "xp.reshape(x, (-1,))",
+    "float": "xp.astype(x, xp.float32)", "grad": "gradients(loss, x)", "half": "xp.astype(x, xp.float16)",
+    "int": "xp.astype(x, xp.int32)", "item": "evaluate(x).item()", "long": "xp.astype(x, xp.int64)",
+    "masked_fill": "xp.where(mask, value, x)", "numpy": "numpy.asarray(evaluate(x))", "ravel": "xp.reshape(x, (-1,))",
+    "requires_grad": "gradients(loss, x)", "requires_grad_": "gradients(loss, x)", "tolist": "evaluate(x).tolist()",
+    "unsqueeze": "xp.expand_dims(x, axis=…)", "values": "numpy.asarray(evaluate(x))", "view": "xp.reshape(x, …)",
 }  # fmt: skip
 """What takes more than another name."""
 
@@ -93,8 +99,8 @@ def _apply_ufunc(tensor: Any, ufunc: Any, method: str, /, *inputs: Any, **option
             return getattr(left, f"__{name}__")(right)
         return getattr(right, f"__{_MIRRORED.get(name, f'r{name}')}__")(left)
     if ufunc.__name__ in _QUESTIONS and method == "__call__" and not options:
-        return FUNCTIONS[ufunc.__name__](tensor)
-    if all(FUNCTIONS["is_lasting"](x) for x in inputs if isinstance(x, Operators)):
+        return LATE[ufunc.__name__](tensor)
+    if all(LATE["is_lasting"](x) for x in inputs if isinstance(x, Operators)):
         arrays: list[Any] = [cast("Any", x).__array__() if isinstance(x, Operators) else x for x in inputs]
         return getattr(ufunc, method)(*arrays, **options)
     name = _REDUCED.get(method, {}).get(ufunc.__name__, ufunc.__name__)

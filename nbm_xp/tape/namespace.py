@@ -25,13 +25,16 @@ from .dtypes import (
     uint32,
     uint64,
 )
-from .operators import FUNCTIONS
-from .standard import fft, linalg, special
+from .linear_algebra import linalg
+from .operators import LATE
+from .standard import fft, special
+from .standard.accumulation import cumulative_prod, cumulative_sum, diff
 from .standard.assignment import setitem as _setitem  # noqa: F401  (declares the operation)
 from .standard.broadcasting import broadcast_arrays, broadcast_shapes, broadcast_to
+from .standard.casting import astype
+from .standard.choices import clip, where
 from .standard.complex_numbers import conj, imag, real
 from .standard.creation import (
-    arange,
     asarray,
     empty,
     empty_like,
@@ -39,8 +42,6 @@ from .standard.creation import (
     from_dlpack,
     full,
     full_like,
-    linspace,
-    meshgrid,
     ones,
     ones_like,
     tril,
@@ -66,7 +67,6 @@ from .standard.elementwise import (
     bitwise_right_shift,
     bitwise_xor,
     ceil,
-    clip,
     copysign,
     cos,
     cosh,
@@ -114,42 +114,18 @@ from .standard.elementwise import (
     tan,
     tanh,
     trunc,
-    where,
 )
 from .standard.indexing import take, take_along_axis
 from .standard.inspection import Info
 from .standard.joining import concat, stack, unstack
-from .standard.linalg import matmul, tensordot, vecdot
-from .standard.manipulation import (
-    astype,
-    expand_dims,
-    flip,
-    matrix_transpose,
-    moveaxis,
-    permute_dims,
-    repeat,
-    reshape,
-    roll,
-    squeeze,
-    tile,
-)
+from .standard.manipulation import expand_dims, flip, matrix_transpose, moveaxis, permute_dims, reshape, roll, squeeze
+from .standard.products import matmul, tensordot, vecdot
+from .standard.repeating import repeat, tile
 from .standard.searching import argmax, argmin, argsort, nonzero, searchsorted, sort
+from .standard.sequences import arange, linspace, meshgrid
 from .standard.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
-from .standard.statistical import (
-    all,
-    any,
-    count_nonzero,
-    cumulative_prod,
-    cumulative_sum,
-    diff,
-    max,
-    mean,
-    min,
-    prod,
-    std,
-    sum,
-    var,
-)
+from .standard.statistical import all, any, count_nonzero, max, mean, min, prod, std, var
+from .standard.sums import sum
 from .tensor import API_VERSIONS
 
 __all__ = [
@@ -184,7 +160,7 @@ newaxis = None
 pi = math.pi
 
 
-FUNCTIONS.update({name: value for name, value in globals().items() if name in __all__ and callable(value)})
+LATE.update({name: value for name, value in globals().items() if name in __all__ and callable(value)})
 
 for _chapter in (globals(), vars(fft), vars(linalg), vars(special)):
     _name_errors(_chapter)

@@ -74,7 +74,9 @@ class Operation:
         One rule for each array argument, ``rule(g, out, *args, **attributes)``; a `Joint` rule; or None where no
         rule has been given.
     run
-        ``run(xp, *arrays, **attributes)``; by default the library's function of that name.
+        ``run(xp, *arrays, **attributes)``; by default the library's function of that name. Of an operation that holds
+        a graph (`SUBGRAPH_TAG`), ``run(xp, payload, needed, unstacked)`` gives what computes the needed ones of its
+        results, of which the unstacked may stay lists of steps.
     emit
         ``emit(call, *sources)``: an expression in place of a call, for operators and indexing.
     fused
@@ -118,7 +120,7 @@ class Node:
     """One recorded value; for a call with several results, all of them together.
 
     `source_location` is where in the user's code it was recorded. `looks` counts how often its value was asked for,
-    `evaluator` is how that value is found, once it has been compiled, and `kept` holds the value itself, where it
+    `evaluator` is how that value is found, once it has been compiled, and `memo` holds the value itself, where it
     cannot change. `reader` gives the value as an array that is there already, where what was recorded shows memory of
     the user's. `hidden` is what its shape was computed from, where that takes too long to write.
     """
@@ -131,8 +133,8 @@ class Node:
         "evaluator",
         "hidden",
         "inputs",
-        "kept",
         "looks",
+        "memo",
         "name",
         "op",
         "payload",
@@ -165,7 +167,7 @@ class Node:
         self.evaluator: Callable[[], Any] | None = None
         self.reader: Callable[[], Any] | None = None
         self.looks = 0
-        self.kept: Any = None
+        self.memo: Any = None
         self.hidden: Hidden | None = None
         self.inputs: tuple[Node, ...] = _inputs(args, attributes)
 
@@ -173,13 +175,13 @@ class Node:
         left = (
             "__weakref__",
             "evaluator",
-            "kept",
+            "memo",
             "looks",
             "source_location",
             "reader",
         )  # what belongs to this process
         state = {name: getattr(self, name) for name in Node.__slots__ if name not in left}
-        return None, {**state, "evaluator": None, "kept": None, "looks": 0, "source_location": None, "reader": None}
+        return None, {**state, "evaluator": None, "memo": None, "looks": 0, "source_location": None, "reader": None}
 
     def current_shape(self) -> tuple[int | None, ...] | None:
         """The shape now, as far as variables decide it."""

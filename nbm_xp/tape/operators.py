@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Generic, TypeVar, cast
 
 from nbm_xp.namespace import is_array
 
 from .lengths import Length
 
-if TYPE_CHECKING:
-    from .tensor import Tensor
-
 __all__ = [
-    "FUNCTIONS", "Operators", "is_number", "kind_of_number", "look_up_by_identity", "looked_up_by_identity",
+    "LATE", "Operators", "is_number", "kind_of_number", "look_up_by_identity", "looked_up_by_identity",
 ]  # fmt: skip
+
+T = TypeVar("T")
 
 _NUMBERS = frozenset({bool, int, float, complex})
 
-FUNCTIONS: dict[str, Callable[..., Tensor]] = {}
-"""The functions of the tape's namespace by name: what operators and gradient rules call."""
+LATE: dict[str, Callable[..., Any]] = {}
+"""What operators and methods of Tensors call, by name: functions of Tensors, entered as they come to be.
+
+All else imports the functions that it calls.
+"""
 
 _listed = {"by identity": False}
 
@@ -61,28 +63,22 @@ def kind_of_number(number: Any) -> type:
     return next((kind for kind in (bool, int, float, complex) if isinstance(number, kind)), int)
 
 
-def _apply(name: str, left: Any, right: Any, other: Any) -> Tensor:
-    """Call a function of two operands, unless the other one is nothing to calculate with."""
-    if isinstance(other, Operators) or is_number(other) or is_array(other):
-        return FUNCTIONS[name](left, right)
-    return cast("Tensor", NotImplemented)
-
-
-def _apply_one(name: str, operand: Any) -> Tensor:
-    return FUNCTIONS[name](operand)
+def _is_operand(value: object) -> bool:
+    """Whether a value is something to calculate with."""
+    return isinstance(value, Operators) or is_number(value) or is_array(value)
 
 
 def _in_place(name: str) -> Callable[[Any, Any], Any]:
     def operate(self: Any, other: Any) -> Any:
-        if self.view is None or looked_up_by_identity():
+        if self.viewed is None or looked_up_by_identity():
             return NotImplemented
         result = getattr(self, name)(other)
-        return result if result is NotImplemented else FUNCTIONS["updated"](self, result)
+        return result if result is NotImplemented else LATE["updated"](self, result)
 
     return operate
 
 
-class Operators:
+class Operators(Generic[T]):
     """What makes a Tensor work in an expression.
 
     Python takes ``x += y`` as ``x = x + y``, which gives the name to a new Tensor, of whatever shape and dtype the sum
@@ -94,106 +90,115 @@ class Operators:
     __slots__ = ()
     __hash__ = object.__hash__
 
-    def __add__(self, other: Any) -> Tensor:
-        return _apply("add", self, other, other)
+    def _alone(self, name: str) -> T:
+        return cast("T", LATE[name](self))
 
-    def __radd__(self, other: Any) -> Tensor:
-        return _apply("add", other, self, other)
+    def _with(self, name: str, other: Any) -> T:
+        return cast("T", LATE[name](self, other) if _is_operand(other) else NotImplemented)
 
-    def __sub__(self, other: Any) -> Tensor:
-        return _apply("subtract", self, other, other)
+    def _after(self, name: str, other: Any) -> T:
+        return cast("T", LATE[name](other, self) if _is_operand(other) else NotImplemented)
 
-    def __rsub__(self, other: Any) -> Tensor:
-        return _apply("subtract", other, self, other)
+    def __add__(self, other: Any) -> T:
+        return self._with("add", other)
 
-    def __mul__(self, other: Any) -> Tensor:
-        return _apply("multiply", self, other, other)
+    def __radd__(self, other: Any) -> T:
+        return self._after("add", other)
 
-    def __rmul__(self, other: Any) -> Tensor:
-        return _apply("multiply", other, self, other)
+    def __sub__(self, other: Any) -> T:
+        return self._with("subtract", other)
 
-    def __truediv__(self, other: Any) -> Tensor:
-        return _apply("divide", self, other, other)
+    def __rsub__(self, other: Any) -> T:
+        return self._after("subtract", other)
 
-    def __rtruediv__(self, other: Any) -> Tensor:
-        return _apply("divide", other, self, other)
+    def __mul__(self, other: Any) -> T:
+        return self._with("multiply", other)
 
-    def __floordiv__(self, other: Any) -> Tensor:
-        return _apply("floor_divide", self, other, other)
+    def __rmul__(self, other: Any) -> T:
+        return self._after("multiply", other)
 
-    def __rfloordiv__(self, other: Any) -> Tensor:
-        return _apply("floor_divide", other, self, other)
+    def __truediv__(self, other: Any) -> T:
+        return self._with("divide", other)
 
-    def __mod__(self, other: Any) -> Tensor:
-        return _apply("remainder", self, other, other)
+    def __rtruediv__(self, other: Any) -> T:
+        return self._after("divide", other)
 
-    def __rmod__(self, other: Any) -> Tensor:
-        return _apply("remainder", other, self, other)
+    def __floordiv__(self, other: Any) -> T:
+        return self._with("floor_divide", other)
 
-    def __pow__(self, other: Any) -> Tensor:
-        return _apply("pow", self, other, other)
+    def __rfloordiv__(self, other: Any) -> T:
+        return self._after("floor_divide", other)
 
-    def __rpow__(self, other: Any) -> Tensor:
-        return _apply("pow", other, self, other)
+    def __mod__(self, other: Any) -> T:
+        return self._with("remainder", other)
 
-    def __matmul__(self, other: Any) -> Tensor:
-        return _apply("matmul", self, other, other)
+    def __rmod__(self, other: Any) -> T:
+        return self._after("remainder", other)
 
-    def __rmatmul__(self, other: Any) -> Tensor:
-        return _apply("matmul", other, self, other)
+    def __pow__(self, other: Any) -> T:
+        return self._with("pow", other)
 
-    def __and__(self, other: Any) -> Tensor:
-        return _apply("bitwise_and", self, other, other)
+    def __rpow__(self, other: Any) -> T:
+        return self._after("pow", other)
 
-    def __rand__(self, other: Any) -> Tensor:
-        return _apply("bitwise_and", other, self, other)
+    def __matmul__(self, other: Any) -> T:
+        return self._with("matmul", other)
 
-    def __or__(self, other: Any) -> Tensor:
-        return _apply("bitwise_or", self, other, other)
+    def __rmatmul__(self, other: Any) -> T:
+        return self._after("matmul", other)
 
-    def __ror__(self, other: Any) -> Tensor:
-        return _apply("bitwise_or", other, self, other)
+    def __and__(self, other: Any) -> T:
+        return self._with("bitwise_and", other)
 
-    def __xor__(self, other: Any) -> Tensor:
-        return _apply("bitwise_xor", self, other, other)
+    def __rand__(self, other: Any) -> T:
+        return self._after("bitwise_and", other)
 
-    def __rxor__(self, other: Any) -> Tensor:
-        return _apply("bitwise_xor", other, self, other)
+    def __or__(self, other: Any) -> T:
+        return self._with("bitwise_or", other)
 
-    def __lshift__(self, other: Any) -> Tensor:
-        return _apply("bitwise_left_shift", self, other, other)
+    def __ror__(self, other: Any) -> T:
+        return self._after("bitwise_or", other)
 
-    def __rlshift__(self, other: Any) -> Tensor:
-        return _apply("bitwise_left_shift", other, self, other)
+    def __xor__(self, other: Any) -> T:
+        return self._with("bitwise_xor", other)
 
-    def __rshift__(self, other: Any) -> Tensor:
-        return _apply("bitwise_right_shift", self, other, other)
+    def __rxor__(self, other: Any) -> T:
+        return self._after("bitwise_xor", other)
 
-    def __rrshift__(self, other: Any) -> Tensor:
-        return _apply("bitwise_right_shift", other, self, other)
+    def __lshift__(self, other: Any) -> T:
+        return self._with("bitwise_left_shift", other)
 
-    def __eq__(self, other: object) -> Tensor:  # type: ignore[override]
+    def __rlshift__(self, other: Any) -> T:
+        return self._after("bitwise_left_shift", other)
+
+    def __rshift__(self, other: Any) -> T:
+        return self._with("bitwise_right_shift", other)
+
+    def __rrshift__(self, other: Any) -> T:
+        return self._after("bitwise_right_shift", other)
+
+    def __eq__(self, other: object) -> T:  # type: ignore[override]
         try:
-            return _apply("equal", self, other, other)
+            return self._with("equal", other)
         except ValueError:
             if not _listed["by identity"]:
                 raise
-            return cast("Tensor", NotImplemented)
+            return cast("T", NotImplemented)
 
-    def __ne__(self, other: object) -> Tensor:  # type: ignore[override]
-        return _apply("not_equal", self, other, other)
+    def __ne__(self, other: object) -> T:  # type: ignore[override]
+        return self._with("not_equal", other)
 
-    def __lt__(self, other: Any) -> Tensor:
-        return _apply("less", self, other, other)
+    def __lt__(self, other: Any) -> T:
+        return self._with("less", other)
 
-    def __le__(self, other: Any) -> Tensor:
-        return _apply("less_equal", self, other, other)
+    def __le__(self, other: Any) -> T:
+        return self._with("less_equal", other)
 
-    def __gt__(self, other: Any) -> Tensor:
-        return _apply("greater", self, other, other)
+    def __gt__(self, other: Any) -> T:
+        return self._with("greater", other)
 
-    def __ge__(self, other: Any) -> Tensor:
-        return _apply("greater_equal", self, other, other)
+    def __ge__(self, other: Any) -> T:
+        return self._with("greater_equal", other)
 
     __iadd__, __isub__, __imul__ = map(_in_place, ("__add__", "__sub__", "__mul__"))
     __itruediv__, __ifloordiv__, __imod__ = map(_in_place, ("__truediv__", "__floordiv__", "__mod__"))
@@ -201,14 +206,14 @@ class Operators:
     __ior__, __ixor__ = map(_in_place, ("__or__", "__xor__"))
     __ilshift__, __irshift__ = map(_in_place, ("__lshift__", "__rshift__"))
 
-    def __neg__(self) -> Tensor:
-        return _apply_one("negative", self)
+    def __neg__(self) -> T:
+        return self._alone("negative")
 
-    def __pos__(self) -> Tensor:
-        return _apply_one("positive", self)
+    def __pos__(self) -> T:
+        return self._alone("positive")
 
-    def __abs__(self) -> Tensor:
-        return _apply_one("abs", self)
+    def __abs__(self) -> T:
+        return self._alone("abs")
 
-    def __invert__(self) -> Tensor:
-        return _apply_one("bitwise_invert", self)
+    def __invert__(self) -> T:
+        return self._alone("bitwise_invert")

@@ -14,7 +14,6 @@ from nbm_xp.namespace.refusals import FAILURES, refuse
 
 from .composite import composite
 from .node import Memory
-from .operators import FUNCTIONS
 
 __all__ = ["sigmoid", "softplus"]
 
@@ -40,6 +39,3 @@ def softplus(x: Any) -> Any:
         return xp.maximum(x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
     except FAILURES as error:
         refuse(error)
-
-
-FUNCTIONS.update(sigmoid=sigmoid, softplus=softplus)

@@ -19,11 +19,12 @@ from nbm_xp.namespace import (
     to_numpy,
 )
 
+from .differentiated import refuse_cut
 from .dtypes import DType, as_dtype
 from .habits import ArrayUfunc, no_attribute, refuse_torch_function
 from .lengths import Length, Size, known, product
 from .node import CONSTANT, OUTPUT, PLACEHOLDER, Node, Operation, leaf
-from .operators import FUNCTIONS, Operators, looked_up_by_identity
+from .operators import LATE, Operators, looked_up_by_identity
 from .printing import described
 from .public_lengths import KnownLength, public_length
 from .shape_arithmetic import with_short_lengths
@@ -50,7 +51,7 @@ class View:
         self.may_be_copy = False
 
 
-class Tensor(Operators):
+class Tensor(Operators["Tensor"]):
     """An array that will be computed: a handle on a recorded value.
 
     Tensors come from `Variable`, `placeholder` and the functions and operators applied to them.
@@ -63,18 +64,18 @@ class Tensor(Operators):
     True
     """
 
-    __slots__ = ("__dict__", "__weakref__", "node", "view")  # a user may set attributes of his own
+    __slots__ = ("__dict__", "__weakref__", "node", "viewed")  # a user may set attributes of his own
     __array_priority__ = 1000
     __array_ufunc__ = ArrayUfunc()
     holds_array: ClassVar[bool] = False
     """Whether it is a variable, whose value is set and not recorded."""
     node: Node
-    view: View | None
+    viewed: View | None
     """Of which other Tensor it shows a part, or all in another shape: what is written to it is written there."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
-        self.view = None
+        self.viewed = None
 
     @property
     def shape(self) -> tuple[Size, ...]:
@@ -113,12 +114,12 @@ class Tensor(Operators):
     @property
     def T(self) -> Tensor:
         """All axes in reverse order."""
-        return FUNCTIONS["permute_dims"](self, tuple(range(self.ndim))[::-1])
+        return cast("Tensor", LATE["permute_dims"](self, tuple(range(self.ndim))[::-1]))
 
     @property
     def mT(self) -> Tensor:
         """The last two axes swapped."""
-        return FUNCTIONS["matrix_transpose"](self)
+        return cast("Tensor", LATE["matrix_transpose"](self))
 
     def __getattr__(self, name: str) -> Any:
         raise no_attribute(self, name)
@@ -134,11 +135,12 @@ class Tensor(Operators):
             return self * factor
         if self.ndim <= 2 and factor.ndim <= 2:
             return self @ factor
-        return FUNCTIONS["tensordot"](self, factor, axes=([self.ndim - 1], [max(0, factor.ndim - 2)]))
+        axes = [self.ndim - 1], [max(0, factor.ndim - 2)]
+        return cast("Tensor", LATE["tensordot"](self, factor, axes=axes))
 
     def eval(self, inputs: dict[Tensor, Any] | None = None) -> Any:
         """Compute the value, with arrays for the placeholders it needs."""
-        return FUNCTIONS["evaluate"](self, inputs)
+        return LATE["evaluate"](self, inputs)
 
     def to_device(self, device: str, /, *, stream: Any = None) -> Tensor:
         """Return self: a Tensor is on no device."""
@@ -177,12 +179,8 @@ class Tensor(Operators):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if copy is False:
             raise ValueError("copy=False is not possible for a Tensor, which has no memory to share")
-        value = to_numpy(self._looked_at("an array", self.eval)).__array__(*(() if dtype is None else (dtype,)))
-        if copy:
-            return value.copy()
-        shown = value.view()
-        shown.setflags(write=False)  # what is written to it would reach no Tensor
-        return shown
+        # nobody else's, and to be written to: compiled code asks for such memory though it only reads
+        return to_numpy(self._looked_at("an array", self.eval)).__array__(*(() if dtype is None else (dtype,)))
 
     def __bool__(self) -> bool:
         node = self.node
@@ -193,14 +191,14 @@ class Tensor(Operators):
         return bool(self._number("bool"))
 
     def __float__(self) -> float:
-        FUNCTIONS["uncut"](self)
+        refuse_cut(self.node, repr(self))
         return float(self._number("float"))
 
     def __int__(self) -> int:
         return int(self._number("int"))
 
     def __complex__(self) -> complex:
-        FUNCTIONS["uncut"](self)
+        refuse_cut(self.node, repr(self))
         return complex(self._number("complex"))
 
     def __index__(self) -> int:
@@ -214,7 +212,7 @@ class Tensor(Operators):
                 f"only a Tensor without axes converts to {kind}, this one has shape {self.shape}: "
                 "call xp.sum(x), say, first, where xp = x.__array_namespace__()"
             )
-        return to_numpy(self._looked_at(kind, lambda: FUNCTIONS["look"](self))).item()
+        return to_numpy(self._looked_at(kind, lambda: LATE["look"](self))).item()
 
     def _looked_at(self, kind: str, look: Callable[[], Any]) -> Any:
         """The value, which there is none of while something is missing."""
@@ -240,10 +238,10 @@ class Tensor(Operators):
         return (self[index] for index in range(len(self)))
 
     def __getitem__(self, key: Any, /) -> Tensor:
-        return FUNCTIONS["getitem"](self, key)
+        return cast("Tensor", LATE["getitem"](self, key))
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
-        FUNCTIONS["assign"](self, key, value)
+        LATE["assign"](self, key, value)
 
     def __repr__(self) -> str:
         return described(self.node, type(self).__name__)
@@ -324,7 +322,7 @@ def as_tensor(value: Any) -> Tensor:
     if is_array(value):
         shape = tuple(None if isinstance(n, float) and math.isnan(n) else n for n in value.shape)
         return Tensor(leaf(CONSTANT, shape, len(shape), as_dtype(value), None, payload=value))
-    return FUNCTIONS["asarray"](value)
+    return cast("Tensor", LATE["asarray"](value))
 
 
 _AS_IT_IS = (bool, int, float, complex, Length, Node, str, DType, slice)
@@ -348,7 +346,7 @@ def record(op: Operation, *args: Any, **attributes: Any) -> Tensor:
     nodes = tuple(map(as_argument, args))
     tensor = Tensor(with_short_lengths(Node(op, nodes, attributes, *op.infer(*nodes, **attributes))))
     if op.written is not None and isinstance(args[0], Tensor):
-        tensor.view = View(args[0], tensor.node)
+        tensor.viewed = View(args[0], tensor.node)
     return tensor
 
 

@@ -143,12 +143,12 @@ def test_the_tapes_gradient_is_data_less_model_expectations(topology: Topology, 
     whole, parameters = every_state(topology), model._parameters
     share = random.normal(size=len(whole[0]))
     share -= share.mean()
-    means = [None if layer in topology.kept else 0 for layer in topology.layers]
+    means = [None if layer in topology.retained else 0 for layer in topology.layers]
     given_states = tensors(whole)
-    for layer in topology.summed:
+    for layer in topology.marginalised:
         means[layer] = evaluated(expectation(parameters, layer, given_states))
     x = [whole[layer] if means[layer] is None else means[layer] for layer in topology.layers]
-    held = [given_states[layer] if layer in topology.kept else None for layer in topology.layers]
+    held = [given_states[layer] if layer in topology.retained else None for layer in topology.layers]
 
     def loss_of(given: Any) -> Any:
         return B.sum(B.variable(share, dtype="float64") * free_energy(given, held))
@@ -324,7 +324,7 @@ def test_mean_field_bounds_the_likelihood_and_is_a_fixed_point(topology: Topolog
     with np.errstate(divide="ignore"):
         exact = np.log(marginal(model))
     assert (bound <= exact + 1e-9).all()
-    if len(topology.kept) == 1:
+    if len(topology.retained) == 1:
         np.testing.assert_allclose(bound, exact, atol=1e-9)
     means = [visible, *model.mean_field(visible, tolerance=1e-9, max_iterations=2000)]
     for layer in topology.layers[1:]:

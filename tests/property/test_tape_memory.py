@@ -10,10 +10,9 @@ import pytest
 from nbm_xp import keras2 as K
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import is_array, library_name, to_numpy, use_backend
-from nbm_xp.tape import Variable, as_tensor, evaluate, gradients
+from nbm_xp.tape import Variable, as_tensor, evaluate, evaluation, gradients
 from nbm_xp.tape import namespace as tape
 from nbm_xp.tape.node import IDENTITY_TAG, OUTPUT, Memory, Node
-from nbm_xp.tape.plans import evaluation
 from tests.gradcheck import flat_list, inner_product
 from tests.libraries import Library, libraries
 from tests.property.function_cases import CASES as FUNCTION_CASES

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import RBM
 from nbm_xp.boltzmann.annealed_chains import AnnealedChains, ReverseChains
-from nbm_xp.boltzmann.annealing import ladder_of
+from nbm_xp.boltzmann.annealing import inverse_temperatures
 from nbm_xp.boltzmann.chain_streams import ChainStreams
 from nbm_xp.boltzmann.chains import Chains
 from nbm_xp.boltzmann.partition import base_log_partition, estimate
@@ -131,7 +131,7 @@ def test_held_layers_stay_and_are_seen() -> None:
 
 def test_annealed_chains_weigh_the_model_in_any_blocks() -> None:
     model: RBM = dyadic(8, 5)
-    chains = AnnealedChains(model, 7, ladder_of(64, None))
+    chains = AnnealedChains(model, 7, inverse_temperatures(64, None))
     whole = chains.anneal(chains.start(0, 200), np.zeros(200), 0, 0, 63)[1]
     states, weights = chains.anneal(chains.start(50, 30), np.zeros(30), 50, 0, 20)
     part = pickle.loads(pickle.dumps(chains)).anneal(states, weights, 50, 20, 43)[1]
@@ -145,7 +145,7 @@ def test_chains_in_reverse_start_exactly_and_weigh_the_model_in_any_blocks(conne
     """A correct sampler fails the first part about once in a million seeds."""
     sizes, count = (5, 4, 3)[: 1 + max(high for _, high in connections)], 4000
     model = deep(sizes, connections=connections)
-    chains = ReverseChains(model, 7, ladder_of(64, None)[::-1])
+    chains = ReverseChains(model, 7, inverse_temperatures(64, None)[::-1])
     start = chains.start(0, count)
     assert chains.is_exact
     whole = np.array(list(itertools.product((0.0, 1.0), repeat=sum(sizes))))
@@ -183,7 +183,7 @@ def test_chains_in_reverse_of_a_large_model_start_at_the_base_rate() -> None:
 
 @pytest.mark.parametrize("kind", [AnnealedChains, ReverseChains])
 def test_annealed_chains_can_be_sent_away(kind: type[AnnealedChains]) -> None:
-    chains = kind(dyadic(8, 5), 7, ladder_of(9, None))
+    chains = kind(dyadic(8, 5), 7, inverse_temperatures(9, None))
     sent = pickle.loads(pickle.dumps(chains))
     assert (sent.betas, sent.purpose) == (chains.betas, chains.purpose)
     np.testing.assert_array_equal(sent.start(2, 5)[0], chains.start(2, 5)[0])

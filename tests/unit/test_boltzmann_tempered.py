@@ -13,6 +13,7 @@ from nbm_xp.boltzmann import DBM, RBM, LadderEstimate, load, storage
 from nbm_xp.boltzmann.bridging import bennett
 from nbm_xp.boltzmann.ladder import LADDER
 from nbm_xp.boltzmann.model import variable
+from nbm_xp.boltzmann.trainer import Trainer
 from nbm_xp.namespace import to_numpy
 from tests.libraries import Library, libraries
 
@@ -37,14 +38,14 @@ def rungs_of(model: Any) -> int:
 
 def on_a_ladder(model: Any, shares: tuple[float, ...], chains: int) -> Any:
     """A model with given parameters on a ladder of mixtures of it and the base-rate model."""
-    negative = model._negative
+    negative = Trainer(model).negative_phase
     negative.begin(chains, model._base_bias)
     topology = model._topology
     first = [negative.arrays[LADDER + name].value for name in _names(model)]
     for name, base, top in zip(_names(model), first, model._parameters, strict=True):
         rungs = np.stack([(1 - share) * base[0] + share * top.value for share in shares])
         negative.arrays[LADDER + name] = variable(rungs, name)
-    for layer in topology.kept:
+    for layer in topology.retained:
         states = np.zeros((len(shares) + 1, negative.chains, topology.sizes[layer]))
         negative.arrays[f"{LADDER}state.{layer}"] = variable(states, f"state.{layer}")
     negative.arrays[f"{LADDER}accepted"] = variable(np.ones(len(shares)), "accepted")

@@ -27,7 +27,7 @@ def test_layers_fall_into_groups(sizes: list[int], connections: Any, groups: Any
     topology = Topology(sizes, connections)
     assert topology.groups == groups
     assert topology.sweep == (*groups[1:], groups[0])
-    assert topology.kept == tuple(sorted(set(range(len(sizes))) - set(groups[1])))
+    assert topology.retained == tuple(sorted(set(range(len(sizes))) - set(groups[1])))
 
 
 @given(st.data())

@@ -120,15 +120,23 @@ def test_two_workers_change_no_bit() -> None:
         same(whole, client.compute(machine.sample(**ASKED, chunks=3)).result())
 
 
+def test_what_was_learnt_is_what_is_sampled_in_chunks() -> None:
+    machine = GraphMachine(lattice((4, 6)), fields=0.1)
+    draws = machine.sample(chains=50, sweeps=5, random_state=1, beta=0.3)
+    machine.fit(draws["state"].values)
+    asked: dict[str, Any] = {"chains": 2, "sweeps": 4, "random_state": 1}
+    same(machine.sample(**asked), here(machine.sample(**asked, chunks=3)))
+
+
 def test_a_lattice_is_laid_out_when_asked() -> None:
     vast = GraphMachine(lattice((30000, 33334)))
     assert vast.units_count == 30000 * 33334
     assert vast.colours == 2
-    assert "layout" not in vars(vast)
+    assert vast._layout is None
     assert "1000020000 units, 2000040000 edges" in repr(vast)
     draws = vast.sample(sweeps=1, chunks=10000, random_state=1)
     assert draws["state"].shape == (1, 30000, 33334)
-    assert "layout" not in vars(vast)
+    assert vast._layout is None
 
 
 @pytest.mark.parametrize(

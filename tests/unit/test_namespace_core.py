@@ -112,7 +112,8 @@ def exercise() -> None:
     glass = edwards_anderson((6, 23), "normal", random_state=1)
     GraphMachine(lattice((6, 64))).chains(2, 0.4, 1, rule="wolff").step(2)
     GraphMachine(lattice((6, 70))).chains(64, 0.4, 1, rule="multi_spin").step(3)
-    for machine in (GraphMachine(glass), GraphMachine(lattice((6, 64))), GraphMachine(lattice((4, 4, 24)), "binary")):
+    alike = GraphMachine(lattice((6, 64))), GraphMachine(lattice((4, 4, 24)), "binary"), GraphMachine(glass, 5)
+    for machine in (GraphMachine(glass), *alike):
         for chains, rule in ((1, "heat_bath"), (1, "metropolis"), (67, "heat_bath"), (67, "metropolis")):
             running = machine.chains(chains, 0.7, 5, rule=rule)
             running.step(2)

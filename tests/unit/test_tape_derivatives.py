@@ -24,7 +24,7 @@ from nbm_xp.tape import (
     stop_gradient,
 )
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape.gradients import OPERATIONS
+from nbm_xp.tape.registry import OPERATIONS
 from tests.gradcheck import check_gradient
 from tests.libraries import Library
 

@@ -11,11 +11,10 @@ import pytest
 
 from nbm_xp.namespace import array_namespace, library_name, use_backend
 from nbm_xp.rng import RandomStreams
-from nbm_xp.tape import Tensor, Variable, as_tensor, evaluate, ifelse, operation, placeholder, scan
+from nbm_xp.tape import Tensor, Variable, as_tensor, evaluate, ifelse, memo, operation, placeholder, scan
 from nbm_xp.tape import namespace as xp
-from nbm_xp.tape.plans import kept_values
-from nbm_xp.tape.plans.evaluation import look
-from nbm_xp.tape.plans.kept_values import kept_bytes
+from nbm_xp.tape.evaluation import look
+from nbm_xp.tape.memo import memo_bytes
 from tests.libraries import Library
 
 CALLS: Counter[str] = Counter()
@@ -52,7 +51,7 @@ class TestConstants:
 
     def test_long_history_is_not_computed_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Nor compiled: an algorithm that looks at its values as it goes on takes time in proportion to its steps."""
-        monkeypatch.setattr("nbm_xp.tape.plans.evaluation.function", None)
+        monkeypatch.setattr("nbm_xp.tape.evaluation.function", None)
         x = as_tensor(np.ones(3))
         for _ in range(3):
             for _ in range(200):
@@ -80,27 +79,27 @@ class TestConstants:
         big = as_tensor(np.ones(50_000)) * 2.0
         part = big[:3]
         part.eval()
-        assert big.node.kept is None
-        assert part.node.kept.value.base is None
+        assert big.node.memo is None
+        assert part.node.memo.value.base is None
 
     def test_memory_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(kept_values, "BUDGET", 100_000)
+        monkeypatch.setattr(memo, "BUDGET", 100_000)
         gc.collect()
         tensors = [as_tensor(np.full(5000, float(i))) + 1.0 for i in range(10)]  # 40 kB each
         for tensor in tensors:
             look(tensor)
-        assert kept_bytes() <= 100_000
-        assert tensors[0].node.kept is None
-        assert tensors[-1].node.kept is not None
+        assert memo_bytes() <= 100_000
+        assert tensors[0].node.memo is None
+        assert tensors[-1].node.memo is not None
         assert [float(tensor[0]) for tensor in tensors] == [i + 1.0 for i in range(10)]
         del tensors, tensor
         gc.collect()
-        assert kept_bytes() <= 40_000  # what pytest itself may still hold
+        assert memo_bytes() <= 40_000  # what pytest itself may still hold
 
     def test_large_ones_are_not_kept(self) -> None:
         y = as_tensor(np.ones(1_000_000)) + 1.0
         y.eval()
-        assert y.node.kept is None
+        assert y.node.memo is None
 
     def test_follow_the_configured_library(self) -> None:
         pytest.importorskip("array_api_strict")
@@ -132,7 +131,7 @@ class TestVariables:
         y = counted(v)
         for _ in range(4):
             y.eval()
-        monkeypatch.setattr("nbm_xp.tape.plans.evaluation.function", None)
+        monkeypatch.setattr("nbm_xp.tape.evaluation.function", None)
         assert [float(xp.sum(y * float(k))) for k in range(3)] == [0.0, 4.0, 8.0]
 
     def test_values_are_not_views_of_them(self) -> None:

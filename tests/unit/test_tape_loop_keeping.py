@@ -26,7 +26,7 @@ from nbm_xp.tape import (
 )
 from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.derivatives import calls
-from nbm_xp.tape.loops.node import LoopBody
+from nbm_xp.tape.loops.body import LoopBody
 from nbm_xp.tape.traversal import reachable
 
 CALLS: Counter[str] = Counter()

@@ -98,9 +98,9 @@ class Mixed(Units):
     def draw(self, mean: Any, shape: tuple[int, ...], dtype: Any, rng: Any, axis: int = -1, inputs: Any = None) -> Any:
         """Each part draws in turn."""
         axis = axis % len(shape)
-        received = [None] * len(self.parts) if inputs is None else self._cut(inputs, axis)
+        fields = [None] * len(self.parts) if inputs is None else self._cut(inputs, axis)
         drawn = []
-        for (kind, count), part, own in zip(self.parts, self._cut(mean, axis), received, strict=True):
+        for (kind, count), part, own in zip(self.parts, self._cut(mean, axis), fields, strict=True):
             of_part = (*shape[:axis], kind.size(count), *shape[axis + 1 :])
             drawn.append(kind.draw(part, of_part, dtype, rng, axis, own))
         return B.concatenate(drawn, axis=axis)

@@ -10,7 +10,7 @@ import typer
 
 import nbm_xp
 from nbm_xp import runs as nbm_runs
-from nbm_xp.boltzmann.annealing import ladder_of
+from nbm_xp.boltzmann.annealing import inverse_temperatures
 from nbm_xp.namespace import is_lazy
 from nbm_xp.runs import RunDirectory
 from nbm_xp.runs.copies import digest_of, digest_of_model
@@ -155,7 +155,7 @@ def _agree(context: typer.Context, there: RunDirectory) -> None:
     if "chunks" in said:
         said["chunks"] = min(said["chunks"], said.get("n_runs", known["n_runs"]))
     if options.given(context, "temperatures"):
-        said["betas"] = list(ladder_of(asked["temperatures"], None))
+        said["betas"] = list(inverse_temperatures(asked["temperatures"], None))
     if asked["reverse"] is not None and asked["reverse"] != ("reverse" in known):
         said["reverse"] = asked["reverse"]
     if asked["steps"] is not None and "n_steps" in known.get("reverse", {}):

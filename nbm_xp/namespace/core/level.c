@@ -125,6 +125,7 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #include "loops/trials.h"
 #include "loops/graphs.h"
 #include "loops/bricks.h"
+#include "loops/potts.h"
 #include "loops/multispin.h"
 
 #define JOINED(a, b) a##b
@@ -193,12 +194,13 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"graph_colours", "liIII", graph_colours},
     {"graph_runs", "lliL", graph_runs},
     {"graph_by_run", "lldD", graph_by_run},
-    {"graph_sweeps", "llidbdbdliiBInnnnw", graph_sweeps},
+    {"graph_sweeps", "llidbdbdliiBInnnnnw", graph_sweeps},
     {"graph_roots", "iiI", graph_roots},
     {"graph_words", "lliblLIinw", graph_words},
     {"graph_energies", "liddbD", graph_energies},
     {"graph_brick", "llllliiilbdddiiBnnn", graph_brick},
     {"graph_brick_sums", "llllbddbD", graph_brick_sums},
+    {"potts_energies", "liddbDn", potts_energies},
     {"bernoulli_of_sigmoid_int8", "ifnfnBILFFw", bernoulli_of_sigmoid_b},
     {"bernoulli_of_sigmoid_int32", "ifnfnIILFFw", bernoulli_of_sigmoid_i},
     {"bernoulli_of_sigmoid_int64", "ifnfnLILFFw", bernoulli_of_sigmoid_l},

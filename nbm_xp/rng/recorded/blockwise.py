@@ -15,9 +15,9 @@ from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.tape.blockwise.matrices import several
 from nbm_xp.tape.blockwise.translation import SPLIT, WHOLE, Translator, Value
 from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.gradients import OPERATIONS, declare
 from nbm_xp.tape.lengths import Size, value_length
 from nbm_xp.tape.node import Memory, Node, Operation, Shape, Spec
+from nbm_xp.tape.registry import OPERATIONS, declare
 from nbm_xp.tape.stable import sigmoid
 
 from .. import draws, trials

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..gradients import OPERATIONS
 from ..node import Node
+from ..registry import OPERATIONS
 from .rules import linear
 from .translation import PARTIAL, SPLIT, WHOLE, Translator, Value, split_rule
 

@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..dtypes import DType, as_dtype
-from ..gradients import OPERATIONS
 from ..lengths import Size, value_length
+from ..loops.body import LoopBody
 from ..loops.checkpoint import Remade
-from ..loops.node import LOOP, LoopBody, captured_by, inner_placeholder
+from ..loops.node import LOOP, captured_by
 from ..node import LEAVES, Node
+from ..registry import OPERATIONS
+from ..stand_ins import inner_placeholder
 from ..tensor import output
 from ..traversal import reachable
 from .translation import PARTIAL, SPLIT, WHOLE, Translator, Value, split_rule

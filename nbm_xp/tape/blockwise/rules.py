@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..dtypes import as_dtype
-from ..gradients import OPERATIONS, declare
 from ..lengths import Size, product, same_length
 from ..node import ALONG_AXES_TAG, ELEMENTWISE_TAG, LINEAR_TAG, Memory, Node, Operation
-from ..operators import FUNCTIONS
+from ..registry import OPERATIONS, declare
+from ..standard.statistical import mean
 from ..tensor import Tensor
 from .translation import PARTIAL, SPLIT, WHOLE, Translator, Value, split_rule
 
@@ -177,10 +177,10 @@ def _variance(t: Translator, node: Node) -> Value:
     if x.axis not in axis:
         return on_axis(t, node, x, without(x.axis, axis, keepdims))
     old = Tensor(node.args[0])
-    apart = t.value((old - FUNCTIONS["mean"](old, axis=axis, keepdims=True)).node)
+    apart = t.value((old - mean(old, axis=axis, keepdims=True)).node)
     squares = t.emit(OPERATIONS["multiply"], (apart, apart), kind=SPLIT, axis=apart.axis)
-    mean = _shared(t, node, squares, node.attributes["correction"])
-    return mean if node.op.name == "var" else t.emit(OPERATIONS["sqrt"], (t.settled(mean),), kind=WHOLE)
+    found = _shared(t, node, squares, node.attributes["correction"])
+    return found if node.op.name == "var" else t.emit(OPERATIONS["sqrt"], (t.settled(found),), kind=WHOLE)
 
 
 @split_rule("broadcast_to", "zeros", "ones", "empty", "full")

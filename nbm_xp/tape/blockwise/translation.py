@@ -18,7 +18,6 @@ from typing import Any, NoReturn
 from nbm_xp.namespace import array_namespace
 
 from ..dtypes import DType, as_dtype
-from ..gradients import OPERATIONS, declare
 from ..lengths import Length, Size, axis_length, same_length, substituted, value_length
 from ..node import (
     ALONG_AXES_TAG,
@@ -34,6 +33,7 @@ from ..node import (
     Operation,
     leaf,
 )
+from ..registry import OPERATIONS, declare
 from ..source_locations import recorded_at
 from ..tensor import Tensor, output
 from ..traversal import reachable

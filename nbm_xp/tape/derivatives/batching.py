@@ -10,9 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..gradients import OPERATIONS
 from ..node import ALONG_AXES_TAG, COMPOSITE_TAG, ELEMENTWISE_TAG, IDENTITY_TAG, MATRICES_TAG, OUTPUT, Node
-from ..operators import FUNCTIONS
+from ..registry import OPERATIONS
+from ..standard.broadcasting import broadcast_to, sum_to
+from ..standard.indexing import take
+from ..standard.manipulation import expand_dims, matrix_transpose, moveaxis, permute_dims, reshape, roll, squeeze
+from ..standard.products import matmul
+from ..standard.sums import sum as sum_
 from ..tensor import Tensor, output, record, record_several
 from ..traversal import reachable
 
@@ -50,10 +54,7 @@ def batched(results: Sequence[Node], examples: Mapping[Node, Tensor]) -> list[Te
     if not _extended(many, results):
         return None
     count = next(iter(examples.values())).node.shape[0]
-    return [
-        many[node] if node in many else FUNCTIONS["broadcast_to"](Tensor(node), (count, *node.shape))
-        for node in results
-    ]
+    return [many[node] if node in many else broadcast_to(Tensor(node), (count, *node.shape)) for node in results]
 
 
 def _extended(many: Many, results: Sequence[Node]) -> bool:
@@ -99,7 +100,7 @@ def _full(arg: Node, many: Many, ndim: int) -> Tensor:
     if not missing:
         return tensor
     shape = tensor.node.shape
-    return FUNCTIONS["reshape"](tensor, (shape[0], *[1] * missing, *shape[1:]))
+    return reshape(tensor, (shape[0], *[1] * missing, *shape[1:]))
 
 
 @_vmap_rule("clip", "where")
@@ -117,13 +118,13 @@ def _first(node: Node, many: Many) -> Tensor | None:
 @_vmap_rule("broadcast_to")
 def _broadcast_to(node: Node, many: Many) -> Tensor:
     x = _full(node.args[0], many, len(node.shape))
-    return FUNCTIONS["broadcast_to"](x, (x.node.shape[0], *node.shape))
+    return broadcast_to(x, (x.node.shape[0], *node.shape))
 
 
 @_vmap_rule("reshape")
 def _reshape(node: Node, many: Many) -> Tensor:
     x = many[node.args[0]]
-    return FUNCTIONS["reshape"](x, (x.node.shape[0], *node.shape))
+    return reshape(x, (x.node.shape[0], *node.shape))
 
 
 @_vmap_rule("sum_to")
@@ -132,8 +133,8 @@ def _sum_to(node: Node, many: Many) -> Tensor:
     x = many[node.args[0]]
     extra = x.ndim - 1 - len(node.shape)
     if extra > 0:
-        x = FUNCTIONS["sum"](x, axis=tuple(range(1, extra + 1)), dtype=x.dtype)
-    return FUNCTIONS["sum_to"](x, (x.node.shape[0], *node.shape))
+        x = sum_(x, axis=tuple(range(1, extra + 1)), dtype=x.dtype)
+    return sum_to(x, (x.node.shape[0], *node.shape))
 
 
 @_vmap_rule("sum_of_broadcast")
@@ -145,17 +146,14 @@ def _repeated(node: Node, many: Many) -> Tensor:
 @_vmap_rule("permute_dims", "transpose")
 def _permute(node: Node, many: Many) -> Tensor:
     axes = range(len(node.shape))[::-1] if node.op.name == "transpose" else node.args[1]
-    return FUNCTIONS["permute_dims"](many[node.args[0]], (0, *(axis + 1 for axis in axes)))
+    return permute_dims(many[node.args[0]], (0, *(axis + 1 for axis in axes)))
 
 
 @_vmap_rule("concat", "stack")
 def _joined(node: Node, many: Many) -> Tensor:
     """Arrays joined along an axis: those without the new one are repeated along it."""
     count = next(many[item].node.shape[0] for item in node.args[0] if item in many)
-    parts = [
-        many[item] if item in many else FUNCTIONS["broadcast_to"](Tensor(item), (count, *item.shape))
-        for item in node.args[0]
-    ]
+    parts = [many[item] if item in many else broadcast_to(Tensor(item), (count, *item.shape)) for item in node.args[0]]
     return record(node.op, parts, axis=node.attributes["axis"] + 1)
 
 
@@ -185,7 +183,7 @@ def _everywhere(arg: Node, many: Many) -> Tensor:
     if arg in many:
         return many[arg]
     count = next(iter(many.values())).node.shape[0]
-    return FUNCTIONS["broadcast_to"](Tensor(arg), (count, *arg.shape))
+    return broadcast_to(Tensor(arg), (count, *arg.shape))
 
 
 @_vmap_rule("take_along_axis")
@@ -203,10 +201,10 @@ def _take(node: Node, many: Many) -> Tensor | None:
     if x in many:
         return None
     places = many[indices]
-    taken = FUNCTIONS["take"](Tensor(x), FUNCTIONS["reshape"](places, (-1,)), axis=axis)
+    taken = take(Tensor(x), reshape(places, (-1,)), axis=axis)
     shape = x.shape
-    apart = FUNCTIONS["reshape"](taken, (*shape[:axis], *places.node.shape, *shape[axis + 1 :]))
-    return FUNCTIONS["moveaxis"](apart, axis, 0)
+    apart = reshape(taken, (*shape[:axis], *places.node.shape, *shape[axis + 1 :]))
+    return moveaxis(apart, axis, 0)
 
 
 @_vmap_rule("matmul")
@@ -216,41 +214,41 @@ def _matmul(node: Node, many: Many) -> Tensor:
     ndim = max(len(a.shape), len(b.shape), 2)
     column, row = len(b.shape) == 1, len(a.shape) == 1
     if a not in many and len(a.shape) == 2 and column:  # one matrix, many vectors: one product
-        return FUNCTIONS["matmul"](many[b], FUNCTIONS["matrix_transpose"](Tensor(a)))
+        return matmul(many[b], matrix_transpose(Tensor(a)))
     if b not in many and len(b.shape) == 2 and row:
-        return FUNCTIONS["matmul"](many[a], Tensor(b))
+        return matmul(many[a], Tensor(b))
 
     def as_matrix(arg: Node, axis: int) -> Tensor:
         tensor = many.get(arg, Tensor(arg))
         if len(arg.shape) == 1:
-            tensor = FUNCTIONS["expand_dims"](tensor, axis)
+            tensor = expand_dims(tensor, axis)
         missing = ndim - max(len(arg.shape), 2)
         if arg in many and missing:
             shape = tensor.node.shape
-            tensor = FUNCTIONS["reshape"](tensor, (shape[0], *[1] * missing, *shape[1:]))
+            tensor = reshape(tensor, (shape[0], *[1] * missing, *shape[1:]))
         return tensor
 
-    result = FUNCTIONS["matmul"](as_matrix(a, -2), as_matrix(b, -1))
-    return FUNCTIONS["reshape"](result, (result.node.shape[0], *node.shape))
+    result = matmul(as_matrix(a, -2), as_matrix(b, -1))
+    return reshape(result, (result.node.shape[0], *node.shape))
 
 
 @_vmap_rule("linalg.solve")
 def _solve(node: Node, many: Many) -> Tensor:
     a, b = node.args
     if a not in many and len(b.shape) == 1:  # one matrix, many vectors: one system
-        columns = FUNCTIONS["matrix_transpose"](many[b])
-        return FUNCTIONS["matrix_transpose"](record(node.op, Tensor(a), columns))
+        columns = matrix_transpose(many[b])
+        return matrix_transpose(record(node.op, Tensor(a), columns))
     ndim = max(len(a.shape), len(b.shape))
     if a not in many:
         return record(node.op, Tensor(a), _full(b, many, len(node.shape)))
     if len(b.shape) > 1:
         return record(node.op, _full(a, many, ndim), _full(b, many, ndim))
-    columns = FUNCTIONS["expand_dims"](_everywhere(b, many), -1)
+    columns = expand_dims(_everywhere(b, many), -1)
     missing = len(a.shape) - 2
     if missing:
         shape = columns.node.shape
-        columns = FUNCTIONS["reshape"](columns, (shape[0], *[1] * missing, *shape[1:]))
-    return FUNCTIONS["squeeze"](record(node.op, many[a], columns), axis=-1)
+        columns = reshape(columns, (shape[0], *[1] * missing, *shape[1:]))
+    return squeeze(record(node.op, many[a], columns), axis=-1)
 
 
 def _along_axes(node: Node, many: Many) -> Tensor | None:
@@ -271,8 +269,8 @@ def _roll(node: Node, many: Many) -> Tensor | None:
     x, axis = _first(node, many), node.attributes["axis"]
     if x is None or axis is not None:
         return _along_axes(node, many)
-    rows = FUNCTIONS["reshape"](x, (x.node.shape[0], -1))
-    return FUNCTIONS["reshape"](FUNCTIONS["roll"](rows, node.args[1], axis=1), x.node.shape)
+    rows = reshape(x, (x.node.shape[0], -1))
+    return reshape(roll(rows, node.args[1], axis=1), x.node.shape)
 
 
 @_vmap_rule("setitem")

@@ -28,35 +28,21 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.compiling import compiled
 
+from ..differentiated import ARGUMENT, IN_PROGRESS
 from ..function import function
-from ..gradients import STOP, declare, rules_version
-from ..node import ELEMENTWISE_TAG, IDENTITY_TAG, PLACEHOLDER, VARIABLE, Memory, Node, Operation
-from ..operators import FUNCTIONS
+from ..node import PLACEHOLDER, VARIABLE, Node
 from ..plans.plan import compile_plan, keep
 from ..plans.structural_key import structural_key
 from ..plans.views import to_be_copied
+from ..registry import rules_version
 from ..tensor import Tensor, as_tensor, is_tensor, record
 from ..traversal import Result, reachable
-from .trees import leaves, mapped
+from ..trees import leaves, mapped
 
 __all__ = [
-    "ARGUMENT", "Call", "Plan", "argument", "cache_key", "called", "computed", "held", "is_foreign", "is_output",
+    "Call", "Plan", "argument", "cache_key", "called", "computed", "held", "is_foreign", "is_output",
     "is_settled", "planned", "recalled", "remembered",
 ]  # fmt: skip
-
-ARGUMENT = declare(
-    Operation(
-        "argument",
-        lambda x: (x.shape, x.dtype),
-        (lambda g, out, x: g,),
-        tags=frozenset({IDENTITY_TAG, ELEMENTWISE_TAG}),
-        memory=Memory.FIRST,
-    )
-)
-"""The value itself, as one derivative sees it: other uses of the same value are none of its business."""
-
-_in_progress: set[Node] = set()
-"""The arguments of derivatives that are being recorded, in all threads."""
 
 
 def argument(value: Any) -> Tensor:
@@ -118,14 +104,14 @@ def called(
     targets = {position: mapped(argument, args[position]) for position in positions}
     given = [mapped(_handle, targets.get(position, value)) for position, value in enumerate(args)]
     marked = [target.node for target in leaves(targets)]
-    _in_progress.update(marked)
+    IN_PROGRESS.update(marked)
     try:
         value = fn(*given, **options)
         roots = [leaf.node for leaf in leaves(value) if is_tensor(leaf)]
         recorded = recorded or is_foreign(roots, frozenset(marked))
         yield Call(value, [targets[position] for position in positions], recorded)
     finally:
-        _in_progress.difference_update(marked)
+        IN_PROGRESS.difference_update(marked)
 
 
 def _handle(leaf: Any) -> Any:
@@ -138,7 +124,7 @@ def _handle(leaf: Any) -> Any:
 def is_foreign(roots: Sequence[Node], own: frozenset[Node]) -> bool:
     """Whether a graph holds what has no value yet, or belongs to another derivative in progress."""
     return any(
-        node.op is PLACEHOLDER or (node.op is ARGUMENT and node not in own and node in _in_progress)
+        node.op is PLACEHOLDER or (node.op is ARGUMENT and node not in own and node in IN_PROGRESS)
         for node in reachable(roots, own)
     )
 
@@ -146,7 +132,7 @@ def is_foreign(roots: Sequence[Node], own: frozenset[Node]) -> bool:
 def is_settled(results: Sequence[Tensor]) -> bool:
     """Whether nothing that may change decides some values, and no derivative in progress goes through them."""
     nodes = reachable([result.node for result in results])
-    return not any(node.op in (PLACEHOLDER, VARIABLE) or node in _in_progress for node in nodes)
+    return not any(node.op in (PLACEHOLDER, VARIABLE) or node in IN_PROGRESS for node in nodes)
 
 
 def _positions(argnums: Sequence[int], args: Sequence[Any]) -> list[int]:
@@ -174,40 +160,6 @@ def _check_floating(leaf: Any, position: int) -> None:
         raise TypeError(f"argument {position} must be floating to differentiate in: {error}") from error
     if dtype[0] not in "fc":
         raise TypeError(f"argument {position} must be floating to differentiate in, got {dtype}")
-
-
-def _uncut(tensor: Tensor) -> Tensor:
-    """The Tensor itself, unless a derivative would lose track of its value once it is handed out.
-
-    Whole numbers and truth values have no derivative to lose.
-
-    Raises
-    ------
-    TypeError
-        If a derivative in progress goes through the Tensor.
-    """
-    if _is_differentiated(tensor):
-        raise TypeError(
-            f"{tensor!r} is being differentiated and cannot become a plain number or array, which would cut the "
-            "derivative off: call functions of xp = array_namespace(x), such as xp.sum(x), or stop_gradient(x) where "
-            "the cut is meant"
-        )
-    return tensor
-
-
-def _is_differentiated(tensor: Tensor) -> bool:
-    """Whether a derivative in progress goes through a Tensor."""
-    if not _in_progress or tensor.dtype[0] not in "fc":
-        return False
-    return any(node in _in_progress for node in reachable([tensor.node], _stopped(tensor.node)))
-
-
-def _stopped(root: Node) -> list[Node]:
-    return [node for node in reachable([root]) if node.op is STOP]
-
-
-FUNCTIONS["is_differentiated"] = cast("Any", _is_differentiated)
-FUNCTIONS["uncut"] = _uncut
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,20 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from ..lengths import Size, known, product
-from ..loops.node import LoopBody, inner_placeholder, loop
-from ..operators import FUNCTIONS
+from ..loops.body import LoopBody
+from ..loops.node import loop
+from ..stand_ins import inner_placeholder
+from ..standard.casting import astype
+from ..standard.creation import eye, ones, zeros
+from ..standard.elementwise import equal
+from ..standard.manipulation import permute_dims, reshape
+from ..standard.sequences import arange
 from ..tensor import Tensor, output
+from ..trees import rebuilt
 from .batching import batched
 from .calls import called, computed
 from .linear import is_smooth, pulled, pushed
 from .transforms import argument_numbers
-from .trees import rebuilt
 
 __all__ = ["hessian", "jacobian"]
 
@@ -142,7 +148,7 @@ def _goes_forward(value: Tensor, targets: Sequence[Tensor], mode: Mode | None) -
 
 
 def _flat(value: Tensor, targets: Sequence[Tensor]) -> list[Tensor]:
-    return [FUNCTIONS["zeros"]((*value.node.shape, *t.node.shape), dtype=t.dtype) for t in targets]
+    return [zeros((*value.node.shape, *t.node.shape), dtype=t.dtype) for t in targets]
 
 
 def _reverse(value: Tensor, targets: Sequence[Tensor]) -> list[Tensor]:
@@ -162,8 +168,7 @@ def _forward(outputs: Sequence[Tensor], targets: Sequence[Tensor], position: int
     columns = _applied(lambda tangent: pushed(outputs, [target], [tangent]), target)
     count = target.ndim
     return [
-        FUNCTIONS["permute_dims"](column, (*range(count, column.ndim), *range(count))) if count else column
-        for column in columns
+        permute_dims(column, (*range(count, column.ndim), *range(count))) if count else column for column in columns
     ]
 
 
@@ -173,25 +178,25 @@ def _applied(linear: Linear, like: Tensor) -> list[Tensor]:
     size = product(shape)
     count = known(size)
     if count == 1:
-        ones = FUNCTIONS["ones"](shape, dtype=like.dtype)
-        return [FUNCTIONS["reshape"](result, (*shape, *result.node.shape)) for result in linear(ones)]
+        unit = ones(shape, dtype=like.dtype)
+        return [reshape(result, (*shape, *result.node.shape)) for result in linear(unit)]
     vector = inner_placeholder(shape, like.dtype, free=True)
     results = list(linear(Tensor(vector)))
     if count == 0:
-        return [FUNCTIONS["zeros"]((*shape, *result.node.shape), dtype=result.dtype) for result in results]
-    units = FUNCTIONS["reshape"](FUNCTIONS["eye"](size, dtype=like.dtype), (size, *shape))
+        return [zeros((*shape, *result.node.shape), dtype=result.dtype) for result in results]
+    units = reshape(eye(size, dtype=like.dtype), (size, *shape))
     found = batched([result.node for result in results], {vector: units})
     if found is None:
         found = _one_by_one(linear, like, size)
-    return [FUNCTIONS["reshape"](result, (*shape, *result.node.shape[1:])) for result in found]
+    return [reshape(result, (*shape, *result.node.shape[1:])) for result in found]
 
 
 def _one_by_one(linear: Linear, like: Tensor, size: Size) -> list[Tensor]:
     """The same by a loop, which makes one unit vector in each step."""
     place = inner_placeholder((), "int64", free=True)
-    places = FUNCTIONS["arange"](size)
-    unit = FUNCTIONS["astype"](FUNCTIONS["equal"](places, Tensor(place)), like.dtype)
-    results = linear(FUNCTIONS["reshape"](unit, like.node.shape))
+    places = arange(size)
+    unit = astype(equal(places, Tensor(place)), like.dtype)
+    results = linear(reshape(unit, like.node.shape))
     body = LoopBody([place], [], [], [result.node for result in results], name="jacobian")
     call = loop(body, size, [places], [])
     indices = range(body.first_tap, body.first_tap + len(results))

@@ -11,9 +11,14 @@ from typing import Any
 
 from nbm_xp.namespace import asarray, host_namespace, is_array
 
-from ..gradients import vjp
+from ..backward import vjp
 from ..lengths import product, same_length
-from ..operators import FUNCTIONS, is_number
+from ..operators import is_number
+from ..standard.casting import astype
+from ..standard.creation import zeros_like
+from ..standard.elementwise import cos
+from ..standard.manipulation import reshape
+from ..standard.sequences import arange
 from ..tensor import Tensor, as_tensor, is_tensor
 from .calls import argument
 
@@ -45,12 +50,12 @@ def pushed(outputs: Sequence[Tensor], targets: Sequence[Tensor], tangents: Seque
 def _any_cotangent(output: Tensor) -> Tensor:
     """A cotangent like no other: where a rule looks at its own for whether it has an answer, zero would say nothing."""
     wide = "float64" if str(output.dtype) in ("float64", "complex128") else "float32"
-    places = FUNCTIONS["arange"](product(output.node.shape), dtype=wide)
-    return FUNCTIONS["astype"](FUNCTIONS["reshape"](FUNCTIONS["cos"](places), output.node.shape), output.dtype)
+    places = arange(product(output.node.shape), dtype=wide)
+    return astype(reshape(cos(places), output.node.shape), output.dtype)
 
 
 def _or_zeros(derivative: Tensor | None, value: Tensor) -> Tensor:
-    return FUNCTIONS["zeros_like"](value) if derivative is None else derivative
+    return zeros_like(value) if derivative is None else derivative
 
 
 def as_like(value: Any, model: Tensor, name: str) -> Tensor:

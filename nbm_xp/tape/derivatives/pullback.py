@@ -10,13 +10,14 @@ from nbm_xp.namespace import array_namespace, convert, default_namespace, runnin
 
 from ..dtypes import DType
 from ..function import function
-from ..loops.node import captured_by, inner_placeholder
+from ..loops.node import captured_by
 from ..node import Node
 from ..plans.structural_key import structural_key
+from ..stand_ins import inner_placeholder
 from ..tensor import Tensor, is_tensor
+from ..trees import leaves, leaves_as, rebuilt
 from .calls import Call, cache_key, called, held, is_output, planned, recalled, remembered
 from .linear import as_like, is_smooth, pulled
-from .trees import leaves, leaves_as, rebuilt
 
 __all__ = ["vjp"]
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from ..gradients import gradients
 from ..tensor import Tensor, as_tensor, is_tensor
+from ..trees import leaves, leaves_as, rebuilt
 from .calls import Call, argument, called, computed
 from .linear import as_like, pulled, pushed
-from .trees import leaves, leaves_as, rebuilt
 
 __all__ = ["grad", "hvp", "jvp", "value_and_grad"]
 

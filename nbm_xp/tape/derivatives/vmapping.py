@@ -12,14 +12,17 @@ from operator import index
 from typing import Any
 
 from ..lengths import Size, same_length
-from ..loops.node import LoopBody, inner_placeholder, loop
+from ..loops.body import LoopBody
+from ..loops.node import loop
 from ..node import VARIABLE, Node
-from ..operators import FUNCTIONS, is_number
+from ..operators import is_number
+from ..stand_ins import inner_placeholder
+from ..standard.manipulation import moveaxis
 from ..tensor import Tensor, as_tensor, is_tensor, output
 from ..traversal import reachable
+from ..trees import leaves, mapped
 from .batching import batched
 from .calls import argument, computed, is_foreign, is_output
-from .trees import leaves, mapped
 
 __all__ = ["vmap"]
 
@@ -111,7 +114,7 @@ class _Leaf:
         if not -tensor.ndim <= axis < tensor.ndim:
             raise ValueError(f"in_axes names axis {axis} of an array of shape {tensor.shape}, which has none such")
         self.tensor = tensor
-        self.stacked = FUNCTIONS["moveaxis"](tensor, axis, 0) if axis % tensor.ndim else tensor
+        self.stacked = moveaxis(tensor, axis, 0) if axis % tensor.ndim else tensor
         self.node = inner_placeholder(self.stacked.node.shape[1:], tensor.dtype, free=True)
         self.inner = Tensor(self.node)
 
@@ -194,5 +197,5 @@ def _placed(
         elif not -tensor.ndim <= axis < tensor.ndim:
             raise ValueError(f"out_axes names axis {axis} of a result of {tensor.ndim} axes")
         else:
-            placed.append(FUNCTIONS["moveaxis"](tensor, 0, axis) if axis % tensor.ndim else tensor)
+            placed.append(moveaxis(tensor, 0, axis) if axis % tensor.ndim else tensor)
     return placed

@@ -15,15 +15,17 @@ from typing import Any, TypeVar
 from nbm_xp.namespace import is_lazy
 from nbm_xp.namespace.compiling import library_barrier
 
-from ..derivatives.trees import leaves, mapped
+from ..backward import vjp
 from ..dtypes import DType
-from ..gradients import declare, vjp
 from ..node import LEAVES, OUTPUT, SUBGRAPH_TAG, Joint, Node, Operation, Spec
 from ..plans.plan import compile_plan
+from ..registry import declare
+from ..stand_ins import inner_placeholder
 from ..tensor import Tensor, output
 from ..traversal import reachable
+from ..trees import leaves, mapped
 from ..variable import Variable
-from .node import automatic_updates, inner_placeholder
+from .node import automatic_updates
 from .stopping import Until
 
 __all__ = ["Remade", "checkpoint", "remade"]
@@ -67,12 +69,6 @@ class Remade:
         """Shapes and dtypes of the results."""
         return [(node.shape, node.dtype) for node in self.outputs]
 
-    def runner(self, xp: ModuleType, needed: frozenset[int], unstacked: frozenset[int]) -> _Runner:
-        """The compiled function for a library, of those results that are needed."""
-        wanted = [self.outputs[index] if index in needed else None for index in range(max(needed) + 1)]
-        plan = compile_plan([*self.inputs, *self.captured], wanted, xp, lazy=is_lazy(xp))
-        return _Runner(plan, library_barrier(xp) if self.again else None)
-
 
 class _Runner:
     """A compiled function, called with arguments and captured values."""
@@ -85,6 +81,13 @@ class _Runner:
         if self.barrier is not None:
             inputs, captured = self.barrier((inputs, captured))
         return self.plan(*inputs, *captured)
+
+
+def _runner(xp: ModuleType, call: Remade, needed: frozenset[int], unstacked: frozenset[int]) -> _Runner:
+    """What computes, in a library, those results that are needed."""
+    wanted = [call.outputs[index] if index in needed else None for index in range(max(needed) + 1)]
+    plan = compile_plan([*call.inputs, *call.captured], wanted, xp, lazy=is_lazy(xp))
+    return _Runner(plan, library_barrier(xp) if call.again else None)
 
 
 def _rule(g: dict[int, Tensor], out: Any, inputs: Any, captured: Any, *, payload: Remade) -> list[Any]:
@@ -113,6 +116,7 @@ _CHECKPOINT = declare(
         "checkpoint",
         lambda *args, payload: payload.specs(),
         gradient=Joint(_rule),
+        run=_runner,
         tags=frozenset({SUBGRAPH_TAG}),
     )
 )

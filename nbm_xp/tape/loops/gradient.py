@@ -10,14 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..gradients import vjp
+from ..backward import vjp
 from ..lengths import Length, Size, minimum_length, same_length, value_length
 from ..node import Node
-from ..operators import FUNCTIONS
+from ..registry import register_gradient
+from ..stand_ins import inner_placeholder
+from ..standard.casting import astype
+from ..standard.creation import asarray, zeros, zeros_like
+from ..standard.joining import concat
 from ..tensor import Tensor, output
+from .body import LoopBody
 from .hoist import varying_in
-from .kept import values_to_keep
-from .node import LoopBody, inner_placeholder, loop
+from .node import LOOP, loop
+from .residuals import residuals_of
 from .sums import sums_over_steps
 
 __all__ = ["loop_rule"]
@@ -47,7 +52,7 @@ def loop_rule(
     # cotangents: of final values they start the reverse loop, of what was tapped they come in step by step
     smooth = [position for position, carry in enumerate(body.carries) if carry.dtype[0] in "fc"]
     back = {p: inner_placeholder(body.carries[p].shape, body.carries[p].dtype) for p in smooth}
-    start = [g.get(p, FUNCTIONS["zeros_like"](initials[p])) for p in smooth]
+    start = [g.get(p, zeros_like(initials[p])) for p in smooth]
     arriving = [
         (node, inner_placeholder(g[index].node.shape[1:], g[index].dtype), window(g[index]))
         for index, node in enumerate(body.taps, body.first_tap)
@@ -71,10 +76,10 @@ def loop_rule(
         if found.inside is not None:
             totals[node] = inner_placeholder(node.shape, node.dtype)
             following.append((Tensor(totals[node]) + Tensor(found.inside)).node)
-            start.append(FUNCTIONS["zeros_like"](Tensor(node)))
+            start.append(zeros_like(Tensor(node)))
 
     # what the reverse step reads: sequences, values of the forward steps, cotangents
-    needed = values_to_keep(body, [*following, *outputs])
+    needed = residuals_of(body, [*following, *outputs])
     given = dict(zip(body.sequences, sequences, strict=True))
     stacks = {node: window(given[node]) if node in given else window(out[body.tap(node)]) for node in needed}
     stacks |= {inner: gradient for _, inner, gradient in arriving}
@@ -129,8 +134,8 @@ def _reaching_start(
     while carrier is not None and carrier in finals:
         part = finals[carrier]
         if isinstance(first, Length):
-            reached = FUNCTIONS["asarray"](first) == distance
-            part = part * FUNCTIONS["astype"](reached, part.dtype)
+            reached = asarray(first) == distance
+            part = part * astype(reached, part.dtype)
         if isinstance(first, Length) or first == distance:
             found = part if found is None else found + part
         carrier = next((after for after, before in shifts.items() if before == carrier), None)
@@ -139,7 +144,7 @@ def _reaching_start(
 
 
 def _or_zeros(gradient: Tensor | None, node: Node) -> Node:
-    return _node_of(FUNCTIONS["zeros_like"](Tensor(node)) if gradient is None else gradient)
+    return _node_of(zeros_like(Tensor(node)) if gradient is None else gradient)
 
 
 def _node_of(tensor: Tensor | None) -> Node:
@@ -153,7 +158,10 @@ def _padded(gradient: Tensor, first: Size, sequence: Tensor) -> Tensor:
     rest = sequence.node.shape[1:]
     parts = [gradient]
     if isinstance(first, Length) or first:
-        parts.insert(0, FUNCTIONS["zeros"]((first, *rest), dtype=gradient.dtype))
+        parts.insert(0, zeros((first, *rest), dtype=gradient.dtype))
     if same_length(first + have, length) is not True:
-        parts.append(FUNCTIONS["zeros"]((length - first - have, *rest), dtype=gradient.dtype))
-    return parts[0] if len(parts) == 1 else FUNCTIONS["concat"](parts, axis=0)
+        parts.append(zeros((length - first - have, *rest), dtype=gradient.dtype))
+    return parts[0] if len(parts) == 1 else concat(parts, axis=0)
+
+
+register_gradient(LOOP.name, joint=loop_rule)

@@ -10,9 +10,9 @@ from typing import Any
 
 from nbm_xp.namespace import is_lazy
 
-from ..gradients import declare
 from ..node import Memory, Node, Operation, Spec
-from ..operators import FUNCTIONS
+from ..registry import declare
+from ..standard.manipulation import matrix_transpose
 from ..tensor import Tensor, record
 
 __all__ = ["rows_times", "sum_of_outer_products"]
@@ -49,7 +49,7 @@ _ROWS_TIMES = declare(
         "rows_times",
         _infer_rows,
         (
-            lambda g, out, x, matrix: rows_times(g, FUNCTIONS["matrix_transpose"](matrix)),
+            lambda g, out, x, matrix: rows_times(g, matrix_transpose(matrix)),
             lambda g, out, x, matrix: sum_of_outer_products(x, g),
         ),
         run=_run_rows_times,
@@ -61,7 +61,7 @@ _SUM_OF_OUTER_PRODUCTS = declare(
         "sum_of_outer_products",
         _infer_outer,
         (
-            lambda g, out, x, y: rows_times(y, FUNCTIONS["matrix_transpose"](g)),
+            lambda g, out, x, y: rows_times(y, matrix_transpose(g)),
             lambda g, out, x, y: rows_times(x, g),
         ),
         run=_run_sum_of_outer_products,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nbm_xp.namespace import concrete_int, is_lazy, running_dtype
 from nbm_xp.namespace.compiling import library_loop
@@ -15,12 +15,10 @@ from nbm_xp.namespace.compiling import library_loop
 from ..node import Node
 from ..plans.plan import compile_plan, link_plan
 from ..traversal import reachable
+from .body import LoopBody
 from .source import LoopWriter
 
-if TYPE_CHECKING:
-    from .node import LoopBody
-
-__all__ = ["LoopRunner"]
+__all__ = ["LoopRunner", "loop_runner"]
 
 
 class LoopRunner:
@@ -142,6 +140,15 @@ class LoopRunner:
                 stop = xp.logical_or(stopped, stop)
             carries, stopped = tuple(new), stop
         return carries, [], None
+
+
+def loop_runner(xp: ModuleType, body: LoopBody, needed: frozenset[int], unstacked: frozenset[int]) -> LoopRunner:
+    """The loop compiled for a library and for those of its results that are used; made once for each."""
+    key = (xp, needed, unstacked)
+    found: LoopRunner | None = body.runners.get(key)
+    if found is None:
+        found = body.runners.setdefault(key, LoopRunner(body, xp, needed, unstacked))
+    return found
 
 
 def _alive(body: LoopBody, finals: Sequence[int], taps: Sequence[Node]) -> tuple[list[int], list[int]]:

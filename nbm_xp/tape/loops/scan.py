@@ -9,11 +9,15 @@ from typing import Any
 from ..length_arguments import integer_length
 from ..lengths import Length, Size, minimum_length, same_length
 from ..node import Node
-from ..operators import FUNCTIONS
+from ..stand_ins import inner_placeholder
+from ..standard.casting import astype
+from ..standard.manipulation import flip
 from ..tensor import Tensor, as_tensor
 from ..traversal import reachable
 from ..variable import Variable
-from .node import LoopBody, automatic_updates, inner_placeholder, loop, results_of
+from . import gradient  # noqa: F401  (gives loops their gradient rule)
+from .body import LoopBody
+from .node import automatic_updates, loop, results_of
 from .segments import loop_in_segments, steps_in_segment
 from .stopping import Until, until
 
@@ -53,7 +57,7 @@ def _tapped(sequence: Any, go_backwards: bool) -> list[Tensor]:
     """One sequence for each tap, entry `i` of which is what step `i` reads."""
     if not isinstance(sequence, dict):
         x = as_tensor(sequence)
-        return [FUNCTIONS["flip"](x, axis=0) if go_backwards else x]
+        return [flip(x, axis=0) if go_backwards else x]
     unknown = set(sequence) - {"input", "taps"}
     if unknown or "input" not in sequence:
         raise ValueError(f"a sequence may be given as a dict with input and taps, got keys {sorted(sequence)}")
@@ -62,7 +66,7 @@ def _tapped(sequence: Any, go_backwards: bool) -> list[Tensor]:
     taps = [given] if isinstance(given, int) else list(given or [0])
     first, last = min(0, *taps), max(0, *taps)
     parts = [x[tap - first : tap - last if tap != last else None] for tap in taps]
-    return [FUNCTIONS["flip"](part, axis=0) for part in parts] if go_backwards else parts
+    return [flip(part, axis=0) for part in parts] if go_backwards else parts
 
 
 def _recurrence(info: Any) -> _Recurrence | None:
@@ -254,7 +258,7 @@ def _check_same_kind(value: Tensor, initial: Tensor, position: int) -> None:
 def _as_kind_of(variable: Variable, value: Tensor) -> Tensor:
     if value.ndim != variable.ndim:
         raise TypeError(f"update of {variable!r} must have {variable.ndim} axes, got {value.ndim}")
-    return value if value.dtype == variable.dtype else FUNCTIONS["astype"](value, variable.dtype)
+    return value if value.dtype == variable.dtype else astype(value, variable.dtype)
 
 
 def _state_updates(results: Sequence[Tensor], given: dict[Variable, Tensor]) -> dict[Variable, Tensor]:

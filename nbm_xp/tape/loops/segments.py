@@ -12,10 +12,14 @@ from dataclasses import replace
 
 from ..lengths import Size, known, same_length
 from ..node import VARIABLE, Node
-from ..operators import FUNCTIONS
+from ..stand_ins import inner_placeholder
+from ..standard.indexing import stands_for_last
+from ..standard.joining import concat
+from ..standard.manipulation import reshape
 from ..tensor import Tensor
+from .body import LoopBody
 from .checkpoint import remade
-from .node import LoopBody, inner_placeholder, loop, results_of, stands_for_last
+from .node import loop, results_of
 
 __all__ = ["loop_in_segments", "steps_in_segment"]
 
@@ -65,7 +69,7 @@ def loop_in_segments(
     slices = [inner_placeholder((every, *node.shape), node.dtype) for node in body.sequences]
     carries = [_stand_in(node) for node in body.carries]
     first = inner_placeholder((), "bool").serial
-    inner = loop(replace(body, _runners={}), every, list(map(Tensor, slices)), list(map(Tensor, carries)))
+    inner = loop(replace(body, runners={}), every, list(map(Tensor, slices)), list(map(Tensor, carries)))
     finals, stacked = results_of(inner)
     results = remade(
         [*slices, *carries],
@@ -80,13 +84,13 @@ def loop_in_segments(
         outputs=[tensor.node for tensor in results[len(finals) :]],
         name=body.name,
     )
-    fed = [FUNCTIONS["reshape"](s[:length], (whole, every, *s.node.shape[1:])) for s in sequences]
+    fed = [reshape(s[:length], (whole, every, *s.node.shape[1:])) for s in sequences]
     finals, found = results_of(loop(segments, whole, fed, initials))
-    stacked = [FUNCTIONS["reshape"](x, (length, *x.node.shape[2:])) for x in found]
+    stacked = [reshape(x, (length, *x.node.shape[2:])) for x in found]
     if same_length(length, count) is not True:
-        rest = loop(replace(body, _runners={}), count - length, [s[length:count] for s in sequences], finals)
+        rest = loop(replace(body, runners={}), count - length, [s[length:count] for s in sequences], finals)
         finals, last = results_of(rest)
-        stacked = [FUNCTIONS["concat"]([x, y], axis=0) for x, y in zip(stacked, last, strict=True)]
+        stacked = [concat([x, y], axis=0) for x, y in zip(stacked, last, strict=True)]
     for position, carry in body.fed_back.items():
         stands_for_last(stacked[position].node, finals[carry].node)
     return finals, stacked

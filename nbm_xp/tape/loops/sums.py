@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from ..lengths import known, product, same_length
 from ..node import LINEAR_TAG, Node, Shape
-from ..operators import FUNCTIONS
+from ..standard.broadcasting import sum_to
+from ..standard.manipulation import matrix_transpose, reshape
+from ..standard.sums import sum as sum_
 from ..tensor import Tensor, record
 from .products import sum_of_outer_products
 
@@ -113,7 +115,7 @@ def _transposed(node: Node) -> Node:
     if node.op.name in ("matrix_transpose", "transpose"):
         inner: Node = node.args[0]
         return inner
-    return FUNCTIONS["matrix_transpose"](Tensor(node)).node
+    return matrix_transpose(Tensor(node)).node
 
 
 def _matrix_product(node: Node) -> Term | None:
@@ -135,11 +137,11 @@ def _leading_sum(node: Node) -> Term | None:
 
 def _sum_after(node: Node) -> Callable[[Sequence[Tensor]], Tensor]:
     if node.op.name == "sum_to":
-        return lambda stacks: FUNCTIONS["sum_to"](stacks[0], node.shape)
+        return lambda stacks: sum_to(stacks[0], node.shape)
     axes = (0, *(axis + 1 for axis in node.attributes["axis"]))
 
     def total(stacks: Sequence[Tensor]) -> Tensor:
-        summed = FUNCTIONS["sum"](stacks[0], axis=axes, dtype=node.dtype)
-        return FUNCTIONS["reshape"](summed, node.shape) if node.attributes["keepdims"] else summed
+        summed = sum_(stacks[0], axis=axes, dtype=node.dtype)
+        return reshape(summed, node.shape) if node.attributes["keepdims"] else summed
 
     return total

@@ -16,11 +16,11 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..branches import BranchPath
 from ..dtypes import DType
 from ..lengths import known
 from ..node import LEAVES, Node, nodes_in
 from ..operators import is_number
-from .branches import Block
 
 __all__ = ["FILLS", "HANDED_ON", "SUMS", "Chain", "chains_of", "crosses", "in_chains", "is_fill"]
 
@@ -42,7 +42,7 @@ class Chain:
 def chains_of(
     order: Sequence[Node],
     operands: Mapping[Node, Sequence[Node]],
-    block: Mapping[Node, Block],
+    paths: Mapping[Node, BranchPath],
     resolve: Callable[[Node], Node],
     given: Collection[Node],
     roots: Collection[Node],
@@ -56,7 +56,7 @@ def chains_of(
         The values, inputs before their users.
     operands : mapping of Node to sequence of Node
         What each is computed from.
-    block : mapping of Node to Block
+    paths : mapping of Node to BranchPath
         The branch of an `ifelse` in which it is computed; chains are outside of branches.
     resolve : callable
         Gives the node that is computed in the place of another.
@@ -65,7 +65,7 @@ def chains_of(
     names : collection of str
         The functions that the library runs in blocks.
     """
-    kinds = _kinds(order, block, resolve, given, names)
+    kinds = _kinds(order, paths, resolve, given, names)
     if not kinds:
         return []
     operands = _among(order, operands)
@@ -128,7 +128,7 @@ def is_fill(node: Node) -> bool:
 
 def _kinds(
     order: Sequence[Node],
-    block: Mapping[Node, Block],
+    paths: Mapping[Node, BranchPath],
     resolve: Callable[[Node], Node],
     given: Collection[Node],
     names: Collection[str],
@@ -137,7 +137,7 @@ def _kinds(
     kinds: dict[Node, Hashable] = {}
     fused = set(_fused(order, resolve))
     for node in order:
-        if node in given or node.op in LEAVES or node in fused or block[node] or node.payload is not None:
+        if node in given or node.op in LEAVES or node in fused or paths[node] or node.payload is not None:
             continue
         shape = tuple(map(known, node.shape))
         name = node.op.name

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
+from ..branches import BranchPath
 from ..node import Node
 from ..traversal import walk
-from .branches import Block
 
 __all__ = ["frugal", "inlined"]
 
@@ -78,7 +78,7 @@ def _may_overwrite(node: Node) -> bool:
 def inlined(
     order: Sequence[Node],
     operands: Mapping[Node, Sequence[Node]],
-    block: Mapping[Node, Block],
+    paths: Mapping[Node, BranchPath],
     candidates: Collection[Node],
     silent: Collection[Node],
 ) -> set[Node]:
@@ -93,15 +93,15 @@ def inlined(
         The values as they are computed.
     operands : mapping of Node to sequence of Node
         What each is computed from.
-    block : mapping of Node to Block
+    paths : mapping of Node to BranchPath
         The branch of an `ifelse` in which it is computed.
     candidates : collection of Node
-        Those used once, as an argument, in their own block.
+        Those used once, as an argument, in their own branch.
     silent : collection of Node
         Those that no statement computes: leaves, and the single results of a call.
     """
     chosen: set[Node] = set()
-    waiting: dict[Block, dict[Node, None]] = defaultdict(dict)  # chosen, but not written yet
+    waiting: dict[BranchPath, dict[Node, None]] = defaultdict(dict)  # chosen, but not written yet
     depth: dict[Node, int] = {}
     ending: dict[Node, int] = {}  # how many arrays the expression is the last to use
     users: dict[Node, int] = defaultdict(int)
@@ -114,7 +114,7 @@ def inlined(
         if node in silent:
             continue
         deep, ends = 1, 0
-        here = waiting[block[node]]
+        here = waiting[paths[node]]
         for operand in operands[node]:
             users[operand] -= 1
             if operand in chosen:

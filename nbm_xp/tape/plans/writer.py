@@ -18,20 +18,21 @@ from typing import Any, TypeAlias
 from nbm_xp.namespace import chains as library
 from nbm_xp.namespace import concrete_int, running_dtype
 from nbm_xp.namespace.compiling import library_branch
+from nbm_xp.namespace.refusals import prefix
 
+from ..branches import BranchPath, common_path
 from ..dtypes import DType
 from ..lengths import Length
-from ..loops.uses import results_fed_only
 from ..node import IFELSE_NAME, LEAVES, OUTPUT, SUBGRAPH_TAG, Node, nodes_in
 from ..traversal import Result, reachable
 from .bound_run import BoundRun
-from .branches import Block, common_block
 from .chain_source import as_program, call_lines
 from .chains import Chain, chains_of, crosses, in_chains
 from .fusion import given_to
 from .line_table import LineTable
 from .merging import merge_equal_calls
 from .schedule import frugal, inlined
+from .unstacked import results_read_by_loops
 
 __all__ = ["PlanWriter"]
 
@@ -64,15 +65,15 @@ class PlanWriter:
         roots = [self.resolve(node) for result in outputs for node in nodes_in(result)]
         self.order = frugal(roots, self.operands)
         self.needed: dict[Node, set[int]] = defaultdict(set)
-        self.block: dict[Node, Block] = {}
-        self._place_in_blocks(roots)
-        self.order = [node for node in self.order if node in self.block]
+        self.paths: dict[Node, BranchPath] = {}
+        self._find_paths(roots)
+        self.order = [node for node in self.order if node in self.paths]
         self.chain_of: dict[Node, Chain] = {}
         if names := library.chain_steps(xp):
-            chains = chains_of(self.order, self.operands, self.block, self.resolve, self._given, roots, names)
+            chains = chains_of(self.order, self.operands, self.paths, self.resolve, self._given, roots, names)
             self.order = in_chains(self.order, self.operands, chains)
             self.chain_of = {node: chain for chain in chains for node in chain.members}
-        self.fed_only = results_fed_only(self.order, self.operands, self.resolve, roots)
+        self.unstacked = results_read_by_loops(self.order, self.operands, self.resolve, roots)
         self.inlined = self._choose_inlined(roots)
         self._step = 0
         self._last: dict[str, int] = {}
@@ -82,36 +83,36 @@ class PlanWriter:
         node = self.givens.get(node, node)
         return self.same.get(node, node)
 
-    def _uses(self, node: Node) -> Iterator[tuple[Node, Block]]:
-        """Each use that a node makes of another, with the block in which it is needed."""
-        block = self.block[node]
+    def _uses(self, node: Node) -> Iterator[tuple[Node, BranchPath]]:
+        """Each use that a node makes of another, with the branch in which it is needed."""
+        path = self.paths[node]
         if node.op.name == IFELSE_NAME and not self.lazy:
             condition, *branches = node.args
-            yield self.resolve(condition), block
+            yield self.resolve(condition), path
             for branch, values in enumerate(branches):
                 for index, value in enumerate(values):
                     if index in self.needed[node] and isinstance(value, Node):
-                        yield self.resolve(value), (*block, (self.resolve(condition), branch))
+                        yield self.resolve(value), (*path, (self.resolve(condition), branch))
             return
         for other in self.operands[node]:
-            yield other, block
+            yield other, path
 
-    def _place_in_blocks(self, roots: Sequence[Node]) -> None:
-        """Find the block of each value; one that nothing needs, such as an unused value of a branch, has none."""
-        pending: dict[Node, Block] = dict.fromkeys(roots, ())
+    def _find_paths(self, roots: Sequence[Node]) -> None:
+        """Find the branch of each value; one that nothing needs, such as an unused value of a branch, has none."""
+        pending: dict[Node, BranchPath] = dict.fromkeys(roots, ())
         for node in reversed(self.order):
-            block = pending.get(node)
-            if block is None:
+            path = pending.get(node)
+            if path is None:
                 continue
-            self.block[node] = block
+            self.paths[node] = path
             if node.op is OUTPUT and node not in self._given:
                 self.needed[self.resolve(node.args[0])].add(node.args[1])
             for other, needed in self._uses(node) if node not in self._given else ():
                 before = pending.get(other)
-                pending[other] = needed if before is None or before == needed else common_block(before, needed)
+                pending[other] = needed if before is None or before == needed else common_path(before, needed)
 
     def _choose_inlined(self, roots: Sequence[Node]) -> set[Node]:
-        """Nodes that are used exactly once, as an argument, in the block where they are computed."""
+        """Nodes that are used exactly once, as an argument, in the branch where they are computed."""
         uses: dict[Node, int] = defaultdict(int)
         fixed: set[Node] = set(roots)
         silent: set[Node] = set()
@@ -129,8 +130,8 @@ class PlanWriter:
                 silent.add(node)
             if node.op is OUTPUT or node.op.name == IFELSE_NAME:
                 fixed.update(self.operands[node])
-            elif self.block[node]:
-                fixed.update(other for other in self.operands[node] if self.block[other] != self.block[node])
+            elif self.paths[node]:
+                fixed.update(other for other in self.operands[node] if self.paths[other] != self.paths[node])
             if self.chain_of:
                 fixed.update(other for other in self.operands[node] if crosses(self.chain_of, other, node))
         candidates = {
@@ -138,7 +139,7 @@ class PlanWriter:
             for node in self.order
             if uses.get(node) == 1 and node not in fixed and node not in silent and not self._is_call(node)
         }
-        return inlined(self.order, self.operands, self.block, candidates, silent)
+        return inlined(self.order, self.operands, self.paths, candidates, silent)
 
     def _is_call(self, node: Node) -> bool:
         return str(node.dtype) == "void"
@@ -155,7 +156,7 @@ class PlanWriter:
         groups: list[Group] = []
         for node in self.order:
             chain = self.chain_of.get(node)
-            if chain is None and not self.block[node]:
+            if chain is None and not self.paths[node]:
                 groups += self._groups((node,))
             elif chain is not None and node is chain.members[0]:
                 groups += self._chain_groups(chain)
@@ -168,7 +169,7 @@ class PlanWriter:
         text = "".join(f"{text}\n" for text, _ in lines)
         self.names = self._within | self.names
         self.lines = LineTable([None, *(node for _, node in lines)], text, self)
-        self.order, self.block, self.place, self._last = [], {}, {}, {}  # the table keeps what writes expressions
+        self.order, self.paths, self.place, self._last = [], {}, {}, {}  # the table keeps what writes expressions
         return text
 
     def parameters(self) -> list[str]:
@@ -231,7 +232,7 @@ class PlanWriter:
         return name
 
     def _lines(self, nodes: Iterable[Node]) -> list[Line]:
-        """Statements that compute these values, all of one block, as far as they are not computed yet."""
+        """Statements that compute these values, all of one branch, as far as they are not computed yet."""
         lines: list[Line] = []
         for node in nodes:
             if node in self.inlined or node in self.names or node.op is OUTPUT:
@@ -268,8 +269,8 @@ class PlanWriter:
         functions: list[str] = []
         for branch, values in enumerate(branches):
             outside = dict(self.names)
-            block = (*self.block[node], (self.resolve(condition), branch))
-            inner = self._lines(self._inside(block, [values[index] for index in positions]))
+            path = (*self.paths[node], (self.resolve(condition), branch))
+            inner = self._lines(self._inside(path, [values[index] for index in positions]))
             results = "".join(f"{self.written(values[index])}, " for index in positions)
             inner.append((f"return ({results})", node))
             functions.append(f"branch_{len(outside)}_{branch}")
@@ -292,25 +293,25 @@ class PlanWriter:
         for branch, (head, values) in enumerate(
             zip((f"if {self.written(condition)}:", "else:"), branches, strict=True)
         ):
-            block = (*self.block[node], (self.resolve(condition), branch))
-            inner = self._lines(self._inside(block, [values[index] for index in targets]))
+            path = (*self.paths[node], (self.resolve(condition), branch))
+            inner = self._lines(self._inside(path, [values[index] for index in targets]))
             inner += [
                 (f"{self._name(target)} = {self.written(values[index])}", node) for index, target in targets.items()
             ]
             lines += [(head, node), *((f"    {text}", inside) for text, inside in inner or [("pass", None)])]
         return lines
 
-    def _inside(self, block: Block, values: Sequence[Any]) -> list[Node]:
-        """The values of a block that these need, inputs first; another choice may have computed some of them."""
+    def _inside(self, path: BranchPath, values: Sequence[Any]) -> list[Node]:
+        """The values of a branch that these need, inputs first; another choice may have computed some of them."""
         found: set[Node] = set()
         stack = [self.resolve(value) for value in values if isinstance(value, Node)]
         while stack:
             node = stack.pop()
-            if node in found or node in self.names or self.block[node][: len(block)] != block:
+            if node in found or node in self.names or self.paths[node][: len(path)] != path:
                 continue
             found.add(node)
             stack += self.operands[node]
-        return sorted((node for node in found if self.block[node] == block), key=self.place.__getitem__)
+        return sorted((node for node in found if self.paths[node] == path), key=self.place.__getitem__)
 
     def expression(self, node: Node) -> str:
         """Source that computes a node from named values."""
@@ -344,12 +345,17 @@ class PlanWriter:
         if name is None:
             label = op.name.replace(".", "_")
             if SUBGRAPH_TAG in op.tags:
-                fed_only = self.fed_only.get(node, frozenset())
-                name = self._bind(label, key, node.payload.runner(self.xp, frozenset(self.needed[node]), fed_only))
+                unstacked = self.unstacked.get(node, frozenset())
+                assert op.run is not None
+                name = self._bind(label, key, op.run(self.xp, node.payload, frozenset(self.needed[node]), unstacked))
             elif op.run is None:
                 target: Any = self.xp
-                for step in op.name.split("."):
-                    target = getattr(target, step)
+                try:
+                    for step in op.name.split("."):
+                        target = getattr(target, step)
+                except AttributeError as error:
+                    prefix(error, op.name)
+                    raise
                 name = self._bind(label, op, target)
             elif node.payload is not None:
                 name = self._bind(label, key, partial(op.run, self.xp, node.payload))

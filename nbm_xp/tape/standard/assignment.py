@@ -12,17 +12,19 @@ from typing import Any
 
 from nbm_xp.namespace import put as library_put
 from nbm_xp.namespace import replaced as library_replaced
-from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import Length, Size, known, product, same_length
 from nbm_xp.tape.node import PLACEHOLDER, Memory, Node, Operation
-from nbm_xp.tape.operators import FUNCTIONS, is_number
+from nbm_xp.tape.operators import LATE, is_number
+from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .broadcasting import broadcast_to
-from .creation import arange, full
-from .elementwise import cast, where
-from .indexing import expanded, getitem, is_mask, without_masks
+from .casting import cast
+from .choices import where
+from .creation import full
+from .indexing import GETITEM, expanded, getitem, infer_getitem, is_mask, without_masks
 from .manipulation import reshape
+from .sequences import arange
 from .shapes import broadcast, not_written, written
 
 __all__ = ["assign", "setitem", "updated"]
@@ -109,6 +111,17 @@ def setitem(x: Tensor, key: Any, value: Any) -> Tensor:
     return reshape(flat, x.node.shape)
 
 
+def _written_getitem(part: Tensor, x: Tensor, index: tuple[Any, ...]) -> Tensor:
+    """The array with a part of it replaced; new axes are the part's alone."""
+    plain = tuple(item for item in index if item is not None)
+    if len(plain) != len(index):
+        part = reshape(part, infer_getitem(x.node, plain)[0])
+    return setitem(x, plain, part)
+
+
+GETITEM.written = _written_getitem
+
+
 def assign(x: Tensor, key: Any, value: Any) -> Tensor:
     """``x[key] = value``: in `x`, and in what it is a view of, as NumPy's views have it.
 
@@ -123,13 +136,13 @@ def assign(x: Tensor, key: Any, value: Any) -> Tensor:
         `linalg.diagonal`, or by `reshape` of what does not lie together, without ``copy=True`` or ``copy=False``.
     """
     root = x
-    while root.view is not None:
-        if root.view.may_be_copy:
+    while root.viewed is not None:
+        if root.viewed.may_be_copy:
             raise ValueError(
                 f"{x!r} is reshaped from a part or a transpose, and the library decides whether that is a copy: "
                 "reshape what is written to with copy=True or copy=False"
             )
-        root = root.view.base
+        root = root.viewed.base
     if root.holds_array or root.node.op is PLACEHOLDER:
         what = repr(root) if root is x else f"{x!r} shows {root!r}, which"
         raise TypeError(
@@ -139,16 +152,16 @@ def assign(x: Tensor, key: Any, value: Any) -> Tensor:
     shown = setitem(_now(x), key, value)
     found = [(x, shown.node)]
     one = x
-    while one.view is not None:
-        base, call = one.view.base, one.view.call
+    while one.viewed is not None:
+        base, call = one.viewed.base, one.viewed.call
         assert call.op.written is not None
         shown = call.op.written(shown, _now(base), *call.args[1:], **call.attributes)
         found.append((base, shown.node))
         one = base
     for tensor, node in reversed(found):  # what they show first
         tensor.node = node
-        if tensor.view is not None:
-            tensor.view.seen = tensor.view.base.node
+        if tensor.viewed is not None:
+            tensor.viewed.seen = tensor.viewed.base.node
     return x
 
 
@@ -158,10 +171,10 @@ def updated(x: Tensor, result: Tensor) -> Tensor:
     What cannot be written to, and a sum of another shape or a higher kind of numbers, leaves `x` as it was.
     """
     root = x
-    while root.view is not None:
-        if root.view.may_be_copy or root.view.call.op.written is not_written:
+    while root.viewed is not None:
+        if root.viewed.may_be_copy or root.viewed.call.op.written is not_written:
             return result
-        root = root.view.base
+        root = root.viewed.base
     fits = len(result.node.shape) == len(x.node.shape) and all(map(same_length, result.node.shape, x.node.shape))
     if root is x or root.holds_array or root.node.op is PLACEHOLDER or not fits:
         return result
@@ -170,7 +183,7 @@ def updated(x: Tensor, result: Tensor) -> Tensor:
 
 def _now(x: Tensor) -> Tensor:
     """A Tensor of what `x` shows now, though what it is a view of may have been written to since it was made."""
-    view = x.view
+    view = x.viewed
     if view is None:
         return Tensor(x.node)
     base = _now(view.base)
@@ -245,4 +258,4 @@ def _check_fits(value: Any, part: Tensor) -> None:
         raise ValueError(f"value must broadcast to shape {part.shape}, which the index names, got {value.shape}")
 
 
-FUNCTIONS.update(assign=assign, setitem=setitem, updated=updated)
+LATE.update(assign=assign, getitem=getitem, updated=updated)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import known, same_length
 from nbm_xp.tape.node import LINEAR_TAG, Memory, Node, Operation, Shape
-from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .manipulation import reshape
 from .shapes import broadcast, not_written, sizes_of
+from .sums import sum as sum_
 
 __all__ = ["broadcast_arrays", "broadcast_shapes", "broadcast_to", "sum_to"]
 
@@ -104,12 +104,9 @@ def sum_to(x: Any, shape: Any) -> Tensor:
     if all(same or known(n) == 1 for same, n in zip(sames, sizes, strict=True)):
         axes = tuple(range(extra)) + tuple(i + extra for i, same in enumerate(sames) if not same)
         if axes:
-            x = FUNCTIONS["sum"](x, axis=axes, dtype=x.dtype, keepdims=len(axes) > extra)
+            x = sum_(x, axis=axes, dtype=x.dtype, keepdims=len(axes) > extra)
         return reshape(x, sizes) if extra and len(axes) > extra else x
     if any(known(a) == 1 and known(b) != 1 for a, b in zip(x.node.shape[extra:], sizes, strict=True)):
         # the cotangent itself was left un-broadcast
-        return sum_to(FUNCTIONS["broadcast_to"](x, (*x.node.shape[:extra], *sizes)), sizes)
+        return sum_to(broadcast_to(x, (*x.node.shape[:extra], *sizes)), sizes)
     return record(_SUM_TO, x, sizes)
-
-
-FUNCTIONS.update(sum_to=sum_to)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.tape.dtypes import bool as boolean
-from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.node import Memory, Node, Operation
-from nbm_xp.tape.operators import FUNCTIONS, is_number
+from nbm_xp.tape.operators import is_number
+from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
-from .promotion import both_tensors, cast, refuse_complex, together
+from .casting import cast
+from .creation import asarray, zeros_like
+from .promotion import both_tensors, refuse_complex, together
 from .shapes import broadcast
 
 __all__ = ["clip", "where"]
@@ -22,8 +24,8 @@ _WHERE = declare(
         lambda condition, x, y: (broadcast(condition.shape, x.shape, y.shape), x.dtype),
         (
             None,
-            lambda g, out, condition, x, y: FUNCTIONS["where"](condition, g, FUNCTIONS["zeros_like"](g)),
-            lambda g, out, condition, x, y: FUNCTIONS["where"](condition, FUNCTIONS["zeros_like"](g), g),
+            lambda g, out, condition, x, y: where(condition, g, zeros_like(g)),
+            lambda g, out, condition, x, y: where(condition, zeros_like(g), g),
         ),
         memory=Memory.OWN,
     )
@@ -51,7 +53,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
     x = as_tensor(x)
     refuse_complex("clip", x=x, min=min, max=max)
     if min is None and max is None:
-        return FUNCTIONS["positive"](x)
+        return asarray(x, copy=True)
     return record(_CLIP, x, _bound(min, x), _bound(max, x))
 
 

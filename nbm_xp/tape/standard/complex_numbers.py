@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.node import ELEMENTWISE_TAG, Memory, Node, Operation
-from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
+from .creation import zeros_like
 from .promotion import real_of
 from .shapes import not_written
 
@@ -50,7 +50,7 @@ def real(x: Any, /) -> Tensor:
 def imag(x: Any, /) -> Tensor:
     """The imaginary part."""
     x = as_tensor(x)
-    return record(_IMAG, x) if x.dtype[0] == "c" else FUNCTIONS["zeros_like"](x)
+    return record(_IMAG, x) if x.dtype[0] == "c" else zeros_like(x)
 
 
 def conj(x: Any, /) -> Tensor:

@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp.namespace import (
     array_namespace,
     default_namespace,
-    dtype_name,
     dtype_of,
     floatx,
     host_namespace,
     is_array,
 )
 from nbm_xp.namespace import asarray as library_asarray
-from nbm_xp.namespace.refusals import described
-from nbm_xp.tape.concrete import lasting_number
-from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
-from nbm_xp.tape.gradients import declare
-from nbm_xp.tape.length_arguments import integer_length
-from nbm_xp.tape.lengths import Length, Size, known, maximum_length, product
+from nbm_xp.tape.dtypes import DType, as_dtype
+from nbm_xp.tape.lengths import Length
 from nbm_xp.tape.node import CONSTANT, IDENTITY_TAG, Memory, Node, Operation, Shape
-from nbm_xp.tape.operators import FUNCTIONS, is_number
+from nbm_xp.tape.operators import is_number
+from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record, with_attributes
 
-from .data_types import iinfo
+from .broadcasting import broadcast_to
+from .casting import cast, scalar
 from .declaring import of_matrices
-from .elementwise import cast
 from .inspection import check_device as _check_device
+from .joining import stack
 from .shapes import sizes_of
 
 __all__ = [
-    "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like", "linspace", "meshgrid",
-    "ones", "ones_like", "tril", "triu", "zeros", "zeros_like",
+    "asarray", "dtype_or", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like", "ones", "ones_like",
+    "scalar_dtype", "tril", "triu", "zeros", "zeros_like",
 ]  # fmt: skip
 
 
-def _dtype_or(dtype: Any, default: Any) -> DType:
+def dtype_or(dtype: Any, default: Any) -> DType:
+    """The dtype that was asked for, or another one where none was."""
     return as_dtype(default if dtype is None else dtype)
 
 
@@ -51,15 +47,6 @@ _ZEROS = declare(Operation("zeros", _shaped, (), memory=Memory.OWN))
 _ONES = declare(Operation("ones", _shaped, (), memory=Memory.OWN))
 _EMPTY = declare(Operation("empty", _shaped, (), memory=Memory.OWN))
 _FULL = declare(Operation("full", lambda shape, value, *, dtype: (shape, dtype), (), memory=Memory.OWN))
-_SCALAR = declare(
-    Operation(
-        "scalar",
-        lambda value, *, dtype: ((), dtype),
-        (),
-        run=lambda xp, value, *, dtype: xp.asarray(value, dtype=dtype),
-        memory=Memory.OWN,
-    )
-)
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:
@@ -83,11 +70,9 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     if copy is False:
         raise ValueError(f"copy=False is not possible for {type(obj).__name__}, which is no array")
     if is_number(obj):
-        kind = _dtype_or(wanted, _scalar_dtype(obj))
-        _check_holds(kind, obj)
-        return record(_SCALAR, obj, dtype=kind)
+        return scalar(obj, dtype_or(wanted, scalar_dtype(obj)))
     if isinstance(obj, (list, tuple)) and any(_holds_recorded(item) for item in obj):
-        stacked: Tensor = FUNCTIONS["stack"]([asarray(item, dtype=wanted) for item in obj])
+        stacked: Tensor = stack([asarray(item, dtype=wanted) for item in obj])
         return stacked
     host, library = host_namespace(), default_namespace()
     if hasattr(obj, "__dlpack__"):
@@ -96,7 +81,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     if buffer is not None:
         return _of_array(library_asarray(host.asarray(buffer), library), wanted, copy)
     if wanted is None:
-        wanted = as_dtype(_scalar_dtype(_strongest(obj)))
+        wanted = as_dtype(scalar_dtype(_strongest(obj)))
     return as_tensor(library_asarray(host.asarray(obj, dtype=dtype_of(host, wanted)), library))
 
 
@@ -123,13 +108,6 @@ _COPY = declare(
         memory=Memory.FIRST,
     )
 )
-
-
-def _check_holds(dtype: DType, value: Any) -> None:
-    if dtype[0] in "iu" and type(value) is int:
-        limits = iinfo(dtype)
-        if not limits.min <= value <= limits.max:
-            raise OverflowError(f"{dtype} holds {limits.min} to {limits.max}, not {value}")
 
 
 def _buffer(obj: Any) -> memoryview | None:
@@ -163,7 +141,8 @@ def _holds_recorded(value: Any) -> bool:
     return isinstance(value, (Tensor, Length)) or is_array(value)
 
 
-def _scalar_dtype(value: Any) -> str:
+def scalar_dtype(value: Any) -> str:
+    """The dtype of an array made of a number or a length."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, (int, Length)):
@@ -176,19 +155,19 @@ def _scalar_dtype(value: Any) -> str:
 def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Zeros of a shape."""
     _check_device(device)
-    return record(_ZEROS, sizes_of(shape), dtype=_dtype_or(dtype, floatx()))
+    return record(_ZEROS, sizes_of(shape), dtype=dtype_or(dtype, floatx()))
 
 
 def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Ones of a shape."""
     _check_device(device)
-    return record(_ONES, sizes_of(shape), dtype=_dtype_or(dtype, floatx()))
+    return record(_ONES, sizes_of(shape), dtype=dtype_or(dtype, floatx()))
 
 
 def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """An array of a shape with any values."""
     _check_device(device)
-    return record(_EMPTY, sizes_of(shape), dtype=_dtype_or(dtype, floatx()))
+    return record(_EMPTY, sizes_of(shape), dtype=dtype_or(dtype, floatx()))
 
 
 def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
@@ -196,107 +175,35 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
     _check_device(device)
     if isinstance(fill_value, (Tensor, Length)):
         value = asarray(fill_value, dtype=dtype)
-        return Tensor(FUNCTIONS["broadcast_to"](value, sizes_of(shape)).node)  # an array of its own, to be written to
-    return record(_FULL, sizes_of(shape), fill_value, dtype=_dtype_or(dtype, _scalar_dtype(fill_value)))
+        return Tensor(broadcast_to(value, sizes_of(shape)).node)  # an array of its own, to be written to
+    return record(_FULL, sizes_of(shape), fill_value, dtype=dtype_or(dtype, scalar_dtype(fill_value)))
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Zeros with the shape, and unless told the dtype, of `x`."""
     x = as_tensor(x)
     _check_device(device)
-    return record(_ZEROS, x.node.shape, dtype=_dtype_or(dtype, x.dtype))
+    return record(_ZEROS, x.node.shape, dtype=dtype_or(dtype, x.dtype))
 
 
 def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Ones with the shape, and unless told the dtype, of `x`."""
     x = as_tensor(x)
     _check_device(device)
-    return record(_ONES, x.node.shape, dtype=_dtype_or(dtype, x.dtype))
+    return record(_ONES, x.node.shape, dtype=dtype_or(dtype, x.dtype))
 
 
 def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
     """An array with the shape and dtype of `x`, with any values."""
     x = as_tensor(x)
     _check_device(device)
-    return record(_EMPTY, x.node.shape, dtype=_dtype_or(dtype, x.dtype))
+    return record(_EMPTY, x.node.shape, dtype=dtype_or(dtype, x.dtype))
 
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """One number everywhere, with the shape and dtype of `x`."""
     x = as_tensor(x)
-    return full(x.node.shape, fill_value, dtype=_dtype_or(dtype, x.dtype), device=device)
-
-
-def _infer_arange(start: Any, stop: Any, step: Any, *, dtype: DType) -> Any:
-    span, stride = stop - start, step
-    if isinstance(span, Length) or isinstance(stride, Length):
-        return (maximum_length((-(-span // stride), 0)),), dtype
-    whole = isinstance(span, int) and isinstance(stride, int)
-    count = -(-span // stride) if whole else math.ceil(span / stride)
-    return (max(0, count),), dtype
-
-
-_ARANGE = declare(Operation("arange", _infer_arange, (), memory=Memory.OWN))
-
-
-def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """Evenly spaced values from `start` to before `stop`; numbers, Lengths and integer Tensors are taken.
-
-    Tensors of a floating dtype are, where they are computed from numbers and constants alone.
-    """
-    _check_device(device)
-    start, stop, step = map(_bound, (0, start, step) if stop is None else (start, stop, step))
-    if known(step) == 0:
-        raise ValueError("the step of arange must not be zero")
-    whole = not any(isinstance(value, float) for value in (start, stop, step))
-    return record(_ARANGE, start, stop, step, dtype=_dtype_or(dtype, "int64" if whole else floatx()))
-
-
-def _bound(value: Any) -> Any:
-    if is_array(value) and not isinstance(value, Tensor) and not value.shape:  # such as the product of a shape
-        value = float(value) if dtype_name(value)[0] == "f" else operator.index(value)
-    if not isinstance(value, Tensor) or value.ndim or value.dtype[0] != "f":
-        return integer_length(value)
-    number = lasting_number(FUNCTIONS["uncut"](value).node)
-    if number is None:
-        raise TypeError(
-            "a floating bound or step of arange must be a number, or computed from numbers and constants alone, for it "
-            f"decides how many values there are: got {value!r}"
-        )
-    return number
-
-
-def _weighted(g: Tensor, num: Size, endpoint: bool, *, of_stop: bool) -> Tensor:
-    """The gradient in a bound: each number is the bounds' mean, weighted by how far it is from the other."""
-    dtype = g.dtype if g.dtype[0] == "f" else FUNCTIONS["real"](g).dtype
-    share = record(_LINSPACE, 0.0, 1.0, num, dtype=dtype, endpoint=endpoint)
-    return FUNCTIONS["sum"](g * (share if of_stop else 1.0 - share))
-
-
-_LINSPACE: Operation = declare(
-    Operation(
-        "linspace",
-        lambda start, stop, num, *, dtype, endpoint: ((num,), dtype),
-        (
-            lambda g, out, start, stop, num, *, dtype, endpoint: _weighted(g, num, endpoint, of_stop=False),
-            lambda g, out, start, stop, num, *, dtype, endpoint: _weighted(g, num, endpoint, of_stop=True),
-        ),
-        memory=Memory.OWN,
-    )
-)
-
-
-def linspace(
-    start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
-) -> Tensor:
-    """`num` evenly spaced numbers."""
-    _check_device(device)
-    for name, bound in (("start", start), ("stop", stop)):
-        if not (is_number(bound) or is_array(bound) or isinstance(bound, Tensor)) or getattr(bound, "ndim", 0) != 0:
-            raise TypeError(f"{name} must be a number or an array without axes, got {described(bound)}")
-    (num,) = sizes_of(num, "num")  # type: ignore[assignment]
-    default = _scalar_dtype(1j) if isinstance(start, complex) or isinstance(stop, complex) else floatx()
-    return record(_LINSPACE, start, stop, num, dtype=_dtype_or(dtype, default), endpoint=endpoint)
+    return full(x.node.shape, fill_value, dtype=dtype_or(dtype, x.dtype), device=device)
 
 
 _EYE = declare(Operation("eye", lambda rows, columns, *, k, dtype: ((rows, columns), dtype), (), memory=Memory.OWN))
@@ -306,7 +213,7 @@ def eye(n_rows: Any, n_cols: Any = None, /, *, k: int = 0, dtype: Any = None, de
     """Ones on a diagonal."""
     _check_device(device)
     rows, columns = sizes_of((n_rows, n_rows if n_cols is None else n_cols), "n_rows and n_cols")
-    return record(_EYE, rows, columns, k=k, dtype=_dtype_or(dtype, floatx()))
+    return record(_EYE, rows, columns, k=k, dtype=dtype_or(dtype, floatx()))
 
 
 def _infer_same(x: Node, **attributes: Any) -> Any:
@@ -332,29 +239,6 @@ def _matrices(x: Any, function: str) -> Tensor:
     if tensor.ndim < 2:
         raise ValueError(f"x must have two axes or more for {function}, got shape {tensor.shape}")
     return tensor
-
-
-def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
-    """Coordinate arrays from coordinate vectors."""
-    if indexing not in ("xy", "ij"):
-        raise ValueError(f"indexing must be 'xy' or 'ij', got {indexing!r}")
-    tensors = [as_tensor(array) for array in arrays]
-    order = list(range(len(tensors)))
-    if indexing == "xy" and len(order) > 1:
-        order[0], order[1] = 1, 0
-    dtype = common_dtype(*(t.dtype for t in tensors)) if tensors else as_dtype(floatx())
-    for tensor in tensors:
-        if tensor.ndim > 1:
-            raise ValueError(f"meshgrid needs vectors, got an array of shape {tensor.shape}")
-    lengths: list[Size] = [product(tensors[position].node.shape) for position in order]
-    grids = []
-    for position, tensor in enumerate(tensors):
-        place = order.index(position)
-        shape = [1] * len(order)
-        shape[place] = -1
-        line = FUNCTIONS["reshape"](cast(tensor, dtype), tuple(shape))
-        grids.append(Tensor(FUNCTIONS["broadcast_to"](line, tuple(lengths)).node))  # an array of its own
-    return tuple(grids)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:

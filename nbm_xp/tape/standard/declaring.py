@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.node import ALONG_AXES_TAG, LINEAR_TAG, MATRICES_TAG, Memory, Operation, Rule
+from nbm_xp.tape.registry import declare
 
 __all__ = ["along_axes", "of_matrices"]
 

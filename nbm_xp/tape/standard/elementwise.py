@@ -11,39 +11,31 @@ import cmath
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from nbm_xp.tape.dtypes import bool as boolean
 from nbm_xp.tape.dtypes import common_dtype
-from nbm_xp.tape.gradients import OPERATIONS, declare
 from nbm_xp.tape.lengths import Length
 from nbm_xp.tape.node import ELEMENTWISE_TAG, LINEAR_TAG, Memory, Node, Operation, Rule
-from nbm_xp.tape.operators import FUNCTIONS, is_number
+from nbm_xp.tape.operators import is_number
+from nbm_xp.tape.registry import OPERATIONS, declare
+from nbm_xp.tape.stable import sigmoid, softplus
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
-from .choices import clip as clip
-from .choices import where as where
-from .promotion import both_tensors as both_tensors
-from .promotion import cast as cast
-from .promotion import divisible, is_complex, plain_number, real_of, refuse_complex
-from .promotion import floating as floating
-from .promotion import together as together
+from .casting import cast, scalar
+from .choices import where
+from .complex_numbers import conj
+from .creation import zeros_like
+from .kinks import along
+from .promotion import both_tensors, divisible, floating, is_complex, plain_number, real_of, refuse_complex, together
 from .shapes import broadcast
+
+Unary: TypeAlias = Callable[[Any], Tensor]
 
 _ELEMENTWISE = frozenset({ELEMENTWISE_TAG})
 _LINEAR = _ELEMENTWISE | {LINEAR_TAG}
 _LN2 = math.log(2.0)
 _LN10 = math.log(10.0)
-
-
-def _function(name: str) -> Callable[..., Tensor]:
-    """A function of the namespace, looked up when a rule runs."""
-    return lambda *args, **attributes: FUNCTIONS[name](*args, **attributes)
-
-
-log_, sin_, cos_, sqrt_, where_, sign_ = map(_function, ("log", "sin", "cos", "sqrt", "where", "sign"))
-sinh_, cosh_, sigmoid_, zeros_like_ = map(_function, ("sinh", "cosh", "sigmoid", "zeros_like"))
-conj_, abs_, along_ = map(_function, ("conj", "abs", "along"))
 
 
 def _folded(operate: Callable[[Any, Any], Any], x1: Any, x2: Any) -> Tensor | None:
@@ -54,7 +46,7 @@ def _folded(operate: Callable[[Any, Any], Any], x1: Any, x2: Any) -> Tensor | No
     tensors = [x for x in (x1, x2) if isinstance(x, Tensor)]
     if not tensors:
         return None
-    return FUNCTIONS["asarray"](float(operate(a, b)), dtype=common_dtype(*(t.dtype for t in tensors)))
+    return scalar(float(operate(a, b)), common_dtype(*(t.dtype for t in tensors)))
 
 
 _WEAK = frozenset((int, float))
@@ -112,7 +104,7 @@ def unary(
     tags: frozenset[str] = _ELEMENTWISE,
     memory: Memory = Memory.OWN,
     **facts: Any,
-) -> Callable[[Any], Tensor]:
+) -> Unary:
     """Declare a function of one array; `facts` are those of its `Operation`."""
     op = declare(Operation(name, infer, (rule,), tags=tags, memory=memory, **facts))
 
@@ -165,7 +157,6 @@ def binary(
 def _published(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    FUNCTIONS[name] = function
     return function
 
 
@@ -177,42 +168,42 @@ def _share(g: Tensor, chosen: Any, other: Any) -> Tensor:
 
 def _pow_base(g: Tensor, out: Tensor, x: Any, y: Any) -> Tensor:
     if is_number(y):
-        lower: Tensor = g * (y * x ** (y - 1)) if y != 0 else zeros_like_(g)
+        lower: Tensor = g * (y * x ** (y - 1)) if y != 0 else zeros_like(g)
         return lower
     # 0**0 is constant in its base; the power one lower, 0**-1, must not be taken there
-    slope: Tensor = y * x ** where_((x == 0) & (y == 0), 1.0, y - 1)
+    slope: Tensor = y * x ** where((x == 0) & (y == 0), 1.0, y - 1)
     return g * slope
 
 
 def _pow_exponent(g: Tensor, out: Tensor, x: Any, y: Any) -> Tensor:
     # x**y is constant in y where x is 0 and y > 0, and has no slope where x is negative: no logarithm there
     if is_number(x) and (isinstance(x, complex) or is_complex(y)):
-        return g * out * cmath.log(x) if x else zeros_like_(g)
+        return g * out * cmath.log(x) if x else zeros_like(g)
     if is_number(x):
-        return g * out * math.log(x) if x > 0 else g * where_(y > 0, 0.0, math.nan)
+        return g * out * math.log(x) if x > 0 else g * where(y > 0, 0.0, math.nan)
     if is_complex(x):
-        return g * where_(x == 0, 0.0, out * log_(where_(x == 0, 1.0, x)))
-    slope: Tensor = where_(x < 0, math.nan, out * log_(where_(x > 0, x, 1.0)))
+        return g * where(x == 0, 0.0, out * log(where(x == 0, 1.0, x)))
+    slope: Tensor = where(x < 0, math.nan, out * log(where(x > 0, x, 1.0)))
     return g * slope
 
 
 def _sign_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
     """Of ``x / |x|`` of a complex number, which turns with it and does not grow; at 0 nothing flows back."""
     none = x == 0
-    size = where_(none, 1.0, abs_(x))
-    return where_(none, 0.0, (g - conj_(g * out * out)) / (2.0 * size))
+    size = where(none, 1.0, abs(x))
+    return where(none, 0.0, (g - conj(g * out * out)) / (2.0 * size))
 
 
-abs = unary("abs", lambda g, out, x: along_(g * conj_(sign_(x)), g, conj_(x), out), infer=_unary_to_real)
-acos = unary("acos", lambda g, out, x: -g / sqrt_(1 - x * x), to_float=True)
-acosh = unary("acosh", lambda g, out, x: g / (sqrt_(x - 1) * sqrt_(x + 1)), to_float=True)
-asin = unary("asin", lambda g, out, x: g / sqrt_(1 - x * x), to_float=True)
-asinh = unary("asinh", lambda g, out, x: g / sqrt_(x * x + 1), to_float=True)
+abs = unary("abs", lambda g, out, x: along(g * conj(sign(x)), g, conj(x), out), infer=_unary_to_real)
+acos = unary("acos", lambda g, out, x: -g / sqrt(1 - x * x), to_float=True)
+acosh = unary("acosh", lambda g, out, x: g / (sqrt(x - 1) * sqrt(x + 1)), to_float=True)
+asin = unary("asin", lambda g, out, x: g / sqrt(1 - x * x), to_float=True)
+asinh = unary("asinh", lambda g, out, x: g / sqrt(x * x + 1), to_float=True)
 atan = unary("atan", lambda g, out, x: g / (1 + x * x), to_float=True)
 atanh = unary("atanh", lambda g, out, x: g / (1 - x * x), to_float=True)
 ceil = unary("ceil", None, real_only=True)
-cos = unary("cos", lambda g, out, x: -g * sin_(x), to_float=True)
-cosh = unary("cosh", lambda g, out, x: g * sinh_(x), to_float=True)
+cos = unary("cos", lambda g, out, x: -g * sin(x), to_float=True)
+cosh = unary("cosh", lambda g, out, x: g * sinh(x), to_float=True)
 exp = unary("exp", lambda g, out, x: g * out, to_float=True)
 expm1 = unary("expm1", lambda g, out, x: g * (out + 1), to_float=True)
 floor = unary("floor", None, real_only=True)
@@ -227,11 +218,11 @@ _negative = unary("negative", lambda g, out, x: -g, symbol="-", tags=_LINEAR, ch
 positive = unary("positive", lambda g, out, x: g, tags=_LINEAR, memory=Memory.FIRST)
 reciprocal = unary("reciprocal", lambda g, out, x: -g * out * out, to_float=True)
 round = unary("round", None)
-sign = unary("sign", lambda g, out, x: _sign_rule(g, out, x) if is_complex(x) else None)
+sign: Unary = unary("sign", lambda g, out, x: _sign_rule(g, out, x) if is_complex(x) else None)
 signbit = unary("signbit", None, infer=_unary_to_bool, real_only=True)
-sin = unary("sin", lambda g, out, x: g * cos_(x), to_float=True)
-sinh = unary("sinh", lambda g, out, x: g * cosh_(x), to_float=True)
-sqrt = unary("sqrt", lambda g, out, x: g * 0.5 / out, to_float=True)
+sin: Unary = unary("sin", lambda g, out, x: g * cos(x), to_float=True)
+sinh: Unary = unary("sinh", lambda g, out, x: g * cosh(x), to_float=True)
+sqrt: Unary = unary("sqrt", lambda g, out, x: g * 0.5 / out, to_float=True)
 square = unary("square", lambda g, out, x: g * (2 * x), cheap=True)
 tan = unary("tan", lambda g, out, x: g * (1 + out * out), to_float=True)
 tanh = unary("tanh", lambda g, out, x: g * (1 - out * out), to_float=True)
@@ -271,14 +262,14 @@ atan2 = binary(
 hypot = binary(
     "hypot",
     (
-        lambda g, out, x, y: along_(g * _per(x, out), g, x, out),
-        lambda g, out, x, y: along_(g * _per(y, out), g, y, out),
+        lambda g, out, x, y: along(g * _per(x, out), g, x, out),
+        lambda g, out, x, y: along(g * _per(y, out), g, y, out),
     ),
     to_float=True,
     real_only=True,
 )
 copysign = binary(
-    "copysign", (lambda g, out, x, y: along_(g * sign_(x) * sign_(out), g, x, out), None), to_float=True, real_only=True
+    "copysign", (lambda g, out, x, y: along(g * sign(x) * sign(out), g, x, out), None), to_float=True, real_only=True
 )
 nextafter = binary("nextafter", (lambda g, out, x, y: g, None), real_only=True)
 logaddexp = binary(
@@ -290,8 +281,8 @@ logaddexp = binary(
 maximum = binary(
     "maximum",
     (
-        lambda g, out, x, y: where_(x >= y, _share(g, x, y), 0.0),
-        lambda g, out, x, y: where_(y >= x, _share(g, x, y), 0.0),
+        lambda g, out, x, y: where(x >= y, _share(g, x, y), 0.0),
+        lambda g, out, x, y: where(y >= x, _share(g, x, y), 0.0),
     ),
     cheap=True,
     real_only=True,
@@ -299,8 +290,8 @@ maximum = binary(
 minimum = binary(
     "minimum",
     (
-        lambda g, out, x, y: where_(x <= y, _share(g, x, y), 0.0),
-        lambda g, out, x, y: where_(y <= x, _share(g, x, y), 0.0),
+        lambda g, out, x, y: where(x <= y, _share(g, x, y), 0.0),
+        lambda g, out, x, y: where(y <= x, _share(g, x, y), 0.0),
     ),
     cheap=True,
     real_only=True,
@@ -324,19 +315,20 @@ bitwise_right_shift = binary("bitwise_right_shift", (None, None), symbol=">>")
 def _per(x: Tensor, size: Tensor) -> Tensor:
     """A coordinate by the size of the point; 0 at the origin, which has no direction."""
     none = size == 0
-    return where_(none, 0.0, x / where_(none, 1.0, size))
+    return where(none, 0.0, x / where(none, 1.0, size))
 
 
 def _weight(x: Tensor, other: Tensor) -> Tensor:
     """The share of ``exp(x)`` in a sum of two exponentials; one half each where both are the same infinity."""
     same = (x == other) & isinf(x)
-    return sigmoid_(where_(same, 0.0, x) - where_(same, 0.0, other))
+    share: Tensor = sigmoid(where(same, 0.0, x) - where(same, 0.0, other))
+    return share
 
 
 def negative(x: Any, /) -> Tensor:
     """``negative(x)`` of the array API standard, recorded."""
     number = plain_number(x) if isinstance(x, Tensor) else None
-    return _negative(x) if number is None else FUNCTIONS["asarray"](-number, dtype=x.dtype)
+    return _negative(x) if number is None else scalar(-number, x.dtype)
 
 
 _LOG = declare(Operation("log", _unary_infer, (lambda g, out, x: g / x,), tags=_ELEMENTWISE, memory=Memory.OWN))
@@ -346,7 +338,7 @@ def log(x: Any, /) -> Tensor:
     """``log(x)`` of the array API standard, recorded; ``log(1 + exp(x))`` is recorded as the stable softplus."""
     x = floating(x)
     inner = _exponent_of_log1p_exp(x.node)
-    return record(_LOG, x) if inner is None else FUNCTIONS["softplus"](Tensor(inner))
+    return record(_LOG, x) if inner is None else softplus(Tensor(inner))
 
 
 def _exponent_of_log1p_exp(node: Node) -> Node | None:

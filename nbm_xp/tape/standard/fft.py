@@ -14,15 +14,20 @@ from typing import Any
 from nbm_xp.namespace import floatx
 from nbm_xp.namespace.refusals import check_choice
 from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.length_arguments import integer_length
 from nbm_xp.tape.lengths import Length, Size, known, maximum_length, minimum_length, same_length
 from nbm_xp.tape.node import Memory, Node, Operation
-from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
+from .casting import astype
+from .choices import where
+from .creation import zeros
 from .declaring import along_axes
+from .joining import concat
+from .manipulation import reshape
 from .promotion import complex_of, floating, real_of, refuse_complex
+from .sequences import arange
 from .shapes import LONGEST, axes_of, axis_of
 
 __all__ = [
@@ -45,7 +50,7 @@ def _to_length(x: Tensor, axis: int, length: Size) -> Tensor:
     if same_length(missing, 0) is True:
         return x
     shape = tuple(missing if i == axis else n for i, n in enumerate(x.node.shape))
-    result: Tensor = FUNCTIONS["concat"]([x, FUNCTIONS["zeros"](shape, dtype=x.dtype)], axis=axis)
+    result: Tensor = concat([x, zeros(shape, dtype=x.dtype)], axis=axis)
     return result
 
 
@@ -56,10 +61,10 @@ def _half(n: Size) -> Size:
 
 def _weighed(x: Tensor, axis: int, n: Size, weight: float) -> Tensor:
     """Half a spectrum of n numbers, `weight` times but for the lowest frequency and, if n is even, the highest."""
-    places = FUNCTIONS["arange"](x.node.shape[axis])
+    places = arange(x.node.shape[axis])
     outer = (places == 0) | (places * 2 == n)
-    column = FUNCTIONS["reshape"](outer, (x.node.shape[axis],) + (1,) * (x.ndim - 1 - axis))
-    return FUNCTIONS["where"](column, x, x * weight)
+    column = reshape(outer, (x.node.shape[axis],) + (1,) * (x.ndim - 1 - axis))
+    return where(column, x, x * weight)
 
 
 def _with_length(shape: Sequence[Size], axis: int, length: Size) -> tuple[Size, ...]:
@@ -137,7 +142,7 @@ def _one_axis(name: str, infer: Callable[..., Any], rule: Callable[..., Tensor],
         if of_real:
             refuse_complex(name, x=x)
         elif x.dtype[0] != "c":  # the strict library takes no real numbers here
-            x = FUNCTIONS["astype"](x, complex_of(x.dtype))
+            x = astype(x, complex_of(x.dtype))
         _check_norm(norm)
         place = axis_of(axis, x.ndim)
         length = _length_of(n, x.node.shape[place], from_half=from_half)
@@ -200,7 +205,7 @@ def _many_axes(name: str, doc: str) -> Callable[..., Tensor]:
         if name == "rfftn":
             refuse_complex(name, x=x)
         elif x.dtype[0] != "c":
-            x = FUNCTIONS["astype"](x, complex_of(x.dtype))
+            x = astype(x, complex_of(x.dtype))
         _check_norm(norm)
         places = _places(x, s, axes)
         if not places:
@@ -258,7 +263,7 @@ def _frequencies(name: str, length: Callable[[Size], Size], doc: str) -> Callabl
     op = declare(Operation(f"fft.{name}", lambda n, *, d, dtype: ((length(n),), dtype), (), run=run, memory=Memory.OWN))
 
     def function(n: Any, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
-        FUNCTIONS["zeros"]((), device=device)  # refuses a device that Tensors have not
+        zeros((), device=device)  # refuses a device that Tensors have not
         size = _length_of(n, 0, from_half=False)
         _check_length(name, size)
         return record(op, size, d=d, dtype=as_dtype(floatx() if dtype is None else dtype))

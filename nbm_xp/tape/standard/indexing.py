@@ -7,28 +7,42 @@ becomes the places where it is true, in the axes that it covers taken together.
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, is_array, scattered
 from nbm_xp.tape.concrete import concrete, lasting_number
 from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.length_arguments import integer_length
 from nbm_xp.tape.lengths import Length, Size, known, maximum_length, product, same_length
-from nbm_xp.tape.loops.node import last_entry
 from nbm_xp.tape.node import Memory, Node, Operation
-from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
+from .broadcasting import broadcast_to
+from .casting import cast
+from .choices import where
 from .declaring import along_axes
-from .elementwise import cast
 from .manipulation import flip, moveaxis, reshape
+from .sequences import arange
 from .shapes import axis_of, broadcast, from_front, slice_length
 
-__all__ = ["expanded", "getitem", "index_add", "is_mask", "take", "take_along_axis", "without_masks"]
+__all__ = [
+    "GETITEM",
+    "expanded",
+    "getitem",
+    "infer_getitem",
+    "index_add",
+    "is_mask",
+    "stands_for_last",
+    "take",
+    "take_along_axis",
+    "without_masks",
+]
 
 
-def _infer_getitem(x: Node, index: tuple[Any, ...]) -> Any:
+def infer_getitem(x: Node, index: tuple[Any, ...]) -> Any:
+    """Shape and dtype of what an index of integers, slices and new axes names."""
     shape: list[Size] = []
     axis = 0
     for item in index:
@@ -41,24 +55,16 @@ def _infer_getitem(x: Node, index: tuple[Any, ...]) -> Any:
     return (*shape, *x.shape[axis:]), x.dtype
 
 
-def _written_getitem(part: Tensor, x: Tensor, index: tuple[Any, ...]) -> Tensor:
-    """The array with a part of it replaced; new axes are the part's alone."""
-    plain = tuple(item for item in index if item is not None)
-    if len(plain) != len(index):
-        part = reshape(part, _infer_getitem(x.node, plain)[0])
-    return FUNCTIONS["setitem"](x, plain, part)
-
-
-_GETITEM = declare(
+GETITEM: Operation = declare(
     Operation(
         "getitem",
-        _infer_getitem,
+        infer_getitem,
         (lambda g, out, x, index: index_add(g, index, x.node.shape),),
         emit=lambda x, index: f"{x}[{index}]",
         memory=Memory.FIRST,
-        written=_written_getitem,
     )
 )
+"""What writing to a part makes of the whole stands in `assignment`."""
 _TAKE = declare(
     Operation(
         "take",
@@ -197,12 +203,12 @@ def _basic(x: Tensor, items: list[Any]) -> Tensor:
         x = flip(x, axis=tuple(turned))
     if all(isinstance(item, slice) and item == slice(None) for item in basic):
         return x
-    return record(_GETITEM, x, tuple(basic))
+    return record(GETITEM, x, tuple(basic))
 
 
 def _whole(x: Tensor) -> Tensor:
     """All of a Tensor, as a view: no step of its own, and yet another handle, which may be written through."""
-    view = record(_GETITEM, x, ())
+    view = record(GETITEM, x, ())
     view.node = x.node
     return view
 
@@ -260,7 +266,15 @@ def _with_arrays(x: Tensor, places: list[int], arrays: list[Tensor]) -> Tensor:
 def _wrapped(array: Tensor, length: Size) -> Tensor:
     """Places counted from the front, as int64."""
     array = cast(array, as_dtype("int64"))
-    return FUNCTIONS["where"](array < 0, array + length, array)
+    return where(array < 0, array + length, array)
+
+
+_last_entries: weakref.WeakKeyDictionary[Node, Node] = weakref.WeakKeyDictionary()
+
+
+def stands_for_last(stacked: Node, final: Node) -> None:
+    """Remember that the last entry of an array is a value at hand, for which the others need not be kept."""
+    _last_entries[stacked] = final
 
 
 def _last_of_loop(x: Tensor, key: Any) -> Tensor | None:
@@ -268,12 +282,12 @@ def _last_of_loop(x: Tensor, key: Any) -> Tensor | None:
     first = key[0] if isinstance(key, tuple) and key else key
     if not (isinstance(first, int) and first == -1) or isinstance(first, bool):
         return None
-    final = last_entry(x.node)
+    final = _last_entries.get(x.node)
     if final is None:
         return None
     rest = key[1:] if isinstance(key, tuple) else ()
     last = Tensor(final)
-    last.view = record(_GETITEM, x, (-1,)).view
+    last.viewed = record(GETITEM, x, (-1,)).viewed
     return last[rest] if rest else last
 
 
@@ -301,7 +315,7 @@ def _take_along_rule(g: Tensor, out: Tensor, x: Tensor, indices: Tensor, *, axis
             index.append(indices)
             continue
         length = out.node.shape[i]
-        places = FUNCTIONS["arange"](length)
+        places = arange(length)
         index.append(reshape(places, tuple(length if j == i else 1 for j in range(x.ndim))))
     return index_add(g, tuple(index), x.node.shape)
 
@@ -322,10 +336,5 @@ def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Tensor:
         raise TypeError(f"indices must be integers, got {indices.dtype}")
     place = axis_of(axis, x.ndim)
     common = broadcast(*((*t.node.shape[:place], 1, *t.node.shape[place + 1 :]) for t in (x, indices)))
-    x, indices = (
-        FUNCTIONS["broadcast_to"](t, (*common[:place], t.node.shape[place], *common[place + 1 :])) for t in (x, indices)
-    )
+    x, indices = (broadcast_to(t, (*common[:place], t.node.shape[place], *common[place + 1 :])) for t in (x, indices))
     return record(_TAKE_ALONG, x, indices, axis=place)
-
-
-FUNCTIONS.update(getitem=getitem)

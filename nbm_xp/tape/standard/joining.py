@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.tape.dtypes import DType, common_dtype
-from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import same_length
 from nbm_xp.tape.node import Joint, Memory, Node, Operation
+from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
-from .elementwise import cast
+from .casting import cast
 from .manipulation import reshape
 from .shapes import axis_of
 

@@ -5,48 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nbm_xp.namespace import array_namespace, device_argument
-from nbm_xp.tape.concrete import concrete
-from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.gradients import declare
-from nbm_xp.tape.lengths import Length, Size, known, product, same_length
+from nbm_xp.tape.lengths import Size, known, product, same_length
 from nbm_xp.tape.node import LINEAR_TAG, Memory, Node, Operation, Shape
-from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .declaring import along_axes, of_matrices
-from .inspection import check_device
 from .shapes import axes_of, axis_of, sizes_of
 
 __all__ = [
-    "astype", "expand_dims", "flip", "matrix_transpose", "moveaxis", "permute_dims", "repeat", "reshape", "roll",
-    "squeeze", "tile",
+    "expand_dims", "flip", "matrix_transpose", "moveaxis", "permute_dims", "reshape", "roll", "squeeze",
 ]  # fmt: skip
-
-_ASTYPE = declare(
-    Operation(
-        "astype",
-        lambda x, dtype: (x.shape, dtype),
-        (lambda g, out, x, dtype: g,),  # the driver brings a gradient to the dtype of its input
-        run=lambda xp, x, dtype: x if x.dtype == dtype else xp.astype(x, dtype),
-        memory=Memory.FIRST,
-    )
-)
-
-
-def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Tensor:
-    """The same values in another dtype; through an integer dtype no gradient flows.
-
-    Raises
-    ------
-    TypeError
-        If complex numbers were to become real ones: take `real`, `imag` or `abs`.
-    """
-    check_device(device)
-    x, wanted = as_tensor(x), as_dtype(dtype)
-    if x.dtype[0] == "c" != wanted[0]:
-        raise TypeError(f"an array of {x.dtype} does not become one of {wanted}: take its real, imag or abs")
-    return x if not copy and x.dtype == wanted else record(_ASTYPE, x, wanted)
 
 
 def _infer_reshape(x: Node, shape: Shape) -> Any:
@@ -88,26 +57,26 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Tensor:
         raise ValueError(f"cannot reshape an array of shape {x.shape} to {tuple(items)}")
     result = record(_RESHAPE, x, tuple(sizes))
     if copy:
-        result.view = None
-    elif copy is None and result.view is not None:
-        result.view.may_be_copy = not _lies_together(x)
+        result.viewed = None
+    elif copy is None and result.viewed is not None:
+        result.viewed.may_be_copy = not _lies_together(x)
     return result
 
 
 def _lies_together(x: Tensor) -> bool:
     """Whether the elements of a Tensor follow each other in memory, as far as all libraries have it so."""
-    if x.view is None:
+    if x.viewed is None:
         return True
-    call = x.view.call
+    call = x.viewed.call
     if call.op is _RESHAPE:
-        return _lies_together(x.view.base)
+        return _lies_together(x.viewed.base)
     if call.op.name != "getitem":
         return False
     items = [item for item in call.args[1] if item is not None]
     while items and not isinstance(items[0], slice):
         items = items[1:]
     whole = all(item == slice(None) for item in items[1:])
-    return whole and (not items or items[0].step in (None, 1)) and _lies_together(x.view.base)
+    return whole and (not items or items[0].step in (None, 1)) and _lies_together(x.viewed.base)
 
 
 def _check_divides(count: Size, rest: Size, x: Tensor, items: Any) -> None:
@@ -280,76 +249,3 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Tensor:
     if not several and len(shifts) == 1:
         return record(_ROLL, x, shifts[0], axis=axes[0])
     return record(_ROLL, x, shifts, axis=axes)
-
-
-def _tiled(x: Node, repetitions: tuple[Size, ...]) -> Any:
-    return tuple(n * r for n, r in zip(x.shape, repetitions, strict=True)), x.dtype
-
-
-def _untile(g: Tensor, out: Tensor, x: Tensor, repetitions: tuple[Size, ...]) -> Tensor:
-    paired: list[Size] = []
-    for n, r in zip(x.node.shape, repetitions, strict=True):
-        paired += [r, n]
-    return FUNCTIONS["sum"](reshape(g, tuple(paired)), axis=tuple(range(0, 2 * len(repetitions), 2)), dtype=g.dtype)
-
-
-_TILE = declare(Operation("tile", _tiled, (_untile,), memory=Memory.FIRST))
-
-
-def tile(x: Any, repetitions: Any, /) -> Tensor:
-    """The array laid out again and again along each axis."""
-    x = as_tensor(x)
-    counts = sizes_of(repetitions, "repetitions")
-    ndim = max(x.ndim, len(counts))
-    x = reshape(x, (1,) * (ndim - x.ndim) + x.node.shape)
-    return record(_TILE, x, (1,) * (ndim - len(counts)) + counts)
-
-
-def _infer_repeat(x: Node, repeats: Size, *, axis: int) -> Any:
-    return tuple(n * repeats if i == axis else n for i, n in enumerate(x.shape)), x.dtype
-
-
-def _unrepeat(g: Tensor, out: Tensor, x: Tensor, repeats: Size, *, axis: int) -> Tensor:
-    shape = x.node.shape
-    apart = reshape(g, (*shape[: axis + 1], repeats, *shape[axis + 1 :]))
-    return FUNCTIONS["sum"](apart, axis=axis + 1, dtype=g.dtype)
-
-
-_REPEAT = along_axes("repeat", _infer_repeat, (_unrepeat,), memory=Memory.FIRST)
-
-
-def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Tensor:
-    """Each element repeated in place, all as often, or each as often as an array says; which is looked at now.
-
-    Raises
-    ------
-    ValueError
-        If an array of counts is not known while recording, or is not as long as the axis.
-    """
-    x = as_tensor(x)
-    if axis is None:
-        x, axis = reshape(x, (-1,)), 0
-    place = axis_of(axis, x.ndim)
-    if not isinstance(repeats, (int, Length)):
-        repeats = as_tensor(repeats)
-        if repeats.dtype[0] not in "iu":
-            raise TypeError(f"repeats must be integers, got {repeats.dtype}")
-        if repeats.ndim > 1:
-            raise ValueError(f"repeats must have one axis at most, got shape {repeats.shape}")
-        if repeats.ndim and same_length(repeats.node.shape[0], 1) is not True:
-            return _repeated_each(x, repeats, place)
-        repeats = reshape(repeats, ())
-    (count,) = sizes_of(repeats, "repeats")
-    return record(_REPEAT, x, count, axis=place)
-
-
-def _repeated_each(x: Tensor, repeats: Tensor, axis: int) -> Tensor:
-    length = x.node.shape[axis]
-    if same_length(length, repeats.node.shape[0]) is False:
-        raise ValueError(f"repeats must be one count for each of {x.shape[axis]} elements, got {repeats.shape[0]}")
-    counts = concrete(repeats, "repeat with an array of counts")
-    xp = array_namespace(counts)
-    if bool(xp.any(counts < 0)):
-        raise ValueError("repeats must be 0 or more")
-    places = xp.repeat(xp.arange(counts.shape[0], device=device_argument(counts)), counts)
-    return FUNCTIONS["take"](x, as_tensor(places), axis=axis)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import product, same_length
 from nbm_xp.tape.node import Memory, Node, Operation
-from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .complex_numbers import conj
+from .joining import stack
 from .manipulation import expand_dims, matrix_transpose, moveaxis, permute_dims, reshape
 from .promotion import together
 from .shapes import axis_of, broadcast, written
+from .sums import sum as sum_
 
 __all__ = ["cross", "matmul", "outer", "tensordot", "vecdot"]
 
@@ -105,7 +106,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
     if same is None and axis < 0:  # the product of matrices does not broadcast what turns out to be of length 1
         row, column = expand_dims(moveaxis(conj(x1), axis, -1), -2), expand_dims(moveaxis(x2, axis, -1), -1)
         return matmul(row, column)[..., 0, 0]
-    return FUNCTIONS["sum"](conj(x1) * x2, axis=axis, dtype=x1.dtype)
+    return sum_(conj(x1) * x2, axis=axis, dtype=x1.dtype)
 
 
 def outer(x1: Any, x2: Any, /) -> Tensor:
@@ -125,4 +126,4 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
     x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
     a, b = ([x[..., i] for i in range(3)] for x in (x1, x2))
     parts = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-    return moveaxis(FUNCTIONS["stack"](parts, axis=-1), -1, axis)
+    return moveaxis(stack(parts, axis=-1), -1, axis)

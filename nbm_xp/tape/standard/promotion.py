@@ -11,11 +11,13 @@ from typing import Any
 from nbm_xp.namespace import floatx
 from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype, float_of
 from nbm_xp.tape.lengths import Length
-from nbm_xp.tape.operators import FUNCTIONS, is_number
+from nbm_xp.tape.operators import is_number
 from nbm_xp.tape.tensor import Tensor, as_tensor
 
+from .casting import cast, scalar
+
 __all__ = [
-    "both_tensors", "cast", "complex_of", "divisible", "floating", "is_complex", "plain_number", "real_of",
+    "both_tensors", "complex_of", "divisible", "floating", "is_complex", "plain_number", "real_of",
     "refuse_complex", "together",
 ]  # fmt: skip
 
@@ -49,11 +51,6 @@ def refuse_complex(name: str, **arguments: Any) -> None:
         if value is not None and is_complex(value):
             kind = "a complex number" if is_number(value) else value.dtype
             raise TypeError(f"{name} is a function of real numbers, {key} is {kind}: take its real, imag or abs first")
-
-
-def cast(x: Tensor, dtype: DType) -> Tensor:
-    """The Tensor with another dtype; itself where it has it."""
-    return x if x.node.dtype == dtype else FUNCTIONS["astype"](x, dtype)
 
 
 def together(*values: Any) -> tuple[Any, ...]:
@@ -109,4 +106,4 @@ def plain_number(value: Any) -> float | None:
 def both_tensors(x1: Any, x2: Any) -> tuple[Tensor, Tensor]:
     """Two arguments, of which a Python number becomes a Tensor of the other's dtype."""
     dtype = (x1 if isinstance(x1, Tensor) else x2).dtype
-    return tuple(x if isinstance(x, Tensor) else FUNCTIONS["asarray"](x, dtype=dtype) for x in (x1, x2))  # type: ignore[return-value]
+    return tuple(x if isinstance(x, Tensor) else scalar(x, dtype) for x in (x1, x2))  # type: ignore[return-value]

@@ -8,15 +8,16 @@ from typing import Any
 from nbm_xp.namespace import array_namespace, running_dtype
 from nbm_xp.tape.concrete import concrete
 from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.node import Memory, Node, Operation
-from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
+from .casting import cast
+from .creation import asarray
 from .declaring import along_axes
-from .elementwise import cast, together
 from .indexing import take, take_along_axis
 from .manipulation import reshape
+from .promotion import together
 from .shapes import axis_of, reduced_shape
 from .statistical import any_zero
 
@@ -96,7 +97,7 @@ _SEARCHSORTED = declare(
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Tensor:
     """Where values would go into a sorted array, or into one that `sorter` sorts."""
     x1, x2 = together(as_tensor(x1), x2)
-    x1, x2 = as_tensor(x1), x2 if isinstance(x2, Tensor) else FUNCTIONS["asarray"](x2, dtype=x1.dtype)
+    x1, x2 = as_tensor(x1), x2 if isinstance(x2, Tensor) else asarray(x2, dtype=x1.dtype)
     if side not in ("left", "right"):
         raise ValueError(f"side must be 'left' or 'right', got {side!r}")
     if x1.ndim != 1:

@@ -11,12 +11,13 @@ from nbm_xp.namespace import array_namespace
 from nbm_xp.tape.concrete import concrete
 from nbm_xp.tape.dtypes import as_dtype, common_dtype, weak_dtype
 from nbm_xp.tape.dtypes import bool as boolean
-from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.node import Memory, Node, Operation
-from nbm_xp.tape.operators import FUNCTIONS, is_number, kind_of_number
+from nbm_xp.tape.operators import is_number, kind_of_number
+from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
-from .elementwise import cast
+from .casting import cast
+from .creation import asarray
 from .indexing import take
 from .manipulation import reshape
 
@@ -96,7 +97,5 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Tensor:
     tensors = [as_tensor(x) for x in (x1, x2) if not is_number(x)] or [as_tensor(x1)]
     numbers = (kind_of_number(x) for x in (x1, x2) if is_number(x))
     dtype = weak_dtype(common_dtype(*(t.dtype for t in tensors)), *numbers)
-    first, second = (
-        FUNCTIONS["asarray"](x, dtype=dtype) if is_number(x) else cast(as_tensor(x), dtype) for x in (x1, x2)
-    )
+    first, second = (asarray(x, dtype=dtype) if is_number(x) else cast(as_tensor(x), dtype) for x in (x1, x2))
     return record(_ISIN, first, second, invert=invert)

@@ -14,12 +14,14 @@ from typing import Any, TypeAlias
 
 from nbm_xp.namespace.special import ARITY, special_of, whole_number
 from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.node import ELEMENTWISE_TAG, Memory, Node, Operation
-from nbm_xp.tape.operators import FUNCTIONS, is_number
+from nbm_xp.tape.operators import is_number
+from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, record
 
-from .elementwise import abs, equal, exp, isinf, log, sign, where
+from .choices import where
+from .creation import asarray
+from .elementwise import abs, equal, exp, floor, isinf, log, log1p, sign
 from .promotion import floating, refuse_complex, together
 from .shapes import broadcast
 
@@ -73,7 +75,7 @@ def _floats(values: tuple[Any, ...]) -> list[Tensor]:
         return [floating(values[0])]
     found = [x if is_number(x) else floating(x) for x in together(*values)]
     dtype = next((x.dtype for x in found if isinstance(x, Tensor)), as_dtype("float64"))
-    return [x if isinstance(x, Tensor) else FUNCTIONS["asarray"](float(x), dtype=dtype) for x in found]
+    return [x if isinstance(x, Tensor) else asarray(float(x), dtype=dtype) for x in found]
 
 
 def _bell(x: Tensor) -> Tensor:
@@ -105,7 +107,7 @@ betaln: Recorded = _declared(
     lambda g, out, a, b: g * (digamma(b) - digamma(a + b)),
 )
 _riemann_zeta: Recorded = _declared(
-    "riemann_zeta", lambda g, out, x: g * zeta_moment(x, FUNCTIONS["asarray"](1.0, dtype=x.dtype), k=1)
+    "riemann_zeta", lambda g, out, x: g * zeta_moment(x, asarray(1.0, dtype=x.dtype), k=1)
 )
 _hurwitz_zeta: Recorded = _declared(
     "hurwitz_zeta",
@@ -246,7 +248,7 @@ chdtrc: Recorded = _chi_squared("chdtrc", gammaincc)
 
 
 def _student_density(df: Tensor, t: Tensor) -> Tensor:
-    return exp(-betaln(0.5 * df, 0.5) - 0.5 * log(df) - 0.5 * (df + 1.0) * FUNCTIONS["log1p"](t * t / df))
+    return exp(-betaln(0.5 * df, 0.5) - 0.5 * log(df) - 0.5 * (df + 1.0) * log1p(t * t / df))
 
 
 def _student_in_df(df: Tensor, t: Tensor) -> Tensor:
@@ -294,7 +296,7 @@ def polygamma(n: Any, x: Any) -> Tensor:
         return _polygamma(x, n=order) if order else digamma(x)
     n, x = _floats((n, x))
     higher = where(n > 0, n, 1.0)
-    odd = 2.0 * (0.5 * higher - FUNCTIONS["floor"](0.5 * higher))
+    odd = 2.0 * (0.5 * higher - floor(0.5 * higher))
     value = (2.0 * odd - 1.0) * gamma(higher + 1.0) * _hurwitz_zeta(higher + 1.0, x)
     return where(n > 0, value, where(equal(n, 0.0), digamma(x), math.nan))
 

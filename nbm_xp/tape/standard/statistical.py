@@ -5,70 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.dtypes import bool as boolean
 from nbm_xp.tape.lengths import Size, known, product
 from nbm_xp.tape.node import Memory, Node
-from nbm_xp.tape.operators import FUNCTIONS
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
+from .accumulation import cumulative_prod
+from .casting import cast
+from .choices import where
+from .complex_numbers import imag, real
 from .declaring import along_axes
-from .elementwise import cast, floating, where
-from .manipulation import flip, reshape
-from .shapes import axes_of, axis_of, kept_shape, reduced_shape
+from .elementwise import hypot
+from .kinks import along
+from .manipulation import flip, permute_dims, reshape
+from .promotion import floating
+from .shapes import axes_of, kept_shape, reduced_shape
+from .sums import accumulator, along_reduced, reduced_spec, summable
+from .sums import sum as sum_
 
 __all__ = [
-    "all", "any", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "max", "mean", "min", "prod", "std",
-    "sum", "var",
+    "all", "any", "count_nonzero", "max", "mean", "min", "prod", "std", "var",
 ]  # fmt: skip
-
-
-def _reduced(x: Node, *, axis: tuple[int, ...], keepdims: bool, **attributes: Any) -> Any:
-    return reduced_shape(x.shape, axis, keepdims), attributes.get("dtype", x.dtype)
 
 
 def _reduced_to_bool(x: Node, *, axis: tuple[int, ...], keepdims: bool) -> Any:
     return reduced_shape(x.shape, axis, keepdims), boolean
 
 
-def _spread(g: Tensor, x: Tensor, axis: tuple[int, ...], keepdims: bool) -> Tensor:
-    """A value of the reduced array with the reduced axes kept as length 1, ready to broadcast against `x`."""
-    return g if keepdims or not g.ndim else reshape(g, kept_shape(x.node.shape, axis))
-
-
-def _accumulator(x: Tensor, dtype: Any) -> DType:
-    if dtype is not None:
-        return as_dtype(dtype)
-    kind = x.dtype[0]
-    return as_dtype("int64") if kind in "bi" else as_dtype("uint64") if kind == "u" else x.dtype
-
-
-def _summable(x: Tensor, dtype: DType) -> Tensor:
-    """What is cast before it is added up: floating results are exact only so, and bool is no number."""
-    return cast(x, dtype) if dtype[0] in "fc" or x.dtype == boolean else x
-
-
-def _sum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
-    return _spread(g, x, axis, keepdims)
-
-
-_SUM = along_axes("sum", _reduced, (_sum_rule,), linear=True)
-
-
-def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
-    """The sum over axes; integers and bool add up as int64 or uint64."""
-    x = as_tensor(x)
-    dtype = _accumulator(x, dtype)
-    axes = axes_of(axis, x.ndim)
-    if not axes:
-        return cast(x, dtype)
-    return record(_SUM, _summable(x, dtype), axis=axes, dtype=dtype, keepdims=keepdims)
-
-
 def _prod_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
     """Each element's factor is the product of the others: of those before it times of those after it."""
     order = [i for i in range(x.ndim) if i not in axis] + list(axis)
-    moved = FUNCTIONS["permute_dims"](x, order)
+    moved = permute_dims(x, order)
     kept = moved.node.shape[: x.ndim - len(axis)]
     rows = reshape(moved, (*kept, product(moved.node.shape[len(kept) :])))
     last = len(kept)
@@ -77,20 +44,20 @@ def _prod_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keep
     after = flip(backwards, axis=last)
     others = reshape(before * after, moved.node.shape)
     back = [order.index(i) for i in range(x.ndim)]
-    return _spread(g, x, axis, keepdims) * FUNCTIONS["permute_dims"](others, back)
+    return along_reduced(g, x, axis, keepdims) * permute_dims(others, back)
 
 
-_PROD = along_axes("prod", _reduced, (_prod_rule,))
+_PROD = along_axes("prod", reduced_spec, (_prod_rule,))
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """The product over axes; its gradient is right where elements are zero."""
     x = as_tensor(x)
-    dtype = _accumulator(x, dtype)
+    dtype = accumulator(x, dtype)
     axes = axes_of(axis, x.ndim)
     if not axes:
         return cast(x, dtype)
-    return record(_PROD, _summable(x, dtype), axis=axes, dtype=dtype, keepdims=keepdims)
+    return record(_PROD, summable(x, dtype), axis=axes, dtype=dtype, keepdims=keepdims)
 
 
 def _count(x: Tensor, axis: tuple[int, ...]) -> Size:
@@ -103,7 +70,7 @@ def _degrees(x: Tensor, axis: tuple[int, ...], correction: float) -> Any:
 
 
 def _mean_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, keepdims: bool) -> Tensor:
-    return _spread(g / _count(x, axis), x, axis, keepdims)
+    return along_reduced(g / _count(x, axis), x, axis, keepdims)
 
 
 def _of_nothing_nan(name: str) -> Callable[..., Any]:
@@ -119,7 +86,7 @@ def _of_nothing_nan(name: str) -> Callable[..., Any]:
 
 _MEAN = along_axes(
     "mean",
-    _reduced,
+    reduced_spec,
     (_mean_rule,),
     run=_of_nothing_nan("mean"),
 )
@@ -132,7 +99,7 @@ def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
 
 
 def _var_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, correction: Any, keepdims: bool) -> Tensor:
-    scale: Tensor = _spread(g, x, axis, keepdims) * 2.0 / _degrees(x, axis, correction)
+    scale: Tensor = along_reduced(g, x, axis, keepdims) * 2.0 / _degrees(x, axis, correction)
     return scale * (x - mean(x, axis=axis, keepdims=True))
 
 
@@ -142,20 +109,20 @@ def _std_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, correction: Any, 
     scale = where(out == 0, 0.0, g / safe)
     degrees: Any = _degrees(x, axis, correction)
     apart = x - mean(x, axis=axis, keepdims=True)
-    value = _spread(scale / degrees, x, axis, keepdims) * apart
-    found: Tensor = FUNCTIONS["along"](value, g, apart / degrees, out, kept_shape(x.node.shape, axis))
+    value = along_reduced(scale / degrees, x, axis, keepdims) * apart
+    found: Tensor = along(value, g, apart / degrees, out, kept_shape(x.node.shape, axis))
     return found
 
 
-_VAR = along_axes("var", _reduced, (_var_rule,), run=_of_nothing_nan("var"))
-_STD = along_axes("std", _reduced, (_std_rule,), run=_of_nothing_nan("std"))
+_VAR = along_axes("var", reduced_spec, (_var_rule,), run=_of_nothing_nan("var"))
+_STD = along_axes("std", reduced_spec, (_std_rule,), run=_of_nothing_nan("std"))
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Tensor:
     """The variance over axes; of complex numbers, that of their real and imaginary parts together."""
     x = floating(x)
     if x.dtype[0] == "c":
-        parts = FUNCTIONS["real"](x), FUNCTIONS["imag"](x)
+        parts = real(x), imag(x)
         one, other = (var(part, axis=axis, correction=correction, keepdims=keepdims) for part in parts)
         return one + other
     return record(_VAR, x, axis=axes_of(axis, x.ndim), correction=correction, keepdims=keepdims)
@@ -165,19 +132,19 @@ def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
     """The standard deviation over axes."""
     x = floating(x)
     if x.dtype[0] == "c":
-        parts = (FUNCTIONS[name](x) for name in ("real", "imag"))
-        return FUNCTIONS["hypot"](*(std(part, axis=axis, correction=correction, keepdims=keepdims) for part in parts))
+        parts = (real(x), imag(x))
+        return hypot(*(std(part, axis=axis, correction=correction, keepdims=keepdims) for part in parts))
     return record(_STD, x, axis=axes_of(axis, x.ndim), correction=correction, keepdims=keepdims)
 
 
 def _extremum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, keepdims: bool) -> Tensor:
     """The gradient goes to the winners, in equal shares."""
-    winners = cast(x == _spread(out, x, axis, keepdims), x.dtype)
-    return winners * (_spread(g, x, axis, keepdims) / sum(winners, axis=axis, keepdims=True))
+    winners = cast(x == along_reduced(out, x, axis, keepdims), x.dtype)
+    return winners * (along_reduced(g, x, axis, keepdims) / sum_(winners, axis=axis, keepdims=True))
 
 
 def _extremum(name: str, doc: str) -> Callable[..., Tensor]:
-    op = along_axes(name, _reduced, (_extremum_rule,))
+    op = along_axes(name, reduced_spec, (_extremum_rule,))
 
     def function(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
         x = as_tensor(x)
@@ -219,109 +186,4 @@ any = _logical("any")
 def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
     """How many elements over axes are not zero."""
     x = as_tensor(x)
-    return sum(x if x.dtype == boolean else x != 0, axis=axis, keepdims=keepdims)
-
-
-def _accumulated(x: Node, *, axis: int, dtype: DType, include_initial: bool) -> Any:
-    shape = tuple(n + 1 if include_initial and i == axis else n for i, n in enumerate(x.shape))
-    return shape, dtype
-
-
-def _along_axis(axis: int, part: slice) -> tuple[slice, ...]:
-    return (slice(None),) * axis + (part,)
-
-
-def _without_first(g: Tensor, axis: int, include_initial: bool) -> Tensor:
-    return g[_along_axis(axis, slice(1, None))] if include_initial else g
-
-
-def _cumsum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: int, dtype: Any, include_initial: bool) -> Tensor:
-    g = _without_first(g, axis, include_initial)
-    return flip(cumulative_sum(flip(g, axis=axis), axis=axis), axis=axis)
-
-
-def _cumprod_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: int, dtype: Any, include_initial: bool) -> Tensor:
-    """The product of what is before an element, times what follows from it; nothing is divided, so zeros do no harm."""
-    g = _without_first(g, axis, include_initial)
-    before = cumulative_prod(x, axis=axis, include_initial=True)[_along_axis(axis, slice(None, -1))]
-    return before * _backwards(x, g, axis)
-
-
-def _shifted(x: Tensor, axis: int) -> Tensor:
-    """Each element one place later, after a zero."""
-    first = FUNCTIONS["zeros"](kept_shape(x.node.shape, (axis,)), dtype=x.dtype)
-    longer: Tensor = FUNCTIONS["concat"]([first, x], axis=axis)
-    return longer[_along_axis(axis, slice(None, -1))]
-
-
-def _backwards(a: Tensor, g: Tensor, axis: int) -> Tensor:
-    """The sums r of ``r[i] = g[i] + a[i + 1] * r[i + 1]``: the recurrence read from the end."""
-    turned = record(_RECURRENCE, _shifted(flip(a, axis=axis), axis), flip(g, axis=axis), axis=axis)
-    return flip(turned, axis=axis)
-
-
-def _run_recurrence(xp: Any, a: Any, b: Any, *, axis: int) -> Any:
-    """Sums s of ``s[i] = a[i] * s[i - 1] + b[i]``: after each round every element has taken in twice as many."""
-    done = 1
-    while done < a.shape[axis]:
-        head, late, early = ((*_along_axis(axis, slice(*ends)), ...) for ends in ((done,), (done, None), (None, -done)))
-        rest = b[late] + a[late] * b[early]
-        b = xp.concat([b[head], rest], axis=axis)
-        a = xp.concat([a[head], a[late] * a[early]], axis=axis)
-        done *= 2
-    return b
-
-
-_RECURRENCE = along_axes(
-    "linear_recurrence",
-    lambda a, b, *, axis: (b.shape, b.dtype),
-    (
-        lambda g, out, a, b, *, axis: _backwards(a, g, axis) * _shifted(out, axis),
-        lambda g, out, a, b, *, axis: _backwards(a, g, axis),
-    ),
-    run=_run_recurrence,
-    memory=Memory.ANY,
-)
-_CUMSUM = along_axes("cumulative_sum", _accumulated, (_cumsum_rule,))
-_CUMPROD = along_axes("cumulative_prod", _accumulated, (_cumprod_rule,))
-
-
-def _along(x: Tensor, axis: int | None, name: str) -> int:
-    if axis is None:
-        if x.ndim != 1:
-            raise ValueError(f"axis must be given to {name} for an array of {x.ndim} axes")
-        return 0
-    return axis_of(axis, x.ndim)
-
-
-def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
-    """Partial sums along an axis."""
-    x = as_tensor(x)
-    dtype = _accumulator(x, dtype)
-    place = _along(x, axis, "cumulative_sum")
-    return record(_CUMSUM, cast(x, dtype), axis=place, dtype=dtype, include_initial=include_initial)
-
-
-def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
-    """Partial products along an axis."""
-    x = as_tensor(x)
-    dtype = _accumulator(x, dtype)
-    place = _along(x, axis, "cumulative_prod")
-    return record(_CUMPROD, cast(x, dtype), axis=place, dtype=dtype, include_initial=include_initial)
-
-
-def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Tensor:
-    """The n-th differences along an axis."""
-    tensor = as_tensor(x)
-    place = axis_of(axis, tensor.ndim)
-    if n < 0:
-        raise ValueError(f"n must be 0 or more for diff, got {n}")
-    parts = [part for part in (prepend, tensor, append) if part is not None]
-    if len(parts) > 1:
-        tensor = FUNCTIONS["concat"](parts, axis=place)
-    head = (slice(None),) * place
-    for _ in range(n):
-        if known(tensor.node.shape[place]) == 0:
-            break
-        tensor = tensor[(*head, slice(1, None))] - tensor[(*head, slice(None, -1))]
-    return tensor
+    return sum_(x if x.dtype == boolean else x != 0, axis=axis, keepdims=keepdims)

@@ -12,17 +12,20 @@ import math
 from typing import Any, NamedTuple
 
 from nbm_xp.tape.node import Node
-from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.standard.choices import where
+from nbm_xp.tape.standard.complex_numbers import conj, real
+from nbm_xp.tape.standard.data_types import finfo
+from nbm_xp.tape.standard.declaring import of_matrices
+from nbm_xp.tape.standard.elementwise import abs as abs_
+from nbm_xp.tape.standard.manipulation import expand_dims, matrix_transpose
+from nbm_xp.tape.standard.products import matmul
+from nbm_xp.tape.standard.promotion import complex_of, floating, real_of
+from nbm_xp.tape.standard.statistical import all as all_
 from nbm_xp.tape.tensor import Tensor, record, record_several
 
-from .complex_numbers import conj, real
-from .declaring import of_matrices
 from .degenerate import over_difference
 from .diagonals import diagonal
-from .manipulation import expand_dims, matrix_transpose
-from .matrices import adjoint, by_columns, check_square, diagonal_matrix, rounding, skew, spacing
-from .products import matmul
-from .promotion import complex_of, floating, real_of
+from .matrices import adjoint, by_columns, check_square, diagonal_matrix, rounding, skew
 from .solving import inv
 
 __all__ = ["EigResult", "EighResult", "eig", "eigh", "eigvals", "eigvalsh"]
@@ -120,9 +123,9 @@ def _eig_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, name: str, dtype: An
 def _before_inverse(vectors: Tensor, x: Tensor) -> Tensor:
     """The inverse of eigenvectors times a matrix; NaN where there are too few of them, and values are not smooth."""
     inverse = inv(vectors)
-    small = FUNCTIONS["abs"](inverse) * spacing(vectors) ** 0.5 <= 1.0
-    enough = FUNCTIONS["all"](small, axis=(-2, -1), keepdims=True)
-    return FUNCTIONS["where"](enough, matmul(inverse, x), math.nan)
+    small = abs_(inverse) * finfo(vectors).eps ** 0.5 <= 1.0
+    enough = all_(small, axis=(-2, -1), keepdims=True)
+    return where(enough, matmul(inverse, x), math.nan)
 
 
 _EIG = of_matrices(

@@ -9,18 +9,24 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.node import IDENTITY_TAG, Memory, Operation
-from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.registry import declare
+from nbm_xp.tape.standard.casting import cast
+from nbm_xp.tape.standard.choices import where
+from nbm_xp.tape.standard.complex_numbers import conj, imag, real
+from nbm_xp.tape.standard.elementwise import abs as abs_
+from nbm_xp.tape.standard.elementwise import sqrt
+from nbm_xp.tape.standard.kinks import along
+from nbm_xp.tape.standard.manipulation import expand_dims, reshape
+from nbm_xp.tape.standard.promotion import floating, is_complex
+from nbm_xp.tape.standard.shapes import axes_of, kept_shape
+from nbm_xp.tape.standard.statistical import any as any_
+from nbm_xp.tape.standard.statistical import max as max_
+from nbm_xp.tape.standard.statistical import min as min_
+from nbm_xp.tape.standard.sums import sum as sum_
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
-from .choices import where
-from .complex_numbers import conj, imag, real
-from .kinks import along
-from .manipulation import expand_dims
 from .matrices import check_matrices
-from .promotion import cast, floating, is_complex
-from .shapes import axes_of, kept_shape
 from .singular import svdvals
 
 __all__ = ["matrix_norm", "vector_norm"]
@@ -32,21 +38,21 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
     options: dict[str, Any] = {"axis": axes_of(axis, x.ndim), "keepdims": keepdims}
     if ord == 2:
         squares = real(x) * real(x) + imag(x) * imag(x) if is_complex(x) else x * x
-        return record(_NORM, _root(FUNCTIONS["sum"](squares, **options), 2), x, axis=options["axis"])
+        return record(_NORM, _root(sum_(squares, **options), 2), x, axis=options["axis"])
     if ord == 0:
-        return FUNCTIONS["sum"](cast(as_tensor(x != 0), _size(x).dtype), **options)
+        return sum_(cast(as_tensor(x != 0), _size(x).dtype), **options)
     size = _size(x)
     if ord == 1:
-        return FUNCTIONS["sum"](size, **options)
+        return sum_(size, **options)
     if math.isinf(ord):
-        return FUNCTIONS["max" if ord > 0 else "min"](size, **options)
+        return (max_ if ord > 0 else min_)(size, **options)
     none = size == 0
     powers = where(none, 0.0 if ord > 0 else math.inf, where(none, 1.0, size) ** ord)
     if ord > 0:
-        return _root(FUNCTIONS["sum"](powers, **options), ord)
+        return _root(sum_(powers, **options), ord)
     # with a negative order one element that is zero makes the norm zero
-    some = FUNCTIONS["any"](none, **options)
-    finite = FUNCTIONS["sum"](where(none, 1.0, powers), **options)
+    some = any_(none, **options)
+    finite = sum_(where(none, 1.0, powers), **options)
     return where(some, 0.0, where(some, 1.0, finite) ** (1 / ord))
 
 
@@ -55,7 +61,7 @@ def _norm_rule(g: Tensor, out: Tensor, root: Tensor, x: Tensor, *, axis: tuple[i
     none = out == 0
     per = where(none, 0.0, g / where(none, 1.0, out))
     way = conj(x)
-    return along(FUNCTIONS["reshape"](per, shape) * way, g, way, out, shape)
+    return along(reshape(per, shape) * way, g, way, out, shape)
 
 
 _NORM = declare(
@@ -70,13 +76,13 @@ _NORM = declare(
 
 
 def _size(x: Tensor) -> Tensor:
-    return FUNCTIONS["abs"](x)
+    return abs_(x)
 
 
 def _root(powers: Tensor, ord: float) -> Tensor:
     none = powers == 0
     safe = where(none, 1.0, powers)
-    return where(none, 0.0, FUNCTIONS["sqrt"](safe) if ord == 2 else safe ** (1 / ord))
+    return where(none, 0.0, sqrt(safe) if ord == 2 else safe ** (1 / ord))
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:
@@ -86,14 +92,14 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tenso
     if ord is None or (isinstance(ord, str) and ord == "fro"):
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if isinstance(ord, str) and ord == "nuc":
-        result = FUNCTIONS["sum"](svdvals(x), axis=-1)
+        result = sum_(svdvals(x), axis=-1)
     elif isinstance(ord, str) or ord not in (1, 2, math.inf, -1, -2, -math.inf):
         raise ValueError(f"ord must be 'fro', 'nuc', 1, 2, inf, -1, -2 or -inf in matrix_norm, got {ord!r}")
     else:
-        extreme = FUNCTIONS["max" if ord > 0 else "min"]
+        extreme = max_ if ord > 0 else min_
         if ord in (2, -2):
             result = extreme(svdvals(x), axis=-1)
         else:
             added = -2 if ord in (1, -1) else -1
-            result = extreme(FUNCTIONS["sum"](_size(x), axis=added), axis=-1)
+            result = extreme(sum_(_size(x), axis=added), axis=-1)
     return expand_dims(result, (-2, -1)) if keepdims else result

@@ -12,15 +12,16 @@ from typing import Any, Literal, NamedTuple
 
 from nbm_xp.tape.lengths import minimum_length, same_length
 from nbm_xp.tape.node import Node
-from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.standard.complex_numbers import conj, real
+from nbm_xp.tape.standard.creation import tril, zeros_like
+from nbm_xp.tape.standard.declaring import of_matrices
+from nbm_xp.tape.standard.joining import concat
+from nbm_xp.tape.standard.products import matmul
+from nbm_xp.tape.standard.promotion import floating
 from nbm_xp.tape.tensor import Tensor, record_several
 
-from .complex_numbers import conj, real
-from .declaring import of_matrices
 from .diagonals import diagonal
 from .matrices import adjoint, check_matrices, diagonal_matrix
-from .products import matmul
-from .promotion import floating
 from .solving import solve
 
 __all__ = ["QRResult", "qr"]
@@ -59,7 +60,7 @@ def _qr_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, mode: str) -> Tensor:
         across = matmul(x[..., rank:], adjoint(g_rest))
         g_q, g_r = across if g_q is None else g_q + across, g_r[..., :rank]
     first = _tall_rule(q, r[..., :rank], g_q, g_r)
-    return conj(FUNCTIONS["concat"]([first, FUNCTIONS["zeros_like"](x[..., rank:]) if rest is None else rest], axis=-1))
+    return conj(concat([first, zeros_like(x[..., rank:]) if rest is None else rest], axis=-1))
 
 
 def _tall_rule(q: Tensor, r: Tensor, g_q: Tensor | None, g_r: Tensor | None) -> Tensor:
@@ -71,7 +72,7 @@ def _tall_rule(q: Tensor, r: Tensor, g_q: Tensor | None, g_r: Tensor | None) -> 
         turning = matmul(adjoint(g_q), q)
         inner = -turning if inner is None else inner - turning
     assert inner is not None
-    lower = FUNCTIONS["tril"](inner, k=-1)
+    lower = tril(inner, k=-1)
     mirrored = lower + adjoint(lower) + diagonal_matrix(real(diagonal(inner)))
     total = matmul(q, mirrored)
     if g_q is not None:

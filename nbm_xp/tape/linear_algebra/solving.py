@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.tape.gradients import declare
 from nbm_xp.tape.lengths import same_length
 from nbm_xp.tape.node import Memory, Node, Operation
-from nbm_xp.tape.operators import FUNCTIONS, is_number
+from nbm_xp.tape.operators import is_number
+from nbm_xp.tape.registry import declare
+from nbm_xp.tape.standard.complex_numbers import conj
+from nbm_xp.tape.standard.creation import eye, tril
+from nbm_xp.tape.standard.declaring import of_matrices
+from nbm_xp.tape.standard.manipulation import expand_dims, matrix_transpose
+from nbm_xp.tape.standard.products import matmul
+from nbm_xp.tape.standard.promotion import floating, real_of, together
+from nbm_xp.tape.standard.shapes import broadcast, written
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
-from .complex_numbers import conj
-from .declaring import of_matrices
-from .manipulation import expand_dims, matrix_transpose
 from .matrices import adjoint, check_matrices, check_square, square_infer
-from .products import matmul
-from .promotion import floating, real_of, together
-from .shapes import broadcast, written
 
 __all__ = ["cholesky", "inv", "matrix_power", "pinv", "solve"]
 
@@ -111,8 +112,8 @@ def _cholesky_rule(g: Tensor, out: Tensor, x: Tensor, *, upper: bool) -> Tensor:
     lower = adjoint(out) if upper else out
     g = matrix_transpose(g) if upper else conj(g)
     back = adjoint(lower)
-    inner = FUNCTIONS["tril"](matmul(back, g))
-    inner = inner * (1 - 0.5 * FUNCTIONS["eye"](lower.node.shape[-1], dtype=g.dtype))
+    inner = tril(matmul(back, g))
+    inner = inner * (1 - 0.5 * eye(lower.node.shape[-1], dtype=g.dtype))
     half = solve(back, adjoint(solve(back, adjoint(inner))))
     return conj((half + adjoint(half)) * 0.5)
 

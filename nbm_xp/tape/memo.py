@@ -1,4 +1,4 @@
-"""Values that are kept on their nodes, because nothing can change them: what was computed from constants alone.
+"""The memo of a node: its value, kept on it, because nothing can change it: what was computed from constants alone.
 
 Code that looks at values while it records asks for the same history again and again. What such a look computes on the
 way is kept where it is small, and what was asked for where it is not large, so that the next look starts from there.
@@ -13,9 +13,9 @@ import weakref
 from collections import OrderedDict, deque
 from typing import Any, NamedTuple
 
-from ..node import Node
+from .node import Node
 
-__all__ = ["BUDGET", "Kept", "keep_value", "kept_bytes"]
+__all__ = ["BUDGET", "Memo", "remember", "memo_bytes"]
 
 BUDGET = 32 * 2**20
 """Bytes that all kept values together may take."""
@@ -25,7 +25,7 @@ _LARGEST_ON_THE_WAY = 64 * 2**10
 _NEGLIGIBLE = 1024  # about what the node itself takes
 
 
-class Kept(NamedTuple):
+class Memo(NamedTuple):
     """A value, the library it is of, and whether it could be of another: nothing but the configuration decided."""
 
     value: Any
@@ -55,7 +55,7 @@ class _Ledger:
             while self.total > BUDGET:
                 oldest = self._drop(next(iter(self.entries)))
                 if oldest is not None:
-                    oldest.kept = None
+                    oldest.memo = None
 
     def _drop(self, serial: int) -> Node | None:
         reference, size = self.entries.pop(serial, (None, 0))
@@ -66,7 +66,7 @@ class _Ledger:
 _ledger = _Ledger()
 
 
-def kept_bytes() -> int:
+def memo_bytes() -> int:
     """How much of the budget is taken."""
     with _ledger.lock:
         while _ledger.gone:
@@ -74,12 +74,12 @@ def kept_bytes() -> int:
         return _ledger.total
 
 
-def keep_value(node: Node, kept: Kept, *, asked: bool) -> None:
+def remember(node: Node, memo: Memo, *, asked: bool) -> None:
     """Keep the value of a node, if it is not too large."""
-    size = _bytes(kept.value, node)
+    size = _bytes(memo.value, node)
     if size > (_LARGEST_ASKED if asked else _LARGEST_ON_THE_WAY):
         return
-    node.kept = kept
+    node.memo = memo
     if size > _NEGLIGIBLE:
         _ledger.enter(node, size)
 

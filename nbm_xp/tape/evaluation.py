@@ -14,10 +14,12 @@ from typing import Any, cast
 
 from nbm_xp.namespace import array_namespace, brought, concrete_int, default_namespace, running_dtype, running_namespace
 
-from ..dtypes import DType
-from ..function import Function, function
-from ..lengths import Length, known, product, substituted
-from ..node import (
+from .differentiated import refuse_cut
+from .dtypes import DType
+from .function import Function, function
+from .lengths import Length, known, product, substituted
+from .memo import Memo, remember
+from .node import (
     CONSTANT,
     IDENTITY_TAG,
     IFELSE_NAME,
@@ -29,12 +31,11 @@ from ..node import (
     Memory,
     Node,
 )
-from ..operators import FUNCTIONS
-from ..printing import call_name
-from ..source_locations import explain, met
-from ..tensor import Tensor, as_tensor
-from .kept_values import Kept, keep_value
-from .views import to_be_copied
+from .operators import LATE
+from .plans.views import to_be_copied
+from .printing import call_name
+from .source_locations import explain, met
+from .tensor import Tensor, as_tensor
 
 __all__ = ["evaluate", "look"]
 
@@ -80,12 +81,19 @@ def evaluate(value: Any, inputs: Mapping[Tensor, Any] | None = None) -> Any:
         keys = list(inputs)
         return function(keys, list(value) if isinstance(value, tuple) else value)(*(inputs[key] for key in keys))
     if isinstance(value, (list, tuple)):
-        tensors = [FUNCTIONS["uncut"](as_tensor(item)) for item in value]
+        tensors = list(map(_uncut, value))
         found = _Steps.of([tensor.node for tensor in tensors])
         if found is None:
             return function([], tensors)()
         return found.run([tensor.node for tensor in tensors], own=True)
-    return _value(FUNCTIONS["uncut"](value if isinstance(value, Tensor) else as_tensor(value)).node, own=True)
+    return _value(_uncut(value).node, own=True)
+
+
+def _uncut(value: Any) -> Tensor:
+    """The value as a Tensor, unless it is being differentiated."""
+    tensor = as_tensor(value)
+    refuse_cut(tensor.node, repr(tensor))
+    return tensor
 
 
 def look(tensor: Tensor) -> Any:
@@ -94,9 +102,9 @@ def look(tensor: Tensor) -> Any:
 
 
 def _value(node: Node, *, own: bool) -> Any:
-    kept = node.kept
-    if kept is not None and (not kept.free or kept.xp is default_namespace()):
-        return kept.xp.asarray(kept.value, copy=True) if own else kept.value
+    memo = node.memo
+    if memo is not None and (not memo.free or memo.xp is default_namespace()):
+        return memo.xp.asarray(memo.value, copy=True) if own else memo.value
     if node.evaluator is None:
         steps = _Steps.of([node]) if node.looks < _LOOKS_BEFORE_COMPILING else None
         if steps is not None:
@@ -133,7 +141,7 @@ class _Steps:
                 continue
             opened.add(node)
             op = node.op
-            if node.kept is not None or op is CONSTANT:
+            if node.memo is not None or op is CONSTANT:
                 started.append(node)
             elif op is VARIABLE:
                 if node.payload.is_state or node.payload.default_update is not None:
@@ -169,7 +177,7 @@ class _Steps:
                     value = values[node]
                     if node.shape and node.op.memory is not Memory.OWN:
                         value = xp.asarray(value, copy=True)
-                    keep_value(node, Kept(value, xp, free), asked=node in roots or node.looks > 0)
+                    remember(node, Memo(value, xp, free), asked=node in roots or node.looks > 0)
                     node.looks += 1  # what is needed a second time is as good as asked for
             for other in inputs:
                 left[other] -= 1
@@ -179,7 +187,7 @@ class _Steps:
         if own:
             shared = {*to_be_copied(list(roots), len(roots), (), {})}
             for position, root in enumerate(roots):
-                if position in shared or root.kept is not None:
+                if position in shared or root.memo is not None:
                     results[position] = xp.asarray(results[position], copy=True)
         return results
 
@@ -189,12 +197,12 @@ class _Steps:
         values: dict[Node, Any] = {}
         free: list[Node] = []
         for node in self.started:
-            if node.kept is None:
+            if node.memo is None:
                 values[node] = node.payload.value if node.op is VARIABLE else node.payload
-            elif node.kept.free:
+            elif node.memo.free:
                 free.append(node)
             else:
-                values[node] = node.kept.value
+                values[node] = node.memo.value
         if not values:
             xp = default
         elif len(values) == 1:
@@ -205,8 +213,8 @@ class _Steps:
             if array_namespace(value) is not xp:
                 values[node] = brought(value, xp)
         for node in free:
-            kept = node.kept
-            values[node] = kept.value if kept.xp is xp else brought(kept.value, xp)
+            memo = node.memo
+            values[node] = memo.value if memo.xp is xp else brought(memo.value, xp)
         return values, xp, len(free) == len(self.started)
 
 
@@ -283,5 +291,5 @@ def _atom(atom: tuple[Any, ...], values: dict[Node, Any]) -> int:
     return value.shape[atom[2]] if atom[0] == "axis" else concrete_int(value)
 
 
-FUNCTIONS["evaluate"] = evaluate
-FUNCTIONS["look"] = look
+LATE["evaluate"] = evaluate
+LATE["look"] = look

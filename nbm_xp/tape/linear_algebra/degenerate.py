@@ -16,17 +16,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from nbm_xp.tape.backward import grown
-from nbm_xp.tape.gradients import declare
-from nbm_xp.tape.loops.node import is_inner
+from nbm_xp.tape.growth import grown
 from nbm_xp.tape.node import ELEMENTWISE_TAG, LEAVES, OUTPUT, Memory, Node, Operation
-from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.registry import declare
+from nbm_xp.tape.stand_ins import is_inner
+from nbm_xp.tape.standard.choices import where
+from nbm_xp.tape.standard.data_types import finfo
+from nbm_xp.tape.standard.elementwise import abs as abs_
+from nbm_xp.tape.standard.elementwise import maximum
+from nbm_xp.tape.standard.manipulation import expand_dims
+from nbm_xp.tape.standard.promotion import real_of
+from nbm_xp.tape.standard.sequences import arange
+from nbm_xp.tape.standard.statistical import any as any_
+from nbm_xp.tape.standard.sums import sum as sum_
 from nbm_xp.tape.tensor import Tensor, record
 from nbm_xp.tape.traversal import reachable
 
-from .manipulation import expand_dims
-from .matrices import diagonal_mask, spacing
-from .promotion import real_of
+from .matrices import diagonal_mask
 
 __all__ = ["over_difference", "over_sum", "over_values"]
 
@@ -40,14 +46,14 @@ _NEAR = 0.625
 def over_difference(numerator: Tensor, values: Tensor, tolerance: Tensor, x: Tensor, of: Sequence[Tensor]) -> Tensor:
     """A matrix over each column's value less each row's; its limit where they are equal, and zero on the diagonal."""
     same = diagonal_mask(values.node.shape[-1])
-    sizes = FUNCTIONS["abs"](values)
-    near = (expand_dims(sizes, -2) + expand_dims(sizes, -1)) * spacing(values) ** _NEAR
-    tolerance = FUNCTIONS["maximum"](tolerance, near)  # closer ones, though not equal, leave few digits in a quotient
+    sizes = abs_(values)
+    near = (expand_dims(sizes, -2) + expand_dims(sizes, -1)) * finfo(values).eps ** _NEAR
+    tolerance = maximum(tolerance, near)  # closer ones, though not equal, leave few digits in a quotient
 
     def gaps(v: Tensor) -> Tensor:
-        return FUNCTIONS["where"](same, 1.0, expand_dims(v, -2) - expand_dims(v, -1))
+        return where(same, 1.0, expand_dims(v, -2) - expand_dims(v, -1))
 
-    return FUNCTIONS["where"](same, 0.0, _quotient(numerator, gaps, values, tolerance, x, of))
+    return where(same, 0.0, _quotient(numerator, gaps, values, tolerance, x, of))
 
 
 def over_sum(numerator: Tensor, values: Tensor, tolerance: Tensor, x: Tensor, of: Sequence[Tensor]) -> Tensor:
@@ -62,7 +68,7 @@ def over_values(numerator: Tensor, values: Tensor, tolerance: Tensor, x: Tensor,
 
 def _steps(values: Tensor, power: float) -> Tensor:
     """By how much the values are changed on a way: positive, and each by another amount."""
-    return FUNCTIONS["arange"](1, values.node.shape[-1] + 1, dtype=real_of(values.dtype)) ** power
+    return arange(1, values.node.shape[-1] + 1, dtype=real_of(values.dtype)) ** power
 
 
 def _quotient(
@@ -74,20 +80,19 @@ def _quotient(
     of: Sequence[Tensor],
 ) -> Tensor:
     """Where it is 0 over 0, the limit; the numerator is of differences in `of`, and so are its errors of rounding."""
-    where, absolute = FUNCTIONS["where"], FUNCTIONS["abs"]
-    gap, rounded = gaps(values), spacing(values) ** 0.5
-    none = absolute(gap) <= tolerance
+    gap, rounded = gaps(values), finfo(values).eps ** 0.5
+    none = abs_(gap) <= tolerance
     quotient = numerator / where(none, 1.0, gap)
     if not _is_known(numerator, values, x):
         return where(none, numerator * float("nan"), quotient)
-    here = record(_KNOWN_HERE, expand_dims(values, -2), FUNCTIONS["any"](none, axis=(-2, -1), keepdims=True))
+    here = record(_KNOWN_HERE, expand_dims(values, -2), any_(none, axis=(-2, -1), keepdims=True))
     one, other = (_steps(values, power) for power in (1.0, 1.5))
     gained, again = (_gained(numerator, values, x, steps) for steps in (one, other))
-    limit, fits = here * 0.0, absolute(numerator) <= _size(of) * rounded
+    limit, fits = here * 0.0, abs_(numerator) <= _size(of) * rounded
     if gained is not None and again is not None:
         limit, elsewhere = (gain / gaps(steps) for gain, steps in ((gained, one), (again, other)))
         grown_of = [part for part in (_gained(part, values, x, other) for part in of) if part is not None]
-        fits = fits & (absolute(limit - elsewhere) <= _size(grown_of) * rounded)
+        fits = fits & (abs_(limit - elsewhere) <= _size(grown_of) * rounded)
         limit = limit * here
     # a factor, so that what is linear in the numerator knows as well that there is no answer
     return where(none, limit, quotient) + numerator * where(none & ~fits, float("nan"), 0.0)
@@ -95,7 +100,7 @@ def _quotient(
 
 def _size(of: Sequence[Tensor]) -> Tensor:
     """The sum of the absolute values of all elements."""
-    first, *others = (FUNCTIONS["sum"](FUNCTIONS["abs"](part), axis=(-2, -1), keepdims=True) for part in of)
+    first, *others = (sum_(abs_(part), axis=(-2, -1), keepdims=True) for part in of)
     return sum(others, first)
 
 
@@ -103,7 +108,7 @@ _KNOWN_HERE = declare(
     Operation(
         "known_here",
         lambda values, where: (values.shape, values.dtype),
-        (lambda g, out, values, where: g * FUNCTIONS["where"](where, float("nan"), 0.0), None),
+        (lambda g, out, values, here: g * where(here, float("nan"), 0.0), None),
         run=lambda xp, values, where: xp.ones_like(values),
         tags=frozenset({ELEMENTWISE_TAG}),
         memory=Memory.OWN,

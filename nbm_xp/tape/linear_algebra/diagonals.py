@@ -6,12 +6,15 @@ from typing import Any
 
 from nbm_xp.tape.lengths import Size, maximum_length, minimum_length, same_length
 from nbm_xp.tape.node import Memory
-from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.standard.choices import where
+from nbm_xp.tape.standard.creation import zeros
+from nbm_xp.tape.standard.declaring import of_matrices
+from nbm_xp.tape.standard.joining import concat
+from nbm_xp.tape.standard.manipulation import expand_dims
+from nbm_xp.tape.standard.sequences import arange
+from nbm_xp.tape.standard.shapes import not_written, written
+from nbm_xp.tape.standard.sums import sum as sum_
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
-
-from .declaring import of_matrices
-from .manipulation import expand_dims
-from .shapes import not_written, written
 
 __all__ = ["diagonal", "trace"]
 
@@ -30,12 +33,12 @@ def _undiagonal(g: Tensor, x: Tensor, offset: int) -> Tensor:
     parts = [g]
     for place, count in ((0, before), (len(parts), after)):
         if same_length(count, 0) is not True:
-            none = FUNCTIONS["zeros"]((*g.node.shape[:-1], count), dtype=g.dtype)
+            none = zeros((*g.node.shape[:-1], count), dtype=g.dtype)
             parts.insert(place if place == 0 else len(parts), none)
-    by_row = parts[0] if len(parts) == 1 else FUNCTIONS["concat"](parts, axis=-1)
-    i, j = FUNCTIONS["arange"](rows), FUNCTIONS["arange"](columns)
+    by_row = parts[0] if len(parts) == 1 else concat(parts, axis=-1)
+    i, j = arange(rows), arange(columns)
     on = expand_dims(i, 1) + offset == expand_dims(j, 0)
-    return FUNCTIONS["where"](on, expand_dims(by_row, -1), 0.0)
+    return where(on, expand_dims(by_row, -1), 0.0)
 
 
 _DIAGONAL = of_matrices(
@@ -57,4 +60,4 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Tensor:
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Tensor:
     """The sum of a diagonal of matrices."""
-    return FUNCTIONS["sum"](diagonal(x, offset=offset), axis=-1, dtype=dtype)
+    return sum_(diagonal(x, offset=offset), axis=-1, dtype=dtype)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from .determinants import SlogdetResult as SlogdetResult
+from nbm_xp.tape.standard.manipulation import matrix_transpose
+from nbm_xp.tape.standard.products import cross, matmul, outer, tensordot, vecdot
+
 from .determinants import det, slogdet
 from .diagonals import diagonal, trace
-from .eigen import EighResult as EighResult
-from .eigen import EigResult as EigResult
 from .eigen import eig, eigh, eigvals, eigvalsh
-from .manipulation import matrix_transpose
 from .norms import matrix_norm, vector_norm
-from .orthogonal import QRResult as QRResult
 from .orthogonal import qr
-from .products import cross, matmul, outer, tensordot, vecdot
-from .singular import SVDResult as SVDResult
 from .singular import matrix_rank, svd, svdvals
 from .solving import cholesky, inv, matrix_power, pinv, solve
 

@@ -16,15 +16,15 @@ from nbm_xp.namespace import running_dtype
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.lengths import minimum_length, same_length
 from nbm_xp.tape.node import Node
+from nbm_xp.tape.standard.complex_numbers import conj
+from nbm_xp.tape.standard.declaring import of_matrices
+from nbm_xp.tape.standard.manipulation import expand_dims, matrix_transpose
+from nbm_xp.tape.standard.products import matmul
+from nbm_xp.tape.standard.promotion import floating, real_of
 from nbm_xp.tape.tensor import Tensor, record, record_several
 
-from .complex_numbers import conj
-from .declaring import of_matrices
 from .degenerate import over_difference, over_sum, over_values
-from .manipulation import expand_dims, matrix_transpose
 from .matrices import adjoint, by_columns, check_matrices, diagonal_matrix, rounding, skew
-from .products import matmul
-from .promotion import floating, real_of
 from .solving import tolerance_argument
 
 __all__ = ["SVDResult", "matrix_rank", "svd", "svdvals"]

@@ -1,25 +1,22 @@
-"""Which values of its steps a loop keeps for its gradient."""
+"""Residuals: the values of its steps that a loop keeps for its gradient."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from ..branches import branch_paths
 from ..lengths import known, product
 from ..node import IDENTITY_TAG, OUTPUT, Node
-from ..plans.branches import blocks_of
+from .body import LoopBody
 from .hoist import varying_in
 
-if TYPE_CHECKING:
-    from .node import LoopBody
-
-__all__ = ["values_to_keep"]
+__all__ = ["residuals_of"]
 
 _LARGE = 2**14
 """From how many elements on memory is dearer than one pass over it."""
 
 
-def values_to_keep(body: LoopBody, results: Sequence[Node]) -> list[Node]:
+def residuals_of(body: LoopBody, results: Sequence[Node]) -> list[Node]:
     """The values of a forward step from which the reverse step computes its results; sequences are among them.
 
     Views, and large values that one pass over kept ones gives, are computed again; so is what belongs to one branch of
@@ -27,13 +24,13 @@ def values_to_keep(body: LoopBody, results: Sequence[Node]) -> list[Node]:
     """
     inner = [*body.sequences, *body.carries]
     order, varying = varying_in(body.results(), inner)
-    blocks = blocks_of(order, body.results())
+    paths = branch_paths(order, body.results())
     place = {node: index for index, node in enumerate(order) if node in varying}
     ends = {*inner, *body.captured}
 
     def keepable(node: Node) -> bool:
         value = node.args[0] if node.op is OUTPUT else node  # a result of a call that nothing has asked for before
-        kept = value in place and node.dtype != "void" and not blocks.get(node, blocks.get(value))
+        kept = value in place and node.dtype != "void" and not paths.get(node, paths.get(value))
         return kept and not node.op.memory.is_view  # in place of a view, what it shows is kept
 
     found: dict[Node, None] = {}

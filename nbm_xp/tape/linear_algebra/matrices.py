@@ -12,20 +12,20 @@ from typing import Any
 
 from nbm_xp.tape.lengths import Size, same_length
 from nbm_xp.tape.node import Node
-from nbm_xp.tape.operators import FUNCTIONS
+from nbm_xp.tape.standard.choices import where
+from nbm_xp.tape.standard.complex_numbers import conj
+from nbm_xp.tape.standard.data_types import finfo
+from nbm_xp.tape.standard.elementwise import abs as abs_
+from nbm_xp.tape.standard.manipulation import expand_dims, matrix_transpose
+from nbm_xp.tape.standard.sequences import arange
+from nbm_xp.tape.standard.shapes import written
+from nbm_xp.tape.standard.sums import sum as sum_
 from nbm_xp.tape.tensor import Tensor
-
-from .complex_numbers import conj
-from .manipulation import expand_dims, matrix_transpose
-from .promotion import real_of
-from .shapes import written
 
 __all__ = [
     "adjoint", "by_columns", "check_matrices", "check_square", "diagonal_matrix", "diagonal_mask",
-    "rounding", "skew", "spacing", "square_infer",
+    "rounding", "skew", "square_infer",
 ]  # fmt: skip
-
-_SPACING = {"float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
 
 
 def check_matrices(x: Node, name: str) -> None:
@@ -67,21 +67,16 @@ def by_columns(x: Tensor, factors: Tensor) -> Tensor:
 
 def diagonal_mask(n: Size) -> Tensor:
     """Where a matrix of n rows has its diagonal."""
-    places = FUNCTIONS["arange"](n)
+    places = arange(n)
     return expand_dims(places, 1) == expand_dims(places, 0)
 
 
 def diagonal_matrix(values: Tensor) -> Tensor:
     """Matrices with these values on the diagonal, and zeros."""
-    return FUNCTIONS["where"](diagonal_mask(values.node.shape[-1]), expand_dims(values, -1), 0.0)
+    return where(diagonal_mask(values.node.shape[-1]), expand_dims(values, -1), 0.0)
 
 
 def rounding(values: Tensor) -> Tensor:
     """The difference below which two of these singular or eigenvalues count as equal: several units in their sum."""
-    total = FUNCTIONS["sum"](FUNCTIONS["abs"](values), axis=-1, keepdims=True)
-    return total * (8 * spacing(values))
-
-
-def spacing(x: Tensor) -> float:
-    """The unit in the last place of 1, in the precision of an array."""
-    return _SPACING[real_of(x.dtype).name]
+    total = sum_(abs_(values), axis=-1, keepdims=True)
+    return total * (8 * finfo(values).eps)

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 
 from nbm_xp.namespace import dtype_name
 from nbm_xp.tape.node import Node, Operation
+from nbm_xp.tape.standard.complex_numbers import imag
+from nbm_xp.tape.standard.declaring import of_matrices
+from nbm_xp.tape.standard.manipulation import expand_dims, matrix_transpose
+from nbm_xp.tape.standard.products import matmul
+from nbm_xp.tape.standard.promotion import floating, real_of
 from nbm_xp.tape.tensor import Tensor, record, record_several
 
-from .complex_numbers import imag
-from .declaring import of_matrices
 from .diagonals import trace
-from .manipulation import expand_dims, matrix_transpose
 from .matrices import check_square, square_infer
-from .products import matmul
-from .promotion import floating, real_of
 from .solving import inv
 
 __all__ = ["SlogdetResult", "det", "slogdet"]

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from ..node import OUTPUT, SUBGRAPH_TAG, Node, nodes_in
 
-__all__ = ["results_fed_only"]
+__all__ = ["results_read_by_loops"]
 
 
-def results_fed_only(
+def results_read_by_loops(
     order: Sequence[Node],
     operands: Mapping[Node, Sequence[Node]],
     resolve: Callable[[Node], Node],

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from nbm_xp.namespace import array_namespace
 
 from .bridging import LadderEstimate
-from .energy import Parameters, draw_layer, mean_of, received, shape_of, sweep
+from .energy import Parameters, draw_layer, local_field, mean_of, shape_of, sweep
 from .model import variable
 from .sampling import repeated
 from .topology import Topology
@@ -52,7 +52,7 @@ class NegativePhase(Protocol):
         ...
 
     def draw(self, given: Sequence[Any], rows: int | None, rng: Any) -> tuple[State, Updates]:
-        """States of ``topology.kept`` that the model makes up, given those of so many rows; and updates of streams."""
+        """States of ``topology.retained`` that the model makes up, given those of rows; and updates of streams."""
         ...
 
     def go_on(self, drawn: Sequence[Any], states: Sequence[Any], rng: Any) -> Updates:
@@ -105,11 +105,11 @@ class ContrastiveDivergence:
             raise ValueError("contrastive divergence needs to know the number of rows")
         parameters, topology = self.parameters, self.parameters.topology
         state: State = [None] * len(topology.sizes)
-        for layer in topology.kept:
+        for layer in topology.retained:
             drawn = layer and self.means
             state[layer] = draw_layer(parameters, layer, given[layer], rows, rng) if drawn else given[layer]
-        for layer in topology.summed:
-            inputs = received(parameters, layer, state)
+        for layer in topology.marginalised:
+            inputs = local_field(parameters, layer, state)
             state[layer] = draw_layer(parameters, layer, mean_of(parameters, layer, inputs), rows, rng, inputs)
         return swept(parameters, state, rows, self.n_gibbs, rng)
 
@@ -180,8 +180,8 @@ class PersistentChains:
         updates = []
         for layer, chain in self._chains.items():
             length = shape_of(chain)[0]
-            if layer in self.parameters.topology.summed:
-                inputs = received(self.parameters, layer, states)
+            if layer in self.parameters.topology.marginalised:
+                inputs = local_field(self.parameters, layer, states)
                 means = mean_of(self.parameters, layer, inputs)[:length]
                 updates.append((chain, draw_layer(self.parameters, layer, means, length, rng, inputs[:length])))
             else:
@@ -219,10 +219,10 @@ def chain_layers(topology: Topology) -> list[int]:
 def swept(parameters: Parameters, state: State, rows: int, n_gibbs: int, rng: Any) -> tuple[State, Updates]:
     """A state after so many sweeps, the first of which finds the group that is summed out drawn already."""
     topology = parameters.topology
-    state, _ = sweep(parameters, state, rows, rng, clamped=topology.summed)
+    state, _ = sweep(parameters, state, rows, rng, clamped=topology.marginalised)
     if n_gibbs == 1:
         return state, []
-    return repeated(lambda now: sweep(parameters, now, rows, rng)[0], state, topology.kept, n_gibbs - 1)
+    return repeated(lambda now: sweep(parameters, now, rows, rng)[0], state, topology.retained, n_gibbs - 1)
 
 
 def zeros_of(parameters: Parameters, rows: int, layer: int) -> Any:

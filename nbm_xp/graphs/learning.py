@@ -1,0 +1,349 @@
+"""Learning couplings and fields from states: the inverse Ising problem, as an estimator in scikit-learn's manner.
+
+What this chapter must satisfy: the machine stays as it was until learning is done. Chains that make states up go on
+from step to step, swept as the machine stands or exchanged along a ladder of temperatures.
+
+References
+----------
+H. C. Nguyen, R. Zecchina and J. Berg, "Inverse statistical problems: from the inverse Ising problem to data science",
+Advances in Physics 66 (2017), 197-261.
+B. T. Polyak and A. B. Juditsky, "Acceleration of stochastic approximation by averaging", SIAM Journal on Control and
+Optimization 30 (1992), 838-855.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, Final, Self
+
+from nbm_xp.boltzmann.estimator import Estimator
+from nbm_xp.boltzmann.looks import TrainingWarning
+from nbm_xp.boltzmann.randomness import entropy_of
+from nbm_xp.boltzmann.rows import positive_int
+from nbm_xp.namespace import asarray, host_namespace, to_numpy, wide_dtypes
+from nbm_xp.namespace.needs import need
+
+from .chains import begun
+from .energy_model import EnergyModel
+from .exact import enumerated
+from .objectives import MOST_STATES, Objective, fields_of, joined
+from .tempering import Tempering, placed_ladder
+
+__all__ = ["TRAININGS", "Learning"]
+
+TRAININGS: Final = ("pseudo_likelihood", "persistent", "tempered", "exact")
+"""What `training` can be."""
+
+LEAST_STEPS: Final = 200
+"""Of the climb to where chains begin."""
+TINY: Final = 1e-12
+"""Shares below that come from rounding."""
+SETTLING: Final = 20
+"""Sweeps before the first step."""
+OUT_OF_STEPS: Final = 1
+"""The status of SciPy's optimizers; where rounding lets them go no further they say 2."""
+
+
+class Learning(EnergyModel, Estimator):
+    """A machine that learns its couplings and fields from states; `GraphMachine` explains the parameters."""
+
+    training: str
+    n_iter: int
+    learning_rate: float
+    weight_decay: float
+    n_chains: int
+    n_gibbs: int
+    tol: float
+    random_state: Any
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; a machine that is described anew forgets what it has learnt.
+
+        Raises
+        ------
+        ValueError
+            If there is none of a name, or there could be no such machine.
+
+        Examples
+        --------
+        >>> from nbm_xp.graphs import GraphMachine
+        >>> GraphMachine([[0, 1]]).set_params(couplings=0.5).energy([1, 1])
+        array([-0.5])
+        """
+        unknown = sorted(params.keys() - self._defaults())
+        if unknown:
+            raise ValueError(f"{type(self).__name__} has no parameter {unknown[0]!r}: it has {list(self._defaults())}")
+        self.__dict__ = type(self)(**(self.get_params() | params)).__dict__ | self._kept()
+        return self
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn couplings and fields from states, whatever they were before.
+
+        Parameters
+        ----------
+        X : array of shape (rows, units)
+            States, of any library.
+        y : optional
+            Ignored; scikit-learn passes it.
+        sample_weight : array of shape (rows,), optional
+            How much each row counts, in proportion.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If rows are no states of the machine, or `weight_decay` is 0 and a unit never has one of its values, for
+            then no field is large enough.
+        ModuleNotFoundError
+            If SciPy, which looks for the maximum, is not installed.
+
+        Warns
+        -----
+        TrainingWarning
+            Where the maximum was not reached within `n_iter` steps.
+
+        Examples
+        --------
+        >>> from nbm_xp.graphs import GraphMachine, lattice
+        >>> truth = GraphMachine(lattice((4, 4)), couplings=0.3, fields=0.1)
+        >>> states = truth.sample(chains=2000, sweeps=50, random_state=1)["state"].values
+        >>> learnt = GraphMachine(lattice((4, 4))).fit(states)
+        >>> bool(abs(learnt.couplings_ - 0.3).max() < 0.1), round(float(learnt.couplings_.mean()), 1)
+        (True, 0.3)
+        """
+        self._check_learning()
+        need("scipy.optimize")
+        aim = Objective(self, X, sample_weight, self.weight_decay)
+        if not self.weight_decay:
+            self._check_maximum(aim.wanted[1])
+        start = host_namespace().zeros(self._place().shape)
+        by_chains = self.training in ("persistent", "tempered")
+        found = _climbed(aim.pseudo, start, max(self.n_iter, LEAST_STEPS) if by_chains else self.n_iter, self.tol)
+        if self.training == "exact":
+            found = _climbed(aim.likelihood, found.x, self.n_iter, self.tol)
+        if by_chains:
+            self._take(aim, self._followed(aim, found.x), self.n_iter)
+            return self
+        if found.status == OUT_OF_STEPS:
+            warnings.warn(
+                f"learning stopped after {found.nit} steps, before the gradient was below {self.tol:g}: "
+                "more of them (n_iter) or weight_decay lead there",
+                TrainingWarning,
+                stacklevel=2,
+            )
+        self._take(aim, found.x, found.nit)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Take one step, `learning_rate` times the gradient, from the couplings and fields as they are.
+
+        Chains go on from where the last call left them.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            See `fit`.
+
+        Examples
+        --------
+        >>> from nbm_xp.graphs import GraphMachine
+        >>> machine = GraphMachine([[0, 1]], couplings=0.0, training="exact", learning_rate=1.0)
+        >>> machine.partial_fit([[1, 1], [1, 1], [-1, -1], [1, -1]]).couplings_.tolist()
+        [0.5]
+        """
+        self._check_learning()
+        aim, place = Objective(self, X, sample_weight, self.weight_decay), self._place()
+        if self.training == "pseudo_likelihood":
+            _, slope = aim.pseudo(place)
+        elif self.training == "exact":
+            _, slope = aim.likelihood(place)
+        else:
+            made_up = getattr(self, "_made_up", None) or MadeUp(self, aim, self, entropy_of(self.random_state))
+            slope = aim.beside(place, made_up.moments(self))
+            self._made_up = made_up
+        self._take(aim, place + self.learning_rate * slope, getattr(self, "n_iter_", 0) + 1)
+        return self
+
+    def score_samples(self, X: Any) -> Any:
+        """The logarithm of the pseudo-likelihood of each row: the sum over units of what it is given all others.
+
+        Parameters
+        ----------
+        X : array of shape (rows, units)
+
+        Returns
+        -------
+        numpy.ndarray
+            float64, of shape (rows,), in nats.
+
+        Examples
+        --------
+        >>> from nbm_xp.graphs import GraphMachine
+        >>> GraphMachine([[0, 1]], couplings=0.0).score_samples([[1, 1]])
+        array([-1.38629436])
+        """
+        return Objective(self, X).scores(self._place())
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The mean of `score_samples`: the higher, the better.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            See `fit`.
+
+        Examples
+        --------
+        >>> from nbm_xp.graphs import GraphMachine
+        >>> round(GraphMachine([[0, 1]], couplings=0.5).score([[1, 1], [1, -1]]), 3)
+        -1.627
+        """
+        aim = Objective(self, X, sample_weight)
+        found = aim.scores(self._place())
+        return float(host_namespace().mean(found if aim.weights is None else found * aim.weights))
+
+    def log_likelihood(self, X: Any) -> Any:
+        """The logarithm of the probability of each row, of a machine whose states `enumerated` can go through.
+
+        Parameters
+        ----------
+        X : array of shape (rows, units)
+
+        Returns
+        -------
+        numpy.ndarray
+            float64, of shape (rows,), in nats.
+
+        Raises
+        ------
+        ValueError
+            If there are too many states.
+
+        Examples
+        --------
+        >>> from nbm_xp.graphs import GraphMachine
+        >>> GraphMachine([[0, 1]], couplings=0.0).log_likelihood([[1, 1]])
+        array([-1.38629436])
+        """
+        log_z = enumerated(self).log_partition()
+        return Objective(self, X).shares(self._place()) - log_z
+
+    def _check_learning(self) -> None:
+        """Refuse, before any work, what learning could not go on with."""
+        if self.training not in TRAININGS:
+            raise ValueError(f"training must be one of {list(TRAININGS)}, got {self.training!r}")
+        for name in ("n_iter", "n_chains", "n_gibbs"):
+            positive_int(getattr(self, name), name)
+        for name, open_end in (("learning_rate", True), ("tol", True), ("weight_decay", False)):
+            value = getattr(self, name)
+            fits = not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) < math.inf
+            if not fits or (open_end and not value):
+                raise ValueError(
+                    f"{name} must be a finite number {'above' if open_end else 'of at least'} 0, got {value!r}"
+                )
+        states = self.values.count**self.units_count
+        if self.training == "exact" and states > MOST_STATES:
+            raise ValueError(f"training 'exact' goes through all states, and {states:.3g} are more than {MOST_STATES}")
+
+    def _check_maximum(self, means: Any) -> None:
+        """Refuse data to which no field is large enough."""
+        host, values = host_namespace(), self.values
+        if values.kind == "potts":
+            never, unit = (int(k) for k in host.unravel_index(int(host.argmin(means)), means.shape))
+            missing = values.all[never] if means[never, unit] < TINY else None
+        else:
+            upper = (means[0] - values.least) / values.step
+            unit = int(host.argmax(host.abs(upper - 0.5)))
+            missing = values.all[1] if upper[unit] < TINY else values.all[0] if upper[unit] > 1 - TINY else None
+        if missing is not None:
+            raise ValueError(
+                f"X must have each value of each unit in some row, but unit {unit} is never {missing}, to which no "
+                "field is large enough: a weight_decay above 0 holds it"
+            )
+
+    def _place(self) -> Any:
+        return joined(self.layout.weights, fields_of(self))
+
+    def _take(self, aim: Objective, place: Any, steps: int) -> None:
+        """Become what was learnt."""
+        self.layout = aim.machine_at(place).layout
+        fields = fields_of(self)
+        self.couplings_ = self.layout.weights
+        self.fields_ = fields.T if self.values.kind == "potts" else fields[0]
+        self.n_features_in_, self.n_iter_ = self.units_count, steps
+
+    def _followed(self, aim: Objective, place: Any) -> Any:
+        """The mean of the places of the later half of the steps, each along the gradient that chains tell."""
+        machine = aim.machine_at(place)
+        made_up = MadeUp(machine, aim, self, entropy_of(self.random_state))
+        rate = self.learning_rate / max(aim.largest_curvature(), 1e-300)
+        total, later = 0.0 * place, 0
+        for step in range(self.n_iter):
+            place = place + rate * aim.beside(place, made_up.moments(aim.machine_at(place)))
+            if 2 * step >= self.n_iter:
+                total, later = total + place, later + 1
+        return total / later
+
+
+def _climbed(value_and_gradient: Callable[[Any], tuple[float, Any]], start: Any, most: int, tolerance: float) -> Any:
+    """Where a concave function is largest: SciPy's `OptimizeResult`."""
+
+    def downwards(place: Any) -> tuple[float, Any]:
+        value, slope = value_and_gradient(place)
+        return -value, -slope
+
+    options = {"maxiter": most, "maxfun": 20 * most, "gtol": tolerance, "ftol": 0.0}
+    return need("scipy.optimize").minimize(downwards, start, method="L-BFGS-B", jac=True, options=options)
+
+
+class MadeUp:
+    """Chains of a machine that is learning.
+
+    Parameters
+    ----------
+    machine : EnergyModel
+        Where it begins.
+    aim : Objective
+        What it learns from.
+    how : Learning
+        The parameters.
+    seed : int
+    """
+
+    def __init__(self, machine: EnergyModel, aim: Objective, how: Learning, seed: int) -> None:
+        self.table = aim.table(aim.library())
+        self.sweeps = how.n_gibbs
+        library = self.table.xp
+        if how.training == "persistent":
+            self.tempering, self.chains = None, begun(machine, how.n_chains, 1.0, seed, library=library)
+            self.chains.step(SETTLING)
+            return
+        betas = placed_ladder(machine, 0.0, 1.0, sweeps=100, rounds=3, random_state=seed, library=library)
+        self.tempering = Tempering(machine, betas, how.n_chains, seed, library=library)
+        self.chains = self.tempering.running
+        for _ in range(SETTLING):
+            self.tempering.step()
+
+    def moments(self, machine: EnergyModel) -> tuple[Any, Any]:
+        """What the states show of pairs and units, after more sweeps of a machine as it is now."""
+        chains, xp = self.chains, self.table.xp
+        chains.machine = machine
+        if self.tempering is None:
+            chains.step(self.sweeps)
+        else:
+            for _ in range(self.sweeps):
+                self.tempering.step()
+        with wide_dtypes(xp):
+            states = chains.by_unit()
+            if self.tempering is not None:
+                states = xp.take(states, asarray(self.tempering.order[:, -1], xp, "int64"), axis=1)
+            count = states.shape[1]
+            counts = asarray(host_namespace().full((count,), 1.0 / count), xp, "float64")
+            found = self.table.moments(xp.matrix_transpose(states), counts)
+        return to_numpy(found[0]), to_numpy(found[1])
