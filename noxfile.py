@@ -23,6 +23,7 @@ LARGEST_WHEEL = 3_000_000  # bytes
 KERNEL_TESTS = [  # in which every function of the compiled core is called, with memory that is not its own at the ends
     "tests/unit/test_namespace_core.py",
     "tests/unit/test_namespace_exponentials.py",
+    "tests/unit/test_namespace_ufuncs.py",
     "tests/unit/test_namespace_convolution.py",
     "tests/unit/test_rng_mrg31k3p.py",
     "tests/unit/test_rng_threads.py",

@@ -7,6 +7,7 @@
 #include "kernels.h"
 
 #include "elements/elementary.h"
+#include "elements/functions.h"
 #include "elements/recurrence.h"
 #include "elements/samplers.h"
 #include "elements/trials.h"
@@ -121,6 +122,7 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 
 #include "loops/elementary.h"
 #include "loops/exponentials.h"
+#include "loops/functions.h"
 #include "loops/samplers.h"
 #include "loops/trials.h"
 #include "loops/graphs.h"
@@ -156,6 +158,9 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"wide_integers", "innnlliLllw", wide_integers},
     {"poisson_search", "dddD", poisson_searches},
     {"binomial_search", "ddddD", binomial_searches},
+    {"exp_float32", "fF", exp_of_each},
+    {"expm1_float32", "fF", expm1_of_each},
+    {"log1p_float32", "fF", log1p_of_each},
     {"softmax", "fnF", softmax},
     {"log_softmax", "fnF", log_softmax},
     {"logsumexp", "fnF", logsumexp},

@@ -27,12 +27,12 @@ def frugal(roots: Sequence[Node], operands: Mapping[Node, Sequence[Node]]) -> li
     There are two to choose from: operands are computed as they stand, or as they were recorded. The one is best for a
     sum over a list of expressions, the other for gradients, whose rules name what they need in any order.
     """
-    as_they_stand = walk(roots, operands)
+    as_they_stand = walk(roots, operands.__getitem__)
     by_age = {
         node: nodes if len(nodes) < 2 else sorted(nodes, key=lambda other: other.serial)
         for node, nodes in operands.items()
     }
-    as_recorded = walk(roots, by_age)
+    as_recorded = walk(roots, by_age.__getitem__)
     if _most_held(as_they_stand, operands, roots) < _most_held(as_recorded, operands, roots):
         return as_they_stand
     return as_recorded
