@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp.boltzmann.randomness import entropy_of
-from nbm_xp.namespace import array_namespace, get_namespace, host_namespace, is_array, is_lazy
-from nbm_xp.namespace.kernels import kernel, register_kernel
+from nbm_xp.namespace import array_namespace, host_namespace, is_array, is_lazy
+from nbm_xp.namespace.stepping import stepped
 from nbm_xp.rng import hashed_seed
 
 from .brick_sweeps import Couplings, LatticeChain, couplings_of
@@ -21,10 +21,9 @@ from .energy_model import EnergyModel
 from .graph import finite
 from .lattice_graph import Lattice
 from .sweeps import RULES
+from .values import Values
 
 __all__ = ["LatticeWork", "checked_lattice", "chunked_chains", "finished", "names_of"]
-
-register_kernel("stepped", "dask", "nbm_xp.namespace.gaps.dask_stepping:stepped")
 
 Step = tuple[int, int, tuple[int, ...]]
 """How many sweeps there were before, how many are made, and which of all sweeps are measured."""
@@ -111,9 +110,8 @@ def steps_of(sweep: int, burn_in: int, sweeps: int, every: int, at_once: int) ->
     ]
 
 
-def finished(machine: EnergyModel, name: str, totals: Any) -> tuple[Any, str]:
+def finished(values: Values, units: int, name: str, totals: Any) -> tuple[Any, str]:
     """What sums over all units, of shape (…, sums), say of a unit; and what to call it."""
-    values, units = machine.values, machine.units_count
     if name == "energy":
         return totals[..., 0] / units, "energy a unit"
     if values.kind != "potts":
@@ -176,8 +174,7 @@ def chunked_chains(
     seed = hashed_seed(entropy_of(random_state)) if entropy is None else hashed_seed(entropy)
     if initial is not None:
         initial = _initial(machine, initial, chains, graph.shape)
-    xp, couplings = get_namespace("dask"), couplings_of(machine)
-    lay_out = kernel("stepped", "dask")
+    couplings = couplings_of(machine)
     count = at_once or division.sweeps_at_once
     steps = steps_of(sweep, burn_in, sweeps, every, count)
     neighbours = {block: division.neighbours(block, 2 * count) for block in division.blocks}
@@ -188,17 +185,18 @@ def chunked_chains(
             if n not in given:
                 given[n] = given_to(graph, couplings, chain, division, 2 * n)
         handed = [given[n] for _, n, _ in steps]
-        last, measured = lay_out(  # type: ignore[misc]
+        last, measured = stepped(
             LatticeWork(chain, division, 2 * count), steps, division.chunks, neighbours, handed,
             [(len(seen), chain.sums) for *_, seen in steps], None if initial is None else initial[k, ...], "lattice",
         )  # fmt: skip
         states.append(last)
         totals.append(measured)
+    xp = array_namespace(states[0])
     axes = tuple(f"axis_{k}" for k in range(len(graph.shape)))
     found: dict[str, Any] = {"state": (("chain", *axes), xp.stack(states), {"long_name": "last states"})}
     seen = [t for *_, seen in steps for t in seen]
     for name in names if seen else ():
-        values, about = finished(machine, name, xp.stack(totals))
+        values, about = finished(machine.values, machine.units_count, name, xp.stack(totals))
         found[name] = (("chain", "sweep"), values, {"long_name": about})
     host = host_namespace()
     coordinates = {

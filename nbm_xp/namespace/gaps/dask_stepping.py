@@ -33,33 +33,7 @@ def _stepped(
     start: Any,
     name: str,
 ) -> tuple[Any, Any]:
-    """Lay out the tasks.
-
-    Parameters
-    ----------
-    work : object
-        Can be sent to other processes. ``work.begin(block)`` gives a block, ``work.show(array)`` what it shows, and
-        ``work.step(block, array, shown, step, given)`` the next array, what it shows, and what was measured.
-    steps : sequence
-        What each step is told.
-    chunks : tuple of tuples of ints
-        Of the array.
-    neighbours : mapping
-        Of each block, the others that it sees.
-    given : sequence of mappings
-        For each step, what each block's task is handed.
-    sums : sequence of tuples of ints
-        The shape of what each step measures, float64, of two axes; (0, n) where it measures nothing.
-    start : array or None
-        What to begin with, instead of `begin`: one of Dask's, or NumPy's.
-    name : str
-        How the tasks' names begin.
-
-    Returns
-    -------
-    array, array or None
-        The array after all steps, and the sums over all blocks of what they measured, one step after the other.
-    """
+    """See `nbm_xp.namespace.stepping.stepped`."""
     name = f"{name}-{tokenize(work, steps, chunks, given, start)}"
     own = f"{name}-work"
     before: list[Any] = []
