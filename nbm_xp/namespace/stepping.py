@@ -53,4 +53,4 @@ def stepped(
     """
     libraries.get_namespace("dask")  # says what to install where it is not there
     own = kernel("stepped", "dask")
-    return own(work, steps, chunks, neighbours, given, sums, start, name)  # type: ignore[misc]
+    return own(work, steps, chunks, neighbours, given, sums, start, name)  # type: ignore[misc, no-any-return]
