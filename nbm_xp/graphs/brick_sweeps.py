@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from nbm_xp.namespace import host_namespace, library_name
 from nbm_xp.namespace.graph_kernels import kernel
@@ -27,6 +27,9 @@ from .sweeps import RULES
 from .values import Values, values_of
 
 __all__ = ["Couplings", "LatticeChain", "couplings_of"]
+
+AT_ONCE: Final = 2**20
+"""So many states are made at once, of whose numbers there are several arrays."""
 
 
 @dataclass(frozen=True)
@@ -142,9 +145,9 @@ class LatticeChain:
         brick, host = self.brick(offset, size, 0), host_namespace()
         flat = host.full((brick.units,), self.nothing, dtype=host.int8)
         for colour in (0, 1):
-            stretches = brick.stretches(0, colour)
-            drawn = self.uniforms(stretches, 0)
-            flat[stretches.each()[0]] = self.values.at_random(host, drawn)
+            for stretches in brick.stretches(0, colour).parts(AT_ONCE):
+                drawn = self.uniforms(stretches, 0)
+                flat[stretches.each()[0]] = self.values.at_random(host, drawn)
         return host.ascontiguousarray(brick.inner(flat))
 
     def advance(

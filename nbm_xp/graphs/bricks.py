@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +37,17 @@ class Stretches:
     counts: Any
     slots: Any
     odd: Any
+
+    def parts(self, most: int) -> Iterator[Stretches]:
+        """The same in parts of about so many units."""
+        host = host_namespace()
+        ends = host.cumulative_sum(self.counts)
+        edges = [0]
+        while edges[-1] < ends.shape[0]:
+            before = ends[edges[-1]] - self.counts[edges[-1]]
+            edges.append(max(edges[-1] + 1, int(host.searchsorted(ends, before + most))))
+        for a, b in itertools.pairwise(edges):
+            yield Stretches(self.places[a:b], self.counts[a:b], self.slots[a:b], self.odd[a:b])
 
     def each(self) -> tuple[Any, Any]:
         """The place of each unit, and in which half of a row it is."""
