@@ -54,7 +54,7 @@ def test_runs_have_the_states_of_undivided_chains(name: str, tmp_path: pathlib.P
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.8])
 def test_what_was_broken_off_goes_on_with_the_same_bytes(share: float, tmp_path: pathlib.Path) -> None:
     machine = MACHINES["glass"]
-    asked = ASKED | {"chunks": 3, "checkpoint_every": 2, "seed": 5}
+    asked = ASKED | {"chunks": (4, 3, -1), "checkpoint_every": 2, "seed": 5}
     whole = sample_lattice(machine, tmp_path / "whole", **asked)
     with pytest.raises(BrokenOffError):
         sample_lattice(machine, tmp_path / "run", **asked, progress=interrupting(share))
