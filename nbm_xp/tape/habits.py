@@ -33,11 +33,12 @@ _WRITTEN = {
     "double": "xp.astype(x, xp.float64)", "fill": "xp.full_like(x, value)", "flatten": "xp.reshape(x, (-1,))",
     "float": "xp.astype(x, xp.float32)", "grad": "gradients(loss, x)", "half": "xp.astype(x, xp.float16)",
     "int": "xp.astype(x, xp.int32)", "item": "evaluate(x).item()", "long": "xp.astype(x, xp.int64)",
-    "masked_fill": "xp.where(mask, value, x)", "numpy": "numpy.asarray(evaluate(x))", "ravel": "xp.reshape(x, (-1,))",
+    "masked_fill": "xp.where(mask, value, x)", "ravel": "xp.reshape(x, (-1,))",
     "requires_grad": "gradients(loss, x)", "requires_grad_": "gradients(loss, x)", "tolist": "evaluate(x).tolist()",
     "unsqueeze": "xp.expand_dims(x, axis=…)", "values": "numpy.asarray(evaluate(x))", "view": "xp.reshape(x, …)",
 }  # fmt: skip
 """What takes more than another name."""
+_WRITTEN.update(numpy=_WRITTEN["cpu"])  # the method of that name
 
 _REDUCED = {
     "reduce": {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
