@@ -100,22 +100,11 @@ def scipy(session: nox.Session) -> None:
     session.run("python", "-m", "tests.interop.scipy_own", *session.posargs, env=ONE_THREAD)
 
 
-# Where a difference between Dask's two kinds of arrays would show: the standard's functions on its namespace, the
-# documented functions, plans in blocks, draws, assignment, stored matrices, models. What else the suite does with
-# Dask's arrays goes the same ways; `-- tests/unit tests/property` runs all of it.
-EXPRESSIONS = [
-    *("tests/property/test_namespace_dask.py", "tests/property/test_namespace_mixed.py"),
-    *("tests/property/test_functions_values.py::test_of_arrays", "tests/property/test_rng_single_values.py"),
-    *("tests/unit/test_rng_dask.py", "tests/unit/test_namespace_tiles.py", "tests/unit/test_boltzmann_input.py"),
-    *("tests/unit/test_namespace_assignment.py", "tests/unit/test_boltzmann_batches.py"),
-]
-
-
 @nox.session
 def dask_expressions(session: nox.Session) -> None:
-    """The tests of Dask on its arrays that are expressions (array.query-planning)."""
+    """All that is tested on Dask once more, on its arrays that are expressions (array.query-planning)."""
     install(session, "test")
-    chosen = session.posargs or EXPRESSIONS
+    chosen = session.posargs or ["tests/unit", "tests/property"]
     environment = ONE_THREAD | {"DASK_ARRAY__QUERY_PLANNING": "True"}
     session.run("pytest", "-m", "not slow", "-k", "dask or mixed or tiles", *PARALLEL, *chosen, env=environment)
 
