@@ -266,7 +266,10 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def tables(session: nox.Session) -> None:
-    """The tables of what works where, in docs: functions, keras2_functions, every_library, from the tests' results."""
+    """The tables of what works where, in docs: functions, keras2_functions, every_library, from the tests' results.
+
+    `nox -s tables -- every_library` makes one of them; what else stands there is for pytest.
+    """
     install(session, "test", "strangers", extras=f"{EXTRAS},jax", packages=(TORCH,))
     written = {
         "docs/functions.md": [
@@ -279,10 +282,14 @@ def tables(session: nox.Session) -> None:
             "tests/property/test_functions_values.py",
             "tests/property/test_strangers.py",
             "--everywhere",
+            *("-m", "not slow"),
         ],
     }
-    for table, results in written.items():
-        session.run("pytest", "-q", "--function-table", table, *results, *PARALLEL, *session.posargs, env=ONE_THREAD)
+    named = [table for table in written if pathlib.Path(table).stem in session.posargs]
+    others = [argument for argument in session.posargs if f"docs/{argument}.md" not in written]
+    for table in named or written:
+        results = written[table]
+        session.run("pytest", "-q", "--function-table", table, *results, *PARALLEL, *others, env=ONE_THREAD)
 
 
 @nox.session
