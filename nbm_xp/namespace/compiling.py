@@ -17,13 +17,14 @@ __all__ = [
     "at_home",
     "compiled",
     "compiles",
+    "how_run",
     "is_traced",
     "library_barrier",
     "library_branch",
     "library_loop",
 ]
 
-for _name in ("as_rounded", "compiled", "loop", "branch", "barrier", "is_traced"):
+for _name in ("as_rounded", "compiled", "loop", "branch", "barrier", "is_traced", "how_run"):
     register_kernel(f"compiling.{_name}", "jax", f"nbm_xp.namespace.gaps.jax_compiling:{_name}")
 
 
@@ -58,6 +59,19 @@ def compiled(plan: Callable[..., tuple[Any, ...]], xp: Any) -> Callable[..., tup
     own = _own("compiled", xp)
     found: Callable[..., tuple[Any, ...]] = plan if own is None else own(plan)
     return found
+
+
+def how_run(function: Callable[..., tuple[Any, ...]], xp: Any) -> str | None:
+    """How what `compiled` gave ran last, in words; None where the library has no compiler of functions.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import host_namespace
+    >>> how_run(compiled(lambda x: (x,), host_namespace()), host_namespace()) is None
+    True
+    """
+    own = _own("how_run", xp)
+    return None if own is None else own(function)
 
 
 def compiles(xp: Any) -> bool:

@@ -20,21 +20,22 @@ from nbm_xp.namespace import (
     host_namespace,
     is_array,
     is_lazy,
+    library_name,
     running_dtype,
     running_namespace,
 )
-from nbm_xp.namespace.compiling import at_home, compiled, compiles, is_traced
+from nbm_xp.namespace.compiling import at_home, compiled, compiles, how_run, is_traced
 from nbm_xp.namespace.refusals import prefix
 
+from .function_arguments import checked_givens, checked_updates, report_unused
 from .lengths import Length
 from .loops.node import automatic_updates
 from .node import CONSTANT, PLACEHOLDER, VARIABLE, Node
 from .plans.exclusive import Exclusive
-from .plans.plan import compile_plan
+from .plans.plan import compile_plan, described_plan
 from .plans.views import to_be_copied
 from .plans.writer import PlanWriter
 from .printing import described
-from .standard.casting import astype
 from .tensor import Tensor, as_tensor
 from .traversal import Result, reachable
 from .variable import Variable
@@ -51,14 +52,17 @@ Updates = "Mapping[Variable, Any] | Iterable[tuple[Variable, Any]]"
 class _Route:
     """How to run for one combination of array types: the library, its plan, and what to convert on the way.
 
-    `compiles` says that the library compiles functions, so that values may stand for arrays while it does.
+    `executor` is what runs the plan: itself, or the library's compiler. `compiles` says that the library compiles
+    functions, so that values may stand for arrays while it does; `in_blocks`, that the last call ran block by block.
     """
 
     xp: ModuleType
     plan: Callable[..., tuple[Any, ...]]
+    executor: Callable[..., tuple[Any, ...]]
     dtypes: list[Any]
     convert: list[int]
     compiles: bool
+    in_blocks: bool = False
 
 
 class Function:
@@ -146,10 +150,12 @@ class Function:
         for position, dtype in enumerate(route.dtypes):
             if arrays[position].dtype != dtype:
                 arrays[position] = asarray(arrays[position], route.xp, dtype)
-        if self._blockwise is not None and self._blockwise.applies(route.xp, arrays):
+        if self._blockwise is not None:
+            route.in_blocks = self._blockwise.applies(route.xp, arrays)
+        if self._blockwise is not None and route.in_blocks:
             states = [False] * len(self._outputs) + [variable.is_state for variable in self._targets]
             return self._finish(self._blockwise.run(route.xp, arrays, states), route)
-        return self._finish(route.plan(*arrays), route)
+        return self._finish(route.executor(*arrays), route)
 
     def _finish(self, values: Sequence[Any], route: _Route) -> Any:
         count, xp = len(self._outputs), route.xp
@@ -190,6 +196,36 @@ class Function:
         xp = running_namespace([*held, *self._constants], self._default)
         return PlanWriter(self._leaves, self._results, xp, dict(self._givens), is_lazy(xp)).source()
 
+    def explain(self) -> str:
+        """Say which executor ran, a line for each combination of arrays that the function was called with.
+
+        Returns
+        -------
+        str
+            Empty before the first call.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nbm_xp.tape import function, placeholder
+        >>> x = placeholder((None,), dtype="float64")
+        >>> doubled = function([x], x * 2.0)
+        >>> _ = doubled(np.ones(3))
+        >>> print(doubled.explain())
+        numpy: a plan of 1 statement
+        """
+        return "\n".join(map(self._explained, self._routes.values()))
+
+    def _explained(self, route: _Route) -> str:
+        library = library_name(route.xp)
+        if route.in_blocks and self._blockwise is not None:
+            rounds = len(self._blockwise.stages)
+            return f"{library}: one task for each block of the batch, in {rounds} round{'s' * (rounds != 1)}"
+        parts = [described_plan(route.plan), how_run(route.executor, route.xp), route.convert and "arrays converted"]
+        if is_lazy(route.xp):
+            parts.append("operation by operation, added to the task graph")
+        return f"{library}: {'; '.join(part for part in parts if part)}"
+
     def _from_python(self, value: Any, node: Node) -> Any:
         if isinstance(value, Tensor):
             raise TypeError(
@@ -214,10 +250,10 @@ class Function:
                     f"{variable!r} is updated, but the function runs on another library than the variable's: "
                     f"make the variable of an array of {xp.__name__}"
                 )
-        plan = compiled(compile_plan(self._leaves, self._results, xp, givens=self._givens, lazy=is_lazy(xp)), xp)
+        plan = compile_plan(self._leaves, self._results, xp, givens=self._givens, lazy=is_lazy(xp))
         positions = [i for i, array in enumerate(arrays) if not self._is_state(i) and array_namespace(array) is not xp]
         dtypes = [running_dtype(xp, node.dtype) for node in self.inputs]
-        return _Route(xp, plan, dtypes, positions, compiles(xp))
+        return _Route(xp, plan, compiled(plan, xp), dtypes, positions, compiles(xp))
 
     def _is_state(self, position: int) -> bool:
         node = self._leaves[position]
@@ -225,12 +261,6 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<Function {self.name or ''} of {len(self.inputs)} inputs and {len(self._outputs)} outputs>"
-
-
-def _check_givens(givens: Mapping[Node, Node]) -> None:
-    for key, value in givens.items():
-        if value in reachable(value.inputs, (), givens):
-            raise ValueError(f"givens must not define {key.name or key!r} by itself")
 
 
 def _expected(position: int, node: Node) -> tuple[str, int, list[tuple[int, int]], tuple[int | None, ...]]:
@@ -339,59 +369,14 @@ def function(
     for tensor in inputs:
         if not isinstance(tensor, Tensor):
             raise TypeError(f"inputs must hold Tensors, got {type(tensor).__name__}")
-    replaced = {key.node: _replacement(key, value).node for key, value in _pairs(givens, "givens")}
-    _check_givens(replaced)
+    replaced = checked_givens(givens)
     axes = None
     if batch_axis is not None:
         from .blockwise.stages import batch_axes
 
         axes = batch_axes([tensor.node for tensor in inputs], batch_axis)
-    compiled = Function(inputs, outputs, _checked_updates(updates), replaced, name, axes)
+    compiled = Function(inputs, outputs, checked_updates(updates), replaced, name, axes)
     if on_unused_input != "ignore":
         used = set(reachable(compiled._results, (), replaced))
-        _report_unused([n for n in compiled.inputs if n not in used], on_unused_input)
+        report_unused([n for n in compiled.inputs if n not in used], on_unused_input)
     return compiled
-
-
-def _report_unused(unused: list[Node], action: str) -> None:
-    if not unused:
-        return
-    message = f"inputs that no output or update depends on: {', '.join(n.name or repr(n) for n in unused)}"
-    if action == "raise":
-        raise ValueError(message)
-    import warnings
-
-    warnings.warn(message, stacklevel=3)
-
-
-def _pairs(mapping: Any, label: str) -> list[tuple[Any, Any]]:
-    if mapping is None:
-        return []
-    pairs = list(mapping.items()) if hasattr(mapping, "items") else [tuple(pair) for pair in mapping]
-    for pair in pairs:
-        if len(pair) != 2:
-            raise TypeError(f"{label} must be a mapping or pairs, got an entry of {len(pair)} items")
-        if not isinstance(pair[0], Tensor):
-            raise TypeError(f"{label} must map Tensors, got {type(pair[0]).__name__}")
-    return cast("list[tuple[Any, Any]]", pairs)
-
-
-def _replacement(key: Tensor, value: Any) -> Tensor:
-    tensor = as_tensor(value)
-    if tensor.ndim != key.ndim:
-        raise TypeError(f"givens must keep the number of axes: {key!r} has {key.ndim}, its replacement {tensor.ndim}")
-    return tensor if tensor.dtype == key.dtype else astype(tensor, key.dtype)
-
-
-def _checked_updates(updates: Any) -> list[tuple[Variable, Tensor]]:
-    checked: dict[Variable, Tensor] = {}
-    for variable, value in _pairs(updates, "updates"):
-        if not isinstance(variable, Variable):
-            raise TypeError(f"updates must be of Variables, got {variable!r}")
-        if variable in checked:
-            raise ValueError(f"updates must name a variable once, got {variable!r} twice")
-        value = as_tensor(value)
-        if value.ndim != variable.ndim:
-            raise TypeError(f"update of {variable!r} must have {variable.ndim} axes, got {value.ndim}")
-        checked[variable] = value if value.dtype == variable.dtype else astype(value, variable.dtype)
-    return list(checked.items())

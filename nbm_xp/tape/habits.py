@@ -41,6 +41,7 @@ _WRITTEN = {
     **dict.fromkeys(("cpu", "values", library_name(host_namespace())), "numpy.asarray(evaluate(x))"),
 }  # fmt: skip
 """What takes more than another name."""
+_WRITTEN.update(numpy=_WRITTEN["cpu"])  # the method of that name
 
 _REDUCED = {
     "reduce": {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, TypeAlias, cast
 
 __all__ = [
-    "Length", "Size", "axis_length", "broadcast_length", "is_size", "known", "maximum_length", "minimum_length",
-    "product", "same_length", "substituted", "value_length",
+    "Length", "Size", "atom_length", "axis_length", "is_size", "known", "operands_of", "product", "quotient",
+    "remainder", "same_length", "value_length",
 ]  # fmt: skip
 
 Size: TypeAlias = "int | Length"
@@ -71,7 +71,7 @@ class Length:
                 if atom[0] in ("axis", "value"):
                     yield atom[1]
                     continue
-                for operand in _operands(atom):
+                for operand in operands_of(atom):
                     if isinstance(operand, Length):
                         yield from operand.nodes()
 
@@ -85,7 +85,7 @@ class Length:
             kind = atom[0]
             if kind in ("axis", "value"):
                 return name(atom)
-            operands = list(map(operand, _operands(atom)))
+            operands = list(map(operand, operands_of(atom)))
             if kind in ("//", "%"):
                 return f"({operands[0]} {kind} {operands[1]})"
             listed = ", ".join(sorted(operands))
@@ -156,16 +156,16 @@ class Length:
         return self * other
 
     def __floordiv__(self, other: Any) -> Any:
-        return _divide(self, other) if is_size(other) else self._leave(other, operator.floordiv)
+        return quotient(self, other) if is_size(other) else self._leave(other, operator.floordiv)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return _divide(other, self) if is_size(other) else NotImplemented
+        return quotient(other, self) if is_size(other) else NotImplemented
 
     def __mod__(self, other: Any) -> Any:
-        return _remainder(self, other) if is_size(other) else NotImplemented
+        return remainder(self, other) if is_size(other) else NotImplemented
 
     def __rmod__(self, other: Any) -> Any:
-        return _remainder(other, self) if is_size(other) else NotImplemented
+        return remainder(other, self) if is_size(other) else NotImplemented
 
     def __truediv__(self, other: Any) -> Any:
         return self._leave(other, operator.truediv)
@@ -203,34 +203,12 @@ class Length:
 
 def axis_length(node: Any, axis: int) -> Length:
     """The length of one axis of what a node computes."""
-    return _atom_length(("axis", node, axis))
+    return atom_length(("axis", node, axis))
 
 
 def value_length(node: Any) -> Length:
     """The value of an integer scalar, used as a length."""
-    return _atom_length(("value", node))
-
-
-def minimum_length(sizes: Iterable[Size]) -> Size:
-    """The smallest of several lengths."""
-    return _extreme("min", sizes, lambda one, other: _never_negative(other - one))
-
-
-def maximum_length(sizes: Iterable[Size]) -> Size:
-    """The largest of several lengths."""
-    return _extreme("max", sizes, lambda one, other: _never_negative(one - other))
-
-
-def broadcast_length(sizes: Iterable[Size]) -> Size:
-    """The length that axes of these lengths broadcast to: the one that is not 1, if there is one."""
-    distinct: dict[Size, None] = {}
-    for size in sizes:
-        inner = _operands_of("broadcast", size)
-        distinct.update(dict.fromkeys([size] if inner is None else inner))
-    distinct.pop(1, None)
-    if len(distinct) > 1:
-        return _atom_length(("broadcast", frozenset(distinct)))
-    return next(iter(distinct), 1)
+    return atom_length(("value", node))
 
 
 def product(sizes: Iterable[Size]) -> Size:
@@ -254,81 +232,15 @@ def same_length(a: Size, b: Size) -> bool | None:
     return None if known_a is None or known_b is None else known_a == known_b
 
 
-def substituted(size: Size, replace: Callable[[Atom], Size]) -> Size:
-    """A length with every axis and every value in it replaced by the length that `replace` gives for its atom."""
-
-    def renewed(atom: Atom) -> Size:
-        kind = atom[0]
-        if kind in ("axis", "value"):
-            return replace(atom)
-        operands = [substituted(operand, replace) for operand in _operands(atom)]
-        if kind in ("//", "%"):
-            return _divide(*operands) if kind == "//" else _remainder(*operands)
-        joined = {"min": minimum_length, "max": maximum_length, "broadcast": broadcast_length}[kind]
-        return joined(operands)
-
-    if not isinstance(size, Length):
-        return size
-    total: Size = 0
-    for monomial, coefficient in size.terms.items():
-        term: Size = coefficient
-        for atom, power in monomial:
-            factor = renewed(atom)
-            for _ in range(power):
-                term = term * factor
-        total = total + term
-    return total
-
-
 def _weight(atom: Atom) -> int:
     if atom[0] in ("axis", "value"):
         return 1
-    return 1 + sum(size.weight for size in _operands(atom) if isinstance(size, Length))
+    return 1 + sum(size.weight for size in operands_of(atom) if isinstance(size, Length))
 
 
-def _operands(atom: Atom) -> Iterable[Size]:
+def operands_of(atom: Atom) -> Iterable[Size]:
     """The lengths that an atom which is no leaf is made of."""
     return cast("Iterable[Size]", atom[1] if isinstance(atom[1], frozenset) else atom[1:])
-
-
-def _operands_of(kind: str, size: Size) -> Iterable[Size] | None:
-    """The operands of a length that is nothing but one atom of this kind, else None."""
-    if isinstance(size, Length) and len(size.terms) == 1:
-        ((monomial, coefficient),) = size.terms.items()
-        if coefficient == 1 and len(monomial) == 1:
-            ((atom, power),) = monomial
-            if power == 1 and atom[0] == kind:
-                return _operands(atom)
-    return None
-
-
-def _extreme(kind: str, sizes: Iterable[Size], settles: Callable[[Size, Size], bool]) -> Size:
-    """The lengths that may be the extreme one; those that are certain not to be are left out."""
-    candidates: list[Size] = []
-    for size in dict.fromkeys(sizes):
-        if not any(settles(other, size) for other in candidates):
-            candidates = [other for other in candidates if not settles(size, other)] + [size]
-    return candidates[0] if len(candidates) == 1 else _atom_length((kind, frozenset(candidates)))
-
-
-def _never_negative(size: Size) -> bool:
-    """Whether a length is certain to be 0 or more."""
-    if isinstance(size, int):
-        return size >= 0
-    return all(
-        coefficient >= 0 and all(_atom_never_negative(atom) or power % 2 == 0 for atom, power in monomial)
-        for monomial, coefficient in size.terms.items()
-    )
-
-
-def _atom_never_negative(atom: Atom) -> bool:
-    kind = atom[0]
-    if kind in ("axis", "broadcast"):
-        return True
-    if kind == "value":
-        return False
-    signs = list(map(_never_negative, _operands(atom)))
-    return signs[1] if kind == "%" else any(signs) if kind == "max" else all(signs)
 
 
 def _atom_value(atom: Atom) -> int | None:
@@ -339,7 +251,7 @@ def _atom_value(atom: Atom) -> int | None:
     if kind == "value":
         return Length.reader(atom[1])
     values = []
-    for size in _operands(atom):
+    for size in operands_of(atom):
         value = known(size)
         if value is None:
             return None
@@ -356,7 +268,8 @@ def is_size(value: object) -> bool:
     return isinstance(value, Length) or (isinstance(value, int) and not isinstance(value, bool))
 
 
-def _atom_length(atom: Atom) -> Length:
+def atom_length(atom: Atom) -> Length:
+    """A length that is one atom."""
     return Length({frozenset([(atom, 1)]): 1})
 
 
@@ -404,14 +317,16 @@ def _exact_quotient(a: Size, b: Size) -> Size | None:
     return _from_terms(quotient)
 
 
-def _divide(a: Size, b: Size) -> Size:
+def quotient(a: Size, b: Size) -> Size:
+    """``a // b``, exact where it can be."""
     if isinstance(a, int) and isinstance(b, int) and b:
         return a // b
     quotient = _exact_quotient(a, b)
-    return _atom_length(("//", a, b)) if quotient is None else quotient
+    return atom_length(("//", a, b)) if quotient is None else quotient
 
 
-def _remainder(a: Size, b: Size) -> Size:
+def remainder(a: Size, b: Size) -> Size:
+    """``a % b``."""
     if isinstance(a, int) and isinstance(b, int) and b:
         return a % b
-    return _atom_length(("%", a, b)) if _exact_quotient(a, b) is None else 0
+    return atom_length(("%", a, b)) if _exact_quotient(a, b) is None else 0

@@ -63,11 +63,6 @@ def kind_of_number(number: Any) -> type:
     return next((kind for kind in (bool, int, float, complex) if isinstance(number, kind)), int)
 
 
-def _is_operand(value: object) -> bool:
-    """Whether a value is something to calculate with."""
-    return isinstance(value, Operators) or is_number(value) or is_array(value)
-
-
 def _in_place(name: str) -> Callable[[Any, Any], Any]:
     def operate(self: Any, other: Any) -> Any:
         if self.viewed is None or looked_up_by_identity():
@@ -91,13 +86,20 @@ class Operators(Generic[T]):
     __hash__ = object.__hash__
 
     def _alone(self, name: str) -> T:
-        return cast("T", LATE[name](self))
+        result: T = LATE[name](self)
+        return result
 
     def _with(self, name: str, other: Any) -> T:
-        return cast("T", LATE[name](self, other) if _is_operand(other) else NotImplemented)
+        if isinstance(other, Operators) or is_number(other) or is_array(other):  # else nothing to calculate with
+            result: T = LATE[name](self, other)
+            return result
+        return cast("T", NotImplemented)
 
     def _after(self, name: str, other: Any) -> T:
-        return cast("T", LATE[name](other, self) if _is_operand(other) else NotImplemented)
+        if isinstance(other, Operators) or is_number(other) or is_array(other):
+            result: T = LATE[name](other, self)
+            return result
+        return cast("T", NotImplemented)
 
     def __add__(self, other: Any) -> T:
         return self._with("add", other)

@@ -238,7 +238,8 @@ class Tensor(Operators["Tensor"]):
         return (self[index] for index in range(len(self)))
 
     def __getitem__(self, key: Any, /) -> Tensor:
-        return cast("Tensor", LATE["getitem"](self, key))
+        part: Tensor = LATE["getitem"](self, key)
+        return part
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         LATE["assign"](self, key, value)

@@ -1,8 +1,9 @@
-"""Walks over a graph: without recursion, so that its depth does not matter."""
+"""The walk over a graph, depth first and without recursion, so that its depth does not matter."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import TypeAlias
 
 from .lengths import Length
@@ -13,16 +14,31 @@ __all__ = ["Result", "reachable", "walk"]
 Result: TypeAlias = "Node | Length | None"
 """What a plan can be asked for."""
 
+_inputs: Callable[[Node], Sequence[Node]] = attrgetter("inputs")
+
 
 def reachable(
     roots: Sequence[Result], stop: Collection[Node] = (), givens: Mapping[Node, Node] | None = None
 ) -> list[Node]:
-    """What the roots need, inputs first, with `givens` put in the place of their keys."""
-    halt = frozenset(stop)
+    """What the roots need, inputs first, with `givens` put in the place of their keys; `stop` needs nothing."""
+    found = [node for result in roots for node in nodes_in(result)]
+    if not givens:
+        return walk(found, _inputs, frozenset(stop))
+    replaced = givens.get
+    return walk(
+        [replaced(node, node) for node in found],
+        lambda node: [replaced(parent, parent) for parent in node.inputs],
+        frozenset(stop),
+    )
+
+
+def walk(
+    roots: Iterable[Node], operands: Callable[[Node], Sequence[Node]], stop: frozenset[Node] = frozenset()
+) -> list[Node]:
+    """What the roots need, inputs first, where `operands` says what each node is computed from; `stop` of nothing."""
     opened: set[Node] = set()
     placed: dict[Node, None] = {}
-    found = [node for result in roots for node in nodes_in(result)]
-    stack = [givens.get(node, node) for node in found] if givens else found
+    stack = list(roots)
     stack.reverse()
     while stack:
         node = stack.pop()
@@ -30,26 +46,10 @@ def reachable(
             placed[node] = None
             continue
         opened.add(node)
-        if node in halt or not node.inputs:
+        parents = None if node in stop else operands(node)
+        if parents:
+            stack.append(node)
+            stack += [parent for parent in reversed(parents) if parent not in opened]
+        else:
             placed[node] = None
-            continue
-        stack.append(node)
-        inputs = [givens.get(parent, parent) for parent in node.inputs] if givens else node.inputs
-        stack += [parent for parent in reversed(inputs) if parent not in opened]
-    return list(placed)
-
-
-def walk(roots: Sequence[Node], operands: Mapping[Node, Sequence[Node]]) -> list[Node]:
-    """What the roots need, inputs first, where `operands` says what each node is computed from."""
-    opened: set[Node] = set()
-    placed: dict[Node, None] = {}
-    stack = list(reversed(roots))
-    while stack:
-        node = stack.pop()
-        if node in opened:
-            placed[node] = None
-            continue
-        opened.add(node)
-        stack.append(node)
-        stack += [parent for parent in reversed(operands[node]) if parent not in opened]
     return list(placed)

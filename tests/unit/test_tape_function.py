@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
+import cloudpickle
 import numpy as np
 import pytest
 
 from nbm_xp.namespace import get_namespace, library_name, use_backend
-from nbm_xp.tape import Variable, evaluate, function, gradients, operation, placeholder, stop_gradient
+from nbm_xp.tape import Variable, evaluate, function, gradients, operation, placeholder, scan, stop_gradient
 from nbm_xp.tape import namespace as xp
 from tests.libraries import Library, why_not
 
@@ -267,3 +268,51 @@ class TestLibraries:
         with pytest.raises(TypeError, match=r"'w'.*another library"):
             step(strict.asarray([1.0, 2.0]))
         assert w.get_value().tolist() == [1.0, 1.0]
+
+
+class TestExplain:
+    """Which executor ran."""
+
+    def test_nothing_before_the_first_call(self) -> None:
+        x = placeholder((None,))
+        assert function([x], x * 2.0).explain() == ""
+
+    def test_chains_and_loops(self) -> None:
+        x = placeholder((None, 2), dtype="float64")
+        sums, _ = scan(lambda row, total: total + row, x, Variable(np.zeros(2)))
+        run = function([x], [sums[-1], xp.mean(xp.exp(xp.sin(x) * 2.0), axis=0)])
+        run(np.ones((3, 2)))
+        told = run.explain()
+        assert told.startswith("numpy: a plan of 2 statements")
+        assert "1 chain of them block by block" in told
+        assert "a loop: step by step" in told
+
+    @pytest.mark.skipif(why_not("dask") is not None, reason="dask is not installed")
+    def test_blocks_of_a_batch_or_the_whole(self) -> None:
+        dask = get_namespace("dask")
+        x = placeholder((None, 2), dtype="float64")
+        run = function([x], xp.mean(x, axis=0), batch_axis=0)
+        run(np.ones((4, 2)))
+        run(dask.asarray(np.ones((4, 2)), chunks=(2, 2)))
+        assert run.explain().split("\n") == [
+            "numpy: a plan of 1 statement",
+            "dask: one task for each block of the batch, in 2 rounds",
+        ]
+        run(dask.asarray(np.ones((0, 2))))  # no examples, no blocks
+        assert "operation by operation" in run.explain()
+
+    @pytest.mark.skipif(why_not("jax") is not None, reason="jax is not installed")
+    def test_compiled_by_the_library(self) -> None:
+        jax = get_namespace("jax")
+        x = placeholder((None,), dtype="float32")
+        run, rows = function([x], xp.sum(x)), jax.ones(3, dtype="float32")
+        run(rows)
+        assert "for the first time" in run.explain()
+        run(rows)
+        assert run.explain().endswith("compiled by jax.jit")
+
+    def test_in_another_process(self) -> None:
+        x = placeholder((None,), dtype="float64")
+        run = function([x], x * 2.0)
+        run(np.ones(2))
+        assert cloudpickle.loads(cloudpickle.dumps(run)).explain() == "numpy: a plan"

@@ -27,6 +27,7 @@ from nbm_xp.tape import (
 from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.derivatives import calls
 from nbm_xp.tape.loops.body import LoopBody
+from nbm_xp.tape.loops.shortcuts import shortcuts
 from nbm_xp.tape.traversal import reachable
 
 CALLS: Counter[str] = Counter()
@@ -128,6 +129,46 @@ class TestKept:
         outputs, _ = scan(lambda h: xp.tanh(h * 0.9), outputs_info=start, n_steps=steps)
         loss = xp.sum(outputs[-1])
         assert peak(function([], [loss, gradients(loss, start)])) < (steps + 8) * 8 * size
+
+
+class TestShortcuts:
+    """Each has a switch that does what it says, and changes no gradient."""
+
+    @staticmethod
+    def recorded(**switches: bool) -> tuple[list[Any], LoopBody, LoopBody]:
+        w, u, rows, start = Variable(W), Variable(W.T.copy()), Variable(ROWS), Variable(ROWS[0])
+
+        def step(x: Tensor, h: Tensor) -> Tensor:
+            return xp.tanh(x @ w + xp.matrix_transpose(u @ xp.matrix_transpose(h)))
+
+        with shortcuts(**switches):
+            outputs, _ = scan(step, rows, start, name="walk")
+            slopes = gradients(xp.sum(outputs**2), [w, u, rows, start])
+        found = bodies(*slopes)
+        return [slope.eval() for slope in slopes], found["walk"], found["gradient of walk"]
+
+    @pytest.mark.parametrize("switch", ["hoisting", "recomputing", "sums_after"])
+    def test_no_gradient_depends_on_one(self, switch: str) -> None:
+        for one, other in zip(self.recorded()[0], self.recorded(**{switch: False})[0], strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+
+    def test_hoisting(self) -> None:
+        (_, hoisted, _), (_, plain, _) = self.recorded(), self.recorded(hoisting=False)
+        assert (len(hoisted.sequences), len(plain.sequences)) == (2, 1)
+
+    def test_recomputing(self) -> None:
+        (_, shown, _), (_, kept, _) = self.recorded(), self.recorded(recomputing=False)
+        assert not any(node.op.memory.is_view for node in shown.taps)
+        assert any(node.op.memory.is_view for node in kept.taps)
+
+    def test_sums_after(self) -> None:
+        (*_, after), (*_, inside) = self.recorded(), self.recorded(sums_after=False)
+        assert len(inside.carries) == len(after.carries) + 1
+
+    def test_outside_of_the_block_all_are_taken(self) -> None:
+        with pytest.raises(ZeroDivisionError), shortcuts(hoisting=False):
+            raise ZeroDivisionError
+        assert len(self.recorded()[1].sequences) == 2
 
 
 class TestTakenOutOfTheSteps:

@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.namespace.exponentials import saturated_at
+from nbm_xp.namespace import core
+from nbm_xp.namespace.exponentials import own_functions, saturated_at
+from nbm_xp.namespace.exponentials.numpy_stretches import softplus_into
 
 from . import Program
 
@@ -102,6 +104,7 @@ class _Compiler:
         self.examples = given
         self.calls: list[_Call] = []
         self.bound: dict[str, Any] = {}
+        self.own = own_functions("numpy")
         self.given = [_Value(getattr(example, "dtype", None), given=i) for i, example in enumerate(given)]
         self.masks: dict[tuple[int, int], _Value] = {}
         self.values: list[_Value] = []
@@ -123,7 +126,8 @@ class _Compiler:
         if name in _OTHERS:
             found: _Value = getattr(self, f"_{name}")(*args)
             return found
-        return self._ufunc(getattr(np, name), *args)
+        own = self.own.get((name, str(getattr(self._example(args[0]), "dtype", None))))
+        return self._ufunc(own or getattr(np, name), *args)
 
     def _example(self, value: Any) -> Any:
         """Something with the dtype of a value, and its weakness if it is a number."""
@@ -181,6 +185,8 @@ class _Compiler:
         return self._ufunc(np.divide, e, self._ufunc(np.add, e, np.asarray(1.0, dtype)))
 
     def _softplus(self, x: Any) -> _Value:
+        if core.functions and getattr(self._example(x), "dtype", None) == np.float32:
+            return self._call(softplus_into, [x], np.dtype("float32"))
         small = self._ufunc(np.exp, self._ufunc(np.negative, self._ufunc(np.abs, x)))
         return self._ufunc(np.add, self._ufunc(np.maximum, x, 0.0), self._ufunc(np.log1p, small))
 
@@ -297,7 +303,8 @@ class _Compiler:
             bits = _BITS.get(call.dtype.itemsize)
             return call.function.format(*sources, out=out, bits=None if bits is None else bits.name)
         name = call.function.__name__
-        self.bound.setdefault(name, call.function)
+        if self.bound.setdefault(name, call.function) is not call.function:  # NumPy's and another of its name
+            name = self._bind(name, call.function)
         return f"{name}({', '.join(sources)}, out={out})"
 
 

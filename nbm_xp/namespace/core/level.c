@@ -7,6 +7,7 @@
 #include "kernels.h"
 
 #include "elements/elementary.h"
+#include "elements/functions.h"
 #include "elements/recurrence.h"
 #include "elements/samplers.h"
 #include "elements/trials.h"
@@ -121,6 +122,8 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 
 #include "loops/elementary.h"
 #include "loops/exponentials.h"
+#include "loops/functions.h"
+#include "loops/softplus.h"
 #include "loops/samplers.h"
 #include "loops/trials.h"
 #include "loops/graphs.h"
@@ -155,9 +158,14 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"wide_integers", "innnlliLllw", wide_integers},
     {"poisson_search", "dddD", poisson_searches},
     {"binomial_search", "ddddD", binomial_searches},
+    {"exp_float32", "fF", exp_float_of_each},
+    {"expm1_float32", "fF", expm1_float_of_each},
+    {"log1p_float32", "fF", log1p_float_of_each},
+    {"log1p_float64", "dD", log1p_double_of_each},
     {"softmax", "fnF", softmax},
     {"log_softmax", "fnF", log_softmax},
     {"logsumexp", "fnF", logsumexp},
+    {"softplus", "fF", softplus},
     {"gather_patches_float32", "flnnLF", gather_patches_float},
     {"gather_patches_float64", "dlnnLD", gather_patches_double},
     {"scatter_patches_float32", "flnnLF", scatter_patches_float},
@@ -190,12 +198,13 @@ const Kernel TABLE_OF(LEVEL)[] = {
     SAMPLES(float64, d, float32, f),
     SAMPLES(float64, d, float64, d),
     {"graph_rows", "iiLII", graph_rows},
+    {"graph_reordered", "liliiLII", graph_reordered},
     {"graph_colours", "liIII", graph_colours},
     {"graph_runs", "lliL", graph_runs},
     {"graph_by_run", "lldD", graph_by_run},
     {"graph_sweeps", "llidbdbdliiBInnnnnw", graph_sweeps},
     {"graph_roots", "iiI", graph_roots},
-    {"graph_words", "lliblLIinw", graph_words},
+    {"graph_words", "lniblLIilnw", graph_words},
     {"graph_energies", "liddbD", graph_energies},
     {"potts_energies", "liddbDn", potts_energies},
     {"bernoulli_of_sigmoid_int8", "ifnfnBILFFw", bernoulli_of_sigmoid_b},

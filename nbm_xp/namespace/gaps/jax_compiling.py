@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["as_rounded", "barrier", "branch", "compiled", "is_traced", "loop"]
+__all__ = ["as_rounded", "barrier", "branch", "compiled", "how_run", "is_traced", "loop"]
 
 jax: Any = importlib.import_module("jax")
 
@@ -50,6 +50,7 @@ class _Compiled:
         self.jitted: Any = None
         self.met: set[Any] = set()
         self.integers: list[int] = []
+        self.how = "as it is"
         self.works = len(plan.__code__.co_code) < _LARGE_PLAN
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -60,6 +61,7 @@ class _Compiled:
             return self.plan(*arrays)
         shapes = tuple([float if type(array) is float else (array.shape, array.dtype) for array in arrays])
         if shapes not in self.met:
+            self.how = "as it is, for these shapes came for the first time"
             results = self.plan(*arrays)
             if len(self.met) >= _MANY_SHAPES:
                 self.met.clear()
@@ -71,8 +73,9 @@ class _Compiled:
         try:
             results = self.jitted(*arrays)
         except _NEEDS_VALUES:
-            self.works = False
+            self.works, self.how = False, "as it is, for it looks at values"
             return self.plan(*arrays)
+        self.how = "compiled by jax.jit"
         if self.integers:
             results = tuple(int(v) if position in self.integers else v for position, v in enumerate(results))
         return results
@@ -81,6 +84,11 @@ class _Compiled:
 def compiled(plan: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
     """See `nbm_xp.namespace.compiling.compiled`."""
     return _Compiled(plan)
+
+
+def how_run(function: _Compiled) -> str:
+    """See `nbm_xp.namespace.compiling.how_run`."""
+    return function.how
 
 
 def as_rounded(x: Any) -> Any:

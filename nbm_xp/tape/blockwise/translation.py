@@ -18,7 +18,8 @@ from typing import Any, NoReturn
 from nbm_xp.namespace import array_namespace
 
 from ..dtypes import DType, as_dtype
-from ..lengths import Length, Size, axis_length, same_length, substituted, value_length
+from ..extreme_lengths import substituted
+from ..lengths import Length, Size, axis_length, same_length, value_length
 from ..node import (
     ALONG_AXES_TAG,
     COMPOSITE_TAG,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.tape.lengths import Size, maximum_length, minimum_length, same_length
+from nbm_xp.tape.extreme_lengths import maximum_length, minimum_length
+from nbm_xp.tape.lengths import Size, same_length
 from nbm_xp.tape.node import Memory
 from nbm_xp.tape.standard.choices import where
 from nbm_xp.tape.standard.creation import zeros

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from nbm_xp.tape.lengths import minimum_length, same_length
+from nbm_xp.tape.extreme_lengths import minimum_length
+from nbm_xp.tape.lengths import same_length
 from nbm_xp.tape.node import Node
 from nbm_xp.tape.standard.complex_numbers import conj, real
 from nbm_xp.tape.standard.creation import tril, zeros_like

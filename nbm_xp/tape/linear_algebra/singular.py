@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from nbm_xp.namespace import running_dtype
 from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.lengths import minimum_length, same_length
+from nbm_xp.tape.extreme_lengths import minimum_length
+from nbm_xp.tape.lengths import same_length
 from nbm_xp.tape.node import Node
 from nbm_xp.tape.standard.complex_numbers import conj
 from nbm_xp.tape.standard.declaring import of_matrices

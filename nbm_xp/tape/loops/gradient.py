@@ -8,10 +8,12 @@ products, it becomes one product after the loop.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ..backward import vjp
-from ..lengths import Length, Size, minimum_length, same_length, value_length
+from ..extreme_lengths import minimum_length
+from ..lengths import Length, Size, same_length, value_length
 from ..node import Node
 from ..registry import register_gradient
 from ..stand_ins import inner_placeholder
@@ -23,9 +25,72 @@ from .body import LoopBody
 from .hoist import varying_in
 from .node import LOOP, loop
 from .residuals import residuals_of
-from .sums import sums_over_steps
+from .sums import Sums, sums_over_steps
 
 __all__ = ["loop_rule"]
+
+
+@dataclass
+class _Window:
+    """The steps that a gradient goes back through: `count` of them, from the step `first` on."""
+
+    first: Size
+    count: Size
+
+    def of(self, x: Tensor) -> Tensor:
+        """The entries of a stack that belong to them, and what follows."""
+        return x if type(self.first) is int and self.first == 0 else x[self.first :]
+
+
+@dataclass
+class _ReverseStep:
+    """One step differentiated by itself.
+
+    Parameters
+    ----------
+    back
+        By position of a carried value, the stand-in for the cotangent of what it becomes.
+    arriving
+        For the stand-in of each cotangent that comes in step by step, those of all steps.
+    partial
+        The gradients in what the step reads.
+    """
+
+    back: dict[int, Node]
+    arriving: dict[Node, Tensor]
+    partial: dict[Node, Tensor | None]
+
+    def sums(self, body: LoopBody) -> dict[Node, Sums]:
+        """How the gradient in each captured value is added up over the steps."""
+        found = {node: _node_of(gradient) for node, gradient in self.partial.items() if gradient is not None}
+        starts = [*body.sequences, *body.carries, *self.back.values(), *self.arriving]
+        _, varying = varying_in(list(found.values()), starts)
+        return {node: sums_over_steps(found[node], varying) for node in body.captured if node in found}
+
+
+def _window(body: LoopBody, n_steps: Any, out: Any) -> _Window:
+    count = n_steps if body.stop is None else value_length(out[body.steps].node)
+    if body.truncate is None:
+        return _Window(0, count)
+    last = minimum_length((body.truncate, count))
+    return _Window(count - last, last)
+
+
+def _reverse_step(body: LoopBody, g: dict[int, Tensor], window: _Window) -> _ReverseStep:
+    """Differentiate a step: cotangents of carried values come from the step after it, others step by step."""
+    back = {
+        position: inner_placeholder(carry.shape, carry.dtype)
+        for position, carry in enumerate(body.carries)
+        if carry.dtype[0] in "fc"
+    }
+    tapped = {index: node for index, node in enumerate(body.taps, body.first_tap) if index in g}
+    slices = [inner_placeholder(g[index].node.shape[1:], g[index].dtype) for index in tapped]
+    roots = [*(body.following[position] for position in back), *tapped.values()]
+    seeds = list(map(Tensor, [*back.values(), *slices]))
+    targets = [*body.sequences, *body.carries, *body.captured]
+    partial = dict(zip(targets, vjp(roots, seeds, targets, as_leaves=True), strict=True))
+    arriving = {one: window.of(g[index]) for one, index in zip(slices, tapped, strict=True)}
+    return _ReverseStep(back, arriving, partial)
 
 
 def loop_rule(
@@ -40,88 +105,62 @@ def loop_rule(
 ) -> list[Any]:
     """The gradients in the sequences, the initial values and what was captured."""
     body = payload
-    count = n_steps if body.stop is None else value_length(out[body.steps].node)
-    first: Size = 0
-    if body.truncate is not None:
-        kept = minimum_length((body.truncate, count))
-        first, count = count - kept, kept
+    window = _window(body, n_steps, out)
+    step = _reverse_step(body, g, window)
+    sums = step.sums(body)
 
-    def window(x: Tensor) -> Tensor:
-        return x if type(first) is int and first == 0 else x[first:]
-
-    # cotangents: of final values they start the reverse loop, of what was tapped they come in step by step
-    smooth = [position for position, carry in enumerate(body.carries) if carry.dtype[0] in "fc"]
-    back = {p: inner_placeholder(body.carries[p].shape, body.carries[p].dtype) for p in smooth}
-    start = [g.get(p, zeros_like(initials[p])) for p in smooth]
-    arriving = [
-        (node, inner_placeholder(g[index].node.shape[1:], g[index].dtype), window(g[index]))
-        for index, node in enumerate(body.taps, body.first_tap)
-        if index in g
-    ]
-    roots = [*(body.following[p] for p in smooth), *(node for node, _, _ in arriving)]
-    seeds = [*(Tensor(back[p]) for p in smooth), *(Tensor(inner) for _, inner, _ in arriving)]
-    targets = [*body.sequences, *body.carries, *body.captured]
-    partial = dict(zip(targets, vjp(roots, seeds, targets, as_leaves=True), strict=True))
-
-    flowing = [node for node in body.sequences if partial[node] is not None]
-    outputs = [_node_of(partial[node]) for node in flowing]
-    roots = [tensor.node for tensor in partial.values() if tensor is not None]
-    starts = [*body.sequences, *body.carries, *back.values(), *(inner for _, inner, _ in arriving)]
-    _, varying = varying_in(roots, starts)
-    sums = {n: sums_over_steps(_node_of(partial[n]), varying) for n in body.captured if partial[n] is not None}
-    outputs += [factor for found in sums.values() for term in found.after for factor in term.factors]
-    following = [_or_zeros(partial[body.carries[p]], body.carries[p]) for p in smooth]
+    following = [_or_zeros(step.partial[body.carries[position]], body.carries[position]) for position in step.back]
+    start = [g.get(position, zeros_like(initials[position])) for position in step.back]
     totals: dict[Node, Node] = {}
     for node, found in sums.items():
         if found.inside is not None:
             totals[node] = inner_placeholder(node.shape, node.dtype)
             following.append((Tensor(totals[node]) + Tensor(found.inside)).node)
             start.append(zeros_like(Tensor(node)))
+    to_rows = [gradient.node for node in body.sequences if (gradient := step.partial[node]) is not None]
+    factors = [factor for found in sums.values() for term in found.after for factor in term.factors]
 
-    # what the reverse step reads: sequences, values of the forward steps, cotangents
-    needed = residuals_of(body, [*following, *outputs])
+    needed = residuals_of(body, [*following, *to_rows, *factors])
     given = dict(zip(body.sequences, sequences, strict=True))
-    stacks = {node: window(given[node]) if node in given else window(out[body.tap(node)]) for node in needed}
-    stacks |= {inner: gradient for _, inner, gradient in arriving}
-    outside = {node: stack for node, stack in stacks.items() if node in outputs}
-    outputs = list(dict.fromkeys(node for node in outputs if node not in outside))
+    stacks = {node: window.of(given[node] if node in given else out[body.tap(node)]) for node in needed}
+    stacks |= step.arriving
+    outputs = list(dict.fromkeys(node for node in (*to_rows, *factors) if node not in stacks))
     reverse = LoopBody(
         sequences=list(stacks),
-        carries=[*back.values(), *totals.values()],
+        carries=[*step.back.values(), *totals.values()],
         following=following,
         outputs=outputs,
         reverse=not body.reverse,
         name=f"gradient of {body.name or 'scan'}",
     )
-    if not reverse.carries and not outputs and not outside:
+    if not reverse.carries and not to_rows and not factors:
         return [None, [None] * len(sequences), [None] * len(initials), [None] * len(captured)]
-    call = loop(reverse, count, list(stacks.values()), start)
+    call = loop(reverse, window.count, list(stacks.values()), start)
 
     def result(index: int) -> Tensor:
         return Tensor(output(call, index, *reverse.specs[index]))
 
     def stacked(node: Node) -> Tensor:
         """A value of all reverse steps, as many entries as there are steps."""
-        if node not in outside:
+        if node not in stacks:
             return result(reverse.tap(node))
-        stack = outside[node]
-        return stack if same_length(stack.node.shape[0], count) is True else stack[:count]
+        stack = stacks[node]
+        return stack if same_length(stack.node.shape[0], window.count) is True else stack[: window.count]
 
     def total(node: Node) -> Tensor:
         """The gradient in a captured value."""
         parts = [term.finish([stacked(factor) for factor in term.factors]) for term in sums[node].after]
         if node in totals:
-            parts.append(result(len(smooth) + list(totals).index(node)))
+            parts.append(result(len(step.back) + list(totals).index(node)))
         return sum(parts[1:], start=parts[0])
 
-    finals = {p: result(position) for position, p in enumerate(smooth)}
-    to_initials = [_reaching_start(p, finals, body.shifts, first) for p in range(len(body.carries))]
-    to_captured = [total(node) if node in sums else None for node in body.captured]
+    finals = {position: result(index) for index, position in enumerate(step.back)}
     to_sequences = [
-        None if partial[node] is None else _padded(stacked(_node_of(partial[node])), first, sequence)
+        None if (gradient := step.partial[node]) is None else _padded(stacked(gradient.node), window.first, sequence)
         for node, sequence in zip(body.sequences, sequences, strict=True)
     ]
-    return [None, to_sequences, to_initials, to_captured]
+    to_initials = [_reaching_start(p, finals, body.shifts, window.first) for p in range(len(body.carries))]
+    return [None, to_sequences, to_initials, [total(node) if node in sums else None for node in body.captured]]
 
 
 def _reaching_start(

@@ -14,6 +14,7 @@ from ..node import Node
 from ..tensor import Tensor
 from ..traversal import reachable
 from .products import rows_times
+from .shortcuts import taken
 
 __all__ = ["hoisted", "varying_in"]
 
@@ -49,6 +50,8 @@ def hoisted(
     count
         How many steps there are.
     """
+    if not taken().hoisting:
+        return list(inner), list(sequences)
     fed = dict(zip(inner, sequences, strict=True))
     order, varying = varying_in(results, [*inner, *carries])
     products = [node for node in order if node.op.name == "matmul" and _is_product_of_rows(node, fed, varying)]

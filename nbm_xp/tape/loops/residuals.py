@@ -9,6 +9,7 @@ from ..lengths import known, product
 from ..node import IDENTITY_TAG, OUTPUT, Node
 from .body import LoopBody
 from .hoist import varying_in
+from .shortcuts import taken
 
 __all__ = ["residuals_of"]
 
@@ -27,11 +28,13 @@ def residuals_of(body: LoopBody, results: Sequence[Node]) -> list[Node]:
     paths = branch_paths(order, body.results())
     place = {node: index for index, node in enumerate(order) if node in varying}
     ends = {*inner, *body.captured}
+    recomputing = taken().recomputing
 
     def keepable(node: Node) -> bool:
         value = node.args[0] if node.op is OUTPUT else node  # a result of a call that nothing has asked for before
-        kept = value in place and node.dtype != "void" and not paths.get(node, paths.get(value))
-        return kept and not node.op.memory.is_view  # in place of a view, what it shows is kept
+        if node.op.memory.is_view and recomputing:  # in place of a view, what it shows is kept
+            return False
+        return value in place and node.dtype != "void" and not paths.get(node, paths.get(value))
 
     found: dict[Node, None] = {}
     seen: set[Node] = set()
@@ -45,6 +48,8 @@ def residuals_of(body: LoopBody, results: Sequence[Node]) -> list[Node]:
             found[node] = None
         elif node not in ends:
             stack += node.inputs[:1] if IDENTITY_TAG in node.op.tags else node.inputs
+    if not recomputing:
+        return list(found)
     sequences, carries = frozenset(body.sequences), frozenset(body.carries)
     again: set[Node] = set()
     for node in sorted(found, key=lambda node: place.get(node, len(order))):

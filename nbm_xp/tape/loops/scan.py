@@ -6,11 +6,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..extreme_lengths import minimum_length
+from ..function_arguments import new_value
 from ..length_arguments import integer_length
-from ..lengths import Length, Size, minimum_length, same_length
+from ..lengths import Length, Size, same_length
 from ..node import Node
 from ..stand_ins import inner_placeholder
-from ..standard.casting import astype
 from ..standard.manipulation import flip
 from ..tensor import Tensor, as_tensor
 from ..traversal import reachable
@@ -196,7 +197,7 @@ def scan(
     for variable, value in updates.items():
         carries.append(variable.node)
         initials.append(variable)
-        following.append(_as_kind_of(variable, value).node)
+        following.append(new_value(variable, value).node)
     body = LoopBody(
         sequences=inner,
         carries=carries,
@@ -253,12 +254,6 @@ def _check_same_kind(value: Tensor, initial: Tensor, position: int) -> None:
             f"output {position} of the step must have the shape of its initial value: {initial.shape}, "
             f"got {value.shape}"
         )
-
-
-def _as_kind_of(variable: Variable, value: Tensor) -> Tensor:
-    if value.ndim != variable.ndim:
-        raise TypeError(f"update of {variable!r} must have {variable.ndim} axes, got {value.ndim}")
-    return value if value.dtype == variable.dtype else astype(value, variable.dtype)
 
 
 def _state_updates(results: Sequence[Tensor], given: dict[Variable, Tensor]) -> dict[Variable, Tensor]:

@@ -16,6 +16,7 @@ from ..standard.manipulation import matrix_transpose, reshape
 from ..standard.sums import sum as sum_
 from ..tensor import Tensor, record
 from .products import sum_of_outer_products
+from .shortcuts import taken
 
 __all__ = ["Sums", "Term", "sums_over_steps"]
 
@@ -49,6 +50,8 @@ def sums_over_steps(node: Node, varying: Collection[Node]) -> Sums:
     varying
         What changes from step to step.
     """
+    if not taken().sums_after:
+        return Sums([], node)
     after: list[Term] = []
     inside: list[Node] = []
     for term in _summands(node):

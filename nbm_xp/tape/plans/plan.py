@@ -12,9 +12,10 @@ from typing import Any, TypeAlias, TypeVar
 
 from ..node import Node
 from ..traversal import Result
+from .line_table import LineTable
 from .writer import PlanWriter
 
-__all__ = ["compile_plan", "keep", "link_plan"]
+__all__ = ["compile_plan", "described_plan", "keep", "link_plan"]
 
 T = TypeVar("T")
 
@@ -65,6 +66,19 @@ def link_plan(writer: PlanWriter) -> Callable[..., tuple[Any, ...]]:
     plan = FunctionType(*found, "plan")
     plan.__kwdefaults__ = {"lines": writer.lines}  # equal plans may have been recorded at different lines
     return plan
+
+
+def described_plan(plan: Any) -> str:
+    """What a plan consists of, in words: its statements, its chains, and how its loops ran last."""
+    lines = plan.__kwdefaults__["lines"]
+    if not isinstance(lines, LineTable):  # sent here from another process, without its graph
+        return "a plan"
+    count = len({node for node in lines.nodes if node is not None})
+    parts = [f"a plan of {count} statement{'s' * (count != 1)}"]
+    if chains := len({id(chain) for chain in lines.writer.chain_of.values()}):
+        parts.append(f"{chains} chain{'s' * (chains != 1)} of them block by block where arrays are large")
+    loops = [bound.executor for bound in lines.writer.bound.values() if hasattr(bound, "executor")]
+    return ", ".join([*parts, *(f"a loop: {executor}" for executor in loops)])
 
 
 def keep(cache: dict[Hashable, T], key: Hashable, value: T, size: int) -> T:

@@ -27,12 +27,12 @@ def frugal(roots: Sequence[Node], operands: Mapping[Node, Sequence[Node]]) -> li
     There are two to choose from: operands are computed as they stand, or as they were recorded. The one is best for a
     sum over a list of expressions, the other for gradients, whose rules name what they need in any order.
     """
-    as_they_stand = walk(roots, operands)
+    as_they_stand = walk(roots, operands.__getitem__)
     by_age = {
         node: nodes if len(nodes) < 2 else sorted(nodes, key=lambda other: other.serial)
         for node, nodes in operands.items()
     }
-    as_recorded = walk(roots, by_age)
+    as_recorded = walk(roots, by_age.__getitem__)
     if _most_held(as_they_stand, operands, roots) < _most_held(as_recorded, operands, roots):
         return as_they_stand
     return as_recorded
@@ -81,6 +81,7 @@ def inlined(
     paths: Mapping[Node, BranchPath],
     candidates: Collection[Node],
     silent: Collection[Node],
+    always: Collection[Node] = (),
 ) -> set[Node]:
     """The values to be written inside the one expression that uses them.
 
@@ -99,6 +100,8 @@ def inlined(
         Those used once, as an argument, in their own branch.
     silent : collection of Node
         Those that no statement computes: leaves, and the single results of a call.
+    always : collection of Node, optional
+        Those of the candidates that the one that uses them computes on its way, for which no array is made.
     """
     chosen: set[Node] = set()
     waiting: dict[BranchPath, dict[Node, None]] = defaultdict(dict)  # chosen, but not written yet
@@ -123,7 +126,10 @@ def inlined(
                 ends += ending[operand]
             elif not users[operand] and operand not in silent and _matters(operand):
                 ends += 1
-        if (
+        if node in always:
+            chosen.add(node)
+            depth[node], ending[node] = deep, ends
+        elif (
             node in candidates
             and deep < _DEEPEST_EXPRESSION
             and ends <= (_MOST_ENDING if _may_overwrite(user[node]) else 0)

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 from nbm_xp.namespace import chains as library
 from nbm_xp.namespace import concrete_int, running_dtype
 from nbm_xp.namespace.compiling import library_branch
+from nbm_xp.namespace.exponentials import function_for, own_functions
 from nbm_xp.namespace.refusals import prefix
 
 from ..branches import BranchPath, common_path
@@ -28,7 +29,7 @@ from ..traversal import Result, reachable
 from .bound_run import BoundRun
 from .chain_source import as_program, call_lines
 from .chains import Chain, chains_of, crosses, in_chains
-from .fusion import given_to
+from .fusion import given_to, written_within
 from .line_table import LineTable
 from .merging import merge_equal_calls
 from .schedule import frugal, inlined
@@ -50,6 +51,7 @@ class PlanWriter:
         self.xp = xp
         self.lazy = lazy
         self.branch = library_branch(xp)
+        self.own = own_functions(xp)
         self._within: dict[Node, str] = {}
         self.givens = givens
         self.inputs = list(inputs)
@@ -139,7 +141,8 @@ class PlanWriter:
             for node in self.order
             if uses.get(node) == 1 and node not in fixed and node not in silent and not self._is_call(node)
         }
-        return inlined(self.order, self.operands, self.paths, candidates, silent)
+        within = written_within(self.order, self.resolve, candidates)
+        return inlined(self.order, self.operands, self.paths, candidates, silent, within)
 
     def _is_call(self, node: Node) -> bool:
         return str(node.dtype) == "void"
@@ -341,6 +344,8 @@ class PlanWriter:
     def _function_name(self, node: Node) -> str:
         op = node.op
         key: Hashable = op if node.payload is None else (op, id(node.payload))
+        if (op.name, dtype := str(node.dtype)) in self.own:
+            key = op, dtype
         name = self._called.get(key)
         if name is None:
             label = op.name.replace(".", "_")
@@ -349,14 +354,12 @@ class PlanWriter:
                 assert op.run is not None
                 name = self._bind(label, key, op.run(self.xp, node.payload, frozenset(self.needed[node]), unstacked))
             elif op.run is None:
-                target: Any = self.xp
                 try:
-                    for step in op.name.split("."):
-                        target = getattr(target, step)
+                    target = function_for(self.xp, op.name, dtype)
                 except AttributeError as error:
                     prefix(error, op.name)
                     raise
-                name = self._bind(label, op, target)
+                name = self._bind(label, key, target)
             elif node.payload is not None:
                 name = self._bind(label, key, partial(op.run, self.xp, node.payload))
             else:

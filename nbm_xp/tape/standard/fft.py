@@ -14,8 +14,9 @@ from typing import Any
 from nbm_xp.namespace import floatx
 from nbm_xp.namespace.refusals import check_choice
 from nbm_xp.tape.dtypes import as_dtype
+from nbm_xp.tape.extreme_lengths import maximum_length, minimum_length
 from nbm_xp.tape.length_arguments import integer_length
-from nbm_xp.tape.lengths import Length, Size, known, maximum_length, minimum_length, same_length
+from nbm_xp.tape.lengths import Length, Size, known, same_length
 from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record

@@ -13,8 +13,9 @@ from typing import Any
 from nbm_xp.namespace import array_namespace, is_array, scattered
 from nbm_xp.tape.concrete import concrete, lasting_number
 from nbm_xp.tape.dtypes import as_dtype
+from nbm_xp.tape.extreme_lengths import maximum_length
 from nbm_xp.tape.length_arguments import integer_length
-from nbm_xp.tape.lengths import Length, Size, known, maximum_length, product, same_length
+from nbm_xp.tape.lengths import Length, Size, known, product, same_length
 from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record

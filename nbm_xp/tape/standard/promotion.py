@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.namespace import floatx
-from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype, float_of
-from nbm_xp.tape.lengths import Length
-from nbm_xp.tape.operators import is_number
+from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype, float_of, weak_dtype
+from nbm_xp.tape.operators import is_number, kind_of_number
 from nbm_xp.tape.tensor import Tensor, as_tensor
 
 from .casting import cast, scalar
@@ -58,16 +57,8 @@ def together(*values: Any) -> tuple[Any, ...]:
     if all(map(is_number, values)):
         return tuple(map(as_tensor, values))
     tensors = [value if is_number(value) else as_tensor(value) for value in values]
-    dtype = common_dtype(*(t.node.dtype for t in tensors if isinstance(t, Tensor)))
-    for value in tensors:
-        if isinstance(value, Tensor):
-            continue
-        if isinstance(value, complex) and dtype[0] != "c":
-            dtype = common_dtype(dtype, as_dtype("complex64"))
-        elif isinstance(value, float) and dtype[0] in "biu":
-            dtype = float_of(dtype)
-        elif isinstance(value, (int, Length)) and not isinstance(value, bool) and dtype == "bool":
-            dtype = as_dtype("int64")
+    numbers = (kind_of_number(value) for value in tensors if not isinstance(value, Tensor))
+    dtype = weak_dtype(common_dtype(*(t.node.dtype for t in tensors if isinstance(t, Tensor))), *numbers)
     several = any(isinstance(t, Tensor) and plain_number(t) is None for t in tensors)
     result = tuple(_cast_or_number(t, dtype, several) if isinstance(t, Tensor) else t for t in tensors)
     if all(map(is_number, result)):

@@ -11,8 +11,9 @@ from nbm_xp.namespace.refusals import described
 from nbm_xp.tape.concrete import lasting_number
 from nbm_xp.tape.differentiated import refuse_cut
 from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
+from nbm_xp.tape.extreme_lengths import maximum_length
 from nbm_xp.tape.length_arguments import integer_length
-from nbm_xp.tape.lengths import Length, Size, known, maximum_length, product
+from nbm_xp.tape.lengths import Length, Size, known, product
 from nbm_xp.tape.node import Memory, Operation
 from nbm_xp.tape.operators import is_number
 from nbm_xp.tape.registry import declare

@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from nbm_xp.tape.extreme_lengths import broadcast_length, maximum_length, minimum_length
 from nbm_xp.tape.length_arguments import integer_length
-from nbm_xp.tape.lengths import (
-    Length,
-    Size,
-    broadcast_length,
-    known,
-    maximum_length,
-    minimum_length,
-    product,
-    same_length,
-)
+from nbm_xp.tape.lengths import Length, Size, known, product, same_length
 from nbm_xp.tape.node import Shape
 
 __all__ = [
