@@ -8,7 +8,7 @@ from nbm_xp.namespace import host_namespace
 
 from .graph import as_graph, finite
 from .lattice_graph import Lattice
-from .layout import Layout, laid_out, resolution_of
+from .layout import Layout, check_sums, laid_out, resolution_of
 from .values import values_of
 
 __all__ = ["EnergyModel"]
@@ -32,6 +32,7 @@ class EnergyModel:
         else:
             self._own = finite(fields, "fields", (n,))
         self._layout: Layout | None = None
+        check_sums(self._weights, self._own)
         if not isinstance(self.graph, Lattice):
             _ = self.layout  # which finds pairs that are joined twice
 

@@ -17,7 +17,7 @@ from nbm_xp.namespace import asarray, convert, host_namespace, wide_dtypes
 from .colouring import Rows, colours_of, neighbour_rows, reordered_rows
 from .graph import Graph, alike
 
-__all__ = ["Layout", "Placed", "laid_out", "resolution_of", "reweighed", "rounded"]
+__all__ = ["Layout", "Placed", "check_sums", "laid_out", "resolution_of", "reweighed", "rounded"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +168,7 @@ def _weighed(
 ) -> Layout:
     host = host_namespace()
     begins, neighbours, edges = rows
+    check_sums(couplings, fields)
     resolution = resolution_of(couplings, fields)
     couplings, fields = rounded(couplings, resolution), rounded(fields, resolution)
     weights = host.ascontiguousarray(couplings)
@@ -187,6 +188,22 @@ def resolution_of(couplings: Any, fields: Any) -> float:
     """
     total = 2 * _size(couplings) + _size(fields)
     return math.ldexp(1.0, math.frexp(total)[1] - 52) if total else 0.0
+
+
+def check_sums(couplings: Any, fields: Any) -> None:
+    """Refuse numbers whose sums are not finite.
+
+    Raises
+    ------
+    ValueError
+        If they are so large.
+    """
+    host = host_namespace()
+    for name, values in (("couplings", couplings), ("fields", fields)):
+        one = alike(values)
+        largest = abs(one) if one is not None else float(host.max(host.abs(values))) if values.size else 0.0
+        if 4.0 * largest * values.size == math.inf:
+            raise ValueError(f"{name} must be so small that their sum is finite, got {float(host.max(values)):g}")
 
 
 def _size(numbers: Any) -> float:
