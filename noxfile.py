@@ -23,6 +23,7 @@ LARGEST_WHEEL = 3_000_000  # bytes
 KERNEL_TESTS = [  # in which every function of the compiled core is called, with memory that is not its own at the ends
     "tests/unit/test_namespace_core.py",
     "tests/unit/test_namespace_exponentials.py",
+    "tests/unit/test_namespace_ufuncs.py",
     "tests/unit/test_namespace_convolution.py",
     "tests/unit/test_rng_mrg31k3p.py",
     "tests/unit/test_rng_threads.py",
@@ -117,7 +118,7 @@ def dask_expressions(session: nox.Session) -> None:
     install(session, "test")
     chosen = session.posargs or EXPRESSIONS
     environment = ONE_THREAD | {"DASK_ARRAY__QUERY_PLANNING": "True"}
-    session.run("pytest", "-m", "not slow", "-k", "dask or mixed", *PARALLEL, *chosen, env=environment)
+    session.run("pytest", "-m", "not slow", "-k", "dask or mixed or tiles", *PARALLEL, *chosen, env=environment)
 
 
 # Where a difference between CuPy and NumPy would show; what else is tested on CuPy calls the same functions.

@@ -10,7 +10,6 @@ H. Larochelle and Y. Bengio, "Classification using discriminative restricted Bol
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import operator
 import os
@@ -28,7 +27,6 @@ from .estimator import Estimator
 from .model import float_dtype
 from .rbm import RBM
 from .rows import checked_rows
-from .training import Learner
 from .units import Mixed, kind_of
 
 __all__ = ["RBMClassifier"]
@@ -43,8 +41,12 @@ class _Joint(RBM):
     n_classes: int
     generative: float
 
-    def _learner(self) -> Learner:
-        return dataclasses.replace(super()._learner(), likelihood=self.generative, also=self._label_loss)
+    def _objective(self) -> dict[str, Any]:
+        return {"likelihood": self.generative, "also": self._label_loss}
+
+    @property
+    def _of_objective(self) -> tuple[Any, ...]:
+        return ()  # a machine has one
 
     def _label_loss(self, parameters: Parameters, rows: Any) -> Any:
         """The mean of the negative log-probability of labels given the features."""

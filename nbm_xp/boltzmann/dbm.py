@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Self
@@ -12,13 +11,13 @@ from nbm_xp.namespace import array_namespace, is_lazy, to_numpy
 from nbm_xp.namespace.refusals import name_methods
 
 from . import sampling, storage
-from .learning import Learning
+from .faces import Learning, Sampling, Transforming, Weighing
 from .partition import AISEstimate, log_z_of
 from .posterior import compile_mean_field
 from .rows import known_length, positive_int
+from .sampler import Sampler
 from .schedules import Schedule
 from .topology import Topology, hidden_kinds
-from .training import Learner
 from .units import Units, kind_of
 
 __all__ = ["DBM"]
@@ -27,7 +26,7 @@ _TOLERANCE, _SWEEPS = 1e-4, 100
 
 
 @name_methods
-class DBM(Learning):
+class DBM(Learning, Transforming, Weighing, Sampling):
     """A deep Boltzmann machine: a visible layer and any number of hidden ones.
 
     Parameters
@@ -312,7 +311,8 @@ class DBM(Learning):
         if len(states) != len(topology.sizes):
             raise ValueError(f"states must be {len(topology.sizes)}, one for each layer, got {len(states)}")
         rows = known_length(self._rows(states[0], "states[0]"), "states[0]")
-        given = [self._given_rows(states[layer], rows, layer, "states") for layer in topology.retained]
+        chains = Sampler(self)
+        given = [chains.given_rows(states[layer], rows, layer, "states") for layer in topology.retained]
         build = partial(sampling.compile_sweep, self._parameters, rows, self._rng)
         return list(self._function(("gibbs", rows), build)(*given))
 
@@ -348,16 +348,5 @@ class DBM(Learning):
         if self.positive not in ("mean_field", "gibbs"):
             raise ValueError(f"positive must be 'mean_field' or 'gibbs', got {self.positive!r}")
 
-    def _serves_any_number(self) -> bool:
-        return super()._serves_any_number() and self._hidden_means
-
-    @property
-    def _hidden_means(self) -> bool:
-        return self.positive == "mean_field"
-
-    @classmethod
-    def _in_a_step(cls) -> tuple[str, ...]:
-        return (*super()._in_a_step(), "positive", "n_positive")
-
-    def _learner(self) -> Learner:
-        return dataclasses.replace(super()._learner(), positive=self.positive, n_positive=self.n_positive)
+    def _objective(self) -> dict[str, Any]:
+        return {"positive": self.positive, "n_positive": self.n_positive}

@@ -9,9 +9,8 @@ from typing import Any
 from .optimising import ADAM, OPTIMIZERS
 from .rows import positive_int
 from .schedules import check_schedule
-from .transformer import Transformer
 
-__all__ = ["WAYS", "Hyperparameters"]
+__all__ = ["WAYS", "Settings"]
 
 WAYS = ("persistent", "contrastive", "tempered")
 """What `training` can be."""
@@ -19,73 +18,72 @@ WAYS = ("persistent", "contrastive", "tempered")
 _TEMPERED = 0.75  # momentum: the chains of tempered training follow steps that are four times as long
 
 
-class Hyperparameters(Transformer):
-    """A Boltzmann machine and how it is to learn; `Learning` learns so. `RBM` explains them."""
+class Settings:
+    """The hyperparameters of a model that is to learn, and what those mean that are left open. `RBM` explains them.
 
-    learning_rate: float
-    batch_size: int
-    n_iter: int
-    verbose: int
-    random_state: Any
-    training: str
-    persistent: bool | None
-    n_gibbs: int
-    centred: bool | str
-    momentum: float | str
-    weight_decay: float
-    schedule: Any
-    shuffle: bool
-    watch: bool | str
-    optimizer: str
+    Parameters
+    ----------
+    model : RBM or DBM
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
 
     @property
-    def _way(self) -> str:
+    def way(self) -> str:
         """How the model is trained: `training`, or what its older name says."""
-        return self.training if self.persistent is None else WAYS[not self.persistent]
+        model = self.model
+        return str(model.training) if model.persistent is None else WAYS[not model.persistent]
 
     @property
-    def _centred(self) -> bool:
+    def centred(self) -> bool:
         """Whether learning follows the gradient of centred units."""
-        return self._way == "tempered" if _is_auto(self.centred) else bool(self.centred)
+        return self.way == "tempered" if _is_auto(self.model.centred) else bool(self.model.centred)
 
     @property
-    def _schedule(self) -> Any:
+    def schedule(self) -> Any:
         """How the learning rate changes."""
-        usual = "quadratic" if self._way == "tempered" else "constant"
-        return usual if _is_auto(self.schedule) else self.schedule
+        usual = "quadratic" if self.way == "tempered" else "constant"
+        return usual if _is_auto(self.model.schedule) else self.model.schedule
 
     @property
-    def _momentum(self) -> float:
-        """How much of the last step is repeated."""
-        usual = ADAM if self.optimizer == "adam" else _TEMPERED if self._way == "tempered" else 0.0
-        return usual if _is_auto(self.momentum) else float(self.momentum)
+    def adaptive(self) -> bool:
+        """Whether steps are Adam's."""
+        return bool(self.model.optimizer == "adam")
 
-    def _check_hyperparameters(self) -> None:
+    @property
+    def momentum(self) -> float:
+        """How much of the last step is repeated."""
+        usual = ADAM if self.adaptive else _TEMPERED if self.way == "tempered" else 0.0
+        return usual if _is_auto(self.model.momentum) else float(self.model.momentum)
+
+    def check(self) -> None:
         """Refuse, before any work, what learning could not go on with."""
+        model = self.model
         for name, least in (("batch_size", 1), ("n_iter", 0), ("n_gibbs", 1)):
-            positive_int(getattr(self, name), name, least)
+            positive_int(getattr(model, name), name, least)
         for name, low, high in (("learning_rate", 1e-300, math.inf), ("momentum", 0, 1), ("weight_decay", 0, math.inf)):
-            value = getattr(self, name)
+            value = getattr(model, name)
             if name == "momentum" and _is_auto(value):
                 continue
             if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) < high:
                 above = "above 0" if low else "at least 0"
                 raise ValueError(f"{name} must be a number, {above} and below {high}, got {value!r}")
-        if self.training not in WAYS:
-            raise ValueError(f"training must be one of {list(WAYS)}, got {self.training!r}")
+        if model.training not in WAYS:
+            raise ValueError(f"training must be one of {list(WAYS)}, got {model.training!r}")
         for name in ("persistent", "centred", "shuffle"):
-            value = getattr(self, name)
+            value = getattr(model, name)
             if (name == "persistent" and value is None) or (name == "centred" and _is_auto(value)):
                 continue
             if getattr(value, "shape", ()) or value not in (True, False):
                 raise ValueError(f"{name} must be True or False, got {value!r}")
-        if getattr(self.watch, "shape", ()) or self.watch not in ("auto", True, False):
-            raise ValueError(f"watch must be 'auto', True or False, got {self.watch!r}")
-        if not isinstance(self.clip, bool) and self.clip != "new":
-            raise ValueError(f"clip must be True, False or 'new', got {self.clip!r}")
-        if self.optimizer not in OPTIMIZERS:
-            raise ValueError(f"optimizer must be one of {list(OPTIMIZERS)}, got {self.optimizer!r}")
-        check_schedule(self._schedule)
+        if getattr(model.watch, "shape", ()) or model.watch not in ("auto", True, False):
+            raise ValueError(f"watch must be 'auto', True or False, got {model.watch!r}")
+        if not isinstance(model.clip, bool) and model.clip != "new":
+            raise ValueError(f"clip must be True, False or 'new', got {model.clip!r}")
+        if model.optimizer not in OPTIMIZERS:
+            raise ValueError(f"optimizer must be one of {list(OPTIMIZERS)}, got {model.optimizer!r}")
+        check_schedule(self.schedule)
 
 
 def _is_auto(value: Any) -> bool:

@@ -28,12 +28,14 @@ from nbm_xp.namespace import (
 )
 
 from . import storage
+from .columns import check_names
 from .energy import Parameters
 from .estimator import Estimator
+from .ladder import LADDER, Ladder, ladder_of_arrays
 from .looks import Look
 from .randomness import entropy_of, stream
 from .resuming import Draws
-from .rows import checked_values, numbers
+from .rows import checked_rows, checked_values, numbers
 from .topology import Topology
 
 __all__ = ["Model", "float_dtype", "transposed", "variable"]
@@ -42,8 +44,9 @@ _VARIABLES = ("weights.", "biases.", "velocity.", "square.", "adam.", "offset.",
 
 
 class Model(Estimator):
-    """A Boltzmann machine's memory; `Machine` adds what it computes, `Learning` how it learns."""
+    """A Boltzmann machine's memory. What it does is in its `faces`."""
 
+    clip: bool | str
     n_iter_: int
     n_samples_seen_: int
     base_rate_: Any
@@ -73,6 +76,30 @@ class Model(Estimator):
     def _like(self) -> Any:
         """An array of the model's library and dtype."""
         return self._fitted()._parameters.biases[0].value
+
+    @property
+    def _ladder(self) -> Ladder | None:
+        """The machines that this one was before, if it learnt on a ladder of them."""
+        there = f"{LADDER}turn" in self._fitted()._made_up
+        return ladder_of_arrays(self._parameters, self._made_up) if there else None
+
+    def _base_bias(self) -> Any:
+        """The visible biases of the model without weights that is most like the data, in host memory.
+
+        A unit that was always 0, or always 1, still has some chance to be otherwise: annealing could not weigh states
+        that the model without weights never has.
+        """
+        units = self._topology.units[0]
+        return units.bias(units.possible(to_numpy(self.base_rate_)))
+
+    def _rows(self, X: Any, name: str = "X", *, new: bool = False) -> Any:
+        """Rows of visible units checked against the model; `new` ones may be of values that are still to be clipped."""
+        clip = self.clip is True or (new and bool(self.clip))
+        within, owner = self._topology.units[0].within, type(self).__name__
+        check_names(self._features_in, X)
+        return self._same_library(
+            checked_rows(X, self.n_features_in_, name=name, within=within, clip=clip, owner=owner)
+        )
 
     @staticmethod
     def _checked(variable: Any, value: Any, name: str) -> Any:

@@ -137,7 +137,7 @@ class Watch:
             # Machines that learn fast swing from place to place; what the next look no longer sees mended itself.
             if trouble is not None and (before or passes >= self.model.n_iter):
                 self._told = True
-                warnings.warn(trouble, TrainingWarning, stacklevel=4)
+                warnings.warn(trouble, TrainingWarning, stacklevel=5)
         return found
 
     def _watched_rows(self) -> Any:

@@ -10,9 +10,9 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from nbm_xp.namespace.needs import how_to_install
 from nbm_xp.namespace.paths import local_path
 from nbm_xp.runs import RunError
-from nbm_xp.runs.needs import how_to_install
 
 __all__ = ["BrokenOffError", "Command", "Group", "InputError", "going_on"]
 

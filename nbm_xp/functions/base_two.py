@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 
-from nbm_xp.namespace import array_namespace
 from nbm_xp.tape import sigmoid
 
 from ._arguments import Array, Axis, floats, pair
@@ -197,6 +196,9 @@ def binarize(x: Array, uniforms: Array | None = None) -> Array:
     array([ 1., -1.,  1.])
     """
     xp, x = floats(x)
-    above = x >= 0 if uniforms is None else uniforms < (x + 1) * 0.5
-    xp = array_namespace(above)
+    if uniforms is None:
+        above = x >= 0
+    else:
+        xp, x, uniforms = pair(x, uniforms)
+        above = uniforms < (x + 1) * 0.5
     return xp.where(above, xp.ones_like(x), -xp.ones_like(x))

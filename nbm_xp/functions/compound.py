@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, is_integer, promote
+from nbm_xp.namespace import array_namespace, dtype_name, dtype_of, in_one_library, is_integer, promote
 from nbm_xp.tape.lengths import same_length
 from nbm_xp.tape.public_lengths import as_length
 
-from ._arguments import Array, as_array, floats
+from ._arguments import Array, as_array, floats, pair
 from .activations import relu as rectified
 from .joining import sums_at
 
@@ -168,7 +168,8 @@ def recurrent_input(weights: Array, previous: Array, bias: Array, forward: Array
     >>> recurrent_input(2 * one, 3 * one, 4 * one, 5 * one)
     array([[15.]])
     """
-    return compound_product(weights, previous, forward, beta=1.0) + bias
+    _, product, bias = pair(compound_product(weights, previous, forward, beta=1.0), bias)
+    return product + bias
 
 
 def sums_by_map(x: Array, maps: int) -> Array:
@@ -241,8 +242,8 @@ def lookup_gradient(
     >>> lookup_gradient(np.full((3, 1), 9.0), indices, errors).reshape(-1)
     array([2., 9., 5.])
     """
-    held, errors = promote(as_array(held), as_array(errors))
-    indices = as_array(indices)
+    held, errors, indices = in_one_library(tuple(map(as_array, (held, errors, indices))))
+    held, errors = promote(held, errors)
     if not is_integer(indices):
         raise TypeError(f"indices must be integers, got {indices.dtype}")
     fits = held.ndim == errors.ndim == indices.ndim == 2 and same_length(held.shape[1], errors.shape[0]) is not False

@@ -6,7 +6,7 @@ powers of two, M. Courbariaux et al., "Binarized neural networks", 2016, https:/
 
 from __future__ import annotations
 
-from nbm_xp.namespace import array_namespace
+from nbm_xp.namespace import array_namespace, in_one_library
 
 from ._arguments import Array, floats
 from .base_two import shift
@@ -47,6 +47,7 @@ def normalized_features(
     array([[ 9., 11.]])
     """
     _, x = floats(x)
+    x, mean, var, gamma, beta = in_one_library((x, mean, var, gamma, beta))
     xp = array_namespace(x, var)
     return _scaled(_scaled(x - mean, 1.0 / xp.sqrt(var + epsilon), shifted), gamma, shifted) + beta
 
@@ -79,6 +80,7 @@ def normalized_features_gradient(
     [[[0.0, 0.0]], [[-1.0]], [[1.0]]]
     """
     _, x = floats(x)
+    error, x, mean, var, gamma = in_one_library((error, x, mean, var, gamma))
     xp = array_namespace(error, x, var)
     per_deviation = 1.0 / xp.sqrt(var + epsilon)
     normal = _scaled(x - mean, per_deviation, shifted)
@@ -107,4 +109,5 @@ def moving_average(average: Array, x: Array, rho: float) -> Array:
     >>> moving_average(1.0, 2.0, 0.75)
     1.25
     """
+    average, x = in_one_library((average, x))
     return average * rho + x * (1.0 - rho)

@@ -271,6 +271,7 @@ def sums_at(values: Array, places: Array, *, length: Any) -> Array:
     >>> sums_at(np.asarray([1.0, 2.0, 4.0]), np.asarray([2, 0, 2]), length=3)
     array([2., 0., 5.])
     """
+    values, places = in_one_library((values, places))
     xp = array_namespace(values, places)
     return scattered(xp, (length, *values.shape[1:]), places, values)
 

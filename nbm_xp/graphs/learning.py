@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, Final, Self
 
@@ -23,9 +24,9 @@ from nbm_xp.boltzmann.looks import TrainingWarning
 from nbm_xp.boltzmann.randomness import entropy_of
 from nbm_xp.boltzmann.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy, wide_dtypes
+from nbm_xp.namespace.needs import need
 
 from .chains import begun
-from .climbing import climbed
 from .energy_model import EnergyModel
 from .exact import enumerated
 from .objectives import MOST_STATES, Objective, fields_of, joined
@@ -42,6 +43,8 @@ TINY: Final = 1e-12
 """Shares below that come from rounding."""
 SETTLING: Final = 20
 """Sweeps before the first step."""
+OUT_OF_STEPS: Final = 1
+"""The status of SciPy's optimizers; where rounding lets them go no further they say 2."""
 
 
 class Learning(EnergyModel, Estimator):
@@ -97,6 +100,8 @@ class Learning(EnergyModel, Estimator):
         ValueError
             If rows are no states of the machine, or `weight_decay` is 0 and a unit never has one of its values, for
             then no field is large enough.
+        ModuleNotFoundError
+            If SciPy, which looks for the maximum, is not installed.
 
         Warns
         -----
@@ -113,25 +118,26 @@ class Learning(EnergyModel, Estimator):
         (True, 0.3)
         """
         self._check_learning()
+        need("scipy.optimize")
         aim = Objective(self, X, sample_weight, self.weight_decay)
         if not self.weight_decay:
             self._check_maximum(aim.wanted[1])
         start = host_namespace().zeros(self._place().shape)
         by_chains = self.training in ("persistent", "tempered")
-        found = climbed(aim.pseudo, start, max(self.n_iter, LEAST_STEPS) if by_chains else self.n_iter, self.tol)
+        found = _climbed(aim.pseudo, start, max(self.n_iter, LEAST_STEPS) if by_chains else self.n_iter, self.tol)
         if self.training == "exact":
-            found = climbed(aim.likelihood, found.place, self.n_iter, self.tol)
+            found = _climbed(aim.likelihood, found.x, self.n_iter, self.tol)
         if by_chains:
-            self._take(aim, self._followed(aim, found.place), self.n_iter)
+            self._take(aim, self._followed(aim, found.x), self.n_iter)
             return self
-        if not found.arrived:
+        if found.status == OUT_OF_STEPS:
             warnings.warn(
-                f"learning stopped after {found.steps} steps, before the gradient was below {self.tol:g}: "
+                f"learning stopped after {found.nit} steps, before the gradient was below {self.tol:g}: "
                 "more of them (n_iter) or weight_decay lead there",
                 TrainingWarning,
                 stacklevel=2,
             )
-        self._take(aim, found.place, found.steps)
+        self._take(aim, found.x, found.nit)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -283,6 +289,17 @@ class Learning(EnergyModel, Estimator):
             if 2 * step >= self.n_iter:
                 total, later = total + place, later + 1
         return total / later
+
+
+def _climbed(value_and_gradient: Callable[[Any], tuple[float, Any]], start: Any, most: int, tolerance: float) -> Any:
+    """Where a concave function is largest: SciPy's `OptimizeResult`."""
+
+    def downwards(place: Any) -> tuple[float, Any]:
+        value, slope = value_and_gradient(place)
+        return -value, -slope
+
+    options = {"maxiter": most, "maxfun": 20 * most, "gtol": tolerance, "ftol": 0.0}
+    return need("scipy.optimize").minimize(downwards, start, method="L-BFGS-B", jac=True, options=options)
 
 
 class MadeUp:

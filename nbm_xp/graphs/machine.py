@@ -6,12 +6,12 @@ and sweeps; what is wrong with an argument is said before anything is drawn.
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 from nbm_xp.boltzmann.randomness import entropy_of
 from nbm_xp.boltzmann.rows import positive_int
 from nbm_xp.namespace import host_namespace
+from nbm_xp.namespace.needs import need
 
 from . import sweeps
 from .annealing import annealed
@@ -204,7 +204,7 @@ class GraphMachine(Learning):
         >>> bool((rest["energy"].values == whole["energy"].values[:, 15:]).all())
         True
         """
-        xarray = _xarray()
+        xarray = need("xarray")
         chains, sweeps = positive_int(chains, "chains"), positive_int(sweeps, "sweeps")
         burn_in, every = positive_int(burn_in, "burn_in", 0), positive_int(every, "every")
         running = self.chains(
@@ -299,7 +299,7 @@ class GraphMachine(Learning):
         >>> float(found["energy"].min()) == enumerated(machine).ground_energy
         True
         """
-        xarray = _xarray()
+        xarray = need("xarray")
         how = {"rule": rule, "clamp": clamp, "initial": initial, "library": library}
         running, best = annealed(self, chains, sweeps, beta, every, random_state, **how)
         found = {
@@ -352,7 +352,7 @@ class GraphMachine(Learning):
         >>> found["energy"].shape, found["acceptance"].shape
         ((2, 4, 100), (3,))
         """
-        xarray, host = _xarray(), host_namespace()
+        xarray, host = need("xarray"), host_namespace()
         how = {"rule": rule, "clamp": clamp, "library": library}
         ladder, sets = checked_betas(betas), positive_int(sets, "sets")
         sweeps, burn_in = positive_int(sweeps, "sweeps"), positive_int(burn_in, "burn_in", 0)
@@ -381,12 +381,3 @@ class GraphMachine(Learning):
         attributes = {"machine": repr(self), "rule": rule, "seed": list(running.seed)}
         coordinates = {"beta": ladder, "sweep": host.arange(burn_in + 1, burn_in + sweeps + 1)}
         return xarray.Dataset(found, coords=coordinates, attrs=attributes)
-
-
-def _xarray() -> Any:
-    try:
-        return importlib.import_module("xarray")
-    except ModuleNotFoundError as error:
-        if error.name != "xarray":
-            raise
-        raise ModuleNotFoundError("this needs xarray: install nbm_xp[xarray]", name=error.name) from error

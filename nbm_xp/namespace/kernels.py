@@ -42,6 +42,7 @@ OPERATIONS: dict[str, str] = {
     "extended": "as `nbm_xp.namespace.convolution.geometry.extended`: an array with zeros around",
     **dict.fromkeys(_WINDOWS.split(), "as the function of this name in `nbm_xp.namespace.convolution`"),
     **{f"exponentials.{name}": f"{name} in one pass" for name in ("log_softmax", "logsumexp", "sigmoid", "softmax")},
+    "exponentials.functions": "functions(): elementary functions of the library's arrays, by name and dtype",
     **{
         f"graphs.{name}": "as `nbm_xp.graphs` has it, in another way"
         for name in ("colours", "energies", "roots", "rows", "sweeps", "words")

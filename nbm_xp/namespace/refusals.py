@@ -14,7 +14,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin
 
 from . import libraries
@@ -22,7 +22,7 @@ from .dispatch import is_array, is_registered
 
 __all__ = [
     "FAILURES", "arranged", "check_choice", "check_flag", "described", "name_errors", "name_methods", "naming",
-    "prefix", "refuse",
+    "prefix", "refuse", "refuse_lack",
 ]  # fmt: skip
 
 C = TypeVar("C")
@@ -175,8 +175,35 @@ def name_methods(cls: type[C], *, checked: bool = False) -> type[C]:
     return cls
 
 
+def refuse_lack(error: AttributeError) -> NoReturn:
+    """Raise an error which says what a library lacks, and which public function needs that; any other as it is."""
+    missing = _missing(error)
+    if missing is None:
+        raise error
+    raise TypeError(f"{missing}, which {_called_first()} needs") from error
+
+
+def _called_first() -> str:
+    """The name of the outermost public function of this package that is running."""
+    frame: FrameType | None = sys._getframe(1)
+    name, package = "", __name__.partition(".")[0]
+    while frame is not None:
+        own = str(frame.f_globals.get("__name__", "")).partition(".")[0] == package
+        if own and frame.f_code.co_name[0] not in "_<":
+            name = frame.f_code.co_name
+        frame = frame.f_back
+    return name
+
+
 def prefix(error: Exception, name: str) -> None:
-    """Let the message of an error begin with a name, if it is Python's or a library's and can be set."""
+    """Let the message of an error begin with a name, if it is Python's or a library's and can be set.
+
+    Where a library lacks something, it says what needs that.
+    """
+    missing = _missing(error)
+    if missing is not None:
+        _says(error, f"{missing}, which {name} needs")
+        return
     text, root = str(error), type(error).__module__.partition(".")[0]
     if re.match(rf"{re.escape(name)}\b", text) is None and root in ("builtins", *libraries.LIBRARIES):
         before = error.args
@@ -222,8 +249,7 @@ def _raise(error: Exception, name: str, given: Mapping[str, Any], annotations: M
         raise error
     missing = _missing(error)
     if missing is not None:
-        of_plan = re.match(r"([\w.]+): .* has no attribute", text)
-        raise TypeError(f"{missing}, which {of_plan[1] if of_plan else name} needs") from error
+        raise TypeError(text if text.startswith(missing) else f"{missing}, which {name} needs") from error
     fault = next(_faults(given, annotations), None)
     listed = ", ".join(f"{key} = {described(value)}" for key, value in given.items())
     if fault is not None:

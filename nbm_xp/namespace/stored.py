@@ -9,7 +9,6 @@ Headers are held to what is known (`zarr_headers`) before Zarr opens anything: n
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import pathlib
@@ -22,6 +21,7 @@ from . import dispatch
 from .checksums import DIGEST, parsed
 from .conversion import to_numpy
 from .gaps.dask_names import da
+from .needs import need
 from .paths import local_path
 from .whole import replacing_folder
 from .zarr_headers import HEADER, array_header, checked_seal, group_header, seal_of
@@ -31,13 +31,6 @@ __all__ = ["is_group", "open_array", "open_group", "save_group"]
 _ABOUT = "nbm_xp"  # the attribute that says what the arrays are
 _CODECS = ("bytes", "crc32c")  # of the folders that are written here
 _TILE = "64MiB"  # what an array in memory is cut into
-
-
-def _zarr() -> Any:
-    try:
-        return importlib.import_module("zarr")
-    except ImportError as error:
-        raise ImportError("arrays in folders need Zarr: pip install 'zarr>=3'") from error
 
 
 class NpyFile:
@@ -103,7 +96,7 @@ def open_array(path: str | os.PathLike[str], chunks: Any = None) -> Any:
     """
     place = local_path(path)
     if place.is_dir():
-        zarr, _ = _zarr(), array_header(place)
+        zarr, _ = need("zarr"), array_header(place)
         store = zarr.storage.LocalStore(place, read_only=True)
         try:
             held = zarr.open_array(store, mode="r", zarr_format=3)
@@ -148,7 +141,7 @@ def save_group(path: str | os.PathLike[str], arrays: Mapping[str, Any], about: M
     >>> opened["x"].compute(), about
     (array([0., 1., 2.]), {'unit': 'm'})
     """
-    final, zarr = local_path(path), _zarr()
+    final, zarr = local_path(path), need("zarr")
     if final.exists() and not _is_ours(final):
         raise FileExistsError(f"{final} is there and holds something else")
     with replacing_folder(final, replace=True) as part:
@@ -173,7 +166,7 @@ def open_group(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Any]:
     place = local_path(path)
     if not _is_ours(place):
         raise ValueError(f"{place} is no folder of arrays that was written whole")
-    _zarr()
+    need("zarr")
     from .zarr_chunks import open_whole  # which imports Zarr
 
     about = parsed(checked_seal(place)[_ABOUT], place / HEADER)

@@ -21,10 +21,10 @@ from nbm_xp.boltzmann.energy import energy
 from nbm_xp.boltzmann.rows import positive_int
 from nbm_xp.boltzmann.sampling import placeholders
 from nbm_xp.namespace import asarray, get_namespace, to_numpy, use_backend
+from nbm_xp.namespace.needs import need
 
 from .copies import saved_clamped
 from .directory import RunDirectory
-from .needs import need
 from .reading import open_samples
 from .threads import one_thread
 

@@ -13,6 +13,7 @@ from nbm_xp.boltzmann.equilibrium import STEPS
 from nbm_xp.boltzmann.partition import AISEstimate, is_enumerable, log_z_of
 from nbm_xp.boltzmann.rows import checked_rows, known_length, positive_int
 from nbm_xp.namespace.checksums import sealed
+from nbm_xp.namespace.needs import need
 from nbm_xp.namespace.paths import local_path
 from nbm_xp.namespace.whole import write_json
 
@@ -24,7 +25,6 @@ from .evaluation_jobs import FROM_LADDER, UNFINISHED, jobs_of
 from .evaluation_result import ARRAYS, RESULT, read_evaluation, result_of
 from .failing import needing_room
 from .job import chunk_of
-from .needs import need
 from .schedulers import workers_of
 
 __all__ = ["evaluate"]

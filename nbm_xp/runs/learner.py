@@ -6,6 +6,7 @@ the model that it would have ended with, to the last bit; looking at the model c
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 import shutil
 import time
@@ -167,11 +168,12 @@ class Training:
             began - self._kept_at >= _PATIENCE if self.checkpoint_every is None else not passes % self.checkpoint_every
         )
         every = self.look_every or max(1, model.n_iter // 50)
-        looking = last or passes % every == 0 or _is_round(passes)
+        watched = _watched(model)
+        looking = last or passes % every == 0 or _is_round(passes) or (bool(watched) and model._ladder is None)
         look = None
         if looking or keeping:
             weighing = last or (looking and bool(self.look_every)) or _is_round(passes)
-            look = {"pass": passes, "seconds": round(seconds, 3), **self._scores(model, weighing)}
+            look = {"pass": passes, "seconds": round(seconds, 3), **self._scores(model, weighing), **watched}
             self._curve.add(look)
         if keeping:
             self._keep(model)
@@ -237,6 +239,13 @@ class Training:
         self._sweep()
         self.run.log(f"finished after pass {self.model.n_iter_}")
         return found
+
+
+def _watched(model: Any) -> dict[str, Any]:
+    """What `fit` found at its own look at the model after the last pass, if it took one, as a line of the curve."""
+    if not model.looks_ or model.looks_[-1].passes != model.n_iter_:
+        return {}
+    return {"watched": dataclasses.asdict(model.looks_[-1])}
 
 
 def result_of(run: RunDirectory) -> dict[str, Any]:

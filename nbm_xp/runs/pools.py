@@ -18,10 +18,10 @@ from typing import Any, Protocol
 
 import dask
 
+from nbm_xp.namespace.needs import need
 from nbm_xp.namespace.whole import leftover_name
 
 from .failing import RunError
-from .needs import need
 from .tasks import run_segment
 
 __all__ = ["ClusterPool", "Pool", "ThreadPool", "WorkerLostError"]

@@ -7,10 +7,11 @@ from typing import Any
 
 import dask.array
 
+from nbm_xp.namespace.needs import need
+
 from . import store
 from .directory import RunDirectory
 from .failing import RunError
-from .needs import need
 from .sampling import SAMPLES
 
 __all__ = ["open_dataset", "open_samples"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from nbm_xp.namespace.needs import need
+
 from . import evaluation, sampling, training
 from .carrying_out import Progress, interruptible
 from .directory import RunDirectory
-from .needs import need
 from .schedulers import workers_of
 
 __all__ = ["resume"]

@@ -16,6 +16,7 @@ from nbm_xp.boltzmann.chains import Chains
 from nbm_xp.boltzmann.ladder_chains import LadderChains
 from nbm_xp.boltzmann.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy
+from nbm_xp.namespace.needs import need
 from nbm_xp.namespace.paths import local_path
 
 from . import store
@@ -33,7 +34,6 @@ from .copies import (
 from .directory import RunDirectory
 from .failing import needing_room
 from .job import Block, SampleJob, chunk_of, usual_segment
-from .needs import need
 from .schedulers import workers_of
 from .store import Stored
 from .tasks import StoppedError, load_model

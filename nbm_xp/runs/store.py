@@ -24,10 +24,9 @@ from typing import Any
 import numpy as np
 
 from nbm_xp.namespace.checksums import DIGEST, crc32c
+from nbm_xp.namespace.needs import need
 from nbm_xp.namespace.whole import flush_folder, replacing_folder, sweep, write_whole
 from nbm_xp.namespace.zarr_headers import HEADER, Header, array_header, checked_seal, group_header, seal_of
-
-from .needs import need
 
 __all__ = ["Stored", "check", "checked_store", "create", "finish", "open_arrays", "write_chunk"]
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from .needs import need
+from nbm_xp.namespace.needs import need
 
 __all__ = ["one_thread"]
 

@@ -14,7 +14,7 @@ from numbers import Real
 from typing import Any
 
 from nbm_xp import boltzmann
-from nbm_xp.boltzmann.learning import Learning
+from nbm_xp.boltzmann.faces import Learning
 from nbm_xp.boltzmann.randomness import entropy_of
 from nbm_xp.boltzmann.rows import checked_rows, checked_weights, positive_int
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_lazy, library_name, to_numpy

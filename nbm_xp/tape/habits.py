@@ -1,7 +1,8 @@
-"""What is typed out of habit: methods of NumPy's arrays, and NumPy's and PyTorch's functions, on a Tensor.
+"""What is typed out of habit: methods of other arrays, and NumPy's and PyTorch's functions, on a Tensor.
 
 A Tensor has what the standard gives an array, and is taken by the functions of its own namespace. Whatever else is
-tried says in one line which of those does the same.
+tried says in one line which of those does the same. JAX asks no argument of its functions: its own error says that a
+Tensor is no type of its.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ _NAMES = {
     "absolute": "abs", "amax": "max", "amin": "min", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",
     "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh", "cat": "concat",
     "concatenate": "concat", "conjugate": "conj", "cumprod": "cumulative_prod", "cumsum": "cumulative_sum",
-    "div": "divide", "fabs": "abs", "fmax": "maximum", "fmin": "minimum", "fmod": "remainder", "ge": "greater_equal",
-    "gt": "greater", "invert": "bitwise_invert", "le": "less_equal", "left_shift": "bitwise_left_shift", "lt": "less",
-    "mm": "matmul", "mul": "multiply", "ne": "not_equal", "neg": "negative", "norm": "vector_norm", "power": "pow",
+    "div": "divide", "expand": "broadcast_to", "fabs": "abs", "fmax": "maximum", "fmin": "minimum",
+    "fmod": "remainder", "ge": "greater_equal", "gt": "greater", "invert": "bitwise_invert", "le": "less_equal",
+    "left_shift": "bitwise_left_shift", "lt": "less", "mm": "matmul", "mul": "multiply", "ne": "not_equal",
+    "neg": "negative", "norm": "vector_norm", "permute": "permute_dims", "power": "pow",
     "right_shift": "bitwise_right_shift", "rint": "round", "sub": "subtract", "swapaxes": "moveaxis",
     "transpose": "permute_dims", "true_divide": "divide",
 }  # fmt: skip
@@ -27,11 +29,16 @@ _NAMES = {
 
 _WRITTEN = {
     "clone": "xp.asarray(x, copy=True)", "copy": "xp.asarray(x, copy=True)", "detach": "stop_gradient(x)",
-    "fill": "xp.full_like(x, value)", "flatten": "xp.reshape(x, (-1,))", "item": "evaluate(x).item()",
-    "ravel": "xp.reshape(x, (-1,))", "tolist": "evaluate(x).tolist()",
-    "view": "xp.reshape(x, …)",
+    "backward": "gradients(x, variables)", "bool": "xp.astype(x, xp.bool)", "cpu": "numpy.asarray(evaluate(x))",
+    "double": "xp.astype(x, xp.float64)", "fill": "xp.full_like(x, value)", "flatten": "xp.reshape(x, (-1,))",
+    "float": "xp.astype(x, xp.float32)", "grad": "gradients(loss, x)", "half": "xp.astype(x, xp.float16)",
+    "int": "xp.astype(x, xp.int32)", "item": "evaluate(x).item()", "long": "xp.astype(x, xp.int64)",
+    "masked_fill": "xp.where(mask, value, x)", "ravel": "xp.reshape(x, (-1,))",
+    "requires_grad": "gradients(loss, x)", "requires_grad_": "gradients(loss, x)", "tolist": "evaluate(x).tolist()",
+    "unsqueeze": "xp.expand_dims(x, axis=…)", "values": "numpy.asarray(evaluate(x))", "view": "xp.reshape(x, …)",
 }  # fmt: skip
 """What takes more than another name."""
+_WRITTEN.update(numpy=_WRITTEN["cpu"])  # the method of that name
 
 _REDUCED = {
     "reduce": {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",

@@ -65,7 +65,7 @@ def kind_of_number(number: Any) -> type:
 
 def _in_place(name: str) -> Callable[[Any, Any], Any]:
     def operate(self: Any, other: Any) -> Any:
-        if self.view is None or looked_up_by_identity():
+        if self.viewed is None or looked_up_by_identity():
             return NotImplemented
         result = getattr(self, name)(other)
         return result if result is NotImplemented else LATE["updated"](self, result)

@@ -64,18 +64,18 @@ class Tensor(Operators["Tensor"]):
     True
     """
 
-    __slots__ = ("__dict__", "__weakref__", "node", "view")  # a user may set attributes of his own
+    __slots__ = ("__dict__", "__weakref__", "node", "viewed")  # a user may set attributes of his own
     __array_priority__ = 1000
     __array_ufunc__ = ArrayUfunc()
     holds_array: ClassVar[bool] = False
     """Whether it is a variable, whose value is set and not recorded."""
     node: Node
-    view: View | None
+    viewed: View | None
     """Of which other Tensor it shows a part, or all in another shape: what is written to it is written there."""
 
     def __init__(self, node: Node) -> None:
         self.node = node
-        self.view = None
+        self.viewed = None
 
     @property
     def shape(self) -> tuple[Size, ...]:
@@ -179,12 +179,8 @@ class Tensor(Operators["Tensor"]):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if copy is False:
             raise ValueError("copy=False is not possible for a Tensor, which has no memory to share")
-        value = to_numpy(self._looked_at("an array", self.eval)).__array__(*(() if dtype is None else (dtype,)))
-        if copy:
-            return value.copy()
-        shown = value.view()
-        shown.setflags(write=False)  # what is written to it would reach no Tensor
-        return shown
+        # nobody else's, and to be written to: compiled code asks for such memory though it only reads
+        return to_numpy(self._looked_at("an array", self.eval)).__array__(*(() if dtype is None else (dtype,)))
 
     def __bool__(self) -> bool:
         node = self.node
@@ -351,7 +347,7 @@ def record(op: Operation, *args: Any, **attributes: Any) -> Tensor:
     nodes = tuple(map(as_argument, args))
     tensor = Tensor(with_short_lengths(Node(op, nodes, attributes, *op.infer(*nodes, **attributes))))
     if op.written is not None and isinstance(args[0], Tensor):
-        tensor.view = View(args[0], tensor.node)
+        tensor.viewed = View(args[0], tensor.node)
     return tensor
 
 

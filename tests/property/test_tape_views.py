@@ -135,11 +135,11 @@ def test_what_is_refused_changes_nothing(name: str) -> None:
     make, error, message = REFUSED[name]
     view = make()
     node = view.node
-    base = view.view.base.node
+    base = view.viewed.base.node
     with pytest.raises(error, match=message):
         view[0] = 1.0
     assert view.node is node
-    assert view.view.base.node is base
+    assert view.viewed.base.node is base
 
 
 def test_a_write_that_does_not_fit_changes_nothing() -> None:

@@ -13,6 +13,7 @@ from nbm_xp.boltzmann import DBM, RBM, LadderEstimate, load, storage
 from nbm_xp.boltzmann.bridging import bennett
 from nbm_xp.boltzmann.ladder import LADDER
 from nbm_xp.boltzmann.model import variable
+from nbm_xp.boltzmann.trainer import Trainer
 from nbm_xp.namespace import to_numpy
 from tests.libraries import Library, libraries
 
@@ -37,7 +38,7 @@ def rungs_of(model: Any) -> int:
 
 def on_a_ladder(model: Any, shares: tuple[float, ...], chains: int) -> Any:
     """A model with given parameters on a ladder of mixtures of it and the base-rate model."""
-    negative = model._negative_phase
+    negative = Trainer(model).negative_phase
     negative.begin(chains, model._base_bias)
     topology = model._topology
     first = [negative.arrays[LADDER + name].value for name in _names(model)]

@@ -14,7 +14,7 @@ pytest.importorskip("matplotlib")
 
 from matplotlib.figure import Figure
 
-from nbm_xp.cli.pictures import drawing, panels
+from nbm_xp.cli.pictures import drawing, panels, watched
 
 
 @pytest.fixture
@@ -26,6 +26,7 @@ def figure(monkeypatch: pytest.MonkeyPatch) -> Figure:
         yield figure
 
     monkeypatch.setattr(drawing, "drawn", kept)
+    monkeypatch.setattr(watched, "drawn", kept)
     return figure
 
 
@@ -49,3 +50,40 @@ def test_the_words_of_filters_fit_any_data(figure: Figure) -> None:
     drawing.draw_filters(np.eye(4, 9), pathlib.Path("filters.png"))
     assert figure.axes[0].get_title() == "4 filters (blue: positive, orange: negative)"
     assert panels.filters.__kwdefaults__["words"] in figure.axes[0].get_title()
+
+
+def looks(count: int, **also: Any) -> list[dict[str, Any]]:
+    common = {"log_z": 9.0, "effective": 50.0, "r_hat": 1.1, "held_out": None, "pseudo_likelihood": None}
+    return [
+        common | {"passes": n, "log_likelihood": -20.0 + n, "standard_error": None if n == 1 else 0.1} | also
+        for n in range(1, count + 1)
+    ]
+
+
+LADDERED = {"acceptance": [0.7, 0.3]}
+SIDED = {"share": 0.9, "data_share": 0.6, "chain_share": 0.5, "pseudo_likelihood": -3.0, "held_out": -21.0}
+
+
+@pytest.mark.parametrize(
+    ("also", "second"),
+    [(LADDERED, "Acceptance along the ladder"), (SIDED, "Shares of one side of the data")],
+    ids=["ladder", "sides"],
+)
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_what_was_watched_says_what_it_shows(figure: Figure, also: dict[str, Any], second: str, count: int) -> None:
+    rows = np.eye(9)
+    watched.draw_watched(looks(count, **also), rows, rows, "9 samples", pathlib.Path("watch.png"))
+    titles = [axes.get_title(loc="left") or axes.get_title() for axes in figure.axes]
+    assert titles[0] == "Log-likelihood" and titles[1] == second and titles[-2:] == ["The data", "9 samples"]
+    for axes in figure.axes[:4]:
+        assert axes.get_xlabel() and "(" in axes.get_ylabel(), axes.get_title()
+    bars = figure.axes[0].containers[0]
+    assert bars.has_yerr and len(bars.lines[0].get_xdata()) == count
+    ends = np.ptp(np.asarray(bars.lines[2][0].get_segments())[:, :, 1], axis=1)
+    assert ends == pytest.approx([0.0] + [0.6] * (count - 1))  # three standard errors either way, where they are known
+
+
+def test_what_was_watched_is_shown_without_the_data(figure: Figure) -> None:
+    watched.draw_watched(looks(2, r_hat=None, **LADDERED), None, np.eye(7), "7 samples", pathlib.Path("watch.png"))
+    assert [axes.get_title() for axes in figure.axes][-1] == "7 samples"
+    assert len(figure.axes) == 5

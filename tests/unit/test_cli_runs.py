@@ -223,6 +223,15 @@ def test_plot_draws_all_that_a_training_has_to_show() -> None:
     assert all(is_a_picture(f"run/{name}") for name in names)
 
 
+def test_plot_draws_what_was_watched() -> None:
+    ran("train", "--data", "scans.npy", "--hidden", "3", "--epochs", "3", "--training", "tempered")
+    ran("plot", "run", "--what", "watch", "--out", "watch.png")
+    assert is_a_picture("watch.png")
+    os.rename("scans.npy", "moved.npy")
+    ran("plot", "run", "--what", "watch", "--out", "without.png")
+    assert is_a_picture("without.png")
+
+
 def test_plot_draws_all_that_chains_have_to_show() -> None:
     ran(*CHAINS)
     os.mkdir("pictures")

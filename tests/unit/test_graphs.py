@@ -288,6 +288,27 @@ def test_graphs_of_all_kinds_give_the_same_bits(
             np.testing.assert_array_equal(arrays.energies(), want[1])
 
 
+@pytest.mark.parametrize("rule", ["heat_bath", "metropolis"])
+@pytest.mark.parametrize(("graph", "values"), [(lattice((8, 64)), 3), (GLASS, 2), (random_regular(200, 3, 1), 5),
+                                               (erdos_renyi(150, 0.02, 1), 4), (erdos_renyi(70, 0.0), 3),
+                                               (sherrington_kirkpatrick(30, 2), 127)])  # fmt: skip
+def test_potts_loops_and_arrays_give_the_same_bits(
+    graph: Graph, values: int, rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = np.random.default_rng(2).normal(0.0, 0.4, (graph.units, values))
+    machine = GraphMachine(graph, values, fields=fields)
+    for chains, beta, clamp in ((1, 0.9, None), (70, np.linspace(-0.5, 30.0, 70), {1: 0, 5: 1})):
+        with monkeypatch.context() as patched:
+            loops = machine.chains(chains, beta, 1, rule=rule, clamp=clamp)
+            loops.step(3)
+            want = loops.rows(), loops.energies()
+            patched.setattr(chains_chapter, "kernel", lambda *_: None)
+            arrays = machine.chains(chains, beta, 1, rule=rule, clamp=clamp)
+            arrays.step(3)
+            np.testing.assert_array_equal(arrays.rows(), want[0])
+            np.testing.assert_array_equal(arrays.energies(), want[1])
+
+
 @pytest.mark.parametrize("units", ["spin", 3])
 def test_chains_and_sweeps_can_be_divided(units: Any) -> None:
     xarray = pytest.importorskip("xarray")

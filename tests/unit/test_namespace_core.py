@@ -107,10 +107,14 @@ def exercise() -> None:
         Generator(4, "dask").random((300, 200), dtype, chunks=(70, 90)).compute()
     elementary.log(np.linspace(1e-300, 3.0, 1001))
     elementary.exp(np.linspace(-800.0, 709.0, 1001))
+    for name in ("exp", "expm1", "log1p"):
+        numbers = np.asarray([*np.linspace(-0.9, 90.0, 1001), -1.0, -2.0, 0.0, np.nan, np.inf], "float32")
+        core.functions[f"{name}_float32"](numbers, np.empty_like(numbers))
     glass = edwards_anderson((6, 23), "normal", random_state=1)
     GraphMachine(lattice((6, 64))).chains(2, 0.4, 1, rule="wolff").step(2)
     GraphMachine(lattice((6, 70))).chains(64, 0.4, 1, rule="multi_spin").step(3)
-    for machine in (GraphMachine(glass), GraphMachine(lattice((6, 64))), GraphMachine(lattice((4, 4, 24)), "binary")):
+    alike = GraphMachine(lattice((6, 64))), GraphMachine(lattice((4, 4, 24)), "binary"), GraphMachine(glass, 5)
+    for machine in (GraphMachine(glass), *alike):
         for chains, rule in ((1, "heat_bath"), (1, "metropolis"), (67, "heat_bath"), (67, "metropolis")):
             running = machine.chains(chains, 0.7, 5, rule=rule)
             running.step(2)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pathlib
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import DBM, RBM
+from nbm_xp.boltzmann import DBM, RBM, TrainingWarning
 from nbm_xp.runs import RunDirectory, RunError, open_samples, resume, sample, train, trained_model
+from nbm_xp.runs.asked import plain
 from nbm_xp.runs.learner import MODEL_FILE, Training
 
 from ..command import run as command
@@ -70,6 +73,23 @@ def test_a_training_broken_off_goes_on_to_the_same_bytes(
     resume(run.path)
     changed = {name for name, digest in files_of(run.path).items() if before.get(name) != digest}
     assert changed <= {"run.log"}
+
+
+@pytest.mark.parametrize("options", [{"watch": True}, {"training": "tempered"}], ids=["annealed", "ladder"])
+def test_what_fit_finds_at_its_looks_is_in_the_curve(tmp_path: pathlib.Path, options: dict[str, Any]) -> None:
+    def model() -> RBM:
+        return RBM(3, n_iter=4, random_state=5, **options)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrainingWarning)  # so few rows
+        found = [plain(dataclasses.asdict(look)) for look in model().fit(ROWS).looks_]
+        broken_off(tmp_path / "run", model(), 3, checkpoint_every=2, look_every=3)
+        resume(tmp_path / "run")
+    lines = [json.loads(line) for line in (tmp_path / "run" / "curve.jsonl").read_text().splitlines()]
+    # A look by annealing is rare, and each has its line; a ladder tells something in each pass.
+    assert [line["pass"] for line in lines] == [1, 2, 3, 4]
+    assert [line["watched"] for line in lines] == found
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["watched"] == found[-1]
 
 
 def test_the_model_given_is_left_as_it_is(tmp_path: pathlib.Path) -> None:

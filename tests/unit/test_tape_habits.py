@@ -19,7 +19,9 @@ METHODS = {
     "sum": "xp.sum(x)", "mean": "xp.mean(x)", "reshape": "xp.reshape(x)", "exp": "xp.exp(x)", "astype": "xp.astype(x)",
     "cumsum": "xp.cumulative_sum(x)", "transpose": "xp.permute_dims(x)", "trace": "xp.linalg.trace(x)",
     "flatten": "xp.reshape(x, (-1,))", "copy": "xp.asarray(x, copy=True)", "real": "xp.real(x)",
-    "item": "evaluate(x).item()",
+    "item": "evaluate(x).item()", "numpy": "numpy.asarray(evaluate(x))", "backward": "gradients(x, variables)",
+    "unsqueeze": "xp.expand_dims(x, axis=…)", "view": "xp.reshape(x, …)", "permute": "xp.permute_dims(x)",
+    "float": "xp.astype(x, xp.float32)", "values": "numpy.asarray(evaluate(x))",
 }  # fmt: skip
 
 

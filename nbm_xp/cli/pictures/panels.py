@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "agreement", "contacts", "convergence", "filters", "images", "learning_curve", "level", "settling", "strongest",
-    "traces", "weights", "whole_numbers",
+    "FEW", "agreement", "contacts", "convergence", "filters", "images", "learning_curve", "level", "settling",
+    "strongest", "traces", "weights", "whole_numbers",
 ]  # fmt: skip
 
 _PALETTE = (BLUE, ORANGE, "#3b8f6b", "#8a5aa8", "#b7862a", "#5b7fb8", "#c24d6a", "#6b7280")
-_FEW = 25
+FEW = 25
 """So many looks at a model are marked, each on its own."""
 
 _ROWS = 40  # of chains of a binary unit, each a row
@@ -83,7 +83,7 @@ def learning_curve(
     """What a model in training reached, pass by pass; each series' last value stands in the legend."""
     for colour, (name, values) in zip(_PALETTE, series.items(), strict=False):
         label = f"{name}, at the end {signed(values[-1])}"
-        marker = "o" if len(passes) <= _FEW else ""  # many of them would hide the line
+        marker = "o" if len(passes) <= FEW else ""  # many of them would hide the line
         axes.plot(passes, values, "-", marker=marker, color=colour, markersize=5, label=label, clip_on=False)
     axes.legend(loc="best")
     if passes[-1] > passes[0]:

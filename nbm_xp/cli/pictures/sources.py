@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nbm_xp.boltzmann.equilibrium import STEPS
 from nbm_xp.boltzmann.sequences import contact_scores, effective_couplings, pair_frequencies, sequence_weights
 from nbm_xp.namespace import to_numpy
 from nbm_xp.runs import RunError, open_samples, read_evaluation
@@ -21,11 +22,11 @@ from .. import alignments, finding, reading
 from ..answering import signed
 from ..failing import InputError
 from ..weighing import Weighing, exact_log_z, lengths
-from . import drawing
+from . import drawing, watched
 
 __all__ = ["PICTURES", "Source"]
 
-PICTURES = ("filters", "samples", "curve", "convergence", "traces", "frequencies", "contacts")
+PICTURES = ("filters", "samples", "curve", "watch", "convergence", "traces", "frequencies", "contacts")
 _FANTASIES, _SWEEPS = 100, 1000
 _SEQUENCES, _STEPS = 1000, 500
 _RUNS, _TEMPERATURES = 100, 1000
@@ -60,6 +61,8 @@ class Source:
         found: dict[str, Callable[[pathlib.Path], None]] = {"filters": self._filters, "samples": self._samples}
         if (self.path / CURVE_FILE).is_file():
             found["curve"] = self._curve
+            if b'"watched"' in (self.path / CURVE_FILE).read_bytes():
+                found["watch"] = self._watch
         if self._has_letters:
             found |= {"frequencies": self._frequencies, "contacts": self._contacts}
         if self.kind == "sample":
@@ -99,10 +102,31 @@ class Source:
         drawn = self.model.sample(_FANTASIES, _SWEEPS, probabilities=True, random_state=self.seed)
         drawing.draw_samples(to_numpy(drawn), f"{_FANTASIES} fantasies after {_SWEEPS:,} sweeps", out)
 
-    def _curve(self, out: pathlib.Path) -> None:
+    def _looks(self) -> list[dict[str, Any]]:
         with reading.saying():
-            curve = Curve(self.path / CURVE_FILE)
-        drawing.draw_curve(curve.looks, out)
+            return Curve(self.path / CURVE_FILE).looks
+
+    def _curve(self, out: pathlib.Path) -> None:
+        drawing.draw_curve(self._looks(), out)
+
+    def _watch(self, out: pathlib.Path) -> None:
+        looks = [look["watched"] for look in self._looks() if "watched" in look]
+        laddered = self.model._ladder is not None
+        sweeps = STEPS if laddered else _SWEEPS
+        states = to_numpy(self.model.sample(_FANTASIES, sweeps, random_state=self.seed))
+        how = f"{_FANTASIES} samples: {sweeps:,} {'steps on the ladder' if laddered else 'sweeps'}"
+        watched.draw_watched(looks, self._some_data(), states, how, out)
+
+    def _some_data(self) -> Any:
+        """Some of the rows that were learnt from, all over them; None where the run does not say where they are."""
+        about = self.run.configuration if self.run is not None else {}
+        if not isinstance(about.get("data"), str):
+            return None
+        try:
+            rows = alignments.rows_for(about["data"], about.get("threshold"), "train", finding.within(self.model))
+        except InputError:  # they have moved since; the rest of the picture stands without them
+            return None
+        return to_numpy(rows[:: max(1, len(rows) // _FANTASIES)][:_FANTASIES])
 
     def _convergence(self, out: pathlib.Path) -> None:
         found = Weighing(_RUNS, lengths(_TEMPERATURES, True), self.seed).of(self.model)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
@@ -23,6 +24,7 @@ from .numpy_sums import AT_ONCE, edges, finished, leaves, summing
 
 __all__ = ["Chain"]
 
+_Numbered = tuple[int, Region]
 _MOST_COMPILED = 16
 _CACHE = 1 << 20
 """Bytes that a block's arguments, results and buffers may take together: about a second-level cache."""
@@ -140,13 +142,13 @@ class _Blocks:
         self.sums = sums
         self.are_leaves = False
 
-    def run(self, begin: int, regions: Sequence[Region], largest: tuple[int, ...]) -> None:
-        """Take these blocks, of which the first is that number `begin`, with buffers of one's own."""
+    def run(self, regions: Iterable[_Numbered], largest: tuple[int, ...]) -> None:
+        """Take these blocks, each with its number, with buffers of one's own."""
         buffers = [np.empty(largest, dtype) for dtype in self.compiled.buffers]
         run, outs, sums, wide = self.compiled.run, self.outs, self.sums, self.wide
         given, arguments = self.given, list(self.given)
         parts: dict[int, list[Any]] = {}
-        for place, region in enumerate(regions, begin):
+        for place, region in regions:
             cut = region[-1]
             length = cut.stop - cut.start
             fitting = parts.get(length)
@@ -193,23 +195,35 @@ def _sum_dtype(dtype: Any, reduction: str | None) -> Any:
 
 
 def _side_by_side(threads: int, regions: Sequence[Region], largest: tuple[int, ...], blocks: _Blocks) -> None:
-    """Take all blocks, on several threads where there are enough of them."""
+    """Take all blocks, on several threads where there are enough of them.
+
+    Each takes the next when it is done with one, so that none waits for another that began late or was held up.
+    """
     workers = min(threads, len(regions) // 2)
     if workers <= 1:
-        blocks.run(0, regions, largest)
+        blocks.run(enumerate(regions), largest)
         return
-    bounds = [len(regions) * i // workers for i in range(workers + 1)]
+    left = deque(enumerate(regions))
     others = [
-        _pool(workers - 1).submit(copy_context().run, blocks.run, begin, regions[begin:end], largest)
-        for begin, end in pairwise(bounds[1:])
+        _pool(workers - 1).submit(copy_context().run, blocks.run, _taken_from(left), largest)
+        for _ in range(workers - 1)
     ]
     try:
-        blocks.run(0, regions[: bounds[1]], largest)
+        blocks.run(_taken_from(left), largest)
     finally:
-        for other in others:
+        left.clear()  # after an error
+        begun = [other for other in others if not other.cancel()]  # one that has not begun has nothing left to do
+        for other in begun:
             other.exception()  # no thread writes on
-    for other in others:
+    for other in begun:
         other.result()
+
+
+def _taken_from(left: deque[_Numbered]) -> Iterator[_Numbered]:
+    """Blocks one after another, as long as some are left, of those that several threads take from."""
+    with suppress(IndexError):
+        while True:
+            yield left.popleft()
 
 
 @lru_cache(maxsize=4)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.namespace.exponentials import saturated_at
+from nbm_xp.namespace.exponentials import own_functions, saturated_at
 
 from . import Program
 
@@ -102,6 +102,7 @@ class _Compiler:
         self.examples = given
         self.calls: list[_Call] = []
         self.bound: dict[str, Any] = {}
+        self.own = own_functions("numpy")
         self.given = [_Value(getattr(example, "dtype", None), given=i) for i, example in enumerate(given)]
         self.masks: dict[tuple[int, int], _Value] = {}
         self.values: list[_Value] = []
@@ -123,7 +124,8 @@ class _Compiler:
         if name in _OTHERS:
             found: _Value = getattr(self, f"_{name}")(*args)
             return found
-        return self._ufunc(getattr(np, name), *args)
+        own = self.own.get((name, str(getattr(self._example(args[0]), "dtype", None))))
+        return self._ufunc(own or getattr(np, name), *args)
 
     def _example(self, value: Any) -> Any:
         """Something with the dtype of a value, and its weakness if it is a number."""
@@ -297,7 +299,8 @@ class _Compiler:
             bits = _BITS.get(call.dtype.itemsize)
             return call.function.format(*sources, out=out, bits=None if bits is None else bits.name)
         name = call.function.__name__
-        self.bound.setdefault(name, call.function)
+        if self.bound.setdefault(name, call.function) is not call.function:  # NumPy's and another of its name
+            name = self._bind(name, call.function)
         return f"{name}({', '.join(sources)}, out={out})"
 
 

@@ -7,6 +7,7 @@
 #include "kernels.h"
 
 #include "elements/elementary.h"
+#include "elements/functions.h"
 #include "elements/recurrence.h"
 #include "elements/samplers.h"
 #include "elements/trials.h"
@@ -121,9 +122,11 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 
 #include "loops/elementary.h"
 #include "loops/exponentials.h"
+#include "loops/functions.h"
 #include "loops/samplers.h"
 #include "loops/trials.h"
 #include "loops/graphs.h"
+#include "loops/potts.h"
 #include "loops/multispin.h"
 
 #define JOINED(a, b) a##b
@@ -154,6 +157,9 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"wide_integers", "innnlliLllw", wide_integers},
     {"poisson_search", "dddD", poisson_searches},
     {"binomial_search", "ddddD", binomial_searches},
+    {"exp_float32", "fF", exp_of_each},
+    {"expm1_float32", "fF", expm1_of_each},
+    {"log1p_float32", "fF", log1p_of_each},
     {"softmax", "fnF", softmax},
     {"log_softmax", "fnF", log_softmax},
     {"logsumexp", "fnF", logsumexp},
@@ -192,10 +198,11 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"graph_colours", "liIII", graph_colours},
     {"graph_runs", "lliL", graph_runs},
     {"graph_by_run", "lldD", graph_by_run},
-    {"graph_sweeps", "llidbdbdliiBInnnnw", graph_sweeps},
+    {"graph_sweeps", "llidbdbdliiBInnnnnw", graph_sweeps},
     {"graph_roots", "iiI", graph_roots},
     {"graph_words", "lliblLIinw", graph_words},
     {"graph_energies", "liddbD", graph_energies},
+    {"potts_energies", "liddbDn", potts_energies},
     {"bernoulli_of_sigmoid_int8", "ifnfnBILFFw", bernoulli_of_sigmoid_b},
     {"bernoulli_of_sigmoid_int32", "ifnfnIILFFw", bernoulli_of_sigmoid_i},
     {"bernoulli_of_sigmoid_int64", "ifnfnLILFFw", bernoulli_of_sigmoid_l},

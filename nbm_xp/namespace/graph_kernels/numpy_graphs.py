@@ -58,6 +58,10 @@ class _Loops:
     stride: int
 
 
+def _for_potts(couplings: Any) -> _Loops:
+    return _Loops(couplings, _NO_MULTIPLES, _NO_RUNS, 0.0, 0, 1)
+
+
 def _loops(layout: Any, values: Any, single: bool) -> _Loops:
     """Look for runs, for one chain, and for couplings that are small multiples of one number."""
     kept = layout.kept.get(("loops", values, single))
@@ -113,11 +117,12 @@ def sweeps(
     layout: Any, values: Any, rule: str, states: Any, streams: Any, beta: Any, free: Any, count: int
 ) -> tuple[Any, Any] | None:
     """Make sweeps: the states after them, and those of the streams; None for what there is no loop for."""
-    if values.kind == "potts" or rule not in _RULES:
+    if rule not in _RULES:
         return None
     spins = np.array(states, order="C")
     numbers = np.array(number_by_number(streams, streams.shape[0]))
-    loops = _loops(layout, values, states.shape[1] == 1)
+    potts = values.kind == "potts"
+    loops = _for_potts(layout.couplings) if potts else _loops(layout, values, states.shape[1] == 1)
     levels, table = _NO_LEVELS, _NO_LEVELS
     if loops.multiples.size:
         levels, table = _table(loops, layout, values, rule == "metropolis", beta)
@@ -139,18 +144,19 @@ def sweeps(
         _RULES[rule],
         values.least,
         int(values.step),
+        values.count if potts else 0,
     )
     return spins, numbers.view(np.int32).T
 
 
 def energies(layout: Any, values: Any, states: Any) -> Any:
     """See `nbm_xp.graphs.sweeps.energies`."""
-    if values.kind == "potts":
-        return None
     found = np.empty(states.shape[1])
-    functions["graph_energies"](
-        layout.begins, layout.neighbours, layout.couplings, layout.fields, np.ascontiguousarray(states), found
-    )
+    given = (layout.begins, layout.neighbours, layout.couplings, layout.fields, np.ascontiguousarray(states), found)
+    if values.kind == "potts":
+        functions["potts_energies"](*given, values.count)
+    else:
+        functions["graph_energies"](*given)
     return found
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from nbm_xp.namespace import asarray, dtype_name, dtype_of, from_blocks, get_namespace, is_array, is_lazy, wide_dtypes
 from nbm_xp.namespace.memory import joined
 from nbm_xp.namespace.mrg31k3p.integers import State
+from nbm_xp.namespace.refusals import refuse_lack
 
 from ..parameters import LARGEST
 from ..rules import TRIALS, Rule, check_weights, finite_in, require, require_held, require_together
@@ -247,7 +248,10 @@ def made(
     """
     blocks = [parameter for parameter in parameters if is_array(parameter)]
     if not is_lazy(xp):
-        return task((0,) * len(task.whole), task.whole, *blocks, *args)
+        try:
+            return task((0,) * len(task.whole), task.whole, *blocks, *args)
+        except AttributeError as error:
+            refuse_lack(error)
     home = get_namespace(task.library)
     meta = home.zeros((0,) * len(task.whole), dtype=dtype_of(home, task.dtype))
     return from_blocks(

@@ -18,6 +18,8 @@ from typing import Any, TypeAlias
 from nbm_xp.namespace import chains as library
 from nbm_xp.namespace import concrete_int, running_dtype
 from nbm_xp.namespace.compiling import library_branch
+from nbm_xp.namespace.exponentials import function_for, own_functions
+from nbm_xp.namespace.refusals import prefix
 
 from ..branches import BranchPath, common_path
 from ..dtypes import DType
@@ -49,6 +51,7 @@ class PlanWriter:
         self.xp = xp
         self.lazy = lazy
         self.branch = library_branch(xp)
+        self.own = own_functions(xp)
         self._within: dict[Node, str] = {}
         self.givens = givens
         self.inputs = list(inputs)
@@ -340,6 +343,8 @@ class PlanWriter:
     def _function_name(self, node: Node) -> str:
         op = node.op
         key: Hashable = op if node.payload is None else (op, id(node.payload))
+        if (op.name, dtype := str(node.dtype)) in self.own:
+            key = op, dtype
         name = self._called.get(key)
         if name is None:
             label = op.name.replace(".", "_")
@@ -348,10 +353,12 @@ class PlanWriter:
                 assert op.run is not None
                 name = self._bind(label, key, op.run(self.xp, node.payload, frozenset(self.needed[node]), unstacked))
             elif op.run is None:
-                target: Any = self.xp
-                for step in op.name.split("."):
-                    target = getattr(target, step)
-                name = self._bind(label, op, target)
+                try:
+                    target = function_for(self.xp, op.name, dtype)
+                except AttributeError as error:
+                    prefix(error, op.name)
+                    raise
+                name = self._bind(label, key, target)
             elif node.payload is not None:
                 name = self._bind(label, key, partial(op.run, self.xp, node.payload))
             else:

@@ -136,13 +136,13 @@ def assign(x: Tensor, key: Any, value: Any) -> Tensor:
         `linalg.diagonal`, or by `reshape` of what does not lie together, without ``copy=True`` or ``copy=False``.
     """
     root = x
-    while root.view is not None:
-        if root.view.may_be_copy:
+    while root.viewed is not None:
+        if root.viewed.may_be_copy:
             raise ValueError(
                 f"{x!r} is reshaped from a part or a transpose, and the library decides whether that is a copy: "
                 "reshape what is written to with copy=True or copy=False"
             )
-        root = root.view.base
+        root = root.viewed.base
     if root.holds_array or root.node.op is PLACEHOLDER:
         what = repr(root) if root is x else f"{x!r} shows {root!r}, which"
         raise TypeError(
@@ -152,16 +152,16 @@ def assign(x: Tensor, key: Any, value: Any) -> Tensor:
     shown = setitem(_now(x), key, value)
     found = [(x, shown.node)]
     one = x
-    while one.view is not None:
-        base, call = one.view.base, one.view.call
+    while one.viewed is not None:
+        base, call = one.viewed.base, one.viewed.call
         assert call.op.written is not None
         shown = call.op.written(shown, _now(base), *call.args[1:], **call.attributes)
         found.append((base, shown.node))
         one = base
     for tensor, node in reversed(found):  # what they show first
         tensor.node = node
-        if tensor.view is not None:
-            tensor.view.seen = tensor.view.base.node
+        if tensor.viewed is not None:
+            tensor.viewed.seen = tensor.viewed.base.node
     return x
 
 
@@ -171,10 +171,10 @@ def updated(x: Tensor, result: Tensor) -> Tensor:
     What cannot be written to, and a sum of another shape or a higher kind of numbers, leaves `x` as it was.
     """
     root = x
-    while root.view is not None:
-        if root.view.may_be_copy or root.view.call.op.written is not_written:
+    while root.viewed is not None:
+        if root.viewed.may_be_copy or root.viewed.call.op.written is not_written:
             return result
-        root = root.view.base
+        root = root.viewed.base
     fits = len(result.node.shape) == len(x.node.shape) and all(map(same_length, result.node.shape, x.node.shape))
     if root is x or root.holds_array or root.node.op is PLACEHOLDER or not fits:
         return result
@@ -183,7 +183,7 @@ def updated(x: Tensor, result: Tensor) -> Tensor:
 
 def _now(x: Tensor) -> Tensor:
     """A Tensor of what `x` shows now, though what it is a view of may have been written to since it was made."""
-    view = x.view
+    view = x.viewed
     if view is None:
         return Tensor(x.node)
     base = _now(view.base)

@@ -288,7 +288,7 @@ def _last_of_loop(x: Tensor, key: Any) -> Tensor | None:
         return None
     rest = key[1:] if isinstance(key, tuple) else ()
     last = Tensor(final)
-    last.view = record(GETITEM, x, (-1,)).view
+    last.viewed = record(GETITEM, x, (-1,)).viewed
     return last[rest] if rest else last
 
 

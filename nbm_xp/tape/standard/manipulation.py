@@ -58,26 +58,26 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Tensor:
         raise ValueError(f"cannot reshape an array of shape {x.shape} to {tuple(items)}")
     result = record(_RESHAPE, x, tuple(sizes))
     if copy:
-        result.view = None
-    elif copy is None and result.view is not None:
-        result.view.may_be_copy = not _lies_together(x)
+        result.viewed = None
+    elif copy is None and result.viewed is not None:
+        result.viewed.may_be_copy = not _lies_together(x)
     return result
 
 
 def _lies_together(x: Tensor) -> bool:
     """Whether the elements of a Tensor follow each other in memory, as far as all libraries have it so."""
-    if x.view is None:
+    if x.viewed is None:
         return True
-    call = x.view.call
+    call = x.viewed.call
     if call.op is _RESHAPE:
-        return _lies_together(x.view.base)
+        return _lies_together(x.viewed.base)
     if call.op.name != "getitem":
         return False
     items = [item for item in call.args[1] if item is not None]
     while items and not isinstance(items[0], slice):
         items = items[1:]
     whole = all(item == slice(None) for item in items[1:])
-    return whole and (not items or items[0].step in (None, 1)) and _lies_together(x.view.base)
+    return whole and (not items or items[0].step in (None, 1)) and _lies_together(x.viewed.base)
 
 
 def _check_divides(count: Size, rest: Size, x: Tensor, items: Any) -> None:

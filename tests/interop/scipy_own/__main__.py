@@ -40,8 +40,13 @@ def _run(module: str, standin: str, folder: Path) -> dict[str, Any]:
             environment["NBM_XP_REACHED"] = str(folder / f"{module}.reached.json")
         chosen = ["-m", "array_api_backends and not slow", "--pyargs", f"scipy.{module}"]
         plain = ["-q", "--tb=line", "-p", "no:cacheprovider", "-p", "tests.interop.scipy_own.standin"]
+        (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")  # of no project that the folder lies in
         subprocess.run([sys.executable, "-m", "pytest", *plain, *chosen], env=environment, cwd=folder, check=False)
     read: dict[str, Any] = json.loads(outcomes.read_text(encoding="utf-8"))
+    broken = [f"{name}: {why}" for name, (outcome, why) in read.items() if outcome == "uncollected"]
+    if broken:
+        outcomes.unlink()
+        raise RuntimeError(f"not all tests of scipy.{module} could be collected:\n" + "\n".join(broken))
     return read
 
 

@@ -70,7 +70,7 @@ class Reached:
             self._busy = True
             try:
                 given = _given((args, kwargs)) if judged(args, kwargs) else []
-                saved = _replaced((args, kwargs), _kept) if given else None
+                saved = _saved((args, kwargs)) if given else None
                 begun = time.perf_counter()
                 result = function(*args, **kwargs)
                 if saved is not None and time.perf_counter() - begun < _SLOWEST:
@@ -123,6 +123,14 @@ def _leaves(value: Any) -> list[Any]:
 def _kept(value: Any) -> Any:
     """An argument as it is now: generators go on, arrays may be written to."""
     return value if isinstance(value, types.ModuleType) else copy.deepcopy(value)
+
+
+def _saved(call: Any) -> Any:
+    """A call's arguments as they are now; None where one cannot be copied, as an object that holds a module."""
+    try:
+        return _replaced(call, _kept)
+    except TypeError:
+        return None
 
 
 def _replaced(value: Any, replace: Callable[[Any], Any]) -> Any:

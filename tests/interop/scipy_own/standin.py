@@ -19,7 +19,14 @@ import pytest
 
 from .reached import Reached
 
-__all__ = ["LIMIT", "pytest_configure", "pytest_runtest_call", "pytest_runtest_logreport", "pytest_sessionfinish"]
+__all__ = [
+    "LIMIT",
+    "pytest_collectreport",
+    "pytest_configure",
+    "pytest_runtest_call",
+    "pytest_runtest_logreport",
+    "pytest_sessionfinish",
+]
 
 LIMIT = 120.0
 """Seconds that one test may take."""
@@ -85,6 +92,13 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         outcome = ("x" if hasattr(report, "wasxfail") else "") + report.outcome
         why = "" if report.passed else (str(report.longrepr).strip().splitlines() or [""])[-1][:300]
         _outcomes[report.nodeid] = outcome, why
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """Keep what could not be collected: pytest runs nothing then."""
+    if report.failed:
+        why = (str(report.longrepr).strip().splitlines() or [""])[-1][:300]
+        _outcomes[report.nodeid] = "uncollected", why
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

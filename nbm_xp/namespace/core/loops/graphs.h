@@ -143,7 +143,11 @@ typedef struct {
                                   level 0, then from each level on. Metropolis's has these twice, from either value. */
     i64 count;                 /* of levels; of none the table has all sums, the middle one 0 */
     i64 rows;                  /* of the table, for one value */
+    i64 values;                /* of Potts units; 0 of others */
 } Rule;
+
+static void draw_potts(const Graph *g, const Rule *rule, i64 begin, i64 end, i64 width, const i8 *free, const i32 *z,
+                       i8 *spins);
 
 enum { FAR = 65536 }; /* parts of the odds: answers closer than one are left to double precision */
 
@@ -310,7 +314,8 @@ static i64 graph_by_run(const Argument *a) {
 }
 
 /* graph_sweeps(ends, begins, neighbours, couplings, multiples, fields, free, scales, runs, levels, table, spins, states,
-   sweeps, rule, least, step): `ends` of colours; `states` those of lanes, number by number; empty arrays are none */
+   sweeps, rule, least, step, values): `ends` of colours; `states` those of lanes, number by number; empty arrays are
+   none, and so are 0 values where there are two */
 static i64 graph_sweeps(const Argument *a) {
     const i64 *ends = a[0].data;
     Graph g = {a[1].data, a[2].data, a[3].data, a[5].data, a[4].size ? a[4].data : NULL, a[8].size ? a[8].data : NULL,
@@ -322,7 +327,7 @@ static i64 graph_sweeps(const Argument *a) {
     struct {
         Tile tile;
         i32 rows[3 * TILE];
-    } *room = a[17].data;
+    } *room = a[18].data;
     _Static_assert(sizeof *room <= ROOM, "a room holds what is worked with");
     _Static_assert(LANES_OF_CHAIN * CHAINS <= TILE, "a tile holds all lanes");
     u32 *numbers[6] = {room->tile.x1, room->tile.x2, room->tile.x3, room->tile.y1, room->tile.y2, room->tile.y3};
@@ -332,7 +337,7 @@ static i64 graph_sweeps(const Argument *a) {
         i8 *spins = (i8 *)a[11].data + first;
         Rule rule = {metropolis, (i8)a[15].integer, (i8)a[16].integer, g.chains, (const double *)a[7].data + first,
                      a[9].data, (const i32 *)a[10].data + first, a[9].size,
-                     a[10].size / g.chains / (metropolis ? 2 : 1)};
+                     a[10].size / g.chains / (metropolis ? 2 : 1), a[17].integer};
         for (int k = 0; k < 6; ++k)
             for (i64 lane = 0; lane < LANES_OF_CHAIN; ++lane)
                 memcpy(numbers[k] + lane * width, states + k * streams + lane * g.chains + first,
@@ -354,7 +359,10 @@ static i64 graph_sweeps(const Argument *a) {
                     while (*colour <= slot)
                         ++colour;
                     i64 end = *colour < last ? *colour : last;
-                    draw_slots(&g, &rule, slot, end, width, free, z, spins, &run);
+                    if (rule.values)
+                        draw_potts(&g, &rule, slot, end, width, free, z, spins);
+                    else
+                        draw_slots(&g, &rule, slot, end, width, free, z, spins, &run);
                     z += (end - slot) * width, slot = end;
                 }
             }

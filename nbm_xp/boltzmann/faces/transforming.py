@@ -11,18 +11,18 @@ from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, to_numpy
 from nbm_xp.namespace.sparse import SparseRows, is_sparse
 
-from .partition import is_enumerable
-from .rows import checked_weights, known_length
-from .weighing import Weighing
+from ..evaluator import Evaluator
+from ..model import Model
+from ..rows import checked_weights, known_length
 
-__all__ = ["Transformer"]
+__all__ = ["Transforming"]
 
 _SEED = 0
 _AT_ONCE = 4096  # rows of a sparse matrix
 
 
-class Transformer(Weighing):
-    """A Boltzmann machine in a pipeline; `Learning` adds how it learns."""
+class Transforming(Model):
+    """A Boltzmann machine in a pipeline."""
 
     def log_likelihood(self, X: Any, log_z: Any = None) -> Any:
         """The log-probability of each row, or a bound on it."""
@@ -125,20 +125,13 @@ class Transformer(Weighing):
         X = self._rows(X, new=True)
         known_length(X)
         weights = checked_weights(sample_weight, X)
-        log_z: Any = self._known_log_z()
+        evaluator = Evaluator(self, random_state=_SEED)
+        log_z: Any = evaluator.known()
         if log_z is None and self._topology.is_factorial and self._topology.radices(0) is not None:
             return _mean(self.score_samples(X), weights)
         if log_z is None:
-            log_z = self.ais(random_state=_SEED)
+            log_z = evaluator.annealed()
         return _mean(self.log_likelihood(X, log_z), weights)
-
-    def _known_log_z(self) -> float | None:
-        """Log Z of a model that can be enumerated, or that has a ladder; None of others."""
-        if is_enumerable(self._topology):
-            return self.log_partition()
-        if self._ladder is not None:
-            return self.ladder_log_partition(random_state=_SEED).log_z
-        return None
 
     @property
     def _n_features_out(self) -> int:

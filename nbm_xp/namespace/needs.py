@@ -8,6 +8,7 @@ from typing import Any
 __all__ = ["how_to_install", "need"]
 
 _EXTRAS = {
+    "scipy": "scipy",
     "zarr": "runs",
     "numcodecs": "runs",
     "threadpoolctl": "runs",
@@ -18,7 +19,7 @@ _EXTRAS = {
     "sklearn": "app",
 }
 
-_DISTRIBUTIONS = {"sklearn": "scikit-learn", "matplotlib": "Matplotlib"}
+_DISTRIBUTIONS = {"sklearn": "scikit-learn", "matplotlib": "Matplotlib", "scipy": "SciPy"}
 
 
 def need(name: str) -> Any:

@@ -1,29 +1,19 @@
-"""A Boltzmann machine that weighs itself: its partition function Z, exactly and by annealed importance sampling.
-
-Chains are computed in the library that is asked for, on Dask in blocks; their weights come to host memory.
-"""
+"""A Boltzmann machine that weighs itself: its partition function Z, exactly and estimated."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.namespace import to_numpy, use_backend
-
-from . import partition, sampling
-from .annealing import compile_ais, inverse_temperatures
-from .bridging import LadderEstimate
-from .equilibrium import STEPS, compile_states, compile_weighing, estimate, first_states
-from .machine import Machine, placed
-from .model import variable
-from .partition import AISEstimate
-from .randomness import entropy_of, stream
-from .rows import positive_int
+from ..bridging import LadderEstimate
+from ..evaluator import Evaluator
+from ..model import Model
+from ..partition import AISEstimate
 
 __all__ = ["Weighing"]
 
 
-class Weighing(Machine):
-    """A Boltzmann machine and its partition function; `Learning` adds how it learns."""
+class Weighing(Model):
+    """A Boltzmann machine that tells its partition function."""
 
     def log_partition(self) -> float:
         """Log Z, exactly, for a model with at most 20 units outside of one group of unconnected layers.
@@ -43,8 +33,7 @@ class Weighing(Machine):
         >>> rbm.log_partition(), float(np.log(3 + np.e))
         (1.743668..., 1.743668...)
         """
-        with use_backend(self._fitted()._home):
-            return partition.exact_log_partition(self._parameters)
+        return Evaluator(self).exact()
 
     def ais(
         self,
@@ -94,16 +83,7 @@ class Weighing(Machine):
         >>> found.log_z_low < rbm.log_partition() < found.log_z_high
         True
         """
-        self._fitted()
-        rows = positive_int(n_runs, "n_runs")
-        ladder = inverse_temperatures(n_temperatures, betas)
-        base = variable(self._base_bias())
-        rng = self._rng if random_state is None else stream(entropy_of(random_state))
-        with use_backend(self._home):
-            anneal = compile_ais(self._parameters, base, ladder, rows, rng)
-        log_weights = to_numpy(anneal(self._base_rows(rows, library, chunks)))
-        base_log_z = partition.base_log_partition(self._topology, base.value)
-        return partition.estimate(log_weights, base_log_z, len(ladder))
+        return Evaluator(self, library, chunks, random_state).annealed(n_runs, n_temperatures, betas)
 
     def ladder_log_partition(
         self,
@@ -146,15 +126,7 @@ class Weighing(Machine):
         >>> found.log_z_low < rbm.log_partition() < found.log_z_high
         True
         """
-        rows, steps = positive_int(n_chains, "n_chains"), positive_int(n_steps, "n_steps", 4)
-        ladder = self._ladder
-        if ladder is None:
-            raise ValueError('ladder_log_partition is for models trained with training="tempered": ais() weighs others')
-        rng = self._rng if random_state is None else stream(entropy_of(random_state))
-        start = first_states(ladder, self._made_up, rows, self._base_rows(rows, library, chunks))
-        with use_backend(self._home):
-            weigh = compile_weighing(ladder, rows, steps - steps % 4, rng)
-        return estimate(ladder, weigh(*start))
+        return Evaluator(self, library, chunks, random_state).by_ladder(n_chains, n_steps)
 
     def reverse_ais(
         self,
@@ -210,38 +182,5 @@ class Weighing(Machine):
         >>> found.log_z_low < rbm.log_partition() < found.log_z_high
         True
         """
-        topology = self._topology
-        rows = positive_int(n_runs, "n_runs")
-        ladder = inverse_temperatures(n_temperatures, betas)[::-1]
-        if n_steps is not None:
-            positive_int(n_steps, "n_steps", 0)
-        base = variable(self._base_bias())
-        rng = self._rng if random_state is None else stream(entropy_of(random_state))
-        if start is not None and (not hasattr(start, "__len__") or len(start) != len(topology.sizes)):
-            count = len(start) if hasattr(start, "__len__") else repr(start)
-            raise ValueError(f"start must have {len(topology.sizes)} entries, one for each layer, got {count}")
-        own = self._own_states(rows, n_steps, rng, library, chunks) if start is None else start
-        given = [self._given_rows(own[layer], rows, layer, "start") for layer in topology.retained]
-        if start is not None and library is not None:
-            like = self._base_rows(rows, library, chunks)
-            given = [placed(states, layer, like) for layer, states in zip(topology.retained, given, strict=True)]
-        with use_backend(self._home):
-            anneal = compile_ais(self._parameters, base, ladder, rows, rng, given=True)
-        log_weights = to_numpy(anneal(*given))
-        base_log_z = partition.base_log_partition(topology, base.value)
-        return partition.estimate(log_weights, base_log_z, len(ladder), reverse=True)
-
-    def _own_states(self, rows: int, n_steps: int | None, rng: Any, library: str | None, chunks: Any) -> list[Any]:
-        """States of the model: exact ones where it is small, else those at equilibrium, else the ends of chains."""
-        topology, like, ladder = self._topology, self._base_rows(rows, library, chunks), self._ladder
-        layers = tuple(topology.layers)
-        with use_backend(self._home):
-            if partition.is_enumerable(topology):
-                exact = partition.exact_states(self._parameters, rows, rng)
-                return [placed(states, layer, like) for layer, states in enumerate(exact)]
-            if ladder is not None and n_steps != 0:
-                climb = compile_states(ladder, rows, STEPS if n_steps is None else n_steps, layers, rng)
-                return list(climb(*first_states(ladder, self._made_up, rows, like))[: len(layers)])
-            sweeps = 1000 if n_steps is None else n_steps
-            chain = sampling.compile_chain(self._parameters, rows, sweeps, rng, means=(0,), wanted=layers)
-        return list(chain(like)[: len(layers)])
+        evaluator = Evaluator(self, library, chunks, random_state)
+        return evaluator.reversed(n_runs, n_temperatures, betas, start=start, n_steps=n_steps)

@@ -1,0 +1,146 @@
+"""What a Boltzmann machine with given parameters does: makes states along chains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..model import Model
+from ..sampler import Sampler
+
+__all__ = ["Sampling"]
+
+
+class Sampling(Model):
+    """A Boltzmann machine that makes states."""
+
+    def sample(
+        self,
+        n_chains: int = 100,
+        n_steps: int = 1000,
+        *,
+        start: Any = None,
+        clamp: Mapping[int, Any] | None = None,
+        layer: int | None = 0,
+        probabilities: bool = False,
+        library: str | None = None,
+        chunks: Any = None,
+        random_state: Any = None,
+    ) -> Any:
+        """States at the end of Markov chains.
+
+        A model that was trained with ``training="tempered"`` is sampled on the ladder that it learnt on, unless `start`
+        or `clamp` is given: each step of a chain is an exchange with its neighbours and a sweep of all machines, so
+        that places far apart have their share, and far fewer steps will do.
+
+        Parameters
+        ----------
+        n_chains : int, optional
+        n_steps : int, optional
+            Sweeps of Gibbs sampling in each chain.
+        start : array of shape (n_chains, n_features_in_), optional
+            Visible states to start from, or, between them, means to draw them with; `base_rate_` by default. In other
+            layers that a chain starts with every state is as likely, in the visible one too where layers are clamped.
+        clamp : mapping of layers to arrays of shape (n_chains, units), optional
+            Layers, 0 being the visible one, that keep these states: the others are drawn given them.
+        layer : int or None, optional
+            The layer whose states are wanted, by default the visible one; None for all of them, as a list.
+        probabilities : bool, optional
+            Whether to return the probabilities that the last states were drawn with, which look smoother, or, of units
+            other than 0 and 1, the means; of categorical ones, a column for each state of each site.
+        library : str, optional
+            The library to compute in: that of `start` or `clamp`, or the model's, by default. Arrays of Dask stay as
+            they are.
+        chunks : optional
+            With Dask, how the chains are split: a number of chains in each block, or whatever Dask takes.
+        random_state : int, None, or generator, optional
+            A seed of its own; None draws on in the model's streams.
+
+        Returns
+        -------
+        array of shape (n_chains, units), or list of array
+            On Dask not computed yet.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not what it must be.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nbm_xp.boltzmann import RBM
+        >>> rbm = RBM.from_parameters(np.zeros((2, 3)), np.zeros(2), np.array([50.0, 0.0, -50.0]))
+        >>> states = rbm.sample(4, 10, random_state=1)
+        >>> states[:, 0], states[:, 2]
+        (array([1., 1., 1., 1.]), array([0., 0., 0., 0.]))
+        >>> blocks = rbm.sample(4, 10, random_state=1, library="dask", chunks=2)
+        >>> bool((blocks == states).all())
+        True
+        """
+        chains = Sampler(self, library, chunks, random_state)
+        return chains.last(n_chains, n_steps, start=start, clamp=clamp, layer=layer, means=probabilities)
+
+    def parallel_tempering(
+        self,
+        n_chains: int = 100,
+        n_steps: int = 1000,
+        *,
+        n_temperatures: int = 10,
+        betas: Any = None,
+        layer: int | None = 0,
+        exchanges: bool = False,
+        library: str | None = None,
+        chunks: Any = None,
+        random_state: Any = None,
+    ) -> Any:
+        """States at the end of chains whose replicas at other temperatures exchange states with them.
+
+        They reach states that are far apart for chains of `sample`.
+
+        Parameters
+        ----------
+        n_chains : int, optional
+        n_steps : int, optional
+            Sweeps of Gibbs sampling, each followed by exchanges.
+        n_temperatures : int, optional
+            Replicas of each chain, their inverse temperatures evenly from the base-rate model, 0, to this one, 1.
+        betas : sequence of float, optional
+            Inverse temperatures rising from 0 to 1, in place of `n_temperatures`.
+        layer : int or None, optional
+            The layer whose states are wanted, by default the visible one; None for all of them, as a list.
+        exchanges : bool, optional
+            Whether to return also the share of exchanges made, of shape (n_chains, n_temperatures - 1), a column for
+            each pair of neighbours, of which every other one has its turn in each step: where it is near 0,
+            temperatures are too far apart.
+        library, chunks, random_state
+            As in `sample`.
+
+        Returns
+        -------
+        array of shape (n_chains, units), or list of array
+            With `exchanges`, a tuple of this and the shares.
+
+        Raises
+        ------
+        ValueError
+            If an argument is not what it must be.
+
+        References
+        ----------
+        G. Desjardins, A. Courville, Y. Bengio, P. Vincent and O. Delalleau, "Parallel tempering for training of
+        restricted Boltzmann machines", AISTATS 2010.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from nbm_xp.boltzmann import RBM
+        >>> two_ends = np.full((1, 12), 8.0)  # all units are 0 or all are 1, and a chain hardly gets to the other end
+        >>> rbm = RBM.from_parameters(two_ends, [-48.0], np.full(12, -4.0), random_state=0)
+        >>> bool(0.3 < rbm.parallel_tempering(100, 100, n_temperatures=6).mean() < 0.7)
+        True
+        """
+        chains = Sampler(self, library, chunks, random_state)
+        return chains.tempered(
+            n_chains, n_steps, n_temperatures=n_temperatures, betas=betas, layer=layer, exchanges=exchanges
+        )

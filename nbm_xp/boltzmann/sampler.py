@@ -1,0 +1,202 @@
+"""Chains of a model, in any library: from its base rate, from given states, with layers held, on its ladder.
+
+Rows go in and come out in the library that they are of, and on Dask nothing is computed before it is asked for. Every
+computation is a compiled function of recorded formulas; where it draws on in the model's streams, it is kept for the
+next call.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from nbm_xp.namespace import array_namespace, asarray, from_blocks, get_namespace, is_lazy, to_numpy, use_backend
+
+from . import partition, sampling
+from .annealing import inverse_temperatures
+from .equilibrium import STEPS, compile_states, first_states
+from .ladder import Ladder
+from .model import Model, variable
+from .randomness import entropy_of, stream
+from .rows import checked_rows, positive_int
+from .tempering import compile_tempering
+
+__all__ = ["Sampler"]
+
+_SWEEPS = 1000  # until chains are taken to be at equilibrium, where nobody says how many
+
+
+class Sampler:
+    """The chains of a model.
+
+    Parameters
+    ----------
+    model : Model
+    library : str, optional
+        The library to compute in: that of states that are given, or the model's, by default.
+    chunks : optional
+        With Dask, how the chains are split.
+    random_state : int, None, or generator, optional
+        A seed of its own; None draws on in the model's streams.
+    """
+
+    def __init__(self, model: Model, library: str | None = None, chunks: Any = None, random_state: Any = None) -> None:
+        self.model = model._fitted()
+        self.library = library
+        self.chunks = chunks
+        self._seed = random_state
+
+    @functools.cached_property
+    def rng(self) -> Any:
+        """The streams that chains draw from."""
+        return self.model._rng if self._seed is None else stream(entropy_of(self._seed))
+
+    def last(self, n_chains: int, n_steps: int, *, start: Any, clamp: Any, layer: int | None, means: bool) -> Any:
+        """The last states of chains, or the means that they were drawn with: see `RBM.sample`."""
+        rows, steps = positive_int(n_chains, "n_chains"), positive_int(n_steps, "n_steps", 0)
+        topology = self.model._topology
+        wanted = tuple(topology.layers) if layer is None else (self._layer(layer, "layer"),)
+        held = self._held(clamp, rows)
+        if start is not None and 0 in held:
+            raise ValueError("start must be left out where clamp holds the visible layer")
+        given = held if start is None else held | {0: self.given_rows(start, rows, 0, "start")}
+        ladder = self.model._ladder
+        if not given and steps and ladder is not None:
+            found = self._on_ladder(ladder, rows, steps, wanted)
+        else:
+            found = self._chain(rows, steps, wanted, given, tuple(held))
+        chosen = found[len(wanted) :] if means else found[: len(wanted)]
+        return list(chosen) if layer is None else chosen[0]
+
+    def tempered(
+        self, n_chains: int, n_steps: int, *, n_temperatures: int, betas: Any, layer: int | None, exchanges: bool
+    ) -> Any:
+        """The last states of chains of parallel tempering: see `RBM.parallel_tempering`."""
+        model = self.model
+        rows, steps = positive_int(n_chains, "n_chains"), positive_int(n_steps, "n_steps")
+        temperatures = inverse_temperatures(n_temperatures, betas)
+        wanted = None if layer is None else self._layer(layer, "layer")
+        base = variable(model._base_bias())
+        with use_backend(model._home):
+            chain = compile_tempering(model._parameters, base, temperatures, rows, steps, self.rng)
+        *states, shares = chain(self.base_rows(rows))
+        chosen = states[: len(model._topology.sizes)] if wanted is None else states[wanted]
+        return (chosen, shares) if exchanges else chosen
+
+    def own_states(self, rows: int, n_steps: int | None) -> list[Any]:
+        """States of the model: exact ones where it is small, else those at equilibrium, else the ends of chains."""
+        model, like = self.model, self.base_rows(rows)
+        layers = tuple(model._topology.layers)
+        with use_backend(model._home):
+            if partition.is_enumerable(model._topology):
+                exact = partition.exact_states(model._parameters, rows, self.rng)
+                return [_placed(states, layer, like) for layer, states in enumerate(exact)]
+            if model._ladder is not None and n_steps != 0:
+                climb = compile_states(model._ladder, rows, STEPS if n_steps is None else n_steps, layers, self.rng)
+                return list(climb(*first_states(model._ladder, model._made_up, rows, like))[: len(layers)])
+            sweeps = _SWEEPS if n_steps is None else n_steps
+            chain = sampling.compile_chain(model._parameters, rows, sweeps, self.rng, means=(0,), wanted=layers)
+        return list(chain(like)[: len(layers)])
+
+    def ladder_states(self, ladder: Ladder, rows: int) -> list[Any]:
+        """The states that so many chains on a ladder begin with."""
+        return first_states(ladder, self.model._made_up, rows, self.base_rows(rows))
+
+    def base_rows(self, rows: int) -> Any:
+        """The base rate for each chain, in the library that the chains are to be computed in."""
+        model = self.model
+        xp = array_namespace(model._like) if self.library is None else get_namespace(self.library)
+        rate = model.base_rate_ if is_lazy(xp) else to_numpy(model.base_rate_)
+        chunks = self.chunks
+        if not isinstance(chunks, tuple):
+            chunks = ("auto" if chunks is None else chunks, _visible_tiles(model))
+        shape = (rows, model._topology.sizes[0])
+        return from_blocks(xp, _repeated, shape, rate.dtype, chunks, args=(rate,), name="base-rate")
+
+    def given_rows(self, states: Any, rows: int, layer: int, name: str) -> Any:
+        """A row of states of a layer for each chain, checked."""
+        model, label = self.model, name if name == "start" else f"{name}[{layer}]"
+        within, size = model._topology.units[layer].within, model._topology.sites(layer)
+        states = checked_rows(states, size, name=label, within=within, owner=type(model).__name__)
+        states = model._same_library(states)
+        if states.shape[0] != rows:
+            raise ValueError(f"{label} must have a row for each of {rows} chains, got {states.shape[0]} rows")
+        return states
+
+    def placed(self, given: Mapping[int, Any], rows: int) -> dict[int, Any]:
+        """States of layers in the library that is asked for, if one is, and there in the blocks of the chains."""
+        if self.library is None:
+            return dict(given)
+        like = self.base_rows(rows)
+        return {layer: _placed(states, layer, like) for layer, states in given.items()}
+
+    def _held(self, clamp: Any, rows: int) -> dict[int, Any]:
+        """The layers that keep the states that they are given, rising, and these."""
+        if clamp is not None and not isinstance(clamp, Mapping):
+            raise ValueError(f"clamp must map layers to their states, got {type(clamp).__name__}")
+        found = {}
+        for number, states in (clamp or {}).items():
+            layer = self._layer(number, "clamp")
+            found[layer] = self.given_rows(states, rows, layer, "clamp")
+        if len(found) == len(self.model._topology.sizes):
+            raise ValueError("clamp must leave a layer to draw, but it holds all of them")
+        return dict(sorted(found.items()))
+
+    def _chain(
+        self, rows: int, steps: int, wanted: tuple[int, ...], given: Mapping[int, Any], clamped: tuple[int, ...]
+    ) -> Sequence[Any]:
+        """The last states of chains of sweeps, from given states or from the base rate, and their means."""
+        means: tuple[int, ...] = () if given else (0,)
+        states = self.placed(given, rows) if given else {0: self.base_rows(rows)}
+        options = {"given": tuple(sorted(states)), "means": means, "clamped": clamped, "wanted": wanted}
+        build = partial(sampling.compile_chain, self.model._parameters, rows, steps, self.rng, **options)
+        chain = self._compiled(("chain", rows, steps, *options.values()), build)
+        results: Sequence[Any] = chain(*(states[layer] for layer in sorted(states)))
+        return results
+
+    def _on_ladder(self, ladder: Ladder, rows: int, steps: int, wanted: tuple[int, ...]) -> Sequence[Any]:
+        """The last states of chains on the ladder, and their means."""
+        build = partial(compile_states, ladder, rows, steps, wanted, self.rng)
+        climb = self._compiled(("equilibrium", ("tempered", ladder.pairs), rows, steps, wanted), build)
+        results: Sequence[Any] = climb(*self.ladder_states(ladder, rows))
+        return results
+
+    def _compiled(self, key: tuple[Any, ...], build: Any) -> Any:
+        """What `build` compiles: kept under a key where it draws on in the model's streams."""
+        if self._seed is None:
+            return self.model._function(key, build)
+        with use_backend(self.model._home):
+            return build()
+
+    def _layer(self, layer: Any, name: str) -> int:
+        count = len(self.model._topology.sizes)
+        if isinstance(layer, bool) or not hasattr(layer, "__index__") or not 0 <= layer < count:
+            raise ValueError(f"{name} must be layers from 0 to {count - 1}, got {layer!r}")
+        return int(layer)
+
+
+def _visible_tiles(model: Model) -> Any:
+    """How the visible units are split: as the weights are, if those are computed later."""
+    weights = model._parameters.weights[0].value
+    return weights.chunks[0] if is_lazy(array_namespace(weights)) else -1
+
+
+def _repeated(offset: tuple[int, ...], shape: tuple[int, ...], row: Any) -> Any:
+    """A block of rows that are all the same."""
+    return array_namespace(row).broadcast_to(row[offset[1] : offset[1] + shape[1]], shape)
+
+
+def _placed(states: Any, layer: int, like: Any) -> Any:
+    """States of a layer in the library of rows of visible units, and in their blocks where they are computed later."""
+    xp = array_namespace(like)
+    if not is_lazy(xp) or is_lazy(array_namespace(states)):
+        return asarray(states, xp)
+    split = (like.chunks[0], like.chunks[1] if layer == 0 else -1)
+    return from_blocks(xp, _part, states.shape, states.dtype, split, args=(states,), name="start")
+
+
+def _part(offset: tuple[int, ...], shape: tuple[int, ...], states: Any) -> Any:
+    """A block of rows."""
+    return states[offset[0] : offset[0] + shape[0], offset[1] : offset[1] + shape[1]]

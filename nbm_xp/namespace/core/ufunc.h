@@ -1,0 +1,108 @@
+/* Kernels as ufuncs of NumPy: its rules for shapes, strides, dtypes and errors, and this package's numbers.
+
+   A kernel of one array that writes another of its kind becomes the loop of a ufunc. It answers what is to be told, by
+   bits (elements/functions.h), and that alone is left standing when the loop ends: vectors compute more than is used. */
+
+#include <fenv.h>
+
+#include "elements/functions.h"
+
+enum { STRETCH = 1024 }; /* elements of arrays with gaps that are brought together at a time */
+
+/* PyUFunc_FromFuncAndData, by its place in NumPy's table of functions, which is part of its binary interface */
+typedef void Loop(char **, const Py_ssize_t *, const Py_ssize_t *, void *);
+typedef PyObject *MakeUfunc(Loop **, void *const *, const char *, int, int, int, int, const char *, const char *, int);
+enum { MAKE_UFUNC = 1, FLOAT32 = 11, FLOAT64 = 12, NO_IDENTITY = -1 };
+
+static void tell(i64 what) {
+    static const struct {
+        int bit, flag;
+    } told[] = {
+        {DIVIDED_BY_ZERO, FE_DIVBYZERO}, {OVERFLOWS, FE_OVERFLOW}, {UNDERFLOWS, FE_UNDERFLOW}, {IS_INVALID, FE_INVALID},
+    };
+    for (int k = 0; k < 4; ++k)
+        if (what & told[k].bit)
+            feraiseexcept(told[k].flag);
+}
+
+static void loop(char **arrays, const Py_ssize_t *sizes, const Py_ssize_t *steps, void *data) {
+    const Kernel *kernel = data;
+    int before = fetestexcept(FE_ALL_EXCEPT);
+    i64 what = 0, size = sizes[0], width = kernel->takes[0] == 'f' ? sizeof(float) : sizeof(double);
+    if (steps[0] == width && steps[1] == width) {
+        Argument whole[2] = {{{arrays[0], size}}, {{arrays[1], size}}};
+        what = kernel->run(whole);
+    } else
+        for (i64 begin = 0; begin < size; begin += STRETCH) {
+            double stretch[STRETCH];
+            i64 count = size - begin < STRETCH ? size - begin : STRETCH;
+            for (i64 i = 0; i < count; ++i)
+                memcpy((char *)stretch + i * width, arrays[0] + (begin + i) * steps[0], (size_t)width);
+            Argument part[2] = {{{stretch, count}}, {{stretch, count}}};
+            what |= kernel->run(part);
+            for (i64 i = 0; i < count; ++i)
+                memcpy(arrays[1] + (begin + i) * steps[1], (char *)stretch + i * width, (size_t)width);
+        }
+    if (fetestexcept(FE_ALL_EXCEPT) != before) {
+        feclearexcept(FE_ALL_EXCEPT);
+        feraiseexcept(before);
+    }
+    tell(what);
+}
+
+/* What a ufunc refers to as long as it lives, which is as long as the process does. */
+enum { MOST_KINDS = 2 };
+typedef struct Made {
+    struct Made *before;
+    Loop *loops[MOST_KINDS];
+    void *data[MOST_KINDS];
+    char types[2 * MOST_KINDS], name[32];
+} Made;
+
+static Made *last_made;
+
+/* the kernel of a function that `functions` gave, if it is of one array and writes another of its kind */
+static const Kernel *kernel_of_one_array(PyObject *function) {
+    PyObject *self = PyCFunction_Check(function) ? PyCFunction_GetSelf(function) : NULL;
+    const Kernel *kernel = NULL;
+    if (self && PyCapsule_IsValid(self, capsule_name))
+        kernel = PyCapsule_GetPointer(self, capsule_name);
+    if (kernel && (!strcmp(kernel->takes, "fF") || !strcmp(kernel->takes, "dD")))
+        return kernel;
+    PyErr_Format(PyExc_TypeError, "%R is no kernel of one array that writes another of its kind", function);
+    return NULL;
+}
+
+/* ufunc(table, name, functions): made of functions that `functions` gave, in the order in which dtypes are tried */
+static PyObject *ufunc(PyObject *module, PyObject *const *given, Py_ssize_t count) {
+    (void)module;
+    Py_ssize_t kinds = count == 3 && PyTuple_Check(given[2]) ? PyTuple_Size(given[2]) : 0, length;
+    if (kinds < 1 || kinds > MOST_KINDS)
+        return PyErr_Format(PyExc_TypeError, "ufunc takes NumPy's table, a name and a tuple of 1 to %d functions", MOST_KINDS);
+    void **table = PyCapsule_GetPointer(given[0], NULL);
+    const char *name = table ? PyUnicode_AsUTF8AndSize(given[1], &length) : NULL;
+    if (!name)
+        return NULL;
+    Made *made = calloc(1, sizeof *made);
+    if (!made)
+        return PyErr_NoMemory();
+    memcpy(made->name, name, (size_t)(length < 31 ? length : 31));
+    PyObject *found = NULL;
+    const Kernel *kernel;
+    Py_ssize_t k = 0;
+    for (; k < kinds && (kernel = kernel_of_one_array(PyTuple_GetItem(given[2], k))); ++k) {
+        made->loops[k] = loop;
+        made->data[k] = (void *)kernel;
+        made->types[2 * k] = made->types[2 * k + 1] = kernel->takes[0] == 'f' ? FLOAT32 : FLOAT64;
+    }
+    if (k == kinds)
+        found = ((MakeUfunc *)table[MAKE_UFUNC])(made->loops, made->data, made->types, (int)kinds, 1, 1, NO_IDENTITY,
+                                                 made->name, NULL, 0);
+    if (!found) {
+        free(made);
+        return NULL;
+    }
+    made->before = last_made;
+    last_made = made;
+    return found;
+}
