@@ -19,6 +19,7 @@ PYPROJECT = nox.project.load_toml("pyproject.toml")
 KERAS = ["2.0.6", "1.0.3"]  # clients of the backends, themselves; all they ask for beyond ours is pyyaml and six
 EXTRAS = "app,runs,distributed,xarray,drawing"  # with which every part of the package can be tested
 TORCH = "torch==2.13.0"  # pinned: its results and its wheels change from release to release
+WHEN_IMPORTED = "--no-compile"  # pip makes no bytecode: most modules that it installs are never imported
 LARGEST_WHEEL = 3_000_000  # bytes
 KERNEL_TESTS = [  # in which every function of the compiled core is called, with memory that is not its own at the ends
     "tests/unit/test_namespace_core.py",
@@ -37,7 +38,8 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 def install(session: nox.Session, *groups: str, extras: str = EXTRAS, packages: tuple[str, ...] = ()) -> None:
     """Install the project with `extras`, the dependency `groups` of pyproject.toml and further `packages`."""
-    session.install("-e", f".[{extras}]", *nox.project.dependency_groups(PYPROJECT, *groups), *packages)
+    needed = nox.project.dependency_groups(PYPROJECT, *groups)
+    session.install(WHEN_IMPORTED, "-e", f".[{extras}]", *needed, *packages)
 
 
 def pytest(session: nox.Session, *arguments: str) -> None:
@@ -300,7 +302,7 @@ def tables(session: nox.Session) -> None:
 @nox.session
 def demo(session: nox.Session) -> None:
     """The main job: train an RBM on handwritten digits, sample it, weigh it, draw it; results in demo/."""
-    session.install("-e", ".[app]")
+    session.install(WHEN_IMPORTED, "-e", ".[app]")
     out = [] if "--out" in session.posargs else ["--out", "demo"]
     session.run("nbm-xp", "demo", *out, *session.posargs)
 

@@ -12,6 +12,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.util import logging
+
 import nbm_xp
 
 project = "nbm_xp"
@@ -35,6 +39,8 @@ numpydoc_show_class_members = False
 toc_object_entries = False  # the table of names stands at the top of a module's page
 
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"
 
 html_theme = "furo"
 html_title = f"nbm_xp {release}"
@@ -44,13 +50,27 @@ html_theme_options = {f"{mode}_css_variables": {"code-font-size": "78%"} for mod
 html_copy_source = False
 html_show_sphinx = False
 
+HERE = Path(__file__).parent
+REFERENCE = re.findall(r"^   (nbm_xp[\w.]*)$", (HERE / "reference" / "index.md").read_text("utf-8"), re.MULTILINE)
 _FOREIGN = "object, BaseException, Enum, dict, int, list, tuple"  # of these, nothing inherited is listed
+
+
+def names(module: str) -> list[str]:
+    """The public names of a module: those of its ``__all__``, imported or not, and found when first asked for."""
+    return list(importlib.import_module(module).__all__)
+
+
+def home(module: str, name: str) -> str:
+    """The module of the reference in which a public name has its entry: one within, if that has the name."""
+    value = getattr(importlib.import_module(module), name)
+    inner = [other for other in REFERENCE if other.startswith(f"{module}.") and name in names(other)]
+    return min((other for other in inner if getattr(importlib.import_module(other), name) is value), default=module)
 
 
 def entry(module: str, name: str) -> str:
     """The directive that documents a public name of a module."""
     value = getattr(importlib.import_module(module), name)
-    if inspect.ismodule(value):
+    if inspect.ismodule(value) or home(module, name) != module:
         return ""
     if inspect.isclass(value):
         elsewhere = not value.__module__.startswith(module)  # it has its entry in the module that it is from
@@ -58,10 +78,8 @@ def entry(module: str, name: str) -> str:
     return f".. autofunction:: {name}\n" if inspect.isroutine(value) else f".. autodata:: {name}\n   :no-value:\n"
 
 
-autosummary_context = {"entry": entry}
-autosummary_ignore_module_all = False  # a module's public names are those of its __all__, imported or not
+autosummary_context = {"entry": entry, "home": home, "names": names}
 
-HERE = Path(__file__).parent
 INCLUDED = {
     "../CONTRIBUTING.md": "contributing.md",
     "../CHANGELOG.md": "changelog.md",
@@ -100,7 +118,24 @@ def read_docstring(app: Any, what: str, name: str, value: Any, options: Any, lin
             lines[i] = "".join(parts)
 
 
+def write_formula(translator: Any, node: nodes.Element) -> None:
+    """A formula as MathML, which browsers typeset themselves, in the page's own colours and without a script."""
+    display = "block" if isinstance(node, nodes.math_block) else "inline"
+    translator.body.append(convert(node.astext(), display=display))
+    raise nodes.SkipNode
+
+
+def check_reference(app: Any, env: Any) -> None:
+    """Each page of the reference has entries: an empty one looks like a page without public names."""
+    objects = env.get_domain("py").objects
+    for module in REFERENCE:
+        if module != "nbm_xp" and not any(name.startswith(f"{module}.") for name in objects):
+            logging.getLogger(__name__).warning("the reference has no entry of %s", module)
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
+    app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
     app.connect("source-read", read_page)
+    app.connect("env-check-consistency", check_reference)
     app.connect("autodoc-process-docstring", read_docstring, priority=400)  # before numpydoc

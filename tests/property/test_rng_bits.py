@@ -354,8 +354,11 @@ def test_plans_draw_by_log_odds_what_they_draw_by_sigmoids(library: Library, dty
         alone = RandomStreams(9).binomial((30, 40), p=p, dtype=dtype)
         beside = RandomStreams(9).binomial((30, 40), p=p, dtype=dtype)
         joined, apart = function([odds], alone), function([odds], [beside, p])
+        of_last = function([odds], RandomStreams(9).binomial((30, 40), p=sigmoid(2.0 * (odds / 2.0)), dtype=dtype))
+        assert "random_binomial_of_sigmoid(" in of_last.source()  # of what nothing needs later
         for _ in range(2):
             got, (want, _) = joined(library.array(x)), apart(library.array(x))
+            np.testing.assert_array_equal(library.numpy(of_last(library.array(x))), library.numpy(got))
             np.testing.assert_array_equal(library.numpy(got), library.numpy(want))
     assert "random_binomial_of_sigmoid(" in joined.source()
     assert "of_sigmoid" not in apart.source()

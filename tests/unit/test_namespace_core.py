@@ -24,7 +24,7 @@ from nbm_xp import keras2 as K
 from nbm_xp.graphs import GraphMachine, edwards_anderson, lattice
 from nbm_xp.namespace import core, host_namespace
 from nbm_xp.namespace.convolution import winograd
-from nbm_xp.namespace.exponentials import numpy_rows
+from nbm_xp.namespace.exponentials import numpy_rows, numpy_stretches
 from nbm_xp.rng import Generator, bernoulli, elementary, substreams
 from nbm_xp.rng.trials import bernoulli_of_affine, bernoulli_of_sigmoid
 from nbm_xp.rng.uniforms import advance
@@ -141,6 +141,7 @@ def exercise() -> None:
         rows[0], rows[1, :3], rows[2, 1], rows[3, 2] = -np.inf, -np.inf, 3e38, np.nan
         for function in (numpy_rows.softmax, numpy_rows.log_softmax, numpy_rows.logsumexp):
             assert function(rows, -1) is not None
+        assert numpy_stretches.softplus(rows) is not None
     for dtype in ("float32", "float64"):
         x, weights = rng.normal(size=(2, 9, 11, 5)).astype(dtype), rng.normal(size=(3, 3, 5, 7)).astype(dtype)
         y = winograd.correlate(x, weights, (-1, -1), (9, 11))

@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from nbm_xp.namespace import core
 from nbm_xp.namespace.exponentials import own_functions, saturated_at
+from nbm_xp.namespace.exponentials.numpy_stretches import softplus_into
 
 from . import Program
 
@@ -183,6 +185,8 @@ class _Compiler:
         return self._ufunc(np.divide, e, self._ufunc(np.add, e, np.asarray(1.0, dtype)))
 
     def _softplus(self, x: Any) -> _Value:
+        if core.functions and getattr(self._example(x), "dtype", None) == np.float32:
+            return self._call(softplus_into, [x], np.dtype("float32"))
         small = self._ufunc(np.exp, self._ufunc(np.negative, self._ufunc(np.abs, x)))
         return self._ufunc(np.add, self._ufunc(np.maximum, x, 0.0), self._ufunc(np.log1p, small))
 

@@ -123,6 +123,7 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #include "loops/elementary.h"
 #include "loops/exponentials.h"
 #include "loops/functions.h"
+#include "loops/softplus.h"
 #include "loops/samplers.h"
 #include "loops/trials.h"
 #include "loops/graphs.h"
@@ -163,6 +164,7 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"softmax", "fnF", softmax},
     {"log_softmax", "fnF", log_softmax},
     {"logsumexp", "fnF", logsumexp},
+    {"softplus", "fF", softplus},
     {"gather_patches_float32", "flnnLF", gather_patches_float},
     {"gather_patches_float64", "dlnnLD", gather_patches_double},
     {"scatter_patches_float32", "flnnLF", scatter_patches_float},

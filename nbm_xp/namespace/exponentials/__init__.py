@@ -2,9 +2,9 @@
 
 A portable body makes several passes over memory. Large float32 arrays of NumPy are taken row by row instead, while a
 row is in the first-level cache, with an exponential that the compiler turns into vector instructions. A sigmoid is
-taken a stretch at a time, into memory that is made once. Elementary functions in which a library is slow it may give
-anew, for plans, which know dtypes beforehand. What a kernel is not made for (another dtype, axis or layout,
-a small array), it says by giving None.
+taken a stretch at a time, into memory that is made once, a softplus in one pass. Elementary functions in which a
+library is slow it may give anew, for plans, which know dtypes beforehand. What a kernel is not made for (another dtype,
+axis or layout, a small array), it says by giving None.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _SATURATED_ELSE = 40.0
 if core.functions:
     for name in ("log_softmax", "logsumexp", "softmax"):
         register_kernel(f"exponentials.{name}", "numpy", f"{__name__}.numpy_rows:{name}")
+    register_kernel("exponentials.softplus", "numpy", f"{__name__}.numpy_stretches:softplus")
     register_kernel("exponentials.functions", "numpy", f"{__name__}.numpy_functions:functions")
 register_kernel("exponentials.sigmoid", "numpy", f"{__name__}.numpy_stretches:sigmoid")
 

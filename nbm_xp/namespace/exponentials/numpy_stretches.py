@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["sigmoid"]
+from nbm_xp.namespace.core import functions
+
+__all__ = ["sigmoid", "softplus", "softplus_into"]
 
 _STRETCH = 1 << 15
 _LARGE = 1 << 16
@@ -41,4 +43,23 @@ def sigmoid(x: Any, saturated: float) -> Any:
         np.exp(e, out=e)
         np.add(e, one, out=result)
         np.divide(e, result, out=result)
+    return out
+
+
+def softplus(x: Any) -> Any:
+    """``log(1 + exp(x))`` of a float32 array by the compiled loop, or None."""
+    if type(x) is not np.ndarray or not x.ndim or x.dtype.char != "f":
+        return None
+    return softplus_into(x, np.empty(x.shape, x.dtype.newbyteorder("=")))
+
+
+def softplus_into(x: Any, out: Any) -> Any:
+    """The same in memory that is there, to whose shape `x` broadcasts, and which may be that of `x`."""
+    as_laid = x.shape == out.shape and x.flags.c_contiguous and x.flags.aligned and x.dtype.isnative
+    target = out if out.flags.c_contiguous and out.flags.aligned else np.empty(out.shape, out.dtype)
+    if not as_laid:
+        np.copyto(target, x)
+    functions["softplus"](x if as_laid else target, target)
+    if target is not out:
+        np.copyto(out, target)
     return out

@@ -22,6 +22,7 @@ _FLOAT32 = np.dtype("float32")
 _SAMPLES = {name: np.dtype(name) for name in ("bool", "int8", "int32", "int64", "float32", "float64")}
 _REAL = {np.dtype(name): name for name in ("float32", "float64")}
 _DECIDED = {name: dtype for name, dtype in _SAMPLES.items() if name != "bool"}
+_BY_ODDS = {dtype.char: f"bernoulli_of_sigmoid_{name}" for name, dtype in _DECIDED.items()}
 _NO_SHIFTS = np.empty(0, _FLOAT32)
 _MOST_OPEN: Final = 1024  # answers that the compiled loop may leave to the library's sigmoid
 
@@ -159,8 +160,8 @@ def bernoulli_of_sum(
     """
     rows, columns = x.shape if x.ndim == 2 else (0, 0)
     along_rows = shifts.shape in ((columns,), (1, columns))
-    kinds = {np.dtype(dtype), x.dtype, shifts.dtype}
-    if kinds != {_FLOAT32} or not x.flags.carray or not (along_rows or shifts.shape == (rows, 1)):
+    taken = dtype == "float32" and x.dtype == shifts.dtype == _FLOAT32
+    if not taken or not x.flags.carray or not (along_rows or shifts.shape == (rows, 1)):
         return None
     flat = x.reshape(-1)
     after = _by_odds(states, flat, columns, contiguous(shifts), along_rows, flat, sigmoid)
@@ -177,7 +178,7 @@ def _by_odds(
     numbers = number_by_number(states, out.size)
     after, still = room_for(numbers.shape[1]), _open
     scratch = still.places, still.uniforms, still.odds
-    compare = functions[f"bernoulli_of_sigmoid_{out.dtype.name}"]
+    compare = functions[_BY_ODDS[out.dtype.char]]
     left_open = compare(numbers, x, columns, shifts, along_rows, out, after, *scratch)
     if left_open > _MOST_OPEN:
         return None

@@ -81,6 +81,7 @@ def inlined(
     paths: Mapping[Node, BranchPath],
     candidates: Collection[Node],
     silent: Collection[Node],
+    always: Collection[Node] = (),
 ) -> set[Node]:
     """The values to be written inside the one expression that uses them.
 
@@ -99,6 +100,8 @@ def inlined(
         Those used once, as an argument, in their own branch.
     silent : collection of Node
         Those that no statement computes: leaves, and the single results of a call.
+    always : collection of Node, optional
+        Those of the candidates that the one that uses them computes on its way, for which no array is made.
     """
     chosen: set[Node] = set()
     waiting: dict[BranchPath, dict[Node, None]] = defaultdict(dict)  # chosen, but not written yet
@@ -123,7 +126,10 @@ def inlined(
                 ends += ending[operand]
             elif not users[operand] and operand not in silent and _matters(operand):
                 ends += 1
-        if (
+        if node in always:
+            chosen.add(node)
+            depth[node], ending[node] = deep, ends
+        elif (
             node in candidates
             and deep < _DEEPEST_EXPRESSION
             and ends <= (_MOST_ENDING if _may_overwrite(user[node]) else 0)

@@ -29,7 +29,7 @@ from ..traversal import Result, reachable
 from .bound_run import BoundRun
 from .chain_source import as_program, call_lines
 from .chains import Chain, chains_of, crosses, in_chains
-from .fusion import given_to
+from .fusion import given_to, written_within
 from .line_table import LineTable
 from .merging import merge_equal_calls
 from .schedule import frugal, inlined
@@ -141,7 +141,8 @@ class PlanWriter:
             for node in self.order
             if uses.get(node) == 1 and node not in fixed and node not in silent and not self._is_call(node)
         }
-        return inlined(self.order, self.operands, self.paths, candidates, silent)
+        within = written_within(self.order, self.resolve, candidates)
+        return inlined(self.order, self.operands, self.paths, candidates, silent, within)
 
     def _is_call(self, node: Node) -> bool:
         return str(node.dtype) == "void"
