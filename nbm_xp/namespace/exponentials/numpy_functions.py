@@ -18,7 +18,7 @@ from nbm_xp.namespace import core
 
 __all__ = ["exp", "expm1", "functions", "log1p", "ufunc"]
 
-_DTYPES = {"exp": ("float32",), "expm1": ("float32",), "log1p": ("float32",)}
+_DTYPES = {"exp": ("float32",), "expm1": ("float32",), "log1p": ("float32", "float64")}
 
 
 def ufunc(name: str, level: str) -> Any:

@@ -20,14 +20,17 @@
 /* Doubles of small integers and back by their bits: vector instructions for it came late. */
 ELEMENT double small_double(i64 k) { return double_of(bits_of(INTEGERS) + k) - INTEGERS; }
 
-/* the logarithm of (1 + f) 2**k, 1 + f from the root of 1/2 to the root of 2 */
-ELEMENT double log_from_parts(double f, double k) {
+/* the logarithm of (1 + f) 2**k, 1 + f from the root of 1/2 to the root of 2; `low` is k * LN2_LOW and what else
+   is to be added */
+ELEMENT double log_from_three_parts(double f, double k, double low) {
     double s = f / (2.0 + f), z = s * s, w = z * z;
     double odd = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
     double even = w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860511658591e-01));
     double rest = odd + z * (6.666666666666735130e-01 + even), half_square = 0.5 * f * f;
-    return k * LN2_HIGH - ((half_square - (s * (half_square + rest) + k * LN2_LOW)) - f);
+    return k * LN2_HIGH - ((half_square - (s * (half_square + rest) + low)) - f);
 }
+
+ELEMENT double log_from_parts(double f, double k) { return log_from_three_parts(f, k, k * LN2_LOW); }
 
 /* of a positive number that is no subnormal one */
 ELEMENT double log_of(double x) {

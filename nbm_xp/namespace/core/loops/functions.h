@@ -18,13 +18,14 @@
                 continue;                                                                                             \
             }                                                                                                         \
             for (i64 i = 0; i < count; ++i)                                                                           \
-                out[begin + i] = NAME##_float(in[i]);                                                                 \
+                out[begin + i] = NAME(in[i]);                                                                        \
             for (i64 i = 0; i < count; ++i)                                                                           \
                 told |= told_by_##NAME(in[i]);                                                                        \
         }                                                                                                             \
         return told;                                                                                                  \
     }
 
-FUNCTION(exp, float)
-FUNCTION(expm1, float)
-FUNCTION(log1p, float)
+FUNCTION(exp_float, float)
+FUNCTION(expm1_float, float)
+FUNCTION(log1p_float, float)
+FUNCTION(log1p_double, double)
