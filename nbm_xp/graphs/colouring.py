@@ -11,7 +11,7 @@ from typing import Any
 from nbm_xp.namespace import host_namespace, library_name
 from nbm_xp.namespace.graph_kernels import kernel
 
-__all__ = ["Rows", "colours_of", "neighbour_rows"]
+__all__ = ["Rows", "colours_of", "neighbour_rows", "reordered_rows"]
 
 Rows = tuple[Any, Any, Any]
 """Where each unit's neighbours begin (int64, of shape (units + 1,)), the neighbours (int32), and the edge of each."""
@@ -39,6 +39,37 @@ def neighbour_rows(units: int, first: Any, second: Any) -> Rows:
     neighbours = host.concat([second, first])[order]
     edges = order % max(1, first.shape[0])
     return begins, host.astype(neighbours, host.int32), host.astype(edges, host.int32)
+
+
+def reordered_rows(order: Any, slots: Any, rows: Rows) -> Rows:
+    """Rows of units as those of their slots: what `neighbour_rows` would give for these, in less time.
+
+    Parameters
+    ----------
+    order : array
+        int64: the unit of each slot.
+    slots : array
+        int32: the slot of each unit.
+    rows : Rows
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = neighbour_rows(3, np.asarray([0, 2]), np.asarray([1, 1]))
+    >>> begins, neighbours, edges = reordered_rows(np.asarray([1, 0, 2]), np.asarray([1, 0, 2], dtype=np.int32), rows)
+    >>> begins.tolist(), neighbours.tolist(), edges.tolist()
+    ([0, 2, 3, 4], [1, 2, 0, 0], [0, 1, 0, 1])
+    """
+    host = host_namespace()
+    own = kernel("graphs.reordered", library_name(host))
+    if own is not None:
+        found: Rows = own(order, slots, *rows)
+        return found
+    begins, neighbours, edges = rows
+    places, _ = _entries_of(order, begins)
+    degrees = begins[order + 1] - begins[order]
+    moved = host.concat([host.zeros((1,), dtype=host.int64), host.cumulative_sum(degrees)])
+    return moved, slots[neighbours[places]], edges[places]
 
 
 def colours_of(units: int, rows: Rows) -> Any:

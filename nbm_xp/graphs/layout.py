@@ -14,7 +14,7 @@ from typing import Any
 
 from nbm_xp.namespace import asarray, convert, host_namespace, wide_dtypes
 
-from .colouring import colours_of, neighbour_rows
+from .colouring import Rows, colours_of, neighbour_rows, reordered_rows
 from .graph import Graph
 
 __all__ = ["Layout", "Placed", "laid_out", "reweighed"]
@@ -143,34 +143,39 @@ def laid_out(graph: Graph, couplings: Any, fields: Any) -> Layout:
         float64, with the units along the first axis.
     """
     host = host_namespace()
-    colours = graph.colours
+    colours, rows = graph.colours, None
     if colours is None:
-        colours = colours_of(graph.units, neighbour_rows(graph.units, graph.first, graph.second))
+        rows = neighbour_rows(graph.units, graph.first, graph.second)
+        colours = colours_of(graph.units, rows)
     few = int(host.max(colours)) < 2**16  # NumPy sorts short integers in one pass for each byte
     order = host.argsort(host.astype(colours, host.uint16) if few else colours, stable=True)
     ends = tuple(host.cumulative_sum(host.bincount(colours)).tolist())
     slots = host.zeros((graph.units,), dtype=host.int32)
     slots[order] = host.arange(graph.units, dtype=host.int32)
     first, second = slots[graph.first], slots[graph.second]
-    return _weighed(order, ends, first, second, couplings, fields)
+    rows = neighbour_rows(graph.units, first, second) if rows is None else reordered_rows(order, slots, rows)
+    return _weighed(order, ends, first, second, rows, couplings, fields)
 
 
 def reweighed(layout: Layout, couplings: Any, fields: Any) -> Layout:
     """The same graph, laid out in the same way, with other couplings and fields; see `laid_out`."""
-    return _weighed(layout.order, layout.ends, layout.first, layout.second, couplings, fields)
+    rows = neighbour_rows(layout.units, layout.first, layout.second)
+    return _weighed(layout.order, layout.ends, layout.first, layout.second, rows, couplings, fields)
 
 
-def _weighed(order: Any, ends: tuple[int, ...], first: Any, second: Any, couplings: Any, fields: Any) -> Layout:
+def _weighed(
+    order: Any, ends: tuple[int, ...], first: Any, second: Any, rows: Rows, couplings: Any, fields: Any
+) -> Layout:
     host = host_namespace()
-    begins, neighbours, edges = neighbour_rows(int(order.shape[0]), first, second)
+    begins, neighbours, edges = rows
     total = 2 * float(host.sum(host.abs(couplings))) + float(host.sum(host.abs(fields)))
     resolution = math.ldexp(1.0, math.frexp(total)[1] - 52) if total else 0.0
     if resolution:
         couplings, fields = (host.round(x / resolution) * resolution for x in (couplings, fields))
     weights = host.ascontiguousarray(couplings)
-    return Layout(
-        order, ends, begins, neighbours, weights[edges], first, second, weights, fields[order, ...], resolution
-    )
+    alike = weights.shape[0] and host.min(weights) == host.max(weights)
+    by_rows = host.full(edges.shape, weights[0]) if alike else weights[edges]
+    return Layout(order, ends, begins, neighbours, by_rows, first, second, weights, fields[order, ...], resolution)
 
 
 def _placed(layout: Layout, xp: Any) -> Placed:

@@ -213,6 +213,14 @@ def test_colours_are_those_of_units_in_their_turn(graph: Graph, monkeypatch: pyt
         taken = {want[v] for v in rows[1][rows[0][unit] : rows[0][unit + 1]] if v < unit}
         want.append(next(k for k in itertools.count() if k not in taken))
     assert colours.tolist() == want
+    order = np.argsort(colours, kind="stable")
+    slots = np.argsort(order).astype(np.int32)
+    moved = colouring.neighbour_rows(graph.units, slots[graph.first], slots[graph.second])
+    for reorder in (lambda: None, monkeypatch.undo):
+        reorder()
+        for a, b in zip(colouring.reordered_rows(order, slots, rows), moved, strict=True):
+            np.testing.assert_array_equal(a, b)
+    monkeypatch.setattr(colouring, "kernel", lambda *_: None)
     twice = colouring.neighbour_rows(3, np.asarray([0, 2, 1]), np.asarray([1, 1, 0]))
     with pytest.raises(ValueError, match=r"got \(0, 1\) twice"):
         colouring.colours_of(3, twice)

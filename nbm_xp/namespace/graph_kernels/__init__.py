@@ -11,5 +11,5 @@ from nbm_xp.namespace.kernels import kernel, register_kernel
 __all__ = ["kernel"]
 
 if core.functions:
-    for name in ("colours", "energies", "roots", "rows", "sweeps", "words"):
+    for name in ("colours", "energies", "reordered", "roots", "rows", "sweeps", "words"):
         register_kernel(f"graphs.{name}", "numpy", f"{__name__}.numpy_graphs:{name}")

@@ -14,7 +14,7 @@ import numpy as np
 from nbm_xp.namespace.core import functions
 from nbm_xp.namespace.mrg31k3p.numpy_draws import number_by_number
 
-__all__ = ["colours", "energies", "roots", "rows", "sweeps", "words"]
+__all__ = ["colours", "energies", "reordered", "roots", "rows", "sweeps", "words"]
 
 _RULES = {"heat_bath": 0, "metropolis": 1}
 _ALL_FREE, _NO_MULTIPLES, _NO_RUNS, _NO_LEVELS = (np.empty(0, kind) for kind in ("bool", "int8", "int64", "int32"))
@@ -33,6 +33,13 @@ def rows(units: int, first: Any, second: Any) -> Any:
     ends = (np.require(x, np.int32, "C") for x in (first, second))
     functions["graph_rows"](*ends, begins, neighbours, edges)
     return begins, neighbours, edges
+
+
+def reordered(order: Any, slots: Any, begins: Any, neighbours: Any, edges: Any) -> Any:
+    """See `nbm_xp.graphs.colouring.reordered_rows`."""
+    found = np.empty_like(begins), np.empty_like(neighbours), np.empty_like(edges)
+    functions["graph_reordered"](order, slots, begins, neighbours, edges, *found)
+    return found
 
 
 def colours(begins: Any, neighbours: Any) -> tuple[Any, tuple[int, int] | None]:
@@ -58,6 +65,19 @@ class _Loops:
     stride: int
 
 
+def _along_runs(layout: Any) -> tuple[Any, Any]:
+    """Couplings in the order of runs, and these, where they are long; else couplings as they are, and none."""
+    kept = layout.kept.get("runs")
+    if kept is None:
+        kept, found = (layout.couplings, _NO_RUNS), np.empty(layout.units + 1, np.int64)
+        count = functions["graph_runs"](np.asarray(layout.ends, np.int64), layout.begins, layout.neighbours, found)
+        if count * _WORTH_A_RUN <= layout.units:
+            kept = np.empty_like(layout.couplings), found[: count + 1].copy()
+            functions["graph_by_run"](kept[1], layout.begins, layout.couplings, kept[0])
+        layout.kept["runs"] = kept
+    return kept  # type: ignore[no-any-return]
+
+
 def _for_potts(couplings: Any) -> _Loops:
     return _Loops(couplings, _NO_MULTIPLES, _NO_RUNS, 0.0, 0, 1)
 
@@ -67,14 +87,7 @@ def _loops(layout: Any, values: Any, single: bool) -> _Loops:
     kept = layout.kept.get(("loops", values, single))
     if kept is not None:
         return kept  # type: ignore[no-any-return]
-    couplings, runs = layout.couplings, _NO_RUNS
-    if single:
-        found = np.empty(layout.units + 1, np.int64)
-        ends = np.asarray(layout.ends, np.int64)
-        count = functions["graph_runs"](ends, layout.begins, layout.neighbours, found)
-        if count * _WORTH_A_RUN <= layout.units:
-            runs, couplings = found[: count + 1].copy(), np.empty_like(couplings)
-            functions["graph_by_run"](runs, layout.begins, layout.couplings, couplings)
+    couplings, runs = _along_runs(layout) if single else (layout.couplings, _NO_RUNS)
     multiples, unit, most = _NO_MULTIPLES, 0.0, 0
     sizes = np.abs(layout.couplings)
     fields_alike = bool((layout.fields == layout.fields[0]).all())
@@ -173,7 +186,11 @@ def words(layout: Any, states: Any, shared: Any, own: Any, bounds: list[int], co
     lanes, groups = shared.shape[0] // (chains // 64), chains // 64
     together = np.array(number_by_number(shared, shared.shape[0])).reshape(6, lanes, groups)
     alone = number_by_number(own, own.shape[0]).reshape(6, lanes, chains)
-    negative = (layout.couplings < 0).astype(np.int8)
+    couplings, runs = _along_runs(layout)
+    degree, negative = int(layout.begins[1]), (couplings < 0).astype(np.int8)
+    neighbours = layout.neighbours
+    if runs.size:
+        neighbours = np.ascontiguousarray(neighbours.reshape(-1, degree)[runs[:-1]])
     out, moved = np.empty_like(states), np.empty_like(together)
     for group in range(groups):
         part = slice(64 * group, 64 * group + 64)
@@ -181,13 +198,14 @@ def words(layout: Any, states: Any, shared: Any, own: Any, bounds: list[int], co
         streams = np.ascontiguousarray(together[:, :, group])
         functions["graph_words"](
             np.asarray(layout.ends, np.int64),
-            layout.begins,
-            layout.neighbours,
+            degree,
+            neighbours,
             negative,
             np.asarray(bounds, np.int64),
             packed,
             streams,
             np.ascontiguousarray(alone[:, :, part]),
+            runs,
             count,
         )
         moved[:, :, group] = streams

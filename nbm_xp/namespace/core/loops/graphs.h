@@ -38,6 +38,22 @@ static i64 graph_rows(const Argument *a) {
     return 0;
 }
 
+/* graph_reordered(order, slots, begins, neighbours, edges, begins, neighbours, edges): the same rows by slots, of which
+   `order` has the units and `slots` those of units */
+static i64 graph_reordered(const Argument *a) {
+    const i64 *order = a[0].data, *begins = a[2].data;
+    const i32 *slots = a[1].data, *neighbours = a[3].data, *edges = a[4].data;
+    i64 units = a[0].size, *to = a[5].data, place = 0;
+    i32 *there = a[6].data, *which = a[7].data;
+    for (i64 slot = 0; slot < units; ++slot) {
+        to[slot] = place;
+        for (i64 e = begins[order[slot]]; e < begins[order[slot] + 1]; ++e, ++place)
+            there[place] = slots[neighbours[e]], which[place] = edges[e];
+    }
+    to[units] = place;
+    return 0;
+}
+
 /* graph_colours(begins, neighbours, colours, seen, used): the first colour that no lesser neighbour has; gives the place
    of a neighbour that is there twice, or -1. All of `seen` and `used` is -1 before. */
 static i64 graph_colours(const Argument *a) {

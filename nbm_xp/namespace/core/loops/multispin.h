@@ -12,81 +12,140 @@ static void bit_planes(const i32 *restrict z, u64 planes[PLANES][LANES_OF_CHAIN]
     }
 }
 
-/* of each slot and chain, whether an integer's first bits lie below those of a bound, or are the same */
+/* of each slot and chain, whether an integer's first bits lie below those of a bound, or are the same while the bound
+   has others */
 static void compared(const u64 planes[PLANES][LANES_OF_CHAIN], u64 bound, u64 *restrict below, u64 *restrict same) {
-    u64 masks[PLANES];
-    for (int j = 0; j < PLANES; ++j)
-        masks[j] = 0 - (bound >> (PLANES - 1 - j) & 1);
-    for (i64 i = 0; i < LANES_OF_CHAIN; ++i) {
-        u64 less = 0, equal = ~0ull;
-        for (int j = PLANES; j--;) {
-            u64 other = ~planes[j][i];
-            less = (masks[j] & (other | less)) | (other & less);
-            equal &= planes[j][i] ^ ~masks[j];
+    enum { SOME = 16 }; /* which stay in registers */
+    u64 high = bound >> 31, low = bound & 0x7fffffff;
+    int planes_that_matter = !low && high ? PLANES - __builtin_ctzll(high) : PLANES; /* what follows is not below 0 */
+    for (i64 first = 0; first < LANES_OF_CHAIN; first += SOME) {
+        u64 not_below[SOME], equal[SOME];
+        for (i64 i = 0; i < SOME; ++i)
+            not_below[i] = ~0ull, equal[i] = low ? ~0ull : 0;
+        for (int j = planes_that_matter; j--;) {
+            const u64 *plane = planes[j] + first;
+            if (high >> (PLANES - 1 - j) & 1)
+                for (i64 i = 0; i < SOME; ++i)
+                    not_below[i] &= plane[i], equal[i] &= plane[i];
+            else
+                for (i64 i = 0; i < SOME; ++i)
+                    not_below[i] |= plane[i], equal[i] &= ~plane[i];
         }
-        below[i] = less, same[i] = equal;
+        for (i64 i = 0; i < SOME; ++i)
+            below[first + i] = ~not_below[i], same[first + i] = equal[i];
     }
 }
 
 typedef struct {
-    u64 ones[LANES_OF_CHAIN], twos[LANES_OF_CHAIN], fours[LANES_OF_CHAIN]; /* neighbours that hold a spin up, in bits */
+    u64 up[MOST_NEIGHBOURS][LANES_OF_CHAIN]; /* of each neighbour, where it holds a spin up */
+    u64 ones[LANES_OF_CHAIN], twos[LANES_OF_CHAIN], fours[LANES_OF_CHAIN]; /* how many do, in bits */
     u64 major[LANES_OF_CHAIN], against[LANES_OF_CHAIN], open[LANES_OF_CHAIN];
 } Votes;
 
-static void counted(const i64 *begins, const i32 *neighbours, const i8 *negative, const u64 *words, i64 slot, i64 count,
-                    Votes *votes) {
+/* what neighbours hold up, one after the other, or along runs: then `neighbours` are those of the first slot of each */
+static void gathered(const i32 *neighbours, const i8 *negative, const i64 *runs, i64 *run,
+                     const u64 *words, i64 slot, i64 count, i64 degree, Votes *votes) {
+    if (!runs) {
+        for (i64 i = 0; i < count; ++i)
+            for (i64 d = 0, e = (slot + i) * degree; d < degree; ++d, ++e)
+                votes->up[d][i] = words[neighbours[e]] ^ (0 - (u64)negative[e]);
+        return;
+    }
+    for (i64 done = 0, some; done < count; done += some) {
+        while (runs[*run + 1] <= slot + done)
+            ++*run;
+        i64 first = runs[*run], last = runs[*run + 1], length = last - first, from = slot + done - first;
+        some = last - slot < count ? last - slot - done : count - done;
+        for (i64 d = 0; d < degree; ++d) {
+            const u64 *there = words + neighbours[*run * degree + d] + from;
+            const i8 *sign = negative + first * degree + d * length + from;
+            u64 *restrict out = votes->up[d] + done;
+            for (i64 i = 0; i < some; ++i)
+                out[i] = there[i] ^ (u64)(i64)-sign[i];
+        }
+    }
+}
+
+ELEMENT u64 picked(u64 which, u64 yes, u64 no) { return no ^ (which & (yes ^ no)); }
+
+/* of so many neighbours: which way most go, by the bits of their number; a tie counts as down */
+ELEMENT u64 most_of(i64 degree, u64 ones, u64 twos, u64 fours) {
+    return degree == 1 ? ones : degree < 4 ? twos : degree < 6 ? fours | (ones & twos) : fours;
+}
+
+/* one of four, by how many are in the minority */
+ELEMENT u64 by_minority(i64 degree, u64 ones, u64 twos, u64 fours, u64 none, u64 one, u64 two, u64 three) {
+    switch (degree) {
+    case 1: return none;
+    case 2: return picked(ones, one, none);
+    case 3: return picked(ones ^ twos, one, none);
+    case 4: return picked(ones, one, picked(twos, two, none));
+    case 5: return picked(twos, two, picked(ones ^ fours, one, none));
+    case 6: return picked(ones, picked(twos, three, one), picked(twos ^ fours, two, none));
+    default: return picked(twos ^ fours, picked(ones ^ fours, three, two), picked(ones ^ fours, one, none));
+    }
+}
+
+typedef u64 Bounded[BOUNDS][LANES_OF_CHAIN];
+
+/* which way most neighbours go, which spins turn against it, and of which that is open */
+ELEMENT void decided(i64 degree, const Bounded below, const Bounded same, i64 begin, i64 count, Votes *votes) {
+    u64 *restrict o = votes->ones, *restrict t = votes->twos, *restrict f = votes->fours;
+    u64 *restrict major = votes->major, *restrict against = votes->against, *restrict open = votes->open;
+    i64 last = degree / 2, second = last < 1 ? last : 1, third = last < 2 ? last : 2; /* rows that are there */
+    const u64 *l0 = below[0] + begin, *l1 = below[second] + begin, *l2 = below[third] + begin, *l3 = below[last] + begin;
+    const u64 *e0 = same[0] + begin, *e1 = same[second] + begin, *e2 = same[third] + begin, *e3 = same[last] + begin;
+#pragma GCC ivdep
     for (i64 i = 0; i < count; ++i) {
         u64 ones = 0, twos = 0, fours = 0;
-        for (i64 e = begins[slot + i]; e < begins[slot + i + 1]; ++e) {
-            u64 up = words[neighbours[e]] ^ (0 - (u64)negative[e]), carry = ones & up;
+        for (i64 d = 0; d < degree; ++d) {
+            u64 up = votes->up[d][i], carry = ones & up;
             ones ^= up;
             fours ^= twos & carry;
             twos ^= carry;
         }
-        votes->ones[i] = ones, votes->twos[i] = twos, votes->fours[i] = fours;
+        o[i] = ones, t[i] = twos, f[i] = fours;
+        major[i] = most_of(degree, ones, twos, fours);
+        against[i] = by_minority(degree, ones, twos, fours, l0[i], l1[i], l2[i], l3[i]);
+        open[i] = by_minority(degree, ones, twos, fours, e0[i], e1[i], e2[i], e3[i]);
     }
 }
 
-/* which way most neighbours go, which spins turn against it, and of which that is open */
-static void decided(i64 degree, const u64 below[BOUNDS][LANES_OF_CHAIN], const u64 same[BOUNDS][LANES_OF_CHAIN], i64 begin,
-                    i64 count, Votes *votes) {
-    for (i64 i = 0; i < count; ++i)
-        votes->major[i] = votes->against[i] = votes->open[i] = 0;
-    for (i64 m = 0; m <= degree; ++m) {
-        i64 t = 2 * m > degree ? degree - m : m;
-        u64 not0 = m & 1 ? 0 : ~0ull, not1 = m & 2 ? 0 : ~0ull, not2 = m & 4 ? 0 : ~0ull;
-        u64 most = 2 * m > degree ? ~0ull : 0;
-        const u64 *less = below[t] + begin, *equal = same[t] + begin;
-        for (i64 i = 0; i < count; ++i) {
-            u64 so = (votes->ones[i] ^ not0) & (votes->twos[i] ^ not1) & (votes->fours[i] ^ not2);
-            votes->major[i] |= so & most;
-            votes->against[i] |= so & less[i];
-            votes->open[i] |= so & equal[i];
-        }
+static void decided_by(i64 degree, const Bounded below, const Bounded same, i64 begin, i64 count, Votes *votes) {
+    switch (degree) { /* each with loops of its own */
+    case 1: decided(1, below, same, begin, count, votes); break;
+    case 2: decided(2, below, same, begin, count, votes); break;
+    case 3: decided(3, below, same, begin, count, votes); break;
+    case 4: decided(4, below, same, begin, count, votes); break;
+    case 5: decided(5, below, same, begin, count, votes); break;
+    case 6: decided(6, below, same, begin, count, votes); break;
+    default: decided(7, below, same, begin, count, votes);
     }
 }
 
-/* graph_words(ends, begins, neighbours, negative, bounds, words, shared, own, sweeps): `ends` of colours; `negative`
-   couplings of one size; `shared` the states of the group's streams, which move on; `own` those of its chains' lanes,
-   chains side by side */
+/* graph_words(ends, degree, neighbours, negative, bounds, words, shared, own, runs, sweeps): `ends` of colours; `negative`
+   couplings of one size, run by run if there are `runs`, of which `neighbours` has a row each; `shared` the states of the
+   group's streams, which move on; `own` those of its chains' lanes, chains side by side */
 static i64 graph_words(const Argument *a) {
-    const i64 *ends = a[0].data, *begins = a[1].data, *bounds = a[4].data;
+    const i64 *ends = a[0].data, *bounds = a[4].data;
     const i32 *neighbours = a[2].data;
     const u32 *own = a[7].data;
+    const i64 *runs = a[8].size ? a[8].data : NULL;
     u64 *words = a[5].data;
-    i64 units = a[1].size - 1, degree = begins[1], streams = LANES_OF_CHAIN * 64;
+    i64 units = a[5].size, degree = a[1].integer, streams = LANES_OF_CHAIN * 64;
     struct {
         Tile tile;
         i32 z[WORD_STEPS * LANES_OF_CHAIN];
         u64 planes[PLANES][LANES_OF_CHAIN], below[BOUNDS][LANES_OF_CHAIN], same[BOUNDS][LANES_OF_CHAIN];
         Votes votes;
-    } *room = a[9].data;
+    } *room = a[10].data;
     _Static_assert(sizeof *room <= ROOM, "a room holds what is worked with");
     State row = {0, 1u << 22, 129, 1u << 15, 0, 32769}; /* of the first output */
     Votes *votes = &room->votes;
     load(&room->tile, a[6].data, LANES_OF_CHAIN, 0, LANES_OF_CHAIN);
-    for (i64 sweep = 0; sweep < a[8].integer; ++sweep) {
+    for (i64 sweep = 0; sweep < a[9].integer; ++sweep) {
         const i64 *colour = ends;
+        i64 run = 0;
         for (i64 first = 0; first < units; first += LANES_OF_CHAIN, row = next_row(row)) {
             i64 last = first + LANES_OF_CHAIN < units ? first + LANES_OF_CHAIN : units;
             for (i64 k = 0; k < WORD_STEPS; k += 3) {
@@ -95,13 +154,13 @@ static i64 graph_words(const Argument *a) {
             }
             bit_planes(room->z, room->planes);
             for (i64 t = 0; t <= degree / 2; ++t)
-                compared(room->planes, (u64)bounds[t] >> 31, room->below[t], room->same[t]);
+                compared(room->planes, (u64)bounds[t], room->below[t], room->same[t]);
             for (i64 slot = first, end; slot < last; slot = end) {
                 while (*colour <= slot)
                     ++colour;
                 end = *colour < last ? *colour : last;
-                counted(begins, neighbours, a[3].data, words, slot, end - slot, votes);
-                decided(degree, room->below, room->same, slot - first, end - slot, votes);
+                gathered(neighbours, a[3].data, runs, &run, words, slot, end - slot, degree, votes);
+                decided_by(degree, room->below, room->same, slot - first, end - slot, votes);
                 for (i64 i = 0; i < end - slot; ++i) {
                     for (u64 open = votes->open[i]; open; open &= open - 1) {
                         int chain = __builtin_ctzll(open);
