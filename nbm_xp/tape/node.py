@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from .dtypes import DType
 from .lengths import Length, Size, axis_length
-from .shape_arithmetic import Hidden
+from .short_lengths import Hidden
 from .source_locations import SourceLocation, current_location
 
 __all__ = [
