@@ -17,14 +17,14 @@ J. Melchior, A. Fischer and L. Wiskott, "How to center deep Boltzmann machines",
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
 
 from .energy import Parameters, expectation
 
-__all__ = ["centred_gradients", "plain_steps", "sliding_means"]
+__all__ = ["centred", "centred_gradients", "plain_steps", "sliding_means", "with_means"]
 
 SLIDING = 0.01
 """How much a minibatch moves the offsets towards its own means."""
@@ -39,24 +39,48 @@ def _shifts(parameters: Parameters, weights: Sequence[Any], offsets: Sequence[An
     return shifts
 
 
-def centred_gradients(
-    parameters: Parameters, loss_of: Callable[[Parameters], Any], offsets: Sequence[Any]
-) -> list[Any]:
-    """The gradients of a loss with respect to the weights and the biases of the centred model.
+def centred_gradients(parameters: Parameters, states: Sequence[Any], counts: Any, offsets: Sequence[Any]) -> list[Any]:
+    """The gradients, with respect to the weights and the biases of the centred model, of the free energy of states.
+
+    Of the energy they are -(x_i - o_i)(x_j - o_j) and -x_i, where layers that are summed out have their means: one
+    product of centred states, in which the constant between the two energies has no part.
 
     Parameters
     ----------
     parameters : Parameters
-    loss_of : callable
-        The loss of plain parameters. That of energies which count 0 in all: then the constant between the two energies
-        has no gradient.
+    states : sequence of Tensor
+        As `with_means` gives them.
+    counts : Tensor of shape (states,)
+        What each of them counts: 0 in all.
     offsets : sequence of Tensor, one for each layer
     """
-    shifts = _shifts(parameters, parameters.weights, offsets)
-    centred = [B.stop_gradient(b + shift) for b, shift in zip(parameters.biases, shifts, strict=True)]
-    plain = tuple(c - shift for c, shift in zip(centred, shifts, strict=True))
-    loss = loss_of(Parameters(parameters.topology, parameters.weights, plain))
-    return list(B.gradients(loss, [*parameters.weights, *centred]))
+    moved = [state - offset for state, offset in zip(states, offsets, strict=True)]
+    found = []
+    for low, high in parameters.topology.connections:
+        found.append(B.dot(B.transpose(moved[low]), -counts[:, None] * moved[high]))
+    return [*found, *(-B.dot(counts, state) for state in states)]
+
+
+def centred(parameters: Parameters, gradients: Sequence[Any], offsets: Sequence[Any]) -> list[Any]:
+    """The gradients with respect to weights and centred biases, from those of plain parameters, of any loss."""
+    count = len(parameters.weights)
+    of_weights, of_biases = list(gradients[:count]), gradients[count:]
+    # With centred biases held, weights move the plain ones by -Σ_j W_lj o_j.
+    for place, (low, high) in enumerate(parameters.topology.connections):
+        of_weights[place] = (
+            of_weights[place]
+            - of_biases[low][:, None] * offsets[high][None, :]
+            - offsets[low][:, None] * of_biases[high][None, :]
+        )
+    return [*of_weights, *of_biases]
+
+
+def with_means(parameters: Parameters, states: Sequence[Any]) -> list[Any]:
+    """States of all layers: those given, and the means of the layers that are summed out."""
+    whole = list(states)
+    for layer in parameters.topology.marginalised:
+        whole[layer] = expectation(parameters, layer, states)
+    return [B.stop_gradient(state) for state in whole]
 
 
 def plain_steps(parameters: Parameters, steps: Sequence[Any], offsets: Sequence[Any]) -> list[Any]:
@@ -66,22 +90,17 @@ def plain_steps(parameters: Parameters, steps: Sequence[Any], offsets: Sequence[
     return [*steps[:count], *(step - shift for step, shift in zip(steps[count:], shifts, strict=True))]
 
 
-def sliding_means(
-    parameters: Parameters, states: Sequence[Any], sample_weights: Any, offsets: Sequence[Any]
-) -> list[Any]:
+def sliding_means(states: Sequence[Any], sample_weights: Any, offsets: Sequence[Any]) -> list[Any]:
     """The offsets, moved towards the means of the data.
 
     Parameters
     ----------
-    parameters : Parameters
-    states : sequence with a Tensor for each layer of ``topology.retained``
-        Made-up ones and those of the data.
+    states : sequence with a Tensor for each layer
+        Made-up ones and those of the data, as `with_means` gives them.
     sample_weights : Tensor
         What each state counts: above 0, if it is of the data, and 1 for all of these together.
     offsets : sequence of Variables, one for each layer
     """
-    whole, of_data = list(states), B.maximum(sample_weights, 0.0)
-    for layer in parameters.topology.marginalised:
-        whole[layer] = expectation(parameters, layer, states)
-    means = [B.dot(of_data, B.stop_gradient(state)) for state in whole]
+    of_data = B.maximum(sample_weights, 0.0)
+    means = [B.dot(of_data, state) for state in states]
     return [B.stop_gradient(old + SLIDING * (mean - old)) for old, mean in zip(offsets, means, strict=True)]

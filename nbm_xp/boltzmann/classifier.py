@@ -26,7 +26,7 @@ from .energy import Parameters, marginalised_layer
 from .estimator import Estimator
 from .model import float_dtype
 from .rbm import RBM
-from .rows import checked_rows
+from .rows import checked_rows, checked_weights
 from .units import Mixed, kind_of
 
 __all__ = ["RBMClassifier"]
@@ -48,12 +48,12 @@ class _Joint(RBM):
     def _of_objective(self) -> tuple[Any, ...]:
         return ()  # a machine has one
 
-    def _label_loss(self, parameters: Parameters, rows: Any) -> Any:
-        """The mean of the negative log-probability of labels given the features."""
+    def _label_loss(self, parameters: Parameters, rows: Any, weights: Any) -> Any:
+        """The mean of the negative log-probability of labels given the features, as the rows count."""
         features = parameters.topology.sizes[0] - self.n_classes
         scores = class_scores(parameters, rows[:, :features], self.n_classes)
         of_label = B.sum(scores * rows[:, features:], axis=1)
-        return B.mean(B.logsumexp(scores, axis=1) - of_label)
+        return B.sum(weights * (B.logsumexp(scores, axis=1) - of_label))
 
 
 class RBMClassifier(Estimator):
@@ -136,7 +136,7 @@ class RBMClassifier(Estimator):
         self.clip = clip
         self.generative = generative
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows and their labels.
 
         Parameters
@@ -145,6 +145,8 @@ class RBMClassifier(Estimator):
             Values in [0, 1], or what `visible` has in its place.
         y : array or list of shape (rows,)
             Labels: whole numbers, or texts; of at least two classes.
+        sample_weight : array of shape (rows,), optional
+            How much each row counts, in proportion: a row of weight 2 counts as two. At least 0, and not all 0.
 
         Returns
         -------
@@ -173,7 +175,7 @@ class RBMClassifier(Estimator):
         numbers = {label: number for number, label in enumerate(known)}
         xp, dtype = array_namespace(X), float_dtype(dtype_name(X))
         column = asarray([[float(numbers[label])] for label in listed], host_namespace(), dtype)
-        machine.fit(B.concatenate([B.cast(X, dtype), asarray(column, xp, dtype)], axis=1))
+        machine.fit(B.concatenate([B.cast(X, dtype), asarray(column, xp, dtype)], axis=1), sample_weight=sample_weight)
         self.rbm_ = RBM(**machine.get_params())
         self.rbm_._go_on(machine._topology, machine._arrays(), machine._progress())
         self.classes_ = host_namespace().asarray(known, dtype=labels.dtype)
@@ -224,13 +226,15 @@ class RBMClassifier(Estimator):
         found = to_numpy(B.argmax(self._scores(X), axis=1))
         return self.classes_[found]
 
-    def score(self, X: Any, y: Any) -> float:
-        """The share of rows whose label is predicted.
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose label is predicted, as the rows count.
 
         Parameters
         ----------
         X : array or table of shape (rows, n_features_in_)
         y : array or list of shape (rows,)
+        sample_weight : array of shape (rows,), optional
+            How much each row counts, in proportion.
 
         Returns
         -------
@@ -238,7 +242,9 @@ class RBMClassifier(Estimator):
         """
         predicted = self.predict(X)
         wanted = _labels(y, len(predicted)).tolist()
-        return math.fsum(map(operator.eq, predicted.tolist(), wanted)) / len(wanted)
+        right = map(operator.eq, predicted.tolist(), wanted)
+        weights = checked_weights(sample_weight, predicted)  # of mean 1
+        return math.fsum(right if weights is None else map(operator.mul, right, weights.tolist())) / len(wanted)
 
     def _scores(self, X: Any) -> Any:
         """The logarithms of the joint probability of rows and each class, but for what all classes share."""

@@ -11,7 +11,7 @@ from nbm_xp.namespace import array_namespace, is_lazy, to_numpy
 from nbm_xp.namespace.refusals import name_methods
 
 from . import sampling, storage
-from .faces import Learning, Sampling, Transforming, Weighing
+from .faces import Evaluating, Learning, Sampling, Transforming
 from .partition import AISEstimate, log_z_of
 from .posterior import compile_mean_field
 from .rows import known_length, positive_int
@@ -26,7 +26,7 @@ _TOLERANCE, _SWEEPS = 1e-4, 100
 
 
 @name_methods
-class DBM(Learning, Transforming, Weighing, Sampling):
+class DBM(Learning, Transforming, Evaluating, Sampling):
     """A deep Boltzmann machine: a visible layer and any number of hidden ones.
 
     Parameters

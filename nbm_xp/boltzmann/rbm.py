@@ -12,7 +12,7 @@ from nbm_xp.namespace.refusals import name_methods
 
 from . import sampling
 from .energy import expectation, free_energy
-from .faces import Learning, Sampling, Transforming, Weighing
+from .faces import Evaluating, Learning, Sampling, Transforming
 from .model import transposed
 from .partition import AISEstimate, log_z_of
 from .randomness import stream
@@ -24,7 +24,7 @@ __all__ = ["RBM"]
 
 
 @name_methods
-class RBM(Learning, Transforming, Weighing, Sampling):
+class RBM(Learning, Transforming, Evaluating, Sampling):
     """A restricted Boltzmann machine: a visible and a hidden layer, of units of any kind.
 
     Parameters

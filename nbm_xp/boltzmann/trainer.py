@@ -93,7 +93,7 @@ class Trainer:
         model, number = self.model, 0
         rate = rate_after(self.settings.schedule, model.learning_rate, model.n_iter_, model.n_iter)
         model._rate.set_value(rate)
-        uniforms = self._uniforms if model.shuffle else None
+        uniforms, phase = self._uniforms if model.shuffle else None, self.negative_phase
         for number, (rows, counts) in enumerate(minibatches(X, self._batch, uniforms, weights)):
             count = rows.shape[0]
             step, sample_weights = steps.get(count) or steps.setdefault(count, self._step(count))
@@ -101,7 +101,7 @@ class Trainer:
                 sample_weights, part = self._weighted(counts)
                 model._rate.set_value(rate * part)
             step(rows, sample_weights)
-            if self._followed(number):
+            if self._outgrown(phase, number):
                 steps.clear()
         return number + 1
 
@@ -123,7 +123,7 @@ class Trainer:
         model._rate.set_value(model.learning_rate)
         step, sample_weights = self._step(int(X.shape[0]))
         step(X, sample_weights if weights is None else self._weighted(weights)[0])
-        self._followed(0)
+        self._outgrown(self.negative_phase, 0)
 
     @property
     def negative_phase(self) -> NegativePhase:
@@ -151,9 +151,8 @@ class Trainer:
             raise ValueError("X must have at least one row")
         return X, names
 
-    def _followed(self, number: int) -> bool:
+    def _outgrown(self, phase: NegativePhase, number: int) -> bool:
         """Let the negative phase follow the model after a step of a pass; whether steps are to be compiled anew."""
-        phase = self.negative_phase
         key = phase.key
         outgrown = phase.follow(number)
         if outgrown:

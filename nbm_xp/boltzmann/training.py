@@ -2,7 +2,8 @@
 
 The gradient of the mean log-likelihood is that of the free energy, averaged over the model's own states, less that
 averaged over the data. Where the model's states come from is the matter of `negative_phase`. The states are held fixed,
-and the tape differentiates the difference of the two means.
+and the tape differentiates the difference of the two means; where parameters are those of centred units, the gradient
+is one product of centred states (`centring`), which is written out.
 
 Where the free energy of the data depends on further hidden layers, as in a deep machine, their states are the means of
 the posterior given the data in mean-field approximation (a bound on the log-likelihood is followed), or drawn from it.
@@ -20,7 +21,7 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 
-from .centring import centred_gradients, plain_steps, sliding_means
+from .centring import centred, centred_gradients, plain_steps, sliding_means, with_means
 from .energy import Parameters, free_energy, gauged
 from .negative_phase import NegativePhase
 from .optimising import Optimizer
@@ -50,7 +51,8 @@ class Learner:
     likelihood : float
         How much the mean log-likelihood counts.
     also : callable, or None
-        From parameters and rows of visible units to a loss that is to fall besides.
+        From parameters, rows of visible units and what each of them counts, 1 in all, to a loss that is to fall
+        besides.
     """
 
     parameters: Parameters
@@ -61,7 +63,7 @@ class Learner:
     positive: str = "mean_field"
     n_positive: int = 10
     likelihood: float = 1.0
-    also: Callable[[Parameters, Any], Any] | None = None
+    also: Callable[[Parameters, Any, Any], Any] | None = None
 
 
 def compile_step(learner: Learner, rows: int | None) -> Any:
@@ -89,17 +91,22 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
     scaled = learner.optimizer.shared(counts)
     scaled = scaled if learner.likelihood == 1.0 else learner.likelihood * scaled
 
-    def loss_of(parameters: Parameters) -> Any:
-        loss = B.sum(scaled * free_energy(parameters, states))
-        return loss if learner.also is None else loss + learner.optimizer.shared(learner.also(parameters, data))
-
+    besides = None
+    if learner.also is not None:
+        besides = learner.optimizer.shared(learner.also(parameters, data, counts[made_up[0].shape[0] :]))
     if learner.offsets is None:
-        loss = loss_of(parameters)
+        loss = B.sum(scaled * free_energy(parameters, states))
+        loss = loss if besides is None else loss + besides
         updates += _descent(learner, B.gradients(loss, list(parameters)))
     else:
-        offsets = sliding_means(parameters, states, counts, learner.offsets)
+        whole = with_means(parameters, states)
+        offsets = sliding_means(whole, counts, learner.offsets)
         updates += zip(learner.offsets, offsets, strict=True)
-        updates += _descent(learner, centred_gradients(parameters, loss_of, offsets), offsets)
+        gradients = centred_gradients(parameters, whole, scaled, offsets)
+        if besides is not None:
+            also = centred(parameters, B.gradients(besides, list(parameters)), offsets)
+            gradients = [one + other for one, other in zip(gradients, also, strict=True)]
+        updates += _descent(learner, gradients, offsets)
     return B.function([told, sample_weights], [], updates=updates, name="contrastive_divergence")
 
 

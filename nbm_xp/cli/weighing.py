@@ -20,7 +20,7 @@ from nbm_xp.runs.evaluation_result import bounded
 from .answering import signed
 from .running import steps
 
-__all__ = ["Weighing", "best", "lengths", "likelihood_words", "of_run", "table"]
+__all__ = ["Evaluator", "best", "lengths", "likelihood_words", "of_run", "table"]
 
 _PART = 4096  # rows at a time
 
@@ -40,7 +40,7 @@ def lengths(temperatures: int, convergence: bool) -> list[int]:
 
 
 @dataclass
-class Weighing:
+class Evaluator:
     """How a model is to be weighed.
 
     Attributes

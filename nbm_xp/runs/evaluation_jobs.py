@@ -32,7 +32,7 @@ __all__ = [
     "Annealing",
     "Climbing",
     "ReverseAnnealing",
-    "Weighing",
+    "Likelihoods",
     "jobs_of",
 ]
 
@@ -293,7 +293,7 @@ class Climbing(_Blocks):
 
 
 @dataclass(frozen=True)
-class Weighing(_Blocks):
+class Likelihoods(_Blocks):
     """Free energies of rows in blocks, or what mean field finds for them; a block is one segment."""
 
     dtype: str
@@ -301,7 +301,7 @@ class Weighing(_Blocks):
     n_segments = 1
 
     @classmethod
-    def of(cls, run: RunDirectory) -> Weighing:
+    def of(cls, run: RunDirectory) -> Likelihoods:
         """The job of a run's directory."""
         rows = run.configuration["n_rows"]
         dtype = str(run.load_model()._parameters.dtype)
@@ -330,10 +330,10 @@ class Weighing(_Blocks):
         return ()
 
 
-def jobs_of(run: RunDirectory) -> list[Annealing | Climbing | Weighing]:
+def jobs_of(run: RunDirectory) -> list[Annealing | Climbing | Likelihoods]:
     """What there is to do, in order."""
-    jobs: list[Annealing | Climbing | Weighing] = [
-        kind.of(run) for kind in (Annealing, Climbing, ReverseAnnealing, Weighing)
+    jobs: list[Annealing | Climbing | Likelihoods] = [
+        kind.of(run) for kind in (Annealing, Climbing, ReverseAnnealing, Likelihoods)
     ]
     return [job for job in jobs if job.blocks]
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import DBM, RBM, Topology
-from nbm_xp.boltzmann.centring import centred_gradients, plain_steps
+from nbm_xp.boltzmann.centring import centred, centred_gradients, plain_steps, with_means
 from nbm_xp.boltzmann.energy import energy, expectation, free_energy
 from nbm_xp.boltzmann.partition import base_log_partition, estimate, exact_states
 from nbm_xp.boltzmann.randomness import stream
@@ -153,20 +153,24 @@ def test_the_tapes_gradient_is_data_less_model_expectations(topology: Topology, 
     def loss_of(given: Any) -> Any:
         return B.sum(B.variable(share, dtype="float64") * free_energy(given, held))
 
-    gradients = [evaluated(g) for g in B.gradients(loss_of(parameters), list(parameters))]
+    recorded = B.gradients(loss_of(parameters), list(parameters))
+    gradients = [evaluated(g) for g in recorded]
     wanted = [-(x[low] * share[:, None]).T @ x[high] for low, high in topology.connections]
     wanted += [-share @ values for values in x]
     for ours, theirs in zip(gradients, wanted, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-10)
 
     offsets = [random.random(size) for size in topology.sizes]
-    centred = centred_gradients(parameters, loss_of, tensors(offsets))
+    counts = B.variable(share, dtype="float64")
+    by_tape = centred(parameters, recorded, tensors(offsets))
+    by_states = centred_gradients(parameters, with_means(parameters, held), counts, tensors(offsets))
     less = [values - offset for values, offset in zip(x, offsets, strict=True)]
     wanted[: len(topology.connections)] = [
         -(less[low] * share[:, None]).T @ less[high] for low, high in topology.connections
     ]
-    for ours, theirs in zip(centred, wanted, strict=True):
-        np.testing.assert_allclose(evaluated(ours), theirs, atol=1e-10)
+    for found in (by_tape, by_states):
+        for ours, theirs in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(evaluated(ours), theirs, atol=1e-10)
 
 
 @given(topology=topologies(), seed=st.integers(0, 2**32 - 1))
@@ -188,16 +192,16 @@ def test_centring_leaves_the_distribution_as_it_is(topology: Topology, seed: int
     def spread(energies: Any) -> Any:
         return energies - energies.mean()
 
-    centred = [bias.copy() for bias in biases]
+    shifted = [bias.copy() for bias in biases]
     for (low, high), w in zip(topology.connections, weights, strict=True):
-        centred[low] += w @ offsets[high]
-        centred[high] += offsets[low] @ w
+        shifted[low] += w @ offsets[high]
+        shifted[high] += offsets[low] @ w
     plain = machine(topology, seed)
     whole = every_state(topology)
-    np.testing.assert_allclose(spread(energies(plain, whole)), spread(centred_energy(weights, centred)), atol=1e-10)
+    np.testing.assert_allclose(spread(energies(plain, whole)), spread(centred_energy(weights, shifted)), atol=1e-10)
 
     count = len(weights)
-    moved = [old - step for old, step in zip([*weights, *centred], steps, strict=True)]
+    moved = [old - step for old, step in zip([*weights, *shifted], steps, strict=True)]
     translated = plain_steps(plain._parameters, tensors(steps), tensors(offsets))
     after = [old - evaluated(step) for old, step in zip([*weights, *biases], translated, strict=True)]
     plain.coefs_, plain.intercepts_ = after[:count], after[count:]

@@ -56,9 +56,39 @@ def test_its_loss_is_the_mean_of_what_it_gives_to_the_labels() -> None:
     joint = _Joint(**model.rbm_.get_params())
     joint.n_classes, joint.generative = 3, 1.0
     units = np.concatenate([rows, np.eye(3, dtype="float32")[numbers]], axis=1)
-    loss = float(B.eval(joint._label_loss(model.rbm_._parameters, B.variable(units, "float32"))))
+    of_rows = B.variable(np.full(len(rows), 1 / len(rows)), "float32")
+    loss = float(B.eval(joint._label_loss(model.rbm_._parameters, B.variable(units, "float32"), of_rows)))
     told = model.predict_log_proba(rows)[np.arange(len(rows)), numbers]
     assert loss == pytest.approx(-told.mean(), rel=1e-4)
+
+
+@pytest.mark.parametrize("generative", [0.0, 0.5])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_a_row_counts_as_often_as_its_weight_says(generative: float, shuffle: bool) -> None:
+    rows, labels = clusters()
+    times = np.random.default_rng(1).permutation(np.repeat([0, 1, 2], 50))  # as many rows as there were
+    settings: dict[str, Any] = {"generative": generative, "batch_size": 150, "shuffle": shuffle, "random_state": 0}
+    weighted = RBMClassifier(6, n_iter=8, **settings).fit(rows, labels, sample_weight=10 * times)
+    repeated = RBMClassifier(6, n_iter=8, **settings).fit(np.repeat(rows, times, axis=0), np.repeat(labels, times))
+    found, wanted = weighted.rbm_.components_, repeated.rbm_.components_
+    np.testing.assert_allclose(found, wanted, rtol=2e-3, atol=1e-4)
+    told = weighted.score(rows, labels, sample_weight=times)
+    assert told == pytest.approx(weighted.score(np.repeat(rows, times, axis=0), np.repeat(labels, times)), abs=1e-12)
+
+
+def test_rows_of_no_weight_teach_nothing() -> None:
+    (rows, labels), (wrong, _) = clusters(), clusters(2)
+    weights = np.repeat([1.0, 0.0], 150)
+    given = np.concatenate([rows, wrong]), np.concatenate([labels, np.full(150, "ant")])
+    assert RBMClassifier(12, n_iter=20, random_state=0).fit(*given, sample_weight=weights).score(*clusters(1)) > 0.95
+
+
+@pytest.mark.parametrize("weights", [[1.0], [-1.0] * 150, [0.0] * 150, ["a"] * 150], ids=str)
+def test_weights_are_checked_first(weights: Any) -> None:
+    model = RBMClassifier(3)
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.fit(*clusters(), sample_weight=weights)
+    assert not hasattr(model, "classes_")
 
 
 def test_it_is_saved_and_pickled(tmp_path: pathlib.Path) -> None:

@@ -13,9 +13,10 @@ from scipy import stats
 
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import DBM, RBM, load
+from nbm_xp.boltzmann.centring import centred, centred_gradients, with_means
 from nbm_xp.boltzmann.energy import free_energy, gauged
 from nbm_xp.boltzmann.topology import Topology
-from nbm_xp.boltzmann.units import RECTIFIED, Categorical, kind_of
+from nbm_xp.boltzmann.units import KINDS, RECTIFIED, Categorical, kind_of
 from nbm_xp.runs import evaluate, open_samples, read_evaluation, sample
 from tests.libraries import LIBRARIES, Library
 
@@ -49,7 +50,7 @@ def machine(visible: str, hidden: str, seed: int = 0, dtype: str = "float64") ->
 def kind_size(name: str, sites: int) -> int:
     if name == MIX:
         return 1 + 6 + 1
-    return sites * int(name.partition(":")[2] or 1)
+    return 2 * sites if name == "normal" else sites * int(name.partition(":")[2] or 1)
 
 
 def states_of(name: str, sites: int) -> tuple[np.ndarray, np.ndarray]:
@@ -58,7 +59,7 @@ def states_of(name: str, sites: int) -> tuple[np.ndarray, np.ndarray]:
         parts = [states_of("binary", 1), states_of("categorical:3", 2), states_of("spin", 1)]
         found = [[np.concatenate(rows) for rows in itertools.product(*of)] for of in zip(*parts, strict=True)]
         return np.array(found[0]), np.array(found[1])
-    values = {"binary": (0.0, 1.0), "spin": (-1.0, 1.0)}.get(name) or tuple(map(float, range(int(name[12:]))))
+    values = tuple(map(float, range(int(name[12:])))) if ":" in name else KINDS[name].states or ()
     told = np.array(list(itertools.product(values, repeat=sites)))
     return told, np.eye(len(values))[told.astype(int)].reshape(len(told), -1) if ":" in name else told
 
@@ -124,6 +125,27 @@ def test_the_pseudo_likelihood_is_that_of_each_site_given_the_others(visible: st
         exact += known[tuple(row)] - np.log(np.exp(others).sum())
     scores = rbm.score_samples(np.tile(row, (4000, 1)))
     assert scores.mean() == pytest.approx(exact, abs=5 * scores.std() / 60 + 1e-9)
+
+
+@pytest.mark.parametrize(("visible", "hidden"), [*PAIRS, ("normal", "binary")])
+def test_centred_gradients_are_those_of_the_tape(visible: str, hidden: str) -> None:
+    """The derivative of a kind's normaliser is its mean: so a product of states gives what the tape finds."""
+    random = np.random.default_rng(0)
+    parameters = machine(visible, hidden)._parameters
+    sizes = parameters.topology.sizes
+    if visible == "normal":
+        parameters.biases[0].set_value(1.0 + random.random(sizes[0]))  # of which every other one is a precision
+    kind, radices = parameters.topology.units[0], parameters.topology.radices(0)
+    told = random.normal(size=(4, SITES)) if radices is None else random.integers(0, radices, size=(4, SITES))
+    units = B.eval((kind.opened if radices is None else kind.listed)(B.variable(told, "float64")))
+    counts = B.variable([0.7, 0.3, -0.4, -0.6], "float64")
+    offsets = [B.variable(random.random(size), "float64") for size in sizes]
+    states = (B.variable(units, "float64"), None)
+    recorded = B.gradients(B.sum(counts * free_energy(parameters, states)), list(parameters))
+    wanted = B.function([], centred(parameters, recorded, offsets))()
+    found = B.function([], centred_gradients(parameters, with_means(parameters, states), counts, offsets))()
+    for ours, theirs in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize(("visible", "hidden"), PAIRS)

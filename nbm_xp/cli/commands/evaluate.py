@@ -20,7 +20,7 @@ from ..answering import answer
 from ..computing import computers
 from ..failing import InputError, going_on
 from ..running import amount, threads_for
-from ..weighing import Weighing, lengths, of_run, table
+from ..weighing import Evaluator, lengths, of_run, table
 from . import options
 
 __all__ = ["EXAMPLES", "evaluate"]
@@ -92,9 +92,9 @@ def evaluate(
             raise InputError("--chunks needs a library that computes in blocks, --library dask, or --out")
         machine = finding.read_model(model, library)
         rows = _rows(data, threshold, machine, model)
-        weighing = Weighing(runs, lengths(temperatures, convergence), seed, library, chunks, reverse, steps)
+        evaluator = Evaluator(runs, lengths(temperatures, convergence), seed, library, chunks, reverse, steps)
         with threads_for(runs * sum(p.value.size for p in machine._parameters)):
-            found = weighing.of(machine, None if rows is None else reading.on_library(rows, library))
+            found = evaluator.of(machine, None if rows is None else reading.on_library(rows, library))
         found = {"model": str(model), "data": data, **found}
     answer(found, [table(found)], as_json)
 

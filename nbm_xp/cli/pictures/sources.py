@@ -21,7 +21,7 @@ from nbm_xp.runs.learner import CURVE_FILE
 from .. import alignments, finding, reading
 from ..answering import signed
 from ..failing import InputError
-from ..weighing import Weighing, exact_log_z, lengths
+from ..weighing import Evaluator, exact_log_z, lengths
 from . import drawing, watched
 
 __all__ = ["PICTURES", "Source"]
@@ -129,7 +129,7 @@ class Source:
         return to_numpy(rows[:: max(1, len(rows) // _FANTASIES)][:_FANTASIES])
 
     def _convergence(self, out: pathlib.Path) -> None:
-        found = Weighing(_RUNS, lengths(_TEMPERATURES, True), self.seed).of(self.model)
+        found = Evaluator(_RUNS, lengths(_TEMPERATURES, True), self.seed).of(self.model)
         drawing.draw_convergence(found["estimates"], len(finding.weights_of(self.model)), found["exact"], out)
 
     def _weights(self, out: pathlib.Path) -> None:

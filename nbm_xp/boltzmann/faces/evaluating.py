@@ -9,10 +9,10 @@ from ..evaluator import Evaluator
 from ..model import Model
 from ..partition import AISEstimate
 
-__all__ = ["Weighing"]
+__all__ = ["Evaluating"]
 
 
-class Weighing(Model):
+class Evaluating(Model):
     """A Boltzmann machine that tells its partition function."""
 
     def log_partition(self) -> float:
