@@ -12,7 +12,10 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-OURS, PEER, MARK = "#2a6f97", "#c9c9c9", "#b5452c"
+OURS, PEER, MARK = "#1f5f99", "#c9c9c9", "#d9622b"
+DOT: dict[str, Any] = {"marker": "o", "linestyle": "", "color": OURS, "markersize": 5}
+STROKE: dict[str, Any] = {"color": OURS, "linewidth": 4, "alpha": 0.35}
+GOAL: dict[str, Any] = {"marker": "|", "linestyle": "", "color": MARK, "markersize": 10, "markeredgewidth": 1.8}
 LEAST = 0.04  # where the picture of ratios begins; what is less is written down
 
 
@@ -51,36 +54,39 @@ def ratios(record: dict[str, Any]) -> list[Ratio]:
 def draw_ratios(record: dict[str, Any], pyplot: Any) -> Any:
     """A line for each peer: a dot at the median, a stroke from quartile to quartile, a mark at the bar."""
     found = ratios(record)
-    figure, axes = pyplot.subplots(figsize=(10, 1 + 0.2 * (len(found) + len({r.benchmark for r in found}))))
+    figure, axes = pyplot.subplots(figsize=(11, 1.8 + 0.22 * (len(found) + len({r.benchmark for r in found}))))
     labels: list[tuple[int, str]] = []
     place, benchmark = 0, ""
     for ratio in found:
         if ratio.benchmark != benchmark:
             benchmark = ratio.benchmark
-            axes.axhspan(place - 0.5, place + 0.5, color="#f1f1f1", zorder=0)
+            axes.axhspan(place - 0.5, place + 0.5, color="#eef1f5", zorder=0)
             labels.append((place, benchmark))
             place += 1
         if ratio.middle < LEAST:
-            axes.text(LEAST, place, f" ◂ {ratio.middle:.2g}", color=OURS, fontsize=7, va="center")
+            axes.text(LEAST, place, f" ◂ {ratio.middle:.2g}", color=OURS, fontsize=8.5, va="center")
         else:
-            axes.hlines(place, max(ratio.low, LEAST), ratio.high, color=OURS, linewidth=3, alpha=0.4)
-            axes.plot(ratio.middle, place, "o", color=OURS, markersize=4)
+            axes.hlines(place, max(ratio.low, LEAST), ratio.high, label="its quartiles", **STROKE)
+            axes.plot(ratio.middle, place, label="median of the rounds", **DOT)
         if ratio.bar is not None:
-            axes.plot(ratio.bar, place, "|", color=MARK, markersize=9, markeredgewidth=1.6)
+            axes.plot(ratio.bar, place, label="goal: no more than this", **GOAL)
         labels.append((place, f"{ratio.row}   over   {ratio.peer}"))
         place += 1
-    axes.axvline(1, color="black", linewidth=0.8)
+    axes.axvline(1, color="#20242c", linewidth=1, label="as long as the peer")
+    named = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))  # each once
+    axes.legend(named.values(), named, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=4, fontsize=9, frameon=False)
     axes.set_xscale("log")
     axes.set_xlim(left=LEAST)
-    axes.set_xlabel("time, or memory, of nbm_xp over the peer's; red: to stay under", fontsize=8)
+    axes.set_xlabel("nbm_xp's time over the peer's (of memory, its bytes); further left is better", fontsize=10)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.grid(axis="x", which="both", color="#e6e6e6", linewidth=0.5, zorder=0)
-    axes.set_yticks([at for at, _ in labels], [text for _, text in labels], fontsize=7)
+    axes.set_yticks([at for at, _ in labels], [text for _, text in labels], fontsize=8.5)
     for label, (_, text) in zip(axes.get_yticklabels(), labels, strict=True):
         label.set_fontweight("normal" if "   over   " in text else "bold")
     axes.set_ylim(place - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
-    axes.set_title(record["machine"].partition(";")[0], fontsize=8, loc="left")
+    machine = record["machine"].partition(";")[0]
+    figure.suptitle(f"nbm_xp beside its peers: {machine}", fontsize=12, fontweight="bold")
     return figure
 
 

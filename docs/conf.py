@@ -46,7 +46,7 @@ html_theme = "furo"
 html_title = f"nbm_xp {release}"
 html_static_path = ["_static"]
 html_css_files = ["wide.css"]
-html_theme_options = {f"{mode}_css_variables": {"code-font-size": "78%"} for mode in ("light", "dark")}
+html_theme_options = {f"{mode}_css_variables": {"code-font-size": "75%"} for mode in ("light", "dark")}
 html_copy_source = False
 html_show_sphinx = False
 
