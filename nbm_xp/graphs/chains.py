@@ -5,6 +5,7 @@ Contract: where the states lie and how many chains run together changes no bit o
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 from nbm_xp.boltzmann.randomness import entropy_of
@@ -252,10 +253,14 @@ def checked_clamp(machine: EnergyModel, clamp: Any) -> dict[int, int]:
         If there is no such unit, or it cannot have that value, or none is left to draw.
     """
     allowed = machine.values.all
-    try:
-        found = {int(unit): int(value) for unit, value in dict(clamp).items()}
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"clamp must be a dict of units and values, got {type(clamp).__name__}") from error
+    if not isinstance(clamp, dict):
+        raise ValueError(f"clamp must be a dict of units and values, got {type(clamp).__name__}")
+    found = {}
+    for unit, value in clamp.items():
+        try:
+            found[index(unit)] = index(value)
+        except TypeError as error:
+            raise ValueError(f"clamp must name units and values by whole numbers, got {unit!r}: {value!r}") from error
     for unit, value in found.items():
         if not 0 <= unit < machine.units_count:
             raise ValueError(f"clamp must name units from 0 to {machine.units_count - 1}, got {unit}")

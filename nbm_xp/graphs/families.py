@@ -260,26 +260,33 @@ def read_gset(path: Any) -> Graph:
 
 
 def chimera(*size: int) -> Graph:
-    """The graph of D-Wave's 2000Q: ``dwave_networkx.chimera_graph(*size)``, which must be installed."""
+    """The graph of D-Wave's 2000Q: ``dwave.graphs.chimera_graph(*size)``, or that of dwave-networkx.
+
+    One of both packages must be installed.
+    """
     return _annealer("chimera", size)
 
 
 def pegasus(*size: int) -> Graph:
-    """The graph of D-Wave's Advantage: ``dwave_networkx.pegasus_graph(*size)``, which must be installed."""
+    """The graph of D-Wave's Advantage: ``dwave.graphs.pegasus_graph(*size)``; see `chimera`."""
     return _annealer("pegasus", size)
 
 
 def zephyr(*size: int) -> Graph:
-    """The graph of D-Wave's Advantage2: ``dwave_networkx.zephyr_graph(*size)``, which must be installed."""
+    """The graph of D-Wave's Advantage2: ``dwave.graphs.zephyr_graph(*size)``; see `chimera`."""
     return _annealer("zephyr", size)
 
 
 def _annealer(name: str, size: tuple[int, ...]) -> Graph:
-    try:
-        made = importlib.import_module("dwave_networkx")
-    except ModuleNotFoundError as error:
-        if error.name != "dwave_networkx":
-            raise
-        raise ModuleNotFoundError("this needs dwave-networkx: pip install dwave-networkx", name=error.name) from error
+    made = None
+    for module in ("dwave.graphs", "dwave_networkx"):  # the latter is what the former was called before
+        try:
+            made = importlib.import_module(module)
+            break
+        except ModuleNotFoundError as error:
+            if error.name not in ("dwave", module):
+                raise
+    if made is None:
+        raise ModuleNotFoundError("this needs D-Wave's graphs: pip install dwave-graphs", name="dwave.graphs")
     found = as_graph(getattr(made, f"{name}_graph")(*size))
     return Graph(found.units, found.first, found.second, name=f"{name} {size}")

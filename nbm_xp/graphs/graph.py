@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from nbm_xp.boltzmann.rows import numbers
+from nbm_xp.boltzmann.rows import numbers, positive_int
 from nbm_xp.namespace import host_namespace, is_array, to_numpy
 
 __all__ = ["Graph", "as_graph"]
@@ -159,7 +159,7 @@ def as_graph(graph: Any, units: int | None = None) -> Graph:
             f"graph must be a square matrix of floats, or ints of shape (edges, 2), got {array.dtype} of shape "
             f"{array.shape}"
         )
-    count = units if units is not None else (int(host.max(array)) + 1 if array.shape[0] else 0)
+    count = positive_int(units, "units") if units is not None else (int(host.max(array)) + 1 if array.shape[0] else 0)
     return Graph(count, array[:, 0], array[:, 1])
 
 
@@ -199,5 +199,5 @@ def _from_networkx(graph: Any) -> Graph:
     found = [(number[a], number[b], data.get("weight", 1.0)) for a, b, data in graph.edges(data=True)]
     ends = host.reshape(host.asarray([(a, b) for a, b, _ in found], dtype=host.int64), (-1, 2))
     weighted = any("weight" in data for _, _, data in graph.edges(data=True))
-    weights = host.asarray([weight for *_, weight in found], dtype=host.float64) if weighted else None
+    weights = [weight for *_, weight in found] if weighted else None
     return Graph(len(number), ends[:, 0], ends[:, 1], weights)

@@ -168,6 +168,9 @@ def _weighed(
 ) -> Layout:
     host = host_namespace()
     begins, neighbours, edges = rows
+    for name, values in (("couplings", couplings), ("fields", fields)):
+        if values.size and 4.0 * float(host.max(host.abs(values))) * values.size == math.inf:
+            raise ValueError(f"{name} must be so small that their sum is finite, got {float(host.max(values)):g}")
     total = 2 * float(host.sum(host.abs(couplings))) + float(host.sum(host.abs(fields)))
     resolution = math.ldexp(1.0, math.frexp(total)[1] - 52) if total else 0.0
     if resolution:
