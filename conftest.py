@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 from collections.abc import Generator
 
@@ -22,6 +23,18 @@ def pytest_sessionstart() -> None:
         pytest.exit(
             "the compiled core is not of the text that lies here: pip install -e . builds it anew", returncode=4
         )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect without looking for garbage: tens of thousands of cases stay, and need not be gone through each time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -103,22 +103,11 @@ def scipy(session: nox.Session) -> None:
     session.run("python", "-m", "tests.interop.scipy_own", *session.posargs, env=ONE_THREAD)
 
 
-# Where a difference between Dask's two kinds of arrays would show: the standard's functions on its namespace, the
-# documented functions, plans in blocks, draws, assignment, stored matrices, models. What else the suite does with
-# Dask's arrays goes the same ways; `-- tests/unit tests/property` runs all of it.
-EXPRESSIONS = [
-    *("tests/property/test_namespace_dask.py", "tests/property/test_namespace_mixed.py"),
-    *("tests/property/test_functions_values.py::test_of_arrays", "tests/property/test_rng_single_values.py"),
-    *("tests/unit/test_rng_dask.py", "tests/unit/test_namespace_tiles.py", "tests/unit/test_boltzmann_input.py"),
-    *("tests/unit/test_namespace_assignment.py", "tests/unit/test_boltzmann_batches.py"),
-]
-
-
 @nox.session
 def dask_expressions(session: nox.Session) -> None:
-    """The tests of Dask on its arrays that are expressions (array.query-planning)."""
+    """All that is tested on Dask once more, on its arrays that are expressions (array.query-planning)."""
     install(session, "test")
-    chosen = session.posargs or EXPRESSIONS
+    chosen = session.posargs or ["tests/unit", "tests/property"]
     environment = ONE_THREAD | {"DASK_ARRAY__QUERY_PLANNING": "True"}
     session.run("pytest", "-m", "not slow", "-k", "dask or mixed or tiles", *PARALLEL, *chosen, env=environment)
 
@@ -280,7 +269,10 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def tables(session: nox.Session) -> None:
-    """The tables of what works where, in docs: functions, keras2_functions, every_library, from the tests' results."""
+    """The tables of what works where, in docs: functions, keras2_functions, every_library, from the tests' results.
+
+    `nox -s tables -- every_library` makes one of them; what else stands there is for pytest.
+    """
     install(session, "test", "strangers", extras=f"{EXTRAS},jax", packages=(TORCH,))
     written = {
         "docs/functions.md": [
@@ -293,10 +285,14 @@ def tables(session: nox.Session) -> None:
             "tests/property/test_functions_values.py",
             "tests/property/test_strangers.py",
             "--everywhere",
+            *("-m", "not slow"),
         ],
     }
-    for table, results in written.items():
-        session.run("pytest", "-q", "--function-table", table, *results, *PARALLEL, *session.posargs, env=ONE_THREAD)
+    named = [table for table in written if pathlib.Path(table).stem in session.posargs]
+    others = [argument for argument in session.posargs if f"docs/{argument}.md" not in written]
+    for table in named or written:
+        results = written[table]
+        session.run("pytest", "-q", "--function-table", table, *results, *PARALLEL, *others, env=ONE_THREAD)
 
 
 @nox.session

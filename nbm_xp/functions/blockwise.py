@@ -6,7 +6,8 @@ over them.
 
 from __future__ import annotations
 
-from nbm_xp.tape.blockwise.translation import PARTIAL, SPLIT, WHOLE, Translator, Value
+from nbm_xp.tape.blockwise.frame import PARTIAL, SPLIT, WHOLE, Value
+from nbm_xp.tape.blockwise.translation import Translator
 from nbm_xp.tape.node import Node
 
 __all__ = ["at_places", "of_computed", "of_each_block", "of_examples", "outer", "with_kernel"]

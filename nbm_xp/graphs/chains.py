@@ -5,6 +5,7 @@ Contract: where the states lie and how many chains run together changes no bit o
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 from nbm_xp.boltzmann.randomness import entropy_of
@@ -215,6 +216,7 @@ def begun(
                 tuple(map(int, after.attrs["seed"])), int(after.attrs["sweeps"]), int(after["chain"].values[0])
             )  # fmt: skip
             initial = after["state"].values
+            initial = initial.reshape((initial.shape[0], -1))  # those of a lattice in chunks have its axes
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError("after must be what sample gave") from error
     state = hashed_seed(entropy_of(random_state)) if seed is None else hashed_seed(seed)
@@ -252,10 +254,14 @@ def checked_clamp(machine: EnergyModel, clamp: Any) -> dict[int, int]:
         If there is no such unit, or it cannot have that value, or none is left to draw.
     """
     allowed = machine.values.all
-    try:
-        found = {int(unit): int(value) for unit, value in dict(clamp).items()}
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"clamp must be a dict of units and values, got {type(clamp).__name__}") from error
+    if not isinstance(clamp, dict):
+        raise ValueError(f"clamp must be a dict of units and values, got {type(clamp).__name__}")
+    found = {}
+    for unit, value in clamp.items():
+        try:
+            found[index(unit)] = index(value)
+        except TypeError as error:
+            raise ValueError(f"clamp must name units and values by whole numbers, got {unit!r}: {value!r}") from error
     for unit, value in found.items():
         if not 0 <= unit < machine.units_count:
             raise ValueError(f"clamp must name units from 0 to {machine.units_count - 1}, got {unit}")

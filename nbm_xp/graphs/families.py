@@ -18,6 +18,7 @@ from nbm_xp.namespace import host_namespace
 from nbm_xp.rng import Generator
 
 from .graph import Graph, as_graph
+from .lattice_graph import Lattice
 
 __all__ = [
     "chimera",
@@ -32,7 +33,7 @@ __all__ = [
 ]
 
 
-def lattice(shape: int | Sequence[int], periodic: bool | Sequence[bool] = True) -> Graph:
+def lattice(shape: int | Sequence[int], periodic: bool | Sequence[bool] = True) -> Lattice:
     """A lattice: each unit is joined with the next one along each axis.
 
     Parameters
@@ -53,7 +54,6 @@ def lattice(shape: int | Sequence[int], periodic: bool | Sequence[bool] = True) 
         ...
     ValueError: shape must be 3 at least along periodic axes, got 2: its units would be joined twice
     """
-    host = host_namespace()
     lengths = tuple(positive_int(n, "shape", 2) for n in (shape if isinstance(shape, Sequence) else (shape,)))
     if not lengths:
         raise ValueError("shape must have one axis at least")
@@ -62,21 +62,7 @@ def lattice(shape: int | Sequence[int], periodic: bool | Sequence[bool] = True) 
         raise ValueError(f"periodic must be one bool or {len(lengths)} of them, got {len(joined)}")
     if any(n == 2 and ends for n, ends in zip(lengths, joined, strict=True)):
         raise ValueError("shape must be 3 at least along periodic axes, got 2: its units would be joined twice")
-    units = math.prod(lengths)
-    place = host.reshape(host.arange(units, dtype=host.int32), lengths)
-    first, second = [], []
-    for axis, ends in enumerate(joined):
-        head = (slice(None),) * axis
-        first.append(host.reshape(place if ends else place[(*head, slice(-1))], (-1,)))
-        second.append(host.reshape(host.roll(place, -1, axis=axis) if ends else place[(*head, slice(1, None))], (-1,)))
-    colours = None
-    if all(n % 2 == 0 or not ends for n, ends in zip(lengths, joined, strict=True)):
-        parity = host.zeros((), dtype=host.uint8)
-        for n in lengths:
-            parity = parity[..., None] ^ (host.arange(n, dtype=host.uint8) & 1)
-        colours = host.reshape(parity, (-1,))
-    name = "lattice " + " × ".join(map(str, lengths))
-    return Graph(units, host.concat(first), host.concat(second), None, lengths, joined, colours, name)
+    return Lattice(lengths, joined)
 
 
 def erdos_renyi(units: int, probability: float, random_state: Any = None) -> Graph:
@@ -203,7 +189,7 @@ def edwards_anderson(
         else rng.normal(0.0, 1.0, found.edges, "float64")
     )
     name = f"Edwards–Anderson glass, {found.name}"
-    return Graph(found.units, found.first, found.second, weights, found.shape, found.periodic, found.colours, name)
+    return Lattice(found.shape, found.periodic, weights, name)
 
 
 def sherrington_kirkpatrick(units: int, random_state: Any = None) -> Graph:
@@ -260,26 +246,33 @@ def read_gset(path: Any) -> Graph:
 
 
 def chimera(*size: int) -> Graph:
-    """The graph of D-Wave's 2000Q: ``dwave_networkx.chimera_graph(*size)``, which must be installed."""
+    """The graph of D-Wave's 2000Q: ``dwave.graphs.chimera_graph(*size)``, or that of dwave-networkx.
+
+    One of both packages must be installed.
+    """
     return _annealer("chimera", size)
 
 
 def pegasus(*size: int) -> Graph:
-    """The graph of D-Wave's Advantage: ``dwave_networkx.pegasus_graph(*size)``, which must be installed."""
+    """The graph of D-Wave's Advantage: ``dwave.graphs.pegasus_graph(*size)``; see `chimera`."""
     return _annealer("pegasus", size)
 
 
 def zephyr(*size: int) -> Graph:
-    """The graph of D-Wave's Advantage2: ``dwave_networkx.zephyr_graph(*size)``, which must be installed."""
+    """The graph of D-Wave's Advantage2: ``dwave.graphs.zephyr_graph(*size)``; see `chimera`."""
     return _annealer("zephyr", size)
 
 
 def _annealer(name: str, size: tuple[int, ...]) -> Graph:
-    try:
-        made = importlib.import_module("dwave_networkx")
-    except ModuleNotFoundError as error:
-        if error.name != "dwave_networkx":
-            raise
-        raise ModuleNotFoundError("this needs dwave-networkx: pip install dwave-networkx", name=error.name) from error
+    made = None
+    for module in ("dwave.graphs", "dwave_networkx"):  # the latter is what the former was called before
+        try:
+            made = importlib.import_module(module)
+            break
+        except ModuleNotFoundError as error:
+            if error.name not in ("dwave", module):
+                raise
+    if made is None:
+        raise ModuleNotFoundError("this needs D-Wave's graphs: pip install dwave-graphs", name="dwave.graphs")
     found = as_graph(getattr(made, f"{name}_graph")(*size))
     return Graph(found.units, found.first, found.second, name=f"{name} {size}")

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from nbm_xp.boltzmann.rows import numbers
+from nbm_xp.boltzmann.rows import numbers, positive_int
 from nbm_xp.namespace import host_namespace, is_array, to_numpy
 
-__all__ = ["Graph", "as_graph"]
+__all__ = ["MOST_UNITS", "Graph", "alike", "as_graph", "finite"]
 
 MOST_UNITS = 2**31 - 1
 
@@ -111,6 +111,18 @@ def finite(values: Any, name: str, shape: tuple[int, ...]) -> Any:
     return host.broadcast_to(array, shape)
 
 
+def alike(array: Any) -> float | None:
+    """The one number that was stretched to an array by `finite`; None where there may be several.
+
+    Examples
+    --------
+    >>> alike(finite(0.5, "couplings", (3,))), alike(finite([1.0, 1.0], "couplings", (2,)))
+    (0.5, None)
+    """
+    stretched = array.size and not any(array.strides)
+    return float(array[(0,) * array.ndim]) if stretched else None
+
+
 def as_graph(graph: Any, units: int | None = None) -> Graph:
     """A graph of what stands for one.
 
@@ -159,7 +171,7 @@ def as_graph(graph: Any, units: int | None = None) -> Graph:
             f"graph must be a square matrix of floats, or ints of shape (edges, 2), got {array.dtype} of shape "
             f"{array.shape}"
         )
-    count = units if units is not None else (int(host.max(array)) + 1 if array.shape[0] else 0)
+    count = positive_int(units, "units") if units is not None else (int(host.max(array)) + 1 if array.shape[0] else 0)
     return Graph(count, array[:, 0], array[:, 1])
 
 
@@ -199,5 +211,5 @@ def _from_networkx(graph: Any) -> Graph:
     found = [(number[a], number[b], data.get("weight", 1.0)) for a, b, data in graph.edges(data=True)]
     ends = host.reshape(host.asarray([(a, b) for a, b, _ in found], dtype=host.int64), (-1, 2))
     weighted = any("weight" in data for _, _, data in graph.edges(data=True))
-    weights = host.asarray([weight for *_, weight in found], dtype=host.float64) if weighted else None
+    weights = [weight for *_, weight in found] if weighted else None
     return Graph(len(number), ends[:, 0], ends[:, 1], weights)

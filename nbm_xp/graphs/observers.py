@@ -188,7 +188,9 @@ def observers_of(observe: Any, chains: Chains) -> list[Observer]:
     ValueError
         If a name is not known, or an observer is not for these chains.
     """
-    found = []
+    found: list[Observer] = []
+    if observe is None:
+        raise ValueError("observe must be names or observers, got None: an empty list observes nothing")
     for name in [observe] if isinstance(observe, (str, Observer)) else observe:
         if not isinstance(name, Observer) and name not in OBSERVERS:
             raise ValueError(f"observe must be of {', '.join(OBSERVERS)}, got {name!r}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any
 
@@ -38,6 +38,8 @@ class Measured:
         The integrated autocorrelation time of the size of the magnetisation.
     exact_energy, exact_specific_heat : float or None
         Onsager's and Kaufman's, of the periodic square lattice of equal couplings.
+    state : array
+        The last spins of the first chain, of the lattice's shape where it is one.
     """
 
     temperature: float
@@ -50,10 +52,11 @@ class Measured:
     time: float
     exact_energy: float | None
     exact_specific_heat: float | None
+    state: Any = field(default=None, repr=False, compare=False)
 
     def document(self) -> dict[str, float | None]:
-        """All of it, by name."""
-        return asdict(self)
+        """All numbers of it, by name."""
+        return {at.name: getattr(self, at.name) for at in fields(self) if at.name != "state"}
 
 
 def transition(
@@ -108,8 +111,9 @@ def transition(
     )  # fmt: skip
     shape = (found.shape[0], chains, -1)
     energies, sizes = (host.reshape(draws[name].values, shape) for name in ("energy", "magnetisation"))
-    measured = []
-    for t, energy, magnetisation in zip(found.tolist(), energies, sizes, strict=True):
+    measured, place = [], machine.graph.shape or (units,)
+    states = draws["state"].values[::chains, :]
+    for t, energy, magnetisation, state in zip(found.tolist(), energies, sizes, states, strict=True):
         size = host.abs(magnetisation)
         heat = partial(specific_heat, beta=1 / t, units=units)
         exact = _exact(machine, t)
@@ -124,6 +128,7 @@ def transition(
                 binder(magnetisation),
                 float(host.mean(autocorrelation_time(size))),
                 *exact,
+                host.reshape(state, place),
             )
         )
     return measured

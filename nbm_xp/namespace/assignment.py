@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import dispatch, libraries
-from .gaps import map_blocks
+from . import dispatch, libraries, map_blocks
 from .kernels import kernel, register_kernel
 from .lazy import is_lazy, maps_blocks
 from .memory import writes_in_place

@@ -78,7 +78,7 @@ def from_blocks(
     if own is not None:
         return own(function, lengths, known, chunks, tuple(args), name, meta, tuple(blocks))
     if maps_blocks(xp):
-        from .gaps import map_blocks
+        from . import map_blocks
 
         return map_blocks.from_blocks(xp, function, lengths, known, chunks, tuple(args), tuple(blocks))
     block = function((0,) * len(lengths), lengths, *blocks, *args)

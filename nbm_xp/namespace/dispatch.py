@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from . import config, libraries
-from .gaps.overlay import Namespace
 from .lazy import host_namespace, is_lazy
+from .overlay import Namespace
 
 __all__ = [
     "array_namespace",

@@ -174,7 +174,7 @@ def running_dtype(xp: Any, name: Any) -> Any:
     """
     known = dtype_name(name)
     if known in _HALF and libraries.name_of_namespace(xp) == "jax":
-        from .gaps.jax_width import is_wide
+        from .jax_width import is_wide
 
         known = known if is_wide() else _HALF[known]
     return dtype_of(xp, known)
@@ -194,7 +194,7 @@ def wide_dtypes(xp: Any) -> AbstractContextManager[Any]:
     np.int64(2)
     """
     if libraries.name_of_namespace(xp) == "jax":
-        from .gaps.jax_width import wide
+        from .jax_width import wide
 
         return wide()
     return nullcontext()

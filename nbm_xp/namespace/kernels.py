@@ -18,6 +18,7 @@ _RNG = (
     "advance bernoulli bernoulli_of_sigmoid bernoulli_of_sum binomial binomial_search digits draw exp log log_gamma "
     "normal_quantile normals poisson poisson_search rows runs sqrt substreams truncated_normals wide_integers"
 )
+_EXPONENTIALS = "log_softmax logsumexp sigmoid softmax softplus"
 _WINDOWS = (
     "correlate correlate_back correlate_outer gather_windows maxima mean_windows pick_maxima place_maxima "
     "scatter_windows spread_means spread_windows sum_windows"
@@ -30,6 +31,7 @@ OPERATIONS: dict[str, str] = {
     "from_blocks": "as `nbm_xp.namespace.gaps.dask_blocks.from_blocks`: an array block by block, lazily",
     "blockwise": "as `nbm_xp.namespace.gaps.dask_blockwise.lay_out`: a plan as one task for each block",
     "block_namespace": "block_namespace(arrays): the namespace of the blocks of lazy arrays",
+    "stepped": "as `nbm_xp.namespace.gaps.dask_stepping.stepped`: blocks step by step, each beside its neighbours",
     "replaced": "as `nbm_xp.namespace.assignment.replaced`: a copy with what slices name set",
     "put": "as `nbm_xp.namespace.assignment.put`: a copy with what an integer array names set",
     "scatter_add": "as `nbm_xp.namespace.scatter_add`: a copy with values added where an index names",
@@ -41,11 +43,11 @@ OPERATIONS: dict[str, str] = {
     "chains.chain": "chain(program): runs a `nbm_xp.namespace.chains.Program` block by block, or answers None",
     "extended": "as `nbm_xp.namespace.convolution.geometry.extended`: an array with zeros around",
     **dict.fromkeys(_WINDOWS.split(), "as the function of this name in `nbm_xp.namespace.convolution`"),
-    **{f"exponentials.{name}": f"{name} in one pass" for name in ("log_softmax", "logsumexp", "sigmoid", "softmax")},
+    **{f"exponentials.{name}": f"{name} in one pass" for name in _EXPONENTIALS.split()},
     "exponentials.functions": "functions(): elementary functions of the library's arrays, by name and dtype",
     **{
         f"graphs.{name}": "as `nbm_xp.graphs` has it, in another way"
-        for name in ("colours", "energies", "roots", "rows", "sweeps", "words")
+        for name in ("brick", "colours", "energies", "reordered", "roots", "rows", "sweeps", "words")
     },
     **{
         f"memory.{name}": f"as `nbm_xp.namespace.memory` has it; with these the library writes in place: {name}"
@@ -53,7 +55,7 @@ OPERATIONS: dict[str, str] = {
     },
     **{
         f"compiling.{name}": "as `nbm_xp.namespace.compiling` says: the library's compiler"
-        for name in ("as_rounded", "barrier", "branch", "compiled", "is_traced", "loop")
+        for name in ("as_rounded", "barrier", "branch", "compiled", "how_run", "is_traced", "loop")
     },
     **{f"rng.{name}": "as in `nbm_xp.namespace.mrg31k3p`: the same bits in another way" for name in _RNG.split()},
 }

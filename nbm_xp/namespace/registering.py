@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from . import dispatch, libraries
-from .gaps.overlay import overlay
 from .kernels import OPERATIONS, register_kernel
+from .overlay import overlay
 
 __all__ = ["register_library"]
 

@@ -46,9 +46,12 @@ def write_checkpoint(folder: pathlib.Path, run: str, block: int, held: Held) -> 
     arrays: dict[str, Any] = {f"array_{i}": array for i, array in enumerate(held.arrays)}
     whose = np.asarray(_whose(folder, run, block))
     np.savez(buffer, allow_pickle=False, done=np.asarray(held.done), whose=whose, **arrays)
+    with buffer.getbuffer() as content:
+        digest = _digest(content)
     buffer.seek(0, io.SEEK_END)
-    buffer.write(_digest(buffer.getbuffer()))
-    write_whole(_path(folder, block), buffer.getbuffer())
+    buffer.write(digest)
+    with buffer.getbuffer() as content:  # given back when a disk is full, too: a buffer that is held cannot be closed
+        write_whole(_path(folder, block), content)
 
 
 def _whose(folder: pathlib.Path, run: str, block: int) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from .branches import BranchPath, branch_paths
 from .control import ifelse
+from .left_out import as_before, left_out
 from .lengths import same_length
 from .node import ELEMENTWISE_TAG, IFELSE_NAME, OUTPUT, Joint, Node, Shape
 from .source_locations import gradient_location, recorded_at, recording
@@ -172,10 +173,12 @@ class _Backward:
         self, rule: Any, cotangent: Any, node: Node, arg: Node, values: tuple[Any, ...], attributes: dict[str, Any]
     ) -> Any:
         """What one argument gets; of an element-wise operation, worked out on the cotangent as narrow as it came."""
-        result = rule(cotangent, *values, **attributes)
-        if result is None or ELEMENTWISE_TAG not in node.op.tags:
+        elementwise = ELEMENTWISE_TAG in node.op.tags
+        before, zeros = as_before(cotangent) if elementwise and node.op.name != "where" else (cotangent, ())
+        result = rule(before, *values, **attributes)
+        if result is None or not elementwise:
             return result
-        result = as_tensor(result)
+        result = cotangent if result is before else left_out(as_tensor(result), zeros)
         narrow = _same_shape(arg.shape, node.shape) and _broadcasts(result.node.shape, node.shape)
         return result if narrow else _full(result, node)
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NoReturn, cast
 
+from nbm_xp.namespace import host_namespace, library_name
+
 from .operators import LATE, Operators
 
 __all__ = ["ArrayUfunc", "instead", "no_attribute", "refuse_torch_function"]
@@ -29,13 +31,14 @@ _NAMES = {
 
 _WRITTEN = {
     "clone": "xp.asarray(x, copy=True)", "copy": "xp.asarray(x, copy=True)", "detach": "stop_gradient(x)",
-    "backward": "gradients(x, variables)", "bool": "xp.astype(x, xp.bool)", "cpu": "numpy.asarray(evaluate(x))",
+    "backward": "gradients(x, variables)", "bool": "xp.astype(x, xp.bool)",
     "double": "xp.astype(x, xp.float64)", "fill": "xp.full_like(x, value)", "flatten": "xp.reshape(x, (-1,))",
     "float": "xp.astype(x, xp.float32)", "grad": "gradients(loss, x)", "half": "xp.astype(x, xp.float16)",
     "int": "xp.astype(x, xp.int32)", "item": "evaluate(x).item()", "long": "xp.astype(x, xp.int64)",
     "masked_fill": "xp.where(mask, value, x)", "ravel": "xp.reshape(x, (-1,))",
     "requires_grad": "gradients(loss, x)", "requires_grad_": "gradients(loss, x)", "tolist": "evaluate(x).tolist()",
-    "unsqueeze": "xp.expand_dims(x, axis=…)", "values": "numpy.asarray(evaluate(x))", "view": "xp.reshape(x, …)",
+    "unsqueeze": "xp.expand_dims(x, axis=…)", "view": "xp.reshape(x, …)",
+    **dict.fromkeys(("cpu", "values", library_name(host_namespace())), "numpy.asarray(evaluate(x))"),
 }  # fmt: skip
 """What takes more than another name."""
 _WRITTEN.update(numpy=_WRITTEN["cpu"])  # the method of that name

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from .dtypes import DType
 from .lengths import Length, Size, axis_length
-from .shape_arithmetic import Hidden
+from .short_lengths import Hidden
 from .source_locations import SourceLocation, current_location
 
 __all__ = [
@@ -245,7 +245,11 @@ OUTPUT = Operation("output", _never)
 LEAVES = frozenset((PLACEHOLDER, VARIABLE, CONSTANT))
 
 IFELSE_NAME = "ifelse"
-SUBGRAPH_TAG = "wants-needed-outputs"
+SUBGRAPH_TAG = "subgraph"
+"""Holds a graph as its payload, and gives several results, of which only the needed ones are computed.
+
+The payload tells by `within` what the graph is, by `state_updates` how the states of random draws in it move on.
+"""
 IDENTITY_TAG = "identity"
 COMPOSITE_TAG = "made-of-parts"
 ELEMENTWISE_TAG = "elementwise"

@@ -27,7 +27,7 @@ from .node import CONSTANT, OUTPUT, PLACEHOLDER, Node, Operation, leaf
 from .operators import LATE, Operators, looked_up_by_identity
 from .printing import described
 from .public_lengths import KnownLength, public_length
-from .shape_arithmetic import with_short_lengths
+from .short_lengths import with_short_lengths
 from .traversal import reachable
 
 __all__ = [

@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from array_api_compat import array_namespace
-from scipy import cluster, fft, integrate, signal, special, stats
+from scipy import cluster, differentiate, fft, integrate, linalg, ndimage, optimize, signal, special, stats
+from scipy.optimize import elementwise  # noqa: F401  (a module of its own)
 
 from tests.interop.case import Foreign, foreign
 from tests.tables.case import values
 
 __all__ = ["CASES"]
+
+# Until 1.18 SciPy's `simpson` computes on NumPy whatever it is given.
+_LEAVES = tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 18)
 
 X = values(4, 5)
 Y = values(4, 5, low=-1.0)
@@ -44,6 +49,65 @@ def _rotation_of_matrix(matrix: Any) -> Any:
     from scipy.spatial.transform import Rotation
 
     return Rotation.from_matrix(matrix).as_quat()
+
+
+def _cube(x: Any) -> Any:
+    return x**3
+
+
+def _spline(x: Any, y: Any) -> Any:
+    from scipy.interpolate import make_interp_spline
+
+    return make_interp_spline(array_namespace(x).linspace(0.0, 1.0, x.shape[0], dtype=x.dtype), x * y).c
+
+
+def _blurred_over(x: Any) -> Any:
+    """What it returns is right; a Tensor that is handed over for it stays as it was."""
+    return ndimage.gaussian_filter(x, 1.0, output=array_namespace(x).zeros_like(x))
+
+
+def _root(x: Any) -> Any:
+    ends = (array_namespace(x).zeros_like(x), x + 2.0)
+    return optimize.elementwise.find_root(lambda t, c: t * t - c, ends, args=(x,)).x
+
+
+def _minimum(x: Any) -> Any:
+    bracket = (x - 2.0, x + 0.1, x + 3.0)
+    return optimize.elementwise.find_minimum(lambda t, c: (t - c) ** 2, bracket, args=(x,)).x
+
+
+def _bracket_of_root(x: Any) -> Any:
+    return optimize.elementwise.bracket_root(lambda t, c: t - c, x - 0.5, args=(x,)).bracket
+
+
+def _bracket_of_minimum(x: Any) -> Any:
+    return optimize.elementwise.bracket_minimum(lambda t, c: (t - c) ** 2, x - 0.5, args=(x,)).bracket
+
+
+def _section(x: Any) -> Any:
+    """A filter of one section, of its five free coefficients."""
+    xp = array_namespace(x)
+    return xp.concat([x[:3], xp.ones_like(x[:1]), 0.3 * x[3:]])[None, :]
+
+
+def _monte_carlo(x: Any) -> Any:
+    xp = array_namespace(x)
+    drawn = np.random.default_rng(0)
+    return stats.monte_carlo_test(
+        x,
+        lambda size: xp.asarray(drawn.normal(size=size)),
+        lambda a, axis: xp.mean(a, axis=axis),
+        n_resamples=9,
+    ).statistic
+
+
+def _permutations(x: Any, y: Any) -> Any:
+    xp = array_namespace(x)
+
+    def difference(a: Any, b: Any, axis: int) -> Any:
+        return xp.mean(a, axis=axis) - xp.mean(b, axis=axis)
+
+    return stats.permutation_test((x, y), difference, vectorized=True, n_resamples=9, rng=0).null_distribution
 
 
 NEARLY_ORTHOGONAL = np.stack([np.eye(3), np.eye(3)[[1, 2, 0]]]) + values(2, 3, 3, low=-0.1, high=0.1)
@@ -109,10 +173,36 @@ CASES: list[Foreign] = [
     foreign("fft.irfft", lambda x: fft.irfft(fft.rfft(x, axis=1) * 2.0, n=5, axis=1), X),
     foreign("fft.fftn", lambda x: fft.fftn(x), X),
     foreign("integrate.trapezoid", lambda x, y: integrate.trapezoid(x, y, axis=1), X, np.sort(Y, axis=1)),
-    foreign("integrate.simpson", lambda x: integrate.simpson(x, dx=0.5, axis=1), X, smooth=False, refused=True),
+    foreign("integrate.simpson", lambda x: integrate.simpson(x, dx=0.5, axis=1), X, smooth=False, refused=_LEAVES),
     foreign("integrate.cumulative_trapezoid", lambda x: integrate.cumulative_trapezoid(x, axis=1), X),
     foreign("cluster.vq.whiten", lambda x: cluster.vq.whiten(x), X),
     foreign("differentiate.derivative", _derivative, V, rtol=1e-6),
+    foreign("differentiate.jacobian", lambda x: differentiate.jacobian(_cube, x, maxiter=2).df, V[:3], rtol=1e-6),
+    foreign("interpolate.make_interp_spline", _spline, V, np.sort(P), smooth=False, refused=True),
+    foreign("linalg.block_diag", lambda x, y: linalg.block_diag(x, y), X, Y),
+    foreign("linalg.fiedler", lambda x: linalg.fiedler(x), np.sort(V)),
+    foreign("linalg.orthogonal_procrustes", linalg.orthogonal_procrustes, X[:, :3], Y[:, :3]),
+    foreign("ndimage.gaussian_filter", lambda x: ndimage.gaussian_filter(x, 1.0), X, smooth=False, refused=True),
+    foreign("ndimage.gaussian_filter-output", _blurred_over, X, smooth=False, refused=True),
+    foreign("ndimage.label", lambda x: ndimage.label(x > 0.0)[0], X, smooth=False),
+    foreign("ndimage.mean", ndimage.mean, X, smooth=False, refused=True),
+    foreign("ndimage.zoom", lambda x: ndimage.zoom(x, 2), X, smooth=False, refused=True),
+    foreign("optimize.rosen", optimize.rosen, X),
+    foreign("optimize.rosen_der", optimize.rosen_der, X),
+    foreign("optimize.rosen_hess", optimize.rosen_hess, V),
+    foreign("optimize.rosen_hess_prod", optimize.rosen_hess_prod, V, P),
+    foreign("optimize.elementwise.bracket_minimum", _bracket_of_minimum, V),
+    foreign("optimize.elementwise.bracket_root", _bracket_of_root, V),
+    foreign("optimize.elementwise.find_minimum", _minimum, V, rtol=1e-6),
+    foreign("optimize.elementwise.find_root", _root, P),
+    foreign("signal.freqz_sos", lambda x: signal.freqz_sos(_section(x), worN=5)[1], V[:5]),
+    foreign("special.betaincc", special.betaincc, POSITIVE, POSITIVE[::-1].copy(), 0.2 + 0.1 * POSITIVE),
+    foreign("stats.monte_carlo_test", _monte_carlo, V),
+    foreign("stats.permutation_test", _permutations, V[:4], P[:4]),
+    foreign("stats.tvar-limits", lambda x: stats.tvar(x, limits=(-0.7, 0.8)), V),
+    foreign("stats.tstd-limits", lambda x: stats.tstd(x, limits=(-0.7, 0.8)), V),
+    foreign("stats.tsem-limits", lambda x: stats.tsem(x, limits=(-0.7, 0.8)), V),
+    foreign("special.logsumexp-large", lambda x: special.logsumexp(x + 1000.0, axis=1), X),
     foreign("spatial.transform.Rotation.apply", _rotation, values(2, 4), values(2, 3)),
     foreign("spatial.transform.Rotation.from_matrix", _rotation_of_matrix, NEARLY_ORTHOGONAL),
     foreign("spatial.transform.Rotation.as_rotvec", _rotation_vector, values(2, 4)),

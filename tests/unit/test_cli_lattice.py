@@ -37,11 +37,20 @@ def test_a_lattice_is_measured_beside_what_is_exact() -> None:
 
 def test_the_transition_is_drawn() -> None:
     ran(*ASKED)
-    assert ran("plot", "ising") == "wrote ising/transition.png\n"
-    assert pathlib.Path("ising/transition.png").read_bytes().startswith(PNG)
+    assert ran("plot", "ising") == "wrote ising/transition.png\nwrote ising/spins.png\n"
+    for name in ("transition", "spins"):
+        assert pathlib.Path(f"ising/{name}.png").read_bytes().startswith(PNG)
+    spins = np.load("ising/spins.npy")
+    assert (spins.shape, spins.dtype, set(spins.reshape(-1).tolist())) == ((3, 12, 8), np.int8, {-1, 1})
+    assert abs(spins[0].mean()) > 0.9 > abs(spins[2].mean())
+    np.save("ising/spins.npy", spins[:2])
+    assert "not the spins of ising/lattice.json" in refused("plot", "ising", "--what", "spins")
+    pathlib.Path("ising/spins.npy").write_bytes(b"spins")
+    assert "not what nbm-xp lattice writes" in refused("plot", "ising", "--what", "spins")
     ran("lattice", "--size", "4,4,4", "--temperatures", "4,5", "--sweeps", "20", "--rule", "wolff", "--out", "cubic")
     ran("plot", "cubic", "--what", "transition", "--out", "cubic.png")
     assert pathlib.Path("cubic.png").read_bytes().startswith(PNG)
+    assert "there is nothing to draw spins from" in refused("plot", "cubic", "--what", "spins")  # no plane
     assert "there is nothing to draw filters from; there is for transition" in refused(
         "plot", "ising", "--what", "filters"
     )

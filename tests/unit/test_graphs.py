@@ -84,6 +84,9 @@ def test_graphs_come_from_matrices_edges_and_networkx() -> None:
         for (a, b), weight in zip(edges, weights, strict=True):
             made.add_edge("abcde"[b], "abcde"[a], weight=weight)
         found.append(as_graph(made))
+        made.edges["a", "b"]["weight"] = "heavy"
+        with pytest.raises(ValueError, match="weights must be an array of numbers"):
+            as_graph(made)
         with pytest.raises(ValueError, match="undirected"):
             as_graph(networkx.DiGraph([(0, 1)]))
     for graph in found:
@@ -118,6 +121,9 @@ WRONG: list[tuple[Any, str]] = [
         r"fields must be one number or of shape \(2, 3\)",
     ),
     (lambda: GraphMachine([[0, 1]], couplings=[1.0, 2.0]), r"couplings must be one number or of shape \(1,\)"),
+    (lambda: GraphMachine([[0, 1]], couplings=1e308), "couplings must be so small that their sum is finite, got 1e"),
+    (lambda: GraphMachine([[0, 1]], fields=[-1e308, 0.0]), "fields must be so small that their sum is finite"),
+    (lambda: as_graph([[0, 1]], units="3"), "units must be a whole number, at least 1, got '3'"),
     (lambda: lattice((2, 4)), "shape must be 3 at least along periodic axes, got 2"),
     (lambda: lattice((4, 0)), "shape must be a whole number, at least 2, got 0"),
     (lambda: lattice((4, 4), periodic=(True,)), "periodic must be one bool or 2 of them, got 1"),
@@ -144,6 +150,10 @@ SAMPLED_WRONG: list[tuple[dict[str, Any], str]] = [
     ({"observe": ["entropy"]}, "observe must be of energy, magnetisation"),
     ({"chains": 3, "observe": "overlap"}, "chains must be even"),
     ({"clamp": {24: 1}}, "clamp must name units from 0 to 23, got 24"),
+    ({"clamp": {0.5: 1}}, "clamp must name units and values by whole numbers, got 0.5: 1"),
+    ({"clamp": {0: math.nan}}, "clamp must name units and values by whole numbers, got 0: nan"),
+    ({"clamp": [1]}, "clamp must be a dict of units and values, got list"),
+    ({"observe": None}, "observe must be names or observers, got None"),
     ({"clamp": {0: 0}}, "clamp must give values of -1, 1, got 0 for unit 0"),
     ({"clamp": dict.fromkeys(range(24), 1)}, "clamp must leave a unit to draw"),
     ({"initial": np.ones((1, 24))}, r"states must be of shape \(2, 24\), got \(1, 24\)"),
@@ -190,11 +200,17 @@ def test_files_of_the_g_set_are_read(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize(("make", "size", "units"), [(chimera, (3,), 72), (pegasus, (2,), 40), (zephyr, (2,), 160)])
 def test_graphs_of_annealers(make: Any, size: tuple[int, ...], units: int) -> None:
-    if importlib.util.find_spec("dwave_networkx") is None:
-        with pytest.raises(ModuleNotFoundError, match="pip install dwave-networkx"):
+    name = "dwave.graphs" if importlib.util.find_spec("dwave") else "dwave_networkx"
+    if importlib.util.find_spec(name) is None:
+        with pytest.raises(ModuleNotFoundError, match="pip install dwave-graphs"):
             make(*size)
-    else:
-        assert make(*size).units == units
+        pytest.skip("dwave-graphs is not installed")
+    theirs = getattr(importlib.import_module(name), f"{make.__name__}_graph")(*size)  # which fails where it does not
+    number = {node: k for k, node in enumerate(theirs.nodes)}
+    graph = make(*size)
+    assert graph.units == units == len(number)
+    assert edges_of(graph) == {tuple(sorted((number[a], number[b]))) for a, b in theirs.edges}
+    GraphMachine(graph).chains(2, 1.0, 1).step(2)
 
 
 @pytest.mark.parametrize(

@@ -144,15 +144,16 @@ def test_no_two_files_import_one_another() -> None:
 
 
 def room(name: str) -> str:
-    """Of a file in a folder of the tape, that folder; of one at its root, the file itself."""
+    """Of a file in a folder of a package, that folder; of one at its root, the file itself."""
     return ".".join(name.split(".")[:3])
 
 
-def test_no_two_rooms_of_the_tape_import_one_another() -> None:
+@pytest.mark.parametrize(("package", "folders"), [("namespace", {"gaps", "special"}), ("tape", {"loops", "plans"})])
+def test_no_two_rooms_import_one_another(package: str, folders: set[str]) -> None:
     """So that a folder can be read after those it imports from, and before those that import from it."""
-    files = [name for name in NAMES if name.startswith("nbm_xp.tape.")]
+    files = [name for name in NAMES if name.startswith(f"nbm_xp.{package}.")]
     graph: dict[str, set[str]] = {room(name): set() for name in files}
     for name in files:
         graph[room(name)] |= {room(other) for other in imported(name) if other in files} - {room(name)}
-    assert {"nbm_xp.tape.loops", "nbm_xp.tape.plans"} < set(graph)
+    assert {f"nbm_xp.{package}.{folder}" for folder in folders} < set(graph)
     assert circles(graph) == []

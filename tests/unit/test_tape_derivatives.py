@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from nbm_xp.tape import (
     composite,
     evaluate,
     function,
+    grad,
     gradients,
     operation,
     placeholder,
@@ -314,3 +316,44 @@ class TestOperation:
     def test_a_name_is_taken_once(self) -> None:
         with pytest.raises(ValueError, match="exp"):
             operation("exp", infer=lambda x: (x.shape, x.dtype), run=lambda namespace, x: x)
+
+
+CUT: dict[str, tuple[Callable[[Any], Any], list[float]]] = {
+    "log": (lambda x: xp.log(x), [0.0, 1.0, 0.5]),
+    "square of log": (lambda x: xp.log(x) ** 2, [0.0, 0.0, 0.6931471805599453]),
+    "chain": (lambda x: xp.sqrt(-xp.negative(x) + 0.0) * 2.0, [0.0, 1.0, 0.7071067811865475]),
+    "reciprocal": (lambda x: 1.0 / x, [0.0, -1.0, -0.25]),
+    "overflow": (lambda x: xp.exp(x - 1e9 * (1.0 - xp.sign(x))) / x, [0.0, 0.0, 1.8472640247326626]),
+    "nested": (lambda x: xp.where(x > 1.0, xp.log(x - 1.0), xp.log(x)), [0.0, 1.0, 1.0]),
+}
+"""Functions of x, infinite or NaN in value or derivative at 0, and their derivatives at 0, where `where` leaves them
+out, and at 1 and 2."""
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_what_where_leaves_out_has_no_part_in_the_gradient(library: Library, name: str) -> None:
+    cut, want = CUT[name]
+    x = library.array(np.asarray([0.0, 1.0, 2.0]))
+    left_out = {
+        "first": lambda a: xp.sum(xp.where(a > 0.0, cut(a), 0.0)),
+        "second": lambda a: xp.sum(xp.where(a <= 0.0, 0.0, cut(a))),
+    }
+    for loss in left_out.values():
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            slopes = library.numpy(grad(loss)(x))
+            np.testing.assert_allclose(slopes, want, rtol=1e-12)
+            bent = library.numpy(grad(lambda a, loss=loss: xp.sum(grad(loss)(a)))(x))  # type: ignore[misc]
+        assert np.all(np.isfinite(bent)) and bent[0] == 0.0
+
+
+def test_what_is_left_out_is_not_summed_back() -> None:
+    x = np.asarray([0.0, 1.0, 2.0])
+    with np.errstate(all="ignore"):
+        assert grad(lambda w: xp.sum(xp.where(x > 0.0, xp.log(x * w), 0.0)))(np.asarray(4.0)) == 0.5
+
+
+def test_zeros_are_put_where_they_were_once_for_a_chain() -> None:
+    x = placeholder((5,), dtype="float64")
+    slope = gradients(xp.sum(xp.where(x > 0.0, xp.log(xp.sqrt(xp.tanh(x) * 3.0)), 0.0)), x)
+    assert function([x], slope).source().count("where(") == 1

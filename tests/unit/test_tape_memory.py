@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -26,8 +25,7 @@ def arrays_held(run: Callable[..., Any], *arguments: Any) -> float:
 
 
 def _allocated(run: Callable[..., Any], *arguments: Any) -> int:
-    gc.collect()
-    tracemalloc.start()
+    tracemalloc.start()  # what was there before, and goes meanwhile, does not count
     before, _ = tracemalloc.get_traced_memory()
     run(*arguments)
     _, peak = tracemalloc.get_traced_memory()

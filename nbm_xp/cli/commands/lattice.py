@@ -6,6 +6,7 @@ import json
 import pathlib
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from nbm_xp.namespace.whole import replacing
@@ -14,10 +15,10 @@ from ..answering import answer, signed
 from ..failing import InputError
 from . import options
 
-__all__ = ["EXAMPLES", "LATTICE_FILE", "lattice"]
+__all__ = ["EXAMPLES", "LATTICE_FILE", "SPINS_FILE", "lattice"]
 
-LATTICE_FILE = "lattice.json"
-"""What the command writes, in the folder that it is told."""
+LATTICE_FILE, SPINS_FILE = "lattice.json", "spins.npy"
+"""What the command writes, in the folder that it is told: what was measured, and the last spins at each temperature."""
 
 EXAMPLES = (
     "Examples: [bold]nbm-xp lattice --size 64 --temperatures 2.0:2.6:13 --sweeps 2000 --out ising[/bold]\n\n"
@@ -74,6 +75,8 @@ def lattice(
     out.mkdir(parents=True, exist_ok=True)
     with replacing(out / LATTICE_FILE) as part:
         part.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    with replacing(out / SPINS_FILE) as part, part.open("wb") as file:
+        np.save(file, np.stack([at.state for at in found]))
     lines = ["temperature   energy              exact     specific heat      exact    |m|     time"]
     for at in found:
         energy = f"{signed(at.energy, 5):>9} ± {at.energy_error:.5f}"

@@ -28,7 +28,7 @@ def plot(
         str | None,
         typer.Option(
             help="One of filters, samples, curve, traces, convergence, and, of machines trained on sequences, "
-            "frequencies and contacts; of what lattice wrote, transition. All that there are by default."
+            "frequencies and contacts; of what lattice wrote, transition and spins. All that there are by default."
         ),
     ] = None,
     out: Annotated[
@@ -41,14 +41,16 @@ def plot(
 ) -> None:
     """Draw filters, samples, the learning curve, traces of chains, and how estimates of log Z settle."""
     from ..pictures.sources import PICTURES, Source
-    from ..pictures.transitions import draw_transition, is_lattice
+    from ..pictures.transitions import draw_spins, draw_transition, has_spins, is_lattice
 
-    names = (*PICTURES, "transition")
+    names = (*PICTURES, "transition", "spins")
     if what is not None and what not in names:
         raise InputError(f"--what must be one of {', '.join(names)}, got {what}")
     followed = _numbers(units)
     if is_lattice(path):
         pictures: dict[str, Any] = {"transition": partial(draw_transition, path)}
+        if has_spins(path):
+            pictures["spins"] = partial(draw_spins, path)
     else:
         pictures = Source(path, seed, followed).pictures()
     if what is not None and what not in pictures:

@@ -1,4 +1,4 @@
-"""The picture of a lattice's transition: energy and specific heat, Onsager's curves beside, and the magnetisation."""
+"""Pictures of a lattice's transition: energy, specific heat and magnetisation beside Onsager's curves, and spins."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import pathlib
 from typing import Any
 
 import numpy as np
+from matplotlib.colors import ListedColormap
 
 from nbm_xp.graphs import onsager
 
-from ..commands.lattice import LATTICE_FILE
+from ..commands.lattice import LATTICE_FILE, SPINS_FILE
 from ..failing import InputError
 from .look import BLUE, GREY, INK, ORANGE, drawn
 
-__all__ = ["draw_transition", "is_lattice"]
+__all__ = ["draw_spins", "draw_transition", "has_spins", "is_lattice"]
 
 _POINTS = 300
+_DOWN = "#e8eaee"
 _ARRAYS = ("temperature", "energy", "energy_error", "specific_heat", "specific_heat_error", "magnetisation", "binder")
 
 
@@ -25,17 +27,49 @@ def is_lattice(path: pathlib.Path) -> bool:
     return (path / LATTICE_FILE).is_file()
 
 
-def draw_transition(path: pathlib.Path, out: pathlib.Path) -> None:
-    """Draw what the command lattice wrote."""
+def has_spins(path: pathlib.Path) -> bool:
+    """Whether there are spins beside it, of a lattice that can be seen."""
+    return (path / SPINS_FILE).is_file() and len(_read(path)[0]["size"]) == 2
+
+
+def _read(path: pathlib.Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the command wrote, and what it measured by name."""
     file = path / LATTICE_FILE
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
         found = {name: np.asarray([float(at[name]) for at in document["measured"]]) for name in _ARRAYS}
-        size, coupling = tuple(document["size"]), float(document["coupling"])
-        exact = document["measured"][0]["exact_energy"] is not None
+        document |= {"size": tuple(map(int, document["size"])), "coupling": float(document["coupling"])}
+        document["exact"] = document["measured"][0]["exact_energy"] is not None
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise InputError(f"{file}: not what nbm-xp lattice writes") from error
-    t = found["temperature"]
+    return document, found
+
+
+def draw_spins(path: pathlib.Path, out: pathlib.Path) -> None:
+    """Draw the last spins at the lowest temperature, where the specific heat is largest, and at the highest."""
+    document, found = _read(path)
+    t, file = found["temperature"], path / SPINS_FILE
+    try:
+        spins = np.load(file)
+    except (ValueError, OSError) as error:
+        raise InputError(f"{file}: not what nbm-xp lattice writes") from error
+    if spins.shape != (t.size, *document["size"]):
+        raise InputError(f"{file}: not the spins of {path / LATTICE_FILE}")
+    middle = int(np.argmax(found["specific_heat"]))
+    shown = list(dict.fromkeys((int(np.argmin(t)), middle, int(np.argmax(t)))))
+    with drawn(out, 4.5 * len(shown), 4.6) as figure:
+        rooms = np.atleast_1d(figure.subplots(1, len(shown)))
+        for axes, k in zip(rooms, shown, strict=True):
+            axes.imshow(spins[k], cmap=ListedColormap([_DOWN, BLUE]), vmin=-1, vmax=1, interpolation="nearest")
+            axes.set_title(f"temperature {t[k]:.4g}")
+            axes.set_xticks([])
+            axes.set_yticks([])
+
+
+def draw_transition(path: pathlib.Path, out: pathlib.Path) -> None:
+    """Draw what was measured."""
+    document, found = _read(path)
+    size, coupling, exact, t = document["size"], document["coupling"], document["exact"], found["temperature"]
     with drawn(out, 13.5, 4.6) as figure:
         energy, heat, order = figure.subplots(1, 3)
         points: Any = {"fmt": "o", "color": BLUE, "markersize": 5, "zorder": 3, "label": "measured"}

@@ -12,9 +12,9 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from ..overlay import overlay
 from .cupy_linalg import complex_eigvals, named_eig, ranked, stacked_solve
 from .half import TWICE_ROUNDED, to_odd
-from .overlay import overlay
 
 __all__ = ["build", "astype_once", "infinite_extremum", "infinite_place", "put", "scatter_add"]
 

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from ..overlay import overlay
 from . import dask_indexing, dask_sets, dask_shaping
 from .dask_fft import FFT
 from .dask_linalg import LINALG, matmul, tensordot, tril, triu, vecdot
 from .dask_names import da, original
 from .dask_reductions import EXTREMA, mean
 from .dask_searching import searchsorted
-from .overlay import overlay
 
 __all__ = ["Taking", "build"]
 

@@ -2,6 +2,12 @@
 
 The plans are tasks of their own, so that they, like weights, travel once to each worker. Where lengths of blocks are
 unknown, they are tasks too.
+
+The graph is laid out by hand. `blockwise` and `map_blocks` make one array of a call, and a stage makes several values
+of a block: of these, some go on to the next stage, some into a tree of sums, some to the user. As arrays of tuples,
+with getters after them, they would have as many tasks at best; but Dask fuses what it takes for a call of one result
+into each of its uses, so that a stage would be computed again for each value, and the tree between two stages, whose
+tasks combine several values at once, has no function of Dask's.
 """
 
 from __future__ import annotations
@@ -45,7 +51,7 @@ def _laid_out(layout: Layout, arrays: Mapping[int, Any]) -> list[Any]:
 
 
 lay_out = lifted(_laid_out)
-"""See `nbm_xp.namespace.blockwise.lay_out`; a stage has several results, so that it is laid out by hand."""
+"""See `nbm_xp.namespace.blockwise.lay_out`."""
 
 
 class _Graph:

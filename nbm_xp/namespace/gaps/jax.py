@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..dtypes import dtype_name
+from ..overlay import overlay
 from .half import to_odd
-from .overlay import overlay
 
 __all__ = ["build", "put", "replaced", "scatter_add"]
 

@@ -14,7 +14,7 @@ from typing import Any
 import array_api_compat.numpy
 import numpy as np
 
-from .overlay import overlay
+from ..overlay import overlay
 
 __all__ = ["build", "scatter_add", "scattered"]
 

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dtypes import dtype_name
+from ..overlay import overlay
 from .half import to_odd
-from .overlay import overlay
 from .torch_fft import transforms
 
 __all__ = ["add_along", "build", "from_numpy", "to_numpy"]

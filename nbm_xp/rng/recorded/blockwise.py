@@ -12,8 +12,9 @@ from typing import Any
 
 from nbm_xp.namespace import convert, dtype_name, dtype_of, library_name
 from nbm_xp.namespace.mrg31k3p import kernel
+from nbm_xp.tape.blockwise.frame import SPLIT, WHOLE, Value
 from nbm_xp.tape.blockwise.matrices import several
-from nbm_xp.tape.blockwise.translation import SPLIT, WHOLE, Translator, Value
+from nbm_xp.tape.blockwise.translation import Translator
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.lengths import Size, value_length
 from nbm_xp.tape.node import Memory, Node, Operation, Shape, Spec

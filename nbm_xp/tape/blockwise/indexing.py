@@ -9,8 +9,9 @@ from typing import Any
 
 from ..node import Node
 from ..registry import OPERATIONS
+from .frame import PARTIAL, SPLIT, WHOLE, Value
 from .rules import linear
-from .translation import PARTIAL, SPLIT, WHOLE, Translator, Value, split_rule
+from .translation import Translator, split_rule
 
 __all__: list[str] = []
 

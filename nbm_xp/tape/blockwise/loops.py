@@ -21,7 +21,8 @@ from ..registry import OPERATIONS
 from ..stand_ins import inner_placeholder
 from ..tensor import output
 from ..traversal import reachable
-from .translation import PARTIAL, SPLIT, WHOLE, Translator, Value, split_rule
+from .frame import PARTIAL, SPLIT, WHOLE, Value
+from .translation import Translator, split_rule
 
 __all__: list[str] = []
 

@@ -13,7 +13,8 @@ from ..dtypes import DType
 from ..lengths import same_length
 from ..node import IFELSE_NAME, MATRICES_TAG, Node
 from ..tensor import output
-from .translation import PARTIAL, SPLIT, WHOLE, Translator, Value, split_rule
+from .frame import PARTIAL, SPLIT, WHOLE, Value
+from .translation import Translator, split_rule
 
 __all__: list[str] = []
 

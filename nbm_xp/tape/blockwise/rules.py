@@ -15,7 +15,8 @@ from ..node import ALONG_AXES_TAG, ELEMENTWISE_TAG, LINEAR_TAG, Memory, Node, Op
 from ..registry import OPERATIONS, declare
 from ..standard.statistical import mean
 from ..tensor import Tensor
-from .translation import PARTIAL, SPLIT, WHOLE, Translator, Value, split_rule
+from .frame import PARTIAL, SPLIT, WHOLE, Value
+from .translation import Translator, split_rule
 
 __all__ = ["linear", "on_axis", "without"]
 

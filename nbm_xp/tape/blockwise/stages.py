@@ -24,7 +24,8 @@ from ..node import ELEMENTWISE_TAG, IDENTITY_TAG, LEAVES, OUTPUT, PLACEHOLDER, N
 from ..plans.plan import compile_plan
 from ..traversal import Result, reachable
 from . import indexing, loops, matrices  # noqa: F401  (they enter their rules)
-from .translation import SPLIT, WHOLE, Frame, Translator, Value
+from .frame import SPLIT, WHOLE, Frame, Value
+from .translation import Translator
 
 __all__ = ["Blockwise", "batch_axes"]
 

@@ -68,6 +68,27 @@ class _ReverseStep:
         return {node: sums_over_steps(found[node], varying) for node in body.captured if node in found}
 
 
+@dataclass
+class _ReverseLoop:
+    """The recorded loop, and the stacks that it reads step by step."""
+
+    body: LoopBody
+    call: Node
+    stacks: dict[Node, Tensor]
+    count: Size
+
+    def result(self, index: int) -> Tensor:
+        """One of its results."""
+        return Tensor(output(self.call, index, *self.body.specs[index]))
+
+    def stacked(self, node: Node) -> Tensor:
+        """A value of all its steps, as many entries as there are steps."""
+        stack = self.stacks.get(node)
+        if stack is None:
+            return self.result(self.body.tap(node))
+        return stack if same_length(stack.node.shape[0], self.count) is True else stack[: self.count]
+
+
 def _window(body: LoopBody, n_steps: Any, out: Any) -> _Window:
     count = n_steps if body.stop is None else value_length(out[body.steps].node)
     if body.truncate is None:
@@ -135,28 +156,20 @@ def loop_rule(
     )
     if not reverse.carries and not to_rows and not factors:
         return [None, [None] * len(sequences), [None] * len(initials), [None] * len(captured)]
-    call = loop(reverse, window.count, list(stacks.values()), start)
-
-    def result(index: int) -> Tensor:
-        return Tensor(output(call, index, *reverse.specs[index]))
-
-    def stacked(node: Node) -> Tensor:
-        """A value of all reverse steps, as many entries as there are steps."""
-        if node not in stacks:
-            return result(reverse.tap(node))
-        stack = stacks[node]
-        return stack if same_length(stack.node.shape[0], window.count) is True else stack[: window.count]
+    made = _ReverseLoop(reverse, loop(reverse, window.count, list(stacks.values()), start), stacks, window.count)
 
     def total(node: Node) -> Tensor:
         """The gradient in a captured value."""
-        parts = [term.finish([stacked(factor) for factor in term.factors]) for term in sums[node].after]
+        parts = [term.finish([made.stacked(factor) for factor in term.factors]) for term in sums[node].after]
         if node in totals:
-            parts.append(result(len(step.back) + list(totals).index(node)))
+            parts.append(made.result(len(step.back) + list(totals).index(node)))
         return sum(parts[1:], start=parts[0])
 
-    finals = {position: result(index) for index, position in enumerate(step.back)}
+    finals = {position: made.result(index) for index, position in enumerate(step.back)}
     to_sequences = [
-        None if (gradient := step.partial[node]) is None else _padded(stacked(gradient.node), window.first, sequence)
+        None
+        if (gradient := step.partial[node]) is None
+        else _padded(made.stacked(gradient.node), window.first, sequence)
         for node, sequence in zip(body.sequences, sequences, strict=True)
     ]
     to_initials = [_reaching_start(p, finals, body.shifts, window.first) for p in range(len(body.carries))]

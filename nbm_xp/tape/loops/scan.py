@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..extreme_lengths import minimum_length
@@ -46,6 +46,43 @@ class _Recurrence:
     def arguments(self) -> list[Tensor]:
         """What the step is called with, in the order of the taps."""
         return [Tensor(self.inner[-tap - 1]) for tap in self.taps]
+
+
+class _Carried:
+    """What goes from step to step: the outputs that come back, with a place for each lag, and variables.
+
+    Attributes
+    ----------
+    inner, initials, following
+        What stands for each in the step, its first value, and what it becomes.
+    fed_back, shifts
+        As of `LoopBody`.
+    """
+
+    def __init__(
+        self,
+        recurrences: Sequence[_Recurrence | None],
+        outputs: Sequence[Tensor],
+        updates: Mapping[Variable, Tensor],
+    ) -> None:
+        self.inner: list[Node] = []
+        self.initials: list[Tensor] = []
+        self.following: list[Node] = []
+        self.fed_back: dict[int, int] = {}
+        self.shifts: dict[int, int] = {}
+        for position, (recurrence, value) in enumerate(zip(recurrences, outputs, strict=False)):
+            if recurrence is not None:
+                _check_same_kind(value, recurrence.initials[0], position)
+                self.fed_back[position] = first = len(self.inner)
+                self.shifts |= {place + 1: place for place in range(first, first + recurrence.depth - 1)}
+                self._add(recurrence.inner, recurrence.initials, [value.node, *recurrence.inner[:-1]])
+        for variable, value in updates.items():
+            self._add([variable.node], [variable], [new_value(variable, value).node])
+
+    def _add(self, inner: Sequence[Node], initials: Sequence[Tensor], following: Sequence[Node]) -> None:
+        self.inner += inner
+        self.initials += initials
+        self.following += following
 
 
 def _entries(value: Any) -> list[Any]:
@@ -179,45 +216,28 @@ def scan(
     if recurrences and len(recurrences) != len(outputs):
         raise ValueError(f"outputs_info describes {len(recurrences)} outputs, the step returned {len(outputs)}")
 
-    carries: list[Node] = []
-    initials: list[Tensor] = []
-    following: list[Node] = []
-    fed_back: dict[int, int] = {}
-    shifts: dict[int, int] = {}
-    for position, (recurrence, value) in enumerate(zip(recurrences, outputs, strict=False)):
-        if recurrence is None:
-            continue
-        fed_back[position] = len(carries)
-        _check_same_kind(value, recurrence.initials[0], position)
-        carries += recurrence.inner
-        shifts |= {p + 1: p for p in range(len(carries) - recurrence.depth, len(carries) - 1)}
-        initials += recurrence.initials
-        following += [value.node, *recurrence.inner[:-1]]
     updates = _state_updates([*outputs, *given.values(), *([] if condition is None else [condition.condition])], given)
-    for variable, value in updates.items():
-        carries.append(variable.node)
-        initials.append(variable)
-        following.append(new_value(variable, value).node)
+    carried = _Carried(recurrences, outputs, updates)
     body = LoopBody(
         sequences=inner,
-        carries=carries,
-        following=following,
+        carries=carried.inner,
+        following=carried.following,
         outputs=[value.node for value in outputs],
         stop=None if condition is None else condition.condition.node,
-        fed_back=fed_back,
-        shifts=shifts,
+        fed_back=carried.fed_back,
+        shifts=carried.shifts,
         truncate=None if truncate_gradient in (-1, None) else int(truncate_gradient),
         name=name,
     )
     if checkpoint is False:
-        finals, stacked = results_of(loop(body, count, feeds, initials))
+        finals, stacked = results_of(loop(body, count, feeds, carried.initials))
     else:
         if condition is not None or body.truncate is not None:
             raise ValueError(
                 "checkpoint cannot be combined with until or truncate_gradient: checkpoint the step instead"
             )
-        finals, stacked = loop_in_segments(body, count, feeds, initials, steps_in_segment(checkpoint, count))
-    states = OrderedDict(zip(updates, finals[len(carries) - len(updates) :], strict=True))
+        finals, stacked = loop_in_segments(body, count, feeds, carried.initials, steps_in_segment(checkpoint, count))
+    states = OrderedDict(zip(updates, finals[len(finals) - len(updates) :], strict=True))
     return (stacked[0] if len(stacked) == 1 else stacked), states
 
 

@@ -75,7 +75,7 @@ def described_plan(plan: Any) -> str:
         return "a plan"
     count = len({node for node in lines.nodes if node is not None})
     parts = [f"a plan of {count} statement{'s' * (count != 1)}"]
-    if chains := len({id(chain) for chain in lines.writer.chain_of.values()}):
+    if chains := len({id(chain) for chain in lines.writer.arranged.chain_of.values()}):
         parts.append(f"{chains} chain{'s' * (chains != 1)} of them block by block where arrays are large")
     loops = [bound.executor for bound in lines.writer.bound.values() if hasattr(bound, "executor")]
     return ", ".join([*parts, *(f"a loop: {executor}" for executor in loops)])

@@ -21,19 +21,17 @@ from nbm_xp.namespace.compiling import library_branch
 from nbm_xp.namespace.exponentials import function_for, own_functions
 from nbm_xp.namespace.refusals import prefix
 
-from ..branches import BranchPath, common_path
+from ..branches import BranchPath
 from ..dtypes import DType
 from ..lengths import Length
-from ..node import IFELSE_NAME, LEAVES, OUTPUT, SUBGRAPH_TAG, Node, nodes_in
-from ..traversal import Result, reachable
+from ..node import IFELSE_NAME, LEAVES, OUTPUT, SUBGRAPH_TAG, Node
+from ..traversal import Result
+from .arrangement import Arrangement, is_call
 from .bound_run import BoundRun
 from .chain_source import as_program, call_lines
-from .chains import Chain, chains_of, crosses, in_chains
-from .fusion import given_to, written_within
+from .chains import Chain
+from .fusion import given_to
 from .line_table import LineTable
-from .merging import merge_equal_calls
-from .schedule import frugal, inlined
-from .unstacked import results_read_by_loops
 
 __all__ = ["PlanWriter"]
 
@@ -53,113 +51,32 @@ class PlanWriter:
         self.branch = library_branch(xp)
         self.own = own_functions(xp)
         self._within: dict[Node, str] = {}
-        self.givens = givens
         self.inputs = list(inputs)
         self.outputs = list(outputs)
         self.names: dict[Node, str] = {}
         self.bound: dict[str, Any] = {}
         self._bound_names: dict[Hashable, str] = {}
         self._called: dict[Hashable, str] = {}
-        self._given = frozenset(inputs)
-        self.same: dict[Node, Node] = {}
-        self.operands: dict[Node, Sequence[Node]] = {}
-        merge_equal_calls(reachable(outputs, inputs, givens), self._given, self.resolve, self.same, self.operands)
-        roots = [self.resolve(node) for result in outputs for node in nodes_in(result)]
-        self.order = frugal(roots, self.operands)
-        self.needed: dict[Node, set[int]] = defaultdict(set)
-        self.paths: dict[Node, BranchPath] = {}
-        self._find_paths(roots)
-        self.order = [node for node in self.order if node in self.paths]
-        self.chain_of: dict[Node, Chain] = {}
-        if names := library.chain_steps(xp):
-            chains = chains_of(self.order, self.operands, self.paths, self.resolve, self._given, roots, names)
-            self.order = in_chains(self.order, self.operands, chains)
-            self.chain_of = {node: chain for chain in chains for node in chain.members}
-        self.unstacked = results_read_by_loops(self.order, self.operands, self.resolve, roots)
-        self.inlined = self._choose_inlined(roots)
+        self.arranged = Arrangement(inputs, outputs, xp, givens, lazy)
+        self.resolve = self.arranged.resolve
+        self.operands = self.arranged.operands
+        self.inlined = self.arranged.inlined
         self._step = 0
         self._last: dict[str, int] = {}
-
-    def resolve(self, node: Node) -> Node:
-        """The node that is computed in the place of another."""
-        node = self.givens.get(node, node)
-        return self.same.get(node, node)
-
-    def _uses(self, node: Node) -> Iterator[tuple[Node, BranchPath]]:
-        """Each use that a node makes of another, with the branch in which it is needed."""
-        path = self.paths[node]
-        if node.op.name == IFELSE_NAME and not self.lazy:
-            condition, *branches = node.args
-            yield self.resolve(condition), path
-            for branch, values in enumerate(branches):
-                for index, value in enumerate(values):
-                    if index in self.needed[node] and isinstance(value, Node):
-                        yield self.resolve(value), (*path, (self.resolve(condition), branch))
-            return
-        for other in self.operands[node]:
-            yield other, path
-
-    def _find_paths(self, roots: Sequence[Node]) -> None:
-        """Find the branch of each value; one that nothing needs, such as an unused value of a branch, has none."""
-        pending: dict[Node, BranchPath] = dict.fromkeys(roots, ())
-        for node in reversed(self.order):
-            path = pending.get(node)
-            if path is None:
-                continue
-            self.paths[node] = path
-            if node.op is OUTPUT and node not in self._given:
-                self.needed[self.resolve(node.args[0])].add(node.args[1])
-            for other, needed in self._uses(node) if node not in self._given else ():
-                before = pending.get(other)
-                pending[other] = needed if before is None or before == needed else common_path(before, needed)
-
-    def _choose_inlined(self, roots: Sequence[Node]) -> set[Node]:
-        """Nodes that are used exactly once, as an argument, in the branch where they are computed."""
-        uses: dict[Node, int] = defaultdict(int)
-        fixed: set[Node] = set(roots)
-        silent: set[Node] = set()
-        for node in self.order:
-            if node in self._given or node.op in LEAVES:
-                silent.add(node)
-                continue
-            for value in (*node.args, *node.attributes.values()) if node.attributes else node.args:
-                for item in value if isinstance(value, tuple) else (value,):
-                    if isinstance(item, Node):
-                        uses[self.resolve(item)] += 1
-                    elif isinstance(item, (Length, tuple, slice)):
-                        fixed.update(self.resolve(other) for other in nodes_in(item))
-            if node.op is OUTPUT:
-                silent.add(node)
-            if node.op is OUTPUT or node.op.name == IFELSE_NAME:
-                fixed.update(self.operands[node])
-            elif self.paths[node]:
-                fixed.update(other for other in self.operands[node] if self.paths[other] != self.paths[node])
-            if self.chain_of:
-                fixed.update(other for other in self.operands[node] if crosses(self.chain_of, other, node))
-        candidates = {
-            node
-            for node in self.order
-            if uses.get(node) == 1 and node not in fixed and node not in silent and not self._is_call(node)
-        }
-        within = written_within(self.order, self.resolve, candidates)
-        return inlined(self.order, self.operands, self.paths, candidates, silent, within)
-
-    def _is_call(self, node: Node) -> bool:
-        return str(node.dtype) == "void"
 
     def source(self) -> str:
         """The whole function as text."""
         for index, node in enumerate(self.inputs):
             self.names[node] = f"a{index}"
         self.results: dict[Node, dict[int, Node]] = defaultdict(dict)
-        for node in self.order:
+        for node in self.arranged.order:
             if node.op is OUTPUT:
                 self.results[self.resolve(node.args[0])][node.args[1]] = node
-        self.place = {node: place for place, node in enumerate(self.order)}
+        self.place = {node: place for place, node in enumerate(self.arranged.order)}
         groups: list[Group] = []
-        for node in self.order:
-            chain = self.chain_of.get(node)
-            if chain is None and not self.paths[node]:
+        for node in self.arranged.order:
+            chain = self.arranged.chain_of.get(node)
+            if chain is None and not self.arranged.paths[node]:
                 groups += self._groups((node,))
             elif chain is not None and node is chain.members[0]:
                 groups += self._chain_groups(chain)
@@ -172,7 +89,8 @@ class PlanWriter:
         text = "".join(f"{text}\n" for text, _ in lines)
         self.names = self._within | self.names
         self.lines = LineTable([None, *(node for _, node in lines)], text, self)
-        self.order, self.paths, self.place, self._last = [], {}, {}, {}  # the table keeps what writes expressions
+        self.place, self._last = {}, {}  # the table keeps what writes expressions
+        self.arranged.forget()
         return text
 
     def parameters(self) -> list[str]:
@@ -244,7 +162,7 @@ class PlanWriter:
                 raise AssertionError(f"{node!r} is neither an input nor captured")
             if node.op.name == IFELSE_NAME and not self.lazy:
                 lines += self._ifelse_lines(node)
-            elif self._is_call(node):
+            elif is_call(node):
                 source = self.expression(node)
                 names = self._targets(node)
                 if len(names) < _MOST_BEFORE_STAR:
@@ -272,7 +190,7 @@ class PlanWriter:
         functions: list[str] = []
         for branch, values in enumerate(branches):
             outside = dict(self.names)
-            path = (*self.paths[node], (self.resolve(condition), branch))
+            path = (*self.arranged.paths[node], (self.resolve(condition), branch))
             inner = self._lines(self._inside(path, [values[index] for index in positions]))
             results = "".join(f"{self.written(values[index])}, " for index in positions)
             inner.append((f"return ({results})", node))
@@ -296,7 +214,7 @@ class PlanWriter:
         for branch, (head, values) in enumerate(
             zip((f"if {self.written(condition)}:", "else:"), branches, strict=True)
         ):
-            path = (*self.paths[node], (self.resolve(condition), branch))
+            path = (*self.arranged.paths[node], (self.resolve(condition), branch))
             inner = self._lines(self._inside(path, [values[index] for index in targets]))
             inner += [
                 (f"{self._name(target)} = {self.written(values[index])}", node) for index, target in targets.items()
@@ -310,11 +228,11 @@ class PlanWriter:
         stack = [self.resolve(value) for value in values if isinstance(value, Node)]
         while stack:
             node = stack.pop()
-            if node in found or node in self.names or self.paths[node][: len(path)] != path:
+            if node in found or node in self.names or self.arranged.paths[node][: len(path)] != path:
                 continue
             found.add(node)
             stack += self.operands[node]
-        return sorted((node for node in found if self.paths[node] == path), key=self.place.__getitem__)
+        return sorted((node for node in found if self.arranged.paths[node] == path), key=self.place.__getitem__)
 
     def expression(self, node: Node) -> str:
         """Source that computes a node from named values."""
@@ -350,9 +268,10 @@ class PlanWriter:
         if name is None:
             label = op.name.replace(".", "_")
             if SUBGRAPH_TAG in op.tags:
-                unstacked = self.unstacked.get(node, frozenset())
+                unstacked = self.arranged.unstacked.get(node, frozenset())
                 assert op.run is not None
-                name = self._bind(label, key, op.run(self.xp, node.payload, frozenset(self.needed[node]), unstacked))
+                needed = frozenset(self.arranged.needed[node])
+                name = self._bind(label, key, op.run(self.xp, node.payload, needed, unstacked))
             elif op.run is None:
                 try:
                     target = function_for(self.xp, op.name, dtype)

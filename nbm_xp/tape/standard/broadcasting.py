@@ -6,25 +6,21 @@ import math
 from typing import Any
 
 from nbm_xp.tape.lengths import known, same_length
-from nbm_xp.tape.node import LINEAR_TAG, Memory, Node, Operation, Shape
+from nbm_xp.tape.node import LINEAR_TAG, Memory, Operation, Shape
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
-from .manipulation import reshape
+from .manipulation import of_shape, reshape
 from .shapes import broadcast, not_written, sizes_of
 from .sums import sum as sum_
 
 __all__ = ["broadcast_arrays", "broadcast_shapes", "broadcast_to", "sum_to"]
 
 
-def _infer_shape(x: Node, shape: Shape) -> Any:
-    return shape, x.dtype
-
-
 _BROADCAST = declare(
     Operation(
         "broadcast_to",
-        _infer_shape,
+        of_shape,
         (lambda g, out, x, shape: sum_to(g, x.node.shape),),
         tags=frozenset({LINEAR_TAG}),
         memory=Memory.SPREAD,
@@ -71,7 +67,7 @@ def _run_sum_to(xp: Any, x: Any, shape: tuple[int, ...]) -> Any:
 _SUM_TO = declare(
     Operation(
         "sum_to",
-        _infer_shape,
+        of_shape,
         (lambda g, out, x, shape: broadcast_to(g, x.node.shape),),
         run=_run_sum_to,
         tags=frozenset({LINEAR_TAG}),

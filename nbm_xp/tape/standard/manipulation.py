@@ -14,18 +14,19 @@ from .declaring import along_axes, of_matrices
 from .shapes import axes_of, axis_of, sizes_of
 
 __all__ = [
-    "expand_dims", "flip", "matrix_transpose", "moveaxis", "permute_dims", "reshape", "roll", "squeeze",
+    "expand_dims", "flip", "matrix_transpose", "moveaxis", "of_shape", "permute_dims", "reshape", "roll", "squeeze",
 ]  # fmt: skip
 
 
-def _infer_reshape(x: Node, shape: Shape) -> Any:
+def of_shape(x: Node, shape: Shape) -> Any:
+    """Shape and dtype of what is brought to a shape."""
     return shape, x.dtype
 
 
 _RESHAPE = declare(
     Operation(
         "reshape",
-        _infer_reshape,
+        of_shape,
         (lambda g, out, x, shape: reshape(g, x.node.shape),),
         memory=Memory.VIEW,
         written=lambda part, x, shape: reshape(part, x.node.shape),

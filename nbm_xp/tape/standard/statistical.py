@@ -20,7 +20,7 @@ from .kinks import along
 from .manipulation import flip, permute_dims, reshape
 from .promotion import floating
 from .shapes import axes_of, kept_shape, reduced_shape
-from .sums import accumulator, along_reduced, reduced_spec, summable
+from .sums import accumulated, along_reduced, reduced_spec
 from .sums import sum as sum_
 
 __all__ = [
@@ -52,12 +52,7 @@ _PROD = along_axes("prod", reduced_spec, (_prod_rule,))
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """The product over axes; its gradient is right where elements are zero."""
-    x = as_tensor(x)
-    dtype = accumulator(x, dtype)
-    axes = axes_of(axis, x.ndim)
-    if not axes:
-        return cast(x, dtype)
-    return record(_PROD, summable(x, dtype), axis=axes, dtype=dtype, keepdims=keepdims)
+    return accumulated(_PROD, x, axis, dtype, keepdims)
 
 
 def _count(x: Tensor, axis: tuple[int, ...]) -> Size:

@@ -6,7 +6,7 @@ from typing import Any
 
 from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.dtypes import bool as boolean
-from nbm_xp.tape.node import Node
+from nbm_xp.tape.node import Node, Operation
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .casting import cast
@@ -14,7 +14,7 @@ from .declaring import along_axes
 from .manipulation import reshape
 from .shapes import axes_of, kept_shape, reduced_shape
 
-__all__ = ["accumulator", "along_reduced", "reduced_spec", "sum", "summable"]
+__all__ = ["accumulated", "accumulator", "along_reduced", "reduced_spec", "sum"]
 
 
 def reduced_spec(x: Node, *, axis: tuple[int, ...], keepdims: bool, **attributes: Any) -> Any:
@@ -35,9 +35,19 @@ def accumulator(x: Tensor, dtype: Any) -> DType:
     return as_dtype("int64") if kind in "bi" else as_dtype("uint64") if kind == "u" else x.dtype
 
 
-def summable(x: Tensor, dtype: DType) -> Tensor:
+def _summable(x: Tensor, dtype: DType) -> Tensor:
     """What is cast before it is added up: floating results are exact only so, and bool is no number."""
     return cast(x, dtype) if dtype[0] in "fc" or x.dtype == boolean else x
+
+
+def accumulated(op: Operation, x: Any, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
+    """What an operation makes of the numbers along axes, in the dtype asked for, or one that is wide enough."""
+    x = as_tensor(x)
+    wide = accumulator(x, dtype)
+    axes = axes_of(axis, x.ndim)
+    if not axes:
+        return cast(x, wide)
+    return record(op, _summable(x, wide), axis=axes, dtype=wide, keepdims=keepdims)
 
 
 def _sum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keepdims: bool) -> Tensor:
@@ -49,9 +59,4 @@ _SUM = along_axes("sum", reduced_spec, (_sum_rule,), linear=True)
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
     """The sum over axes; integers and bool add up as int64 or uint64."""
-    x = as_tensor(x)
-    dtype = accumulator(x, dtype)
-    axes = axes_of(axis, x.ndim)
-    if not axes:
-        return cast(x, dtype)
-    return record(_SUM, summable(x, dtype), axis=axes, dtype=dtype, keepdims=keepdims)
+    return accumulated(_SUM, x, axis, dtype, keepdims)

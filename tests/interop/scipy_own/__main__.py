@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,6 @@ def _run(module: str, standin: str, folder: Path) -> dict[str, Any]:
             environment["NBM_XP_REACHED"] = str(folder / f"{module}.reached.json")
         chosen = ["-m", "array_api_backends and not slow", "--pyargs", f"scipy.{module}"]
         plain = ["-q", "--tb=line", "-p", "no:cacheprovider", "-p", "tests.interop.scipy_own.standin"]
-        (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")  # of no project that the folder lies in
         subprocess.run([sys.executable, "-m", "pytest", *plain, *chosen], env=environment, cwd=folder, check=False)
     read: dict[str, Any] = json.loads(outcomes.read_text(encoding="utf-8"))
     broken = [f"{name}: {why}" for name, (outcome, why) in read.items() if outcome == "uncollected"]
@@ -116,8 +116,11 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         folder = (asked.kept or Path(scratch)).resolve()
         folder.mkdir(exist_ok=True)
+        (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")  # of no project that the folder lies in
         modules = asked.modules or MODULES
-        results = {m: (_run(m, "strict", folder), _run(m, "tape", folder)) for m in modules}
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # each run is a process of its own
+            runs = {m: [pool.submit(_run, m, standin, folder) for standin in ("strict", "tape")] for m in modules}
+            results = {m: (strict.result(), tape.result()) for m, (strict, tape) in runs.items()}
         reached: dict[str, Any] = {}
         for module in modules:
             found = folder / f"{module}.reached.json"

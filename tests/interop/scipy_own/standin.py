@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 LIMIT = 120.0
-"""Seconds that one test may take."""
+"""Seconds of the processor that one test may take."""
 
 _outcomes: dict[str, tuple[str, str]] = {}
 _reached: Reached | None = None
@@ -78,12 +78,12 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     def ring(*_: Any) -> None:
         raise _TooLong(f"more than {LIMIT} seconds")
 
-    signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, LIMIT, LIMIT)
+    signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT, LIMIT)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

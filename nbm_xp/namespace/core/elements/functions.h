@@ -42,15 +42,22 @@ ELEMENT float nearest_power(float x, i32 *whole) {
     return rounded - INTEGERS_FLOAT;
 }
 
-/* exp(x) = 2**n exp(x - n log 2): the second factor, by Cephes's polynomial */
-ELEMENT float exp_rest(float x, float n) {
-    float r = x - n * 0.693359375f - n * -2.12194440e-4f;
+/* x - n log 2, and its exponential by Cephes's polynomial, in two halves that loops may take one after the other */
+ELEMENT float exp_remainder(float x, float n) { return x - n * 0.693359375f - n * -2.12194440e-4f; }
+
+ELEMENT float exp_begun(float r) {
     float p = 1.9875691500e-4f * r + 1.3981999507e-3f;
     p = p * r + 8.3334519073e-3f;
     p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    return p * r * r + r + 1.0f;
+    return p * r + 1.6666665459e-1f;
+}
+
+ELEMENT float exp_ended(float begun, float r) { return (begun * r + 5.0000001201e-1f) * r * r + r + 1.0f; }
+
+/* exp(x) = 2**n times this */
+ELEMENT float exp_rest(float x, float n) {
+    float r = exp_remainder(x, n);
+    return exp_ended(exp_begun(r), r);
 }
 
 ELEMENT float exp_float_of_plain(float x) {

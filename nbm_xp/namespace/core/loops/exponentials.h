@@ -22,17 +22,13 @@ static void exponentials(const float *x, float largest, i64 size, float *powers)
         for (i64 i = 0; i < count; ++i) {
             float below = x[begin + i] - largest, inside = below < -87.3f ? -88.0f : below; /* whose n is -127 */
             float rounded = inside * 1.44269504088896341f + 12582912.0f, n = rounded - 12582912.0f;
-            r[i] = inside - n * 0.693359375f - n * -2.12194440e-4f;
+            r[i] = exp_remainder(inside, n);
             scales[i] = float_of((i32)(((u32)bitsf_of(rounded) + 127u) << 23)); /* the last bits of `rounded` are n */
         }
-        for (i64 i = 0; i < count; ++i) {
-            float half = 1.9875691500e-4f * r[i] + 1.3981999507e-3f;
-            half = half * r[i] + 8.3334519073e-3f;
-            half = half * r[i] + 4.1665795894e-2f;
-            p[i] = half * r[i] + 1.6666665459e-1f;
-        }
         for (i64 i = 0; i < count; ++i)
-            powers[begin + i] = ((p[i] * r[i] + 5.0000001201e-1f) * r[i] * r[i] + r[i] + 1.0f) * scales[i];
+            p[i] = exp_begun(r[i]);
+        for (i64 i = 0; i < count; ++i)
+            powers[begin + i] = exp_ended(p[i], r[i]) * scales[i];
     }
 }
 

@@ -12,18 +12,14 @@ static void softplus_of_some(const float *x, i64 count, float *out) {
         i32 whole;
         float n = nearest_power(inside, &whole);
         i32 half = whole >> 1;
-        r[i] = inside - n * 0.693359375f - n * -2.12194440e-4f;
+        r[i] = exp_remainder(inside, n);
         high[i] = power_of_two(half);
         low[i] = power_of_two(whole - half);
     }
+    for (i64 i = 0; i < count; ++i)
+        p[i] = exp_begun(r[i]);
     for (i64 i = 0; i < count; ++i) {
-        float half = 1.9875691500e-4f * r[i] + 1.3981999507e-3f;
-        half = half * r[i] + 8.3334519073e-3f;
-        half = half * r[i] + 4.1665795894e-2f;
-        p[i] = half * r[i] + 1.6666665459e-1f;
-    }
-    for (i64 i = 0; i < count; ++i) {
-        float e = ((p[i] * r[i] + 5.0000001201e-1f) * r[i] * r[i] + r[i] + 1.0f) * high[i] * low[i];
+        float e = exp_ended(p[i], r[i]) * high[i] * low[i];
         float s = e / (2.0f + e), z = s * s;
         float odd = 1.42962910e-1f + z * (1.08516610e-1f + z * 1.16195290e-1f);
         float tail = s + s * z * (3.33333340e-1f + z * (1.99998510e-1f + z * odd));

@@ -1,4 +1,4 @@
-"""How much arithmetic a length carries along before it starts anew.
+"""Short lengths: how much arithmetic the length of an axis carries along before it starts anew.
 
 The length of an axis is written out in the lengths of leaves, so that equal ones are seen to be equal. Left alone, the
 thousandth slice of a slice would have a length that takes a page to write. Past a bound, an axis becomes a symbol of

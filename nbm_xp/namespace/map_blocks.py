@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .. import dispatch, dtypes
+from . import dispatch, dtypes
 
 __all__ = ["from_blocks", "put", "replaced"]
 
