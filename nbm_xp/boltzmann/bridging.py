@@ -158,7 +158,7 @@ def parting(up: Any, down: Any) -> float:
     >>> import numpy as np
     >>> from nbm_xp.boltzmann.bridging import parting
     >>> down = np.concatenate([np.zeros((4, 1, 50)), np.full((4, 1, 50), 30.0)], axis=2)
-    >>> 0.3 < parting(np.zeros((4, 1, 100)), down) < np.log(2)
+    >>> bool(0.3 < parting(np.zeros((4, 1, 100)), down) < np.log(2))
     True
     """
     xp = array_namespace(up)
