@@ -5,7 +5,7 @@ from __future__ import annotations
 from nbm_xp.namespace.faces import face
 
 from . import sequences
-from .bridging import LadderEstimate
+from .bridging import LadderEstimate, LadderWarning
 from .classifier import RBMClassifier
 from .dbm import DBM
 from .estimator import NotFittedError
@@ -20,6 +20,7 @@ __all__ = [
     "RBM",
     "AISEstimate",
     "LadderEstimate",
+    "LadderWarning",
     "Look",
     "NotFittedError",
     "RBMClassifier",

@@ -128,10 +128,11 @@ class Path:
             state[layer] = draw_layer(self.parameters, layer, mean, rows, rng, inputs)
         return state
 
-    def step(self, cold: Any, warm: Any, state: list[Any], rows: int, rng: Any) -> tuple[Any, list[Any]]:
-        """The logarithm of the ratio of a state's weights at two temperatures; then a sweep at the first of them.
+    def log_ratio(self, cold: Any, warm: Any, state: Sequence[Any]) -> tuple[Any, dict[int, Any]]:
+        """The logarithm of the ratio of a state's weights at two temperatures.
 
-        The state is told by ``topology.retained``, and its weight the sum over the states of the other layers.
+        The state is told by ``topology.retained``, and its weight the sum over the states of the other layers. What
+        these receive of the excess comes along.
         """
         inputs = {layer: local_field(self.excess, layer, state) for layer in self.parameters.topology.marginalised}
         gain = (warm - cold) * energy_within(self.excess, state, self.parameters.topology.retained)
@@ -139,6 +140,11 @@ class Path:
             units, axis = self.parameters.topology.units[layer], self.parameters.units_axis
             apart = units.log_normaliser(cold * whole, axis) - units.log_normaliser(warm * whole, axis)
             gain = gain + B.sum(apart, axis=axis)
+        return gain, inputs
+
+    def step(self, cold: Any, warm: Any, state: list[Any], rows: int, rng: Any) -> tuple[Any, list[Any]]:
+        """`log_ratio`; then a sweep at the first of the two temperatures."""
+        gain, inputs = self.log_ratio(cold, warm, state)
         return gain, self.sweep(cold, state, rows, rng, inputs)
 
     def sweep(

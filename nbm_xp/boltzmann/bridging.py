@@ -5,6 +5,13 @@ is how much more free energy states of a have in b, d how much more those of b h
 either. No other way of using both is more precise. The standard error comes from the spread between chains, which are
 independent of one another whatever their states were along the way and on whatever machine.
 
+Chains tell nothing of places that they do not come to. Two things show it. The states of either machine alone tell the
+ratio too, as the mean of exp(-u) over states of the lower one or, upside down, of exp(-d) over those of the higher one;
+where the chains of a pair lie in different places, the two part by more than chance, and so do earlier and later looks,
+while chains find their way. What they part by is added to the standard error. And states of the higher machine that the
+lower one hardly ever has came by no exchange: however many they are, that share is not the machine's but of the way
+that it learnt.
+
 References
 ----------
 C. H. Bennett, "Efficient estimation of free energy differences from Monte Carlo data", Journal of Computational
@@ -14,15 +21,23 @@ Physics 22 (1976).
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace
 
-__all__ = ["LadderEstimate", "bennett", "mixing"]
+__all__ = ["LadderEstimate", "LadderWarning", "bennett", "cut_off", "mixing", "parting"]
 
 _HALVINGS = 60
+_NEVER = -10.0  # nats: what the lower machine of a pair hardly ever has
+_FEW = 0.02  # of the states: so many may be out of the way
+_NEWS = 0.5  # nats: a handful of chains may part by less
+
+
+class LadderWarning(RuntimeWarning):
+    """Log Z along a ladder may be off by more than its standard error tells."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +55,12 @@ class LadderEstimate:
         The effective sample size of the last machine's chains, in their free energy against the machine below.
     r_hat : float
         R-hat of it: 1 where each chain tells the same as all of them.
+    parting : float
+        By how much, in nats, what the lower and what the higher machines' states tell of log Z, and what earlier and
+        later looks do, differ beyond chance. It is in `standard_error`.
+    cut_off : float
+        The largest share of a machine's states that the machine below hardly ever has: what share they should have,
+        the ladder cannot tell.
     """
 
     log_z: float
@@ -47,6 +68,29 @@ class LadderEstimate:
     acceptance: tuple[float, ...]
     effective: float = math.nan
     r_hat: float = math.nan
+    parting: float = 0.0
+    cut_off: float = 0.0
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether more than a few states of a machine are such as the machine below hardly ever has."""
+        return self.cut_off > _FEW
+
+    @property
+    def doubts(self) -> str | None:
+        """What speaks against the estimate, if anything does."""
+        if self.is_cut:
+            return f"{self.cut_off:.0%} of a machine's states are such as the machine below it on the ladder never has"
+        if self.parting > max(_NEWS, self.standard_error / 2):
+            told = "what the ladder's chains tell of it, upwards or downwards, early or late"
+            return f"{told}, parts by {self.parting:.1f} nats"
+        return None
+
+    def warn(self, stacklevel: int = 2) -> None:
+        """Warn, in one line, where the estimate may be off by more than its standard error."""
+        if self.doubts is not None:
+            cure = "ais() and reverse_ais() bracket it; a lower learning_rate makes a ladder that holds"
+            warnings.warn(f"log Z may be off: {self.doubts}. {cure}", LadderWarning, stacklevel=stacklevel + 1)
 
     @property
     def log_z_low(self) -> float:
@@ -97,6 +141,64 @@ def bennett(up: Any, down: Any) -> tuple[float, float]:
     pulls = xp.sum(xp.sum(forth - back, axis=0) / slopes[:, None], axis=0)
     spread = float(xp.sum((pulls - xp.mean(pulls)) ** 2)) / (chains - 1)
     return total, math.sqrt(chains * spread)
+
+
+def parting(up: Any, down: Any) -> float:
+    """By how much, beyond chance, what should agree differs, over all pairs: see above.
+
+    Parameters
+    ----------
+    up, down : array of shape (looks, pairs, chains)
+        In host memory, float64: see `ladder.Move`.
+
+    Examples
+    --------
+    Half of the higher machine's chains lie where the lower one never is: log 2, less what chance may make.
+
+    >>> import numpy as np
+    >>> from nbm_xp.boltzmann.bridging import parting
+    >>> down = np.concatenate([np.zeros((4, 1, 50)), np.full((4, 1, 50), 30.0)], axis=2)
+    >>> 0.3 < parting(np.zeros((4, 1, 100)), down) < np.log(2)
+    True
+    """
+    xp = array_namespace(up)
+    if up.shape[2] < 2:
+        return 0.0
+    (forth, forth_error), (back, back_error) = _alone(-up), _alone(-down)
+    excess = xp.abs(forth + back) - 3 * xp.sqrt(forth_error + back_error)
+    found = float(xp.sum(xp.where(excess > 0, excess, xp.zeros_like(excess))))
+    half = up.shape[0] // 2
+    if half:
+        (early, early_error), (late, late_error) = (bennett(up[part], down[part]) for part in _halves(half))
+        found += max(abs(late - early) - 3 * math.hypot(early_error, late_error), 0.0)
+    return found
+
+
+def _halves(half: int) -> tuple[slice, slice]:
+    return slice(0, half), slice(half, None)
+
+
+def _alone(exponents: Any) -> tuple[Any, Any]:
+    """Of each pair the logarithm of the mean of the exponentials, and the square of its standard error."""
+    xp = array_namespace(exponents)
+    top = xp.max(exponents, axis=(0, 2))
+    chains = xp.mean(xp.exp(exponents - top[:, None]), axis=0)
+    mean, spread = xp.mean(chains, axis=1), xp.var(chains, axis=1, correction=1) / chains.shape[1]
+    return top + xp.log(mean), spread / mean**2
+
+
+def cut_off(up: Any, down: Any) -> float:
+    """The largest share, over pairs, of the higher machine's states that the lower one hardly ever has.
+
+    Parameters
+    ----------
+    up, down : array of shape (looks, pairs, chains)
+        In host memory, float64: see `ladder.Move`.
+    """
+    xp = array_namespace(down)
+    rises, _ = _alone(-up)
+    never = xp.astype(rises[:, None] - down < _NEVER, down.dtype)
+    return float(xp.max(xp.mean(never, axis=(0, 2))))
 
 
 def mixing(values: Any) -> tuple[float, float]:

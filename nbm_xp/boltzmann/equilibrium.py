@@ -6,13 +6,14 @@ themselves: what they are handed from the foot of the ladder is drawn anew in ev
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespace, to_numpy
 
-from .bridging import LadderEstimate, bennett, mixing
+from .bridging import LadderEstimate, bennett, cut_off, mixing, parting
 from .energy import told
 from .ladder import LADDER, Ladder
 from .partition import summed_biases
@@ -186,7 +187,8 @@ def of_turns(ladder: Ladder, up: Any, down: Any) -> LadderEstimate:
     """
     xp = array_namespace(up)
     base = summed_biases(ladder.top.topology, [to_numpy(bias.value[0, :]) for bias in ladder.rungs.biases])
-    rise, error = bennett(up, down)
+    (rise, error), apart = bennett(up, down), parting(up, down)
     acceptance = xp.mean(xp.exp(xp.minimum(-(up + down), xp.zeros((), dtype=up.dtype))), axis=(0, 2))
     effective, r_hat = mixing(down[:, -1, :])
-    return LadderEstimate(base + rise, error, tuple(float(share) for share in acceptance), effective, r_hat)
+    shares = tuple(float(share) for share in acceptance)
+    return LadderEstimate(base + rise, math.hypot(error, apart), shares, effective, r_hat, apart, cut_off(up, down))

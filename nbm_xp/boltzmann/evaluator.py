@@ -11,11 +11,12 @@ from typing import Any
 from nbm_xp.namespace import to_numpy, use_backend
 
 from . import partition
-from .annealing import compile_ais, inverse_temperatures
+from .annealing import compile_ais
 from .bridging import LadderEstimate
 from .equilibrium import compile_weighing, estimate
 from .model import Model, variable
 from .partition import AISEstimate
+from .placing import temperatures_of
 from .rows import positive_int
 from .sampler import Sampler
 
@@ -54,20 +55,20 @@ class Evaluator:
         return None if self.model._ladder is None else self.by_ladder().log_z
 
     def annealed(
-        self, n_runs: int = 100, n_temperatures: int = 1000, betas: Sequence[float] | None = None
+        self, n_runs: int = 100, n_temperatures: int | str = 1000, betas: Sequence[float] | None = None
     ) -> AISEstimate:
         """Log Z by annealing from the base-rate model: see `RBM.ais`."""
         rows = positive_int(n_runs, "n_runs")
-        temperatures = inverse_temperatures(n_temperatures, betas)
+        temperatures = temperatures_of(self.model, n_temperatures, betas, self.chains.entropy)
         return self._weigh(rows, temperatures)
 
     def reversed(
-        self, n_runs: int, n_temperatures: int, betas: Sequence[float] | None, *, start: Any, n_steps: int | None
+        self, n_runs: int, n_temperatures: int | str, betas: Sequence[float] | None, *, start: Any, n_steps: int | None
     ) -> AISEstimate:
         """Log Z by annealing to the base-rate model, from states of the model: see `RBM.reverse_ais`."""
         topology = self.model._topology
         rows = positive_int(n_runs, "n_runs")
-        temperatures = inverse_temperatures(n_temperatures, betas)[::-1]
+        temperatures = temperatures_of(self.model, n_temperatures, betas, self.chains.entropy)[::-1]
         if n_steps is not None:
             positive_int(n_steps, "n_steps", 0)
         if start is not None and (not hasattr(start, "__len__") or len(start) != len(topology.sizes)):
@@ -86,7 +87,9 @@ class Evaluator:
         start = self.chains.ladder_states(ladder, rows)
         with use_backend(self.model._home):
             weigh = compile_weighing(ladder, rows, steps - steps % 4, self.chains.rng)
-        return estimate(ladder, weigh(*start))
+        found = estimate(ladder, weigh(*start))
+        found.warn(stacklevel=4)
+        return found
 
     def _weigh(self, rows: int, temperatures: Sequence[float], given: dict[int, Any] | None = None) -> AISEstimate:
         """Anneal chains, from states of the model where these are given, and have their weights tell log Z."""

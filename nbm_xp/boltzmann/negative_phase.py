@@ -43,6 +43,11 @@ class NegativePhase(Protocol):
     needs_rows: bool
 
     @property
+    def pace(self) -> Any:
+        """What the learning rate is multiplied by, a Tensor; or 1."""
+        ...
+
+    @property
     def key(self) -> Hashable:
         """What tells its compiled steps, and the random streams in them, from others of the same model."""
         ...
@@ -88,6 +93,7 @@ class ContrastiveDivergence:
     """
 
     needs_rows = True
+    pace: Any = 1.0
     key: Hashable = False  # as files of earlier releases name the streams of its steps
 
     def __init__(self, parameters: Parameters, n_gibbs: int, means: bool = True) -> None:
@@ -149,6 +155,7 @@ class PersistentChains:
     """
 
     needs_rows = False
+    pace: Any = 1.0
     key: Hashable = True  # as files of earlier releases name the streams of its steps
 
     def __init__(self, parameters: Parameters, n_gibbs: int, arrays: dict[str, Any]) -> None:

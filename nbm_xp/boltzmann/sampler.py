@@ -51,7 +51,12 @@ class Sampler:
     @functools.cached_property
     def rng(self) -> Any:
         """The streams that chains draw from."""
-        return self.model._rng if self._seed is None else stream(entropy_of(self._seed))
+        return self.model._rng if self._seed is None else stream(self.entropy)
+
+    @functools.cached_property
+    def entropy(self) -> int:
+        """What other streams of these chains follow from, by name."""
+        return self.model._entropy if self._seed is None else entropy_of(self._seed)
 
     def last(self, n_chains: int, n_steps: int, *, start: Any, clamp: Any, layer: int | None, means: bool) -> Any:
         """The last states of chains, or the means that they were drawn with: see `RBM.sample`."""

@@ -23,11 +23,14 @@ from nbm_xp.namespace.stored import is_group, open_group, save_group
 
 from .topology import Topology
 
-__all__ = ["FORMAT", "NEGATIVE", "STREAMS", "kind_of", "names", "read", "run_of", "shapes", "write"]
+__all__ = ["FORMAT", "MEAN", "NEGATIVE", "STREAMS", "kind_of", "names", "read", "run_of", "shapes", "write"]
 
 FORMAT = "nbm_xp.boltzmann 1"
-NEGATIVE = ("chain.", "ladder.")
-"""What the names of arrays begin with that the negative phase goes on with."""
+MEAN = "mean."
+"""What the names of arrays begin with that are a mean of parameters along the last steps."""
+
+NEGATIVE = ("chain.", "ladder.", MEAN)
+"""What the names of arrays begin with that learning goes on with, beside what optimisers keep."""
 
 STREAMS = "streams."
 """What the names of the states begin with that random draws have come to."""
@@ -174,6 +177,11 @@ def _check(topology: Topology, arrays: Mapping[str, Any]) -> None:
                 raise ValueError(f"is damaged: it lacks {name}")
         if "adam.steps" not in arrays:
             raise ValueError("is damaged: it lacks adam.steps")
+    if any(name.startswith(MEAN) for name in arrays):
+        wanted |= {f"{MEAN}steps": (1,)} | {f"{MEAN}{name}": wanted[name] for name in names(topology)}
+        for name in (f"{MEAN}{name}" for name in ("steps", *names(topology))):
+            if name not in arrays:
+                raise ValueError(f"is damaged: it lacks {name}")
     columns = {f"chain.{layer}": size for layer, size in enumerate(topology.sizes)}
     for name, array in arrays.items():
         shape, plain = tuple(array.shape), name.removeprefix("velocity.").removeprefix("square.")
@@ -191,7 +199,7 @@ def _check(topology: Topology, arrays: Mapping[str, Any]) -> None:
             raise ValueError(f"is damaged: {name} must have shape {wanted[plain]}, got {shape}")
     if any(name.startswith("ladder.") for name in arrays):
         for name in _rungs(topology, 1, 1):
-            if name not in arrays:
+            if name not in arrays and name not in ("ladder.alone", "ladder.pace"):  # which the first files do not have
                 raise ValueError(f"is damaged: it lacks {name}")
     kinds = sorted({dtype_name(array) for name, array in arrays.items() if not name.startswith(STREAMS)})
     if len(kinds) > 1 or kinds[0] not in ("float32", "float64"):
@@ -203,7 +211,8 @@ def _rungs(topology: Topology, rungs: int, chains: int) -> dict[str, tuple[int, 
     known = shapes(topology)
     found: dict[str, tuple[int, ...]] = {f"ladder.{name}": (rungs, *known[name]) for name in names(topology)}
     found |= {f"ladder.state.{layer}": (rungs + 1, chains, topology.sizes[layer]) for layer in topology.retained}
-    return found | {"ladder.accepted": (rungs,), "ladder.turn": (1,), "ladder.free": (chains,)}
+    found |= {"ladder.accepted": (rungs,), "ladder.alone": (rungs,), "ladder.free": (chains,)}
+    return found | {"ladder.turn": (1,), "ladder.pace": (1,)}
 
 
 def _check_rungs(topology: Topology, arrays: Mapping[str, Any], name: str) -> None:

@@ -10,7 +10,12 @@ be too far apart, the machine halfway between them comes in.
 
 Exchanges bring states from place to place, but a machine that moves fast would be far away before they come; then it
 learns from yesterday's shares of the places, and swings. So its own states are chosen anew after each step, in
-proportion to what their probability has gained by it.
+proportion to what their probability has gained by it. And it goes no faster than they can follow: what the last steps
+changed of the log-weights of its states sets the pace (``ladder.pace``), which the learning rate is multiplied by.
+
+Neighbours that accept a quarter of their exchanges may still share nothing of a place that few of their states lie in.
+No exchange leads there then, and what share of the states is there is left to chance. So rungs come in, too, where the
+machine below hardly ever has some of a machine's states (``ladder.alone`` is their share).
 
 References
 ----------
@@ -43,8 +48,11 @@ __all__ = ["TemperedChains"]
 _CHAINS = 100  # of each machine, at least: the balance between places far apart is known by how many are where
 _LEAST = 0.25  # of the exchanges with the last rung
 _FAR = 0.15  # of those between two others
+_ALONE, _LONELY = -5.0, 0.02  # how much less, in logarithms, the machine below may make of a state; of how many states
 _MEMORY = 0.1  # how much a step with a turn counts in the average acceptance
 _EVERY = 8  # steps between two looks at it
+_REACH = 0.07  # nats, squared: what a step may on average change of the log-weight of the state that it changes most
+_PACING = 0.02  # how fast the pace follows
 
 
 class TemperedChains:
@@ -83,14 +91,18 @@ class TemperedChains:
 
     def begin(self, count: int, base: Callable[[], Any]) -> None:
         """A ladder of the base-rate machine alone, chains of zeros."""
-        if f"{LADDER}turn" in self.arrays:
-            return
         topology, like = self.parameters.topology, self.parameters.biases[0].value
         xp = array_namespace(like)
+        if f"{LADDER}turn" in self.arrays:
+            if f"{LADDER}pace" not in self.arrays:  # a file of the first releases
+                self._keep({"pace": xp.ones((1,), dtype=like.dtype)})
+                self._keep({"alone": xp.zeros_like(self.arrays[f"{LADDER}accepted"].value)})
+            return
         made = {name: xp.zeros((1, *shape), dtype=like.dtype) for name, shape in _shapes(topology).items()}
         made["biases.0"] = asarray(base(), xp, like.dtype)[None, :]
         for layer in topology.retained:
             made[f"state.{layer}"] = xp.zeros((2, max(count, _CHAINS), topology.sizes[layer]), dtype=like.dtype)
+        made |= {"alone": xp.zeros((1,), dtype=like.dtype), "pace": xp.ones((1,), dtype=like.dtype)}
         made |= {"accepted": xp.ones((1,), dtype=like.dtype), "turn": xp.zeros((1,), dtype=like.dtype)}
         made["free"] = xp.zeros((max(count, _CHAINS),), dtype=like.dtype)
         self._keep(made)
@@ -100,31 +112,64 @@ class TemperedChains:
         topology, ladder, chains = self.parameters.topology, self.ladder, self.chains
         count, kept = len(topology.sizes), topology.retained
         state: State = [None] * (count + 2)
-        for layer, states in zip(kept, self._followed(rng), strict=True):
+        gains = self._gains()
+        for layer, states in zip(kept, self._followed(gains, rng), strict=True):
             state[layer] = states
         state[count], state[count + 1] = self.arrays[f"{LADDER}turn"], self.arrays[f"{LADDER}accepted"]
+        state.append(self.arrays[f"{LADDER}alone"])
 
         def step(now: State) -> State:
             move = ladder.move(now, now[count], chains, rng)
             last = now[count + 1]
             accepted = last + _MEMORY * move.due * (B.mean(move.chance, axis=1) - last)
-            return [*move.state, move.turn, accepted]
+            alone = now[count + 2]
+            alone = alone + _MEMORY * move.due * (B.mean(_alone(move.up, move.down), axis=1) - alone)
+            return [*move.state, move.turn, accepted, alone]
 
         updates: Updates = []
         if self.n_gibbs == 1:
             state = step(state)
         else:
-            state, updates = repeated(step, state, [*kept, count, count + 1], self.n_gibbs)
+            state, updates = repeated(step, state, [*kept, count, count + 1, count + 2], self.n_gibbs)
         for layer in kept:
             updates.append((self.arrays[f"{LADDER}state.{layer}"], state[layer]))
         updates += [(self.arrays[f"{LADDER}turn"], state[count]), (self.arrays[f"{LADDER}accepted"], state[count + 1])]
+        updates.append((self.arrays[f"{LADDER}alone"], state[count + 2]))
+        updates.append((self.arrays[f"{LADDER}pace"], self._paced(gains)))
         return [state[layer][-1, :, :] if layer in kept else None for layer in topology.layers], updates
 
     def go_on(self, drawn: Sequence[Any], states: Sequence[Any], rng: Any) -> Updates:
         """The chains have moved already: what energy they have now, for `_followed` to compare."""
         return [(self.arrays[f"{LADDER}free"], free_energy(self.parameters, states)[: self.chains])]
 
-    def _followed(self, rng: Any) -> list[Any]:
+    @property
+    def pace(self) -> Any:
+        """What the learning rate is multiplied by."""
+        return B.reshape(self.arrays[f"{LADDER}pace"], ())
+
+    def _paced(self, gains: Any) -> Any:
+        """The pace after a step that gave the chains so much, in logarithms.
+
+        What a step changes of log-weights grows with the numbers of units, and is largest for rare states far from the
+        others: a few steps that are too long for them, and the machine swings between having too many and none. The
+        square of the largest change is to be `_REACH` at most, on average; the rate falls at once where it is more, and
+        recovers slowly.
+        """
+        length = B.max(B.square(gains - B.mean(gains))) / _REACH
+        return B.minimum(self.arrays[f"{LADDER}pace"] * B.exp(B.maximum(_PACING * (1.0 - length), -1.0)), 1.0)
+
+    def _tops(self) -> State:
+        """The states of the machine that learns."""
+        tops: State = [None] * len(self.parameters.topology.sizes)
+        for layer, values in zip(self.parameters.topology.retained, self._states(), strict=True):
+            tops[layer] = values[-1, :, :]
+        return tops
+
+    def _gains(self) -> Any:
+        """What the logarithm of the weight of each of its states has gained by the last step."""
+        return self.arrays[f"{LADDER}free"] - free_energy(self.parameters, self._tops())
+
+    def _followed(self, gains: Any, rng: Any) -> list[Any]:
         """The states of all chains, those of the machine that learns being chosen anew among themselves.
 
         Since they were drawn, the machine has moved: each is worth what its probability has gained. They are chosen in
@@ -132,11 +177,7 @@ class TemperedChains:
         machine gives them now, and need not wait for exchanges.
         """
         kept, chains, dtype = self.parameters.topology.retained, self.chains, self.parameters.dtype
-        states = self._states()
-        tops: State = [None] * len(self.parameters.topology.sizes)
-        for layer, values in zip(kept, states, strict=True):
-            tops[layer] = values[-1, :, :]
-        gains = self.arrays[f"{LADDER}free"] - free_energy(self.parameters, tops)
+        states, tops = self._states(), self._tops()
         weights = B.exp(gains - B.max(gains))
         bounds = B.cumsum(weights) / B.sum(weights) * chains
         places = constant([float(place) for place in range(chains)], dtype) + B.random_uniform(
@@ -160,11 +201,12 @@ class TemperedChains:
         if number % _EVERY:
             return False
         accepted = [float(share) for share in to_numpy(self.arrays[f"{LADDER}accepted"].value)]
-        worst = min(range(len(accepted)), key=lambda pair: (accepted[pair], pair))
-        if accepted[-1] < _LEAST:
+        alone = [float(share) for share in to_numpy(self.arrays[f"{LADDER}alone"].value)]
+        apart = [pair for pair, share in enumerate(accepted) if share < _FAR or alone[pair] > _LONELY]
+        if accepted[-1] < _LEAST or alone[-1] > _LONELY:
             self._insert(len(accepted), 0.0)
-        elif accepted[worst] < _FAR:
-            self._insert(worst + 1, 0.5)
+        elif apart:
+            self._insert(min(apart, key=lambda pair: (accepted[pair], pair)) + 1, 0.5)
         else:
             return False
         return True
@@ -192,6 +234,9 @@ class TemperedChains:
         # The pair below the new rung is as far apart as it was, unless the rung is between the two.
         last = accepted[: place - 1] if below else accepted[:place]
         made["accepted"] = xp.concat([last, fresh, fresh, accepted[place:]] if below else [last, fresh], axis=0)
+        alone = self.arrays[f"{LADDER}alone"].value
+        last, fresh = alone[: last.shape[0]], xp.zeros((1,), dtype=alone.dtype)
+        made["alone"] = xp.concat([last, fresh, fresh, alone[place:]] if below else [last, fresh], axis=0)
         self._keep(made)
 
     def _keep(self, made: dict[str, Any]) -> None:
@@ -223,6 +268,13 @@ class TemperedChains:
 
     def _states(self) -> list[Any]:
         return [self.arrays[f"{LADDER}state.{layer}"] for layer in self.parameters.topology.retained]
+
+
+def _alone(up: Any, down: Any) -> Any:
+    """1 for each state of the higher machine of a pair that the lower one hardly ever has, else 0."""
+    lightest = B.min(up, axis=1, keepdims=True)
+    rise = B.log(B.mean(B.exp(lightest - up), axis=1, keepdims=True)) - lightest  # of log Z
+    return B.cast(B.less(rise - down, _ALONE), B.dtype(up))
 
 
 def _shapes(topology: Any) -> dict[str, tuple[int, ...]]:

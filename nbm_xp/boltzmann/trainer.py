@@ -19,6 +19,7 @@ from nbm_xp.namespace.sparse import SparseRows, is_sparse
 from nbm_xp.rng import Generator
 
 from . import storage
+from .averaging import Averaging, first_averaged, forget
 from .columns import check_names, column_names
 from .energy import Parameters, gauged_weights
 from .hyperparameters import Settings
@@ -90,7 +91,9 @@ class Trainer:
 
     def _pass(self, X: Any, weights: Any, steps: dict[int, tuple[Any, Any]]) -> int:
         """Go through all rows once, by steps compiled before or now; how many steps that were."""
-        model, number = self.model, 0
+        model, number, first, averaging = self.model, 0, self._first_averaged(), None
+        if first:
+            forget(model._made_up)  # a mean that was begun for fewer passes
         rate = rate_after(self.settings.schedule, model.learning_rate, model.n_iter_, model.n_iter)
         model._rate.set_value(rate)
         uniforms, phase = self._uniforms if model.shuffle else None, self.negative_phase
@@ -103,7 +106,19 @@ class Trainer:
             step(rows, sample_weights)
             if self._outgrown(phase, number):
                 steps.clear()
+            if number >= first:
+                averaging = averaging or Averaging(model._parameters, model._made_up)
+                averaging.add()
+        if averaging is not None and model.n_iter_ + 1 >= model.n_iter:
+            averaging.finish()
         return number + 1
+
+    def _first_averaged(self) -> float:
+        """The first step of the next pass whose parameters count in the mean that `fit` ends with, if any does."""
+        model = self.model
+        steps = -(-model.n_samples_seen_ // self._batch)
+        first = first_averaged(model.n_iter_, model.n_iter, steps)
+        return float(first) if self.settings.way == "tempered" and first < steps else math.inf
 
     def partial_fit(self, X: Any, sample_weight: Any) -> None:
         """Learn from rows as one minibatch: see `RBM.partial_fit`."""
@@ -235,7 +250,7 @@ class Trainer:
     def _learner(self) -> Learner:
         model, settings = self.model, self.settings
         optimizer = Optimizer(
-            rate=model._rate,
+            rate=model._rate * self.negative_phase.pace,
             momentum=settings.momentum,
             weight_decay=model.weight_decay,
             velocities=model._velocities if settings.momentum or settings.adaptive else None,

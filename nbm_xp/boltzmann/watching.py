@@ -76,6 +76,7 @@ class Watch:
         self._sides: Sides | None = None
         self._anneal: tuple[Any, Any] | None = None
         self._told = False
+        self._doubts: str | None = None  # what speaks against log Z by the ladder
         self._in_trouble = False
         self._likeliest = -math.inf  # the log-probability of a row, of visible units with a list of states
 
@@ -129,7 +130,7 @@ class Watch:
         if not _is_finite(self.model):
             return None
         rows = self._watched_rows()
-        found = self._by_ladder(passes, weighed, rows) if weighed is not None else self._by_annealing(passes, rows)
+        found = self._by_ladder(passes, weighed, rows, due) if weighed is not None else self._by_annealing(passes, rows)
         self.model.looks_.append(found)
         if due and not self._told:
             trouble, before = self._trouble(), self._in_trouble
@@ -173,12 +174,24 @@ class Watch:
     def _held_out_mean(self, log_z: Any) -> float | None:
         return None if self._held_out is None else self._mean(self._held_out, log_z)
 
-    def _by_ladder(self, passes: int, weighed: LadderEstimate, rows: Any) -> Look:
-        """What the ladder that it learns on has told."""
+    def _by_ladder(self, passes: int, weighed: LadderEstimate, rows: Any, due: bool) -> Look:
+        """What the ladder that it learns on has told; now and then, whether a short annealing speaks against it.
+
+        Annealing finds too little of Z, if anything: a hundred times too much once in a hundred times, no oftener. So
+        if it finds more than the ladder does, the ladder's chains miss places that the machine has.
+        """
+        self._doubts, missed = weighed.doubts, 0.0
+        if due:
+            found, _ = self._annealed(passes, rows)
+            missed = found.log_z - weighed.log_z
+            if missed > 3 * weighed.standard_error + _UNLIKELY:
+                self._doubts = f"annealing finds {missed:.1f} nats more of Z than the chains on the ladder"
+            else:
+                missed = 0.0
         return Look(
             passes,
             self._mean(rows, weighed),
-            weighed.standard_error,
+            math.hypot(weighed.standard_error, missed),
             weighed.log_z,
             weighed.effective,
             held_out=self._held_out_mean(weighed),
@@ -186,18 +199,31 @@ class Watch:
             acceptance=weighed.acceptance,
         )
 
+    @property
+    def _sweeps(self) -> int:
+        """How many steps of a look are sweeps of chains sent off from rows."""
+        return round(self._length * _SWEEPS)
+
+    def _far_apart(self, rows: Any) -> Any:
+        """Where chains are sent off from."""
+        return _repeated(self._data_sides(rows).far_apart(_PLACES), self._chains // _PLACES)
+
+    def _annealed(self, passes: int, rows: Any) -> tuple[partition.AISEstimate, Any]:
+        """Log Z by a short annealing, and the visible states that it ends with."""
+        model, (anneal, rng) = self.model, self._annealing()
+        rng.seed(stream(model._entropy, f"watch {passes}").rstate.tolist())
+        temperatures = self._length - self._sweeps
+        visible, log_weights = anneal(*self._given(self._far_apart(rows), 0.0, _even(temperatures)))
+        weights = asarray(to_numpy(log_weights), host_namespace(), "float64")
+        base_log_z = partition.base_log_partition(model._topology, model._base_bias())
+        return partition.estimate(weights, base_log_z, temperatures), visible
+
     def _by_annealing(self, passes: int, rows: Any) -> Look:
         """What a short annealing, and chains from rows far apart, tell."""
         model, sides = self.model, self._data_sides(rows)
-        anneal, rng = self._annealing()
-        rng.seed(stream(model._entropy, f"watch {passes}").rstate.tolist())
-        sweeps = round(self._length * _SWEEPS)
-        first = _repeated(sides.far_apart(_PLACES), self._chains // _PLACES)
-        visible, log_weights = anneal(*self._given(first, 0.0, _even(self._length - sweeps)))
-        weights = asarray(to_numpy(log_weights), host_namespace(), "float64")
-        base_log_z = partition.base_log_partition(model._topology, model._base_bias())
-        found = partition.estimate(weights, base_log_z, self._length - sweeps)
-        moved, _ = anneal(*self._given(first, 1.0, [1.0] * (sweeps + 1)))
+        found, visible = self._annealed(passes, rows)
+        anneal, _ = self._annealing()
+        moved, _ = anneal(*self._given(self._far_apart(rows), 1.0, [1.0] * (self._sweeps + 1)))
         measure, value = model._measure(rows)
         return Look(
             passes,
@@ -258,9 +284,9 @@ class Watch:
         most = self._at_most(now)
         lost, fell = most < base - _news(base), most < best - _news(best)
         impossible = self._likeliest > 3 * now.standard_error + _MARGIN
-        if not (lost or fell or impossible or self._is_misplaced(now)):
+        if not (lost or fell or impossible or self._doubts or self._is_misplaced(now)):
             return None
-        return _words(now, base if lost else best if fell else None, impossible, self.model)
+        return _words(now, base if lost else best if fell else None, impossible, self._doubts, self.model)
 
     def _at_most(self, look: Look) -> float:
         """What the log-likelihood is at most: uneven weights find e times too large a Z once in e times, no oftener."""
@@ -353,7 +379,7 @@ def _news(value: float) -> float:
     return max(_MARGIN, _PART * abs(value)) if math.isfinite(value) else 0.0
 
 
-def _words(now: Look, better: float | None, impossible: bool, model: Any) -> str:
+def _words(now: Look, better: float | None, impossible: bool, doubts: str | None, model: Any) -> str:
     """A warning: what is seen, and what helps."""
     kind, way = type(model).__name__, model._way
     told = f"after pass {now.passes} this {kind} gives its rows a mean log-likelihood of {now.log_likelihood:.1f}"
@@ -365,6 +391,8 @@ def _words(now: Look, better: float | None, impossible: bool, model: Any) -> str
         told += f". It gives {now.share:.0%} of its probability to the side where {now.data_share:.0%} of the data lies"
     if impossible:
         told += ", and one of them a probability above 1: the chains that tell log Z miss places that the machine has"
+    if doubts is not None:
+        told += f", which may be off: {doubts}"
     if way == "tempered":
         return f"{told}. It learns faster than its chains follow: a lower learning_rate helps, or more n_gibbs"
     if now.r_hat is not None and now.r_hat > _MIXED:

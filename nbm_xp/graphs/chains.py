@@ -216,6 +216,7 @@ def begun(
                 tuple(map(int, after.attrs["seed"])), int(after.attrs["sweeps"]), int(after["chain"].values[0])
             )  # fmt: skip
             initial = after["state"].values
+            initial = initial.reshape((initial.shape[0], -1))  # those of a lattice in chunks have its axes
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError("after must be what sample gave") from error
     state = hashed_seed(entropy_of(random_state)) if seed is None else hashed_seed(seed)

@@ -7,7 +7,8 @@ from typing import Any
 from nbm_xp.namespace import host_namespace
 
 from .graph import as_graph, finite
-from .layout import Layout, laid_out
+from .lattice_graph import Lattice
+from .layout import Layout, check_sums, laid_out, resolution_of
 from .values import values_of
 
 __all__ = ["EnergyModel"]
@@ -23,14 +24,36 @@ class EnergyModel:
         self.graph = as_graph(graph)
         n, q = self.graph.units, self.values.count
         weights = self.graph.weights if couplings is None else couplings
-        weights = finite(1.0 if weights is None else weights, "couplings", (self.graph.edges,))
+        self._weights: Any = finite(1.0 if weights is None else weights, "couplings", (self.graph.edges,))
         if self.values.kind == "potts":
             shape = getattr(fields, "shape", (len(fields),) if hasattr(fields, "__len__") else ())
             wide = finite(fields, "fields", (q,)) if len(shape) < 2 else finite(fields, "fields", (n, q))
-            own = host.broadcast_to(wide, (n, q))
+            self._own = host.broadcast_to(wide, (n, q))
         else:
-            own = finite(fields, "fields", (n,))
-        self.layout: Layout = laid_out(self.graph, weights, own)
+            self._own = finite(fields, "fields", (n,))
+        self._layout: Layout | None = None
+        check_sums(self._weights, self._own)
+        if not isinstance(self.graph, Lattice):
+            _ = self.layout  # which finds pairs that are joined twice
+
+    @property
+    def layout(self) -> Layout:
+        """Units in the order of a sweep, with what each needs of others; a lattice has none until it is asked for."""
+        if self._layout is None:
+            self._layout = laid_out(self.graph, self._weights, self._own)
+        return self._layout
+
+    @layout.setter
+    def layout(self, found: Layout) -> None:
+        self._layout, self._weights = found, None
+
+    @property
+    def by_edge_and_unit(self) -> tuple[Any, Any]:
+        """The couplings of edges and the fields of units; before they are rounded, where nothing is laid out."""
+        if self._weights is not None:
+            return self._weights, self._own
+        host, found = host_namespace(), self.layout
+        return found.weights, host.take(found.fields, host.argsort(found.order), axis=0)
 
     @property
     def units_count(self) -> int:
@@ -40,12 +63,12 @@ class EnergyModel:
     @property
     def colours(self) -> int:
         """How many colours a sweep draws one after the other."""
-        return len(self.layout.ends)
+        return 2 if isinstance(self.graph, Lattice) and self.graph.two_colours else len(self.layout.ends)
 
     @property
     def resolution(self) -> float:
         """What couplings and fields are whole multiples of."""
-        return self.layout.resolution
+        return resolution_of(*self.by_edge_and_unit) if self._layout is None else self._layout.resolution
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.graph!r}, units={self.units!r}, {self.colours} colours)"

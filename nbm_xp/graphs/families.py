@@ -18,6 +18,7 @@ from nbm_xp.namespace import host_namespace
 from nbm_xp.rng import Generator
 
 from .graph import Graph, as_graph
+from .lattice_graph import Lattice
 
 __all__ = [
     "chimera",
@@ -32,7 +33,7 @@ __all__ = [
 ]
 
 
-def lattice(shape: int | Sequence[int], periodic: bool | Sequence[bool] = True) -> Graph:
+def lattice(shape: int | Sequence[int], periodic: bool | Sequence[bool] = True) -> Lattice:
     """A lattice: each unit is joined with the next one along each axis.
 
     Parameters
@@ -53,7 +54,6 @@ def lattice(shape: int | Sequence[int], periodic: bool | Sequence[bool] = True) 
         ...
     ValueError: shape must be 3 at least along periodic axes, got 2: its units would be joined twice
     """
-    host = host_namespace()
     lengths = tuple(positive_int(n, "shape", 2) for n in (shape if isinstance(shape, Sequence) else (shape,)))
     if not lengths:
         raise ValueError("shape must have one axis at least")
@@ -62,21 +62,7 @@ def lattice(shape: int | Sequence[int], periodic: bool | Sequence[bool] = True) 
         raise ValueError(f"periodic must be one bool or {len(lengths)} of them, got {len(joined)}")
     if any(n == 2 and ends for n, ends in zip(lengths, joined, strict=True)):
         raise ValueError("shape must be 3 at least along periodic axes, got 2: its units would be joined twice")
-    units = math.prod(lengths)
-    place = host.reshape(host.arange(units, dtype=host.int32), lengths)
-    first, second = [], []
-    for axis, ends in enumerate(joined):
-        head = (slice(None),) * axis
-        first.append(host.reshape(place if ends else place[(*head, slice(-1))], (-1,)))
-        second.append(host.reshape(host.roll(place, -1, axis=axis) if ends else place[(*head, slice(1, None))], (-1,)))
-    colours = None
-    if all(n % 2 == 0 or not ends for n, ends in zip(lengths, joined, strict=True)):
-        parity = host.zeros((), dtype=host.uint8)
-        for n in lengths:
-            parity = parity[..., None] ^ (host.arange(n, dtype=host.uint8) & 1)
-        colours = host.reshape(parity, (-1,))
-    name = "lattice " + " × ".join(map(str, lengths))
-    return Graph(units, host.concat(first), host.concat(second), None, lengths, joined, colours, name)
+    return Lattice(lengths, joined)
 
 
 def erdos_renyi(units: int, probability: float, random_state: Any = None) -> Graph:
@@ -203,7 +189,7 @@ def edwards_anderson(
         else rng.normal(0.0, 1.0, found.edges, "float64")
     )
     name = f"Edwards–Anderson glass, {found.name}"
-    return Graph(found.units, found.first, found.second, weights, found.shape, found.periodic, found.colours, name)
+    return Lattice(found.shape, found.periodic, weights, name)
 
 
 def sherrington_kirkpatrick(units: int, random_state: Any = None) -> Graph:

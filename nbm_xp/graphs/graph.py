@@ -12,7 +12,7 @@ from typing import Any
 from nbm_xp.boltzmann.rows import numbers, positive_int
 from nbm_xp.namespace import host_namespace, is_array, to_numpy
 
-__all__ = ["Graph", "as_graph"]
+__all__ = ["MOST_UNITS", "Graph", "alike", "as_graph", "finite"]
 
 MOST_UNITS = 2**31 - 1
 
@@ -109,6 +109,18 @@ def finite(values: Any, name: str, shape: tuple[int, ...]) -> Any:
     if host.any(wrong):
         raise ValueError(f"{name} must be finite, got {float(array[wrong].reshape(-1)[0])}")
     return host.broadcast_to(array, shape)
+
+
+def alike(array: Any) -> float | None:
+    """The one number that was stretched to an array by `finite`; None where there may be several.
+
+    Examples
+    --------
+    >>> alike(finite(0.5, "couplings", (3,))), alike(finite([1.0, 1.0], "couplings", (2,)))
+    (0.5, None)
+    """
+    stretched = array.size and not any(array.strides)
+    return float(array[(0,) * array.ndim]) if stretched else None
 
 
 def as_graph(graph: Any, units: int | None = None) -> Graph:

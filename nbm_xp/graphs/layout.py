@@ -15,9 +15,9 @@ from typing import Any
 from nbm_xp.namespace import asarray, convert, host_namespace, wide_dtypes
 
 from .colouring import Rows, colours_of, neighbour_rows, reordered_rows
-from .graph import Graph
+from .graph import Graph, alike
 
-__all__ = ["Layout", "Placed", "laid_out", "reweighed"]
+__all__ = ["Layout", "Placed", "check_sums", "laid_out", "resolution_of", "reweighed", "rounded"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,17 +168,54 @@ def _weighed(
 ) -> Layout:
     host = host_namespace()
     begins, neighbours, edges = rows
-    for name, values in (("couplings", couplings), ("fields", fields)):
-        if values.size and 4.0 * float(host.max(host.abs(values))) * values.size == math.inf:
-            raise ValueError(f"{name} must be so small that their sum is finite, got {float(host.max(values)):g}")
-    total = 2 * float(host.sum(host.abs(couplings))) + float(host.sum(host.abs(fields)))
-    resolution = math.ldexp(1.0, math.frexp(total)[1] - 52) if total else 0.0
-    if resolution:
-        couplings, fields = (host.round(x / resolution) * resolution for x in (couplings, fields))
+    check_sums(couplings, fields)
+    resolution = resolution_of(couplings, fields)
+    couplings, fields = rounded(couplings, resolution), rounded(fields, resolution)
     weights = host.ascontiguousarray(couplings)
-    alike = weights.shape[0] and host.min(weights) == host.max(weights)
-    by_rows = host.full(edges.shape, weights[0]) if alike else weights[edges]
+    equal = weights.shape[0] and host.min(weights) == host.max(weights)
+    by_rows = host.full(edges.shape, weights[0]) if equal else weights[edges]
     return Layout(order, ends, begins, neighbours, by_rows, first, second, weights, fields[order, ...], resolution)
+
+
+def resolution_of(couplings: Any, fields: Any) -> float:
+    """The power of two of which all couplings and fields become multiples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> resolution_of(np.ones(3), np.zeros(3)) == 2.0**-49
+    True
+    """
+    total = 2 * _size(couplings) + _size(fields)
+    return math.ldexp(1.0, math.frexp(total)[1] - 52) if total else 0.0
+
+
+def check_sums(couplings: Any, fields: Any) -> None:
+    """Refuse numbers whose sums are not finite.
+
+    Raises
+    ------
+    ValueError
+        If they are so large.
+    """
+    host = host_namespace()
+    for name, values in (("couplings", couplings), ("fields", fields)):
+        one = alike(values)
+        largest = abs(one) if one is not None else float(host.max(host.abs(values))) if values.size else 0.0
+        if 4.0 * largest * values.size == math.inf:
+            raise ValueError(f"{name} must be so small that their sum is finite, got {float(host.max(values)):g}")
+
+
+def _size(numbers: Any) -> float:
+    """The sum of all sizes; of one number that was stretched, without going through all of it."""
+    host = host_namespace()
+    one = alike(numbers)
+    return float(host.sum(host.abs(numbers))) if one is None else abs(one) * numbers.size
+
+
+def rounded(numbers: Any, resolution: float) -> Any:
+    """Numbers as multiples of a resolution."""
+    return host_namespace().round(numbers / resolution) * resolution if resolution else numbers
 
 
 def _placed(layout: Layout, xp: Any) -> Placed:

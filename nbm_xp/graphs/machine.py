@@ -16,6 +16,7 @@ from nbm_xp.namespace.needs import need
 from . import sweeps
 from .annealing import annealed
 from .chains import Chains, begun, checked_states
+from .chunked import chunked_chains
 from .learning import Learning
 from .observers import observers_of
 from .tempering import Tempering, checked_betas, placed_ladder
@@ -150,6 +151,7 @@ class GraphMachine(Learning):
         first_chain: int = 0,
         random_state: Any = None,
         library: Any = None,
+        chunks: Any = None,
     ) -> Any:
         """Draw states by sweeps over all units, and measure on the way.
 
@@ -184,6 +186,12 @@ class GraphMachine(Learning):
         random_state : int, None or generator, optional
         library : str or namespace, optional
             The library whose arrays hold the states; by default the one that is configured.
+        chunks : int or sequence, optional
+            Of a lattice: how long blocks are along each axis, as Dask takes chunks; -1 is the whole axis. Then the
+            variables are Dask arrays, which nothing computes until they are asked for, and `state` has the lattice's
+            axes. Tasks make several sweeps of a block, with as many layers around it as these need. The bits are those
+            of the undivided lattice. Periodic axes must be of even length, rules are heat bath and Metropolis, and
+            energy and magnetisation are observed.
 
         Returns
         -------
@@ -207,6 +215,13 @@ class GraphMachine(Learning):
         xarray = need("xarray")
         chains, sweeps = positive_int(chains, "chains"), positive_int(sweeps, "sweeps")
         burn_in, every = positive_int(burn_in, "burn_in", 0), positive_int(every, "every")
+        if chunks is not None:
+            variables, coordinates, attributes = chunked_chains(
+                self, chunks, chains=chains, sweeps=sweeps, burn_in=burn_in, beta=beta, rule=rule, every=every,
+                observe=observe, clamp=clamp, initial=initial, after=after,
+                first_chain=positive_int(first_chain, "first_chain", 0), random_state=random_state, library=library,
+            )  # fmt: skip
+            return xarray.Dataset(variables, coords=coordinates, attrs=attributes)
         running = self.chains(
             chains, beta, random_state, rule=rule, clamp=clamp, initial=initial, after=after, first_chain=first_chain,
             library=library,

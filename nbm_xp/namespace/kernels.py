@@ -31,6 +31,7 @@ OPERATIONS: dict[str, str] = {
     "from_blocks": "as `nbm_xp.namespace.gaps.dask_blocks.from_blocks`: an array block by block, lazily",
     "blockwise": "as `nbm_xp.namespace.gaps.dask_blockwise.lay_out`: a plan as one task for each block",
     "block_namespace": "block_namespace(arrays): the namespace of the blocks of lazy arrays",
+    "stepped": "as `nbm_xp.namespace.gaps.dask_stepping.stepped`: blocks step by step, each beside its neighbours",
     "replaced": "as `nbm_xp.namespace.assignment.replaced`: a copy with what slices name set",
     "put": "as `nbm_xp.namespace.assignment.put`: a copy with what an integer array names set",
     "scatter_add": "as `nbm_xp.namespace.scatter_add`: a copy with values added where an index names",
@@ -46,7 +47,7 @@ OPERATIONS: dict[str, str] = {
     "exponentials.functions": "functions(): elementary functions of the library's arrays, by name and dtype",
     **{
         f"graphs.{name}": "as `nbm_xp.graphs` has it, in another way"
-        for name in ("colours", "energies", "reordered", "roots", "rows", "sweeps", "words")
+        for name in ("brick", "colours", "energies", "reordered", "roots", "rows", "sweeps", "words")
     },
     **{
         f"memory.{name}": f"as `nbm_xp.namespace.memory` has it; with these the library writes in place: {name}"

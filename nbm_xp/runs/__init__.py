@@ -9,6 +9,7 @@ from .directory import RunDirectory
 from .evaluation import evaluate
 from .evaluation_result import Evaluation, read_evaluation
 from .failing import RunError
+from .lattices import projected, sample_lattice
 from .reading import open_dataset, open_samples
 from .resuming import resume
 from .sampling import sample
@@ -24,9 +25,11 @@ __all__ = [
     "evaluate",
     "open_dataset",
     "open_samples",
+    "projected",
     "read_evaluation",
     "resume",
     "sample",
+    "sample_lattice",
     "train",
     "trained_model",
 ]

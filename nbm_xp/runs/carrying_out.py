@@ -54,10 +54,18 @@ def carry_out(run: RunDirectory, job: Any, blocks: Sequence[Any], pool: Pool, pr
         progress(done, total)
     tries = dict.fromkeys(at, 0)
     pending: dict[Any, Any] = {}
+    waiting = {block.number: (block, None) for block in blocks if at[block.number] < job.n_segments}
+    needs = {number: job.needs(block) for number, (block, _) in waiting.items()}
+
+    def submit() -> None:
+        """Have segments done whose block and neighbours have come to them."""
+        for number, (block, previous) in list(waiting.items()):
+            if all(at[other] >= at[number] for other in needs[number]):
+                del waiting[number]
+                pending[pool.submit(job, block, at[number], previous)] = block
+
     try:
-        for block in blocks:
-            if at[block.number] < job.n_segments:
-                pending[pool.submit(job, block, at[block.number], None)] = block
+        submit()
         while pending:
             for future in pool.wait(pending.keys(), timeout=1.0):
                 block = pending.pop(future)
@@ -72,7 +80,7 @@ def carry_out(run: RunDirectory, job: Any, blocks: Sequence[Any], pool: Pool, pr
                             f"block {number} lost its worker {TRIES} times in a row: perhaps it needs more memory than "
                             "there is. Give workers more, or make the blocks smaller by chunks"
                         ) from lost
-                    pending[pool.submit(job, block, at[number], None)] = block
+                    waiting[number] = (block, None)
                     continue
                 tries[number] = 0
                 done += job.steps(block, at[number])
@@ -80,7 +88,8 @@ def carry_out(run: RunDirectory, job: Any, blocks: Sequence[Any], pool: Pool, pr
                 if progress is not None:
                     progress(done, total)
                 if at[number] < job.n_segments:
-                    pending[pool.submit(job, block, at[number], previous)] = block
+                    waiting[number] = (block, previous if job.hands_on else None)
+            submit()
     except BaseException as error:
         pool.stop(list(pending))
         run.log(f"ended with {done} of {total} steps done: {type(error).__name__}: {error}")

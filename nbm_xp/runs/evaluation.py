@@ -8,9 +8,9 @@ import shutil
 from collections.abc import Sequence
 from typing import Any
 
-from nbm_xp.boltzmann.annealing import inverse_temperatures
 from nbm_xp.boltzmann.equilibrium import STEPS
 from nbm_xp.boltzmann.partition import AISEstimate, is_enumerable, log_z_of
+from nbm_xp.boltzmann.placing import temperatures_of
 from nbm_xp.boltzmann.rows import checked_rows, known_length, positive_int
 from nbm_xp.namespace.checksums import sealed
 from nbm_xp.namespace.needs import need
@@ -38,7 +38,7 @@ def evaluate(
     X: Any = None,
     *,
     n_runs: int = 100,
-    n_temperatures: int = 1000,
+    n_temperatures: int | str = 1000,
     betas: Sequence[float] | None = None,
     log_z: float | AISEstimate | None = None,
     reverse: bool | None = None,
@@ -129,7 +129,7 @@ def evaluate(
         model = RunDirectory.open(directory, "evaluate").load_model()
     topology = fitted_model(model)._topology
     runs = positive_int(n_runs, "n_runs")
-    temperatures = list(inverse_temperatures(n_temperatures, betas)) if log_z is None else []
+    temperatures = temperatures_of(model, n_temperatures, betas, model._entropy) if log_z is None else []
     known = None if log_z is None else log_z_of(log_z)
     sweeps, climbs = positive_int(n_steps, "n_steps", 0), positive_int(ladder_steps, "ladder_steps", 0)
     if 0 < climbs < 4:

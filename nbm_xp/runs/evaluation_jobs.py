@@ -21,7 +21,7 @@ from . import store
 from .checkpoints import read_checkpoint
 from .copies import rows_of
 from .directory import RunDirectory
-from .job import Block, blocks_of
+from .job import Alone, Block, blocks_of
 from .store import Stored
 from .tasks import StoppedError, load_model
 
@@ -43,7 +43,7 @@ _ROWS_IN_A_BLOCK = 4096
 
 
 @dataclass(frozen=True)
-class _Blocks:
+class _Blocks(Alone):
     """What all parts of an evaluation tell their tasks."""
 
     directory: str

@@ -126,6 +126,7 @@ def result_of(run: RunDirectory) -> dict[str, Any]:
         if "ladder" in asked:
             up, down = (arrays[name][:].astype("float64") for name in LADDER_LOOKS)
             best = climbed = of_turns(model._ladder, up, down)
+            climbed.warn(stacklevel=4)
         known, low, high = best.log_z, best.log_z_low, best.log_z_high
     mean = spread = None
     if asked["n_rows"]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from nbm_xp.boltzmann.rows import positive_int
 
-__all__ = ["Block", "SampleJob", "Segment", "blocks_of", "chunk_of", "usual_segment"]
+__all__ = ["Alone", "Block", "SampleJob", "Segment", "blocks_of", "chunk_of", "usual_segment"]
 
 CHAINS_IN_A_BLOCK = 128
 """By default: enough for matrix products to be fast, few enough to stay in a core's cache."""
@@ -28,6 +28,16 @@ class Block:
     number: int
     offset: int
     rows: int
+
+
+class Alone:
+    """A job whose blocks need nothing of one another, and hand what they go on with from segment to segment."""
+
+    hands_on = True
+
+    def needs(self, block: Block) -> list[int]:
+        """The blocks that must have come as far: none."""
+        return []
 
 
 @dataclass(frozen=True)
@@ -57,7 +67,7 @@ def chunk_of(chunks: Any, rows: int, default: int = CHAINS_IN_A_BLOCK) -> int:
 
 
 @dataclass(frozen=True)
-class SampleJob:
+class SampleJob(Alone):
     """What is to be sampled, and how it is divided; it can be sent to workers and is a key.
 
     Attributes

@@ -12,9 +12,12 @@ from nbm_xp.namespace.needs import need
 from . import store
 from .directory import RunDirectory
 from .failing import RunError
+from .lattice_job import LATTICE
 from .sampling import SAMPLES
 
 __all__ = ["open_dataset", "open_samples"]
+
+_RESULTS = {"sample": SAMPLES, "lattice": LATTICE}
 
 
 def open_samples(directory: str | os.PathLike[str], name: str = "visible") -> Any:
@@ -47,7 +50,7 @@ def open_samples(directory: str | os.PathLike[str], name: str = "visible") -> An
 
 
 def open_dataset(directory: str | os.PathLike[str]) -> Any:
-    """The draws of a sampling run as an xarray Dataset, which reads what is asked of it.
+    """What a sampling run or a lattice's has drawn, as an xarray Dataset, which reads what is asked of it.
 
     Parameters
     ----------
@@ -57,8 +60,9 @@ def open_dataset(directory: str | os.PathLike[str]) -> Any:
     Returns
     -------
     xarray.Dataset
-        A variable for each layer, with the dimensions chain, draw and unit. ``xarray.open_zarr`` on ``samples.zarr``
-        gives the same, but takes a chunk that is gone for zeros.
+        A variable for each layer, with the dimensions chain, draw and unit; of a lattice ``state``, ``energy`` and
+        ``magnetisation``. ``xarray.open_zarr`` on ``samples.zarr`` or ``lattice.zarr`` gives the same, but takes a
+        chunk that is gone for zeros.
 
     Raises
     ------
@@ -69,13 +73,14 @@ def open_dataset(directory: str | os.PathLike[str]) -> Any:
     ModuleNotFoundError
         If xarray is not installed.
     """
-    run, xarray = _whole(directory), need("xarray")
-    opened = store.checked_store(run.path / SAMPLES, run.result_identity)
+    lattice = RunDirectory.read(directory).kind == "lattice"
+    run, xarray = _whole(directory, "lattice" if lattice else "sample"), need("xarray")
+    opened = store.checked_store(run.path / _RESULTS[run.kind], run.result_identity)
     return xarray.open_zarr(opened, consolidated=False, zarr_format=3)
 
 
-def _whole(directory: str | os.PathLike[str]) -> RunDirectory:
-    run = RunDirectory.open(directory, "sample")
-    if not (run.path / SAMPLES).exists():
+def _whole(directory: str | os.PathLike[str], kind: str = "sample") -> RunDirectory:
+    run = RunDirectory.open(directory, kind)
+    if not (run.path / _RESULTS[kind]).exists():
         raise RunError(f"the run in {run.path} is not finished: go on with it by resume=True")
     return run

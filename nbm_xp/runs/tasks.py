@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import pathlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from .checkpoints import Held, read_checkpoint, write_checkpoint
@@ -30,6 +30,9 @@ class Job(Protocol):
     part: str
     """Where its checkpoints are, among those of the run."""
 
+    hands_on: bool
+    """Whether a segment hands the next one what that goes on with; else it is read from the checkpoint."""
+
     @property
     def directory(self) -> str:
         """The run's."""
@@ -44,6 +47,9 @@ class Job(Protocol):
 
     def steps(self, block: Any, segment: int) -> int:
         """How much work a segment is."""
+
+    def needs(self, block: Any) -> Sequence[int]:
+        """The numbers of the blocks that must have come as far before a segment of this one is begun."""
 
     def begin(self, block: Any) -> tuple[Any, ...]:
         """What a block's first segment goes on with, in host memory."""
@@ -84,7 +90,7 @@ def run_segment(job: Any, block: Any, segment: int, held: Held | None = None, st
     if held is None or held.done != segment:
         held = read_checkpoint(folder, job.run, block.number) or Held(0, ())
         if held.done > segment:
-            return held
+            return handed_on(job, held)
     with one_thread():
         arrays = held.arrays if held.done else job.begin(block)
         # Usually one turn; more where a checkpoint was lost with the disk of a worker.
@@ -92,7 +98,12 @@ def run_segment(job: Any, block: Any, segment: int, held: Held | None = None, st
             arrays = job.advance(block, number, arrays, stopping)
             held = Held(number + 1, arrays)
             write_checkpoint(folder, job.run, block.number, held)
-    return held
+    return handed_on(job, held)
+
+
+def handed_on(job: Any, held: Held) -> Held:
+    """What a segment hands on."""
+    return held if job.hands_on else Held(held.done, ())
 
 
 _loading = threading.Lock()

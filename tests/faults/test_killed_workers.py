@@ -16,6 +16,7 @@ import pytest
 
 from nbm_xp.boltzmann import RBM
 from nbm_xp.runs import RunError, Workers, evaluate, sample
+from nbm_xp.runs.job import Alone
 from tests.runs import SAMPLE, files_of, ordinary
 
 pytest.importorskip("distributed")
@@ -96,7 +97,7 @@ def test_workers_killed_while_chains_are_on_a_ladder(tmp_path: pathlib.Path) -> 
             assert files_of(run.path / "evaluation.zarr") == weighed
 
 
-class Deadly:
+class Deadly(Alone):
     """A job whose every task kills its worker."""
 
     part = "chains"

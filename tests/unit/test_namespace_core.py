@@ -22,6 +22,8 @@ import pytest
 import nbm_xp
 from nbm_xp import keras2 as K
 from nbm_xp.graphs import GraphMachine, edwards_anderson, lattice
+from nbm_xp.graphs.brick_sweeps import LatticeChain, couplings_of
+from nbm_xp.graphs.lattice_graph import Lattice
 from nbm_xp.namespace import core, host_namespace
 from nbm_xp.namespace.convolution import winograd
 from nbm_xp.namespace.exponentials import numpy_rows, numpy_stretches
@@ -119,6 +121,15 @@ def exercise() -> None:
             running = machine.chains(chains, 0.7, 5, rule=rule)
             running.step(2)
             running.energies()
+    even = edwards_anderson((6, 22), "normal", random_state=1)
+    for machine, size in ((GraphMachine(even), (6, 22)), (GraphMachine(lattice((6, 70)), "binary"), (4, 70))):
+        for rule in ("heat_bath", "metropolis"):
+            graph = machine.graph
+            assert isinstance(graph, Lattice)
+            chain = LatticeChain(graph.shape, graph.periodic, machine.units, rule, (SEED,) * 6, 0, 0.7)
+            padded = np.ones((size[0] + 4, size[1] + 4), np.int8)
+            given = couplings_of(machine).of(chain.brick((0, 0), size, 2), graph)
+            chain.advance(padded, (0, 0), size, given, 0, 1, (1,))
     rng = np.random.default_rng(0)
     xp, states = host_namespace(), substreams((SEED,) * 6, 770)
     advance(states, 12345)

@@ -38,7 +38,7 @@ class Evaluating(Model):
     def ais(
         self,
         n_runs: int = 100,
-        n_temperatures: int = 1000,
+        n_temperatures: int | str = 1000,
         *,
         betas: Any = None,
         library: str | None = None,
@@ -51,9 +51,12 @@ class Evaluating(Model):
         ----------
         n_runs : int, optional
             Independent chains: the error bars come from how their weights differ.
-        n_temperatures : int, optional
+        n_temperatures : int or "adaptive", optional
             How many models each chain goes through, evenly from the base-rate model to this one. More make the
-            weights more even, and the error bars honest.
+            weights more even, and the error bars honest. ``"adaptive"``: as many as the model needs, close where its
+            states change fast, so that each step leaves a pilot's chains the same effective sample size (Zhou,
+            Johansen and Aston 2016). The pilot has streams of its own, which follow from the seed, and the estimate
+            remains unbiased.
         betas : sequence of float, optional
             Inverse temperatures rising from 0 to 1, in place of `n_temperatures`.
         library, chunks : optional
@@ -73,13 +76,15 @@ class Evaluating(Model):
         References
         ----------
         R. Salakhutdinov and I. Murray, "On the quantitative analysis of deep belief networks", ICML 2008.
+        Y. Zhou, A. M. Johansen and J. A. D. Aston, "Toward automatic model comparison: an adaptive sequential Monte
+        Carlo approach", Journal of Computational and Graphical Statistics 25 (2016).
 
         Examples
         --------
         >>> import numpy as np
         >>> from nbm_xp.boltzmann import RBM
         >>> rbm = RBM.from_parameters(np.eye(4), np.zeros(4), np.zeros(4), random_state=0)
-        >>> found = rbm.ais(200, 100)
+        >>> found = rbm.ais(200, "adaptive")
         >>> found.log_z_low < rbm.log_partition() < found.log_z_high
         True
         """
@@ -111,6 +116,12 @@ class Evaluating(Model):
         -------
         LadderEstimate
 
+        Warns
+        -----
+        LadderWarning
+            If the chains show that log Z may be off by more than the standard error tells: the states of two neighbours
+            alone tell different ratios, or a machine has states that the one below it hardly ever has.
+
         Raises
         ------
         ValueError
@@ -131,7 +142,7 @@ class Evaluating(Model):
     def reverse_ais(
         self,
         n_runs: int = 100,
-        n_temperatures: int = 1000,
+        n_temperatures: int | str = 1000,
         *,
         betas: Any = None,
         start: Any = None,

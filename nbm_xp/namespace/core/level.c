@@ -127,6 +127,7 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #include "loops/samplers.h"
 #include "loops/trials.h"
 #include "loops/graphs.h"
+#include "loops/bricks.h"
 #include "loops/potts.h"
 #include "loops/multispin.h"
 
@@ -206,6 +207,8 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"graph_roots", "iiI", graph_roots},
     {"graph_words", "lniblLIilnw", graph_words},
     {"graph_energies", "liddbD", graph_energies},
+    {"graph_brick", "llllliiilbdddiiBnnn", graph_brick},
+    {"graph_brick_sums", "llllbddbD", graph_brick_sums},
     {"potts_energies", "liddbDn", potts_energies},
     {"bernoulli_of_sigmoid_int8", "ifnfnBILFFw", bernoulli_of_sigmoid_b},
     {"bernoulli_of_sigmoid_int32", "ifnfnIILFFw", bernoulli_of_sigmoid_i},

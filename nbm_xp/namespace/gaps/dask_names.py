@@ -12,16 +12,18 @@ from typing import Any
 import array_api_compat.dask.array
 import dask.array
 import dask.array.core
+import dask.base
 import dask.highlevelgraph
 
 __all__ = [
-    "ON_EXPRESSIONS", "GraphArray", "copied", "da", "graph_from", "layers_of", "lifted", "name_of_blocks", "original",
-    "size_in_bytes",
+    "ON_EXPRESSIONS", "GraphArray", "copied", "da", "graph_from", "layers_of", "lifted", "name_of_blocks",
+    "original", "size_in_bytes", "tokenize",
 ]  # fmt: skip
 
 da: Any = dask.array
 original: Any = array_api_compat.dask.array
 GraphArray: Any = dask.array.core.Array
+tokenize: Any = dask.base.tokenize
 graph_from: Any = dask.highlevelgraph.HighLevelGraph.from_collections
 
 ON_EXPRESSIONS = bool(getattr(da, "array_expr_enabled", bool)())

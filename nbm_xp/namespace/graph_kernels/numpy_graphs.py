@@ -14,13 +14,13 @@ import numpy as np
 from nbm_xp.namespace.core import functions
 from nbm_xp.namespace.mrg31k3p.numpy_draws import number_by_number
 
-__all__ = ["colours", "energies", "reordered", "roots", "rows", "sweeps", "words"]
+__all__ = ["MOST_SUM", "RULES", "colours", "energies", "reordered", "roots", "rows", "sweeps", "table_of", "words"]
 
-_RULES = {"heat_bath": 0, "metropolis": 1}
+RULES: Final = {"heat_bath": 0, "metropolis": 1}
 _ALL_FREE, _NO_MULTIPLES, _NO_RUNS, _NO_LEVELS = (np.empty(0, kind) for kind in ("bool", "int8", "int64", "int32"))
 _WORTH_A_RUN: Final = 8
 """Slots that runs must have on average."""
-_MOST_SUM: Final = 2000
+MOST_SUM: Final = 2000
 """The largest sum of multiples for which there is a table."""
 _FEW_LEVELS: Final = 8
 """So many levels are compared with one after the other; for more the table is looked up."""
@@ -99,7 +99,7 @@ def _loops(layout: Any, values: Any, single: bool) -> _Loops:
             totals = np.add.reduceat(np.append(np.rint(sizes / unit), 0.0), layout.begins[:-1])
             totals[np.diff(layout.begins) == 0] = 0
             most = int(totals.max())
-            if most <= _MOST_SUM:
+            if most <= MOST_SUM:
                 multiples = whole.astype(np.int8)
     # sums of odd numbers of odd terms are odd: every second level is never there
     degrees = np.diff(layout.begins)
@@ -109,11 +109,21 @@ def _loops(layout: Any, values: Any, single: bool) -> _Loops:
     return loops
 
 
-def _table(loops: _Loops, layout: Any, values: Any, metropolis: bool, beta: Any) -> tuple[Any, Any]:
-    """The levels of whole sums, and up to which integer each draws the upper value, or a change of either value."""
-    few = (2 * loops.most) // loops.stride <= _FEW_LEVELS
-    sums = np.arange(-loops.most, loops.most + 1, loops.stride if few else 1)
-    local = sums[:, None] * loops.unit + layout.fields[0]
+def table_of(
+    most: int, stride: int, unit: float, field: float, values: Any, metropolis: bool, beta: Any
+) -> tuple[Any, Any]:
+    """The levels of whole sums, and up to which integer each draws the upper value, or a change of either value.
+
+    Parameters
+    ----------
+    most, stride : int
+        The largest sum, and how far apart sums are.
+    unit, field : float
+        What a sum of 1 gives, and what comes to it.
+    """
+    few = (2 * most) // stride <= _FEW_LEVELS
+    sums = np.arange(-most, most + 1, stride if few else 1)
+    local = sums[:, None] * unit + field
     x = (beta.reshape(1, -1) * values.step) * local
     tables = [x, -x] if metropolis else [-x]
     made = []
@@ -130,7 +140,7 @@ def sweeps(
     layout: Any, values: Any, rule: str, states: Any, streams: Any, beta: Any, free: Any, count: int
 ) -> tuple[Any, Any] | None:
     """Make sweeps: the states after them, and those of the streams; None for what there is no loop for."""
-    if rule not in _RULES:
+    if rule not in RULES:
         return None
     spins = np.array(states, order="C")
     numbers = np.array(number_by_number(streams, streams.shape[0]))
@@ -138,7 +148,9 @@ def sweeps(
     loops = _for_potts(layout.couplings) if potts else _loops(layout, values, states.shape[1] == 1)
     levels, table = _NO_LEVELS, _NO_LEVELS
     if loops.multiples.size:
-        levels, table = _table(loops, layout, values, rule == "metropolis", beta)
+        levels, table = table_of(
+            loops.most, loops.stride, loops.unit, layout.fields[0], values, rule == "metropolis", beta
+        )
     functions["graph_sweeps"](
         np.asarray(layout.ends, np.int64),
         layout.begins,
@@ -154,7 +166,7 @@ def sweeps(
         spins,
         numbers,
         count,
-        _RULES[rule],
+        RULES[rule],
         values.least,
         int(values.step),
         values.count if potts else 0,

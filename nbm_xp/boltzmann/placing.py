@@ -1,0 +1,128 @@
+"""Inverse temperatures for annealing that follow the model: close where its states change fast, far apart elsewhere.
+
+A pilot run of a few chains goes from the base-rate model to the model. Each of its stages goes as far as leaves the
+chains so much of their effective sample size, found by bisection; each stage is then divided into equal steps. What is
+weighed afterwards goes through these temperatures with chains of its own, drawn from other streams: it knows nothing of
+the pilot's, and stays unbiased. The pilot runs in host memory, so that a seed places the same temperatures wherever the
+model is.
+
+References
+----------
+Y. Zhou, A. M. Johansen and J. A. D. Aston, "Toward automatic model comparison: an adaptive sequential Monte Carlo
+approach", Journal of Computational and Graphical Statistics 25 (2016).
+R. M. Neal, "Annealed importance sampling", Statistics and Computing 11 (2001).
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from nbm_xp import natural_bm as B
+from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy, use_backend
+
+from .annealing import Path, inverse_temperatures
+from .energy import Parameters
+from .model import variable
+from .randomness import stream
+from .sampling import placeholder, placeholders
+
+__all__ = ["ADAPTIVE", "placed_temperatures", "temperatures_of"]
+
+ADAPTIVE = "adaptive"
+"""What `n_temperatures` can be besides a number."""
+
+_CHAINS = 100
+_LEFT = 0.9  # of the effective sample size, after a stage
+_STEPS = 10  # of a stage
+_SWEEPS = 3  # of the pilot's chains after each stage
+_HALVINGS, _LEAST = 20, 1e-4  # of an interval of inverse temperatures; what a stage goes at least
+
+
+def temperatures_of(model: Any, n_temperatures: int | str, betas: Any, entropy: int) -> list[float]:
+    """The inverse temperatures of annealing, rising from 0 to 1: so many evenly, those given, or placed for a model.
+
+    Parameters
+    ----------
+    model : model of this package
+    n_temperatures : int or "adaptive"
+    betas : sequence of float, or None
+        They take the place of `n_temperatures`.
+    entropy : int
+        What the pilot's streams follow from.
+
+    Raises
+    ------
+    ValueError
+        If they are something else.
+    """
+    if betas is not None or n_temperatures != ADAPTIVE:
+        if betas is None and isinstance(n_temperatures, str):
+            raise ValueError(f"n_temperatures must be a whole number or {ADAPTIVE!r}, got {n_temperatures!r}")
+        return inverse_temperatures(n_temperatures, betas)  # type: ignore[arg-type]
+    host = library_name(host_namespace())
+    with use_backend(host):
+        parameters = model._parameters.like(variable(to_numpy(values.value)) for values in model._parameters)
+        base = variable(asarray(to_numpy(model._base_bias()), host_namespace(), parameters.dtype))
+        return placed_temperatures(parameters, base, stream(entropy, "temperatures"))
+
+
+def placed_temperatures(parameters: Parameters, base: Any, rng: Any) -> list[float]:
+    """Inverse temperatures from 0 to 1 between which weights change equally much.
+
+    Parameters
+    ----------
+    parameters : Parameters of Variables
+        In host memory.
+    base : Variable of shape (visible units,)
+        The visible biases of the base-rate model.
+    rng : RandomStreams
+
+    Examples
+    --------
+    A model like its base-rate model needs few temperatures, strong weights many.
+
+    >>> import numpy as np
+    >>> from nbm_xp.boltzmann import RBM
+    >>> def count(strength):
+    ...     rbm = RBM.from_parameters(strength * np.eye(4), np.zeros(4), np.zeros(4), random_state=0)
+    ...     return rbm.ais(10, "adaptive").n_temperatures
+    >>> count(0.01), count(1.0) < count(4.0)
+    (11, True)
+    """
+    path, retained = Path(parameters, base), parameters.topology.retained
+    like = placeholder(parameters, _CHAINS, "like")
+    warm, cold = (B.placeholder(shape=(), dtype=parameters.dtype, name=name) for name in ("warm", "cold"))
+    state = placeholders(parameters, retained, _CHAINS)
+    given = [state[layer] for layer in retained]
+    first = path.start(B.sum(B.zeros_like(like), axis=1, keepdims=True), _CHAINS, rng)
+    start = B.function([like], [first[layer] for layer in retained], name="start")
+    weigh = B.function([*given, warm, cold], path.log_ratio(cold, warm, state)[0], name="weigh")
+    moved = path.sweep(cold, state, _CHAINS, rng)
+    sweep = B.function([*given, cold], [moved[layer] for layer in retained], name="sweep")
+
+    xp = host_namespace()
+    states = start(xp.zeros((_CHAINS, parameters.topology.sizes[0]), dtype=to_numpy(base.value).dtype))
+    stages = [0.0]
+    while stages[-1] < 1.0:
+        here, low, high = stages[-1], stages[-1], 1.0
+        if _left(weigh(*states, here, high)) >= _LEFT:
+            low = 1.0
+        else:
+            for _ in range(_HALVINGS):
+                middle = 0.5 * (low + high)
+                low, high = (middle, high) if _left(weigh(*states, here, middle)) >= _LEFT else (low, middle)
+        stages.append(min(max(low, here + _LEAST), 1.0))
+        for _ in range(_SWEEPS):
+            states = sweep(*states, stages[-1])
+    found = [0.0]
+    for here, there in itertools.pairwise(stages):
+        found += [here + (there - here) * step / _STEPS for step in range(1, _STEPS)] + [there]
+    return found
+
+
+def _left(log_weights: Any) -> float:
+    """The effective sample size of equal chains that get such weights, as a share of them."""
+    xp = array_namespace(log_weights)
+    weights = B.exp(asarray(log_weights - xp.max(log_weights), xp, "float64"))
+    return float(B.mean(weights)) ** 2 / float(B.mean(B.square(weights)))

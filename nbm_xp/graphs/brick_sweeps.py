@@ -1,0 +1,277 @@
+"""Sweeps of a brick, and what is measured on its units: a task of a lattice in chunks.
+
+Contract: the bits of `chains.Chains`, whichever bricks a lattice is divided into, and whether arrays make them or
+loops of the library's own. What is measured are sums without rounding, so that those of all bricks may be added in any
+order.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from nbm_xp.namespace import host_namespace, library_name
+from nbm_xp.namespace.graph_kernels import kernel
+from nbm_xp.namespace.mrg31k3p.integers import STREAM_STEPS, State
+from nbm_xp.rng import jump
+from nbm_xp.rng.uniforms import elements
+
+from .bricks import Brick, Stretches
+from .draws import LANES, Numbers
+from .energy_model import EnergyModel
+from .graph import alike
+from .lattice_graph import Lattice
+from .layout import Colour, rounded
+from .sweeps import RULES
+from .values import Values, values_of
+
+__all__ = ["Couplings", "LatticeChain", "couplings_of"]
+
+AT_ONCE: Final = 2**20
+"""So many states are made at once, of whose numbers there are several arrays."""
+
+
+@dataclass(frozen=True)
+class Couplings:
+    """The couplings and fields of a lattice or a brick: couplings are whole multiples of one number where they can be.
+
+    Parameters
+    ----------
+    unit : float
+        What multiples are of; 1 where couplings are no multiples.
+    multiples : array or None
+        int8 or float64; None where each is 1. Of shape (edges,), or of a brick (axes, units).
+    fields : float or array
+        Of all units, or of each: of the lattice's shape, or of a brick (units,); of Potts units with one more axis, a
+        lattice's last one and a brick's first one.
+    largest : int
+        The size of the largest multiple; 0 where couplings are no multiples.
+    odd : bool
+        Whether all multiples are odd.
+    """
+
+    unit: float
+    multiples: Any
+    fields: Any
+    largest: int
+    odd: bool
+
+    def of(self, brick: Brick, graph: Lattice) -> Couplings:
+        """Those of a brick."""
+        multiples = None if self.multiples is None else brick.of_edges(graph, self.multiples)
+        fields = self.fields if isinstance(self.fields, float) else brick.of_units(self.fields)
+        return replace(self, multiples=multiples, fields=fields)
+
+
+def couplings_of(machine: EnergyModel) -> Couplings:
+    """A lattice machine's couplings and fields, rounded as its layout's are."""
+    host, resolution = host_namespace(), machine.resolution
+    weights, own = machine.by_edge_and_unit
+    one, field = alike(weights), alike(own)
+    if field is not None and machine.values.kind != "potts":
+        fields: Any = float(rounded(host.asarray(field), resolution))
+    else:
+        shape = (*machine.graph.shape, *own.shape[1:])  # type: ignore[misc]
+        fields = host.reshape(rounded(own, resolution), shape)
+    if one is not None:
+        return Couplings(float(rounded(host.asarray(one), resolution)), None, fields, 1, True)
+    weights = rounded(weights, resolution)
+    sizes = host.abs(weights)
+    least = float(host.min(sizes[sizes > 0])) if host.any(sizes > 0) else 1.0
+    whole, largest = host.round(weights / least), float(host.max(sizes)) / least
+    if largest > 127 or not host.all(whole * least == weights):
+        return Couplings(1.0, weights, fields, 0, False)
+    multiples = host.astype(whole, host.int8)
+    return Couplings(least, multiples, fields, int(largest), bool(host.all(multiples & 1)))
+
+
+@dataclass(frozen=True)
+class LatticeChain:
+    """A chain of a lattice's states, as tasks know it.
+
+    Parameters
+    ----------
+    shape, periodic : tuples
+        The lattice's.
+    units : str or int
+        What units can be.
+    rule : {"heat_bath", "metropolis"}
+    seed : six ints
+        What all random numbers follow from.
+    chain : int
+        Its number.
+    beta : float
+    """
+
+    shape: tuple[int, ...]
+    periodic: tuple[bool, ...]
+    units: Any
+    rule: str
+    seed: State
+    chain: int
+    beta: float
+
+    @property
+    def values(self) -> Values:
+        """What a unit can be."""
+        return values_of(self.units)
+
+    @property
+    def nothing(self) -> int:
+        """What stands where no unit is, which adds nothing to a sum."""
+        return -1 if self.values.kind == "potts" else 0
+
+    @property
+    def sums(self) -> int:
+        """How many sums are measured."""
+        return 1 + (self.values.count if self.values.kind == "potts" else 1)
+
+    @property
+    def numbers(self) -> Numbers:
+        """The random numbers of all units."""
+        return Numbers(self.seed, math.prod(self.shape))
+
+    def begins(self, stretches: Stretches, sweep: int) -> Any:
+        """Where the numbers of stretches begin among those of the chain."""
+        return sweep * self.numbers.steps * LANES + stretches.slots
+
+    def brick(self, offset: tuple[int, ...], size: tuple[int, ...], depth: int) -> Brick:
+        """A part of the lattice."""
+        return Brick(self.shape, self.periodic, offset, size, depth)
+
+    def begin(self, offset: tuple[int, ...], size: tuple[int, ...]) -> Any:
+        """Random states, of a part of the lattice."""
+        brick, host = self.brick(offset, size, 0), host_namespace()
+        flat = host.full((brick.units,), self.nothing, dtype=host.int8)
+        for colour in (0, 1):
+            for stretches in brick.stretches(0, colour).parts(AT_ONCE):
+                drawn = self.uniforms(stretches, 0)
+                flat[stretches.each()[0]] = self.values.at_random(host, drawn)
+        return host.ascontiguousarray(brick.inner(flat))
+
+    def advance(
+        self,
+        padded: Any,
+        offset: tuple[int, ...],
+        size: tuple[int, ...],
+        couplings: Couplings,
+        sweep: int,
+        count: int,
+        seen: tuple[int, ...],
+    ) -> tuple[Any, Any]:
+        """Make sweeps of a part of the lattice.
+
+        Parameters
+        ----------
+        padded : array
+            int8: its states and those of ``2 * count`` layers around.
+        offset, size : tuples of ints
+            Where it is.
+        couplings : Couplings
+            Those of its brick.
+        sweep : int
+            How many sweeps there were before.
+        count : int
+            How many to make.
+        seen : tuple of ints
+            After which of all sweeps it is measured.
+
+        Returns
+        -------
+        states : array
+            Of shape `size`.
+        totals : array
+            float64, of shape (seen, sums): see `measured`.
+        """
+        host = host_namespace()
+        brick = self.brick(offset, size, 2 * count)
+        if padded.shape[-1] != brick.padded[-1]:
+            column = host.full((*padded.shape[:-1], 1), self.nothing, dtype=host.int8)
+            padded = host.concat([padded, column], axis=-1)
+        flat = host.ascontiguousarray(brick.split(padded))
+        own = kernel("graphs.brick", library_name(host))
+        work = (None if own is None else own(self, brick, couplings)) or PortableBrick(self, brick, couplings)
+        rows = []
+        for now in range(sweep + 1, sweep + count + 1):
+            for colour in (0, 1):
+                margin = 2 * (sweep + count - now) + 1 - colour
+                work.draw(flat, brick.stretches(margin, colour), now)
+            if now in seen:
+                rows.append(work.measure(flat))
+        totals = host.reshape(host.asarray(rows, dtype=host.float64), (len(rows), self.sums))
+        return host.ascontiguousarray(brick.inner(flat)), totals
+
+    def uniforms(self, stretches: Stretches, sweep: int) -> Any:
+        """The numbers that units are drawn with in a sweep."""
+        begins = self.begins(stretches, sweep)
+        return elements(self.first_stream, LANES, begins, stretches.counts, "float64")
+
+    @property
+    def first_stream(self) -> State:
+        """The state that the chain's first stream starts in."""
+        return jump(self.seed, self.chain * LANES * STREAM_STEPS)
+
+
+class PortableBrick:
+    """Draws and sums of a brick's units by the functions of `sweeps`."""
+
+    def __init__(self, chain: LatticeChain, brick: Brick, couplings: Couplings) -> None:
+        host = host_namespace()
+        self.chain, self.brick, self.values = chain, brick, chain.values
+        self.axes, self.units = len(chain.shape), brick.units
+        self.couplings, self.unit = couplings.multiples, couplings.unit
+        fields = couplings.fields
+        rows = self.values.count if self.values.kind == "potts" else 1
+        self.fields = host.reshape(
+            host.full((self.units,), fields) if isinstance(fields, float) else fields, (rows, self.units)
+        ).T
+        self.beta = host.asarray([[chain.beta]])
+
+    def _colour(self, stretches: Stretches) -> tuple[Any, Colour]:
+        """The places of stretches, and what is around them."""
+        host = host_namespace()
+        places, odd = stretches.each()
+        steps = self.brick.steps[odd]
+        neighbours = places[:, None, None] + steps
+        if self.couplings is None:
+            weights = host.full(neighbours.shape, self.unit)
+        else:
+            owner = host.where(host.asarray([True, False]), places[:, None, None], neighbours)  # of the edge: its first
+            weights = self.unit * host.astype(self.couplings[host.arange(self.axes)[:, None], owner], host.float64)
+        return places, Colour(
+            0, places.shape[0], host.reshape(neighbours, (-1,)), host.reshape(weights, (-1, 1)), 2 * self.axes, None,
+            self.fields[places, :],
+        )  # fmt: skip
+
+    def draw(self, flat: Any, stretches: Stretches, sweep: int) -> None:
+        """Draw units anew."""
+        host, chain = host_namespace(), self.chain
+        places, colour = self._colour(stretches)
+        uniforms = chain.uniforms(stretches, sweep)[:, None]
+        change = RULES[chain.rule][self.values.kind == "potts"]
+        flat[places] = change(
+            host, colour, self.values, flat[:, None], flat[places][:, None], uniforms, self.beta
+        )[:, 0]  # fmt: skip
+
+    def measure(self, flat: Any) -> list[float]:
+        """The energy; then the sum of all values, or of Potts units how many have each value."""
+        host, found = host_namespace(), []
+        pairs, alone = 0.0, 0.0
+        for colour in (0, 1):
+            places, around = self._colour(self.brick.stretches(0, colour))
+            own = flat[places]
+            found.append(own)
+            near = host.reshape(flat[around.neighbours], (own.shape[0], -1))
+            weights = host.reshape(around.couplings, near.shape)
+            if self.values.kind == "potts":
+                which = host.astype(own, host.int64)[:, None]
+                alone += float(host.sum(host.take_along_axis(around.fields, which, axis=1)))
+                pairs += colour * float(host.sum(weights * (near == own[:, None])))
+            else:
+                alone += float(host.sum(around.fields[:, 0] * own))
+                pairs += colour * float(host.sum(weights * near * own[:, None]))
+        own = host.concat(found)
+        if self.values.kind == "potts":
+            return [-(pairs + alone), *(float(host.sum(own == k)) for k in self.values.all)]
+        return [-(pairs + alone), float(host.sum(own, dtype=host.int64))]

@@ -1,0 +1,180 @@
+"""Bricks: parts of a lattice with what lies around them, as far as some sweeps see.
+
+Contract: a brick with `depth` layers around it holds all that its own units depend on for ``depth // 2`` sweeps of two
+colours each; with every colour that was drawn, the outermost layer that is right moves in by one. Units around it are
+drawn with the numbers that they have everywhere, so that what two bricks both draw is the same.
+
+Along the last axis, the units of even places come first, then those of odd ones: so the units of one colour lie one
+after the other, and so do their neighbours. Beyond open ends there is nothing, which adds nothing to any sum.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from nbm_xp.namespace import host_namespace
+
+from .lattice_graph import Lattice, parity_of, slots_of
+
+__all__ = ["Brick", "Stretches"]
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """Units of one colour that follow one another: `counts` of them from each of `places` on, with slots from `slots`.
+
+    Attributes
+    ----------
+    places, counts, slots, odd : arrays
+        int64, of shape (stretches,), by rising slots; `odd` says in which half of a row a stretch is.
+    """
+
+    places: Any
+    counts: Any
+    slots: Any
+    odd: Any
+
+    def parts(self, most: int) -> Iterator[Stretches]:
+        """The same in parts of about so many units."""
+        host = host_namespace()
+        ends = host.cumulative_sum(self.counts)
+        edges = [0]
+        while edges[-1] < ends.shape[0]:
+            before = ends[edges[-1]] - self.counts[edges[-1]]
+            edges.append(max(edges[-1] + 1, int(host.searchsorted(ends, before + most))))
+        for a, b in itertools.pairwise(edges):
+            yield Stretches(self.places[a:b], self.counts[a:b], self.slots[a:b], self.odd[a:b])
+
+    def each(self) -> tuple[Any, Any]:
+        """The place of each unit, and in which half of a row it is."""
+        host = host_namespace()
+        total = int(host.sum(self.counts))
+        within = host.arange(total) - host.repeat(host.cumulative_sum(self.counts) - self.counts, self.counts)
+        return host.repeat(self.places, self.counts) + within, host.repeat(self.odd, self.counts)
+
+
+@dataclass(frozen=True)
+class Brick:
+    """A part of a lattice.
+
+    Parameters
+    ----------
+    shape : tuple of ints
+        The lattice's.
+    periodic : tuple of bool
+    offset, size : tuples of ints
+        Where the part begins, and how many units it has along each axis.
+    depth : int
+        How many layers around it are there.
+    """
+
+    shape: tuple[int, ...]
+    periodic: tuple[bool, ...]
+    offset: tuple[int, ...]
+    size: tuple[int, ...]
+    depth: int
+
+    @property
+    def padded(self) -> tuple[int, ...]:
+        """The lengths with what lies around; the last one even."""
+        lengths = [n + 2 * self.depth for n in self.size]
+        return (*lengths[:-1], lengths[-1] + lengths[-1] % 2)
+
+    @property
+    def units(self) -> int:
+        """How many places there are, with what lies around."""
+        return math.prod(self.padded)
+
+    def along(self, axis: int) -> tuple[Any, Any]:
+        """The places on the lattice of what is there along an axis, and which of these exist."""
+        host, n = host_namespace(), self.shape[axis]
+        places = self.offset[axis] - self.depth + host.arange(self.padded[axis])
+        there = host.ones(places.shape, dtype=host.bool) if self.periodic[axis] else (places >= 0) & (places < n)
+        return places % n, there
+
+    def split(self, array: Any) -> Any:
+        """An array whose last axes are those of the padded brick as it lies here, of shape (…, units)."""
+        host, last = host_namespace(), self.padded[-1]
+        halves = host.reshape(array, (*array.shape[:-1], last // 2, 2))
+        return host.reshape(host.moveaxis(halves, -1, -2), (*array.shape[: -len(self.shape)], -1))
+
+    def inner(self, flat: Any) -> Any:
+        """The brick's own units, in their shape."""
+        host = host_namespace()
+        halves = host.reshape(flat, (*self.padded[:-1], 2, self.padded[-1] // 2))
+        whole = host.reshape(host.moveaxis(halves, -2, -1), self.padded)
+        return whole[tuple(slice(self.depth, self.depth + n) for n in self.size)]
+
+    @property
+    def steps(self) -> Any:
+        """How far it is to the neighbours, of shape (2, axes, 2): for either half, along each axis, on and back."""
+        half, found = self.padded[-1] // 2, []
+        for odd in (0, 1):
+            last = [1 - half, -half] if odd else [half, half - 1]
+            strides = [math.prod(self.padded[axis + 1 :]) for axis in range(len(self.shape) - 1)]
+            found.append([*([stride, -stride] for stride in strides), last])
+        return host_namespace().asarray(found, dtype=host_namespace().int64)
+
+    def stretches(self, margin: int, colour: int) -> Stretches:
+        """The units of a colour in the brick and so many layers around it."""
+        host, last = host_namespace(), self.padded[-1]
+        here, rows = (host.zeros((1,), dtype=host.int64) for _ in range(2))  # by place here, and on the lattice
+        for axis, n in enumerate(self.shape[:-1]):
+            kept = slice(self.depth - margin, self.depth + self.size[axis] + margin)
+            places, there = (x[kept] for x in self.along(axis))
+            local = host.arange(self.padded[axis])[kept][there]
+            here = host.reshape(here[:, None] * self.padded[axis] + local, (-1,))
+            rows = host.reshape(rows[:, None] * n + places[there], (-1,))
+        parity = parity_of(self.shape[:-1], rows)
+        found = []
+        for begin, end in self._pieces(margin):
+            place = (self.offset[-1] - self.depth + begin) % self.shape[-1]
+            skipped = (parity + place + colour) % 2
+            first = begin + skipped
+            counts = (end - first + 1) // 2
+            slots = slots_of(self.shape, rows * self.shape[-1] + place + skipped, colour)
+            found.append((here * last + first % 2 * (last // 2) + first // 2, counts, slots, first % 2))
+        places, counts, slots, odd = (host.concat(parts) for parts in zip(*found, strict=True))
+        order = host.argsort(slots, stable=True)
+        order = order[counts[order] > 0]
+        return Stretches(places[order], counts[order], slots[order], odd[order])
+
+    def _pieces(self, margin: int) -> list[tuple[int, int]]:
+        """The stretches of places along the last axis that follow one another on the lattice too."""
+        n, first = self.shape[-1], self.offset[-1] - self.depth
+        begin, end = self.depth - margin, self.depth + self.size[-1] + margin
+        if not self.periodic[-1]:
+            return [(max(begin, -first), min(end, n - first))]
+        cuts = [cut for cut in range(-first % n - n, end, n) if begin < cut < end]
+        return list(itertools.pairwise([begin, *cuts, end]))
+
+    def of_edges(self, graph: Lattice, numbers: Any) -> Any:
+        """What belongs to edges, of shape (axes, units), by their first units; 0 where there is none."""
+        host, found, begin = host_namespace(), [], 0
+        for shape in graph.edge_shapes:
+            end = begin + math.prod(shape)
+            taken = self._taken(host.reshape(numbers[begin:end], shape))
+            found.append(self.split(taken))
+            begin = end
+        return host.stack(found)
+
+    def of_units(self, numbers: Any) -> Any:
+        """What belongs to units, with the lattice's axes first; 0 where there is none."""
+        host = host_namespace()
+        taken = self._taken(numbers)
+        last = host.moveaxis(taken, tuple(range(len(self.shape))), tuple(range(-len(self.shape), 0)))
+        return self.split(last)
+
+    def _taken(self, numbers: Any) -> Any:
+        """The elements of an array of the lattice's shape, or with one less along an open axis, that lie here."""
+        host = host_namespace()
+        for axis in range(len(self.shape)):
+            places, there = self.along(axis)
+            there = there & (places < numbers.shape[axis])
+            taken = host.take(numbers, host.where(there, places, 0), axis=axis)
+            numbers = taken * host.reshape(there, (-1, *(1,) * (taken.ndim - axis - 1)))
+        return numbers

@@ -1,0 +1,263 @@
+"""What the tasks of a lattice's run do: sweeps of one block, beside what its neighbours have shown.
+
+Contract: a block may be a segment ahead of its neighbours, never more, so it keeps what it showed after the last two.
+States are read from disk and written there, and no task hands any on: what is in memory is the blocks at work.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import os
+import pathlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nbm_xp.graphs.brick_sweeps import Couplings, LatticeChain
+from nbm_xp.graphs.division import Division, Index, Rim, divided
+from nbm_xp.graphs.lattice_graph import Lattice
+from nbm_xp.rng import hashed_seed
+
+from . import store
+from .checkpoints import Held, read_checkpoint, write_checkpoint
+from .directory import RunDirectory
+from .job import Block
+from .store import Stored
+
+__all__ = ["LATTICE", "MULTIPLES", "OWN_FIELDS", "UNFINISHED", "LatticeJob"]
+
+LATTICE = "lattice.zarr"
+UNFINISHED = "unfinished.zarr"
+MULTIPLES, OWN_FIELDS = "multiples.npy", "fields.npy"
+_TOTALS = "totals"
+
+
+@functools.lru_cache(maxsize=8)
+def _division(shape: tuple[int, ...], periodic: tuple[bool, ...], chunks: tuple[int, ...]) -> Division:
+    return divided(shape, periodic, chunks)
+
+
+@dataclass(frozen=True)
+class LatticeJob:
+    """What is to be sampled, and how it is divided; it can be sent to workers and is a key.
+
+    Attributes
+    ----------
+    directory : str
+        The run's.
+    seed : int
+    shape, periodic, units, rule
+        See `LatticeChain`.
+    betas : tuple of float
+        Of each chain.
+    burn_in, sweeps, every : int
+        Chains are measured after ``burn_in + (i + 1) * every`` sweeps.
+    chunks : tuple of int
+        How long blocks are along each axis.
+    checkpoint_every : int
+        How many sweeps there are in a segment.
+    unit, largest, odd, field
+        See `Couplings`; `field` is None where each unit has its own.
+    run, result : str
+        What tells the run, and what it results in, from all others.
+    """
+
+    directory: str
+    seed: int
+    shape: tuple[int, ...]
+    periodic: tuple[bool, ...]
+    units: Any
+    rule: str
+    betas: tuple[float, ...]
+    burn_in: int
+    sweeps: int
+    every: int
+    chunks: tuple[int, ...]
+    checkpoint_every: int
+    unit: float
+    largest: int
+    odd: bool
+    field: float | None
+    run: str
+    result: str
+
+    part = "blocks"
+    hands_on = False
+
+    @classmethod
+    def of(cls, run: RunDirectory) -> LatticeJob:
+        """The job of a run's directory."""
+        asked = dict(run.configuration)
+        asked.pop("couplings")
+        for name in ("shape", "periodic", "betas", "chunks"):
+            asked[name] = tuple(asked[name])
+        return cls(
+            directory=os.fspath(run.path.resolve()),
+            seed=run.seed,
+            run=run.identity,
+            result=run.result_identity,
+            **asked,
+        )
+
+    # How it is divided
+
+    @property
+    def division(self) -> Division:
+        """The blocks of the lattice."""
+        return _division(self.shape, self.periodic, self.chunks)
+
+    @property
+    def blocks(self) -> list[Block]:
+        """Those of all chains, one chain after the other."""
+        return [Block(number, number, 1) for number in range(self._parts * len(self.betas))]
+
+    @property
+    def n_segments(self) -> int:
+        """How many tasks a block takes, one after the other."""
+        return math.ceil((self.burn_in + self.sweeps) / self.checkpoint_every)
+
+    @property
+    def seen(self) -> range:
+        """After which sweeps chains are measured."""
+        return range(self.burn_in + self.every, self.burn_in + self.sweeps + 1, self.every)
+
+    def segment(self, number: int) -> tuple[int, int, tuple[int, ...]]:
+        """How many sweeps come before a segment, how many it has, and which are measured."""
+        first = number * self.checkpoint_every
+        count = min(self.checkpoint_every, self.burn_in + self.sweeps - first)
+        return first, count, tuple(t for t in range(first + 1, first + count + 1) if t in self.seen)
+
+    def steps(self, block: Block, segment: int) -> int:
+        """How much work a segment is: sweeps times units."""
+        _, place = self._place(block.number)
+        return self.segment(segment)[1] * math.prod(self.division.size(place))
+
+    def needs(self, block: Block) -> list[int]:
+        """The blocks that must have come as far."""
+        division = self.division
+        chain, place = self._place(block.number)
+        near = division.neighbours(place, 2 * self.checkpoint_every)
+        return [self._number(chain, other) for other in near]
+
+    @property
+    def _parts(self) -> int:
+        """How many blocks a chain has."""
+        return math.prod(map(len, self.division.chunks))
+
+    def _place(self, number: int) -> tuple[int, Index]:
+        """The chain and the place of a block."""
+        chain, rest = divmod(number, self._parts)
+        return chain, tuple(map(int, np.unravel_index(rest, [len(sizes) for sizes in self.division.chunks])))
+
+    def _number(self, chain: int, place: Index) -> int:
+        number = np.ravel_multi_index(place, [len(sizes) for sizes in self.division.chunks])
+        return chain * self._parts + int(number)
+
+    def chain(self, number: int) -> LatticeChain:
+        """A chain, as tasks know it."""
+        seed = hashed_seed(self.seed)
+        return LatticeChain(self.shape, self.periodic, self.units, self.rule, seed, number, self.betas[number])
+
+    # What the result is
+
+    def arrays(self) -> dict[str, Stored]:
+        """The last states, and what was measured."""
+        axes = tuple(f"axis_{k}" for k in range(len(self.shape)))
+        chains, draws = len(self.betas), len(self.seen)
+        found = {
+            "state": Stored(
+                "state", ("chain", *axes), (chains, *self.shape), (1, *self.chunks), "int8",
+                {"long_name": "last states"},
+            )
+        }  # fmt: skip
+        for name, about in (("energy", "energy a unit"), ("magnetisation", "mean value of a unit")):
+            attributes = {"long_name": about, "coordinates": "sweep"}
+            if draws:
+                found[name] = Stored(name, ("chain", "draw"), (chains, draws), (chains, draws), "float64", attributes)
+        return found
+
+    def coordinates(self) -> dict[str, range]:
+        """The numbers of chains and draws, and how many sweeps went before each draw."""
+        return {"chain": range(len(self.betas)), "draw": range(len(self.seen)), "sweep": self.seen}
+
+    def totals(self) -> Any:
+        """The sums over all units, of shape (chains, draws, sums), when all is done."""
+        folder = pathlib.Path(self.directory) / "checkpoints" / _TOTALS
+        per_chain, found = self._parts, []
+        for chain in range(len(self.betas)):
+            total: Any = 0.0
+            for number in range(chain * per_chain, (chain + 1) * per_chain):
+                held = read_checkpoint(folder, self.run, number)
+                if held is None:
+                    raise ValueError(f"{folder} is damaged: it lacks block {number}")
+                total = total + held.arrays[0]  # whole multiples: no sum is rounded
+            found.append(total)
+        return np.stack(found)
+
+    # What a task does
+
+    def begin(self, block: Block) -> tuple[Any, ...]:
+        """Nothing: a block's first segment makes its own states, and those around it, by their numbers."""
+        return ()
+
+    def advance(
+        self, block: Block, segment: int, arrays: tuple[Any, ...], stopping: Callable[[], bool]
+    ) -> tuple[Any, ...]:
+        """Do the sweeps of a segment, show what neighbours need, and keep what was measured."""
+        number, place = self._place(block.number)
+        chain, division = self.chain(number), self.division
+        offset, size = division.offset(place), division.size(place)
+        sweep, count, seen = self.segment(segment)
+        depth = 2 * count
+        if segment:
+            before, totals = arrays
+            rims = {other: self._shown(number, other, segment) for other in division.neighbours(place, depth)}
+            padded = division.padded(place, before, rims, depth, chain.nothing)
+        else:
+            totals = np.zeros((0, chain.sums))
+            padded = chain.begin(tuple(o - depth for o in offset), tuple(n + 2 * depth for n in size))
+        couplings = self._couplings().of(chain.brick(offset, size, depth), Lattice(self.shape, self.periodic))
+        states, measured = chain.advance(padded, offset, size, couplings, sweep, count, seen)
+        totals = np.concatenate([totals, measured])
+        if segment + 1 < self.n_segments:
+            shown = [layers for layers in division.show(states, 2 * self.checkpoint_every) if layers is not None]
+            write_checkpoint(self._folder(segment + 1), self.run, block.number, Held(segment + 1, tuple(shown)))
+            return states, totals
+        write_checkpoint(self._folder(None), self.run, block.number, Held(segment + 1, (totals,)))
+        store.write_chunk(
+            pathlib.Path(self.directory) / UNFINISHED, self.arrays()["state"], (number, *place), states[None]
+        )
+        return ()
+
+    def folders(self) -> list[pathlib.Path]:
+        """The folders that tasks write to, besides that of blocks."""
+        return [self._folder(0), self._folder(1), self._folder(None)]
+
+    def _folder(self, segment: int | None) -> pathlib.Path:
+        """Where blocks keep what they show after a segment, of each second one in the same files; or their totals."""
+        name = _TOTALS if segment is None else f"shown-{segment % 2}"
+        return pathlib.Path(self.directory) / "checkpoints" / name
+
+    def _shown(self, chain: int, place: Index, segment: int) -> Rim:
+        """What a block has shown after so many segments."""
+        number = self._number(chain, place)
+        held = read_checkpoint(self._folder(segment), self.run, number)
+        if held is None or held.done != segment:
+            raise ValueError(f"{self._folder(segment)} is damaged: block {number} shows nothing of segment {segment}")
+        layers = iter(held.arrays)
+        divides = itertools.chain.from_iterable((len(sizes) > 1,) * 2 for sizes in self.division.chunks)
+        return tuple(next(layers) if divide else None for divide in divides)
+
+    def _couplings(self) -> Couplings:
+        """Those of the lattice, of which each block reads its own from disk."""
+        place = pathlib.Path(self.directory)
+        multiples, fields = (
+            np.load(place / name, mmap_mode="r", allow_pickle=False) if (place / name).exists() else None
+            for name in (MULTIPLES, OWN_FIELDS)
+        )
+        own = self.field if self.field is not None else fields
+        return Couplings(self.unit, multiples, own, self.largest, self.odd)

@@ -1,0 +1,141 @@
+"""Log Z along a ladder says when it is not to be believed; training goes at the pace that its chains can follow."""
+
+from __future__ import annotations
+
+import math
+import pathlib
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.boltzmann import RBM, LadderEstimate, LadderWarning, TrainingWarning, load
+from nbm_xp.boltzmann.bridging import bennett, cut_off, parting
+from nbm_xp.boltzmann.ladder import LADDER
+from nbm_xp.boltzmann.tempered import TemperedChains
+from nbm_xp.boltzmann.watching import Watch
+from tests.unit.test_boltzmann_tempered import on_a_ladder, two_clusters
+
+SHARES = (0.0, 0.1, 0.2, 0.4, 0.7)
+
+
+def two_places(tilt: float) -> RBM:
+    """A machine whose units are all 0 or all 1, the latter far more often, on a ladder whose chains all begin at 0."""
+    weights, hidden = np.full((1, 12), 8.0), [-48.0 + tilt]
+    rbm = RBM.from_parameters(weights, hidden, np.full(12, -4.0), training="tempered", random_state=0)
+    found: RBM = on_a_ladder(rbm, SHARES, 100)
+    return found
+
+
+def test_a_standard_error_counts_that_chains_have_not_found_their_places() -> None:
+    """Of two modes the chains begin in the lesser: within a dozen steps they have not left it, but they agree."""
+    model = two_places(8.0)
+    exact = model.log_partition()
+    with pytest.warns(LadderWarning, match="log Z may be off: what the ladder's chains tell .* ais"):
+        found = model.ladder_log_partition(100, 12, random_state=1)
+    of_chains_alone = math.sqrt(found.standard_error**2 - found.parting**2)
+    assert exact - found.log_z > 10 * of_chains_alone  # which was all that was told
+    assert found.log_z_low < exact < found.log_z_high
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        long = model.ladder_log_partition(100, 400, random_state=1)
+    assert long.parting == long.cut_off == 0.0
+    assert abs(long.log_z - exact) < 4 * long.standard_error < 0.2
+
+
+def test_chains_at_equilibrium_part_by_chance_alone() -> None:
+    random = np.random.default_rng(0)
+    for _ in range(20):
+        low, high = random.normal(size=(10, 2, 50)), random.normal(1.0, size=(10, 2, 50))
+        up = 0.5 * (low - 1) ** 2 - 0.5 * low**2
+        down = 0.5 * high**2 - 0.5 * (high - 1) ** 2
+        assert parting(up, down) < 0.1
+        assert cut_off(up, down) == 0.0
+    assert parting(up[:, :, :1], down[:, :, :1]) == 0.0  # one chain tells nothing of chance
+
+
+def test_pairs_whose_chains_lie_in_different_places_part() -> None:
+    """The higher machine's second place, e³ times as probable as the first, is one that its chains do not know."""
+    random = np.random.default_rng(0)
+    up = np.where(random.random((20, 1, 100)) < 0.5, -3.0, 0.0)
+    down = np.zeros((20, 1, 100))
+    found, error = bennett(up, down)
+    exact = math.log(0.5 + 0.5 * math.exp(3.0))
+    assert exact - found > 10 * error
+    assert exact - found < 3 * math.hypot(error, parting(up, down))
+
+
+def test_states_that_the_machine_below_never_has_are_counted() -> None:
+    down = np.zeros((4, 3, 50))
+    down[:, 1, :5] = 40.0
+    assert cut_off(np.zeros((4, 3, 50)), down) == pytest.approx(0.1)
+    cut = LadderEstimate(0.0, 0.01, (0.5,), cut_off=0.1)
+    with pytest.warns(LadderWarning, match="10% of a machine's states are such as the machine below"):
+        cut.warn()
+
+
+def test_annealing_that_finds_more_of_z_than_the_ladder_is_told() -> None:
+    rbm = two_places(8.0).set_params(watch=True, n_iter=1)
+    rbm.looks_ = []
+    only_zeros = LadderEstimate(rbm.log_partition() - 8.0, 0.01, (0.5,), 100.0, 1.0)
+    with pytest.warns(TrainingWarning, match="annealing finds [78].* nats more of Z than the chains on the ladder"):
+        look = Watch(rbm, np.zeros((20, 12))).look(1, only_zeros)
+    assert look is not None
+    assert look.standard_error > 6
+
+
+def rare(rows: int = 2000, units: int = 100) -> Any:
+    """One row in twenty lies far from the others."""
+    random = np.random.default_rng(0)
+    small = (np.arange(rows) < 0.05 * rows)[:, None]
+    return (random.random((rows, units)) < np.where(small, 0.9, 0.1)).astype("float32")
+
+
+def test_the_pace_falls_where_steps_are_too_long_for_rare_rows() -> None:
+    """At the default rate a step changes the odds of the rare rows more than the chains that know them can follow."""
+    rbm = RBM(16, n_iter=2, training="tempered", random_state=1)
+    paces = []
+    rbm.fit(rare(), callback=lambda model: paces.append(float(model._made_up[f"{LADDER}pace"].value[0])))
+    assert paces[0] < 0.5  # then the schedule lowers the rate itself
+    assert abs(rbm.looks_[-1].log_likelihood - float(rbm.log_likelihood(rare()).mean())) < 0.5
+    slow = RBM(4, 0.01, n_iter=2, training="tempered", random_state=1).fit(two_clusters(100))
+    assert float(slow._made_up[f"{LADDER}pace"].value[0]) == 1.0
+
+
+def test_fit_ends_with_the_mean_of_the_last_quarter_of_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    met, follow = [], TemperedChains.follow
+
+    def seen(chains: TemperedChains, number: int) -> bool:
+        met.append(np.array(chains.parameters.weights[0].value.T))
+        return follow(chains, number)
+
+    monkeypatch.setattr(TemperedChains, "follow", seen)
+    rbm = RBM(3, n_iter=5, training="tempered", random_state=0).fit(two_clusters(160))
+    last = met[-20:]  # of 80
+    np.testing.assert_allclose(
+        rbm.components_, np.average(last, axis=0, weights=np.arange(1, 21)), rtol=1e-4, atol=1e-6
+    )
+    assert not [name for name in rbm._made_up if name.startswith("mean.")]
+
+
+def test_a_mean_that_was_begun_goes_on_from_a_file_or_is_dropped(tmp_path: pathlib.Path) -> None:
+    file, rows = tmp_path / "model.safetensors", two_clusters(160)
+    whole = RBM(3, n_iter=8, training="tempered", random_state=0)
+    whole.fit(rows, callback=lambda model: model.n_iter_ == 7 and model.save(file))
+    again = load(file)
+    assert "mean.steps" in again._made_up
+    np.testing.assert_array_equal(again.fit(rows, resume=True).components_, whole.components_)
+    longer = load(file).set_params(n_iter=40)
+    longer.fit(rows, resume=True, callback=lambda model: model.set_params(n_iter=8))
+    assert "mean.steps" not in longer._made_up
+
+
+def test_a_ladder_of_a_file_without_a_pace_goes_on(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rbm = RBM(3, n_iter=2, training="tempered", random_state=0).fit(two_clusters(40))
+    arrays = {name: value for name, value in rbm._arrays().items() if name not in (f"{LADDER}pace", f"{LADDER}alone")}
+    monkeypatch.setattr(RBM, "_arrays", lambda self: arrays)
+    rbm.save(tmp_path / "old.safetensors")
+    monkeypatch.undo()
+    again = load(tmp_path / "old.safetensors").set_params(n_iter=3).fit(two_clusters(40), resume=True)
+    assert f"{LADDER}pace" in again._arrays()

@@ -1,0 +1,206 @@
+"""Lattices in chunks: the bits of the undivided ones, however they are divided and whoever computes them."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.graphs import Graph, GraphMachine, edwards_anderson, lattice
+from nbm_xp.graphs import brick_sweeps as brick_chapter
+from nbm_xp.graphs.division import divided
+from nbm_xp.graphs.lattice_graph import Lattice, slots_of
+
+pytest.importorskip("dask")
+pytest.importorskip("xarray")
+
+FIELDS = np.random.default_rng(0).normal(size=99)
+MACHINES: dict[str, GraphMachine] = {
+    "alike": GraphMachine(lattice((12, 14))),
+    "signs in space": GraphMachine(edwards_anderson((8, 6, 4), random_state=1), fields=0.3),
+    "normal couplings": GraphMachine(edwards_anderson((12, 10), "normal", random_state=1), units="binary", fields=0.3),
+    "open, fields of each": GraphMachine(edwards_anderson((11, 9), "normal", False, random_state=1), fields=FIELDS),
+    "open along one axis": GraphMachine(lattice((6, 7), (True, False)), couplings=-0.7),
+    "a ring": GraphMachine(lattice(10), couplings=0.3, fields=0.1),
+    "alike, fields of each": GraphMachine(lattice((9, 11), False), couplings=0.3, units="binary", fields=FIELDS),
+    "Potts": GraphMachine(lattice((6, 8)), units=4, couplings=-0.7),
+    "Potts with fields": GraphMachine(lattice((5, 7, 3), False), units=3, fields=[0.1, 0.2, 0.0]),
+}
+ASKED: dict[str, Any] = {
+    "chains": 2, "sweeps": 5, "burn_in": 1, "every": 2, "beta": [0.4, 0.9], "random_state": 5
+}  # fmt: skip
+
+
+def same(whole: Any, parts: Any) -> None:
+    assert (whole["state"].values.ravel() == parts["state"].values.ravel()).all()
+    for name in ("energy", "magnetisation", "sweep", "beta", "chain"):
+        assert whole[name].dims == parts[name].dims
+        assert (whole[name].values == parts[name].values).all(), name
+
+
+def here(draws: Any) -> Any:
+    return draws.compute(scheduler="synchronous")
+
+
+@pytest.mark.parametrize("rule", ["heat_bath", "metropolis"])
+@pytest.mark.parametrize("name", MACHINES)
+def test_chunks_change_no_bit(name: str, rule: str) -> None:
+    machine = MACHINES[name]
+    whole = machine.sample(**ASKED, rule=rule)
+    for chunks in (-1, 5):
+        same(whole, here(machine.sample(**ASKED, rule=rule, chunks=chunks)))
+
+
+@pytest.mark.parametrize("chunks", [(3, 2), (4, 7), ((5, 1, 6), (2, 12)), (1, -1)])
+def test_chunks_may_be_ragged(chunks: Any) -> None:
+    machine = MACHINES["alike"]
+    same(machine.sample(**ASKED), here(machine.sample(**ASKED, chunks=chunks)))
+
+
+@pytest.mark.parametrize("at_once", [2, 3, 7])
+@pytest.mark.parametrize("name", ["alike", "open, fields of each", "Potts with fields"])
+def test_several_sweeps_of_a_task_change_no_bit(name: str, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = MACHINES[name]
+    monkeypatch.setattr("nbm_xp.graphs.division.Division.sweeps_at_once", at_once)
+    same(machine.sample(**ASKED), here(machine.sample(**ASKED, chunks=5)))
+
+
+@pytest.mark.parametrize("name", ["alike", "normal couplings", "open, fields of each"])
+def test_loops_have_the_bits_of_arrays(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = MACHINES[name]
+    for rule in ("heat_bath", "metropolis"):
+        with monkeypatch.context() as without:
+            without.setattr(brick_chapter, "kernel", lambda *_: None)
+            portable = here(machine.sample(**ASKED, rule=rule, chunks=5))
+        same(portable, here(machine.sample(**ASKED, rule=rule, chunks=5)))
+
+
+def test_nothing_is_computed_until_asked() -> None:
+    draws = MACHINES["alike"].sample(**ASKED, chunks=(6, 7))
+    assert draws["state"].dims == ("chain", "axis_0", "axis_1")
+    assert draws["state"].chunks == ((1, 1), (6, 6), (7, 7))
+    assert draws["energy"].chunks is not None
+
+
+def test_chains_go_on_in_other_chunks() -> None:
+    machine = MACHINES["alike"]
+    asked: dict[str, Any] = {"chains": 2, "beta": 0.5}
+    whole = machine.sample(sweeps=6, random_state=3, **asked)
+    part = machine.sample(sweeps=4, random_state=3, chunks=5, **asked)
+    for first in (part, here(part), machine.sample(sweeps=4, random_state=3, **asked)):
+        rest = here(machine.sample(sweeps=2, after=first, chunks=(4, 14), **asked))
+        assert (rest["state"].values.ravel() == whole["state"].values.ravel()).all()
+        assert (rest["energy"].values == whole["energy"].values[:, 4:]).all()
+        assert rest.attrs == whole.attrs
+    back = machine.sample(sweeps=2, after=here(part), **asked)
+    assert (back["state"].values == whole["state"].values).all()
+
+
+def test_chains_begin_where_they_are_told_to() -> None:
+    machine = MACHINES["alike"]
+    up = np.ones((2, machine.units_count), np.int8)
+    asked: dict[str, Any] = {"chains": 2, "sweeps": 3, "beta": 0.5, "random_state": 3, "initial": up, "first_chain": 4}
+    same(machine.sample(**asked), here(machine.sample(**asked, chunks=5)))
+
+
+def test_two_workers_change_no_bit() -> None:
+    if importlib.util.find_spec("distributed") is None:
+        pytest.skip("distributed is not installed")
+    distributed: Any = importlib.import_module("distributed")
+    machine = MACHINES["signs in space"]
+    whole = machine.sample(**ASKED)
+    on = {"host": "127.0.0.1", "dashboard_address": None}
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **on) as two,
+        distributed.Client(two, set_as_default=False) as client,
+    ):
+        same(whole, client.compute(machine.sample(**ASKED, chunks=3)).result())
+
+
+def test_what_was_learnt_is_what_is_sampled_in_chunks() -> None:
+    machine = GraphMachine(lattice((4, 6)), fields=0.1)
+    draws = machine.sample(chains=50, sweeps=5, random_state=1, beta=0.3)
+    machine.fit(draws["state"].values)
+    asked: dict[str, Any] = {"chains": 2, "sweeps": 4, "random_state": 1}
+    same(machine.sample(**asked), here(machine.sample(**asked, chunks=3)))
+
+
+def test_a_lattice_is_laid_out_when_asked() -> None:
+    vast = GraphMachine(lattice((30000, 33334)))
+    assert vast.units_count == 30000 * 33334
+    assert vast.colours == 2
+    assert vast._layout is None
+    assert "1000020000 units, 2000040000 edges" in repr(vast)
+    draws = vast.sample(sweeps=1, chunks=10000, random_state=1)
+    assert draws["state"].shape == (1, 30000, 33334)
+    assert vast._layout is None
+
+
+@pytest.mark.parametrize(
+    ("shape", "periodic"), [((4, 6), True), ((5, 3), False), ((4, 3, 5), (True, False, False)), ((5, 3, 3), False)]
+)
+def test_slots_are_those_of_layouts(shape: tuple[int, ...], periodic: Any) -> None:
+    graph = lattice(shape, periodic)
+    slots = np.argsort(GraphMachine(graph).layout.order)
+    units = np.arange(graph.units)
+    for colour in (0, 1):
+        mine = graph.colours == colour
+        assert (slots_of(shape, units[mine], colour) == slots[mine]).all()
+
+
+def test_numbers_of_one_size_are_rounded_as_those_of_many() -> None:
+    graph = lattice((6, 5), False)
+    one, many = GraphMachine(graph, couplings=1 / 3), GraphMachine(graph, couplings=np.full(graph.edges, 1 / 3))
+    assert one.resolution == many.resolution
+    assert (one.layout.weights == many.layout.weights).all()
+    assert (brick_chapter.couplings_of(one).unit, brick_chapter.couplings_of(many).unit) == (one.layout.weights[0],) * 2
+
+
+@pytest.mark.parametrize(
+    ("machine", "asked", "message"),
+    [
+        (GraphMachine([[0, 1]]), {}, r"chunks: the machine must be on a lattice"),
+        (GraphMachine(lattice((5, 4))), {}, r"chunks: periodic axes must be of even length, got 5"),
+        (MACHINES["alike"], {"rule": "wolff"}, r"rule must be one of heat_bath, metropolis where there are chunks"),
+        (MACHINES["alike"], {"observe": "overlap"}, r"observe must be of energy, magnetisation where there are chunks"),
+        (MACHINES["alike"], {"clamp": {0: 1}}, r"clamp must be left out where there are chunks"),
+        (MACHINES["alike"], {"library": "torch"}, r"library must be left out where there are chunks"),
+        (MACHINES["alike"], {"chunks": (3, 4, 5)}, r"chunks must be an int, or for each of 2 axes .*, got \(3, 4, 5\)"),
+        (MACHINES["alike"], {"chunks": 0}, r"chunks must be an int"),
+        (MACHINES["alike"], {"chunks": (12, (7, 8))}, r"chunks must be an int"),
+        (MACHINES["alike"], {"chunks": "auto"}, r"chunks must be an int"),
+        (MACHINES["alike"], {"initial": [1, -1]}, r"initial must be of shape \(1, 12, 14\), got \(2,\)"),
+    ],
+)
+def test_what_cannot_be_in_chunks_is_refused(machine: GraphMachine, asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        machine.sample(**{"sweeps": 2, "chunks": 2} | asked)
+
+
+def test_blocks_reach_around_short_lattices() -> None:
+    division = divided((6, 4), (True, False), (2, 3))
+    rng = np.random.default_rng(0)
+    whole = rng.integers(1, 100, (6, 4)).astype(np.int8)
+    parts = {
+        block: whole[tuple(slice(o, o + n) for o, n in zip(division.offset(block), division.size(block), strict=True))]
+        for block in division.blocks
+    }
+    for depth in (1, 2, 5, 9):
+        around = np.pad(np.pad(whole, ((depth, depth), (0, 0)), "wrap"), ((0, 0), (depth, depth)))
+        for block, own in parts.items():
+            near = division.neighbours(block, depth)
+            shown = {other: division.show(parts[other], depth) for other in near}
+            begin = division.offset(block)
+            want = around[tuple(slice(b, b + n + 2 * depth) for b, n in zip(begin, own.shape, strict=True))]
+            assert (division.padded(block, own, shown, depth, 0) == want).all()
+
+
+def test_graphs_of_lattices_are_graphs() -> None:
+    found = edwards_anderson((4, 5), random_state=1)
+    assert isinstance(found, Lattice)
+    assert isinstance(found, Graph)
+    with pytest.raises(AttributeError):
+        found.units = 3  # type: ignore[misc]
