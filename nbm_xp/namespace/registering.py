@@ -61,22 +61,22 @@ def register_library(
 
     Examples
     --------
-    A library whose arrays are NumPy's in a box, and which has no `sign`:
+    A library whose arrays are NumPy's in a parcel, and which has no `sign`:
 
     >>> import numpy as np
     >>> from types import ModuleType
-    >>> class Box:
+    >>> class Parcel:
     ...     def __init__(self, value):
     ...         self.value, self.dtype, self.shape = value, value.dtype, value.shape
-    >>> boxes = ModuleType("boxes")
-    >>> boxes.asarray = lambda x, **options: Box(np.asarray(x, **options))
-    >>> boxes.isdtype, boxes.float64 = np.isdtype, np.float64
+    >>> parcels = ModuleType("parcels")
+    >>> parcels.asarray = lambda x, **options: Parcel(np.asarray(x, **options))
+    >>> parcels.isdtype, parcels.float64 = np.isdtype, np.float64
     >>> def sign(x):
-    ...     return Box(np.sign(x.value))
-    >>> register_library("boxes", boxes, Box, mends={"sign": sign}, kernels={"to_numpy": lambda x: x.value})
+    ...     return Parcel(np.sign(x.value))
+    >>> register_library("parcels", parcels, Parcel, mends={"sign": sign}, kernels={"to_numpy": lambda x: x.value})
     >>> from nbm_xp import natural_bm as B
     >>> from nbm_xp.namespace import to_numpy
-    >>> to_numpy(B.sign(Box(np.asarray([-2.0, 3.0]))))
+    >>> to_numpy(B.sign(Parcel(np.asarray([-2.0, 3.0]))))
     array([-1.,  1.])
     """
     if not isinstance(name, str) or not name.strip():
