@@ -40,7 +40,7 @@ def restored() -> Iterator[None]:
     """What is learnt of libraries inside is forgotten afterwards."""
     tables: list[dict[Any, Any]] = [
         libraries.LIBRARIES, libraries._NAMESPACES, libraries._NAMES, kernels._KERNELS, kernels._WAITING,
-        dispatch._BY_TYPE, dispatch._LIBRARY_BY_TYPE,
+        *dispatch._TABLES,
     ]  # fmt: skip
     before = [dict(table) for table in tables]
     try:
@@ -56,13 +56,14 @@ def left_out(name: str) -> Iterator[None]:
     """A library without its entry, its kernels and all that is known of it."""
     with restored():
         libraries.LIBRARIES.pop(name, None)
-        for table in (libraries._NAMESPACES, libraries._NAMES, dispatch._LIBRARY_BY_TYPE):
+        for table in (libraries._NAMESPACES, libraries._NAMES):
             for key in [key for key, value in table.items() if name in (key, value)]:
                 del table[key]
         for waiting in (kernels._KERNELS, kernels._WAITING):
             for key in [key for key in waiting if key[1] == name]:
                 del waiting[key]
-        dispatch._BY_TYPE.clear()
+        for table in dispatch._TABLES:
+            table.clear()
         yield
 
 

@@ -75,7 +75,7 @@ class OpTree(Tensor):
     """
 
     __slots__ = ("backend", "target")
-    view = None  # buffers have views of their own, and trees are never written to
+    viewed = None  # buffers have views of their own, and trees are never written to
     is_buffer: ClassVar[bool] = False
     backend: Owner
     target: OpTree | None
