@@ -160,7 +160,7 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
         (["evaluate", *M, "--scheduler", "local"], "--scheduler needs a folder for a run: --out"),
         (["evaluate", *M, "--out", "a", "--once"], "--convergence is not for a run"),
         (["evaluate", *M, "--chunks", "5"], "--chunks needs a library that computes in blocks"),
-        (["plot", MODEL, "--what", "beer"], "--what must be one of filters, samples, curve, watch, convergence, traces"),
+        (["plot", MODEL, "--what", "beer"], "--what must be one of filters, samples, curve, watch"),
         (["plot", MODEL, "--what", "curve"], "there is nothing to draw curve from"),
         (["plot", MODEL, "--units", "9"], "--units must be below 9"),
         (["plot", MODEL, "--units", "a"], "--units must be whole numbers"),
