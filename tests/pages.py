@@ -13,8 +13,6 @@ import importlib.util
 import itertools
 import re
 import shlex
-import subprocess
-import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -136,10 +134,11 @@ class Page:
 def run_command(command: list[str]) -> str:
     """Run nbm-xp, and return what it says. Other commands set up what the tests run in."""
     if command[0] == "nbm-xp":
-        program = [sys.executable, "-m", "nbm_xp", *command[1:]]
-        ended = subprocess.run(program, capture_output=True, text=True, timeout=300, check=False)
-        assert ended.returncode == 0, f"{shlex.join(command)}: {ended.stderr}"
-        return ended.stdout
+        from tests.command import run  # which needs typer
+
+        ended = run(*command[1:])
+        assert ended.exit_code == 0, f"{shlex.join(command)}: {ended.output}"
+        return str(ended.stdout)
     return ""
 
 
