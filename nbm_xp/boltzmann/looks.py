@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Look", "TrainingWarning"]
+from nbm_xp import natural_bm as B
+
+__all__ = ["Look", "TrainingWarning", "warning_text"]
+
+_MIXED = 1.2  # the nested R-hat of chains that have forgotten where they began
+_LARGE = 15.0  # weights of units of 0 and 1 that learn well do not come to it
 
 
 class TrainingWarning(RuntimeWarning):
@@ -73,3 +78,28 @@ class Look:
         if self.share is not None and self.data_share is not None:
             told += f", {self.share:.0%} where {self.data_share:.0%} of the data is"
         return told
+
+
+def warning_text(now: Look, better: float | None, impossible: bool, doubts: str | None, model: Any) -> str:
+    """What a `TrainingWarning` says: what is seen, and what helps."""
+    kind, way = type(model).__name__, model._way
+    told = f"after pass {now.passes} this {kind} gives its rows a mean log-likelihood of {now.log_likelihood:.1f}"
+    if now.pseudo_likelihood is not None:
+        told += f", whatever their pseudo-likelihood of {now.pseudo_likelihood:.1f} promises"
+    if better is not None:
+        told += f"; it had {better:.1f} before, or would have it without weights"
+    if now.share is not None and now.data_share is not None:
+        told += f". It gives {now.share:.0%} of its probability to the side where {now.data_share:.0%} of the data lies"
+    if impossible:
+        told += ", and one of them a probability above 1: the chains that tell log Z miss places that the machine has"
+    if doubts is not None:
+        told += f", which may be off: {doubts}"
+    if way == "tempered":
+        return f"{told}. It learns faster than its chains follow: a lower learning_rate helps, or more n_gibbs"
+    if now.r_hat is not None and now.r_hat > _MIXED:
+        return f'{told}. Its chains do not mix (R-hat {now.r_hat:.1f}): training="tempered" makes them'
+    largest = max(float(B.max(B.abs(weights.value))) for weights in model._parameters.weights)
+    if largest > _LARGE:
+        told += f". Its weights run away (the largest is {largest:.0f})"
+        return f"{told}: a lower learning_rate or weight_decay helps"
+    return f'{told}. It learns faster than its chains follow: a lower learning_rate helps, or training="tempered"'

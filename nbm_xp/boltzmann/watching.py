@@ -31,7 +31,7 @@ from . import partition
 from .annealing import Path
 from .bridging import LadderEstimate
 from .energy import expectation, marginalised_layer
-from .looks import Look, TrainingWarning
+from .looks import Look, TrainingWarning, warning_text
 from .model import variable
 from .places import Sides, nested_r_hat
 from .randomness import stream
@@ -49,8 +49,6 @@ _PLACES = 5  # rows that chains are sent off from
 _ROWS, _ALL_ROWS = 200, 10_000  # whose log-likelihood is followed: beside few steps, and where it costs little of them
 _TOO_FEW, _EVEN = 2.5, 4.0  # effective chains that tell nothing, and whose standard error is to be believed
 _UNLIKELY = 4.6  # nats: log 100
-_MIXED = 1.2  # the nested R-hat of chains that have forgotten where they began
-_LARGE = 15.0  # weights of units of 0 and 1 that learn well do not come to it
 _MARGIN, _PART = 0.5, 0.05  # nats, and of the log-likelihood: less is no news
 
 
@@ -286,7 +284,7 @@ class Watch:
         impossible = self._likeliest > 3 * now.standard_error + _MARGIN
         if not (lost or fell or impossible or self._doubts or self._is_misplaced(now)):
             return None
-        return _words(now, base if lost else best if fell else None, impossible, self._doubts, self.model)
+        return warning_text(now, base if lost else best if fell else None, impossible, self._doubts, self.model)
 
     def _at_most(self, look: Look) -> float:
         """What the log-likelihood is at most: uneven weights find e times too large a Z once in e times, no oftener."""
@@ -377,28 +375,3 @@ def _is_finite(model: Any) -> bool:
 def _news(value: float) -> float:
     """What a log-likelihood must differ by to tell something."""
     return max(_MARGIN, _PART * abs(value)) if math.isfinite(value) else 0.0
-
-
-def _words(now: Look, better: float | None, impossible: bool, doubts: str | None, model: Any) -> str:
-    """A warning: what is seen, and what helps."""
-    kind, way = type(model).__name__, model._way
-    told = f"after pass {now.passes} this {kind} gives its rows a mean log-likelihood of {now.log_likelihood:.1f}"
-    if now.pseudo_likelihood is not None:
-        told += f", whatever their pseudo-likelihood of {now.pseudo_likelihood:.1f} promises"
-    if better is not None:
-        told += f"; it had {better:.1f} before, or would have it without weights"
-    if now.share is not None and now.data_share is not None:
-        told += f". It gives {now.share:.0%} of its probability to the side where {now.data_share:.0%} of the data lies"
-    if impossible:
-        told += ", and one of them a probability above 1: the chains that tell log Z miss places that the machine has"
-    if doubts is not None:
-        told += f", which may be off: {doubts}"
-    if way == "tempered":
-        return f"{told}. It learns faster than its chains follow: a lower learning_rate helps, or more n_gibbs"
-    if now.r_hat is not None and now.r_hat > _MIXED:
-        return f'{told}. Its chains do not mix (R-hat {now.r_hat:.1f}): training="tempered" makes them'
-    largest = max(float(B.max(B.abs(weights.value))) for weights in model._parameters.weights)
-    if largest > _LARGE:
-        told += f". Its weights run away (the largest is {largest:.0f})"
-        return f"{told}: a lower learning_rate or weight_decay helps"
-    return f'{told}. It learns faster than its chains follow: a lower learning_rate helps, or training="tempered"'

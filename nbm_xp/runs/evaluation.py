@@ -21,7 +21,7 @@ from . import store
 from .carrying_out import Progress, carry_out, interruptible
 from .copies import digest_of, digest_of_ladder, digest_of_model, fitted_model, library_for, save_rows
 from .directory import RunDirectory
-from .evaluation_jobs import FROM_LADDER, UNFINISHED, jobs_of
+from .evaluation_jobs import FROM_LADDER, jobs_of
 from .evaluation_result import ARRAYS, RESULT, read_evaluation, result_of
 from .failing import needing_room
 from .job import chunk_of
@@ -194,19 +194,14 @@ def _carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
         return
     jobs = jobs_of(run)
     arrays = [array for job in jobs for array in job.arrays()]
-    unfinished, final = run.path / UNFINISHED, run.path / ARRAYS
-    if unfinished.exists():
-        store.check(unfinished, arrays, run.result_identity)
-    elif not final.exists():
+    if not (run.path / ARRAYS).exists():
         about = {"source": "nbm_xp.runs.evaluate", "seed": str(run.seed), "run": run.result_identity}
-        store.create(unfinished, arrays, {}, about)
-    if not final.exists():
         totals = [sum(job.steps(b, s) for b in job.blocks for s in range(job.n_segments)) for job in jobs]
-        for place, job in enumerate(jobs):
-            before, whole = sum(totals[:place]), sum(totals)
-            step = None if progress is None else lambda done, _, n=before, w=whole: progress(n + done, w)
-            carry_out(run, job, job.blocks, pool, step)
-        store.finish(unfinished, final, arrays)
+        with store.growing(run.path, ARRAYS, arrays, run.result_identity, {}, about):
+            for place, job in enumerate(jobs):
+                before, whole = sum(totals[:place]), sum(totals)
+                step = None if progress is None else lambda done, _, n=before, w=whole: progress(n + done, w)
+                carry_out(run, job, job.blocks, pool, step)
     write_json(run.path / RESULT, sealed(result_of(run) | {"run": run.result_identity}))
     run.log(f"{RESULT} is written")
     shutil.rmtree(run.path / "checkpoints", ignore_errors=True)

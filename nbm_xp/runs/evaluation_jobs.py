@@ -28,7 +28,6 @@ from .tasks import StoppedError, load_model
 __all__ = [
     "FROM_LADDER",
     "LADDER_LOOKS",
-    "UNFINISHED",
     "Annealing",
     "Climbing",
     "ReverseAnnealing",
@@ -36,7 +35,6 @@ __all__ = [
     "jobs_of",
 ]
 
-UNFINISHED = "unfinished.zarr"
 LADDER_LOOKS = ("ladder_up", "ladder_down")
 FROM_LADDER = "the ladder"
 _ROWS_IN_A_BLOCK = 4096
@@ -60,7 +58,7 @@ class _Blocks(Alone):
 
     def write(self, array: Stored, block: Block, values: Any, *before: int) -> None:
         """Write a chunk of a block, whose number is along the last axis."""
-        store.write_chunk(pathlib.Path(self.directory) / UNFINISHED, array, (*before, block.number), values)
+        store.write_chunk(pathlib.Path(self.directory) / store.UNFINISHED, array, (*before, block.number), values)
 
     @staticmethod
     def common(run: RunDirectory) -> dict[str, Any]:

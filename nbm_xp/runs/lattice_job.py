@@ -28,10 +28,9 @@ from .directory import RunDirectory
 from .job import Block
 from .store import Stored
 
-__all__ = ["LATTICE", "MULTIPLES", "OWN_FIELDS", "UNFINISHED", "LatticeJob"]
+__all__ = ["LATTICE", "MULTIPLES", "OWN_FIELDS", "LatticeJob"]
 
 LATTICE = "lattice.zarr"
-UNFINISHED = "unfinished.zarr"
 MULTIPLES, OWN_FIELDS = "multiples.npy", "fields.npy"
 _TOTALS = "totals"
 
@@ -229,7 +228,7 @@ class LatticeJob:
             return states, totals
         write_checkpoint(self._folder(None), self.run, block.number, Held(segment + 1, (totals,)))
         store.write_chunk(
-            pathlib.Path(self.directory) / UNFINISHED, self.arrays()["state"], (number, *place), states[None]
+            pathlib.Path(self.directory) / store.UNFINISHED, self.arrays()["state"], (number, *place), states[None]
         )
         return ()
 

@@ -24,7 +24,7 @@ from .carrying_out import Progress, carry_out, interruptible
 from .copies import digest_of
 from .directory import RunDirectory
 from .failing import RunError, needing_room
-from .lattice_job import LATTICE, MULTIPLES, OWN_FIELDS, UNFINISHED, LatticeJob
+from .lattice_job import LATTICE, MULTIPLES, OWN_FIELDS, LatticeJob
 from .schedulers import Workers, workers_of
 
 __all__ = ["Projected", "projected", "sample_lattice"]
@@ -267,20 +267,17 @@ def _carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
             total = sum(job.steps(block, segment) for block in job.blocks for segment in range(job.n_segments))
             progress(total, total)
     else:
-        unfinished, arrays = run.path / UNFINISHED, job.arrays()
-        if unfinished.exists():
-            store.check(unfinished, list(arrays.values()), run.result_identity)
-        else:
-            about = {"source": "nbm_xp.runs.sample_lattice", "seed": str(run.seed), "run": job.result}
-            store.create(unfinished, list(arrays.values()), job.coordinates(), about)
-        for folder in (run.checkpoints, *job.folders()):
-            folder.mkdir(exist_ok=True)
-        carry_out(run, job, job.blocks, pool, progress)
-        if len(job.seen):
-            totals, lattice = job.totals(), math.prod(job.shape)
-            for name in ("energy", "magnetisation"):
-                values = finished(job.chain(0).values, lattice, name, totals)[0]
-                store.write_chunk(unfinished, arrays[name], (0, 0), values)
-        store.finish(unfinished, run.path / LATTICE, list(arrays.values()))
+        arrays = job.arrays()
+        about = {"source": "nbm_xp.runs.sample_lattice", "seed": str(run.seed), "run": job.result}
+        stored = list(arrays.values())
+        with store.growing(run.path, LATTICE, stored, run.result_identity, job.coordinates(), about) as unfinished:
+            for folder in (run.checkpoints, *job.folders()):
+                folder.mkdir(exist_ok=True)
+            carry_out(run, job, job.blocks, pool, progress)
+            if len(job.seen):
+                totals, lattice = job.totals(), math.prod(job.shape)
+                for name in ("energy", "magnetisation"):
+                    values = finished(job.chain(0).values, lattice, name, totals)[0]
+                    store.write_chunk(unfinished, arrays[name], (0, 0), values)
         run.log(f"{LATTICE} is whole")
     shutil.rmtree(run.path / "checkpoints", ignore_errors=True)

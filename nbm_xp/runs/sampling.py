@@ -41,7 +41,6 @@ from .tasks import StoppedError, load_model
 __all__ = ["SAMPLES", "Sampling", "sample"]
 
 SAMPLES = "samples.zarr"
-_UNFINISHED = "unfinished.zarr"
 
 
 def sample(
@@ -203,14 +202,9 @@ def _carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
     job = Sampling.of(run)
     total = sum(block.rows for block in job.blocks) * job.n_sweeps
     if not (run.path / SAMPLES).exists():
-        unfinished = run.path / _UNFINISHED
-        arrays = job.arrays()
-        if unfinished.exists():
-            store.check(unfinished, list(arrays.values()), run.result_identity)
-        else:
-            store.create(unfinished, list(arrays.values()), job.coordinates(), job.about())
-        carry_out(run, job, job.blocks, pool, progress)
-        store.finish(unfinished, run.path / SAMPLES, list(arrays.values()))
+        arrays = list(job.arrays().values())
+        with store.growing(run.path, SAMPLES, arrays, run.result_identity, job.coordinates(), job.about()):
+            carry_out(run, job, job.blocks, pool, progress)
         run.log(f"{SAMPLES} is whole")
     else:
         store.open_arrays(run.path / SAMPLES, run.result_identity)  # refuses what is damaged
@@ -335,7 +329,7 @@ class Sampling(SampleJob):
                 drawn[layer][:, draw - 1] = to_numpy(values).astype(drawn[layer].dtype).T
         for layer, array in kept.items():
             index = (block.number, part.first_draw // self.checkpoint_every, 0)
-            store.write_chunk(pathlib.Path(self.directory) / _UNFINISHED, array, index, drawn[layer])
+            store.write_chunk(pathlib.Path(self.directory) / store.UNFINISHED, array, index, drawn[layer])
         return _packed(chains, states)
 
 

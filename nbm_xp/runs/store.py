@@ -12,12 +12,13 @@ both may be gone or empty. Here they are.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
 import pathlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,7 @@ from nbm_xp.namespace.needs import need
 from nbm_xp.namespace.whole import flush_folder, replacing_folder, sweep, write_whole
 from nbm_xp.namespace.zarr_headers import HEADER, Header, array_header, checked_seal, group_header, seal_of
 
-__all__ = ["Stored", "check", "checked_store", "create", "finish", "open_arrays", "write_chunk"]
+__all__ = ["UNFINISHED", "Stored", "checked_store", "growing", "open_arrays", "write_chunk"]
 
 _DRAWS, _COORDINATE = ("bytes", "blosc", "crc32c"), ("bytes", "crc32c")
 
@@ -53,6 +54,35 @@ class Stored:
     chunks: tuple[int, ...]
     dtype: str
     about: Mapping[str, Any]
+
+
+UNFINISHED = "unfinished.zarr"
+"""What a store is called while its run goes on."""
+
+
+@contextlib.contextmanager
+def growing(
+    folder: pathlib.Path,
+    name: str,
+    arrays: Sequence[Stored],
+    identity: str,
+    coordinates: Mapping[str, Sequence[int]],
+    about: Mapping[str, Any],
+) -> Iterator[pathlib.Path]:
+    """A store of a run that is begun, or gone on with: it has its name once all is done.
+
+    Raises
+    ------
+    RunError
+        If what was begun is another run's, or damaged.
+    """
+    unfinished = folder / UNFINISHED
+    if unfinished.exists():
+        check(unfinished, arrays, identity)
+    else:
+        create(unfinished, arrays, coordinates, about)
+    yield unfinished
+    finish(unfinished, folder / name, arrays)
 
 
 def create(
