@@ -69,9 +69,10 @@ def instead(tensor: Any, name: str) -> str | None:
     if name in _WRITTEN:
         return _WRITTEN[name]
     xp, standard = tensor.__array_namespace__(), _NAMES.get(name, name)
-    for chapter, path in ((xp, "xp."), (xp.linalg, "xp.linalg."), (xp.fft, "xp.fft.")):
-        if standard in chapter.__all__ and callable(getattr(chapter, standard)):
-            return f"{path}{standard}(x)"
+    for chapter in ("", "linalg.", "fft.", "special."):
+        functions = getattr(xp, chapter[:-1], xp)
+        if standard in functions.__all__ and callable(getattr(functions, standard)):
+            return f"xp.{chapter}{standard}(x)"
     return None
 
 
@@ -109,7 +110,10 @@ def _apply_ufunc(tensor: Any, ufunc: Any, method: str, /, *inputs: Any, **option
         return getattr(ufunc, method)(*arrays, **options)
     name = _REDUCED.get(method, {}).get(ufunc.__name__, ufunc.__name__)
     called = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-    raise TypeError(f"NumPy's {called} does not take a Tensor, which is computed later: {_advice(tensor, name)}")
+    library, advice = "NumPy's", _advice(tensor, name)
+    if "xp.special." in advice:
+        library, advice = "SciPy's", f"{advice}; or set SCIPY_ARRAY_API=1 before SciPy is imported"
+    raise TypeError(f"{library} {called} does not take a Tensor, which is computed later: {advice}")
 
 
 class ArrayUfunc:

@@ -60,6 +60,15 @@ def test_a_function_of_numpys(x: Tensor, function: Callable[[Any], Any], wanted:
     told(lambda: grad(lambda x: xp.sum(function(x)))(np.ones(3)), TypeError, wanted)
 
 
+def test_a_function_of_scipys() -> None:
+    """The ufuncs themselves, which scipy.special calls unless SCIPY_ARRAY_API is set."""
+    ufuncs = pytest.importorskip("scipy.special._ufuncs")
+    for name in ("gammaln", "psi", "betainc"):
+        function = getattr(ufuncs, name)
+        told(lambda f=function: f(*[KNOWN] * f.nin), TypeError, f"SciPy's {name}")  # type: ignore[misc]
+        told(lambda f=function: f(*[UNKNOWN] * f.nin), TypeError, f"xp.special.{name}(x)")  # type: ignore[misc]
+
+
 def test_numpys_functions_take_constants() -> None:
     """As they take other libraries' arrays; what a function of a variable says, it says of all that comes of it."""
     constant = xp.asarray(np.asarray([1.0, 2.0, 3.0])) * 2.0
