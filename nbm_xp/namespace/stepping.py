@@ -28,9 +28,9 @@ def stepped(
     Parameters
     ----------
     work : object
-        Can be sent to other processes, and has a `dtype`. ``work.begin(block)`` gives a block's array,
-        ``work.show(array)`` what it shows, and ``work.step(block, array, shown, step, given)`` the next array, what it
-        shows, and what was measured.
+        Can be sent to other processes, and has a `dtype`. ``work.begin(block)`` gives a block's states,
+        ``work.show(states)`` what it shows, ``work.step(block, states, shown, step, given)`` the next states, what they
+        show, and what was measured, and ``work.end(states)`` the block of the array.
     steps : sequence
         What each step is told.
     chunks : tuple of tuples of ints

@@ -70,7 +70,7 @@ def _stepped(
             adding |= _sum_of(f"{name}-sum-{number}", list(made.values()), (total, len(lengths), 0))
             lengths.append(shape[0])
     last = {block: (f"{name}-end", *block) for block in neighbours}
-    tasks |= {last[block]: (_array_of, key) for block, key in blocks.items()}
+    tasks |= {last[block]: (_end, own, key) for block, key in blocks.items()}
     end = f"{name}-end"
     array = GraphArray(graph_from(end, tasks, dependencies=before), end, chunks, dtype=work.dtype)
     if not lengths:
@@ -127,8 +127,12 @@ def _step(work: Any, told: _Plain, before: Any, near: Any, given: Any) -> Any:
 
 
 def _array_of(made: Any) -> Any:
-    """The array of what a step gave, or of what there was before all steps."""
+    """The states that a step gave, or that there were before all steps."""
     return made[0] if isinstance(made, tuple) else made
+
+
+def _end(work: Any, made: Any) -> Any:
+    return work.end(_array_of(made))
 
 
 def _item(made: Any, k: int) -> Any:
