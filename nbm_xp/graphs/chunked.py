@@ -8,14 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from nbm_xp.namespace import array_namespace
+from nbm_xp.namespace import array_namespace, host_namespace
 from nbm_xp.namespace.stepping import stepped
 
 from .brick_sweeps import Couplings, LatticeChain, couplings_of
+from .bricks import Brick
 from .division import Division, Index, Rim, divided
 from .energy_model import EnergyModel
 from .lattice_graph import Lattice
 from .lazily import Asked, Found, begun_lazily, checked_rule
+from .packed import packed, unpack
 
 __all__ = ["LatticeWork", "checked_lattice", "chunked_chains"]
 
@@ -40,27 +42,63 @@ class LatticeWork:
     depth: int
     dtype: str = "int8"
 
-    def begin(self, block: Index) -> Any:
-        """The states that a block begins with."""
-        return self.chain.begin(self.division.offset(block), self.division.size(block))
+    def begin(self, block: Index) -> tuple[Any, Rim]:
+        """The states that a block begins with, and what it shows of them."""
+        brick = self._brick(block, 2)
+        return self._kept(brick, self.chain.fresh(brick))
 
-    def show(self, states: Any) -> Rim:
-        """What a block shows of itself."""
-        return self.division.show(states, self.depth)
-
-    def end(self, states: Any) -> Any:
-        """The block of the array: the states."""
-        return states
+    def resume(self, block: Index, states: Any) -> tuple[Any, Rim]:
+        """States to begin with, as tasks keep them, and what they show."""
+        brick = self._brick(block, 0)
+        flat = self._nothing(brick)
+        brick.put(flat, tuple(slice(0, n) for n in brick.size), states)
+        return self._kept(brick, flat)
 
     def step(
-        self, block: Index, states: Any, rims: dict[Index, Rim], step: Step, couplings: Couplings
+        self, block: Index, kept: Any, rims: dict[Index, Rim], step: Step, couplings: Couplings
     ) -> tuple[Any, Rim, Any]:
         """Make some sweeps of a block: its states, what it shows of them, and what was measured."""
         sweep, count, seen = step
-        padded = self.division.padded(block, states, rims, 2 * count, self.chain.nothing)
-        offset, size = self.division.offset(block), self.division.size(block)
-        states, totals = self.chain.advance(padded, offset, size, couplings, sweep, count, seen)
-        return states, self.show(states), totals
+        brick = self._brick(block, 2 * count)
+        flat = self._unpacked(brick, kept)
+        middle = tuple(slice(brick.depth, brick.depth + n) for n in brick.size)
+        for other, taken, place in self.division.pieces(block, brick.depth):
+            if place == middle:
+                continue
+            there = tuple(slice(one.start + brick.depth, one.stop + brick.depth) for one in taken)
+            mine = other == block
+            brick.put(flat, place, brick.take(flat, there) if mine else self.division.part(other, rims[other], taken))
+        totals = self.chain.sweep(flat, brick, couplings, sweep, count, seen)
+        return *self._kept(brick, flat), totals
+
+    def array(self, block: Index, kept: Any) -> Any:
+        """The states of a block that were kept."""
+        brick = self._brick(block, 0)
+        return brick.inner(self._unpacked(brick, kept))
+
+    def _brick(self, block: Index, depth: int) -> Brick:
+        return self.chain.brick(self.division.offset(block), self.division.size(block), depth)
+
+    def _nothing(self, brick: Brick) -> Any:
+        host = host_namespace()
+        return host.full((brick.units,), self.chain.nothing, dtype=host.int8)
+
+    def _kept(self, brick: Brick, flat: Any) -> tuple[Any, Rim]:
+        """The states of a brick as they are kept, and what it shows of them."""
+        rim: list[Any] = []
+        for layers in self.division.layers(brick.size, self.depth):
+            place = layers and tuple(slice(one.start + brick.depth, one.stop + brick.depth) for one in layers)
+            rim.append(place and brick.take(flat, place))
+        return packed(self.chain.values, brick.own(flat)), tuple(rim)
+
+    def _unpacked(self, brick: Brick, kept: Any) -> Any:
+        """The states of a brick that were kept, with nothing around."""
+        flat = self._nothing(brick)
+        own = brick.own(flat)
+        unpack(self.chain.values, kept, own)
+        if brick.size[-1] % 2:
+            own[..., 1, -1] = self.chain.nothing
+        return flat
 
 
 def checked_lattice(machine: EnergyModel, rule: str) -> Lattice:

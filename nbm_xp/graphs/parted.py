@@ -41,12 +41,13 @@ class PartWork:
     bundle: Bundle
     dtype: str = "int8"
 
-    def begin(self, block: Index) -> None:
+    def begin(self, block: Index) -> tuple[None, Shown]:
         """Nothing: the first step makes states, with what it is handed."""
+        return None, (None, None)
 
-    def show(self, states: Any) -> Shown:
-        """What there is to be seen before all steps: states that are given, or nothing."""
-        return None, states
+    def resume(self, block: Index, states: Any) -> tuple[Any, Shown]:
+        """States that are given, of which all is to be seen."""
+        return states, (None, states)
 
     def step(
         self, block: Index, states: Any, shown: dict[Index, Shown], step: Step, part: Part
@@ -60,7 +61,7 @@ class PartWork:
             states = self.bundle.told(part, states, {number: rows for number, (_, rows) in others.items()})
         return self.bundle.step(part, states, others, sweep, colour, seen)
 
-    def end(self, states: PartStates) -> Any:
+    def array(self, block: Index, states: PartStates) -> Any:
         """The states of a part's own units."""
         return states.array
 

@@ -28,9 +28,10 @@ def stepped(
     Parameters
     ----------
     work : object
-        Can be sent to other processes, and has a `dtype`. ``work.begin(block)`` gives a block's states,
-        ``work.show(states)`` what it shows, ``work.step(block, states, shown, step, given)`` the next states, what they
-        show, and what was measured, and ``work.end(states)`` the block of the array.
+        Can be sent to other processes, and has a `dtype`. ``work.begin(block)``, or of an array to begin with
+        ``work.resume(block, array)``, gives a block as it is kept and what it shows;
+        ``work.step(block, kept, shown, step, given)`` gives the next two and what was measured; and
+        ``work.array(block, kept)`` a block's array.
     steps : sequence
         What each step is told.
     chunks : tuple of tuples of ints
