@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nbm_xp.namespace import to_numpy, use_backend
+from nbm_xp.namespace import to_numpy, use_backend, wide_dtypes
 
 from . import partition
 from .annealing import compile_ais
@@ -45,7 +45,7 @@ class Evaluator:
         ValueError
             If the model is too large for it.
         """
-        with use_backend(self.model._home):
+        with use_backend(self.model._home) as xp, wide_dtypes(xp):
             return partition.exact_log_partition(self.model._parameters)
 
     def known(self) -> float | None:

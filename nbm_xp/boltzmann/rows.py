@@ -27,6 +27,7 @@ from nbm_xp.namespace import (
     is_integer,
     is_lazy,
     library_name,
+    running_dtype,
     to_numpy,
 )
 from nbm_xp.namespace.compiling import is_traced
@@ -317,8 +318,10 @@ def observed(units: Any, X: Any, weights: Any = None) -> Any:
         return units.observed(X)
     total, parts = 0.0, []
     for rows, given in minibatches(X, _FEW if isinstance(X, SparseRows) else WINDOW, weights=weights):
-        opened, home = B.cast(units.opened(rows, -1), "float64"), array_namespace(rows)
-        counts = home.ones(rows.shape[0], dtype=opened.dtype) if given is None else asarray(given, home, "float64")
+        home = array_namespace(rows)
+        double = running_dtype(home, "float64")
+        opened = home.astype(units.opened(rows, -1), double)
+        counts = home.ones(rows.shape[0], dtype=double) if given is None else asarray(given, home, double)
         parts.append(B.dot(counts, opened))
         total += float(B.sum(counts))
     return functools.reduce(operator.add, parts) / total
@@ -372,4 +375,4 @@ def minibatches(
 
 def _taken(rows: Any, places: Any) -> Any:
     home = array_namespace(rows)
-    return home.take(rows, asarray(places, home), axis=0)
+    return home.take(rows, asarray(places, home, running_dtype(home, places.dtype)), axis=0)

@@ -23,14 +23,15 @@ from nbm_xp.namespace import (
     is_integer,
     is_lazy,
     promote_types,
+    running_dtype,
 )
 
 from .uniforms import DTYPES, stream_count
 
 __all__ = [
-    "MOST_ELEMENTS", "Size", "as_stretch", "between", "checked", "chunks_of", "counting_dtype", "flag", "integer_dtype",
-    "is_double", "is_number", "known_integer", "line_between", "most_of", "real_dtype", "rounded", "shape_of",
-    "streams_of", "stretched",
+    "MOST_ELEMENTS", "Size", "as_stretch", "between", "checked", "chunks_of", "counting_dtype", "counts_on", "flag",
+    "integer_dtype", "is_double", "is_number", "known_integer", "line_between", "most_of", "real_dtype", "rounded",
+    "shape_of", "streams_of", "stretched",
 ]  # fmt: skip
 
 Size: TypeAlias = int | Sequence[int] | None
@@ -216,6 +217,19 @@ def counting_dtype(dtype: Any) -> str:
     if name[0] in "cb":
         raise TypeError(f"dtype must be of integers or real numbers, got {name!r}")
     return name
+
+
+def counts_on(xp: Any, dtype: str, least: int = 0, most: int = 0) -> str:
+    """The dtype of counts on a library: of JAX without its 64-bit types int32 for int64, if it holds the bounds.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> counts_on(get_namespace("numpy"), "int64")
+    'int64'
+    """
+    fits = dtype == "int64" and -(2**31) <= least <= most < 2**31
+    return dtype_name(running_dtype(xp, dtype)) if fits else dtype
 
 
 def most_of(dtype: str) -> int:

@@ -39,6 +39,19 @@ assert str(B.cumsum(jax.asarray([True, False])).dtype) == "int32"
 assert to_numpy(K.one_hot(jax.asarray([0, 2]), 3)).tolist() == [[1, 0, 0], [0, 0, 1]]
 v, g = value_and_grad(lambda t: xp.sum(xp.take(t, xp.argsort(t)) ** 2))(jax.asarray([3.0, 1.0]))
 assert str(g.dtype) == "float32" and g.tolist() == [6.0, 2.0]
+from nbm_xp.boltzmann import RBM
+from nbm_xp.rng import Generator
+data = (draw.random((40, 6)) < 0.4).astype("float32")
+there, here = (RBM(4, random_state=5, n_iter=2).fit(v, sample_weight=np.ones(40)) for v in (jax.asarray(data), data))
+np.testing.assert_allclose(there.score(jax.asarray(data)), here.score(data), rtol=1e-5)
+on_jax = lambda name, *a: getattr(Generator(5, "jax"), name)(*a)
+for name, *given in (("binomial", 1, 0.5, 9), ("poisson", 3.0, 9), ("integers", 0, 9, 9), ("permutation", 9),
+                     ("choice", 9, 4), ("geometric", 0.4, 9)):
+    found = on_jax(name, *given)
+    assert str(found.dtype) == "int32", name
+    assert to_numpy(found).tolist() == getattr(Generator(5), name)(*given).tolist(), name
+for name, *given in (("dirichlet", [1.0, 2.0]), ("multivariate_normal", [0.0, 1.0], [[1.0, 0.2], [0.2, 1.0]])):
+    assert str(on_jax(name, *given).dtype) == "float32", name
 try:
     Variable(np.ones(2), dtype="float64")
 except TypeError as error:

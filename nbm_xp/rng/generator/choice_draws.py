@@ -22,6 +22,7 @@ from nbm_xp.namespace import (
     is_array,
     is_lazy,
     library_name,
+    running_dtype,
     wide_dtypes,
 )
 from nbm_xp.namespace.mrg31k3p.integers import State
@@ -30,7 +31,7 @@ from ..blocks import library_of_blocks
 from ..distributions.element_uniforms import ElementUniforms
 from ..distributions.tasks import Elements, made
 from ..distributions.whole_numbers import random_order
-from ..parameters import MOST_ELEMENTS, Size, checked, flag, known_integer, shape_of, streams_of
+from ..parameters import MOST_ELEMENTS, Size, checked, counts_on, flag, known_integer, shape_of, streams_of
 from ..rules import NOT_NEGATIVE, check_weights, require, require_integer, weights_of
 from .filling import fill, require_writable
 from .vector_draws import VectorDraws
@@ -248,13 +249,14 @@ class ChoiceDraws(VectorDraws):
         nstreams: int | None,
     ) -> Any:
         """Choose integers below a number."""
+        held = counts_on(xp, "int64", 0, population)
         if replace and weights:
-            return self._outcomes(xp, state, weights[0], shape, "int64", chunks, nstreams, "p")
+            return self._outcomes(xp, state, weights[0], shape, held, chunks, nstreams, "p")
         if replace:
-            return self._integers(xp, state, 0, population, shape, "int64", chunks, nstreams)
+            return self._integers(xp, state, 0, population, shape, held, chunks, nstreams)
         library = library_of_blocks(xp, *weights) if is_lazy(xp) else library_name(xp)
         streams = streams_of(nstreams, (population,))
-        task = Ordered(state, streams, shape, "int64", library, population=population, weighted=bool(weights))
+        task = Ordered(state, streams, shape, held, library, population=population, weighted=bool(weights))
         return made(xp, task, chunks=-1 if chunks is None else chunks, args=tuple(weights))
 
 
@@ -292,7 +294,7 @@ def _require_enough(population: int, count: int, weights: list[Any]) -> None:
         xp = array_namespace(p)
         if is_lazy(xp):
             continue
-        possible = concrete_int(xp.sum(xp.astype(p > 0, dtype_of(xp, "int64"))))
+        possible = concrete_int(xp.sum(xp.astype(p > 0, running_dtype(xp, "int64"))))
         if count > possible:
             raise ValueError(f"size must be at most {possible}, as many as have a probability in p; got {count}")
 

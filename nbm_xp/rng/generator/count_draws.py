@@ -18,6 +18,7 @@ from ..parameters import (
     Size,
     chunks_of,
     counting_dtype,
+    counts_on,
     flag,
     integer_dtype,
     known_integer,
@@ -104,6 +105,7 @@ class CountDraws(UniformDraws, TailDraws):
                 raise ValueError(f"low and high must be within what {name} holds, {least} to {most}; got {low}, {high}")
             if span < 1:
                 raise ValueError(f"high must be {'low or more' if endpoint else 'more than low'}, got {low}, {high}")
+            name = counts_on(xp, name, low, low + span - 1)
         else:
             low, high = (xp.astype(v, dtype_of(xp, "int64")) if is_array(v) else v for v in (low, high))
             bounds = within(max(least, -(2**62)), min(most, 2**62), f"what {name} holds")
@@ -263,6 +265,7 @@ class CountDraws(UniformDraws, TailDraws):
         require_integer("n", n)
         name = counting_dtype(dtype)
         xp, (n, pvals) = self._parameters(n=n, pvals=pvals)
+        name = counts_on(xp, name)
         require("n", n, TRIALS)
         p = weights_of("pvals", pvals)
         rows = shape_of(size, n, *([p[..., 0]] if p.ndim > 1 else []))

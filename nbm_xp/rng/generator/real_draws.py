@@ -13,7 +13,7 @@ from nbm_xp.namespace import dtype_of, is_array, is_lazy, library_name
 from ..blocks import library_of_blocks
 from ..distributions.table import DISTRIBUTIONS
 from ..distributions.tasks import Independent, made
-from ..parameters import Size, chunks_of, real_dtype, shape_of, streams_of
+from ..parameters import Size, chunks_of, counts_on, real_dtype, shape_of, streams_of
 from ..rules import finite_in, require, require_together
 from .filling import fill, form_of
 from .state import GeneratorState
@@ -321,7 +321,7 @@ class RealDraws(GeneratorState):
         xp, values = self._parameters(out, **parameters)
         size, dtype = form_of(xp, out, size, dtype)
         shape = shape_of(size, *values)
-        dtype = dtype if counts else real_dtype(dtype, *values)
+        dtype = counts_on(xp, dtype) if counts else real_dtype(dtype, *values)
         for parameter, value in zip(parameters, values, strict=True):
             require(parameter, value, DISTRIBUTIONS[name].rules[parameter])
             if DISTRIBUTIONS[name].kind == "real":

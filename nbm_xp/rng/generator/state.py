@@ -16,7 +16,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Self
 
-from nbm_xp.namespace import array_namespace, convert, get_namespace, host_namespace, is_array, library_name
+from nbm_xp.namespace import (
+    array_namespace,
+    asarray,
+    get_namespace,
+    host_namespace,
+    is_array,
+    library_name,
+    running_dtype,
+)
 from nbm_xp.namespace.libraries import imported
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, State, jump
 
@@ -274,7 +282,14 @@ class GeneratorState:
         """The library of an answer, and numbers and arrays, the arrays of that library."""
         arrays = [out] if is_array(out) else [value for value in values if is_array(value)]
         xp = array_namespace(*arrays) if self._library is None else get_namespace(self._library)
-        return xp, [convert(value, xp) if is_array(value) else value for value in values]
+        return xp, [_brought(value, xp) if is_array(value) else value for value in values]
+
+
+def _brought(value: Any, xp: Any) -> Any:
+    """An array as it is, one of NumPy's on the library, where JAX without its 64-bit types has it in 32."""
+    if library_name(value) == library_name(xp):
+        return value
+    return asarray(value, xp, running_dtype(xp, value.dtype))
 
 
 def _remade(kind: Any, state: Any, library: str | None, threads: int) -> Any:

@@ -20,6 +20,7 @@ from ..parameters import (
     as_stretch,
     checked,
     chunks_of,
+    counts_on,
     known_integer,
     line_between,
     real_dtype,
@@ -261,7 +262,8 @@ class UniformDraws(GeneratorState):
         xp, (p,) = self._parameters(p=p)
         shape = shape_of(size, p)
         chunks, streams, precision = chunks_of(chunks, shape, p), streams_of(nstreams, shape), floatx()
-        kind = "int64" if dtype == "bool" and n > 1 else dtype
+        dtype = counts_on(xp, dtype)
+        kind = counts_on(xp, "int64") if dtype == "bool" and n > 1 else dtype
         xp.empty((0,), dtype=dtype_of(xp, kind))
         if is_lazy(xp) or not is_array(p):
             require("p", p, PROBABILITY)
