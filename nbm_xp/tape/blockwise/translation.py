@@ -136,8 +136,8 @@ class Translator:
         if stays_in_parts(self.frame, node, args):
             return self.again(node, args, PARTIAL)
         args = self._settled_arguments(node, args)
-        batched = self.frame.mentions_batch((args, self.renewed(node.attributes)))
-        if not batched and all(value.kind == WHOLE for value in values_in(args)):
+        whole = all(value.kind == WHOLE for value in values_in(args))
+        if whole and not self.frame.mentions_batch((args, self.renewed(node.attributes))):
             return self.again(node, args, WHOLE)
         if rule is None:
             self.refuse(node, "is not known to work block by block")
