@@ -23,7 +23,7 @@ from ..lengths import Length, Size, axis_length
 from ..node import ELEMENTWISE_TAG, IDENTITY_TAG, LEAVES, OUTPUT, PLACEHOLDER, Node, leaf
 from ..plans.plan import compile_plan
 from ..traversal import Result, reachable
-from . import indexing, loops, matrices  # noqa: F401  (they enter their rules)
+from . import indexing, loops, matrices, rules  # noqa: F401  (they enter their rules)
 from .frame import SPLIT, WHOLE, Frame, Value
 from .translation import Translator
 

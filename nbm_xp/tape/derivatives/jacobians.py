@@ -11,14 +11,14 @@ from typing import Any, Literal
 
 from ..lengths import Size, known, product
 from ..loops.body import LoopBody
-from ..loops.node import loop
+from ..loops.node import loop, results_of
 from ..stand_ins import inner_placeholder
 from ..standard.casting import astype
 from ..standard.creation import eye, ones, zeros
 from ..standard.elementwise import equal
 from ..standard.manipulation import permute_dims, reshape
 from ..standard.sequences import arange
-from ..tensor import Tensor, output
+from ..tensor import Tensor
 from ..trees import rebuilt
 from .batching import batched
 from .calls import called, computed
@@ -198,6 +198,4 @@ def _one_by_one(linear: Linear, like: Tensor, size: Size) -> list[Tensor]:
     unit = astype(equal(places, Tensor(place)), like.dtype)
     results = linear(reshape(unit, like.node.shape))
     body = LoopBody([place], [], [], [result.node for result in results], name="jacobian")
-    call = loop(body, size, [places], [])
-    indices = range(body.first_tap, body.first_tap + len(results))
-    return [Tensor(output(call, index, *body.specs[index])) for index in indices]
+    return results_of(loop(body, size, [places], []))[1]

@@ -13,12 +13,12 @@ from typing import Any
 
 from ..lengths import Size, same_length
 from ..loops.body import LoopBody
-from ..loops.node import loop
+from ..loops.node import loop, results_of
 from ..node import VARIABLE, Node
 from ..operators import is_number
 from ..stand_ins import inner_placeholder
 from ..standard.manipulation import moveaxis
-from ..tensor import Tensor, as_tensor, is_tensor, output
+from ..tensor import Tensor, as_tensor, is_tensor
 from ..traversal import reachable
 from ..trees import leaves, mapped
 from .batching import batched
@@ -179,9 +179,7 @@ def _applied(results: list[Node], examples: dict[Node, Tensor], count: Size) -> 
     if found is not None:
         return found
     body = LoopBody(list(examples), [], [], results, name="vmap")
-    call = loop(body, count, list(examples.values()), [])
-    places = range(body.first_tap, body.first_tap + len(results))
-    return [Tensor(output(call, place, *body.specs[place])) for place in places]
+    return results_of(loop(body, count, list(examples.values()), []))[1]
 
 
 def _placed(

@@ -165,7 +165,9 @@ class PlanWriter:
             elif is_call(node):
                 source = self.expression(node)
                 names = self._targets(node)
-                if len(names) < _MOST_BEFORE_STAR:
+                if SUBGRAPH_TAG in node.op.tags:
+                    lines.append((f"({''.join(f'{name}, ' for name in names)}) = {source}", node))
+                elif len(names) < _MOST_BEFORE_STAR:
                     lines.append((f"({''.join(f'{name}, ' for name in [*names, '*_'])}) = {source}", node))
                 else:
                     lines.append((f"({', '.join(names)}) = {source}[:{len(names)}]", node))
@@ -177,6 +179,8 @@ class PlanWriter:
     def _targets(self, call: Node) -> list[str]:
         """Names for the results of a call that are used, `_` for the others."""
         by_index = self.results[call]
+        if SUBGRAPH_TAG in call.op.tags:  # which gives those alone
+            return [self._new_name(by_index[index]) for index in sorted(self.arranged.needed[call])]
         names = []
         for index in range(max(by_index, default=-1) + 1):
             names.append(self._new_name(by_index[index]) if index in by_index else "_")
