@@ -47,12 +47,10 @@ __all__ = ["Translator", "split_rule"]
 VOID = DType("void")
 
 _OF_FIRST = declare(
-    Operation(
-        "of_first_block",
-        lambda x, first: (x.shape, x.dtype),
-        run=lambda xp, x, first: x if first else xp.zeros_like(x),
-        memory=Memory.FIRST,
-    )
+    "of_first_block",
+    lambda x, first: (x.shape, x.dtype),
+    run=lambda xp, x, first: x if first else xp.zeros_like(x),
+    memory=Memory.FIRST,
 )
 """A whole value as the part of the first block; the others have nothing of it."""
 

@@ -17,7 +17,7 @@ from nbm_xp.namespace.compiling import library_barrier
 
 from ..backward import vjp
 from ..dtypes import DType
-from ..node import LEAVES, OUTPUT, SUBGRAPH_TAG, Joint, Node, Operation, Spec
+from ..node import LEAVES, OUTPUT, SUBGRAPH_TAG, Joint, Node, Spec
 from ..plans.plan import compile_plan
 from ..registry import declare
 from ..stand_ins import inner_placeholder
@@ -116,13 +116,11 @@ def _rule(g: dict[int, Tensor], out: Any, inputs: Any, captured: Any, *, payload
 
 
 _CHECKPOINT = declare(
-    Operation(
-        "checkpoint",
-        lambda *args: (),
-        gradient=Joint(_rule),
-        run=_runner,
-        tags=frozenset({SUBGRAPH_TAG}),
-    )
+    "checkpoint",
+    lambda *args: (),
+    gradient=Joint(_rule),
+    run=_runner,
+    tags=frozenset({SUBGRAPH_TAG}),
 )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..dtypes import DType
 from ..lengths import Size, value_length
-from ..node import SUBGRAPH_TAG, VARIABLE, Node, Operation
+from ..node import SUBGRAPH_TAG, VARIABLE, Node
 from ..registry import declare
 from ..standard.indexing import stands_for_last
 from ..tensor import Tensor, result
@@ -55,7 +55,7 @@ def results_of(call: Node) -> tuple[list[Tensor], list[Tensor]]:
     return finals, stacked
 
 
-LOOP = declare(Operation("loop", lambda *args: (), run=loop_runner, tags=frozenset({SUBGRAPH_TAG})))
+LOOP = declare("loop", lambda *args: (), run=loop_runner, tags=frozenset({SUBGRAPH_TAG}))
 """Its gradient rule is given in `gradient`."""
 
 
