@@ -84,6 +84,3 @@ def _merged(call: Node, index: int, a: Node, b: Node) -> Node:
         lengths.append(left if same_length(left, right) else axis_length(node, axis))
     node.shape = tuple(lengths)
     return node
-
-
-ifelse = ifelse
