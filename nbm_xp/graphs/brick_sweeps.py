@@ -142,13 +142,30 @@ class LatticeChain:
 
     def begin(self, offset: tuple[int, ...], size: tuple[int, ...]) -> Any:
         """Random states, of a part of the lattice."""
-        brick, host = self.brick(offset, size, 0), host_namespace()
+        brick = self.brick(offset, size, 2)
+        return brick.inner(self.fresh(brick))
+
+    def fresh(self, brick: Brick) -> Any:
+        """Random states of a brick with layers around, as it lies there; nothing is around it yet."""
+        host, values = host_namespace(), self.values
         flat = host.full((brick.units,), self.nothing, dtype=host.int8)
+        if values.kind == "potts":
+            for colour in (0, 1):
+                for stretches in brick.stretches(0, colour).parts(AT_ONCE):
+                    flat[stretches.each()[0]] = values.at_random(host, self.uniforms(stretches, 0))
+            return flat
+        # where nothing is cold, the heat bath's upper value is drawn by lesser numbers, `at_random`'s by greater ones
+        work = replace(self, rule="heat_bath", beta=0.0).work(brick, Couplings(1.0, None, 0.0, 1, True))
         for colour in (0, 1):
-            for stretches in brick.stretches(0, colour).parts(AT_ONCE):
-                drawn = self.uniforms(stretches, 0)
-                flat[stretches.each()[0]] = self.values.at_random(host, drawn)
-        return host.ascontiguousarray(brick.inner(flat))
+            work.draw(flat, brick.stretches(0, colour), 0)
+        own = brick.own(flat)
+        own[...] = 2 * values.least + int(values.step) - own
+        return flat
+
+    def work(self, brick: Brick, couplings: Couplings) -> Any:
+        """What draws and measures a brick's units."""
+        own = kernel("graphs.brick", library_name(host_namespace()))
+        return (None if own is None else own(self, brick, couplings)) or PortableBrick(self, brick, couplings)
 
     def advance(
         self,
@@ -190,17 +207,22 @@ class LatticeChain:
             column = host.full((*padded.shape[:-1], 1), self.nothing, dtype=host.int8)
             padded = host.concat([padded, column], axis=-1)
         flat = host.ascontiguousarray(brick.split(padded))
-        own = kernel("graphs.brick", library_name(host))
-        work = (None if own is None else own(self, brick, couplings)) or PortableBrick(self, brick, couplings)
-        rows = []
+        totals = self.sweep(flat, brick, couplings, sweep, count, seen)
+        return brick.inner(flat), totals
+
+    def sweep(
+        self, flat: Any, brick: Brick, couplings: Couplings, sweep: int, count: int, seen: tuple[int, ...]
+    ) -> Any:
+        """Make sweeps of a brick, whose states change, and give the totals; see `advance`."""
+        host, work, rows = host_namespace(), self.work(brick, couplings), []
+        own = [brick.stretches(0, colour) for colour in (0, 1)] if seen else []
         for now in range(sweep + 1, sweep + count + 1):
             for colour in (0, 1):
                 margin = 2 * (sweep + count - now) + 1 - colour
                 work.draw(flat, brick.stretches(margin, colour), now)
             if now in seen:
-                rows.append(work.measure(flat))
-        totals = host.reshape(host.asarray(rows, dtype=host.float64), (len(rows), self.sums))
-        return host.ascontiguousarray(brick.inner(flat)), totals
+                rows.append(work.measure(flat, own))
+        return host.reshape(host.asarray(rows, dtype=host.float64), (len(rows), self.sums))
 
     def uniforms(self, stretches: Stretches, sweep: int) -> Any:
         """The numbers that units are drawn with in a sweep."""
@@ -254,12 +276,12 @@ class PortableBrick:
             host, colour, self.values, flat[:, None], flat[places][:, None], uniforms, self.beta
         )[:, 0]  # fmt: skip
 
-    def measure(self, flat: Any) -> list[float]:
-        """The energy; then the sum of all values, or of Potts units how many have each value."""
+    def measure(self, flat: Any, stretches: list[Stretches]) -> list[float]:
+        """The energy of the units of both colours; then the sum of all values, or of Potts units how many have each."""
         host, found = host_namespace(), []
         pairs, alone = 0.0, 0.0
         for colour in (0, 1):
-            places, around = self._colour(self.brick.stretches(0, colour))
+            places, around = self._colour(stretches[colour])
             own = flat[places]
             found.append(own)
             near = host.reshape(flat[around.neighbours], (own.shape[0], -1))

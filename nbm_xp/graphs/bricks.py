@@ -104,10 +104,33 @@ class Brick:
 
     def inner(self, flat: Any) -> Any:
         """The brick's own units, in their shape."""
-        host = host_namespace()
-        halves = host.reshape(flat, (*self.padded[:-1], 2, self.padded[-1] // 2))
-        whole = host.reshape(host.moveaxis(halves, -2, -1), self.padded)
-        return whole[tuple(slice(self.depth, self.depth + n) for n in self.size)]
+        return self.take(flat, tuple(slice(self.depth, self.depth + n) for n in self.size))
+
+    def halves(self, flat: Any) -> Any:
+        """The same memory with its axes: the last two are the halves of a row, and what is in these."""
+        return host_namespace().reshape(flat, (*self.padded[:-1], 2, self.padded[-1] // 2))
+
+    def own(self, flat: Any) -> Any:
+        """The memory of the brick's own units, by halves, of an even `depth`.
+
+        Where rows are of odd length, the last one of the second half is none of them.
+        """
+        rows, at = tuple(slice(self.depth, self.depth + n) for n in self.size[:-1]), self.depth // 2
+        return self.halves(flat)[(*rows, slice(None), slice(at, at + (self.size[-1] + 1) // 2))]
+
+    def take(self, flat: Any, place: tuple[slice, ...]) -> Any:
+        """What is in some places, by their order on the lattice."""
+        host, halves = host_namespace(), self.halves(flat)[place[:-1]]
+        out = host.empty((*halves.shape[:-2], place[-1].stop - place[-1].start), dtype=flat.dtype)
+        for odd, there, here in _by_halves(place[-1]):
+            out[..., here] = halves[..., odd, there]
+        return out
+
+    def put(self, flat: Any, place: tuple[slice, ...], states: Any) -> None:
+        """Write states to some places, by their order on the lattice."""
+        halves = self.halves(flat)[place[:-1]]
+        for odd, there, here in _by_halves(place[-1]):
+            halves[..., odd, there] = states[..., here]
 
     @property
     def steps(self) -> Any:
@@ -178,3 +201,11 @@ class Brick:
             taken = host.take(numbers, host.where(there, places, 0), axis=axis)
             numbers = taken * host.reshape(there, (-1, *(1,) * (taken.ndim - axis - 1)))
         return numbers
+
+
+def _by_halves(place: slice) -> Iterator[tuple[int, slice, slice]]:
+    """For each half of a row: which of it are some places of the row, and which of these are in it."""
+    for odd in (0, 1):
+        first = place.start + (place.start + odd) % 2
+        count = max(0, place.stop - first + 1) // 2
+        yield odd, slice(first // 2, first // 2 + count), slice(first - place.start, None, 2)

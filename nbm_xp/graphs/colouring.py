@@ -11,7 +11,7 @@ from typing import Any
 from nbm_xp.namespace import host_namespace, library_name
 from nbm_xp.namespace.graph_kernels import kernel
 
-__all__ = ["Rows", "colours_of", "neighbour_rows", "reordered_rows"]
+__all__ = ["Rows", "colours_of", "entries_of", "neighbour_rows", "reordered_rows"]
 
 Rows = tuple[Any, Any, Any]
 """Where each unit's neighbours begin (int64, of shape (units + 1,)), the neighbours (int32), and the edge of each."""
@@ -66,7 +66,7 @@ def reordered_rows(order: Any, slots: Any, rows: Rows) -> Rows:
         found: Rows = own(order, slots, *rows)
         return found
     begins, neighbours, edges = rows
-    places, _ = _entries_of(order, begins)
+    places, _ = entries_of(order, begins)
     degrees = begins[order + 1] - begins[order]
     moved = host.concat([host.zeros((1,), dtype=host.int64), host.cumulative_sum(degrees)])
     return moved, slots[neighbours[places]], edges[places]
@@ -116,7 +116,7 @@ def _in_rounds(units: int, begins: Any, neighbours: Any) -> tuple[Any, tuple[int
     colours = host.full((units,), -1, dtype=host.int32)
     ready = host.nonzero(waiting == 0)[0]
     while ready.shape[0]:
-        entries, of = _entries_of(ready, begins)
+        entries, of = entries_of(ready, begins)
         known = lesser[entries]
         taken, of_taken = colours[neighbours[entries[known]]], of[known]
         pairs = host.unique_values(of_taken * (units + 1) + taken)  # each colour of a unit once, in order
@@ -136,7 +136,7 @@ def _in_rounds(units: int, begins: Any, neighbours: Any) -> tuple[Any, tuple[int
     return colours, None
 
 
-def _entries_of(units: Any, begins: Any) -> tuple[Any, Any]:
+def entries_of(units: Any, begins: Any) -> tuple[Any, Any]:
     """The places of the rows of some units one after the other, and the place among these units of each."""
     host = host_namespace()
     lengths = begins[units + 1] - begins[units]

@@ -18,6 +18,7 @@ __all__ = ["Division", "Index", "divided"]
 Index = tuple[int, ...]
 Rim = tuple[Any, ...]
 """What a block shows: along each axis its first layers and its last ones; two None where the axis is not divided."""
+Slices = tuple[slice, ...]
 
 MOST_AT_ONCE = 16
 WORTH_IT = 128
@@ -70,29 +71,40 @@ class Division:
 
     def show(self, block: Any, depth: int) -> Rim:
         """What others may need of a block."""
-        found: list[Any] = []
+        host = host_namespace()
+        return tuple(
+            None if layers is None else host.asarray(block[layers], copy=True)
+            for layers in self.layers(block.shape, depth)
+        )
+
+    def layers(self, size: tuple[int, ...], depth: int) -> list[Slices | None]:
+        """Which layers of a block others may need: along each axis its first and its last ones."""
+        found: list[Slices | None] = []
         for axis, sizes in enumerate(self.chunks):
-            head, d = (slice(None),) * axis, min(depth, block.shape[axis])
-            if len(sizes) == 1:
-                found += [None, None]
-            else:
-                host, last = host_namespace(), block.shape[axis]
-                layers = (block[(*head, slice(d))], block[(*head, slice(last - d, None))])
-                found += [host.asarray(x, copy=True) for x in layers]
-        return tuple(found)
+            d = min(depth, size[axis])
+            for some in (slice(0, d), slice(size[axis] - d, size[axis])):
+                whole = [slice(0, n) for n in size]
+                found.append(None if len(sizes) == 1 else (*whole[:axis], some, *whole[axis + 1 :]))
+        return found
 
     def padded(self, block: Index, own: Any, rims: Mapping[Index, Rim], depth: int, nothing: int) -> Any:
         """A block with so many layers around it, which the others show; `nothing` beyond open ends."""
         host = host_namespace()
         out = host.full(tuple(n + 2 * depth for n in own.shape), nothing, dtype=own.dtype)
-        for pieces in itertools.product(*(self._reach(axis, block[axis], depth) for axis in range(len(block)))):
-            other = tuple(piece[0] for piece in pieces)
-            taken = [slice(begin, end) for _, begin, end, _ in pieces]
-            there = own[tuple(taken)] if other == block else self._part(other, rims[other], taken)
-            out[tuple(slice(at, at + end - begin) for _, begin, end, at in pieces)] = there
+        for other, taken, place in self.pieces(block, depth):
+            out[place] = own[taken] if other == block else self.part(other, rims[other], taken)
         return out
 
-    def _part(self, block: Index, rim: Rim, taken: list[slice]) -> Any:
+    def pieces(self, block: Index, depth: int) -> Iterator[tuple[Index, Slices, Slices]]:
+        """What makes up a block with so many layers around it: of which block, what of it, and where it comes."""
+        for pieces in itertools.product(*(self._reach(axis, block[axis], depth) for axis in range(len(block)))):
+            yield (
+                tuple(piece[0] for piece in pieces),
+                tuple(slice(begin, end) for _, begin, end, _ in pieces),
+                tuple(slice(at, at + end - begin) for _, begin, end, at in pieces),
+            )
+
+    def part(self, block: Index, rim: Rim, taken: Slices) -> Any:
         """A part of what a block shows: along one axis it reaches no farther than the layers that are shown."""
         for axis, n in enumerate(self.size(block)):
             begin, end = taken[axis].start, taken[axis].stop

@@ -226,7 +226,7 @@ def _placed(layout: Layout, xp: Any) -> Placed:
         edges = layout.begins[begin : end + 1]
         low, high = int(edges[0]), int(edges[-1])
         degrees = edges[1:] - edges[:-1]
-        same = int(degrees[0]) if host.all(degrees == degrees[0]) else None
+        same = int(degrees[0]) if degrees.shape[0] and host.all(degrees == degrees[0]) else None
         colours.append(
             Colour(
                 begin,

@@ -16,9 +16,10 @@ from nbm_xp.namespace.needs import need
 from . import sweeps
 from .annealing import annealed
 from .chains import Chains, begun, checked_states
-from .chunked import chunked_chains
+from .lazily import Asked
 from .learning import Learning
 from .observers import observers_of
+from .parted import divided_chains
 from .tempering import Tempering, checked_betas, placed_ladder
 
 __all__ = ["GraphMachine"]
@@ -152,6 +153,7 @@ class GraphMachine(Learning):
         random_state: Any = None,
         library: Any = None,
         chunks: Any = None,
+        parts: Any = None,
     ) -> Any:
         """Draw states by sweeps over all units, and measure on the way.
 
@@ -168,8 +170,7 @@ class GraphMachine(Learning):
         rule : {"heat_bath", "metropolis", "multi_spin", "swendsen_wang", "wolff"}, optional
             How a unit is drawn anew: by its heat bath; or changed, or not, as Metropolis has it; by its heat bath, 64
             chains in the bits of a word, for couplings of one size, no fields and as many neighbours each; or clusters
-            of alike units, all of them or one: of spins and Potts units that are coupled to be alike, without fields,
-            in the host's memory.
+            of alike units, all of them or one: of spins and Potts units that are coupled to be alike, without fields.
         every : int, optional
             Observers see the states after each so many sweeps.
         observe : names, or an `Observer`, or several
@@ -189,9 +190,11 @@ class GraphMachine(Learning):
         chunks : int or sequence, optional
             Of a lattice: how long blocks are along each axis, as Dask takes chunks; -1 is the whole axis. Then the
             variables are Dask arrays, which nothing computes until they are asked for, and `state` has the lattice's
-            axes. Tasks make several sweeps of a block, with as many layers around it as these need. The bits are those
-            of the undivided lattice. Periodic axes must be of even length, rules are heat bath and Metropolis, and
-            energy and magnetisation are observed.
+            axes. The bits are those of the undivided lattice. Periodic axes must be of even length, rules are heat bath
+            and Metropolis, and energy and magnetisation are observed.
+        parts : int or array of shape (units,), optional
+            Of any graph: how many parts it is divided into, by pymetis where it is installed, else by a walk that goes
+            to near units first; or the part of each unit. What is given and said is as with `chunks`.
 
         Returns
         -------
@@ -215,13 +218,12 @@ class GraphMachine(Learning):
         xarray = need("xarray")
         chains, sweeps = positive_int(chains, "chains"), positive_int(sweeps, "sweeps")
         burn_in, every = positive_int(burn_in, "burn_in", 0), positive_int(every, "every")
-        if chunks is not None:
-            variables, coordinates, attributes = chunked_chains(
-                self, chunks, chains=chains, sweeps=sweeps, burn_in=burn_in, beta=beta, rule=rule, every=every,
-                observe=observe, clamp=clamp, initial=initial, after=after,
-                first_chain=positive_int(first_chain, "first_chain", 0), random_state=random_state, library=library,
+        if chunks is not None or parts is not None:
+            asked = Asked(
+                chains, sweeps, burn_in, beta, rule, every, observe, clamp, initial, after,
+                positive_int(first_chain, "first_chain", 0), random_state, library,
             )  # fmt: skip
-            return xarray.Dataset(variables, coords=coordinates, attrs=attributes)
+            return divided_chains(self, chunks, parts, asked)
         running = self.chains(
             chains, beta, random_state, rule=rule, clamp=clamp, initial=initial, after=after, first_chain=first_chain,
             library=library,
@@ -235,11 +237,11 @@ class GraphMachine(Learning):
             for observer in watching:
                 observer.see(running)
         running.step(sweeps % every)
-        found: dict[str, Any] = {"state": (("chain", "unit"), running.rows(), {"long_name": "last states"})}
+        drawn: dict[str, Any] = {"state": (("chain", "unit"), running.rows(), {"long_name": "last states"})}
         for observer in watching if seen else ():
-            found |= observer.result()
+            drawn |= observer.result()
         return xarray.Dataset(
-            found,
+            drawn,
             coords={
                 "chain": host.arange(running.first_chain, running.first_chain + chains),
                 "sweep": ("sweep", host.asarray(seen, dtype=host.int64)),

@@ -47,7 +47,7 @@ OPERATIONS: dict[str, str] = {
     "exponentials.functions": "functions(): elementary functions of the library's arrays, by name and dtype",
     **{
         f"graphs.{name}": "as `nbm_xp.graphs` has it, in another way"
-        for name in ("brick", "colours", "energies", "reordered", "roots", "rows", "sweeps", "words")
+        for name in ("breadth", "brick", "colours", "energies", "part", "reordered", "roots", "rows", "sweeps", "words")
     },
     **{
         f"memory.{name}": f"as `nbm_xp.namespace.memory` has it; with these the library writes in place: {name}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import Any
 
-__all__ = ["how_to_install", "need"]
+__all__ = ["how_to_install", "is_there", "need"]
 
 _EXTRAS = {
     "scipy": "scipy",
@@ -42,6 +43,17 @@ def need(name: str) -> Any:
         if message is None or (error.name or "").partition(".")[0] != name.partition(".")[0]:
             raise
         raise ModuleNotFoundError(message, name=error.name) from error
+
+
+def is_there(name: str) -> bool:
+    """Whether a package is installed that is used where it is, and not missed where it is not.
+
+    Examples
+    --------
+    >>> is_there("math"), is_there("no_such_package")
+    (True, False)
+    """
+    return importlib.util.find_spec(name) is not None
 
 
 def how_to_install(error: ModuleNotFoundError) -> str | None:

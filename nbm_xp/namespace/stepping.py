@@ -28,9 +28,10 @@ def stepped(
     Parameters
     ----------
     work : object
-        Can be sent to other processes, and has a `dtype`. ``work.begin(block)`` gives a block's array,
-        ``work.show(array)`` what it shows, and ``work.step(block, array, shown, step, given)`` the next array, what it
-        shows, and what was measured.
+        Can be sent to other processes, and has a `dtype`. ``work.begin(block)``, or of an array to begin with
+        ``work.resume(block, array)``, gives a block as it is kept and what it shows;
+        ``work.step(block, kept, shown, step, given)`` gives the next two and what was measured; and
+        ``work.array(block, kept)`` a block's array.
     steps : sequence
         What each step is told.
     chunks : tuple of tuples of ints

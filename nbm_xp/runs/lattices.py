@@ -13,9 +13,10 @@ import numpy as np
 
 from nbm_xp.boltzmann.rows import positive_int
 from nbm_xp.graphs.brick_sweeps import Couplings, couplings_of
-from nbm_xp.graphs.chunked import checked_lattice, finished
+from nbm_xp.graphs.chunked import checked_lattice
 from nbm_xp.graphs.division import divided
 from nbm_xp.graphs.graph import finite
+from nbm_xp.graphs.lazily import finished
 from nbm_xp.namespace.needs import need
 from nbm_xp.namespace.paths import local_path
 

@@ -1,12 +1,12 @@
-"""What is typed out of habit: methods of other arrays, and NumPy's and PyTorch's functions, on a Tensor.
+"""What is typed out of habit: methods of other arrays, and NumPy's, PyTorch's and JAX's functions, on a Tensor.
 
 A Tensor has what the standard gives an array, and is taken by the functions of its own namespace. Whatever else is
-tried says in one line which of those does the same. JAX asks no argument of its functions: its own error says that a
-Tensor is no type of its.
+tried says in one line which of those does the same.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any, NoReturn, cast
 
@@ -14,7 +14,7 @@ from nbm_xp.namespace import host_namespace, library_name
 
 from .operators import LATE, Operators
 
-__all__ = ["ArrayUfunc", "instead", "no_attribute", "refuse_torch_function"]
+__all__ = ["ArrayUfunc", "instead", "no_attribute", "refuse_jax_function", "refuse_torch_function"]
 
 _NAMES = {
     "absolute": "abs", "amax": "max", "amin": "min", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",
@@ -69,9 +69,10 @@ def instead(tensor: Any, name: str) -> str | None:
     if name in _WRITTEN:
         return _WRITTEN[name]
     xp, standard = tensor.__array_namespace__(), _NAMES.get(name, name)
-    for chapter, path in ((xp, "xp."), (xp.linalg, "xp.linalg."), (xp.fft, "xp.fft.")):
-        if standard in chapter.__all__ and callable(getattr(chapter, standard)):
-            return f"{path}{standard}(x)"
+    for chapter in ("", "linalg.", "fft.", "special."):
+        functions = getattr(xp, chapter[:-1], xp)
+        if standard in functions.__all__ and callable(getattr(functions, standard)):
+            return f"xp.{chapter}{standard}(x)"
     return None
 
 
@@ -109,7 +110,10 @@ def _apply_ufunc(tensor: Any, ufunc: Any, method: str, /, *inputs: Any, **option
         return getattr(ufunc, method)(*arrays, **options)
     name = _REDUCED.get(method, {}).get(ufunc.__name__, ufunc.__name__)
     called = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-    raise TypeError(f"NumPy's {called} does not take a Tensor, which is computed later: {_advice(tensor, name)}")
+    library, advice = "NumPy's", _advice(tensor, name)
+    if "xp.special." in advice:
+        library, advice = "SciPy's", f"{advice}; or set SCIPY_ARRAY_API=1 before SciPy is imported"
+    raise TypeError(f"{library} {called} does not take a Tensor, which is computed later: {advice}")
 
 
 class ArrayUfunc:
@@ -126,6 +130,22 @@ def refuse_torch_function(function: Any, given: Any) -> NoReturn:
     raise TypeError(
         f"PyTorch's {name} does not take a Tensor of the tape, which is computed later: {_advice(tensor, name)}"
     )
+
+
+_REFUSE_IN_JAX = frozenset(
+    {"_arraylike", "array", "canonicalize_value", "check_arraylike", "shaped_abstractify", "typeof"}
+)
+"""Where JAX's functions ask an argument whether it is like an array. Its operators ask too, elsewhere: they must hear
+no, or the Tensor beside them would not be asked in turn. In other places (`jax.lax`) JAX's own error comes."""
+
+
+def refuse_jax_function(tensor: Any) -> None:
+    """Refuse JAX's function, where it asks for `__jax_array__` two calls up; JAX would word a TypeError anew."""
+    if sys._getframe(2).f_code.co_name in _REFUSE_IN_JAX:
+        raise ValueError(
+            f"JAX's functions do not take a Tensor of the tape, which is computed later: {_advice(tensor, '')}; "
+            "evaluate(x) gives the array where there is one"
+        )
 
 
 def _tensors(given: Any) -> Iterator[Any]:

@@ -21,7 +21,7 @@ from nbm_xp.namespace import (
 
 from .differentiated import refuse_cut
 from .dtypes import DType, as_dtype
-from .habits import ArrayUfunc, no_attribute, refuse_torch_function
+from .habits import ArrayUfunc, no_attribute, refuse_jax_function, refuse_torch_function
 from .lengths import Length, Size, known, product
 from .node import CONSTANT, OUTPUT, PLACEHOLDER, Node, Operation, leaf
 from .operators import LATE, Operators, looked_up_by_identity
@@ -127,6 +127,11 @@ class Tensor(Operators["Tensor"]):
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         refuse_torch_function(function, [*args, *(kwargs or {}).values()])
+
+    @property
+    def __jax_array__(self) -> Any:
+        refuse_jax_function(self)
+        raise AttributeError
 
     def dot(self, other: Any) -> Tensor:
         """The product over the last axis and, of `other`, the last but one (or only) axis, as `numpy.dot` has it."""
@@ -359,6 +364,13 @@ def record_several(op: Operation, *args: Any, **attributes: Any) -> tuple[Tensor
     return tuple(Tensor(output(call, index, *spec)) for index, spec in enumerate(specs))
 
 
-def output(call: Node, index: int, shape: tuple[Size, ...], dtype: DType) -> Node:
+def result(call: Node, index: int) -> Tensor:
     """One result of a call that has several."""
+    if call.payload is not None:
+        return Tensor(output(call, index, *call.payload.spec(index)))
+    return Tensor(output(call, index, *call.op.infer(*call.args, **call.attributes)[index]))
+
+
+def output(call: Node, index: int, shape: tuple[Size, ...], dtype: DType) -> Node:
+    """One result of a call that has several, of a shape and dtype."""
     return with_short_lengths(Node(OUTPUT, (call, index), {}, shape, dtype))

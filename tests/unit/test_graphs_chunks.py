@@ -11,8 +11,12 @@ import pytest
 
 from nbm_xp.graphs import Graph, GraphMachine, edwards_anderson, lattice
 from nbm_xp.graphs import brick_sweeps as brick_chapter
+from nbm_xp.graphs.bricks import Brick
+from nbm_xp.graphs.chunked import LatticeWork
 from nbm_xp.graphs.division import divided
 from nbm_xp.graphs.lattice_graph import Lattice, slots_of
+from nbm_xp.graphs.packed import packed, unpack
+from nbm_xp.graphs.values import values_of
 
 pytest.importorskip("dask")
 pytest.importorskip("xarray")
@@ -196,6 +200,53 @@ def test_blocks_reach_around_short_lattices() -> None:
             begin = division.offset(block)
             want = around[tuple(slice(b, b + n + 2 * depth) for b, n in zip(begin, own.shape, strict=True))]
             assert (division.padded(block, own, shown, depth, 0) == want).all()
+
+
+@pytest.mark.parametrize("units", ["spin", "binary", 5])
+@pytest.mark.parametrize("shape", [(13,), (7, 21), (3, 5, 2, 40), (300, 2, 1000), (1, 1)])
+def test_what_is_packed_comes_back(units: Any, shape: tuple[int, ...]) -> None:
+    values = values_of(units)
+    states = np.random.default_rng(0).choice(values.all, (*shape[:-1], 2 * shape[-1])).astype(np.int8)[..., ::2]
+    kept, back = packed(values, states), np.zeros_like(states)
+    unpack(values, kept, back)
+    np.testing.assert_array_equal(back, states)
+    assert kept.nbytes == (states.size if units == 5 else states.size // shape[-1] * -(-shape[-1] // 8))
+
+
+@pytest.mark.parametrize("size", [(5, 7), (4, 8), (9,), (1, 1), (2, 3, 5)])
+def test_bricks_hold_what_was_put_there(size: tuple[int, ...]) -> None:
+    rng, depth = np.random.default_rng(0), 2
+    brick = Brick((64,) * len(size), (True,) * len(size), (3,) * len(size), size, depth)
+    whole = rng.integers(0, 100, brick.padded).astype(np.int8)
+    flat = brick.split(whole)
+    own = tuple(slice(depth, depth + n) for n in size)
+    np.testing.assert_array_equal(brick.inner(flat), whole[own])
+    np.testing.assert_array_equal(brick.own(flat)[..., 0, :], whole[own][..., ::2])
+    np.testing.assert_array_equal(brick.own(flat)[..., 1, : size[-1] // 2], whole[own][..., 1::2])
+    for begin in range(brick.padded[-1]):
+        for end in range(begin, brick.padded[-1] + 1):
+            place = (*own[:-1], slice(begin, end))
+            np.testing.assert_array_equal(brick.take(flat, place), whole[place])
+            changed = whole.copy()
+            changed[place] += 100
+            brick.put(now := flat.copy(), place, changed[place])
+            np.testing.assert_array_equal(now, brick.split(changed))
+
+
+def test_a_block_between_tasks_is_bits() -> None:
+    machine = GraphMachine(lattice((64, 128)))
+    graph, couplings = machine.graph, brick_chapter.couplings_of(machine)
+    assert isinstance(graph, Lattice)
+    chain = brick_chapter.LatticeChain(graph.shape, graph.periodic, "spin", "heat_bath", (5,) * 6, 0, 0.4)
+    work = LatticeWork(chain, divided(graph.shape, graph.periodic, (32, -1)), 2)
+    blocks = {block: work.begin(block) for block in work.division.blocks}
+    rims = {block: rim for block, (_, rim) in blocks.items()}
+    for block, (begun, _) in blocks.items():
+        kept, shown, totals = work.step(block, begun, rims, (0, 1, (1,)), couplings)
+        assert begun.nbytes == kept.nbytes == 32 * 128 // 8
+        assert sum(layers.nbytes for layers in shown if layers is not None) == 2 * 2 * 128
+        assert totals.shape == (1, 2)
+        assert set(np.unique(work.array(block, kept))) == {-1, 1}
 
 
 def test_graphs_of_lattices_are_graphs() -> None:

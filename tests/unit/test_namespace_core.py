@@ -121,6 +121,9 @@ def exercise() -> None:
             running = machine.chains(chains, 0.7, 5, rule=rule)
             running.step(2)
             running.energies()
+    for machine in (GraphMachine(glass), *alike):
+        for rule in ("heat_bath", "metropolis"):
+            machine.sample(chains=67, sweeps=2, rule=rule, parts=3, random_state=5).compute(scheduler="synchronous")
     even = edwards_anderson((6, 22), "normal", random_state=1)
     for machine, size in ((GraphMachine(even), (6, 22)), (GraphMachine(lattice((6, 70)), "binary"), (4, 70))):
         for rule in ("heat_bath", "metropolis"):

@@ -20,7 +20,7 @@ from nbm_xp.functions.pooling import pool2d
 from nbm_xp.functions.recurrence import rnn
 from nbm_xp.namespace import use_backend
 from nbm_xp.rng import RandomStreams
-from nbm_xp.tape import Variable, checkpoint, function, gradients, ifelse, placeholder, scan, until
+from nbm_xp.tape import Variable, checkpoint, function, gradients, ifelse, operation, placeholder, scan, until
 from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.stable import sigmoid
 from tests.libraries import guard
@@ -181,6 +181,24 @@ def test_indexing_other_axes() -> None:
     loss = xp.mean(picked**2) + xp.sum(numbered)
     outputs = [picked, rows_of_table, loss, x[:, 1:3], x[:, None, -1], *gradients(loss, [x, u])]
     check([x, places], outputs, [ROWS, PLACES], [(5, 2), 4])
+
+
+def test_what_is_whole_may_be_as_long_as_all_blocks_together() -> None:
+    x, table = rows(), Variable(ROWS)
+    shape = (x.shape[0], 2, 2)
+    outputs = [xp.reshape(table, shape), xp.linalg.vector_norm(xp.sum(x, axis=0)), xp.asarray(x, copy=True) + 1]
+    check([x], outputs, [ROWS], [(5, 2)])
+
+
+def test_what_has_no_rule_works_on_what_is_combined() -> None:
+    def both(xp: Any, total: Any, count: Any) -> Any:
+        return total[::-1] / count
+
+    odd = operation("odd_share", infer=lambda total, count: (total.shape, total.dtype), run=both, gradient=None)
+    x = rows()
+    check([x], [odd(xp.sum(x, axis=0), xp.mean(x))], [ROWS], [(5, 2)])
+    with pytest.raises(ValueError, match=r"odd_share.* is not known to work block by block"):
+        function([x], odd(x, xp.mean(x)), batch_axis=0)
 
 
 def test_examples_with_several_rows() -> None:
@@ -349,6 +367,8 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "scan": lambda x: scan(lambda row, s: s + row, [x], [xp.zeros((WIDTH,), dtype="float64")])[0],
     "mean": lambda x: scan(lambda h: h - xp.mean(h, axis=0), outputs_info=[x], n_steps=2)[0],
     "add": lambda x: x + Variable(ROWS),
+    "multiply": lambda x: x[:, :, None] * xp.reshape(Variable(ROWS), (x.shape[0], WIDTH, 1)),
+    "broadcast_to": lambda x: xp.broadcast_to(Variable(ROWS), (x.shape[0], WIDTH)),
 }
 
 

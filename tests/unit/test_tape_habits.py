@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -59,6 +60,15 @@ def test_a_function_of_numpys(x: Tensor, function: Callable[[Any], Any], wanted:
     told(lambda: grad(lambda x: xp.sum(function(x)))(np.ones(3)), TypeError, wanted)
 
 
+def test_a_function_of_scipys() -> None:
+    """The ufuncs themselves, which scipy.special calls unless SCIPY_ARRAY_API is set."""
+    ufuncs = pytest.importorskip("scipy.special._ufuncs")
+    for name in ("gammaln", "psi", "betainc"):
+        function = getattr(ufuncs, name)
+        told(lambda f=function: f(*[KNOWN] * f.nin), TypeError, f"SciPy's {name}")  # type: ignore[misc]
+        told(lambda f=function: f(*[UNKNOWN] * f.nin), TypeError, f"xp.special.{name}(x)")  # type: ignore[misc]
+
+
 def test_numpys_functions_take_constants() -> None:
     """As they take other libraries' arrays; what a function of a variable says, it says of all that comes of it."""
     constant = xp.asarray(np.asarray([1.0, 2.0, 3.0])) * 2.0
@@ -86,6 +96,27 @@ def test_a_function_of_pytorchs(library: Library) -> None:
         told(lambda x=x: torch.cat([x, x]), TypeError, "xp.concat(x)")  # type: ignore[misc]
         told(lambda x=x: torch.sum(input=x), TypeError, "xp.sum(x)")  # type: ignore[misc]
     assert evaluate(torch.ones(3) + Variable(torch.ones(3))).tolist() == [2.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize("library", libraries("jax"), indirect=True)
+def test_a_function_of_jaxs(library: Library) -> None:
+    """Compiled, reducing, converting; the operators beside its arrays record as ever."""
+    import jax
+    import jax.numpy as jnp
+
+    array = library.array([1.0, 2.0, 4.0])
+    calls: list[Callable[[Any], Any]] = [
+        jnp.exp, jnp.sum, jnp.asarray, jnp.sort, lambda x: jnp.concatenate([x, x]), lambda x: jnp.add(array, x),
+        jax.jit(lambda x: x + 1), jax.scipy.special.gammaln, lambda x: jnp.where(x > 0, x, 0),
+    ]  # fmt: skip
+    for x in (KNOWN, UNKNOWN, KNOWN * 2.0):
+        for call in calls:
+            told(lambda call=call, x=x: call(x), ValueError, "xp.sum(x)")  # type: ignore[misc]
+    for operate in (operator.add, operator.matmul, operator.pow, operator.lt, operator.eq, operator.floordiv):
+        known = Variable(array)
+        for both in ((array, known), (known, array)):
+            assert isinstance(operate(*both), Tensor)
+            assert library.numpy(evaluate(operate(*both))).tolist() == library.numpy(operate(array, array)).tolist()
 
 
 @pytest.mark.parametrize("convert", [float, int, bool, complex, np.asarray, np.mean])

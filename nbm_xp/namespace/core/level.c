@@ -129,6 +129,7 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #include "loops/graphs.h"
 #include "loops/bricks.h"
 #include "loops/potts.h"
+#include "loops/parts.h"
 #include "loops/multispin.h"
 
 #define JOINED(a, b) a##b
@@ -210,6 +211,8 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"graph_brick", "llllliiilbdddiiBnnn", graph_brick},
     {"graph_brick_sums", "llllbddbD", graph_brick_sums},
     {"potts_energies", "liddbDn", potts_energies},
+    {"graph_breadth", "liIB", graph_breadth},
+    {"graph_part", "liiiilidbddiiBnnnnn", graph_part},
     {"bernoulli_of_sigmoid_int8", "ifnfnBILFFw", bernoulli_of_sigmoid_b},
     {"bernoulli_of_sigmoid_int32", "ifnfnIILFFw", bernoulli_of_sigmoid_i},
     {"bernoulli_of_sigmoid_int64", "ifnfnLILFFw", bernoulli_of_sigmoid_l},

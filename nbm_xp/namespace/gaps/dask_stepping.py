@@ -1,6 +1,6 @@
-"""Blocks that are taken on step by step, each beside what its neighbours show: three tasks for a block and a step.
+"""Blocks that are taken on step by step, each beside what its neighbours show: two tasks for a block and a step.
 
-A step gives a block, what it shows of itself, and what was measured; only what is shown goes to other workers.
+A step gives a block, and beside it what it shows of itself and what was measured; only that goes to other workers.
 """
 
 from __future__ import annotations
@@ -39,17 +39,19 @@ def _stepped(
     before: list[Any] = []
     kept: dict[int, str] = {}
     tasks: dict[Any, Any] = {own: Datum(own, work)}
+    blocks = {block: (f"{name}-begin", *block) for block in neighbours}
     if start is None:
-        blocks = {block: (f"{name}-begin", *block) for block in neighbours}
         tasks |= {key: (_begin, own, _Plain(block)) for block, key in blocks.items()}
-    elif isinstance(start, GraphArray):
-        before = [start.rechunk(chunks)]
-        blocks = {block: (before[0].name, *block) for block in neighbours}
     else:
-        blocks = {block: (f"{name}-begin", *block) for block in neighbours}
-        tasks |= {key: Datum(key, _part(start, chunks, block)) for block, key in blocks.items()}
+        if isinstance(start, GraphArray):
+            before = [start.rechunk(chunks)]
+            parts = {block: (before[0].name, *block) for block in neighbours}
+        else:
+            parts = {block: (f"{name}-part", *block) for block in neighbours}
+            tasks |= {key: Datum(key, _part(start, chunks, block)) for block, key in parts.items()}
+        tasks |= {key: (_resume, own, _Plain(block), parts[block]) for block, key in blocks.items()}
     shown = {block: (f"{name}-show", *block) for block in neighbours}
-    tasks |= {shown[block]: (_show, own, key) for block, key in blocks.items()}
+    tasks |= {shown[block]: (_beside, key) for block, key in blocks.items()}
     total = f"{name}-sums"
     lengths: list[int] = []
     adding: dict[Any, Any] = {}
@@ -64,13 +66,13 @@ def _stepped(
             told = _Plain((block, tuple(others), step))
             tasks[made[block]] = (_step, own, told, blocks[block], near, kept[id(value)])
         shown = {block: (f"{name}-shown-{number}", *block) for block in neighbours}
-        tasks |= {shown[block]: (_item, key, 1) for block, key in made.items()}
+        tasks |= {shown[block]: (_beside, key) for block, key in made.items()}
         blocks = made
         if shape[0]:
-            adding |= _sum_of(f"{name}-sum-{number}", list(made.values()), (total, len(lengths), 0))
+            adding |= _sum_of(f"{name}-sum-{number}", list(shown.values()), (total, len(lengths), 0))
             lengths.append(shape[0])
     last = {block: (f"{name}-end", *block) for block in neighbours}
-    tasks |= {last[block]: (_array_of, key) for block, key in blocks.items()}
+    tasks |= {last[block]: (_array, own, _Plain(block), key) for block, key in blocks.items()}
     end = f"{name}-end"
     array = GraphArray(graph_from(end, tasks, dependencies=before), end, chunks, dtype=work.dtype)
     if not lengths:
@@ -85,14 +87,13 @@ stepped = lifted(_stepped)
 def _sum_of(name: str, keys: list[Any], last: Any) -> dict[Any, Any]:
     """Tasks that add what blocks have measured."""
     tasks: dict[Any, Any] = {}
-    found: list[Any] = [(_item, key, 2) for key in keys]
-    level = 0
-    while len(found) > 1:
-        parts = [(f"{name}-{level}", k) for k in range(len(found))]
-        tasks |= dict(zip(parts, found, strict=True))
-        found = [(_sum, parts[k : k + TOGETHER]) for k in range(0, len(parts), TOGETHER)]
-        level += 1
-    return tasks | {last: found[0]}
+    add, level = _sum_measured, 0
+    while len(keys) > TOGETHER:
+        groups = [keys[k : k + TOGETHER] for k in range(0, len(keys), TOGETHER)]
+        keys = [(f"{name}-{level}", k) for k in range(len(groups))]
+        tasks |= {key: (add, group) for key, group in zip(keys, groups, strict=True)}
+        add, level = _sum, level + 1
+    return tasks | {last: (add, keys)}
 
 
 def _part(array: Any, chunks: tuple[tuple[int, ...], ...], block: Index) -> Any:
@@ -114,25 +115,33 @@ class _Plain:
 
 
 def _begin(work: Any, block: _Plain) -> Any:
-    return work.begin(block.value)
+    kept, shown = work.begin(block.value)
+    return kept, (shown, None)
 
 
-def _show(work: Any, array: Any) -> Any:
-    return work.show(array)
+def _resume(work: Any, block: _Plain, array: Any) -> Any:
+    kept, shown = work.resume(block.value, array)
+    return kept, (shown, None)
 
 
 def _step(work: Any, told: _Plain, before: Any, near: Any, given: Any) -> Any:
     block, others, step = told.value
-    return work.step(block, _array_of(before), dict(zip(others, near, strict=True)), step, given)
+    rims = {other: shown for other, (shown, _) in zip(others, near, strict=True)}
+    kept, shown, measured = work.step(block, before[0], rims, step, given)
+    return kept, (shown, measured)
 
 
-def _array_of(made: Any) -> Any:
-    """The array of what a step gave, or of what there was before all steps."""
-    return made[0] if isinstance(made, tuple) else made
+def _array(work: Any, block: _Plain, made: Any) -> Any:
+    return work.array(block.value, made[0])
 
 
-def _item(made: Any, k: int) -> Any:
-    return made[k]
+def _beside(made: Any) -> Any:
+    """What a block shows, and what was measured."""
+    return made[1]
+
+
+def _sum_measured(parts: Any) -> Any:
+    return _sum([measured for _, measured in parts])
 
 
 def _sum(parts: Any) -> Any:

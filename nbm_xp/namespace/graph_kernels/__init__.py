@@ -14,3 +14,5 @@ if core.functions:
     for name in ("colours", "energies", "reordered", "roots", "rows", "sweeps", "words"):
         register_kernel(f"graphs.{name}", "numpy", f"{__name__}.numpy_graphs:{name}")
     register_kernel("graphs.brick", "numpy", f"{__name__}.numpy_bricks:brick")
+    for name in ("breadth", "part"):
+        register_kernel(f"graphs.{name}", "numpy", f"{__name__}.numpy_parts:{name}")

@@ -99,11 +99,10 @@ class _Brick:
             int(self.values.step),
         )
 
-    def measure(self, flat: Any) -> list[float]:
-        """The energy, and the sum of all values."""
+    def measure(self, flat: Any, stretches: Any) -> list[float]:
+        """The energy of the units of both colours, and the sum of all values."""
         sums = np.zeros((2, 3))
-        for colour in (0, 1):
-            found = self.brick.stretches(0, colour)
+        for colour, found in enumerate(stretches):
             functions["graph_brick_sums"](
                 found.places, found.counts, found.odd, self.steps, self.multiples, self.couplings,
                 self.fields, flat, sums[colour],

@@ -14,10 +14,13 @@ import numpy as np
 from nbm_xp.namespace.core import functions
 from nbm_xp.namespace.mrg31k3p.numpy_draws import number_by_number
 
-__all__ = ["MOST_SUM", "RULES", "colours", "energies", "reordered", "roots", "rows", "sweeps", "table_of", "words"]
+__all__ = [
+    "MOST_SUM", "NO_LEVELS", "NO_MULTIPLES", "RULES", "colours", "energies", "loops_of", "reordered", "roots", "rows",
+    "sweeps", "table_of", "words",
+]  # fmt: skip
 
 RULES: Final = {"heat_bath": 0, "metropolis": 1}
-_ALL_FREE, _NO_MULTIPLES, _NO_RUNS, _NO_LEVELS = (np.empty(0, kind) for kind in ("bool", "int8", "int64", "int32"))
+_ALL_FREE, NO_MULTIPLES, _NO_RUNS, NO_LEVELS = (np.empty(0, kind) for kind in ("bool", "int8", "int64", "int32"))
 _WORTH_A_RUN: Final = 8
 """Slots that runs must have on average."""
 MOST_SUM: Final = 2000
@@ -79,16 +82,16 @@ def _along_runs(layout: Any) -> tuple[Any, Any]:
 
 
 def _for_potts(couplings: Any) -> _Loops:
-    return _Loops(couplings, _NO_MULTIPLES, _NO_RUNS, 0.0, 0, 1)
+    return _Loops(couplings, NO_MULTIPLES, _NO_RUNS, 0.0, 0, 1)
 
 
-def _loops(layout: Any, values: Any, single: bool) -> _Loops:
+def loops_of(layout: Any, values: Any, single: bool) -> _Loops:
     """Look for runs, for one chain, and for couplings that are small multiples of one number."""
     kept = layout.kept.get(("loops", values, single))
     if kept is not None:
         return kept  # type: ignore[no-any-return]
     couplings, runs = _along_runs(layout) if single else (layout.couplings, _NO_RUNS)
-    multiples, unit, most = _NO_MULTIPLES, 0.0, 0
+    multiples, unit, most = NO_MULTIPLES, 0.0, 0
     sizes = np.abs(layout.couplings)
     fields_alike = bool((layout.fields == layout.fields[0]).all())
     if fields_alike and sizes.size and sizes.min() > 0:
@@ -145,8 +148,8 @@ def sweeps(
     spins = np.array(states, order="C")
     numbers = np.array(number_by_number(streams, streams.shape[0]))
     potts = values.kind == "potts"
-    loops = _for_potts(layout.couplings) if potts else _loops(layout, values, states.shape[1] == 1)
-    levels, table = _NO_LEVELS, _NO_LEVELS
+    loops = _for_potts(layout.couplings) if potts else loops_of(layout, values, states.shape[1] == 1)
+    levels, table = NO_LEVELS, NO_LEVELS
     if loops.multiples.size:
         levels, table = table_of(
             loops.most, loops.stride, loops.unit, layout.fields[0], values, rule == "metropolis", beta
@@ -185,10 +188,13 @@ def energies(layout: Any, values: Any, states: Any) -> Any:
     return found
 
 
-def roots(units: int, first: Any, second: Any) -> Any:
-    """See `nbm_xp.graphs.clusters`: the first unit of each unit's cluster."""
-    found = np.empty(units, np.int32)
-    functions["graph_roots"](first, second, found)
+def roots(layout: Any, joined: Any) -> Any:
+    """See `nbm_xp.graphs.clusters`: the first slot of each unit's cluster in each chain."""
+    found, one = np.empty((layout.units, joined.shape[1]), np.int32), np.empty(layout.units, np.int32)
+    for chain in range(joined.shape[1]):
+        some = joined[:, chain]
+        functions["graph_roots"](layout.first[some], layout.second[some], one)
+        found[:, chain] = one
     return found
 
 

@@ -13,11 +13,10 @@ from typing import Any
 from nbm_xp.namespace import convert, dtype_name, dtype_of, library_name
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.tape.blockwise.frame import SPLIT, WHOLE, Value
-from nbm_xp.tape.blockwise.matrices import several
 from nbm_xp.tape.blockwise.translation import Translator
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.lengths import Size, value_length
-from nbm_xp.tape.node import Memory, Node, Operation, Shape, Spec
+from nbm_xp.tape.node import Memory, Node, Shape, Spec
 from nbm_xp.tape.registry import OPERATIONS, declare
 from nbm_xp.tape.stable import sigmoid
 
@@ -100,23 +99,19 @@ def _run_after(xp: Any, states: Any, *, size: Shape, kind: str, times: int) -> A
     return states
 
 
-_BLOCK = declare(Operation("random_block", _block_spec, run=_run_block, memory=Memory.OWN))
+_BLOCK = declare("random_block", _block_spec, run=_run_block, memory=Memory.OWN)
 _BLOCK_OF_COUNTS = declare(
-    Operation(
-        "random_block_of_counts",
-        lambda states, p, **where: _block_spec(states, **where),
-        run=_run_block_of_counts,
-        fused={
-            (1, "sigmoid", "add", "matmul"): _run_block_by_affine_log_odds,
-            (1, "sigmoid"): _run_block_by_log_odds,
-        },
-        memory=Memory.OWN,
-    )
+    "random_block_of_counts",
+    lambda states, p, **where: _block_spec(states, **where),
+    run=_run_block_of_counts,
+    fused={
+        (1, "sigmoid", "add", "matmul"): _run_block_by_affine_log_odds,
+        (1, "sigmoid"): _run_block_by_log_odds,
+    },
+    memory=Memory.OWN,
 )
 _AFTER = declare(
-    Operation(
-        "random_states_after", lambda states, **draw: (states.shape, states.dtype), run=_run_after, memory=Memory.OWN
-    )
+    "random_states_after", lambda states, **draw: (states.shape, states.dtype), run=_run_after, memory=Memory.OWN
 )
 
 
@@ -137,12 +132,11 @@ def _after(t: Translator, states: Value, where: dict[str, Any], kind: str, times
     return t.emit(_AFTER, (states,), {"size": where["whole"], "kind": kind, "times": times}, kind=WHOLE)
 
 
-def drawn(t: Translator, node: Node) -> Sequence[Value]:
+def drawn(t: Translator, node: Node, states: Value) -> Sequence[Value] | None:
     """A uniform or normal number for each element."""
-    (states,) = t.arguments(node)
     where, kind = _where(t, node), node.op.name.removeprefix("random_")
     if where is None:
-        return several(t, node, (states,), t.renewed(node.attributes, t.total), WHOLE, 0)
+        return None
     attributes = {**where, "kind": kind, "dtype": node.attributes["dtype"]}
     return [
         t.emit(_BLOCK, (states,), attributes, kind=SPLIT, axis=where["axis"]),
@@ -150,16 +144,14 @@ def drawn(t: Translator, node: Node) -> Sequence[Value]:
     ]
 
 
-def counted(t: Translator, node: Node) -> Sequence[Value]:
+def counted(t: Translator, node: Node, states: Value, p: Any) -> Sequence[Value] | None:
     """The successes of some trials for each element."""
-    states, p = t.arguments(node)
     where, rest = _where(t, node), {name: node.attributes[name] for name in ("n", "dtype", "precision")}
     if where is None:
         if isinstance(p, Value) and p.kind == SPLIT:
             t.refuse(node, "draws without the batch by probabilities that have it")
-        return several(t, node, (states, p), t.renewed(node.attributes, t.total), WHOLE, 0)
-    ndim = len(where["size"])
-    if isinstance(p, Value) and t.aligned(node, [p, _like(t, where)], ndim) != where["axis"]:
+        return None
+    if t.aligned(node, [p, _like(t, where)], len(where["size"])) != where["axis"]:
         t.refuse(node, "draws by probabilities whose batch is another axis")
     return [
         t.emit(_BLOCK_OF_COUNTS, (states, p), {**where, **rest}, kind=SPLIT, axis=where["axis"]),
@@ -173,13 +165,9 @@ def _like(t: Translator, where: dict[str, Any]) -> Value:
     return t.emit(spread, (where["size"],), {"dtype": as_dtype("int64")}, kind=SPLIT, axis=where["axis"])
 
 
-def of_rows(t: Translator, node: Node) -> Value:
+def of_rows(t: Translator, node: Node, p: Value, u: Value) -> int:
     """One uniform for each row; of several, those for one row do not lie together."""
-    p, u = t.arguments(node)
     count = node.attributes["n" if node.op.name == "random_multinomial" else "size"]
-    attributes = t.renewed(node.attributes, t.total)
-    if p.kind == u.kind == WHOLE:
-        return t.emit(node.op, (p, u), attributes, kind=WHOLE)
     if p.kind != SPLIT or u.kind != SPLIT or p.axis != 0 or p.ndim == 1 or count != 1:
         t.refuse(node, "takes more than one uniform for each example, which lie in other blocks")
-    return t.emit(node.op, (p, u), attributes, kind=SPLIT, axis=0)
+    return 0

@@ -6,6 +6,7 @@ divisor), for the number of all examples.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..dtypes import as_dtype
 from ..lengths import Length, Size, axis_length
 from ..node import PLACEHOLDER, Node, leaf
 
-__all__ = ["PARTIAL", "SPLIT", "WHOLE", "Frame", "Value"]
+__all__ = ["PARTIAL", "SPLIT", "WHOLE", "Frame", "Value", "values_in"]
 
 WHOLE, SPLIT, PARTIAL = "whole", "split", "partial"
 
@@ -49,6 +50,17 @@ class Value:
     def ndim(self) -> int:
         """The number of axes."""
         return len(self.node.shape)
+
+
+def values_in(args: Iterable[Any]) -> list[Value]:
+    """The translated values among arguments, and in tuples of them."""
+    found: list[Value] = []
+    for arg in args:
+        if isinstance(arg, Value):
+            found.append(arg)
+        elif isinstance(arg, tuple):
+            found += values_in(arg)
+    return found
 
 
 def _number(name: str, dtype: str = "int64") -> Node:
@@ -94,6 +106,14 @@ class Frame:
     def holds_batch(self, size: Any) -> bool:
         """Whether the length of a block decides a length."""
         return isinstance(size, Length) and any(node is self.extent for node in size.nodes())
+
+    def mentions_batch(self, value: Any) -> bool:
+        """Whether the length of a block decides a length among arguments or attributes."""
+        if isinstance(value, dict):
+            return any(map(self.mentions_batch, value.values()))
+        if isinstance(value, (tuple, list)):
+            return any(map(self.mentions_batch, value))
+        return self.holds_batch(value)
 
     def multiple(self, size: Size) -> Size | None:
         """How many entries each example has along an axis of this length; None if that cannot be told."""

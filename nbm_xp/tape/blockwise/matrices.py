@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..dtypes import DType
 from ..lengths import same_length
 from ..node import IFELSE_NAME, MATRICES_TAG, Node
-from ..tensor import output
-from .frame import PARTIAL, SPLIT, WHOLE, Value
+from .frame import PARTIAL, SPLIT, WHOLE, Value, values_in
 from .translation import Translator, split_rule
 
 __all__: list[str] = []
@@ -32,53 +30,41 @@ def _role(x: Value, left: bool) -> str | None:
 
 
 @split_rule("matmul")
-def _matmul(t: Translator, node: Node) -> Value:
-    x, y = t.arguments(node)
+def _matmul(t: Translator, node: Node, x: Value, y: Value) -> int | Value:
     left, right = _role(x, True), _role(y, False)
-    if left is None and right is None:
-        return t.emit(node.op, (x, y), kind=WHOLE)
     if left == right == _SUMMED:
-        return t.emit(node.op, (x, y), kind=PARTIAL)
-    ndim, columns = len(node.shape), int(y.ndim > 1)
+        return t.again(node, (x, y), PARTIAL)
+    last = len(node.shape) - 1
     if left == _ROWS and right is None:
-        return t.emit(node.op, (x, y), kind=SPLIT, axis=ndim - 1 - columns)
+        return last - int(y.ndim > 1)
     if right == _COLUMNS and left is None:
-        return t.emit(node.op, (x, y), kind=SPLIT, axis=ndim - 1)
+        return last
     if not {left, right} <= {_STACK, None}:
         everyone = {left, right} == {_ROWS, _COLUMNS}
         t.refuse(node, "pairs each example with every other" if everyone else "meets the batch with another axis")
-    return t.emit(node.op, (x, y), kind=SPLIT, axis=_stack_axis(t, node, x, y))
+    return _stack_axis(t, node, x, y)
 
 
 @split_rule("rows_times")
-def _rows_times(t: Translator, node: Node) -> Value:
-    x, matrix = t.arguments(node)
+def _rows_times(t: Translator, node: Node, x: Value, matrix: Value) -> int | Value:
     last = x.ndim - 1
     if x.kind == matrix.kind == SPLIT and x.axis == last and matrix.axis == 0:
-        return t.emit(node.op, (x, matrix), kind=PARTIAL)
+        return t.again(node, (x, matrix), PARTIAL)
     if x.kind == SPLIT and x.axis < last and matrix.kind == WHOLE:
-        return t.emit(node.op, (x, matrix), kind=SPLIT, axis=x.axis)
-    if x.kind == WHOLE and matrix.kind == SPLIT and matrix.axis == 1:
-        return t.emit(node.op, (x, matrix), kind=SPLIT, axis=last)
-    return _whole_product(t, node, x, matrix)
+        return x.axis
+    if x.kind == SPLIT or matrix.axis != 1:
+        t.refuse(node, "pairs an axis that is the batch with one that is not")
+    return last
 
 
 @split_rule("sum_of_outer_products")
-def _sum_of_outer_products(t: Translator, node: Node) -> Value:
-    x, y = t.arguments(node)
+def _sum_of_outer_products(t: Translator, node: Node, x: Value, y: Value) -> int | Value:
     last = x.ndim - 1
     if x.kind == y.kind == SPLIT and x.axis == y.axis < last:
-        return t.emit(node.op, (x, y), kind=PARTIAL)
-    for place, (one, other) in enumerate(((x, y), (y, x))):
-        if one.kind == SPLIT and one.axis == last and other.kind == WHOLE:
-            return t.emit(node.op, (x, y), kind=SPLIT, axis=place)
-    return _whole_product(t, node, x, y)
-
-
-def _whole_product(t: Translator, node: Node, x: Value, y: Value) -> Value:
-    if x.kind == SPLIT or y.kind == SPLIT:
+        return t.again(node, (x, y), PARTIAL)
+    if x.kind == y.kind or max(x.axis, y.axis) != last:
         t.refuse(node, "pairs an axis that is the batch with one that is not")
-    return t.emit(node.op, (x, y), kind=WHOLE)
+    return 0 if x.kind == SPLIT else 1
 
 
 def _stack_axis(t: Translator, node: Node, x: Value, y: Value) -> int:
@@ -96,78 +82,45 @@ def _stack_axis(t: Translator, node: Node, x: Value, y: Value) -> int:
 
 
 @split_rule(tag=MATRICES_TAG)
-def _of_matrices(t: Translator, node: Node) -> Value | Sequence[Value]:
-    args = t.arguments(node)
-    values = [arg for arg in args if isinstance(arg, Value)]
+def _of_matrices(t: Translator, node: Node, *args: Any) -> int | None:
+    values = values_in(args)
     ndim = max(value.ndim for value in values)
-    tolerances = values[1:] if node.op.name in ("linalg.matrix_rank", "linalg.pinv") else []
-    if any(value.ndim for value in tolerances):
+    if node.op.name in ("linalg.matrix_rank", "linalg.pinv") and any(value.ndim for value in values[1:]):
         t.refuse(node, "has a tolerance for each matrix")
     axis = t.aligned(node, values, ndim)
-    attributes = t.renewed(node.attributes, t.total)
     if axis is not None and axis >= ndim - 2:
         t.refuse(node, "takes the batch for rows or columns of a matrix")
-    kind, place = (WHOLE, 0) if axis is None else (SPLIT, axis)
-    if node.dtype == "void":
-        return several(t, node, args, attributes, kind, place)
-    return t.emit(node.op, args, attributes, kind=kind, axis=place)
-
-
-def several(
-    t: Translator, node: Node, args: Sequence[Any], attributes: dict[str, Any], kind: str, axis: int
-) -> list[Value]:
-    """The results of a call that has several, all of one kind."""
-    plain = tuple(arg.node if isinstance(arg, Value) else arg for arg in args)
-    call = Node(node.op, plain, attributes, (), DType("void"), name=node.name, payload=node.payload)
-    call.source_location = node.source_location
-    stage = max(map(t.frame.stage_of, call.inputs), default=0)
-    t.frame.enter(Value(call, kind, stage=stage))
-    specs = node.op.infer(*plain, **attributes)
-    made = [Value(output(call, index, *spec), kind, axis, stage) for index, spec in enumerate(specs)]
-    for value in made:
-        if kind == SPLIT:
-            t.keep_batch(value.node, axis)
-        t.frame.enter(value)
-    return made
+    return axis
 
 
 @split_rule("linalg.solve")
-def _solve(t: Translator, node: Node) -> Value:
-    a, b = t.arguments(node)
+def _solve(t: Translator, node: Node, a: Value, b: Value) -> int:
     vectors = b.ndim == 1
     for value, core in ((a, 2), (b, 1 if vectors else 2)):
         if value.kind == SPLIT and value.axis >= value.ndim - core:
             columns = value is b and not vectors and value.axis == value.ndim - 1
             if columns and a.kind == WHOLE:
-                return t.emit(node.op, (a, b), kind=SPLIT, axis=len(node.shape) - 1)
+                return len(node.shape) - 1
             t.refuse(node, "takes the batch for rows or columns of a matrix")
-    if a.kind == b.kind == WHOLE:
-        return t.emit(node.op, (a, b), kind=WHOLE)
-    if vectors:
-        return t.emit(node.op, (a, b), kind=SPLIT, axis=a.axis)
-    return t.emit(node.op, (a, b), kind=SPLIT, axis=_stack_axis(t, node, a, b))
+    return a.axis if vectors else _stack_axis(t, node, a, b)
 
 
 @split_rule(IFELSE_NAME)
-def _ifelse(t: Translator, node: Node) -> Sequence[Value]:
+def _ifelse(
+    t: Translator, node: Node, condition: Value, taken: tuple[Value, ...], otherwise: tuple[Value, ...]
+) -> Sequence[Value]:
     """One choice among what is whole, one among what is split; both by the same condition."""
-    condition = t.settled(t.value(node.args[0]))
     if condition.kind != WHOLE:
         t.refuse(node, "chooses by a condition that is not the same for all blocks")
-    pairs = [(t.settled(t.value(a)), t.settled(t.value(b))) for a, b in zip(node.args[1], node.args[2], strict=True)]
-    for a, b in pairs:
+    for a, b in zip(taken, otherwise, strict=True):
         if (a.kind, a.axis) != (b.kind, b.axis):
             t.refuse(node, "chooses between a value that is split along the batch and one that is not")
     found: dict[int, Value] = {}
     for kind in (WHOLE, SPLIT):
-        chosen = [index for index, (a, _) in enumerate(pairs) if a.kind == kind]
-        branches = [tuple(pairs[index][side].node for index in chosen) for side in (0, 1)]
-        call = Node(node.op, (condition.node, *branches), {}, (), DType("void"), name=node.name)
-        call.source_location = node.source_location
-        stage = max(map(t.frame.stage_of, call.inputs))
-        t.frame.enter(Value(call, kind, stage=stage))
+        chosen = [index for index, value in enumerate(taken) if value.kind == kind]
+        branches = [tuple(values[index] for index in chosen) for values in (taken, otherwise)]
+        call = t.again(node, (condition, *branches), kind)
         for place, index in enumerate(chosen):
-            first = pairs[index][0]
-            result = output(call, place, first.node.shape, first.node.dtype)
-            found[index] = t.frame.enter(Value(result, kind, first.axis, stage))
-    return [found[index] for index in range(len(pairs))]
+            like = taken[index]
+            found[index] = t.result(call, place, (like.node.shape, like.node.dtype), like)
+    return [found[index] for index in range(len(taken))]

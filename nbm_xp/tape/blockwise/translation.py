@@ -8,6 +8,7 @@ combined, and from then on it is whole. What is none of the three is refused bef
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -29,34 +30,46 @@ from ..node import (
     Memory,
     Node,
     Operation,
+    Shape,
+    Spec,
     leaf,
 )
 from ..registry import OPERATIONS, declare
 from ..source_locations import recorded_at
+from ..stand_ins import inner_placeholder
 from ..tensor import Tensor, output
 from ..traversal import reachable
-from .frame import PARTIAL, SPLIT, WHOLE, Frame, Value
+from .frame import PARTIAL, SPLIT, WHOLE, Frame, Value, values_in
+from .parts import stays_in_parts
 
 __all__ = ["Translator", "split_rule"]
 
+VOID = DType("void")
+
 _OF_FIRST = declare(
-    Operation(
-        "of_first_block",
-        lambda x, first: (x.shape, x.dtype),
-        run=lambda xp, x, first: x if first else xp.zeros_like(x),
-        memory=Memory.FIRST,
-    )
+    "of_first_block",
+    lambda x, first: (x.shape, x.dtype),
+    run=lambda xp, x, first: x if first else xp.zeros_like(x),
+    memory=Memory.FIRST,
 )
 """A whole value as the part of the first block; the others have nothing of it."""
 
-SplitRule = Callable[["Translator", Node], "Value | Sequence[Value]"]
+SplitRule = Callable[..., "int | Value | Sequence[Value] | Mapping[int, Value] | None"]
 _BY_TAG: dict[str, SplitRule] = {}
+_SHAPES = {"reshape": 1, "broadcast_to": 1, "sum_to": 1, "index_add": 2, "zeros": 0, "ones": 0, "empty": 0, "full": 0}
+"""Which argument is the shape of the result, so that its lengths are those of a block; others are numbers."""
+_LENGTHS = {"loop": 0, "arange": 1}
+"""Which argument must not be the length of the batch, or only as its rule says."""
+_BY_PLACE = frozenset({"reshape", "index_add"})
+"""What can do with places counted from the start of the block."""
 
 
 def split_rule(*names: str, tag: str | None = None) -> Callable[[SplitRule], SplitRule]:
     """Enter a rule for operations, and for those with a tag that have none of their own.
 
-    Of a call with several results, a rule gives one value for each.
+    A rule is asked where not all is whole: ``rule(t, node, *args)``, with translated values in the place of arrays. It
+    says along which axis of the result the blocks lie, or None for a result that is whole; where the call itself has to
+    become another one, it gives the translated value, or one for each of several results, or of those that are needed.
     """
 
     def enter(rule: SplitRule) -> SplitRule:
@@ -80,7 +93,8 @@ class Translator:
         self.givens = givens
         self.inside = inside
         self.current: Node | None = None
-        self._results: dict[Node, Sequence[Value]] = {}
+        self.needed: dict[Node, set[int]] = defaultdict(set)
+        self._results: dict[Node, Mapping[int, Value]] = {}
 
     def value(self, node: Node) -> Value:
         """What a node of the old graph has become."""
@@ -91,7 +105,11 @@ class Translator:
 
     def translate(self, roots: Sequence[Any]) -> None:
         """Translate all that these need."""
-        for node in reachable(roots, self.values, self.givens):
+        order = reachable(roots, self.values, self.givens)
+        for node in order:
+            if node.op is OUTPUT:
+                self.needed[node.args[0]].add(node.args[1])
+        for node in order:
             if node not in self.values:
                 before, self.current = self.current, node
                 self.values[node] = self._translated(node)
@@ -105,44 +123,79 @@ class Translator:
         if IDENTITY_TAG in node.op.tags:
             return self.value(node.args[0])
         if all(self.value(parent).kind == WHOLE for parent in node.inputs):
-            return self._copied(node)
+            return self.again(node, self.arguments(node), WHOLE)
         tags = (ELEMENTWISE_TAG, COMPOSITE_TAG, ALONG_AXES_TAG, MATRICES_TAG)
-        rule = node.op.split_rule or next((_BY_TAG[tag] for tag in tags if tag in node.op.tags), None)
+        rule = node.op.split_rule or _BY_TAG.get(next((tag for tag in tags if tag in node.op.tags), ""))
+        if rule is None and COMPOSITE_TAG in node.op.tags:
+            return self._by_parts(node)
+        args = self.arguments(node)
+        if self.inside is not None and node.op.name in ("add", "subtract"):
+            args = self._as_parts(args)
+        if stays_in_parts(self.frame, node, args):
+            return self.again(node, args, PARTIAL)
+        args = self._settled_arguments(node, args)
+        whole = all(value.kind == WHOLE for value in values_in(args))
+        if whole and not self.frame.mentions_batch((args, self.renewed(node.attributes))):
+            return self.again(node, args, WHOLE)
         if rule is None:
             self.refuse(node, "is not known to work block by block")
-        found = rule(self, node)
+        found = rule(self, node, *args)
+        if found is None or isinstance(found, int):
+            return self.again(node, args, WHOLE if found is None else SPLIT, found or 0)
         if isinstance(found, Value):
             return found
-        self._results[node] = found
+        self._results[node] = found if isinstance(found, Mapping) else dict(enumerate(found))
         return Value(node, SPLIT)
+
+    def _by_parts(self, node: Node) -> Value:
+        """A composite: itself where its parts stay in blocks, else its parts."""
+        tensors = [Tensor(arg) if isinstance(arg, Node) else arg for arg in node.args]
+        xp = array_namespace(*[tensor for tensor in tensors if isinstance(tensor, Tensor)])
+        assert node.op.run is not None
+        found = self.value(node.op.run(xp, *tensors, **node.attributes).node)
+        args = self._settled_arguments(node, self.arguments(node))
+        stage = max((value.stage for value in values_in(args)), default=0)
+        if found.kind != SPLIT or found.stage > stage or found.local:
+            return found
+        return self.again(node, args, SPLIT, found.axis)
 
     def _result(self, node: Node) -> Value:
         """One result of a call that has several."""
         call, index = node.args
+        made = self.value(call)
         if call in self._results:
-            found: Value = self._results[call][index]
-            return found
-        new = self.value(call).node
-        if new is call:
-            return Value(node, stage=self.frame.stage_of(call))
-        shape = tuple(self.local(size) for size in node.shape)
-        return self.frame.enter(Value(output(new, index, shape, node.dtype), stage=self.frame.stage_of(new)))
+            if index not in self._results[call]:  # needed by what was recorded since
+                self._translated(call)
+            return self._results[call][index]
+        if made.node is call:
+            return Value(node, stage=made.stage)
+        return self.result(made, index, (self.shape(node.shape), node.dtype), made)
 
-    def _copied(self, node: Node) -> Value:
-        """A whole value: the old node where it is computed from old ones."""
-        found = [self.value(parent) for parent in node.inputs]
-        stage = max((value.stage for value in found), default=0)
-        if all(value.node is parent for value, parent in zip(found, node.inputs, strict=True)):
+    def result(self, call: Value, index: int, spec: Spec, like: Value) -> Value:
+        """One result of a call, of the kind of `like`."""
+        node = output(call.node, index, *spec)
+        if like.kind == SPLIT:
+            self.keep_batch(node, like.axis)
+        return self.frame.enter(replace(like, node=node, stage=call.stage))
+
+    def again(
+        self,
+        node: Node,
+        args: Sequence[Any],
+        kind: str,
+        axis: int = 0,
+        *,
+        op: Operation | None = None,
+        how: str = "sum",
+    ) -> Value:
+        """A call with new arguments; the old node where it is computed from old ones."""
+        if kind == WHOLE and all(self.value(parent).node is parent for parent in node.inputs):
+            stage = max(map(self.frame.stage_of, node.inputs), default=0)
             return self.frame.enter(Value(node, stage=stage))
-        args, attributes = self.renewed(node.args), self.renewed(node.attributes)
-        spec = ((), DType("void")) if node.dtype == "void" else node.op.infer(*args, **attributes)
-        return self.frame.enter(Value(self._made(node.op, args, attributes, spec, node.payload), stage=stage))
-
-    def _made(self, op: Operation, args: Any, attributes: Any, spec: Any, payload: Any) -> Node:
-        node = Node(op, args, attributes, *spec, payload=payload)
-        if self.current is not None:
-            node.name, node.source_location = self.current.name, self.current.source_location
-        return node
+        attributes = self.renewed(node.attributes, self.total)
+        if node.dtype != VOID:
+            return self.emit(op or node.op, args, attributes, kind=kind, axis=axis, how=how)
+        return self.call(node.op, args, attributes, kind=kind, axis=axis, payload=node.payload)
 
     def emit(
         self,
@@ -153,16 +206,38 @@ class Translator:
         kind: str,
         axis: int = 0,
         how: str = "sum",
+    ) -> Value:
+        """Record a value in the new graph; arguments are Values, or anything else as a node keeps it."""
+        plain, named = tuple(map(_bare, args)), dict(attributes or {})
+        found = self._entered(Node(op, plain, named, *op.infer(*plain, **named)), kind, axis, how)
+        if kind == SPLIT:
+            self.keep_batch(found.node, axis)
+        elif kind == WHOLE and self.frame.mentions_batch(found.node.shape):
+            self.refuse(self.current, "gives an array of the batch that is not split along it")
+        return found
+
+    def call(
+        self,
+        op: Operation,
+        args: Sequence[Any],
+        attributes: Mapping[str, Any] | None = None,
+        *,
+        kind: str,
+        axis: int = 0,
         payload: Any = None,
     ) -> Value:
-        """Record a call in the new graph; arguments are Values, or anything else as a node keeps it."""
-        plain = tuple(_bare(arg) for arg in args)
-        named = dict(attributes or {})
-        node = self._made(op, plain, named, op.infer(*plain, **named), payload)
-        if kind == SPLIT:
-            self.keep_batch(node, axis)
-        stage = max(map(self.frame.stage_of, node.inputs), default=0)
-        return self.frame.enter(Value(node, kind, axis, stage, how))
+        """Record a call with several results, which `result` gives."""
+        node = Node(op, tuple(map(_bare, args)), dict(attributes or {}), (), VOID, payload=payload)
+        return self._entered(node, kind, axis)
+
+    def _entered(self, node: Node, kind: str, axis: int, how: str = "sum") -> Value:
+        if self.current is not None:
+            node.name, node.source_location = self.current.name, self.current.source_location
+        return self.frame.enter(Value(node, kind, axis, max(map(self.frame.stage_of, node.inputs), default=0), how))
+
+    def stand_in(self, shape: Shape, like: Value) -> Value:
+        """What stands inside a step for a value of the kind of `like`."""
+        return self.frame.enter(replace(like, node=inner_placeholder(shape, like.node.dtype)))
 
     def keep_batch(self, node: Node, axis: int) -> None:
         """Refuse a split value whose shape does not have the batch where blocks are said to lie."""
@@ -202,28 +277,31 @@ class Translator:
             return replace(value, kind=PARTIAL)
         return self.emit(_OF_FIRST, (value, self.frame.first), kind=PARTIAL)
 
-    def arguments(self, node: Node) -> list[Any]:
-        """The arguments of a call: settled Values; lengths as numbers; anything else as it is."""
-        return [self.settled(arg) if isinstance(arg, Value) else arg for arg in self.loose_arguments(node)]
+    def _as_parts(self, args: Sequence[Any]) -> list[Any]:
+        """The terms of a sum in a step, whole ones as parts where others are parts."""
+        if all(value.kind != PARTIAL for value in values_in(args)):
+            return list(args)
+        return [self.as_part(arg) if isinstance(arg, Value) and arg.kind == WHOLE else arg for arg in args]
 
-    def loose_arguments(self, node: Node) -> list[Any]:
-        """The arguments of a call, partial values among them."""
-        return [self.value(arg) if isinstance(arg, Node) else self.renewed(arg, self.total) for arg in node.args]
+    def arguments(self, node: Node) -> list[Any]:
+        """The arguments of a call with Values for nodes; lengths are those of a block in shapes, else numbers."""
+        own = (_SHAPES.get(node.op.name), _LENGTHS.get(node.op.name))
+        return [_renewed(arg, self.local if i in own else self.total, self.value) for i, arg in enumerate(node.args)]
+
+    def _settled_arguments(self, node: Node, args: Sequence[Any]) -> list[Any]:
+        """The arguments with parts combined, and places moved for those who cannot do with them."""
+        by_place = node.op.name in _BY_PLACE
+
+        def settled(arg: Any) -> Any:
+            if isinstance(arg, tuple):
+                return tuple(map(settled, arg))
+            return self.settled(arg) if isinstance(arg, Value) and not (by_place and arg.local) else arg
+
+        return list(map(settled, args))
 
     def renewed(self, value: Any, length: Callable[[Size], Size] | None = None) -> Any:
-        """An argument or attribute with new nodes and lengths in it."""
-        length = length or self.local
-        if isinstance(value, Node):
-            return self.settled(self.value(value)).node
-        if isinstance(value, Length):
-            return length(value)
-        if isinstance(value, (tuple, list)):
-            return tuple(self.renewed(item, length) for item in value)
-        if isinstance(value, dict):
-            return {key: self.renewed(item, length) for key, item in value.items()}
-        if isinstance(value, slice):
-            return slice(*self.renewed((value.start, value.stop, value.step), length))
-        return value
+        """An attribute with new nodes and lengths in it, which are those of a block unless `length` says otherwise."""
+        return _renewed(value, length or self.local, lambda node: self.settled(self.value(node)).node)
 
     def local(self, size: Size) -> Size:
         """A length in a shape: as it is within a block."""
@@ -260,8 +338,9 @@ class Translator:
             self.refuse(node, "makes a shape in which the batch is not one axis")
         return axes[0] if axes else None
 
-    def aligned(self, node: Node, values: Sequence[Value], ndim: int) -> int | None:
+    def aligned(self, node: Node, args: Sequence[Any], ndim: int) -> int | None:
         """The axis of the result of broadcasting along which the blocks lie; None where all values are whole."""
+        values = values_in(args)
         split = [value for value in values if value.kind == SPLIT]
         axes = {value.axis - value.ndim + ndim for value in split}
         if len(axes) > 1:
@@ -300,15 +379,16 @@ def _bare(arg: Any) -> Any:
     return tuple(map(_bare, arg)) if isinstance(arg, (tuple, list)) else arg
 
 
-@split_rule(tag=COMPOSITE_TAG)
-def _by_parts(t: Translator, node: Node) -> Value:
-    """A composite: itself where its parts stay in blocks, else its parts."""
-    tensors = [Tensor(arg) if isinstance(arg, Node) else arg for arg in node.args]
-    xp = array_namespace(*[tensor for tensor in tensors if isinstance(tensor, Tensor)])
-    assert node.op.run is not None
-    found = t.value(node.op.run(xp, *tensors, **node.attributes).node)
-    args = t.arguments(node)
-    stage = max((arg.stage for arg in args if isinstance(arg, Value)), default=0)
-    if found.kind != SPLIT or found.stage > stage or found.local:
-        return found
-    return t.emit(node.op, args, t.renewed(node.attributes, t.total), kind=SPLIT, axis=found.axis)
+def _renewed(value: Any, length: Callable[[Size], Size], node: Callable[[Node], Any]) -> Any:
+    """What `length` and `node` give for the lengths and nodes in an argument."""
+    if isinstance(value, Node):
+        return node(value)
+    if isinstance(value, Length):
+        return length(value)
+    if isinstance(value, (tuple, list)):
+        return tuple(_renewed(item, length, node) for item in value)
+    if isinstance(value, dict):
+        return {key: _renewed(item, length, node) for key, item in value.items()}
+    if isinstance(value, slice):
+        return slice(*_renewed((value.start, value.stop, value.step), length, node))
+    return value

@@ -1,0 +1,161 @@
+"""Chains that are laid out as tasks: what is asked of them, how they begin, and how what is found is told.
+
+Contract: however a graph is divided, the same arguments are taken, and the same things found.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from nbm_xp.boltzmann.randomness import entropy_of
+from nbm_xp.namespace import array_namespace, host_namespace, is_array, is_lazy
+from nbm_xp.namespace.mrg31k3p.integers import State
+from nbm_xp.rng import hashed_seed
+
+from .chains import checked_states
+from .energy_model import EnergyModel
+from .graph import finite
+from .sweeps import RULES
+from .values import Values
+
+__all__ = ["Asked", "Begun", "Found", "begun_lazily", "checked_rule", "finished"]
+
+Found = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
+"""Variables, coordinates and attributes of a dataset."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The arguments of `GraphMachine.sample`."""
+
+    chains: int
+    sweeps: int
+    burn_in: int
+    beta: Any
+    rule: str
+    every: int
+    observe: Any
+    clamp: Any
+    initial: Any
+    after: Any
+    first_chain: int
+    random_state: Any
+    library: Any
+
+
+@dataclass(frozen=True)
+class Begun:
+    """How chains begin.
+
+    Parameters
+    ----------
+    betas : list of floats
+        Of each chain.
+    seed : six ints
+    first_chain, sweep : int
+        The number of the first chain, and how many sweeps there were before.
+    initial : array or None
+        int8, with the chains first.
+    names : tuple of str
+        What is observed.
+    """
+
+    betas: list[float]
+    seed: State
+    first_chain: int
+    sweep: int
+    initial: Any
+    names: tuple[str, ...]
+
+    def found(
+        self, machine: EnergyModel, asked: Asked, axes: tuple[str, ...], states: Any, seen: list[int], totals: Any
+    ) -> Found:
+        """What was found, of states and sums over all units that may be lazy.
+
+        Parameters
+        ----------
+        axes : tuple of str
+            What those of the states are called, but for the chains'.
+        states : array
+        seen : list of ints
+            After which sweeps was measured.
+        totals : array or None
+            Of shape (chains, sweeps, sums).
+        """
+        host = host_namespace()
+        variables: dict[str, Any] = {"state": (("chain", *axes), states, {"long_name": "last states"})}
+        for name in self.names if seen else ():
+            values, about = finished(machine.values, machine.units_count, name, totals)
+            variables[name] = (("chain", "sweep"), values, {"long_name": about})
+        coordinates = {
+            "chain": host.arange(self.first_chain, self.first_chain + asked.chains),
+            "sweep": ("sweep", host.asarray(seen, dtype=host.int64)),
+            "beta": ("chain", host.asarray(self.betas)),
+        }
+        sweeps = self.sweep + asked.burn_in + asked.sweeps
+        attributes = {"machine": repr(machine), "rule": asked.rule, "seed": list(self.seed), "sweeps": sweeps}
+        return variables, coordinates, attributes
+
+
+def begun_lazily(machine: EnergyModel, asked: Asked, shape: tuple[int, ...]) -> Begun:
+    """How chains of states of one shape begin.
+
+    Raises
+    ------
+    ValueError
+        If it is not what such chains can.
+    """
+    names = (asked.observe,) if isinstance(asked.observe, str) else tuple(asked.observe)
+    for name in names:
+        if name not in ("energy", "magnetisation"):
+            raise ValueError(f"observe must be of energy, magnetisation where there are chunks or parts, got {name!r}")
+    for name, value in (("clamp", asked.clamp), ("library", asked.library)):
+        if value is not None:
+            raise ValueError(f"{name} must be left out where there are chunks or parts")
+    betas = finite(asked.beta, "beta", (asked.chains,)).tolist()
+    sweep, entropy, initial, first_chain = 0, None, asked.initial, asked.first_chain
+    if asked.after is not None:
+        if asked.random_state is not None or initial is not None:
+            raise ValueError("after: its chains have a seed and states, so random_state and initial must be None")
+        entropy, sweep = tuple(map(int, asked.after.attrs["seed"])), int(asked.after.attrs["sweeps"])
+        initial, first_chain = asked.after["state"].data, int(asked.after["chain"].values[0])
+    seed = hashed_seed(entropy_of(asked.random_state)) if entropy is None else hashed_seed(entropy)
+    if initial is not None:
+        initial = _initial(machine, initial, asked.chains, shape)
+    return Begun(betas, seed, first_chain, sweep, initial, names)
+
+
+def checked_rule(rule: str, where: str) -> None:
+    """Refuse a rule that is for whole graphs alone.
+
+    Raises
+    ------
+    ValueError
+        If it is one.
+    """
+    if rule not in RULES:
+        raise ValueError(f"rule must be one of {', '.join(RULES)} where there are {where}, got {rule!r}")
+
+
+def finished(values: Values, units: int, name: str, totals: Any) -> tuple[Any, str]:
+    """What sums over all units, of shape (…, sums), say of a unit; and what to call it."""
+    if name == "energy":
+        return totals[..., 0] / units, "energy a unit"
+    if values.kind != "potts":
+        return totals[..., 1] / units, "mean value of a unit"
+    share = totals[..., 1:].max(axis=-1) / units
+    about = "order parameter: 0 where all values are as frequent, 1 where there is one alone"
+    return (share * values.count - 1.0) / (values.count - 1.0), about
+
+
+def _initial(machine: EnergyModel, states: Any, chains: int, shape: tuple[int, ...]) -> Any:
+    """States to begin with, of shape (chains, …): an array of the units' shape, or of the lattice's."""
+    array = states if is_array(states) else host_namespace().asarray(getattr(states, "data", states))
+    xp = array_namespace(array)
+    if math.prod(array.shape) != chains * machine.units_count:
+        raise ValueError(f"initial must be of shape {(chains, *shape)}, got {tuple(array.shape)}")
+    if not is_lazy(xp):
+        array, xp = checked_states(machine, xp.reshape(array, (chains, -1)), chains), host_namespace()
+    return xp.reshape(xp.astype(array, xp.int8), (chains, *shape))

@@ -1,0 +1,49 @@
+"""Which calls are done on the parts of a sum instead of the sum: those that are linear, and make no part larger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..lengths import same_length
+from ..node import LINEAR_TAG, Node
+from .frame import PARTIAL, WHOLE, Frame, values_in
+
+__all__ = ["stays_in_parts"]
+
+_OF_FIRST = {"getitem", "index_add", "sum_of_broadcast"}
+"""Linear in the first argument, where the others are no arrays; beside what has the tag."""
+
+
+def stays_in_parts(frame: Frame, node: Node, args: Sequence[Any]) -> bool:
+    """Whether the sum over blocks may come after a call with these arguments instead of before."""
+    values = values_in(args)
+    parts = [value for value in values if value.kind == PARTIAL]
+    if not parts or any(value.how != "sum" for value in parts):
+        return False
+    name, first = node.op.name, parts[0]
+    if name in ("add", "subtract"):
+        return len(parts) == 2 and parts[0].stage == parts[1].stage and _same_shape(parts[0].node, parts[1].node)
+    if len(parts) > 1 or (args[0] is not first and name != "multiply"):
+        return False
+    if name in ("multiply", "divide"):
+        factors = [value for value in values if value is not first]
+        return all(f.kind == WHOLE and f.stage <= first.stage and _fits(f.node, first.node) for f in factors)
+    if name in ("astype", "sum"):
+        return first.node.dtype[0] in "fc" and node.dtype[0] in "fc"
+    linear = name in _OF_FIRST or (LINEAR_TAG in node.op.tags and name != "broadcast_to")
+    return linear and len(values) == 1 and not frame.mentions_batch((args[1:], node.attributes))
+
+
+def _same_shape(a: Node, b: Node) -> bool:
+    return len(a.shape) == len(b.shape) and all(
+        same_length(m, n) is True for m, n in zip(a.shape, b.shape, strict=True)
+    )
+
+
+def _fits(factor: Node, part: Node) -> bool:
+    """Whether a factor does not make a part larger, so that it may as well be scaled before it is added up."""
+    extra = len(part.shape) - len(factor.shape)
+    return extra >= 0 and all(
+        same_length(n, 1) is True or same_length(n, part.shape[i + extra]) is True for i, n in enumerate(factor.shape)
+    )
