@@ -170,8 +170,7 @@ class GraphMachine(Learning):
         rule : {"heat_bath", "metropolis", "multi_spin", "swendsen_wang", "wolff"}, optional
             How a unit is drawn anew: by its heat bath; or changed, or not, as Metropolis has it; by its heat bath, 64
             chains in the bits of a word, for couplings of one size, no fields and as many neighbours each; or clusters
-            of alike units, all of them or one: of spins and Potts units that are coupled to be alike, without fields,
-            in the host's memory.
+            of alike units, all of them or one: of spins and Potts units that are coupled to be alike, without fields.
         every : int, optional
             Observers see the states after each so many sweeps.
         observe : names, or an `Observer`, or several

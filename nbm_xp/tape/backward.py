@@ -21,7 +21,7 @@ from .standard.broadcasting import broadcast_to, sum_to
 from .standard.casting import astype
 from .standard.complex_numbers import real
 from .standard.creation import zeros_like
-from .tensor import Tensor, as_tensor, output
+from .tensor import Tensor, as_tensor, result
 from .traversal import reachable
 
 __all__ = ["differentiable", "vjp"]
@@ -131,9 +131,9 @@ class _Backward:
         """The gradient in a value, as it counts outside the branches that the value is in."""
         return _only_in(self.paths.get(node, ()), cotangent)
 
-    def receive_output(self, result: Node, gradient: Tensor) -> None:
+    def receive_output(self, node: Node, gradient: Tensor) -> None:
         """Add the cotangent of one result of a call that has several."""
-        call, index = result.args
+        call, index = node.args
         received = self.pending.setdefault(call, {})
         received[index] = received[index] + gradient if index in received else gradient
 
@@ -175,12 +175,12 @@ class _Backward:
         """What one argument gets; of an element-wise operation, worked out on the cotangent as narrow as it came."""
         elementwise = ELEMENTWISE_TAG in node.op.tags
         before, zeros = as_before(cotangent) if elementwise and node.op.name != "where" else (cotangent, ())
-        result = rule(before, *values, **attributes)
-        if result is None or not elementwise:
-            return result
-        result = cotangent if result is before else left_out(as_tensor(result), zeros)
-        narrow = _same_shape(arg.shape, node.shape) and _broadcasts(result.node.shape, node.shape)
-        return result if narrow else _full(result, node)
+        found = rule(before, *values, **attributes)
+        if found is None or not elementwise:
+            return found
+        found = cotangent if found is before else left_out(as_tensor(found), zeros)
+        narrow = _same_shape(arg.shape, node.shape) and _broadcasts(found.node.shape, node.shape)
+        return found if narrow else _full(found, node)
 
     def distribute(self, arg: Any, contribution: Any, path: BranchPath) -> None:
         """Hand a contribution to an argument, or one each to a sequence of arguments."""
@@ -237,12 +237,7 @@ class _Outputs:
         self.call = call
 
     def __getitem__(self, index: int) -> Tensor:
-        spec = self.call.op.infer(*self.call.args, **self._attributes())
-        return Tensor(output(self.call, index, *spec[index]))
-
-    def _attributes(self) -> dict[str, Any]:
-        call = self.call
-        return call.attributes if call.payload is None else {**call.attributes, "payload": call.payload}
+        return result(self.call, index)
 
 
 def _wrapped(arg: Any) -> Any:

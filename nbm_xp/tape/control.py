@@ -6,7 +6,7 @@ from typing import Any
 
 from .dtypes import DType, common_dtype
 from .lengths import Size, axis_length, same_length
-from .node import IFELSE_NAME, Node, Operation
+from .node import IFELSE_NAME, Node
 from .registry import declare
 from .standard.casting import astype
 from .tensor import Tensor, as_tensor, output
@@ -19,7 +19,7 @@ def _run_both(xp: Any, condition: Any, taken: tuple[Any, ...], otherwise: tuple[
     return tuple(xp.where(condition, a, b) for a, b in zip(taken, otherwise, strict=True))
 
 
-_IFELSE = declare(Operation(IFELSE_NAME, lambda *args: [], run=_run_both))
+_IFELSE = declare(IFELSE_NAME, lambda *args: [], run=_run_both)
 
 
 def ifelse(condition: Any, then_expression: Any, else_expression: Any) -> Any:
@@ -84,6 +84,3 @@ def _merged(call: Node, index: int, a: Node, b: Node) -> Node:
         lengths.append(left if same_length(left, right) else axis_length(node, axis))
     node.shape = tuple(lengths)
     return node
-
-
-ifelse = ifelse

@@ -248,7 +248,8 @@ IFELSE_NAME = "ifelse"
 SUBGRAPH_TAG = "subgraph"
 """Holds a graph as its payload, and gives several results, of which only the needed ones are computed.
 
-The payload tells by `within` what the graph is, by `state_updates` how the states of random draws in it move on.
+The payload tells by `within` what the graph is, by `n_results` and `spec` what it gives, and by `state_updates` how the
+states of random draws in it move on.
 """
 IDENTITY_TAG = "identity"
 COMPOSITE_TAG = "made-of-parts"

@@ -364,6 +364,13 @@ def record_several(op: Operation, *args: Any, **attributes: Any) -> tuple[Tensor
     return tuple(Tensor(output(call, index, *spec)) for index, spec in enumerate(specs))
 
 
-def output(call: Node, index: int, shape: tuple[Size, ...], dtype: DType) -> Node:
+def result(call: Node, index: int) -> Tensor:
     """One result of a call that has several."""
+    if call.payload is not None:
+        return Tensor(output(call, index, *call.payload.spec(index)))
+    return Tensor(output(call, index, *call.op.infer(*call.args, **call.attributes)[index]))
+
+
+def output(call: Node, index: int, shape: tuple[Size, ...], dtype: DType) -> Node:
+    """One result of a call that has several, of a shape and dtype."""
     return with_short_lengths(Node(OUTPUT, (call, index), {}, shape, dtype))

@@ -269,6 +269,17 @@ class TestWhatRuns:
             raise AssertionError("not reached")
 
 
+@pytest.mark.parametrize("count", [1, 3])
+@given(size=st.integers(chains.LARGE, 10**9), each=st.integers(2, 2000))
+def test_blocks_are_a_part_of_the_cache_and_of_the_array(count: int, size: int, each: int) -> None:
+    """Their values take a mebibyte, or a byte for each element up to four; twice that for each of several threads."""
+    length = numpy_chain._block_size(size, each, count > 1)
+    alone = numpy_chain._block_size(size, each, False)
+    assert 2048 <= alone <= length <= min(chains.BLOCK, max(2 * alone + 1, 2048))
+    assert alone * each <= min(4 << 20, max(1 << 20, size)) or alone == 2048
+    assert length <= size // 2
+
+
 class TestMemory:
     SIZE = 1 << 20
 

@@ -28,6 +28,8 @@ from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.derivatives import calls
 from nbm_xp.tape.loops.body import LoopBody
 from nbm_xp.tape.loops.shortcuts import shortcuts
+from nbm_xp.tape.node import OUTPUT, Node
+from nbm_xp.tape.plans.structural_key import structural_key
 from nbm_xp.tape.traversal import reachable
 
 CALLS: Counter[str] = Counter()
@@ -59,6 +61,13 @@ def bodies(*tensors: Tensor) -> dict[str | None, LoopBody]:
     return {node.name: node.payload for node in nodes if node.op.name == "loop"}
 
 
+def kept(name: str, *tensors: Tensor) -> set[Node]:
+    """What a loop of this name is asked for of each step."""
+    nodes = reachable([tensor.node for tensor in tensors])
+    asked = {(node.args[0].payload, node.args[1]) for node in nodes if node.op is OUTPUT and node.args[0].name == name}
+    return {body.tapped_at(index) for body, index in asked if index >= body.first_tap}
+
+
 def peak(run: Any, *inputs: Any) -> int:
     run(*inputs)
     tracemalloc.start()
@@ -79,21 +88,44 @@ class TestKept:
     def test_without_a_gradient_nothing_is_kept(self) -> None:
         h = Variable(np.ones(2))
         outputs, _ = scan(lambda h: xp.tanh(xp.sin(h) + xp.exp(h)), outputs_info=h, n_steps=5, name="walk")
-        assert len(bodies(outputs)["walk"].taps) == 1
+        assert len(kept("walk", outputs)) == 1
 
     def test_only_what_the_reverse_needs(self) -> None:
         h = Variable(np.ones(2))
         outputs, _ = scan(lambda h: xp.tanh(2.0 * h + 1.0), outputs_info=h, n_steps=5, name="walk")
         loss = xp.sum(outputs[-1])
         slope = gradients(loss, h)
-        assert len(bodies(loss, slope)["walk"].taps) == 1  # tanh's own value, which is the output
+        assert len(kept("walk", loss, slope)) == 1  # tanh's own value, which is the output
 
     def test_views_are_taken_again(self) -> None:
         w, h = Variable(W), Variable(ROWS[0])
-        outputs, _ = scan(lambda h: xp.tanh(xp.matrix_transpose(w @ xp.matrix_transpose(h))), outputs_info=h, n_steps=3)
+        outputs, _ = scan(
+            lambda h: xp.tanh(xp.matrix_transpose(w @ xp.matrix_transpose(h))), outputs_info=h, n_steps=3, name="scan"
+        )
         slopes = gradients(xp.sum(outputs[-1]), [w, h])
-        (body,) = (body for name, body in bodies(*slopes).items() if name is None)
-        assert not {"matrix_transpose", "transpose"} & {node.op.name for node in body.taps}
+        stacks = kept("scan", *slopes)
+        assert stacks
+        assert not {"matrix_transpose", "transpose"} & {node.op.name for node in stacks}
+
+    def test_a_gradient_leaves_the_loop_as_it_was_recorded(self) -> None:
+        rows, h = Variable(ROWS), Variable(ROWS[0])
+
+        def step(x: Tensor, h: Tensor) -> Tensor:
+            inner, _ = scan(lambda h: xp.tanh(xp.sin(h) + x), outputs_info=h, n_steps=2)
+            return xp.exp(inner[-1]) * x
+
+        outputs, _ = scan(step, rows, h)
+        body = bodies(outputs)[None]
+
+        def state() -> dict[str, Any]:
+            recorded = {name: value for name, value in vars(body).items() if name in known}
+            return {name: tuple(value) if isinstance(value, list) else value for name, value in recorded.items()}
+
+        known = vars(body).keys() - {"runners", "_specs"}
+        before, key = state(), structural_key([outputs.node], [])
+        gradients(xp.sum(outputs), [rows, h])
+        assert state() == before
+        assert structural_key([outputs.node], []) == key
 
     def test_what_belongs_to_a_branch_is_not_computed_for_the_other(self) -> None:
         h = Variable(np.ones(2))
@@ -135,7 +167,7 @@ class TestShortcuts:
     """Each has a switch that does what it says, and changes no gradient."""
 
     @staticmethod
-    def recorded(**switches: bool) -> tuple[list[Any], LoopBody, LoopBody]:
+    def recorded(**switches: bool) -> tuple[list[Any], LoopBody, LoopBody, set[Node]]:
         w, u, rows, start = Variable(W), Variable(W.T.copy()), Variable(ROWS), Variable(ROWS[0])
 
         def step(x: Tensor, h: Tensor) -> Tensor:
@@ -145,7 +177,7 @@ class TestShortcuts:
             outputs, _ = scan(step, rows, start, name="walk")
             slopes = gradients(xp.sum(outputs**2), [w, u, rows, start])
         found = bodies(*slopes)
-        return [slope.eval() for slope in slopes], found["walk"], found["gradient of walk"]
+        return [slope.eval() for slope in slopes], found["walk"], found["gradient of walk"], kept("walk", *slopes)
 
     @pytest.mark.parametrize("switch", ["hoisting", "recomputing", "sums_after"])
     def test_no_gradient_depends_on_one(self, switch: str) -> None:
@@ -153,16 +185,16 @@ class TestShortcuts:
             np.testing.assert_allclose(one, other, rtol=1e-12)
 
     def test_hoisting(self) -> None:
-        (_, hoisted, _), (_, plain, _) = self.recorded(), self.recorded(hoisting=False)
+        (_, hoisted, *_), (_, plain, *_) = self.recorded(), self.recorded(hoisting=False)
         assert (len(hoisted.sequences), len(plain.sequences)) == (2, 1)
 
     def test_recomputing(self) -> None:
-        (_, shown, _), (_, kept, _) = self.recorded(), self.recorded(recomputing=False)
-        assert not any(node.op.memory.is_view for node in shown.taps)
-        assert any(node.op.memory.is_view for node in kept.taps)
+        (*_, shown), (*_, stacked) = self.recorded(), self.recorded(recomputing=False)
+        assert not any(node.op.memory.is_view for node in shown)
+        assert any(node.op.memory.is_view for node in stacked)
 
     def test_sums_after(self) -> None:
-        (*_, after), (*_, inside) = self.recorded(), self.recorded(sums_after=False)
+        (_, _, after, _), (_, _, inside, _) = self.recorded(), self.recorded(sums_after=False)
         assert len(inside.carries) == len(after.carries) + 1
 
     def test_outside_of_the_block_all_are_taken(self) -> None:

@@ -20,7 +20,7 @@ from nbm_xp.namespace.kernels import kernel, register_kernel
 
 __all__ = ["BLOCK", "LARGE", "Program", "Result", "Step", "chain_steps", "library_chain", "threads", "threads_asked"]
 
-BLOCK = 1 << 15
+BLOCK = 1 << 17
 """How many elements a block has, as long as the chain has few values at a time."""
 
 LARGE = 1 << 18

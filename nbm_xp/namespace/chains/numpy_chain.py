@@ -26,8 +26,11 @@ __all__ = ["Chain"]
 
 _Numbered = tuple[int, Region]
 _MOST_COMPILED = 16
-_CACHE = 1 << 20
-"""Bytes that a block's arguments, results and buffers may take together: about a second-level cache."""
+_CACHE = 1 << 20, 1 << 22
+"""The least and the most bytes that a block's arguments, results and buffers may take together, between them a byte for
+each element of the array: the buffers are a small part of it. The most is a part of the third-level cache; of blocks
+that fit into the second, the many calls cost more than it saves.
+"""
 _LEAST = 1 << 11
 """How many elements a block has even so: below, the calls cost more than the cache saves."""
 
@@ -87,7 +90,9 @@ class Chain:
         wide = [place for place, one in enumerate(given) if isinstance(one, np.ndarray) and one.ndim]
         compiled = self._for(given, frozenset(wide))
         reductions = [result for result in program.results if result.reduction is not None]
-        most = _block_size(compiled, [given[place].dtype for place in wide], AT_ONCE if reductions else 1)
+        threads = threads_asked()
+        each = sum(dtype.itemsize for dtype in (*compiled.buffers, *compiled.results, *(given[i].dtype for i in wide)))
+        most = max(AT_ONCE if reductions else 1, _block_size(math.prod(shape), each, threads > 1))
         sums: list[Any] = [
             summing(result.axis, shape, most, _sum_dtype(dtype, result.reduction))
             for result, dtype in zip(reductions, compiled.added, strict=True)
@@ -109,7 +114,7 @@ class Chain:
         else:
             regions = list(layout.regions(most))
         largest = (most,) if len(layout.lengths) == 1 else layout.block_shape(most)
-        _side_by_side(threads_asked() if blocks.are_leaves or not sums else 1, regions, largest, blocks)
+        _side_by_side(threads if blocks.are_leaves or not sums else 1, regions, largest, blocks)
         which = iter(compiled.which)
         added = iter(sums)
         return tuple(
@@ -166,10 +171,15 @@ class _Blocks:
                     one.take(values)
 
 
-def _block_size(compiled: Compiled, given: Sequence[Any], least: int) -> int:
-    """How many elements a block has."""
-    each = sum(dtype.itemsize for dtype in (*compiled.buffers, *compiled.results, *given))
-    return max(least, min(chains.BLOCK, max(_LEAST, int(_CACHE // each))))
+def _block_size(size: int, each: int, beside_others: bool) -> int:
+    """How many elements a block has, of `size` with so many bytes each.
+
+    They are twice as many on several threads: between calls a thread needs the interpreter, and on short blocks they
+    would mostly wait for one another.
+    """
+    least, most = _CACHE
+    cache = min(most, max(least, size)) * (2 if beside_others else 1)
+    return min(chains.BLOCK, max(_LEAST, cache // each))
 
 
 def _plain(one: Any) -> Any:

@@ -33,7 +33,7 @@ class _Step:
     sequences: list[Value]
     carries: list[Value]
     following: list[Value]
-    taps: list[Value]
+    taps: dict[int, Value]
     stop: Value | None
 
 
@@ -45,8 +45,9 @@ def _loop(
     fed: tuple[Value, ...],
     begun: tuple[Value, ...],
     captured: tuple[Value, ...],
-) -> Sequence[Value]:
-    """The final carried values, the number of steps, and what was tapped."""
+) -> dict[int, Value]:
+    """The final carried values, the number of steps, and what is needed of each step."""
+    body: LoopBody = node.payload
     if t.frame.holds_batch(n_steps):
         t.refuse(node, "takes a step for each example")
     if any(sequence.kind == SPLIT and sequence.axis == 0 for sequence in fed):
@@ -57,8 +58,8 @@ def _loop(
         step = _translated(t, node, fed, begun, kinds, captured)
     starts = [t.as_part(value) if kind == PARTIAL else value for value, (kind, _) in zip(begun, kinds, strict=True)]
     once = [position for position, carry in enumerate(step.carries) if carry.kind == WHOLE]
-    taps_once = [position for position, tap in enumerate(step.taps) if tap.kind == WHOLE]
-    taps_split = [position for position, tap in enumerate(step.taps) if tap.kind != WHOLE]
+    taps_once = [index for index, tap in step.taps.items() if tap.kind == WHOLE]
+    taps_split = [index for index, tap in step.taps.items() if tap.kind != WHOLE]
 
     whole = _recorded(t, node, n_steps, fed, starts, step, once, taps_once, WHOLE)
     first = len(once)
@@ -74,17 +75,13 @@ def _loop(
         spec = ((*stacked, *like.node.shape), like.node.dtype)
         return t.result(call, index, spec, replace(like, axis=like.axis + len(stacked)))
 
-    finals = [
-        result(whole, once.index(p), carry) if p in once else result(split, p, carry)
-        for p, carry in enumerate(step.carries)
-    ]
-    taps = [
-        result(whole, first + 1 + taps_once.index(p), tap, count)
-        if p in taps_once
-        else result(split, len(every) + 1 + taps_split.index(p), tap, count)
-        for p, tap in enumerate(step.taps)
-    ]
-    return [*finals, steps, *taps]
+    found = {body.steps: steps}
+    for index, carry in enumerate(step.carries):
+        found[index] = result(whole, once.index(index), carry) if index in once else result(split, index, carry)
+    for calls, taps, before in ((whole, taps_once, first), (split, taps_split, len(every))):
+        for place, index in enumerate(taps, before + 1):
+            found[index] = result(calls, place, step.taps[index], count)
+    return found
 
 
 def _translated(
@@ -106,7 +103,8 @@ def _translated(
     known = zip((*body.captured, *body.sequences, *body.carries), (*captured, *sequences, *carries), strict=True)
     inner = Translator(t.frame, dict(known), {}, inside=body.name or "scan")
     inner.current = node
-    inner.translate(body.results())
+    tapped = {index: body.tapped_at(index) for index in sorted(t.needed[node]) if index >= body.first_tap}
+    inner.translate([*body.results(), *tapped.values()])
     following: list[Value] = []
     changed = False
     for position, (carry, old) in enumerate(zip(carries, body.following, strict=True)):
@@ -121,8 +119,8 @@ def _translated(
         following.append(value)
     if changed:
         return None
-    taps = [inner.value(tap) for tap in body.taps]
-    taps = [tap if tap.kind == PARTIAL and tap.how == "sum" else inner.settled(tap) for tap in taps]
+    taps = {index: inner.value(tap) for index, tap in tapped.items()}
+    taps = {i: v if v.kind == PARTIAL and v.how == "sum" else inner.settled(v) for i, v in taps.items()}
     stop = None if body.stop is None else inner.settled(inner.value(body.stop))
     if stop is not None and stop.kind != WHOLE:
         t.refuse(node, "stops by a condition that is not the same for all blocks")
@@ -147,12 +145,11 @@ def _recorded(
         sequences=[step.sequences[position].node for position in read],
         carries=[step.carries[position].node for position in carried],
         following=[step.following[position].node for position in carried],
-        outputs=[step.taps[position].node for position in tapped],
+        outputs=[step.taps[index].node for index in tapped],
         stop=None if step.stop is None else step.stop.node,
         reverse=old.reverse,
         name=old.name,
     )
-    body.taps = list(body.outputs)
     body.captured = captured_by(body.results(), [*body.sequences, *body.carries])
     args = (n_steps, tuple(fed[p] for p in read), tuple(starts[p] for p in carried), tuple(body.captured))
     return t.call(LOOP, args, kind=kind, payload=body)
@@ -165,6 +162,7 @@ def _checkpoint(t: Translator, node: Node, inputs: tuple[Value, ...], captured: 
     outside = dict(zip(payload.captured, captured, strict=True))
     plain = Translator(t.frame, outside | dict(zip(payload.inputs, inputs, strict=True)), {}, t.inside)
     plain.current = node
+    plain.translate(payload.outputs)
     results = [plain.value(one) for one in payload.outputs]
     stage = max((value.stage for value in (*inputs, *captured)), default=0)
     kept = [position for position, value in enumerate(results) if value.kind != WHOLE]

@@ -8,6 +8,7 @@ combined, and from then on it is whole. What is none of the three is refused bef
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -46,16 +47,14 @@ __all__ = ["Translator", "split_rule"]
 VOID = DType("void")
 
 _OF_FIRST = declare(
-    Operation(
-        "of_first_block",
-        lambda x, first: (x.shape, x.dtype),
-        run=lambda xp, x, first: x if first else xp.zeros_like(x),
-        memory=Memory.FIRST,
-    )
+    "of_first_block",
+    lambda x, first: (x.shape, x.dtype),
+    run=lambda xp, x, first: x if first else xp.zeros_like(x),
+    memory=Memory.FIRST,
 )
 """A whole value as the part of the first block; the others have nothing of it."""
 
-SplitRule = Callable[..., "int | Value | Sequence[Value] | None"]
+SplitRule = Callable[..., "int | Value | Sequence[Value] | Mapping[int, Value] | None"]
 _BY_TAG: dict[str, SplitRule] = {}
 _SHAPES = {"reshape": 1, "broadcast_to": 1, "sum_to": 1, "index_add": 2, "zeros": 0, "ones": 0, "empty": 0, "full": 0}
 """Which argument is the shape of the result, so that its lengths are those of a block; others are numbers."""
@@ -70,7 +69,7 @@ def split_rule(*names: str, tag: str | None = None) -> Callable[[SplitRule], Spl
 
     A rule is asked where not all is whole: ``rule(t, node, *args)``, with translated values in the place of arrays. It
     says along which axis of the result the blocks lie, or None for a result that is whole; where the call itself has to
-    become another one, it gives the translated value, or one for each of several results.
+    become another one, it gives the translated value, or one for each of several results, or of those that are needed.
     """
 
     def enter(rule: SplitRule) -> SplitRule:
@@ -94,7 +93,8 @@ class Translator:
         self.givens = givens
         self.inside = inside
         self.current: Node | None = None
-        self._results: dict[Node, Sequence[Value]] = {}
+        self.needed: dict[Node, set[int]] = defaultdict(set)
+        self._results: dict[Node, Mapping[int, Value]] = {}
 
     def value(self, node: Node) -> Value:
         """What a node of the old graph has become."""
@@ -105,7 +105,11 @@ class Translator:
 
     def translate(self, roots: Sequence[Any]) -> None:
         """Translate all that these need."""
-        for node in reachable(roots, self.values, self.givens):
+        order = reachable(roots, self.values, self.givens)
+        for node in order:
+            if node.op is OUTPUT:
+                self.needed[node.args[0]].add(node.args[1])
+        for node in order:
             if node not in self.values:
                 before, self.current = self.current, node
                 self.values[node] = self._translated(node)
@@ -130,8 +134,8 @@ class Translator:
         if stays_in_parts(self.frame, node, args):
             return self.again(node, args, PARTIAL)
         args = self._settled_arguments(node, args)
-        batched = self.frame.mentions_batch((args, self.renewed(node.attributes)))
-        if not batched and all(value.kind == WHOLE for value in values_in(args)):
+        whole = all(value.kind == WHOLE for value in values_in(args))
+        if whole and not self.frame.mentions_batch((args, self.renewed(node.attributes))):
             return self.again(node, args, WHOLE)
         if rule is None:
             self.refuse(node, "is not known to work block by block")
@@ -140,7 +144,7 @@ class Translator:
             return self.again(node, args, WHOLE if found is None else SPLIT, found or 0)
         if isinstance(found, Value):
             return found
-        self._results[node] = found
+        self._results[node] = found if isinstance(found, Mapping) else dict(enumerate(found))
         return Value(node, SPLIT)
 
     def _by_parts(self, node: Node) -> Value:
@@ -158,10 +162,11 @@ class Translator:
     def _result(self, node: Node) -> Value:
         """One result of a call that has several."""
         call, index = node.args
-        if call in self._results:
-            found: Value = self._results[call][index]
-            return found
         made = self.value(call)
+        if call in self._results:
+            if index not in self._results[call]:  # needed by what was recorded since
+                self._translated(call)
+            return self._results[call][index]
         if made.node is call:
             return Value(node, stage=made.stage)
         return self.result(made, index, (self.shape(node.shape), node.dtype), made)

@@ -17,7 +17,7 @@ from ..standard.indexing import take
 from ..standard.manipulation import expand_dims, matrix_transpose, moveaxis, permute_dims, reshape, roll, squeeze
 from ..standard.products import matmul
 from ..standard.sums import sum as sum_
-from ..tensor import Tensor, output, record, record_several
+from ..tensor import Tensor, record, record_several, result
 from ..traversal import reachable
 
 __all__ = ["batched"]
@@ -71,9 +71,7 @@ def _extended(many: Many, results: Sequence[Node]) -> bool:
 
 def _again(node: Node, many: Many) -> Tensor | None:
     if node.op is OUTPUT:
-        call = many[node.args[0]].node
-        specs = call.op.infer(*call.args, **call.attributes)
-        return Tensor(output(call, node.args[1], *specs[node.args[1]]))
+        return result(many[node.args[0]].node, node.args[1])
     if any(parent in many for parent in set(node.inputs) - set(node.array_args())):
         return None  # a length or an option that depends on the example
     if IDENTITY_TAG in node.op.tags:
@@ -228,8 +226,8 @@ def _matmul(node: Node, many: Many) -> Tensor:
             tensor = reshape(tensor, (shape[0], *[1] * missing, *shape[1:]))
         return tensor
 
-    result = matmul(as_matrix(a, -2), as_matrix(b, -1))
-    return reshape(result, (result.node.shape[0], *node.shape))
+    found = matmul(as_matrix(a, -2), as_matrix(b, -1))
+    return reshape(found, (found.node.shape[0], *node.shape))
 
 
 @_vmap_rule("linalg.solve")

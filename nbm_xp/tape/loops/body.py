@@ -2,26 +2,27 @@
 
 A step maps slices of sequences and carried values to new carried values and outputs. What it uses from outside is
 captured: it is computed once, before the loop. A loop gives the final carried values, the number of steps taken, and
-stacked over the steps whatever is tapped: its outputs, and the residuals, values of each step that its gradient turns
-out to need. What is not asked for is not kept, so that memory grows with the number of steps only where it must.
+stacked over the steps its outputs and whatever else a step computes: residuals are values of each step that its
+gradient turns out to need. What is not asked for is not kept, so that memory grows with the number of steps only where
+it must.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+from ..dtypes import as_dtype
 from ..lengths import Length, Size, axis_length
 from ..node import OUTPUT, VARIABLE, Node, Spec
-from ..tensor import Tensor, output
+from ..tensor import Tensor, result
 from ..traversal import reachable
 from ..variable import Variable
+from .hoist import varying_in
 
 __all__ = ["LoopBody"]
-
-_tapping = threading.Lock()
 
 
 @dataclass(eq=False)
@@ -46,8 +47,15 @@ class LoopBody:
         Which carried value is only what another one was a step before, by position: an older tap of an output.
     truncate
         How many steps a gradient goes back; all of them for None.
+
+    Attributes
+    ----------
+    captured
+        What the step uses from outside.
     call
-        The node of the loop, once there is one.
+        The node of the loop.
+    count
+        How many steps are taken.
     runners
         The compiled loops, by library and by what is needed of the results.
     """
@@ -62,16 +70,15 @@ class LoopBody:
     shifts: Mapping[int, int] = field(default_factory=dict)
     truncate: int | None = None
     name: str | None = None
-    captured: list[Node] = field(default_factory=list)
-    taps: list[Node] = field(default_factory=list)
-    specs: list[Spec] = field(default_factory=list)
-    count: Size = 0
-    call: Node | None = None
-    runners: dict[Hashable, Any] = field(default_factory=dict)
+    captured: list[Node] = field(default_factory=list, init=False)
+    call: Node | None = field(default=None, init=False)
+    count: Size = field(default=0, init=False)
+    runners: dict[Hashable, Any] = field(default_factory=dict, init=False)
+    _specs: dict[int, Spec] = field(default_factory=dict, init=False)
 
     def results(self) -> list[Node]:
         """What one run of the step computes."""
-        return [*self.following, *self.taps, *([] if self.stop is None else [self.stop])]
+        return [*self.following, *self.outputs, *([] if self.stop is None else [self.stop])]
 
     @property
     def steps(self) -> int:
@@ -83,26 +90,61 @@ class LoopBody:
         """The index of the first result that is stacked: the first output."""
         return len(self.carries) + 1
 
+    @cached_property
+    def tapped(self) -> list[Node]:
+        """What is stacked, as far as it is asked for: the outputs, then all else that changes from step to step."""
+        order, varying = varying_in(self.results(), [*self.sequences, *self.carries])
+        found = {_identity(node): node for node in order if node in varying and node.dtype != "void"}
+        for call in (node for node in order if node in varying and node.dtype == "void"):
+            loop = call.payload
+            count = loop.n_results() if loop is not None else len(call.op.infer(*call.args, **call.attributes))
+            for index in range(count):
+                if (call, index) not in found:  # which nothing has asked for before
+                    found[call, index] = result(call, index).node
+        for node in self.outputs:
+            found.pop(_identity(node), None)
+        return [*self.outputs, *found.values()]
+
+    @cached_property
+    def _places(self) -> dict[Hashable, int]:
+        return {_identity(node): place for place, node in reversed([*enumerate(self.tapped)])}
+
+    def n_results(self) -> int:
+        """How many results there are."""
+        return self.first_tap + len(self.tapped)
+
     def tap(self, node: Node) -> int:
-        """The index of the result that holds a value of each step; made if it is not there."""
-        with _tapping:
-            if node not in self.taps:
-                self.specs.append(self.stacked_spec(len(self.specs), node))
-                self.taps.append(node)
-            return self.first_tap + self.taps.index(node)
+        """The index of the result that holds a value of each step."""
+        if node in self.outputs:
+            return self.first_tap + self.outputs.index(node)
+        return self.first_tap + self._places[_identity(node)]
 
-    def stacked_spec(self, index: int, node: Node) -> Spec:
-        """Shape and dtype of the result that holds a value of each step.
+    def tapped_at(self, index: int) -> Node:
+        """What a result holds of each step."""
+        place = index - self.first_tap
+        return self.outputs[place] if place < len(self.outputs) else self.tapped[place]
 
-        A length that only a step knows becomes the result's own: it is the same in all steps.
-        """
+    def spec(self, index: int) -> Spec:
+        """Shape and dtype of a result."""
+        found = self._specs.get(index)
+        return self._specs.setdefault(index, self._spec(index)) if found is None else found
+
+    def _spec(self, index: int) -> Spec:
+        """Of a stacked one, a length that only a step knows becomes its own: it is the same in all steps."""
+        assert self.call is not None
+        if index < self.steps:
+            initial = self.call.args[2][index]
+            return initial.shape, initial.dtype
+        if index == self.steps:
+            return (), as_dtype("int64")
+        node = self.tapped_at(index)
         inner = frozenset((*self.sequences, *self.carries))
         own = [isinstance(size, Length) and not inner.isdisjoint(reachable(list(size.nodes()))) for size in node.shape]
         shape = (self.count, *node.shape)
         if any(own):
-            result = Node(OUTPUT, (self.call, index), {}, (), node.dtype)
-            lengths = (axis_length(result, axis) if one else node.shape[axis - 1] for axis, one in enumerate(own, 1))
-            shape = result.shape = (self.count, *lengths)
+            stack = Node(OUTPUT, (self.call, index), {}, (), node.dtype)
+            lengths = (axis_length(stack, axis) if one else node.shape[axis - 1] for axis, one in enumerate(own, 1))
+            shape = stack.shape = (self.count, *lengths)
         return shape, node.dtype
 
     def within(self) -> tuple[list[Node], list[Node], list[Node], Hashable]:
@@ -118,7 +160,12 @@ class LoopBody:
     def state_updates(self, call: Node) -> dict[Variable, Tensor]:
         """How the states of random draws among the carried values move on past the loop."""
         return {
-            carry.payload: Tensor(output(call, position, *self.specs[position]))
+            carry.payload: result(call, position)
             for position, carry in enumerate(self.carries)
             if carry.op is VARIABLE and carry.payload.default_update is not None
         }
+
+
+def _identity(node: Node) -> Hashable:
+    """Equal for nodes of one result of a call."""
+    return node.args if node.op is OUTPUT else node

@@ -6,7 +6,7 @@ computes the function again, and then its gradient. So nothing but the arguments
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from types import ModuleType
@@ -17,12 +17,12 @@ from nbm_xp.namespace.compiling import library_barrier
 
 from ..backward import vjp
 from ..dtypes import DType
-from ..node import LEAVES, OUTPUT, SUBGRAPH_TAG, Joint, Node, Operation, Spec
+from ..node import LEAVES, OUTPUT, SUBGRAPH_TAG, Joint, Node, Spec
 from ..plans.plan import compile_plan
 from ..registry import declare
 from ..stand_ins import inner_placeholder
-from ..tensor import Tensor, output
-from ..traversal import reachable
+from ..tensor import Tensor, result
+from ..traversal import reachable, walk
 from ..trees import leaves, mapped
 from ..variable import Variable
 from .node import automatic_updates
@@ -63,11 +63,15 @@ class Remade:
 
     def state_updates(self, call: Node) -> dict[Variable, Tensor]:
         """How variables move on past the call."""
-        return {variable: Tensor(output(call, i, *self.specs()[i])) for variable, i in self.updates.items()}
+        return {variable: result(call, index) for variable, index in self.updates.items()}
 
-    def specs(self) -> list[Spec]:
-        """Shapes and dtypes of the results."""
-        return [(node.shape, node.dtype) for node in self.outputs]
+    def n_results(self) -> int:
+        """How many results there are."""
+        return len(self.outputs)
+
+    def spec(self, index: int) -> Spec:
+        """Shape and dtype of a result."""
+        return self.outputs[index].shape, self.outputs[index].dtype
 
 
 class _Runner:
@@ -85,7 +89,7 @@ class _Runner:
 
 def _runner(xp: ModuleType, call: Remade, needed: frozenset[int], unstacked: frozenset[int]) -> _Runner:
     """What computes, in a library, those results that are needed."""
-    wanted = [call.outputs[index] if index in needed else None for index in range(max(needed) + 1)]
+    wanted = [call.outputs[index] for index in sorted(needed)]
     plan = compile_plan([*call.inputs, *call.captured], wanted, xp, lazy=is_lazy(xp))
     return _Runner(plan, library_barrier(xp) if call.again else None)
 
@@ -112,13 +116,11 @@ def _rule(g: dict[int, Tensor], out: Any, inputs: Any, captured: Any, *, payload
 
 
 _CHECKPOINT = declare(
-    Operation(
-        "checkpoint",
-        lambda *args, payload: payload.specs(),
-        gradient=Joint(_rule),
-        run=_runner,
-        tags=frozenset({SUBGRAPH_TAG}),
-    )
+    "checkpoint",
+    lambda *args: (),
+    gradient=Joint(_rule),
+    run=_runner,
+    tags=frozenset({SUBGRAPH_TAG}),
 )
 
 
@@ -149,27 +151,22 @@ def remade(
         New values that the call gives to variables.
     """
     outputs = list(dict.fromkeys([*results, *(node for _, node in updates)]))
-    captured = list(dict.fromkeys(_captured(outputs, frozenset(inner), is_outside)))
+    captured = _captured(outputs, frozenset(inner), is_outside)
     places = {variable: outputs.index(node) for variable, node in updates}
     payload = Remade(list(inner), outputs, captured, again, places)
     args = (tuple(tensor.node for tensor in arguments), tuple(captured))
     call = Node(_CHECKPOINT, args, {}, (), DType("void"), payload=payload)
-    return [Tensor(output(call, outputs.index(node), node.shape, node.dtype)) for node in results]
+    return [result(call, outputs.index(node)) for node in results]
 
 
-def _captured(results: Sequence[Node], inner: frozenset[Node], is_outside: Callable[[Node], bool]) -> Iterator[Node]:
+def _captured(results: Sequence[Node], inner: frozenset[Node], is_outside: Callable[[Node], bool]) -> list[Node]:
     """What is used from outside."""
-    seen: set[Node] = set()
-    stack = list(results)
-    while stack:
-        node = stack.pop()
-        if node in seen or node in inner:
-            continue
-        seen.add(node)
-        if node.op in LEAVES or is_outside(_call_of(node)):
-            yield node
-        else:
-            stack += node.inputs
+
+    def is_end(node: Node) -> bool:
+        return node.op in LEAVES or is_outside(_call_of(node))
+
+    order = walk(results, lambda node: () if node in inner or is_end(node) else node.inputs)
+    return [node for node in order if node not in inner and is_end(node)]
 
 
 def _call_of(node: Node) -> Node:
@@ -240,7 +237,7 @@ def _as_results(value: Any, arguments: dict[Node, Tensor], is_outside: Callable[
         return value
     inner = frozenset(arguments)
     nodes = list(roots.values())
-    captured = list(_captured(nodes, inner, is_outside))
+    captured = _captured(nodes, inner, is_outside)
     updates = {
         variable: new.node
         for variable, new in automatic_updates(reachable(nodes, [*inner, *captured])).items()

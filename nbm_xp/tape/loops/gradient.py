@@ -20,7 +20,7 @@ from ..stand_ins import inner_placeholder
 from ..standard.casting import astype
 from ..standard.creation import asarray, zeros, zeros_like
 from ..standard.joining import concat
-from ..tensor import Tensor, output
+from ..tensor import Tensor, result
 from .body import LoopBody
 from .hoist import varying_in
 from .node import LOOP, loop
@@ -77,15 +77,11 @@ class _ReverseLoop:
     stacks: dict[Node, Tensor]
     count: Size
 
-    def result(self, index: int) -> Tensor:
-        """One of its results."""
-        return Tensor(output(self.call, index, *self.body.specs[index]))
-
     def stacked(self, node: Node) -> Tensor:
         """A value of all its steps, as many entries as there are steps."""
         stack = self.stacks.get(node)
         if stack is None:
-            return self.result(self.body.tap(node))
+            return result(self.call, self.body.tap(node))
         return stack if same_length(stack.node.shape[0], self.count) is True else stack[: self.count]
 
 
@@ -104,7 +100,7 @@ def _reverse_step(body: LoopBody, g: dict[int, Tensor], window: _Window) -> _Rev
         for position, carry in enumerate(body.carries)
         if carry.dtype[0] in "fc"
     }
-    tapped = {index: node for index, node in enumerate(body.taps, body.first_tap) if index in g}
+    tapped = {index: body.tapped_at(index) for index in sorted(g) if index >= body.first_tap}
     slices = [inner_placeholder(g[index].node.shape[1:], g[index].dtype) for index in tapped]
     roots = [*(body.following[position] for position in back), *tapped.values()]
     seeds = list(map(Tensor, [*back.values(), *slices]))
@@ -162,10 +158,10 @@ def loop_rule(
         """The gradient in a captured value."""
         parts = [term.finish([made.stacked(factor) for factor in term.factors]) for term in sums[node].after]
         if node in totals:
-            parts.append(made.result(len(step.back) + list(totals).index(node)))
+            parts.append(result(made.call, len(step.back) + list(totals).index(node)))
         return sum(parts[1:], start=parts[0])
 
-    finals = {position: made.result(index) for index, position in enumerate(step.back)}
+    finals = {position: result(made.call, index) for index, position in enumerate(step.back)}
     to_sequences = [
         None
         if (gradient := step.partial[node]) is None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..dtypes import DType, as_dtype
+from ..dtypes import DType
 from ..lengths import Size, value_length
-from ..node import SUBGRAPH_TAG, VARIABLE, Node, Operation
+from ..node import SUBGRAPH_TAG, VARIABLE, Node
 from ..registry import declare
 from ..standard.indexing import stands_for_last
-from ..tensor import Tensor, output
+from ..tensor import Tensor, result
 from ..variable import Variable
 from .body import LoopBody
 from .hoist import hoisted, varying_in
@@ -35,37 +35,27 @@ def captured_by(results: Sequence[Node], inner: Sequence[Node]) -> list[Node]:
 
 def loop(body: LoopBody, n_steps: Size, sequences: Sequence[Tensor], initials: Sequence[Tensor]) -> Node:
     """Record a loop; its results are `output` nodes of the call that is returned."""
-    body.taps = list(body.outputs)
     if body.stop is None:
         body.sequences, sequences = hoisted(body.results(), body.sequences, body.carries, sequences, n_steps)
     body.captured = captured_by(body.results(), [*body.sequences, *body.carries])
     args = (n_steps, tuple(t.node for t in sequences), tuple(t.node for t in initials), tuple(body.captured))
     call = Node(LOOP, args, {}, (), DType("void"), payload=body, name=body.name)
-    body.count = n_steps
-    if body.stop is not None:
-        body.count = value_length(output(call, body.steps, (), as_dtype("int64")))
-    finals = [(initial.node.shape, initial.dtype) for initial in initials]
     body.call = call
-    body.specs = [*finals, ((), as_dtype("int64"))]
-    for node in body.taps:
-        body.specs.append(body.stacked_spec(len(body.specs), node))
+    body.count = n_steps if body.stop is None else value_length(result(call, body.steps).node)
     return call
 
 
 def results_of(call: Node) -> tuple[list[Tensor], list[Tensor]]:
     """The final carried values of a loop, and its stacked outputs."""
     body: LoopBody = call.payload
-    n = len(body.carries)
-    finals = [Tensor(output(call, i, *body.specs[i])) for i in range(n)]
-    stacked = [
-        Tensor(output(call, i, *body.specs[i])) for i in range(body.first_tap, body.first_tap + len(body.outputs))
-    ]
+    finals = [result(call, index) for index in range(len(body.carries))]
+    stacked = [result(call, body.first_tap + place) for place in range(len(body.outputs))]
     for position, carry in body.fed_back.items():
         stands_for_last(stacked[position].node, finals[carry].node)
     return finals, stacked
 
 
-LOOP = declare(Operation("loop", lambda *args, payload: payload.specs, run=loop_runner, tags=frozenset({SUBGRAPH_TAG})))
+LOOP = declare("loop", lambda *args: (), run=loop_runner, tags=frozenset({SUBGRAPH_TAG}))
 """Its gradient rule is given in `gradient`."""
 
 

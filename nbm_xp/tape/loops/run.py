@@ -43,10 +43,10 @@ class LoopRunner:
         self.reverse = body.reverse
         self.stops = body.stop is not None
         self.first_tap = body.first_tap
-        self.width = max(needed, default=0) + 1
+        self.needed = sorted(needed)
         self.kept = sorted(index for index in needed if index >= body.first_tap)
         self.stacked = [index not in unstacked for index in self.kept]
-        taps = [body.taps[index - body.first_tap] for index in self.kept]
+        taps = [body.tapped_at(index) for index in self.kept]
         finals = [position for position in range(len(body.carries)) if position in needed]
         self.live, self.read = _alive(body, finals, taps)
         self.specs = [(tuple(n if type(n) is int else None for n in node.shape), node.dtype) for node in taps]
@@ -67,7 +67,7 @@ class LoopRunner:
     def __call__(
         self, n_steps: Any, sequences: tuple[Any, ...], initials: tuple[Any, ...], captured: tuple[Any, ...]
     ) -> tuple[Any, ...]:
-        """The results that are used, None in the place of the others."""
+        """The results that are used, in their order."""
         count = concrete_int(n_steps)
         rows = [sequences[position] for position in self.read]
         for sequence in sequences:
@@ -81,13 +81,9 @@ class LoopRunner:
             finals, stacks, taken = carries, self._of_no_steps(rows, carries, captured), 0
         else:
             finals, stacks, taken = self._taken(count, rows, carries, captured)
-        found: list[Any] = [None] * max(self.width, self.first_tap)
-        for position, final in zip(self.live, finals, strict=True):
-            found[position] = final
-        found[self.first_tap - 1] = taken
-        for index, stack in zip(self.kept, stacks, strict=True):
-            found[index] = stack
-        return tuple(found)
+        found = {self.first_tap - 1: taken, **dict(zip(self.live, finals, strict=True))}
+        found |= zip(self.kept, stacks, strict=True)
+        return tuple([found[index] for index in self.needed])
 
     def _taken(self, count: int, rows: list[Any], carries: tuple[Any, ...], captured: tuple[Any, ...]) -> Any:
         if self.lazy and self.stops:

@@ -69,7 +69,7 @@ def loop_in_segments(
     slices = [inner_placeholder((every, *node.shape), node.dtype) for node in body.sequences]
     carries = [_stand_in(node) for node in body.carries]
     first = inner_placeholder((), "bool").serial
-    inner = loop(replace(body, runners={}), every, list(map(Tensor, slices)), list(map(Tensor, carries)))
+    inner = loop(replace(body), every, list(map(Tensor, slices)), list(map(Tensor, carries)))
     finals, stacked = results_of(inner)
     results = remade(
         [*slices, *carries],
@@ -88,7 +88,7 @@ def loop_in_segments(
     finals, found = results_of(loop(segments, whole, fed, initials))
     stacked = [reshape(x, (length, *x.node.shape[2:])) for x in found]
     if same_length(length, count) is not True:
-        rest = loop(replace(body, runners={}), count - length, [s[length:count] for s in sequences], finals)
+        rest = loop(replace(body), count - length, [s[length:count] for s in sequences], finals)
         finals, last = results_of(rest)
         stacked = [concat([x, y], axis=0) for x, y in zip(stacked, last, strict=True)]
     for position, carry in body.fed_back.items():

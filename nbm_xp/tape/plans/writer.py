@@ -25,7 +25,7 @@ from ..branches import BranchPath
 from ..dtypes import DType
 from ..lengths import Length
 from ..node import IFELSE_NAME, LEAVES, OUTPUT, SUBGRAPH_TAG, Node
-from ..traversal import Result
+from ..traversal import Result, walk
 from .arrangement import Arrangement, is_call
 from .bound_run import BoundRun
 from .chain_source import as_program, call_lines
@@ -165,7 +165,9 @@ class PlanWriter:
             elif is_call(node):
                 source = self.expression(node)
                 names = self._targets(node)
-                if len(names) < _MOST_BEFORE_STAR:
+                if SUBGRAPH_TAG in node.op.tags:
+                    lines.append((f"({''.join(f'{name}, ' for name in names)}) = {source}", node))
+                elif len(names) < _MOST_BEFORE_STAR:
                     lines.append((f"({''.join(f'{name}, ' for name in [*names, '*_'])}) = {source}", node))
                 else:
                     lines.append((f"({', '.join(names)}) = {source}[:{len(names)}]", node))
@@ -177,6 +179,8 @@ class PlanWriter:
     def _targets(self, call: Node) -> list[str]:
         """Names for the results of a call that are used, `_` for the others."""
         by_index = self.results[call]
+        if SUBGRAPH_TAG in call.op.tags:  # which gives those alone
+            return [self._new_name(by_index[index]) for index in sorted(self.arranged.needed[call])]
         names = []
         for index in range(max(by_index, default=-1) + 1):
             names.append(self._new_name(by_index[index]) if index in by_index else "_")
@@ -224,15 +228,14 @@ class PlanWriter:
 
     def _inside(self, path: BranchPath, values: Sequence[Any]) -> list[Node]:
         """The values of a branch that these need, inputs first; another choice may have computed some of them."""
-        found: set[Node] = set()
-        stack = [self.resolve(value) for value in values if isinstance(value, Node)]
-        while stack:
-            node = stack.pop()
-            if node in found or node in self.names or self.arranged.paths[node][: len(path)] != path:
-                continue
-            found.add(node)
-            stack += self.operands[node]
-        return sorted((node for node in found if self.arranged.paths[node] == path), key=self.place.__getitem__)
+        paths = self.arranged.paths
+
+        def inside(node: Node) -> bool:
+            return node not in self.names and paths[node][: len(path)] == path
+
+        roots = [self.resolve(value) for value in values if isinstance(value, Node)]
+        found = walk(roots, lambda node: self.operands[node] if inside(node) else ())
+        return sorted((n for n in found if inside(n) and paths[n] == path), key=self.place.__getitem__)
 
     def expression(self, node: Node) -> str:
         """Source that computes a node from named values."""

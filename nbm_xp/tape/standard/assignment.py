@@ -42,29 +42,25 @@ def _names_all(index: tuple[Any, ...]) -> bool:
 
 
 _REPLACE: Operation = declare(
-    Operation(
-        "setitem",
-        _same,
-        (
-            lambda g, out, x, values, index: None if _names_all(index) else record(_REPLACE, g, 0.0, index),
-            lambda g, out, x, values, index: getitem(g, index),
-        ),
-        run=lambda xp, x, values, index: library_replaced(x, index, values),
-        memory=Memory.OWN,
-    )
+    "setitem",
+    _same,
+    (
+        lambda g, out, x, values, index: None if _names_all(index) else record(_REPLACE, g, 0.0, index),
+        lambda g, out, x, values, index: getitem(g, index),
+    ),
+    run=lambda xp, x, values, index: library_replaced(x, index, values),
+    memory=Memory.OWN,
 )
 _PUT: Operation = declare(
-    Operation(
-        "put",
-        _same,
-        (
-            lambda g, out, x, places, values, *, axis: record(_PUT, g, places, 0.0, axis=axis),
-            None,
-            lambda g, out, x, places, values, *, axis: _from_places(g, places, axis),
-        ),
-        run=lambda xp, x, places, values, *, axis: library_put(x, places, values, axis),
-        memory=Memory.OWN,
-    )
+    "put",
+    _same,
+    (
+        lambda g, out, x, places, values, *, axis: record(_PUT, g, places, 0.0, axis=axis),
+        None,
+        lambda g, out, x, places, values, *, axis: _from_places(g, places, axis),
+    ),
+    run=lambda xp, x, places, values, *, axis: library_put(x, places, values, axis),
+    memory=Memory.OWN,
 )
 
 
