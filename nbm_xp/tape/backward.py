@@ -29,7 +29,7 @@ __all__ = ["differentiable", "vjp"]
 
 def differentiable(node: Node) -> bool:
     """Whether a value has a gradient at all."""
-    return node.dtype[0] in "fc" or node.dtype == "void"
+    return node.dtype[0] in "fc" or node.is_call
 
 
 def _lets_through(node: Node) -> bool:
@@ -158,7 +158,7 @@ class _Backward:
             cotangent = _full(cotangent, node)
         args = [_wrapped(arg) for arg in node.args]
         attributes = dict(node.attributes) if node.payload is None else {**node.attributes, "payload": node.payload}
-        out: Any = _Outputs(node) if node.dtype == "void" else Tensor(node)
+        out: Any = _Outputs(node) if node.is_call else Tensor(node)
         path = self.paths.get(node, ())
         if isinstance(rule, Joint):
             for arg, part in zip(node.args, rule.rule(cotangent, out, *args, **attributes), strict=True):
