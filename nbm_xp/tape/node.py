@@ -22,7 +22,7 @@ from .source_locations import SourceLocation, current_location
 __all__ = [
     "ALONG_AXES_TAG", "COMPOSITE_TAG", "CONSTANT", "ELEMENTWISE_TAG", "FLAT", "IDENTITY_TAG", "IFELSE_NAME", "LEAVES",
     "LINEAR_TAG", "SUBGRAPH_TAG", "MATRICES_TAG", "OUTPUT", "PLACEHOLDER", "VARIABLE", "Joint", "Memory", "Node",
-    "Operation", "Rule", "Shape", "Spec", "call_of", "leaf", "nodes_in",
+    "Operation", "Rule", "Shape", "Spec", "call_of", "leaf", "nodes_in", "same_as_first",
 ]  # fmt: skip
 
 Shape: TypeAlias = tuple[Size, ...]
@@ -252,6 +252,11 @@ def nodes_in(value: Any) -> Iterator[Node]:
             yield from nodes_in(item)
     elif isinstance(value, slice):
         yield from nodes_in((value.start, value.stop, value.step))
+
+
+def same_as_first(x: Node, *others: Any, **attributes: Any) -> Spec:
+    """The shape and dtype rule of a function whose result is as its first array."""
+    return x.shape, x.dtype
 
 
 def _never(*args: Any, **attributes: Any) -> Any:

@@ -33,6 +33,7 @@ from ..node import (
     Spec,
     call_of,
     leaf,
+    same_as_first,
 )
 from ..registry import OPERATIONS, declare
 from ..source_locations import recorded_at
@@ -46,7 +47,7 @@ __all__ = ["Translator", "split_rule"]
 
 _OF_FIRST = declare(
     "of_first_block",
-    lambda x, first: (x.shape, x.dtype),
+    same_as_first,
     run=lambda xp, x, first: x if first else xp.zeros_like(x),
     memory=Memory.FIRST,
 )
