@@ -9,7 +9,8 @@ from .directory import RunDirectory
 from .evaluation import evaluate
 from .evaluation_result import Evaluation, read_evaluation
 from .failing import RunError
-from .lattices import projected, sample_lattice
+from .graphs import projected, sample_graph
+from .lattices import sample_lattice
 from .reading import open_dataset, open_samples
 from .resuming import resume
 from .sampling import sample
@@ -29,6 +30,7 @@ __all__ = [
     "read_evaluation",
     "resume",
     "sample",
+    "sample_graph",
     "sample_lattice",
     "train",
     "trained_model",
