@@ -196,7 +196,7 @@ class Blockwise:
                 rests = [parent for parent in other.inputs if parent.op not in LEAVES]
                 plain = all(self._cheap[parent] for parent in rests)
                 small = not other.shape and ELEMENTWISE_TAG in other.op.tags
-                made = not any(True for _ in other.array_args()) and other.op is not OUTPUT and other.dtype != "void"
+                made = not any(True for _ in other.array_args()) and other.op is not OUTPUT and not other.is_call
                 view = other.op.memory.is_view or IDENTITY_TAG in other.op.tags
                 scalar = all(not parent.shape for parent in other.inputs)
                 self._cheap[other] = other.op not in LEAVES and plain and (made or view or (small and scalar))

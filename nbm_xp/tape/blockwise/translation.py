@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 
 from nbm_xp.namespace import array_namespace
 
-from ..dtypes import DType
 from ..extreme_lengths import substituted
 from ..lengths import Length, Size, axis_length, same_length, value_length
 from ..node import (
@@ -32,7 +31,9 @@ from ..node import (
     Operation,
     Shape,
     Spec,
+    call_of,
     leaf,
+    same_as_first,
 )
 from ..registry import OPERATIONS, declare
 from ..source_locations import recorded_at
@@ -44,11 +45,9 @@ from .parts import stays_in_parts
 
 __all__ = ["Translator", "split_rule"]
 
-VOID = DType("void")
-
 _OF_FIRST = declare(
     "of_first_block",
-    lambda x, first: (x.shape, x.dtype),
+    same_as_first,
     run=lambda xp, x, first: x if first else xp.zeros_like(x),
     memory=Memory.FIRST,
 )
@@ -193,7 +192,7 @@ class Translator:
             stage = max(map(self.frame.stage_of, node.inputs), default=0)
             return self.frame.enter(Value(node, stage=stage))
         attributes = self.renewed(node.attributes, self.total)
-        if node.dtype != VOID:
+        if not node.is_call:
             return self.emit(op or node.op, args, attributes, kind=kind, axis=axis, how=how)
         return self.call(node.op, args, attributes, kind=kind, axis=axis, payload=node.payload)
 
@@ -227,7 +226,7 @@ class Translator:
         payload: Any = None,
     ) -> Value:
         """Record a call with several results, which `result` gives."""
-        node = Node(op, tuple(map(_bare, args)), dict(attributes or {}), (), VOID, payload=payload)
+        node = call_of(op, tuple(map(_bare, args)), dict(attributes or {}), payload=payload)
         return self._entered(node, kind, axis)
 
     def _entered(self, node: Node, kind: str, axis: int, how: str = "sum") -> Value:
