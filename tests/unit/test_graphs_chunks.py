@@ -108,6 +108,14 @@ def test_nothing_is_computed_until_asked() -> None:
     assert draws["energy"].chunks is not None
 
 
+def test_all_blocks_may_begin_at_once() -> None:
+    convert = importlib.import_module("dask._task_spec").convert_legacy_graph
+    tasks = convert(dict(MACHINES["alike"].sample(**ASKED, chunks=(6, 7))["state"].data.__dask_graph__()))
+    begun = [task for key, task in tasks.items() if isinstance(key, tuple) and "-begin-" in f"{key[0]}-"]
+    assert len(begun) == 2 * 4
+    assert not any(task.dependencies for task in begun)
+
+
 def test_chains_go_on_in_other_chunks() -> None:
     machine = MACHINES["alike"]
     asked: dict[str, Any] = {"chains": 2, "beta": 0.5}
