@@ -16,6 +16,7 @@ from .resuming import resume
 from .sampling import sample
 from .schedulers import Workers
 from .training import train, trained_model
+from .transitions import measure_lattice, read_transition
 
 __all__ = [
     "Evaluation",
@@ -24,10 +25,12 @@ __all__ = [
     "Workers",
     "diagnose",
     "evaluate",
+    "measure_lattice",
     "open_dataset",
     "open_samples",
     "projected",
     "read_evaluation",
+    "read_transition",
     "resume",
     "sample",
     "sample_graph",

@@ -7,7 +7,7 @@ from typing import Any
 
 from nbm_xp.namespace.needs import need
 
-from . import evaluation, graph_runs, sampling, training
+from . import evaluation, graph_runs, sampling, training, transitions
 from .carrying_out import Progress, interruptible
 from .directory import RunDirectory
 from .schedulers import workers_of
@@ -19,6 +19,7 @@ _IN_BLOCKS = {
     "evaluate": evaluation.carry_on,
     "lattice": graph_runs.carry_on,
     "graph": graph_runs.carry_on,
+    "transition": transitions.carry_on,
 }
 
 
