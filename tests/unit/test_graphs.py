@@ -333,28 +333,6 @@ def test_potts_loops_and_arrays_give_the_same_bits(
             np.testing.assert_array_equal(arrays.energies(), want[1])
 
 
-@pytest.mark.parametrize(
-    "graph", [random_regular(60, 3, 1), random_regular(61, 4, 1), erdos_renyi(50, 0.06, 1)], ids=repr
-)
-@pytest.mark.parametrize("units", ["spin", "binary"])
-def test_units_beside_few_are_drawn_as_others_are(graph: Graph, units: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    machine = GraphMachine(
-        graph, units, couplings=3 * rng.normal(size=graph.edges), fields=rng.normal(size=graph.units)
-    )
-    betas: list[Any] = [0.0, 0.4, 30.0, -1.5, np.linspace(0.3, 0.4, 96)]
-    for beta in betas:
-        rows = []
-        for own in (True, False):
-            with monkeypatch.context() as patched:
-                if not own:
-                    patched.setattr(chains_chapter, "kernel", lambda *_: None)
-                chains = machine.chains(96, beta, 1)
-                chains.step(3)
-                rows.append(chains.rows())
-        np.testing.assert_array_equal(*rows)
-
-
 @pytest.mark.parametrize("units", ["spin", 3])
 def test_chains_and_sweeps_can_be_divided(units: Any) -> None:
     xarray = pytest.importorskip("xarray")

@@ -160,7 +160,6 @@ typedef struct {
     i64 count;                 /* of levels; of none the table has all sums, the middle one 0 */
     i64 rows;                  /* of the table, for one value */
     i64 values;                /* of Potts units; 0 of others */
-    int alike;                 /* whether all scales are */
 } Rule;
 
 static void draw_potts(const Graph *g, const Rule *rule, i64 begin, i64 end, i64 width, const i8 *free, const i32 *z,
@@ -249,38 +248,6 @@ static void draw_by_table(const Rule *rule, const i16 *restrict sums, const i32 
         upper[i] = (i8)((z[i] <= (upper[i] ? other[i] : most[i])) ^ upper[i]);
 }
 
-enum { NEAR = 4, STATES_NEAR = 1 << NEAR };
-
-/* A slot of few neighbours by its heat bath, in many chains of one temperature: for each state that the neighbours can
-   be in, the integer up to which the upper value is drawn. No sum is rounded, so these are what each chain would find. */
-static void draw_beside_few(const Graph *g, const Rule *rule, i64 slot, i64 width, const i32 *restrict z,
-                            const i8 *spins, i8 *restrict upper) {
-    i64 begin = g->begins[slot], degree = g->begins[slot + 1] - begin;
-    double x[STATES_NEAR] = {g->fields[slot]};
-    i32 most[STATES_NEAR], which[CHAINS];
-    for (i64 d = 0; d < degree; ++d)
-        x[0] += g->couplings[begin + d] * rule->least;
-    for (i64 d = 0; d < degree; ++d)
-        for (i64 s = 0; s < (i64)1 << d; ++s)
-            x[s + ((i64)1 << d)] = x[s] + g->couplings[begin + d] * rule->step;
-    for (i64 s = 0; s < STATES_NEAR; ++s)
-        x[s] = exp_of(-(x[s] * rule->scales[0]));
-    for (i64 s = 0; s < STATES_NEAR; ++s)
-        x[s] = 1.0 / (1.0 + x[s]) * 2147483648.0;
-    for (i64 s = 0; s < STATES_NEAR; ++s) {
-        i32 whole = (i32)(x[s] < 2147483647.0 ? x[s] : 2147483647.0);
-        most[s] = whole - (x[s] == (double)whole); /* the last integer below it */
-    }
-    memset(which, 0, sizeof which);
-    for (i64 d = 0; d < degree; ++d) {
-        const i8 *there = spins + g->neighbours[begin + d] * g->chains;
-        for (i64 k = 0; k < width; ++k)
-            which[k] += (there[k] != rule->least) << d;
-    }
-    for (i64 k = 0; k < width; ++k)
-        upper[k] = z[k] <= most[which[k]];
-}
-
 /* slots from one on, by the integers of a row, none of them a neighbour of another */
 static void draw_slots(const Graph *g, const Rule *rule, i64 begin, i64 end, i64 width, const i8 *free, const i32 *z,
                        i8 *spins, i64 *run) {
@@ -290,16 +257,9 @@ static void draw_slots(const Graph *g, const Rule *rule, i64 begin, i64 end, i64
     } x;
     i8 upper[AT_ONCE], least = rule->least, step = rule->step;
     i64 together = AT_ONCE / width;
-    int few = !g->runs && !g->multiples && !rule->metropolis && width >= 2 * STATES_NEAR && rule->alike;
     for (i64 slot = begin; slot < end; slot += together, z += together * width) {
         i64 some = end - slot < together ? end - slot : together, count = some * width;
-        int beside_few = few;
-        for (i64 i = 0; beside_few && i < some; ++i)
-            beside_few = g->begins[slot + i + 1] - g->begins[slot + i] <= NEAR;
-        if (beside_few)
-            for (i64 i = 0; i < some; ++i)
-                draw_beside_few(g, rule, slot + i, width, z + i * width, spins, upper + i * width);
-        else if (g->runs)
+        if (g->runs)
             g->multiples ? whole_sums_along(g, slot, slot + some, spins, run, x.sums)
                          : local_fields_along(g, slot, slot + some, spins, run, x.fields);
         else
@@ -315,7 +275,7 @@ static void draw_slots(const Graph *g, const Rule *rule, i64 begin, i64 end, i64
                     upper[i * width + k] = spins[(slot + i) * g->chains + k] != least;
         if (g->multiples)
             draw_by_table(rule, x.sums, z, count, width, upper);
-        else if (!beside_few) {
+        else {
             if (width == 1)
                 for (i64 i = 0; i < count; ++i)
                     x.fields[i] *= rule->scales[0];
@@ -393,9 +353,7 @@ static i64 graph_sweeps(const Argument *a) {
         i8 *spins = (i8 *)a[11].data + first;
         Rule rule = {metropolis, (i8)a[15].integer, (i8)a[16].integer, g.chains, (const double *)a[7].data + first,
                      a[9].data, (const i32 *)a[10].data + first, a[9].size,
-                     a[10].size / g.chains / (metropolis ? 2 : 1), a[17].integer, 1};
-        for (i64 k = 1; k < width; ++k)
-            rule.alike &= rule.scales[k] == rule.scales[0];
+                     a[10].size / g.chains / (metropolis ? 2 : 1), a[17].integer};
         for (int k = 0; k < 6; ++k)
             for (i64 lane = 0; lane < LANES_OF_CHAIN; ++lane)
                 memcpy(numbers[k] + lane * width, states + k * streams + lane * g.chains + first,
