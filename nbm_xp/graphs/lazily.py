@@ -114,6 +114,8 @@ def begun_lazily(
     ValueError
         If it is not what such chains can.
     """
+    if asked.observe is None:
+        raise ValueError("observe must be names, got None: an empty list observes nothing")
     names = (asked.observe,) if isinstance(asked.observe, str) else tuple(asked.observe)
     for name in names:
         if name not in (known := ("energy", "magnetisation", *also)):
@@ -128,8 +130,11 @@ def begun_lazily(
     if asked.after is not None:
         if asked.random_state is not None or initial is not None:
             raise ValueError("after: its chains have a seed and states, so random_state and initial must be None")
-        entropy, sweep = tuple(map(int, asked.after.attrs["seed"])), int(asked.after.attrs["sweeps"])
-        initial, first_chain = asked.after["state"].data, int(asked.after["chain"].values[0])
+        try:
+            entropy, sweep = tuple(map(int, asked.after.attrs["seed"])), int(asked.after.attrs["sweeps"])
+            initial, first_chain = asked.after["state"].data, int(asked.after["chain"].values[0])
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError("after must be what sample gave") from error
     seed = hashed_seed(entropy_of(asked.random_state)) if entropy is None else hashed_seed(entropy)
     if initial is not None:
         initial = _initial(machine, initial, asked.chains, shape)

@@ -181,8 +181,15 @@ class Blockwise:
             own = (node in self.frame.blocks) == in_block
             return not known(node) and ((own and self.frame.stage_of(node) == stage) or self._is_cheap(node))
 
-        order = walk(roots, lambda node: node.inputs if made_here(node) else ())
-        inputs = [node for node in order if not made_here(node)]
+        inputs: list[Node] = []
+
+        def operands(node: Node) -> Sequence[Node]:
+            if made_here(node):
+                return node.inputs
+            inputs.append(node)
+            return ()
+
+        walk(roots, operands)
         for node in inputs:
             if not in_block and node in self.frame.blocks and not known(node):
                 raise AssertionError(f"{node!r} is split, but is needed whole")
