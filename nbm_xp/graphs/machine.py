@@ -191,10 +191,11 @@ class GraphMachine(Learning):
             Of a lattice: how long blocks are along each axis, as Dask takes chunks; -1 is the whole axis. Then the
             variables are Dask arrays, which nothing computes until they are asked for, and `state` has the lattice's
             axes. The bits are those of the undivided lattice. Periodic axes must be of even length, rules are heat bath
-            and Metropolis, and energy and magnetisation are observed.
+            and Metropolis, and energy, magnetisation and overlap are observed.
         parts : int or array of shape (units,), optional
             Of any graph: how many parts it is divided into, by pymetis where it is installed, else by a walk that goes
-            to near units first; or the part of each unit. What is given and said is as with `chunks`.
+            to near units first; or the part of each unit. What is given and said is as with `chunks`, but
+            for overlaps.
 
         Returns
         -------

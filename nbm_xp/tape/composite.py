@@ -11,18 +11,13 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from .node import ALONG_AXES_TAG, COMPOSITE_TAG, ELEMENTWISE_TAG, Joint, Memory, Node, Rule, Spec
+from .node import ALONG_AXES_TAG, COMPOSITE_TAG, ELEMENTWISE_TAG, Joint, Memory, Node, Rule, Spec, same_as_first
 from .registry import OPERATIONS, declare
 from .tensor import Tensor, record, record_several
 
 __all__ = ["composite", "operation", "same_as_first"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def same_as_first(x: Node, *others: Any, **attributes: Any) -> Spec:
-    """The shape and dtype rule of a function whose result is as its first array."""
-    return x.shape, x.dtype
 
 
 def composite(

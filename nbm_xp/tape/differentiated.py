@@ -5,7 +5,7 @@ As a plain number or array such a value would count as a constant, so none is ha
 
 from __future__ import annotations
 
-from .node import ELEMENTWISE_TAG, IDENTITY_TAG, Memory, Node
+from .node import ELEMENTWISE_TAG, IDENTITY_TAG, Memory, Node, same_as_first
 from .registry import declare
 from .traversal import reachable
 
@@ -13,7 +13,7 @@ __all__ = ["ARGUMENT", "IN_PROGRESS", "STOP", "is_differentiated", "refuse_cut"]
 
 STOP = declare(
     "stop_gradient",
-    lambda x: (x.shape, x.dtype),
+    same_as_first,
     gradient=(None,),
     tags=frozenset({IDENTITY_TAG}),
     memory=Memory.FIRST,
@@ -22,7 +22,7 @@ STOP = declare(
 
 ARGUMENT = declare(
     "argument",
-    lambda x: (x.shape, x.dtype),
+    same_as_first,
     (lambda g, out, x: g,),
     tags=frozenset({IDENTITY_TAG, ELEMENTWISE_TAG}),
     memory=Memory.FIRST,

@@ -181,8 +181,15 @@ class Blockwise:
             own = (node in self.frame.blocks) == in_block
             return not known(node) and ((own and self.frame.stage_of(node) == stage) or self._is_cheap(node))
 
-        order = walk(roots, lambda node: node.inputs if made_here(node) else ())
-        inputs = [node for node in order if not made_here(node)]
+        inputs: list[Node] = []
+
+        def operands(node: Node) -> Sequence[Node]:
+            if made_here(node):
+                return node.inputs
+            inputs.append(node)
+            return ()
+
+        walk(roots, operands)
         for node in inputs:
             if not in_block and node in self.frame.blocks and not known(node):
                 raise AssertionError(f"{node!r} is split, but is needed whole")
@@ -196,7 +203,7 @@ class Blockwise:
                 rests = [parent for parent in other.inputs if parent.op not in LEAVES]
                 plain = all(self._cheap[parent] for parent in rests)
                 small = not other.shape and ELEMENTWISE_TAG in other.op.tags
-                made = not any(True for _ in other.array_args()) and other.op is not OUTPUT and other.dtype != "void"
+                made = not any(True for _ in other.array_args()) and other.op is not OUTPUT and not other.is_call
                 view = other.op.memory.is_view or IDENTITY_TAG in other.op.tags
                 scalar = all(not parent.shape for parent in other.inputs)
                 self._cheap[other] = other.op not in LEAVES and plain and (made or view or (small and scalar))

@@ -35,7 +35,7 @@ def residuals_of(body: LoopBody, results: Sequence[Node]) -> list[Node]:
         value = node.args[0] if node.op is OUTPUT else node  # a result of a call that nothing has asked for before
         if node.op.memory.is_view and recomputing:  # in place of a view, what it shows is kept
             return False
-        return value in place and node.dtype != "void" and not paths.get(node, paths.get(value))
+        return value in place and not node.is_call and not paths.get(node, paths.get(value))
 
     def kept(node: Node) -> bool:
         return (node in ends and node in place) or keepable(node)

@@ -26,7 +26,7 @@ from ..dtypes import DType
 from ..lengths import Length
 from ..node import IFELSE_NAME, LEAVES, OUTPUT, SUBGRAPH_TAG, Node
 from ..traversal import Result, walk
-from .arrangement import Arrangement, is_call
+from .arrangement import Arrangement
 from .bound_run import BoundRun
 from .chain_source import as_program, call_lines
 from .chains import Chain
@@ -162,7 +162,7 @@ class PlanWriter:
                 raise AssertionError(f"{node!r} is neither an input nor captured")
             if node.op.name == IFELSE_NAME and not self.lazy:
                 lines += self._ifelse_lines(node)
-            elif is_call(node):
+            elif node.is_call:
                 source = self.expression(node)
                 names = self._targets(node)
                 if SUBGRAPH_TAG in node.op.tags:

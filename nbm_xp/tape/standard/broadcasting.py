@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from nbm_xp.tape.lengths import known, same_length
-from nbm_xp.tape.node import LINEAR_TAG, Memory, Operation, Shape
+from nbm_xp.tape.node import LINEAR_TAG, Memory, Operation, Shape, same_as_first
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -74,7 +74,7 @@ _SUM_TO = declare(
 
 _REPEATED: Operation = declare(
     "sum_of_broadcast",  # back to where it came from: each element as often as it was repeated
-    lambda x, shape: (x.shape, x.dtype),
+    same_as_first,
     (lambda g, out, x, shape: record(_REPEATED, g, shape),),
     run=lambda xp, x, shape: x if x.shape == shape else x * (math.prod(shape) / max(1, math.prod(x.shape))),
     memory=Memory.FIRST,

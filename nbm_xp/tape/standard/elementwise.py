@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from nbm_xp.tape.dtypes import bool as boolean
 from nbm_xp.tape.dtypes import common_dtype
 from nbm_xp.tape.lengths import Length
-from nbm_xp.tape.node import ELEMENTWISE_TAG, LINEAR_TAG, Memory, Node, Rule
+from nbm_xp.tape.node import ELEMENTWISE_TAG, LINEAR_TAG, Memory, Node, Rule, same_as_first
 from nbm_xp.tape.operators import is_number
 from nbm_xp.tape.registry import OPERATIONS, declare
 from nbm_xp.tape.stable import sigmoid, softplus
@@ -73,10 +73,6 @@ def _scaled(g: Tensor, factor: Any) -> Any:
     return factor if is_one else g * factor
 
 
-def _unary_infer(x: Node) -> Any:
-    return x.shape, x.dtype
-
-
 def _unary_to_bool(x: Node) -> Any:
     return x.shape, boolean
 
@@ -101,7 +97,7 @@ def unary(
     *,
     to_float: bool = False,
     real_only: bool = False,
-    infer: Callable[[Node], Any] = _unary_infer,
+    infer: Callable[..., Any] = same_as_first,
     tags: frozenset[str] = _ELEMENTWISE,
     memory: Memory = Memory.OWN,
     **facts: Any,
@@ -324,7 +320,7 @@ def negative(x: Any, /) -> Tensor:
     return _negative(x) if number is None else scalar(-number, x.dtype)
 
 
-_LOG = declare("log", _unary_infer, (lambda g, out, x: g / x,), tags=_ELEMENTWISE, memory=Memory.OWN)
+_LOG = declare("log", same_as_first, (lambda g, out, x: g / x,), tags=_ELEMENTWISE, memory=Memory.OWN)
 
 
 def log(x: Any, /) -> Tensor:

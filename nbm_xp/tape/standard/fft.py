@@ -17,7 +17,7 @@ from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.extreme_lengths import maximum_length, minimum_length
 from nbm_xp.tape.length_arguments import integer_length
 from nbm_xp.tape.lengths import Length, Size, known, same_length
-from nbm_xp.tape.node import Memory, Node
+from nbm_xp.tape.node import Memory, Node, same_as_first
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -280,7 +280,7 @@ def _shift(name: str, inverse: str, doc: str) -> Callable[..., Tensor]:
 
     op = along_axes(
         f"fft.{name}",
-        lambda x, *, axes: (x.shape, x.dtype),
+        same_as_first,
         (rule,),
         memory=Memory.FIRST,
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp.tape.lengths import Size, known, product, same_length
-from nbm_xp.tape.node import LINEAR_TAG, Memory, Node, Shape
+from nbm_xp.tape.node import LINEAR_TAG, Memory, Node, Shape, same_as_first
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -196,13 +196,9 @@ _SQUEEZE = along_axes(
 )
 
 
-def _infer_same(x: Node, **attributes: Any) -> Any:
-    return x.shape, x.dtype
-
-
 _FLIP = along_axes(
     "flip",
-    _infer_same,
+    same_as_first,
     (lambda g, out, x, *, axis: flip(g, axis=axis),),
     memory=Memory.FIRST,
     written=lambda part, x, *, axis: flip(part, axis=axis),
@@ -217,7 +213,7 @@ def flip(x: Any, /, *, axis: Any = None) -> Tensor:
 
 _ROLL = along_axes(
     "roll",
-    lambda x, shift, *, axis: (x.shape, x.dtype),
+    same_as_first,
     (
         lambda g, out, x, shift, *, axis: roll(
             g, tuple(-s for s in shift) if isinstance(shift, tuple) else -shift, axis=axis

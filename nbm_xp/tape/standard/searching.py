@@ -8,7 +8,7 @@ from typing import Any
 from nbm_xp.namespace import array_namespace, running_dtype
 from nbm_xp.tape.concrete import concrete
 from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.node import Memory, Node
+from nbm_xp.tape.node import Memory, Node, same_as_first
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -65,7 +65,7 @@ def _unsorted(g: Tensor, out: Tensor, x: Tensor, *, axis: int, descending: bool,
 
 _SORT = along_axes(
     "sort",
-    lambda x, **attributes: (x.shape, x.dtype),
+    same_as_first,
     (_unsorted,),
 )
 _ARGSORT = along_axes(
