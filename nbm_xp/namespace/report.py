@@ -29,7 +29,7 @@ def _version_of(library: libraries.Library) -> str | None:
 
     if version := _version(library.package):
         return version
-    # CuPy has a distribution for each CUDA; to find which one it was, the files of all that is installed are gone through
+    # CuPy has a distribution for each CUDA: the files of all that is installed tell which it was
     return _version(*importlib.metadata.packages_distributions().get(library.package, []))
 
 
