@@ -29,7 +29,7 @@ def pytest_sessionstart() -> None:
 def pytest_collection() -> Generator[None, object, object]:
     """Collect without looking for garbage: tens of thousands of cases stay, and need not be gone through each time.
 
-    By a threshold, for Dask's slicing leaves the collector as it was while Dask was imported, which is here: switched off.
+    By a threshold: Dask's slicing leaves the collector as it was when Dask was imported, which for us is now.
     """
     thresholds = gc.get_threshold()
     gc.set_threshold(0)
