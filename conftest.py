@@ -27,14 +27,18 @@ def pytest_sessionstart() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect without looking for garbage: tens of thousands of cases stay, and need not be gone through each time."""
-    gc.disable()
+    """Collect without looking for garbage: tens of thousands of cases stay, and need not be gone through each time.
+
+    By a threshold: Dask's slicing leaves the collector as it was when Dask was imported, which for us is now.
+    """
+    thresholds = gc.get_threshold()
+    gc.set_threshold(0)
     try:
         return (yield)
     finally:
         gc.collect()
         gc.freeze()
-        gc.enable()
+        gc.set_threshold(*thresholds)
 
 
 @pytest.hookimpl(wrapper=True)

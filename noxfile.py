@@ -306,5 +306,5 @@ def demo(session: nox.Session) -> None:
 @nox.session
 def benchmarks(session: nox.Session) -> None:
     """Ours and its peers in turn: `nox -s benchmarks -- --only gibbs`."""
-    install(session, "benchmark", packages=(TORCH, "jax>=0.6", "pytensor>=3.0"))
+    install(session, "benchmark", packages=(TORCH, "jax>=0.6", "pytensor>=3.0", "thrml>=0.1.4"))
     session.run("python", "-m", "benchmarks", *session.posargs)

@@ -25,6 +25,7 @@ NAMES = (
     "neon_layers",
     "neon_optrees",
     "runs",
+    "graphs",
 )
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",

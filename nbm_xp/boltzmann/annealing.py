@@ -27,7 +27,7 @@ from nbm_xp import natural_bm as B
 from .energy import Parameters, draw_layer, energy_within, local_field, mean_of
 from .partition import constant
 from .rows import positive_int, shortened
-from .sampling import placeholder, told_placeholders
+from .sampling import compile_chains, counted, placeholder, rows_told, told_placeholders
 
 __all__ = ["Path", "compile_ais", "inverse_temperatures"]
 
@@ -74,25 +74,27 @@ def compile_ais(
         the chains' weights.
     """
     topology, dtype = parameters.topology, parameters.dtype
-    path = Path(parameters, base)
+    path, known = Path(parameters, base), rows_told(parameters, rows)
     if given:
-        inputs, state = told_placeholders(parameters, topology.retained, rows)
+        inputs, state = told_placeholders(parameters, topology.retained, known)
     else:
-        inputs = [placeholder(parameters, rows, "like")]
-        state = path.start(B.sum(B.zeros_like(inputs[0]), axis=1, keepdims=True), rows, rng)
+        inputs = [placeholder(parameters, known, "like")]
+    chains, rng = counted(inputs[0], rows, rng)
+    if not given:
+        state = path.start(B.sum(B.zeros_like(inputs[0]), axis=1, keepdims=True), chains, rng)
 
     def anneal(cold: Any, warm: Any, *carried: Any) -> list[Any]:
         now: list[Any] = [None] * len(topology.sizes)
         *states, log_weight = carried
         for layer, value in zip(topology.retained, states, strict=True):
             now[layer] = value
-        gain, now = path.step(cold, warm, now, rows, rng)
+        gain, now = path.step(cold, warm, now, chains, rng)
         return [*(now[layer] for layer in topology.retained), log_weight + B.cast(gain, "float64")]
 
     ladder = [constant(list(part), dtype) for part in (betas[1:], betas[:-1])]
     first = [*(state[layer] for layer in topology.retained), B.cast(B.sum(B.zeros_like(inputs[0]), axis=1), "float64")]
     (*_, log_weights), updates = B.scan(anneal, sequences=ladder, outputs_info=first)
-    return B.function(inputs, log_weights[-1], updates=updates, name="ais")
+    return compile_chains(inputs, log_weights[-1], updates, "ais")
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,9 @@ class Path:
             gain = gain + B.sum(apart, axis=axis)
         return gain, inputs
 
-    def step(self, cold: Any, warm: Any, state: list[Any], rows: int, rng: Any) -> tuple[Any, list[Any]]:
+    def step(
+        self, cold: Any, warm: Any, state: list[Any], rows: int | tuple[Any, ...], rng: Any
+    ) -> tuple[Any, list[Any]]:
         """`log_ratio`; then a sweep at the first of the two temperatures."""
         gain, inputs = self.log_ratio(cold, warm, state)
         return gain, self.sweep(cold, state, rows, rng, inputs)

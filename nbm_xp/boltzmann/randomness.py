@@ -13,8 +13,9 @@ import secrets
 from typing import Any
 
 import nbm_xp.natural_bm as B
+from nbm_xp.tape import Length
 
-__all__ = ["entropy_of", "stream"]
+__all__ = ["RowStreams", "entropy_of", "stream"]
 
 _LARGEST = 2147462578  # the six words of a seed lie below the smaller modulus of MRG31k3p, and none is zero here
 
@@ -77,3 +78,45 @@ def stream(entropy: int, purpose: str = "model") -> Any:
     digest = hashlib.sha256(f"nbm_xp {purpose} {entropy}".encode()).digest()
     words = [int.from_bytes(digest[start : start + 4], "little") for start in range(0, 24, 4)]
     return B.make_rng([word % _LARGEST + 1 for word in words])
+
+
+class RowStreams:
+    """Draws for as many rows as there are when they are made, of the numbers that draws for a known number have.
+
+    How many streams a draw takes follows from its size. So formulas can be recorded for any number of rows, as plans
+    that run block by block need them, and draw what those for `rows` of them do.
+
+    Parameters
+    ----------
+    rng : RandomStreams
+        Whose streams they are.
+    rows : int
+        How many rows there will be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> given = B.placeholder(shape=(None, 2), dtype="float64")
+    >>> counted = RowStreams(stream(1), 20).uniform((given.shape[0], 2), dtype="float64")
+    >>> known = stream(1).uniform((20, 2), dtype="float64")
+    >>> bool((B.function([given], counted)(np.zeros((20, 2))) == known.eval()).all())
+    True
+    """
+
+    def __init__(self, rng: Any, rows: int) -> None:
+        self._rng, self._rows = rng, rows
+
+    def uniform(self, size: Any, **options: Any) -> Any:
+        """See `RandomStreams.uniform`."""
+        return self._rng.uniform(size, nstreams=self._streams(size), **options)
+
+    def binomial(self, size: Any, **options: Any) -> Any:
+        """See `RandomStreams.binomial`."""
+        return self._rng.binomial(size, nstreams=self._streams(size), **options)
+
+    def normal(self, size: Any, **options: Any) -> Any:
+        """See `RandomStreams.normal`, whose draws take the same number of streams whatever their size."""
+        return self._rng.normal(size, **options)
+
+    def _streams(self, size: Any) -> int:
+        return int(self._rng.n_streams(tuple(self._rows if isinstance(each, Length) else each for each in size)))

@@ -198,7 +198,8 @@ def _placed(states: Any, layer: int, like: Any) -> Any:
     xp = array_namespace(like)
     if not is_lazy(xp) or is_lazy(array_namespace(states)):
         return asarray(states, xp)
-    split = (like.chunks[0], like.chunks[1] if layer == 0 else -1)
+    as_like = layer == 0 and states.shape == like.shape  # data tell a site by one number, however many units it has
+    split = (like.chunks[0], like.chunks[1] if as_like else -1)
     return from_blocks(xp, _part, states.shape, states.dtype, split, args=(states,), name="start")
 
 

@@ -11,18 +11,24 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.namespace import array_namespace, is_lazy
+from nbm_xp.tape import Length, function
 
 from .energy import Parameters, free_energy, opened, start_layer, sweep, told
 from .partition import constant
+from .randomness import RowStreams
 from .units import softplus
 
 __all__ = [
     "compile_chain",
+    "compile_chains",
     "compile_sweep",
+    "counted",
     "placeholder",
     "placeholders",
     "pseudo_likelihood",
     "repeated",
+    "rows_told",
     "rows_placeholder",
     "told_placeholders",
 ]
@@ -78,7 +84,8 @@ def compile_chain(
     """
     topology = parameters.topology
     count, inputs = len(topology.sizes), sorted(given)
-    arguments, start = told_placeholders(parameters, inputs, rows, "start", means)
+    arguments, start = told_placeholders(parameters, inputs, rows_told(parameters, rows), "start", means)
+    chains, rng = counted(arguments[0], rows, rng)
     column = B.sum(B.zeros_like(arguments[0]), axis=1, keepdims=True)
     for layer in topology.layers:
         if start[layer] is None and layer in {*topology.retained, *wanted}:
@@ -86,14 +93,14 @@ def compile_chain(
     state = list(start)
     for layer in topology.retained if n_steps else wanted:
         if layer not in clamped:
-            state[layer] = start_layer(parameters, layer, start[layer], rows, rng)
+            state[layer] = start_layer(parameters, layer, start[layer], chains, rng)
 
     # Means are carried from step to step, though no step needs them, so that only the last are kept.
     moving = [layer for layer in sorted({*topology.retained, *wanted}) if layer not in clamped]
     shown = [count + layer for layer in wanted if layer not in clamped]
 
     def step(now: list[Any]) -> list[Any]:
-        after, means = sweep(parameters, now[:count], rows, rng, clamped)
+        after, means = sweep(parameters, now[:count], chains, rng, clamped)
         return [*after, *means]
 
     last: list[Any] = [*state, *start]
@@ -101,7 +108,39 @@ def compile_chain(
     if n_steps:
         last, updates = repeated(step, last, [*moving, *shown], n_steps)
     outputs = [*(told(parameters, layer, last[layer]) for layer in wanted), *(last[count + layer] for layer in wanted)]
-    return B.function(arguments, outputs, updates=updates, name="chain")
+    return compile_chains(arguments, outputs, updates, "chain")
+
+
+def rows_told(parameters: Parameters, rows: int) -> int | None:
+    """How many chains placeholders are told of: any number, so that each block of them can be a task of its own.
+
+    Weights that are computed later, tile by tile, are for one number: there the units are in blocks, too.
+    """
+    return rows if is_lazy(array_namespace(parameters.weights[0].value)) else None
+
+
+def counted(given: Any, rows: int, rng: Any) -> tuple[tuple[Any], Any]:
+    """How many chains there are, as draws are told, and what to draw them from: the same numbers whoever counts.
+
+    Parameters
+    ----------
+    given : Tensor
+        An input with a row for each chain, of which it was told what `rows_told` says.
+    rows : int
+        How many there will be.
+    rng : RandomStreams
+    """
+    length = given.shape[0]
+    return (length,), RowStreams(rng, rows) if isinstance(length, Length) else rng
+
+
+def compile_chains(inputs: Sequence[Any], outputs: Any, updates: Any, name: str) -> Any:
+    """Compile what chains do, of which inputs have a row each.
+
+    Where inputs are for any number of chains, a block of those that are computed later is one task, with all its steps.
+    """
+    in_blocks = isinstance(inputs[0].shape[0], Length)
+    return function(inputs, outputs, updates=updates, name=name, batch_axis=0 if in_blocks else None)
 
 
 def repeated(

@@ -22,7 +22,7 @@ from nbm_xp import natural_bm as B
 from .annealing import Path
 from .energy import Parameters, told
 from .partition import constant
-from .sampling import placeholder, repeated
+from .sampling import compile_chains, counted, placeholder, repeated, rows_told
 
 __all__ = ["compile_tempering"]
 
@@ -57,22 +57,23 @@ def compile_tempering(
     """
     topology, dtype, count = parameters.topology, parameters.dtype, len(betas)
     path, layers = Path(parameters, base), topology.layers
-    like = placeholder(parameters, rows, "like")
+    like = placeholder(parameters, rows_told(parameters, rows), "like")
+    (chains,), rng = counted(like, rows, rng)
     ladder = constant([[beta] for beta in betas], dtype)
     distance = constant([low - high for low, high in itertools.pairwise(betas)], dtype)
-    nothing = B.reshape(B.sum(B.zeros_like(like), axis=1), (rows, 1, 1)) + B.zeros_like(ladder)
-    state = path.start(nothing, (rows, count), rng)
+    nothing = B.reshape(B.sum(B.zeros_like(like), axis=1), (chains, 1, 1)) + B.zeros_like(ladder)
+    state = path.start(nothing, (chains, count), rng)
     for layer in topology.marginalised:
         state[layer] = nothing + B.zeros_like(parameters.biases[layer])
-    column = B.reshape(nothing[:, :1, :], (rows, 1))
+    column = B.reshape(nothing[:, :1, :], (chains, 1))
     turn = column + constant([float(pair % 2) for pair in range(count - 1)], dtype)  # 0 for the pairs whose turn it is
 
     def step(now: list[Any]) -> list[Any]:
         *states, turn, made = now
-        states = path.sweep(ladder, states, (rows, count), rng)
+        states = path.sweep(ladder, states, (chains, count), rng)
         excess = path.excess_energy(states)
         chance = B.exp(B.minimum(distance * (excess[:, :-1] - excess[:, 1:]), 0.0))
-        drawn = B.random_uniform((rows, count - 1), dtype=dtype, rng=rng)
+        drawn = B.random_uniform((chains, count - 1), dtype=dtype, rng=rng)
         swap = B.cast(B.less(drawn, chance), dtype) * (1 - turn)
         return [*(exchanged(values, swap, column) for values in states), 1 - turn, made + swap]
 
@@ -80,7 +81,7 @@ def compile_tempering(
     turns = [max((n_steps + 1 - pair % 2) // 2, 1) for pair in range(count - 1)]
     shares = last[-1] / constant([float(number) for number in turns], dtype)
     states = [told(parameters, layer, last[layer][:, -1, :]) for layer in layers]
-    return B.function([like], [*states, shares], updates=updates, name="tempering")
+    return compile_chains([like], [*states, shares], updates, "tempering")
 
 
 def exchanged(values: Any, swap: Any, column: Any) -> Any:

@@ -248,9 +248,10 @@ class Trainer:
         return compile_step(self._learner(), rows)
 
     def _learner(self) -> Learner:
-        model, settings = self.model, self.settings
+        model, settings, phase = self.model, self.settings, self.negative_phase
+        pace = phase.pace
         optimizer = Optimizer(
-            rate=model._rate * self.negative_phase.pace,
+            rate=model._rate if isinstance(pace, float) and pace == 1.0 else model._rate * pace,
             momentum=settings.momentum,
             weight_decay=model.weight_decay,
             velocities=model._velocities if settings.momentum or settings.adaptive else None,
@@ -260,7 +261,7 @@ class Trainer:
         return Learner(
             parameters=model._parameters,
             optimizer=optimizer,
-            negative_phase=self.negative_phase,
+            negative_phase=phase,
             rng=model._rng,
             offsets=model._offsets if settings.centred else None,
             **model._objective(),

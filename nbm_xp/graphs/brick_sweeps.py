@@ -8,6 +8,7 @@ order.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -211,9 +212,19 @@ class LatticeChain:
         return brick.inner(flat), totals
 
     def sweep(
-        self, flat: Any, brick: Brick, couplings: Couplings, sweep: int, count: int, seen: tuple[int, ...]
+        self,
+        flat: Any,
+        brick: Brick,
+        couplings: Couplings,
+        sweep: int,
+        count: int,
+        seen: tuple[int, ...],
+        watch: Callable[[Any], None] | None = None,
     ) -> Any:
-        """Make sweeps of a brick, whose states change, and give the totals; see `advance`."""
+        """Make sweeps of a brick, whose states change, and give the totals; see `advance`.
+
+        What `watch` is shown, whenever is measured, are the brick's own states.
+        """
         host, work, rows = host_namespace(), self.work(brick, couplings), []
         own = [brick.stretches(0, colour) for colour in (0, 1)] if seen else []
         for now in range(sweep + 1, sweep + count + 1):
@@ -222,6 +233,8 @@ class LatticeChain:
                 work.draw(flat, brick.stretches(margin, colour), now)
             if now in seen:
                 rows.append(work.measure(flat, own))
+                if watch is not None:
+                    watch(brick.inner(flat))
         return host.reshape(host.asarray(rows, dtype=host.float64), (len(rows), self.sums))
 
     def uniforms(self, stretches: Stretches, sweep: int) -> Any:

@@ -127,7 +127,7 @@ class Chains:
             uniforms = self._numbers.sweep(xp, self._streams, self.count)
             self._streams = self._numbers.after(self._streams)
             if self.rule in CLUSTER_RULES:
-                self.states = moved(self.rule, machine.layout, machine.values, self.states, uniforms, self._beta)
+                self.states = moved(xp, self.rule, machine.layout, machine.values, self.states, uniforms, self._beta)
             else:
                 self.states = sweeps.swept(
                     xp, machine.layout, machine.values, self.rule, self.states, uniforms, self._beta, self._free
@@ -206,7 +206,7 @@ def begun(
     if is_lazy(xp):
         raise ValueError("library must be one whose arrays have values at once")
     if rule in CLUSTER_RULES:
-        check_clusters(machine, rule, xp, clamp)
+        check_clusters(machine, rule, clamp)
     seed, sweep = None, 0
     if after is not None:
         if random_state is not None or initial is not None:

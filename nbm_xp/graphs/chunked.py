@@ -5,6 +5,7 @@ Contract: the bits of the undivided chains, whatever the chunks and whoever comp
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,8 @@ from .bricks import Brick
 from .division import Division, Index, Rim, divided
 from .energy_model import EnergyModel
 from .lattice_graph import Lattice
-from .lazily import Asked, Found, begun_lazily, checked_rule
+from .lazily import OVERLAP, Asked, Found, begun_lazily, checked_rule
+from .observers import ABOUT_OVERLAP
 from .packed import packed, unpack
 
 __all__ = ["LatticeWork", "checked_lattice", "chunked_chains"]
@@ -55,7 +57,13 @@ class LatticeWork:
         return self._kept(brick, flat)
 
     def step(
-        self, block: Index, kept: Any, rims: dict[Index, Rim], step: Step, couplings: Couplings
+        self,
+        block: Index,
+        kept: Any,
+        rims: dict[Index, Rim],
+        step: Step,
+        couplings: Couplings,
+        watch: Callable[[Any], None] | None = None,
     ) -> tuple[Any, Rim, Any]:
         """Make some sweeps of a block: its states, what it shows of them, and what was measured."""
         sweep, count, seen = step
@@ -68,7 +76,7 @@ class LatticeWork:
             there = tuple(slice(one.start + brick.depth, one.stop + brick.depth) for one in taken)
             mine = other == block
             brick.put(flat, place, brick.take(flat, there) if mine else self.division.part(other, rims[other], taken))
-        totals = self.chain.sweep(flat, brick, couplings, sweep, count, seen)
+        totals = self.chain.sweep(flat, brick, couplings, sweep, count, seen, watch)
         return *self._kept(brick, flat), totals
 
     def array(self, block: Index, kept: Any) -> Any:
@@ -99,6 +107,59 @@ class LatticeWork:
         if brick.size[-1] % 2:
             own[..., 1, -1] = self.chain.nothing
         return flat
+
+
+@dataclass(frozen=True)
+class PairWork:
+    """What tasks do for two chains of which the overlap is measured: blocks have both, along a first axis.
+
+    Parameters
+    ----------
+    one, other : LatticeWork
+    """
+
+    one: LatticeWork
+    other: LatticeWork
+    dtype: str = "int8"
+
+    def begin(self, block: Index) -> tuple[Any, Any]:
+        """The states that a block begins with, and what it shows of them."""
+        return self._together(work.begin(block[1:]) for work in (self.one, self.other))
+
+    def resume(self, block: Index, states: Any) -> tuple[Any, Any]:
+        """States to begin with, as tasks keep them, and what they show."""
+        return self._together(work.resume(block[1:], states[k]) for k, work in enumerate((self.one, self.other)))
+
+    def step(
+        self, block: Index, kept: Any, rims: dict[Index, Any], step: Step, couplings: Couplings
+    ) -> tuple[Any, Any, Any]:
+        """Make some sweeps of both: their states, what they show, and what was measured of each and of both."""
+        host, values = host_namespace(), self.one.chain.values
+        seen: list[Any] = []
+        products: list[float] = []
+
+        def beside(states: Any) -> None:
+            before = host.empty_like(states)
+            unpack(values, seen[len(products)], before)
+            products.append(float(host.sum(states * before, dtype=host.int64)))
+
+        shown: tuple[dict[Index, Rim], ...] = tuple({place[1:]: rim[k] for place, rim in rims.items()} for k in (0, 1))
+        keep = lambda states: seen.append(packed(values, states))  # noqa: E731
+        *first, totals = self.one.step(block[1:], kept[0], shown[0], step, couplings, keep)
+        *second, others = self.other.step(block[1:], kept[1], shown[1], step, couplings, beside)
+        column = host.reshape(host.asarray(products, dtype=host.float64), (-1, 1))
+        return *self._together((first, second)), host.concat([totals, others, column], axis=1)
+
+    def array(self, block: Index, kept: Any) -> Any:
+        """The states of a block that were kept."""
+        works = zip((self.one, self.other), kept, strict=True)
+        return host_namespace().stack([work.array(block[1:], states) for work, states in works])
+
+    @staticmethod
+    def _together(made: Iterable[Any]) -> tuple[Any, Any]:
+        """What was kept of both, and what they show."""
+        kept, shown = zip(*made, strict=True)
+        return kept, shown
 
 
 def checked_lattice(machine: EnergyModel, rule: str) -> Lattice:
@@ -161,28 +222,52 @@ def chunked_chains(machine: EnergyModel, chunks: Any, asked: Asked, at_once: int
     """
     graph = checked_lattice(machine, asked.rule)
     division = divided(graph.shape, graph.periodic, chunks)
-    begun = begun_lazily(machine, asked, graph.shape)
+    begun = begun_lazily(machine, asked, graph.shape, "chunks", (OVERLAP,))
     couplings = couplings_of(machine)
     count = at_once or division.sweeps_at_once
     steps = steps_of(begun.sweep, asked.burn_in, asked.sweeps, asked.every, count)
     neighbours = {block: division.neighbours(block, 2 * count) for block in division.blocks}
-    states, totals, given = [], [], {}
-    for k, beta in enumerate(begun.betas):
-        chain = LatticeChain(
-            graph.shape, graph.periodic, machine.units, asked.rule, begun.seed, begun.first_chain + k, beta
-        )  # fmt: skip
-        for _, n, _ in steps:
-            if n not in given:
-                given[n] = given_to(graph, couplings, chain, division, 2 * n)
-        handed = [given[n] for _, n, _ in steps]
-        last, measured = stepped(
-            LatticeWork(chain, division, 2 * count), steps, division.chunks, neighbours, handed,
-            [(len(seen), chain.sums) for *_, seen in steps], None if begun.initial is None else begun.initial[k, ...],
-            "lattice",
-        )  # fmt: skip
-        states.append(last)
-        totals.append(measured)
-    xp = array_namespace(states[0])
+    works = [
+        LatticeWork(
+            LatticeChain(
+                graph.shape, graph.periodic, machine.units, asked.rule, begun.seed, begun.first_chain + k, beta
+            ),
+            division,
+            2 * count,
+        )
+        for k, beta in enumerate(begun.betas)
+    ]
+    given = {n: given_to(graph, couplings, works[0].chain, division, 2 * n) for n in {n for _, n, _ in steps}}
+    handed, seen = [given[n] for _, n, _ in steps], [t for *_, seen in steps for t in seen]
+    lengths, sums = [len(seen) for *_, seen in steps], works[0].chain.sums
     axes = tuple(f"axis_{k}" for k in range(len(graph.shape)))
-    seen = [t for *_, seen in steps for t in seen]
-    return begun.found(machine, asked, axes, xp.stack(states), seen, xp.stack(totals) if seen else None)
+    if OVERLAP not in begun.names:
+        made = [
+            stepped(
+                work, steps, division.chunks, neighbours, handed, [(length, sums) for length in lengths],
+                None if begun.initial is None else begun.initial[k, ...], "lattice",
+            )
+            for k, work in enumerate(works)
+        ]  # fmt: skip
+        xp = array_namespace(made[0][0])
+        totals = xp.stack([measured for _, measured in made]) if seen else None
+        return begun.found(machine, asked, axes, xp.stack([last for last, _ in made]), seen, totals)
+    near = {(0, *block): [(0, *other) for other in others] for block, others in neighbours.items()}
+    told = [{(0, *block): value for block, value in one.items()} for one in handed]
+    made = [
+        stepped(
+            PairWork(works[k], works[k + 1]), steps, ((2,), *division.chunks), near, told,
+            [(length, 2 * sums + 1) for length in lengths],
+            None if begun.initial is None else begun.initial[k : k + 2, ...], "lattices",
+        )
+        for k in range(0, len(works), 2)
+    ]  # fmt: skip
+    xp = array_namespace(made[0][0])
+    states = xp.concat([last for last, _ in made])
+    if not seen:
+        return begun.found(machine, asked, axes, states, seen, None)
+    each = [measured[:, k : k + sums] for _, measured in made for k in (0, sums)]
+    variables, coordinates, attributes = begun.found(machine, asked, axes, states, seen, xp.stack(each))
+    overlaps = xp.stack([measured[:, -1] for _, measured in made]) / machine.units_count
+    variables[OVERLAP] = (("pair", "sweep"), overlaps, {"long_name": ABOUT_OVERLAP})
+    return variables, coordinates, attributes

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from nbm_xp.boltzmann.randomness import entropy_of
 from nbm_xp.namespace import array_namespace, host_namespace, is_array, is_lazy
@@ -17,10 +17,13 @@ from nbm_xp.rng import hashed_seed
 from .chains import checked_states
 from .energy_model import EnergyModel
 from .graph import finite
+from .observers import check_overlap
 from .sweeps import RULES
 from .values import Values
 
-__all__ = ["Asked", "Begun", "Found", "begun_lazily", "checked_rule", "finished"]
+__all__ = ["OVERLAP", "Asked", "Begun", "Found", "begun_lazily", "checked_rule", "finished"]
+
+OVERLAP: Final = "overlap"
 
 Found = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
 """Variables, coordinates and attributes of a dataset."""
@@ -87,6 +90,8 @@ class Begun:
         host = host_namespace()
         variables: dict[str, Any] = {"state": (("chain", *axes), states, {"long_name": "last states"})}
         for name in self.names if seen else ():
+            if name == OVERLAP:
+                continue  # of two chains each
             values, about = finished(machine.values, machine.units_count, name, totals)
             variables[name] = (("chain", "sweep"), values, {"long_name": about})
         coordinates = {
@@ -99,18 +104,24 @@ class Begun:
         return variables, coordinates, attributes
 
 
-def begun_lazily(machine: EnergyModel, asked: Asked, shape: tuple[int, ...]) -> Begun:
-    """How chains of states of one shape begin.
+def begun_lazily(
+    machine: EnergyModel, asked: Asked, shape: tuple[int, ...], where: str, also: tuple[str, ...] = ()
+) -> Begun:
+    """How chains of states of one shape begin; `where` says how they are divided, `also` what else can be observed.
 
     Raises
     ------
     ValueError
         If it is not what such chains can.
     """
+    if asked.observe is None:
+        raise ValueError("observe must be names, got None: an empty list observes nothing")
     names = (asked.observe,) if isinstance(asked.observe, str) else tuple(asked.observe)
     for name in names:
-        if name not in ("energy", "magnetisation"):
-            raise ValueError(f"observe must be of energy, magnetisation where there are chunks or parts, got {name!r}")
+        if name not in (known := ("energy", "magnetisation", *also)):
+            raise ValueError(f"observe must be of {', '.join(known)} where there are {where}, got {name!r}")
+    if OVERLAP in names:
+        check_overlap(machine, asked.chains)
     for name, value in (("clamp", asked.clamp), ("library", asked.library)):
         if value is not None:
             raise ValueError(f"{name} must be left out where there are chunks or parts")
@@ -119,8 +130,11 @@ def begun_lazily(machine: EnergyModel, asked: Asked, shape: tuple[int, ...]) -> 
     if asked.after is not None:
         if asked.random_state is not None or initial is not None:
             raise ValueError("after: its chains have a seed and states, so random_state and initial must be None")
-        entropy, sweep = tuple(map(int, asked.after.attrs["seed"])), int(asked.after.attrs["sweeps"])
-        initial, first_chain = asked.after["state"].data, int(asked.after["chain"].values[0])
+        try:
+            entropy, sweep = tuple(map(int, asked.after.attrs["seed"])), int(asked.after.attrs["sweeps"])
+            initial, first_chain = asked.after["state"].data, int(asked.after["chain"].values[0])
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError("after must be what sample gave") from error
     seed = hashed_seed(entropy_of(asked.random_state)) if entropy is None else hashed_seed(entropy)
     if initial is not None:
         initial = _initial(machine, initial, asked.chains, shape)

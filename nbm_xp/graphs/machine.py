@@ -170,8 +170,7 @@ class GraphMachine(Learning):
         rule : {"heat_bath", "metropolis", "multi_spin", "swendsen_wang", "wolff"}, optional
             How a unit is drawn anew: by its heat bath; or changed, or not, as Metropolis has it; by its heat bath, 64
             chains in the bits of a word, for couplings of one size, no fields and as many neighbours each; or clusters
-            of alike units, all of them or one: of spins and Potts units that are coupled to be alike, without fields,
-            in the host's memory.
+            of alike units, all of them or one: of spins and Potts units that are coupled to be alike, without fields.
         every : int, optional
             Observers see the states after each so many sweeps.
         observe : names, or an `Observer`, or several
@@ -192,10 +191,11 @@ class GraphMachine(Learning):
             Of a lattice: how long blocks are along each axis, as Dask takes chunks; -1 is the whole axis. Then the
             variables are Dask arrays, which nothing computes until they are asked for, and `state` has the lattice's
             axes. The bits are those of the undivided lattice. Periodic axes must be of even length, rules are heat bath
-            and Metropolis, and energy and magnetisation are observed.
+            and Metropolis, and energy, magnetisation and overlap are observed.
         parts : int or array of shape (units,), optional
             Of any graph: how many parts it is divided into, by pymetis where it is installed, else by a walk that goes
-            to near units first; or the part of each unit. What is given and said is as with `chunks`.
+            to near units first; or the part of each unit. What is given and said is as with `chunks`, but
+            for overlaps.
 
         Returns
         -------

@@ -7,13 +7,16 @@ lie until the end, so that a device is not waited for.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from nbm_xp.namespace import asarray, dtype_of, host_namespace, to_numpy, wide_dtypes
 
 from .chains import Chains
+from .energy_model import EnergyModel
 
-__all__ = ["OBSERVERS", "Correlations", "Observer", "Series", "observers_of"]
+__all__ = ["ABOUT_OVERLAP", "OBSERVERS", "Correlations", "Observer", "Series", "check_overlap", "observers_of"]
+
+ABOUT_OVERLAP: Final = "mean product with the other chain of a pair"
 
 Found = dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]
 
@@ -143,10 +146,21 @@ def _magnetisation(chains: Chains) -> Observer:
     return Series("magnetisation", _most_frequent, about, finish=finish)
 
 
-def _overlap(chains: Chains) -> Observer:
-    if chains.machine.values.kind != "spin" or chains.count % 2:
+def check_overlap(machine: EnergyModel, chains: int) -> None:
+    """Refuse chains that have no overlaps.
+
+    Raises
+    ------
+    ValueError
+        If they are not even in number, or not of spins.
+    """
+    if machine.values.kind != "spin" or chains % 2:
         raise ValueError("observe: overlaps are those of two chains each, of spins: chains must be even")
-    return Series("overlap", _product, "mean product with the other chain of a pair", "pair", _a_unit(chains))
+
+
+def _overlap(chains: Chains) -> Observer:
+    check_overlap(chains.machine, chains.count)
+    return Series("overlap", _product, ABOUT_OVERLAP, "pair", _a_unit(chains))
 
 
 def _total(chains: Chains) -> Any:

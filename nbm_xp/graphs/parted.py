@@ -70,7 +70,7 @@ def parted_chains(machine: EnergyModel, parts: Any, asked: Asked) -> Found:
     """A graph's chains in parts; see `GraphMachine.sample`."""
     host, layout = host_namespace(), machine.layout
     checked_rule(asked.rule, "parts")
-    begun = begun_lazily(machine, asked, (machine.units_count,))
+    begun = begun_lazily(machine, asked, (machine.units_count,), "parts")
     made = partitioned(layout, numbers_of_parts(layout, parts))
     last = begun.sweep + asked.burn_in + asked.sweeps
     seen = list(range(begun.sweep + asked.burn_in + asked.every, last + 1, asked.every))

@@ -97,41 +97,64 @@ def transition(
     host = host_namespace()
     if machine.values.kind != "spin":
         raise ValueError("machine must be of spins")
-    try:
-        found = finite(temperatures, "temperatures", (len(temperatures),))
-    except TypeError as error:
-        raise ValueError(f"temperatures must be several numbers, got {temperatures!r}") from error
-    if not found.shape[0] or not host.all(found > 0):
-        raise ValueError(f"temperatures must be positive, got {found.tolist()}")
+    points = checked_temperatures(temperatures)
     chains, units = positive_int(chains, "chains"), machine.units_count
     draws = machine.sample(
-        chains=chains * found.shape[0], sweeps=positive_int(sweeps, "sweeps", 2), burn_in=burn_in,
-        beta=host.repeat(1.0 / found, chains), rule=rule, random_state=random_state, library=library,
-        initial=host.ones((chains * found.shape[0], units), dtype=host.int8),
+        chains=chains * len(points), sweeps=positive_int(sweeps, "sweeps", 2), burn_in=burn_in,
+        beta=host.repeat(1.0 / host.asarray(points), chains), rule=rule, random_state=random_state, library=library,
+        initial=host.ones((chains * len(points), units), dtype=host.int8),
     )  # fmt: skip
-    shape = (found.shape[0], chains, -1)
+    shape = (len(points), chains, -1)
     energies, sizes = (host.reshape(draws[name].values, shape) for name in ("energy", "magnetisation"))
-    measured, place = [], machine.graph.shape or (units,)
     states = draws["state"].values[::chains, :]
-    for t, energy, magnetisation, state in zip(found.tolist(), energies, sizes, states, strict=True):
-        size = host.abs(magnetisation)
-        heat = partial(specific_heat, beta=1 / t, units=units)
-        exact = _exact(machine, t)
-        measured.append(
-            Measured(
-                t,
-                float(host.mean(energy)),
-                standard_error(energy),
-                heat(energy),
-                jackknife_error(heat, energy),
-                float(host.mean(size)),
-                binder(magnetisation),
-                float(host.mean(autocorrelation_time(size))),
-                *exact,
-                host.reshape(state, place),
-            )
-        )
-    return measured
+    return [measured_at(machine, *at) for at in zip(points, energies, sizes, states, strict=True)]
+
+
+def checked_temperatures(temperatures: Sequence[float]) -> list[float]:
+    """Positive temperatures, one at least.
+
+    Raises
+    ------
+    ValueError
+        If they are none.
+    """
+    try:
+        found: list[float] = finite(temperatures, "temperatures", (len(temperatures),)).tolist()
+    except TypeError as error:
+        raise ValueError(f"temperatures must be several numbers, got {temperatures!r}") from error
+    if not found or min(found) <= 0:
+        raise ValueError(f"temperatures must be positive, got {found}")
+    return found
+
+
+def measured_at(machine: GraphMachine, t: float, energy: Any, magnetisation: Any, state: Any) -> Measured:
+    """What series of a temperature's chains say.
+
+    Parameters
+    ----------
+    machine : GraphMachine
+    t : float
+        The temperature.
+    energy, magnetisation : arrays of shape (chains, sweeps)
+        Of a unit.
+    state : array of shape (units,)
+        The last spins of a chain.
+    """
+    host, size = host_namespace(), host_namespace().abs(magnetisation)
+    heat = partial(specific_heat, beta=1 / t, units=machine.units_count)
+    exact = _exact(machine, t)
+    return Measured(
+        t,
+        float(host.mean(energy)),
+        standard_error(energy),
+        heat(energy),
+        jackknife_error(heat, energy),
+        float(host.mean(size)),
+        binder(magnetisation),
+        float(host.mean(autocorrelation_time(size))),
+        *exact,
+        host.reshape(state, machine.graph.shape or (machine.units_count,)),
+    )
 
 
 def _exact(machine: GraphMachine, temperature: float) -> tuple[float | None, float | None]:

@@ -24,6 +24,15 @@ def _version(*distributions: str) -> str | None:
     return None
 
 
+def _version_of(library: libraries.Library) -> str | None:
+    import importlib.metadata
+
+    if version := _version(library.package):
+        return version
+    # CuPy has a distribution for each CUDA: the files of all that is installed tell which it was
+    return _version(*importlib.metadata.packages_distributions().get(library.package, []))
+
+
 def _devices(name: str) -> list[str]:
     """The devices of a library that is imported already; a library is not imported to ask."""
     module = sys.modules.get(libraries.LIBRARIES[name].package)
@@ -59,15 +68,12 @@ def info() -> dict[str, Any]:
     >>> info()["libraries"]["numpy"]["installed"]
     True
     """
-    import importlib.metadata
-
-    packages = importlib.metadata.packages_distributions()
     found = {}
     for name, library in libraries.LIBRARIES.items():
         installed = libraries.is_installed(name)
         found[name] = {
             "installed": installed,
-            "version": _version(*packages.get(library.package, [])) if installed else None,
+            "version": _version_of(library) if installed else None,
             "devices": _devices(name) if installed else [],
             "install": None if installed else f"pip install {library.distribution}",
         }
@@ -87,15 +93,25 @@ def info() -> dict[str, Any]:
     }
 
 
-def format_info() -> str:
+def format_info(found: dict[str, Any] | None = None) -> str:
     """What `info` finds, as plain text.
+
+    Parameters
+    ----------
+    found : dict, optional
+        What `info` returned; it is asked unless given.
+
+    Returns
+    -------
+    str
+        Lines in columns.
 
     Examples
     --------
     >>> print(format_info().splitlines()[0])
     versions
     """
-    found = info()
+    found = info() if found is None else found
     lines = ["versions"]
     lines += [f"  {name:<18}{version or 'unknown'}" for name, version in found["versions"].items()]
     loops = found["core"]

@@ -148,7 +148,9 @@ def binomial(
     >>> binomial(get_namespace("numpy"), substreams((31,) * 6, 2), 9, 0.5, (4,), "int8", "float32")[0].tolist()
     [4, 3, 6, 6]
     """
-    kind = "int64" if dtype == "bool" and n > 1 else dtype
+    if n == 1:
+        return trials(xp, states, p, tuple(size), dtype, precision)[:2]
+    kind = "int64" if dtype == "bool" else dtype
     total, states = bernoulli(xp, states, p, size, kind, precision)
     for _ in range(n - 1):
         sample, states = bernoulli(xp, states, p, size, kind, precision)

@@ -9,12 +9,14 @@ from .directory import RunDirectory
 from .evaluation import evaluate
 from .evaluation_result import Evaluation, read_evaluation
 from .failing import RunError
-from .lattices import projected, sample_lattice
+from .graphs import projected, sample_graph
+from .lattices import sample_lattice
 from .reading import open_dataset, open_samples
 from .resuming import resume
 from .sampling import sample
 from .schedulers import Workers
 from .training import train, trained_model
+from .transitions import measure_lattice, read_transition
 
 __all__ = [
     "Evaluation",
@@ -23,12 +25,15 @@ __all__ = [
     "Workers",
     "diagnose",
     "evaluate",
+    "measure_lattice",
     "open_dataset",
     "open_samples",
     "projected",
     "read_evaluation",
+    "read_transition",
     "resume",
     "sample",
+    "sample_graph",
     "sample_lattice",
     "train",
     "trained_model",

@@ -1,6 +1,7 @@
-"""Where each block of a run is: a small file, replaced in one step after the block's results are on disk.
+"""Where each block of a run is: a small file, written after the block's results are; then the one before it goes.
 
-It says which run and block it is of, and ends with a digest of all before it.
+It says which run and block it is of, and ends with a digest of all before it. Its name has the number of segments that
+are done: a worker that was taken for lost and lives on writes, late, what is not looked at any more.
 """
 
 from __future__ import annotations
@@ -36,12 +37,18 @@ class Held(NamedTuple):
     arrays: tuple[Any, ...]
 
 
-def _path(folder: pathlib.Path, block: int) -> pathlib.Path:
-    return folder / f"block-{block:06d}.npz"
+def _path(folder: pathlib.Path, block: int, done: int) -> pathlib.Path:
+    return folder / f"block-{block:06d}.{done:09d}.npz"
 
 
-def write_checkpoint(folder: pathlib.Path, run: str, block: int, held: Held) -> None:
-    """Say that a block of a run has come so far: when this returns, that is on disk."""
+def write_checkpoint(folder: pathlib.Path, run: str, block: int, held: Held, keeps: int = 1) -> None:
+    """Say that a block of a run has come so far: when this returns, that is on disk.
+
+    Parameters
+    ----------
+    keeps : int, optional
+        How many of a block's checkpoints stay, this one included.
+    """
     buffer = io.BytesIO()
     arrays: dict[str, Any] = {f"array_{i}": array for i, array in enumerate(held.arrays)}
     whose = np.asarray(_whose(folder, run, block))
@@ -51,7 +58,8 @@ def write_checkpoint(folder: pathlib.Path, run: str, block: int, held: Held) -> 
     buffer.seek(0, io.SEEK_END)
     buffer.write(digest)
     with buffer.getbuffer() as content:  # given back when a disk is full, too: a buffer that is held cannot be closed
-        write_whole(_path(folder, block), content)
+        write_whole(_path(folder, block, held.done), content)
+    _path(folder, block, held.done - keeps).unlink(missing_ok=True)
 
 
 def _whose(folder: pathlib.Path, run: str, block: int) -> str:
@@ -64,16 +72,30 @@ def _digest(content: Any) -> bytes:
 
 
 def read_checkpoint(
-    folder: pathlib.Path, run: str, block: int, shapes: Sequence[tuple[int, ...]] | None = None
+    folder: pathlib.Path,
+    run: str,
+    block: int,
+    shapes: Sequence[tuple[int, ...]] | None = None,
+    done: int | None = None,
 ) -> Held | None:
     """How far a block has come, and what it goes on with; None where it has not begun.
+
+    Parameters
+    ----------
+    shapes : sequence of tuples, optional
+        Of the arrays.
+    done : int, optional
+        The checkpoint after so many segments, None where it is not there; by default the last one.
 
     Raises
     ------
     ValueError
         If the file is damaged, or of another run, another block, or not of one with these shapes.
     """
-    path = _path(folder, block)
+    if done is None:
+        path = max(folder.glob(f"block-{block:06d}.*.npz"), default=_path(folder, block, 0))
+    else:
+        path = _path(folder, block, done)
     try:
         content = memoryview(path.read_bytes())
     except FileNotFoundError:
@@ -86,14 +108,14 @@ def read_checkpoint(
         loaded = read_arrays(io.BytesIO(content[:-_DIGEST]))
         whose = loaded.pop("whose")
         arrays = tuple(loaded[f"array_{i}"] for i in range(len(loaded) - 1))
-        done = int(loaded["done"])
+        found = int(loaded["done"])
     except (KeyError, ValueError) as error:
         raise ValueError(f"{path} is no checkpoint: {error}") from error
-    if whose != _whose(folder, run, block):
+    if whose != _whose(folder, run, block) or path != _path(folder, block, found):
         raise ValueError(f"{path} is a checkpoint of another run or block")
     if shapes is not None and [array.shape for array in arrays] != list(shapes):
         raise ValueError(f"{path} must hold arrays of shapes {list(shapes)}, got {[array.shape for array in arrays]}")
-    return Held(done, arrays)
+    return Held(found, arrays)
 
 
 def segments_done(folder: pathlib.Path, run: str, block: int) -> int:

@@ -34,6 +34,7 @@ class Alone:
     """A job whose blocks need nothing of one another, and hand what they go on with from segment to segment."""
 
     hands_on = True
+    keeps = 1
 
     def needs(self, block: Block) -> list[int]:
         """The blocks that must have come as far: none."""

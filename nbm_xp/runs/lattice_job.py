@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import os
 import pathlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +22,8 @@ from nbm_xp.graphs.lattice_graph import Lattice
 from nbm_xp.rng import hashed_seed
 
 from . import store
-from .checkpoints import Held, read_checkpoint, write_checkpoint
+from .chains_job import SHOWN, ChainsJob
+from .checkpoints import Held, write_checkpoint
 from .directory import RunDirectory
 from .job import Block
 from .store import Stored
@@ -32,7 +32,6 @@ __all__ = ["LATTICE", "MULTIPLES", "OWN_FIELDS", "LatticeJob"]
 
 LATTICE = "lattice.zarr"
 MULTIPLES, OWN_FIELDS = "multiples.npy", "fields.npy"
-_TOTALS = "totals"
 
 
 @functools.lru_cache(maxsize=8)
@@ -41,51 +40,31 @@ def _division(shape: tuple[int, ...], periodic: tuple[bool, ...], chunks: tuple[
 
 
 @dataclass(frozen=True)
-class LatticeJob:
+class LatticeJob(ChainsJob):
     """What is to be sampled, and how it is divided; it can be sent to workers and is a key.
 
     Attributes
     ----------
-    directory : str
-        The run's.
-    seed : int
-    shape, periodic, units, rule
+    shape, periodic
         See `LatticeChain`.
-    betas : tuple of float
-        Of each chain.
-    burn_in, sweeps, every : int
-        Chains are measured after ``burn_in + (i + 1) * every`` sweeps.
     chunks : tuple of int
         How long blocks are along each axis.
     checkpoint_every : int
         How many sweeps there are in a segment.
     unit, largest, odd, field
         See `Couplings`; `field` is None where each unit has its own.
-    run, result : str
-        What tells the run, and what it results in, from all others.
     """
 
-    directory: str
-    seed: int
     shape: tuple[int, ...]
     periodic: tuple[bool, ...]
-    units: Any
-    rule: str
-    betas: tuple[float, ...]
-    burn_in: int
-    sweeps: int
-    every: int
     chunks: tuple[int, ...]
     checkpoint_every: int
     unit: float
     largest: int
     odd: bool
     field: float | None
-    run: str
-    result: str
 
-    part = "blocks"
-    hands_on = False
+    result_name = LATTICE
 
     @classmethod
     def of(cls, run: RunDirectory) -> LatticeJob:
@@ -94,13 +73,7 @@ class LatticeJob:
         asked.pop("couplings")
         for name in ("shape", "periodic", "betas", "chunks"):
             asked[name] = tuple(asked[name])
-        return cls(
-            directory=os.fspath(run.path.resolve()),
-            seed=run.seed,
-            run=run.identity,
-            result=run.result_identity,
-            **asked,
-        )
+        return cls(**cls.begun(run), **asked)
 
     # How it is divided
 
@@ -118,11 +91,6 @@ class LatticeJob:
     def n_segments(self) -> int:
         """How many tasks a block takes, one after the other."""
         return math.ceil((self.burn_in + self.sweeps) / self.checkpoint_every)
-
-    @property
-    def seen(self) -> range:
-        """After which sweeps chains are measured."""
-        return range(self.burn_in + self.every, self.burn_in + self.sweeps + 1, self.every)
 
     def segment(self, number: int) -> tuple[int, int, tuple[int, ...]]:
         """How many sweeps come before a segment, how many it has, and which are measured."""
@@ -163,38 +131,23 @@ class LatticeJob:
 
     # What the result is
 
-    def arrays(self) -> dict[str, Stored]:
-        """The last states, and what was measured."""
-        axes = tuple(f"axis_{k}" for k in range(len(self.shape)))
-        chains, draws = len(self.betas), len(self.seen)
-        found = {
-            "state": Stored(
-                "state", ("chain", *axes), (chains, *self.shape), (1, *self.chunks), "int8",
-                {"long_name": "last states"},
-            )
-        }  # fmt: skip
-        for name, about in (("energy", "energy a unit"), ("magnetisation", "mean value of a unit")):
-            attributes = {"long_name": about, "coordinates": "sweep"}
-            if draws:
-                found[name] = Stored(name, ("chain", "draw"), (chains, draws), (chains, draws), "float64", attributes)
-        return found
+    @property
+    def n_units(self) -> int:
+        """How many the lattice has."""
+        return math.prod(self.shape)
 
-    def coordinates(self) -> dict[str, range]:
-        """The numbers of chains and draws, and how many sweeps went before each draw."""
-        return {"chain": range(len(self.betas)), "draw": range(len(self.seen)), "sweep": self.seen}
+    def state(self) -> Stored:
+        """The last states."""
+        axes = tuple(f"axis_{k}" for k in range(len(self.shape)))
+        shape, chunks = (len(self.betas), *self.shape), (1, *self.chunks)
+        return Stored("state", ("chain", *axes), shape, chunks, "int8", {"long_name": "last states"})
 
     def totals(self) -> Any:
         """The sums over all units, of shape (chains, draws, sums), when all is done."""
-        folder = pathlib.Path(self.directory) / "checkpoints" / _TOTALS
         per_chain, found = self._parts, []
         for chain in range(len(self.betas)):
-            total: Any = 0.0
-            for number in range(chain * per_chain, (chain + 1) * per_chain):
-                held = read_checkpoint(folder, self.run, number)
-                if held is None:
-                    raise ValueError(f"{folder} is damaged: it lacks block {number}")
-                total = total + held.arrays[0]  # whole multiples: no sum is rounded
-            found.append(total)
+            blocks = range(chain * per_chain, (chain + 1) * per_chain)
+            found.append(sum(self.measured(block) for block in blocks))  # whole multiples: no sum is rounded
         return np.stack(found)
 
     # What a task does
@@ -224,30 +177,15 @@ class LatticeJob:
         totals = np.concatenate([totals, measured])
         if segment + 1 < self.n_segments:
             shown = [layers for layers in division.show(states, 2 * self.checkpoint_every) if layers is not None]
-            write_checkpoint(self._folder(segment + 1), self.run, block.number, Held(segment + 1, tuple(shown)))
+            write_checkpoint(self.folder(SHOWN), self.run, block.number, Held(segment + 1, tuple(shown)), keeps=2)
             return states, totals
-        write_checkpoint(self._folder(None), self.run, block.number, Held(segment + 1, (totals,)))
-        store.write_chunk(
-            pathlib.Path(self.directory) / store.UNFINISHED, self.arrays()["state"], (number, *place), states[None]
-        )
+        self.keep_measured(block.number, totals)
+        store.write_chunk(pathlib.Path(self.directory) / store.UNFINISHED, self.state(), (number, *place), states[None])
         return ()
-
-    def folders(self) -> list[pathlib.Path]:
-        """The folders that tasks write to, besides that of blocks."""
-        return [self._folder(0), self._folder(1), self._folder(None)]
-
-    def _folder(self, segment: int | None) -> pathlib.Path:
-        """Where blocks keep what they show after a segment, of each second one in the same files; or their totals."""
-        name = _TOTALS if segment is None else f"shown-{segment % 2}"
-        return pathlib.Path(self.directory) / "checkpoints" / name
 
     def _shown(self, chain: int, place: Index, segment: int) -> Rim:
         """What a block has shown after so many segments."""
-        number = self._number(chain, place)
-        held = read_checkpoint(self._folder(segment), self.run, number)
-        if held is None or held.done != segment:
-            raise ValueError(f"{self._folder(segment)} is damaged: block {number} shows nothing of segment {segment}")
-        layers = iter(held.arrays)
+        layers = iter(self.shown(self._number(chain, place), segment))
         divides = itertools.chain.from_iterable((len(sizes) > 1,) * 2 for sizes in self.division.chunks)
         return tuple(next(layers) if divide else None for divide in divides)
 

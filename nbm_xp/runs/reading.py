@@ -12,12 +12,13 @@ from nbm_xp.namespace.needs import need
 from . import store
 from .directory import RunDirectory
 from .failing import RunError
+from .graph_job import GRAPH
 from .lattice_job import LATTICE
 from .sampling import SAMPLES
 
 __all__ = ["open_dataset", "open_samples"]
 
-_RESULTS = {"sample": SAMPLES, "lattice": LATTICE}
+_RESULTS = {"sample": SAMPLES, "lattice": LATTICE, "graph": GRAPH}
 
 
 def open_samples(directory: str | os.PathLike[str], name: str = "visible") -> Any:
@@ -50,7 +51,7 @@ def open_samples(directory: str | os.PathLike[str], name: str = "visible") -> An
 
 
 def open_dataset(directory: str | os.PathLike[str]) -> Any:
-    """What a sampling run or a lattice's has drawn, as an xarray Dataset, which reads what is asked of it.
+    """What a sampling run, a lattice's or a graph's has drawn, as an xarray Dataset, which reads what is asked of it.
 
     Parameters
     ----------
@@ -60,9 +61,9 @@ def open_dataset(directory: str | os.PathLike[str]) -> Any:
     Returns
     -------
     xarray.Dataset
-        A variable for each layer, with the dimensions chain, draw and unit; of a lattice ``state``, ``energy`` and
-        ``magnetisation``. ``xarray.open_zarr`` on ``samples.zarr`` or ``lattice.zarr`` gives the same, but takes a
-        chunk that is gone for zeros.
+        A variable for each layer, with the dimensions chain, draw and unit; of a lattice or a graph ``state``,
+        ``energy`` and ``magnetisation``. ``xarray.open_zarr`` on ``samples.zarr``, ``lattice.zarr`` or ``graph.zarr``
+        gives the same, but takes a chunk that is gone for zeros.
 
     Raises
     ------
@@ -73,8 +74,8 @@ def open_dataset(directory: str | os.PathLike[str]) -> Any:
     ModuleNotFoundError
         If xarray is not installed.
     """
-    lattice = RunDirectory.read(directory).kind == "lattice"
-    run, xarray = _whole(directory, "lattice" if lattice else "sample"), need("xarray")
+    kind = RunDirectory.read(directory).kind
+    run, xarray = _whole(directory, kind if kind in _RESULTS else "sample"), need("xarray")
     opened = store.checked_store(run.path / _RESULTS[run.kind], run.result_identity)
     return xarray.open_zarr(opened, consolidated=False, zarr_format=3)
 

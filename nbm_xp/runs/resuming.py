@@ -7,14 +7,20 @@ from typing import Any
 
 from nbm_xp.namespace.needs import need
 
-from . import evaluation, lattices, sampling, training
+from . import evaluation, graph_runs, sampling, training, transitions
 from .carrying_out import Progress, interruptible
 from .directory import RunDirectory
 from .schedulers import workers_of
 
 __all__ = ["resume"]
 
-_IN_BLOCKS = {"sample": sampling.carry_on, "evaluate": evaluation.carry_on, "lattice": lattices.carry_on}
+_IN_BLOCKS = {
+    "sample": sampling.carry_on,
+    "evaluate": evaluation.carry_on,
+    "lattice": graph_runs.carry_on,
+    "graph": graph_runs.carry_on,
+    "transition": transitions.carry_on,
+}
 
 
 def resume(
@@ -25,7 +31,7 @@ def resume(
     memory_limit: int | str | None = None,
     progress: Progress | None = None,
 ) -> RunDirectory:
-    """Go on with a run: a sampling, an evaluation, a training or a lattice's, begun from Python or at the command line.
+    """Go on with a run of any kind, begun from Python or at the command line.
 
     Model, rows and settings are those in its directory, and so is what comes of it: the files are those of a run that
     was never broken off, byte for byte. A run that is finished is held to what was written, and left as it is.

@@ -33,6 +33,9 @@ class Job(Protocol):
     hands_on: bool
     """Whether a segment hands the next one what that goes on with; else it is read from the checkpoint."""
 
+    keeps: int
+    """How many checkpoints of a block stay."""
+
     @property
     def directory(self) -> str:
         """The run's."""
@@ -97,7 +100,7 @@ def run_segment(job: Any, block: Any, segment: int, held: Held | None = None, st
         for number in range(held.done, segment + 1):
             arrays = job.advance(block, number, arrays, stopping)
             held = Held(number + 1, arrays)
-            write_checkpoint(folder, job.run, block.number, held)
+            write_checkpoint(folder, job.run, block.number, held, job.keeps)
     return handed_on(job, held)
 
 

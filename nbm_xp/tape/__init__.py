@@ -14,7 +14,7 @@ from nbm_xp.namespace.special import register_special
 
 from . import growth as _growth  # noqa: F401  (gives `along` its gradient rule)
 from . import namespace
-from .composite import composite, operation, same_as_first
+from .composite import composite, operation
 from .control import ifelse
 from .derivatives.jacobians import hessian, jacobian
 from .derivatives.pullback import vjp
@@ -29,7 +29,7 @@ from .length_arguments import integer_length
 from .lengths import Length
 from .loops.checkpoint import checkpoint
 from .loops.scan import Until, scan, until
-from .node import Joint, Memory
+from .node import Joint, Memory, same_as_first
 from .operators import look_up_by_identity
 from .public_lengths import KnownLength
 from .registry import register_gradient

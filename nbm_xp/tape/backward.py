@@ -14,7 +14,7 @@ from typing import Any
 from .branches import BranchPath, branch_paths
 from .control import ifelse
 from .left_out import as_before, left_out
-from .lengths import same_length
+from .lengths import same_length, same_shape
 from .node import ELEMENTWISE_TAG, IFELSE_NAME, OUTPUT, Joint, Node, Shape
 from .source_locations import gradient_location, recorded_at, recording
 from .standard.broadcasting import broadcast_to, sum_to
@@ -29,7 +29,7 @@ __all__ = ["differentiable", "vjp"]
 
 def differentiable(node: Node) -> bool:
     """Whether a value has a gradient at all."""
-    return node.dtype[0] in "fc" or node.dtype == "void"
+    return node.dtype[0] in "fc" or node.is_call
 
 
 def _lets_through(node: Node) -> bool:
@@ -158,7 +158,7 @@ class _Backward:
             cotangent = _full(cotangent, node)
         args = [_wrapped(arg) for arg in node.args]
         attributes = dict(node.attributes) if node.payload is None else {**node.attributes, "payload": node.payload}
-        out: Any = _Outputs(node) if node.dtype == "void" else Tensor(node)
+        out: Any = _Outputs(node) if node.is_call else Tensor(node)
         path = self.paths.get(node, ())
         if isinstance(rule, Joint):
             for arg, part in zip(node.args, rule.rule(cotangent, out, *args, **attributes), strict=True):
@@ -179,7 +179,7 @@ class _Backward:
         if found is None or not elementwise:
             return found
         found = cotangent if found is before else left_out(as_tensor(found), zeros)
-        narrow = _same_shape(arg.shape, node.shape) and _broadcasts(found.node.shape, node.shape)
+        narrow = same_shape(arg.shape, node.shape) and _broadcasts(found.node.shape, node.shape)
         return found if narrow else _full(found, node)
 
     def distribute(self, arg: Any, contribution: Any, path: BranchPath) -> None:
@@ -193,10 +193,6 @@ class _Backward:
             self.receive(arg, as_tensor(contribution), path)
 
 
-def _same_shape(a: Shape, b: Shape) -> bool:
-    return a == b or (len(a) == len(b) and all(same_length(m, n) is True for m, n in zip(a, b, strict=True)))
-
-
 def _broadcasts(narrow: Shape, shape: Shape) -> bool:
     """Whether a cotangent may stay as narrow as it is: a scalar, or with 1 in the place of some lengths."""
     if not narrow or narrow == shape:
@@ -208,7 +204,7 @@ def _broadcasts(narrow: Shape, shape: Shape) -> bool:
 
 def _full(cotangent: Tensor, node: Node) -> Tensor:
     """A cotangent in the whole shape of its value."""
-    return cotangent if _same_shape(cotangent.node.shape, node.shape) else broadcast_to(cotangent, node.shape)
+    return cotangent if same_shape(cotangent.node.shape, node.shape) else broadcast_to(cotangent, node.shape)
 
 
 def _chosen(condition: Node, taken: Tensor | None, otherwise: Tensor | None) -> Tensor:

@@ -11,18 +11,13 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from .node import ALONG_AXES_TAG, COMPOSITE_TAG, ELEMENTWISE_TAG, Joint, Memory, Node, Operation, Rule, Spec
+from .node import ALONG_AXES_TAG, COMPOSITE_TAG, ELEMENTWISE_TAG, Joint, Memory, Node, Rule, Spec, same_as_first
 from .registry import OPERATIONS, declare
 from .tensor import Tensor, record, record_several
 
 __all__ = ["composite", "operation", "same_as_first"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def same_as_first(x: Node, *others: Any, **attributes: Any) -> Spec:
-    """The shape and dtype rule of a function whose result is as its first array."""
-    return x.shape, x.dtype
 
 
 def composite(
@@ -89,15 +84,13 @@ def composite(
             del OPERATIONS[key]  # defined anew, as by a cell that is run again
         inferred = infer or (same_as_first if elementwise and arrays == 1 else traced)
         op = declare(
-            Operation(
-                key,
-                inferred,
-                rules,
-                run=lambda xp, *args, **attributes: body(*args, **attributes),
-                tags=frozenset(tags),
-                memory=memory,
-                split_rule=split_rule,
-            )
+            key,
+            inferred,
+            rules,
+            run=lambda xp, *args, **attributes: body(*args, **attributes),
+            tags=frozenset(tags),
+            memory=memory,
+            split_rule=split_rule,
         )
 
         @wraps(body)
@@ -164,7 +157,7 @@ def operation(
         Called with Tensors (arrays, numbers), it records the operation and returns its Tensor or Tensors.
     """
     rules = gradient if isinstance(gradient, (tuple, Joint)) or gradient is None else (gradient,)
-    op = declare(Operation(name, infer, rules, run=run, fused=fused or {}, memory=memory, split_rule=split_rule))
+    op = declare(name, infer, rules, run=run, fused=fused or {}, memory=memory, split_rule=split_rule)
 
     def recorded(*args: Any, **attributes: Any) -> Any:
         return (record_several if several else record)(op, *args, **attributes)

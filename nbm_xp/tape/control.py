@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .dtypes import DType, common_dtype
+from .dtypes import common_dtype
 from .lengths import Size, axis_length, same_length
-from .node import IFELSE_NAME, Node, Operation
+from .node import IFELSE_NAME, Node, call_of
 from .registry import declare
 from .standard.casting import astype
 from .tensor import Tensor, as_tensor, output
@@ -19,7 +19,7 @@ def _run_both(xp: Any, condition: Any, taken: tuple[Any, ...], otherwise: tuple[
     return tuple(xp.where(condition, a, b) for a, b in zip(taken, otherwise, strict=True))
 
 
-_IFELSE = declare(Operation(IFELSE_NAME, lambda *args: [], run=_run_both))
+_IFELSE = declare(IFELSE_NAME, lambda *args: [], run=_run_both)
 
 
 def ifelse(condition: Any, then_expression: Any, else_expression: Any) -> Any:
@@ -63,7 +63,7 @@ def ifelse(condition: Any, then_expression: Any, else_expression: Any) -> Any:
         chosen = chosen != 0
     pairs = [_alike(a, b) for a, b in zip(taken, otherwise, strict=True)]
     args = (chosen.node, tuple(a.node for a, _ in pairs), tuple(b.node for _, b in pairs))
-    call = Node(_IFELSE, args, {}, (), DType("void"))
+    call = call_of(_IFELSE, args)
     results = [Tensor(_merged(call, index, a.node, b.node)) for index, (a, b) in enumerate(pairs)]
     return results[0] if single else results
 
@@ -84,6 +84,3 @@ def _merged(call: Node, index: int, a: Node, b: Node) -> Node:
         lengths.append(left if same_length(left, right) else axis_length(node, axis))
     node.shape = tuple(lengths)
     return node
-
-
-ifelse = ifelse

@@ -5,31 +5,27 @@ As a plain number or array such a value would count as a constant, so none is ha
 
 from __future__ import annotations
 
-from .node import ELEMENTWISE_TAG, IDENTITY_TAG, Memory, Node, Operation
+from .node import ELEMENTWISE_TAG, IDENTITY_TAG, Memory, Node, same_as_first
 from .registry import declare
 from .traversal import reachable
 
 __all__ = ["ARGUMENT", "IN_PROGRESS", "STOP", "is_differentiated", "refuse_cut"]
 
 STOP = declare(
-    Operation(
-        "stop_gradient",
-        lambda x: (x.shape, x.dtype),
-        gradient=(None,),
-        tags=frozenset({IDENTITY_TAG}),
-        memory=Memory.FIRST,
-    )
+    "stop_gradient",
+    same_as_first,
+    gradient=(None,),
+    tags=frozenset({IDENTITY_TAG}),
+    memory=Memory.FIRST,
 )
 """The value itself, through which no gradient flows."""
 
 ARGUMENT = declare(
-    Operation(
-        "argument",
-        lambda x: (x.shape, x.dtype),
-        (lambda g, out, x: g,),
-        tags=frozenset({IDENTITY_TAG, ELEMENTWISE_TAG}),
-        memory=Memory.FIRST,
-    )
+    "argument",
+    same_as_first,
+    (lambda g, out, x: g,),
+    tags=frozenset({IDENTITY_TAG, ELEMENTWISE_TAG}),
+    memory=Memory.FIRST,
 )
 """The value itself, as one derivative sees it: other uses of the same value are none of its business."""
 

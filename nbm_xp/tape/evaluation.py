@@ -175,7 +175,7 @@ class _Steps:
             values[node] = _computed(node, values, xp)
             if all(other in fixed for other in inputs):
                 fixed.add(node)
-                if node.dtype != "void":
+                if not node.is_call:
                     value = values[node]
                     if node.shape and node.op.memory is not Memory.OWN:
                         value = xp.asarray(value, copy=True)

@@ -10,12 +10,12 @@ compare as integers, yet a graph recorded with them stays right when the variabl
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, TypeAlias, cast
 
 __all__ = [
     "Length", "Size", "atom_length", "axis_length", "is_size", "known", "operands_of", "product", "quotient",
-    "remainder", "same_length", "value_length",
+    "remainder", "same_length", "same_shape", "value_length",
 ]  # fmt: skip
 
 Size: TypeAlias = "int | Length"
@@ -230,6 +230,11 @@ def same_length(a: Size, b: Size) -> bool | None:
         return True
     known_a, known_b = known(a), known(b)
     return None if known_a is None or known_b is None else known_a == known_b
+
+
+def same_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
+    """Whether two shapes are certain to be equal."""
+    return a == b or (len(a) == len(b) and all(same_length(m, n) is True for m, n in zip(a, b, strict=True)))
 
 
 def _weight(atom: Atom) -> int:

@@ -22,7 +22,7 @@ from .source_locations import SourceLocation, current_location
 __all__ = [
     "ALONG_AXES_TAG", "COMPOSITE_TAG", "CONSTANT", "ELEMENTWISE_TAG", "FLAT", "IDENTITY_TAG", "IFELSE_NAME", "LEAVES",
     "LINEAR_TAG", "SUBGRAPH_TAG", "MATRICES_TAG", "OUTPUT", "PLACEHOLDER", "VARIABLE", "Joint", "Memory", "Node",
-    "Operation", "Rule", "Shape", "Spec", "leaf", "nodes_in",
+    "Operation", "Rule", "Shape", "Spec", "call_of", "leaf", "nodes_in", "same_as_first",
 ]  # fmt: skip
 
 Shape: TypeAlias = tuple[Size, ...]
@@ -183,6 +183,11 @@ class Node:
         state = {name: getattr(self, name) for name in Node.__slots__ if name not in left}
         return None, {**state, "evaluator": None, "memo": None, "looks": 0, "source_location": None, "reader": None}
 
+    @property
+    def is_call(self) -> bool:
+        """Whether this is a call with several results, which is none of them."""
+        return self.dtype is _CALL
+
     def current_shape(self) -> tuple[int | None, ...] | None:
         """The shape now, as far as variables decide it."""
         if self.op is VARIABLE:
@@ -199,6 +204,21 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<node {self.name or self.op.name} {self.dtype}{list(self.shape)}>"
+
+
+_CALL = DType("void")
+
+
+def call_of(
+    op: Operation,
+    args: tuple[Any, ...],
+    attributes: dict[str, Any] | None = None,
+    *,
+    payload: Any = None,
+    name: str | None = None,
+) -> Node:
+    """A call with several results, each of which is an `OUTPUT` of it."""
+    return Node(op, args, attributes or {}, (), _CALL, payload=payload, name=name)
 
 
 def _inputs(args: tuple[Any, ...], attributes: dict[str, Any]) -> tuple[Node, ...]:
@@ -232,6 +252,11 @@ def nodes_in(value: Any) -> Iterator[Node]:
             yield from nodes_in(item)
     elif isinstance(value, slice):
         yield from nodes_in((value.start, value.stop, value.step))
+
+
+def same_as_first(x: Node, *others: Any, **attributes: Any) -> Spec:
+    """The shape and dtype rule of a function whose result is as its first array."""
+    return x.shape, x.dtype
 
 
 def _never(*args: Any, **attributes: Any) -> Any:

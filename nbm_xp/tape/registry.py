@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec
 
 from .node import Joint, Operation, Rule
 
@@ -13,16 +13,25 @@ __all__ = ["OPERATIONS", "declare", "register_gradient", "rules_version"]
 OPERATIONS: dict[str, Operation] = {}
 """Every declared operation by name."""
 
+P = ParamSpec("P")
+
 _changes = itertools.count()
 _version = next(_changes)
 
 
-def declare(op: Operation) -> Operation:
-    """Enter an operation into the registry; a name is declared once."""
-    if op.name in OPERATIONS:
-        raise ValueError(f"operation {op.name!r} is declared already")
-    OPERATIONS[op.name] = op
-    return op
+def _entering(make: Callable[P, Operation]) -> Callable[P, Operation]:
+    def declare(*args: P.args, **facts: P.kwargs) -> Operation:
+        """Make an operation of what `Operation` takes, and enter it into the registry; a name is declared once."""
+        op = make(*args, **facts)
+        if op.name in OPERATIONS:
+            raise ValueError(f"operation {op.name!r} is declared already")
+        OPERATIONS[op.name] = op
+        return op
+
+    return declare
+
+
+declare = _entering(Operation)
 
 
 def register_gradient(name: str, *rules: Rule, joint: Callable[..., Sequence[Any]] | None = None) -> None:

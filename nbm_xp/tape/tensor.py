@@ -23,7 +23,7 @@ from .differentiated import refuse_cut
 from .dtypes import DType, as_dtype
 from .habits import ArrayUfunc, no_attribute, refuse_jax_function, refuse_torch_function
 from .lengths import Length, Size, known, product
-from .node import CONSTANT, OUTPUT, PLACEHOLDER, Node, Operation, leaf
+from .node import CONSTANT, OUTPUT, PLACEHOLDER, Node, Operation, call_of, leaf
 from .operators import LATE, Operators, looked_up_by_identity
 from .printing import described
 from .public_lengths import KnownLength, public_length
@@ -359,7 +359,7 @@ def record(op: Operation, *args: Any, **attributes: Any) -> Tensor:
 def record_several(op: Operation, *args: Any, **attributes: Any) -> tuple[Tensor, ...]:
     """Add a call to the graph that has several results."""
     nodes = tuple(map(as_argument, args))
-    call = Node(op, nodes, attributes, (), DType("void"))
+    call = call_of(op, nodes, attributes)
     specs = op.infer(*nodes, **attributes)
     return tuple(Tensor(output(call, index, *spec)) for index, spec in enumerate(specs))
 

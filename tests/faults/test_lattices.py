@@ -11,7 +11,7 @@ import pytest
 
 from nbm_xp.graphs import GraphMachine, edwards_anderson
 from nbm_xp.runs import Workers, resume, sample_lattice
-from nbm_xp.runs.lattices import LATTICE
+from nbm_xp.runs.lattice_job import LATTICE
 from tests.faults.test_killed_workers import Killer, pids_of
 from tests.runs import files_of, program
 

@@ -92,7 +92,7 @@ def test_portable_form_says_what_scipy_says(name: str) -> None:
     public = {"polygamma_of": "polygamma", "hurwitz_zeta": "zeta", "riemann_zeta": "zeta"}.get(name, name)
     body, xp = portable(name), get_namespace("array_api_strict")
 
-    @settings(max_examples=8)
+    @settings(max_examples=2 if name == "stdtrit" else 8)  # an incomplete beta function in each of Newton's steps
     @given(arguments(public))
     def check(arrays: tuple[np.ndarray, ...]) -> None:
         arrays = arrays[: ARITY[name]]
@@ -141,7 +141,7 @@ EDGES = [
     ("betainc", (2.0, 3.0, 0.0), 0.0), ("betainc", (2.0, 3.0, 1.0), 1.0), ("i0", (800.0,), math.inf),
     ("i0e", (1e8,), 1.0 / math.sqrt(2e8 * math.pi)), ("i1", (-800.0,), -math.inf),
     ("j0", (1000.0,), 0.024786686152420174), ("j1", (-1000.0,), -0.004728311907089523),
-    ("zeta", (1.0, 2.0), math.inf), ("zeta", (2.0, 0.0), math.inf), ("hurwitz_zeta", (0.5, 2.0), math.nan),
+    ("zeta", (1.0, 2.0), math.inf), ("zeta", (2.0, 0.0), math.inf), ("zeta", (0.5, 2.0), math.nan),
     ("stdtr", (2.0, math.inf), 1.0), ("stdtr", (2.0, -math.inf), 0.0), ("stdtr", (3.0, 0.0), 0.5),
     ("stdtr", (math.inf, -1.96), 0.0249978951), ("stdtr", (-1.0, 1.0), math.nan),
     ("stdtr", (1.0, -1e100), 1e-100 / math.pi), ("stdtr", (0.5, 1e-9), 0.5),
@@ -153,13 +153,12 @@ EDGES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "values", "limit"), EDGES)
+@pytest.mark.parametrize("name", dict.fromkeys(name for name, _, _ in EDGES))
 @pytest.mark.parametrize("library", libraries("numpy", "array_api_strict", without=("numpy-readonly",)))
-def test_limits(name: str, values: tuple[float, ...], limit: float, library: Library) -> None:
-    if name == "hurwitz_zeta":
-        name = "zeta"
-    got = called(special, name, tuple(library.array(value) for value in values))
-    np.testing.assert_allclose(float(got), limit, rtol=1e-6)
+def test_limits(name: str, library: Library) -> None:
+    points, limits = zip(*((values, limit) for each, values, limit in EDGES if each == name), strict=True)
+    got = called(special, name, tuple(library.array(np.asarray(column)) for column in zip(*points, strict=True)))
+    np.testing.assert_allclose(library.numpy(got), limits, rtol=1e-6)
 
 
 # Where finite differences of the third order still say something.

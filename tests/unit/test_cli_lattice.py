@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import pathlib
+import signal
 
 import numpy as np
 import pytest
 
 from nbm_xp.graphs import GraphMachine, jackknife_error, lattice, onsager, transition
+from nbm_xp.runs import read_transition, resume
 from tests.command import PNG, ran, refused, told
+from tests.runs import program
 
 pytest.importorskip("xarray")
 ASKED = ("lattice", "--size", "12,8", "--temperatures", "1.5:3.5:3", "--sweeps", "400", "--seed", "2", "--out", "ising")
@@ -30,7 +33,7 @@ def test_a_lattice_is_measured_beside_what_is_exact() -> None:
         assert abs(at["energy"] - exact.energy) < 4 * at["energy_error"] < 0.1
         assert abs(at["specific_heat"] - exact.specific_heat) < 4 * at["specific_heat_error"] < 1
     assert document["measured"][0]["magnetisation"] > 0.9 > 0.6 > document["measured"][2]["magnetisation"]
-    text = ran(*ASKED)
+    text = ran(*ASKED, "--resume")
     assert "wrote ising/lattice.json" in text
     assert len(text.splitlines()) == 5
 
@@ -71,6 +74,44 @@ def test_the_transition_is_drawn() -> None:
 )
 def test_what_cannot_be_measured_is_refused(given: tuple[str, ...], message: str) -> None:
     assert message in refused("lattice", "--out", "ising", *given)
+
+
+def test_the_numbers_are_those_of_the_transition_in_memory() -> None:
+    for number, rule in enumerate(("heat_bath", "wolff")):
+        out = f"ising{number}"
+        document = told(*ASKED[:-1], out, "--rule", rule, "--checkpoint-every", "150", "--burn-in", "170")
+        machine = GraphMachine(lattice((12, 8)))
+        found = transition(machine, [1.5, 2.5, 3.5], sweeps=400, burn_in=170, rule=rule, random_state=2)
+        assert document["measured"] == [at.document() for at in found]
+        assert (np.load(f"{out}/spins.npy") == np.stack([at.state for at in found])).all()
+
+
+def test_what_was_killed_goes_on_with_the_same_bytes() -> None:
+    ran(*ASKED[:-1], "whole")
+    source = (
+        "import os, signal\n"
+        "from nbm_xp.runs import measure_lattice\n"
+        "def kill(done, total):\n"
+        "    if done > total / 2:\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "asked = {'sweeps': 400, 'seed': 2, 'checkpoint_every': 50, 'library': 'numpy'}\n"
+        "measure_lattice('ising', (12, 8), [1.5, 2.5, 3.5], progress=kill, **asked)\n"
+    )
+    killed = program(source)
+    killed.communicate(timeout=300)
+    assert killed.returncode == -signal.SIGKILL
+    assert not pathlib.Path("ising/lattice.json").exists()
+    assert "--resume goes on with the run in it" in refused(*ASKED)
+    assert "sweeps is 400 there, and 500 was asked for" in refused(
+        "lattice", "--resume", "--sweeps", "500", "--out", "ising"
+    )
+    ran("lattice", "--resume", "--out", "ising")
+    for name in ("lattice.json", "spins.npy"):
+        assert pathlib.Path("ising", name).read_bytes() == pathlib.Path("whole", name).read_bytes()
+    np.save("ising/spins.npy", np.load("ising/spins.npy")[::-1])
+    for look in (read_transition, resume):
+        with pytest.raises(ValueError, match=r"spins\.npy is damaged"):
+            look("ising")
 
 
 def test_machines_without_an_exact_answer_have_none() -> None:

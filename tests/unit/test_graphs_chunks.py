@@ -82,11 +82,38 @@ def test_loops_have_the_bits_of_arrays(name: str, monkeypatch: pytest.MonkeyPatc
         same(portable, here(machine.sample(**ASKED, rule=rule, chunks=5)))
 
 
+@pytest.mark.parametrize("name", ["alike", "open, fields of each", "signs in space"])
+def test_overlaps_are_those_of_the_undivided_lattice(name: str) -> None:
+    machine = MACHINES[name]
+    asked = ASKED | {"chains": 4, "beta": [0.1, 0.2, 0.9, 0.9], "observe": ("energy", "magnetisation", "overlap")}
+    whole, parts = machine.sample(**asked), machine.sample(**asked, chunks=5)
+    assert parts["overlap"].chunks is not None
+    alone = machine.sample(**asked | {"observe": ["overlap"]}, chunks=4)
+    for found in (here(parts), here(alone)):
+        assert found["overlap"].dims == whole["overlap"].dims == ("pair", "sweep")
+        assert (found["overlap"].values == whole["overlap"].values).all()
+        assert found["overlap"].attrs == whole["overlap"].attrs
+        assert (found["state"].values.ravel() == whole["state"].values.ravel()).all()
+    same(whole, here(parts))
+    assert len(np.unique(whole["overlap"].values)) > 1
+    more = asked | {"burn_in": 0, "sweeps": 2, "every": 1, "random_state": None}
+    rest = here(machine.sample(**more, after=parts, chunks=3))
+    assert (rest["overlap"].values == machine.sample(**more, after=whole)["overlap"].values).all()
+
+
 def test_nothing_is_computed_until_asked() -> None:
     draws = MACHINES["alike"].sample(**ASKED, chunks=(6, 7))
     assert draws["state"].dims == ("chain", "axis_0", "axis_1")
     assert draws["state"].chunks == ((1, 1), (6, 6), (7, 7))
     assert draws["energy"].chunks is not None
+
+
+def test_all_blocks_may_begin_at_once() -> None:
+    convert = importlib.import_module("dask._task_spec").convert_legacy_graph
+    tasks = convert(dict(MACHINES["alike"].sample(**ASKED, chunks=(6, 7))["state"].data.__dask_graph__()))
+    begun = [task for key, task in tasks.items() if isinstance(key, tuple) and "-begin-" in f"{key[0]}-"]
+    assert len(begun) == 2 * 4
+    assert not any(task.dependencies for task in begun)
 
 
 def test_chains_go_on_in_other_chunks() -> None:
@@ -169,7 +196,9 @@ def test_numbers_of_one_size_are_rounded_as_those_of_many() -> None:
         (GraphMachine([[0, 1]]), {}, r"chunks: the machine must be on a lattice"),
         (GraphMachine(lattice((5, 4))), {}, r"chunks: periodic axes must be of even length, got 5"),
         (MACHINES["alike"], {"rule": "wolff"}, r"rule must be one of heat_bath, metropolis where there are chunks"),
-        (MACHINES["alike"], {"observe": "overlap"}, r"observe must be of energy, magnetisation where there are chunks"),
+        (MACHINES["alike"], {"observe": "means"}, r"observe must be of energy, magnetisation, overlap where there are"),
+        (MACHINES["alike"], {"observe": "overlap", "chains": 3}, r"observe: overlaps are .*: chains must be even"),
+        (MACHINES["Potts"], {"observe": "overlap", "chains": 2}, r"observe: overlaps are .* of spins"),
         (MACHINES["alike"], {"clamp": {0: 1}}, r"clamp must be left out where there are chunks"),
         (MACHINES["alike"], {"library": "torch"}, r"library must be left out where there are chunks"),
         (MACHINES["alike"], {"chunks": (3, 4, 5)}, r"chunks must be an int, or for each of 2 axes .*, got \(3, 4, 5\)"),

@@ -145,6 +145,8 @@ def test_two_workers_change_no_bit() -> None:
             {"parts": 2, "observe": "overlap"},
             "observe must be of energy, magnetisation where",
         ),
+        ({"parts": 2, "observe": None}, "observe must be names, got None"),
+        ({"parts": 2, "after": 3}, "after must be what sample gave"),
         ({"parts": 2, "clamp": {0: 1}}, "clamp must be left out where there are chunks or parts"),
         ({"parts": 2, "initial": [1, -1]}, r"initial must be of shape \(1, 7\), got \(2,\)"),
     ],

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import pathlib
+import shutil
 from typing import Any
 
 import numpy as np
 import pytest
 
 from nbm_xp.graphs import GraphMachine, edwards_anderson, lattice
-from nbm_xp.runs import RunDirectory, RunError, lattices, open_dataset, projected, resume, sample_lattice
+from nbm_xp.runs import RunDirectory, RunError, graph_runs, open_dataset, projected, resume, sample_lattice
+from nbm_xp.runs.lattice_job import LATTICE
 from tests.runs import files_of
 
 pytest.importorskip("zarr")
@@ -38,6 +40,20 @@ def interrupting(share: float) -> Any:
     return look
 
 
+def late(run: pathlib.Path, first: float, last: float) -> Any:
+    """Break a run off, after a worker that was cut off before has written again what it had then."""
+    kept = run.with_name("kept")
+
+    def look(done: int, total: int) -> None:
+        if done > first * total and not kept.exists():
+            shutil.copytree(run / "checkpoints", kept)
+        if done > last * total:
+            shutil.copytree(kept, run / "checkpoints", dirs_exist_ok=True)
+            raise BrokenOffError
+
+    return look
+
+
 @pytest.mark.parametrize("name", MACHINES)
 def test_runs_have_the_states_of_undivided_chains(name: str, tmp_path: pathlib.Path) -> None:
     machine = MACHINES[name]
@@ -61,8 +77,17 @@ def test_what_was_broken_off_goes_on_with_the_same_bytes(share: float, tmp_path:
     with pytest.raises(RunError, match="go on with it by resume=True"):
         open_dataset(tmp_path / "run")
     run = resume(tmp_path / "run", n_workers=1)
-    assert files_of(run.path / lattices.LATTICE) == files_of(whole.path / lattices.LATTICE)
-    assert files_of(resume(run.path).path / lattices.LATTICE) == files_of(whole.path / lattices.LATTICE)
+    assert files_of(run.path / LATTICE) == files_of(whole.path / LATTICE)
+    assert files_of(resume(run.path).path / LATTICE) == files_of(whole.path / LATTICE)
+
+
+def test_a_late_worker_changes_nothing(tmp_path: pathlib.Path) -> None:
+    machine, asked = MACHINES["glass"], ASKED | {"chunks": 4, "checkpoint_every": 1, "seed": 5, "n_workers": 1}
+    whole = sample_lattice(machine, tmp_path / "whole", **asked)
+    with pytest.raises(BrokenOffError):
+        sample_lattice(machine, tmp_path / "run", **asked, progress=late(tmp_path / "run", 0.3, 0.8))
+    run = resume(tmp_path / "run", n_workers=1)
+    assert files_of(run.path / LATTICE) == files_of(whole.path / LATTICE)
 
 
 def test_what_is_measured_lies_in_the_same_files_for_all_chunks(tmp_path: pathlib.Path) -> None:
@@ -70,7 +95,7 @@ def test_what_is_measured_lies_in_the_same_files_for_all_chunks(tmp_path: pathli
     for number, (chunks, every) in enumerate([(-1, 11), (4, 1), ((12, 5), 3)]):
         how = {"chunks": chunks, "checkpoint_every": every, "n_workers": 1 + number}
         run = sample_lattice(machine, tmp_path / str(number), **ASKED, **how, seed=5)
-        files = files_of(run.path / lattices.LATTICE)
+        files = files_of(run.path / LATTICE)
         found.append({name: value for name, value in files.items() if "/c" in name and "state" not in name})
     assert len(found[0]) > 2
     assert found[0] == found[1] == found[2]
@@ -93,9 +118,9 @@ def test_what_neighbours_have_shown_must_be_there(tmp_path: pathlib.Path) -> Non
     asked = {"sweeps": 8, "chunks": 6, "checkpoint_every": 2, "seed": 5, "n_workers": 1}
     with pytest.raises(BrokenOffError):
         sample_lattice(MACHINES["alike"], tmp_path / "run", **asked, progress=interrupting(0.4))
-    for file in (tmp_path / "run" / "checkpoints").glob("shown-*/*.npz"):
+    for file in (tmp_path / "run" / "checkpoints").glob("shown/*.npz"):
         file.unlink()
-    with pytest.raises(ValueError, match=r"shown-. is damaged: block \d+ shows nothing of segment"):
+    with pytest.raises(ValueError, match=r"shown is damaged: block \d+ shows nothing of segment"):
         resume(tmp_path / "run", n_workers=1)
 
 
@@ -106,8 +131,8 @@ def test_what_is_needed_is_said_and_refused(tmp_path: pathlib.Path, monkeypatch:
     assert needed.memory < 1e9
     assert projected(vast, 4096, chains=4, n_workers=2).disk == 4 * needed.disk
     assert projected(vast, 16384, n_workers=2).memory > 4e9
-    monkeypatch.setattr(lattices, "_memory", lambda: 4 * 10**9)
-    with pytest.raises(RunError, match=r"will need .* and there are 4\.00 GB of memory: make chunks shorter"):
+    monkeypatch.setattr(graph_runs, "_memory", lambda: 4 * 10**9)
+    with pytest.raises(RunError, match=r"will need .* and there are 4\.00 GB of memory: divide it into smaller blocks"):
         sample_lattice(vast, tmp_path / "run", sweeps=1, chunks=16384, n_workers=2)
     with pytest.raises(RunError, match=r"will need .* GB of disk, and .* has .* GB left: nothing was begun"):
         sample_lattice(vast, tmp_path / "run", chains=10**5, sweeps=1, chunks=4096)

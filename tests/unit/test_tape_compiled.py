@@ -48,7 +48,7 @@ def on_jax() -> Any:
 def is_compiled(run: Function) -> bool:
     """Whether the one plan of a function was compiled and runs so."""
     (route,) = run._routes.values()
-    return route.plan.works and route.plan.jitted is not None
+    return route.executor.works and route.executor.jitted is not None
 
 
 class TestPlans:
@@ -68,7 +68,7 @@ class TestPlans:
         for _ in range(3):
             assert run(jnp.asarray(3)).shape == (3,)
         (route,) = run._routes.values()
-        assert not route.plan.works
+        assert not route.executor.works
 
     def test_errors_stay_what_they_are(self) -> None:
         x, y = placeholder((None,)), placeholder((None,))

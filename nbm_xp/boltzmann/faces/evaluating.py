@@ -127,6 +127,15 @@ class Evaluating(Model):
         ValueError
             If an argument is not what it must be, or the model was not trained with ``training="tempered"``.
 
+        Notes
+        -----
+        A state needs at least as many steps as there are machines to come up from the foot of the ladder, where states
+        are drawn anew, and several times as many where exchanges are refused. In fewer steps, chains have the shares
+        of places far apart that they began with, those of the training, all of them alike, and nothing in them tells
+        how far these are from the machine's: the standard error is too small then, by any factor. Of chains that had
+        all begun in one of two places 4 nats apart, on six machines, log Z was 11 standard errors off after 12 steps,
+        with an R-hat of 1.05; after 400 steps it was 0.8 of them off.
+
         Examples
         --------
         >>> import numpy as np

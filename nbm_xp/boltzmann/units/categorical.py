@@ -170,9 +170,10 @@ class Categorical(Units):
         """Units with the states of a site along an axis of their own, and which one that is."""
         shape = tuple(values.shape)
         axis = axis % len(shape)
-        return B.reshape(values, (*shape[:axis], -1, self.n_states, *shape[axis + 1 :])), axis + 1
+        sites = shape[axis] // self.n_states
+        return B.reshape(values, (*shape[:axis], sites, self.n_states, *shape[axis + 1 :])), axis + 1
 
     def _joined(self, values: Any, axis: int) -> Any:
         """Units in a row again, of sites along an axis and states along the next."""
         shape = tuple(values.shape)
-        return B.reshape(values, (*shape[:axis], -1, *shape[axis + 2 :]))
+        return B.reshape(values, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :]))

@@ -29,7 +29,7 @@ EXAMPLES = (
     "Examples: [bold]nbm-xp evaluate --model run --data digits:test[/bold]\n\n"
     "[bold]nbm-xp evaluate --model mnist --data mnist.npz --temperatures 20000 --out weighed --scheduler local[/bold]"
 )
-_AT_ONCE, _RUN = "At once", "To a folder: a run, which can be broken off"
+_at_once, _to_run = map(options.panel, ("At once", "To a folder: a run, which can be broken off"))
 
 
 def evaluate(
@@ -43,11 +43,7 @@ def evaluate(
     temperatures: Annotated[int, typer.Option(min=2, help="Temperatures that each chain goes through.")] = 1000,
     convergence: Annotated[
         bool,
-        typer.Option(
-            "--convergence/--once",
-            help="Also estimate with fewer temperatures, to see it settle.",
-            rich_help_panel=_AT_ONCE,
-        ),
+        _at_once("Also estimate with fewer temperatures, to see it settle.", flags=("--convergence/--once",)),
     ] = True,
     reverse: Annotated[
         bool | None,
@@ -63,9 +59,7 @@ def evaluate(
     out: Annotated[
         pathlib.Path | None, typer.Option(help="The run's directory; without it, nothing is written.")
     ] = None,
-    checkpoint_every: Annotated[
-        int | None, typer.Option(min=1, help="Temperatures between two checkpoints of a block.", rich_help_panel=_RUN)
-    ] = None,
+    checkpoint_every: Annotated[int | None, _to_run("Temperatures between two checkpoints of a block.", min=1)] = None,
     resume: options.Resume = False,
     chunks: options.Chunks = None,
     scheduler: options.Scheduler = "threads",

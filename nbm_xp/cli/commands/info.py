@@ -39,18 +39,19 @@ def info(
     """Say what is installed and configured or, given a path, what a run or a model is."""
     if out is not None:
         reading.checked_out(out, ".json")
+    described = None if data is None else _described(reading.read_data(data))
     if path is None:
         found = nbm_xp.info()
-        lines = [nbm_xp.format_info()]
+        lines = [nbm_xp.format_info(found)]
     else:
         found = _of_path(path)
         lines = _in_lines(found)
     if library is not None:
         found["library"] = library_name(reading.library(library))
         lines.append(f"library\n  {found['library']} can be used")
-    if data is not None:
-        found["data"] = _described(reading.read_data(data))
-        lines += _in_lines({"data": found["data"]})
+    if described is not None:
+        found["data"] = described
+        lines += _in_lines({"data": described})
     if seed is not None:
         found["uniforms"] = _first_uniforms(seed, library)
         lines.append(f"uniforms\n  seed {seed:<13}{' '.join(f'{value:.9f}' for value in found['uniforms'])} …")

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import pathlib
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from nbm_xp.namespace.whole import replacing
+from nbm_xp import runs
+from nbm_xp.runs.transitions import SPINS as SPINS_FILE
+from nbm_xp.runs.transitions import TRANSITION as LATTICE_FILE
 
+from .. import finding, reading
 from ..answering import answer, signed
-from ..failing import InputError
+from ..computing import computers
+from ..failing import InputError, going_on
+from ..running import amount
 from . import options
 
 __all__ = ["EXAMPLES", "LATTICE_FILE", "SPINS_FILE", "lattice"]
-
-LATTICE_FILE, SPINS_FILE = "lattice.json", "spins.npy"
-"""What the command writes, in the folder that it is told: what was measured, and the last spins at each temperature."""
 
 EXAMPLES = (
     "Examples: [bold]nbm-xp lattice --size 64 --temperatures 2.0:2.6:13 --sweeps 2000 --out ising[/bold]\n\n"
@@ -27,7 +27,8 @@ EXAMPLES = (
 
 
 def lattice(
-    out: Annotated[pathlib.Path, typer.Option(help="The folder to write to, which is made.")],
+    context: typer.Context,
+    out: Annotated[pathlib.Path, typer.Option(help="The run's directory.")],
     size: Annotated[
         str, typer.Option(help="How many units along each axis: 64 for a square, or 64,32; more numbers, more axes.")
     ] = "64",
@@ -42,48 +43,54 @@ def lattice(
     rule: Annotated[
         str, typer.Option(help="How spins are drawn anew: heat_bath, metropolis, wolff or swendsen_wang.")
     ] = "heat_bath",
+    checkpoint_every: Annotated[
+        int | None, typer.Option(min=1, help="Sweeps of a temperature between two checkpoints.")
+    ] = None,
+    resume: options.Resume = False,
+    scheduler: options.Scheduler = "threads",
+    workers: options.Workers = None,
+    memory_limit: options.MemoryLimit = None,
+    worker_timeout: options.WorkerTimeout = 600.0,
     library: options.Library = None,
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Measure spins on a lattice: energy, specific heat and magnetisation at many temperatures."""
-    from nbm_xp.graphs import GraphMachine, transition
-    from nbm_xp.graphs import lattice as made
+    """Measure spins on a lattice: energy, specific heat and magnetisation at many temperatures.
 
-    lengths = _lengths(size)
-    points = _temperatures(temperatures)
-    if out.exists() and not out.is_dir():
-        raise InputError(f"--out: {out} is no folder")
-    try:
-        machine = GraphMachine(made(lengths, periodic), couplings=coupling)
-        found = transition(
-            machine,
-            points,
-            chains=chains,
-            sweeps=sweeps,
-            burn_in=burn_in,
-            rule=rule,
-            random_state=seed,
-            library=library,
-        )
-    except ValueError as error:
-        raise InputError(f"{error}") from error
-    document: dict[str, Any] = {
-        "size": list(lengths), "periodic": periodic, "coupling": coupling, "rule": rule, "chains": chains,
-        "sweeps": sweeps, "burn_in": burn_in, "seed": seed, "measured": [at.document() for at in found],
+    What is measured is the same, bit for bit, wherever it is computed and however often it was broken off.
+    """
+    asked: dict[str, Any] = {
+        "size": _lengths(size), "temperatures": _temperatures(temperatures), "periodic": periodic, "coupling": coupling,
+        "chains": chains, "sweeps": sweeps, "burn_in": burn_in, "rule": rule, "library": library,
+        "checkpoint_every": checkpoint_every,
     }  # fmt: skip
-    out.mkdir(parents=True, exist_ok=True)
-    with replacing(out / LATTICE_FILE) as part:
-        part.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    with replacing(out / SPINS_FILE) as part, part.open("wb") as file:
-        np.save(file, np.stack([at.state for at in found]))
+    there = finding.run_to_go_on_with(out, "transition") if resume else None
+    if not resume:
+        finding.checked_new(out)
+    if there is not None:
+        with reading.saying():
+            there.agree(
+                {name: value for name, value in asked.items() if options.given(context, name)},
+                seed if options.given(context, "seed") else None,
+            )
+    with (
+        computers(scheduler, workers, memory_limit, worker_timeout) as started,
+        amount("measuring") as advance,
+        going_on(f"nbm-xp lattice --resume --out {out}"),
+        reading.saying(),
+    ):
+        if there is None:
+            run = runs.measure_lattice(out, **asked, seed=seed, scheduler=started, progress=advance)
+        else:
+            run = runs.resume(out, scheduler=started, progress=advance)
+        document = runs.read_transition(run.path)
     lines = ["temperature   energy              exact     specific heat      exact    |m|     time"]
-    for at in found:
-        energy = f"{signed(at.energy, 5):>9} ± {at.energy_error:.5f}"
-        heat = f"{at.specific_heat:>8.4f} ± {at.specific_heat_error:.4f}"
-        exact = ["" if x is None else signed(x, 5) for x in (at.exact_energy, at.exact_specific_heat)]
-        last = f"{at.magnetisation:.4f}  {at.time:>6.1f}"
-        lines.append(f"{at.temperature:>11.4f}  {energy}  {exact[0]:>9}  {heat}  {exact[1]:>9}  {last}")
+    for at in document["measured"]:
+        energy = f"{signed(at['energy'], 5):>9} ± {at['energy_error']:.5f}"
+        heat = f"{at['specific_heat']:>8.4f} ± {at['specific_heat_error']:.4f}"
+        exact = ["" if x is None else signed(x, 5) for x in (at["exact_energy"], at["exact_specific_heat"])]
+        last = f"{at['magnetisation']:.4f}  {at['time']:>6.1f}"
+        lines.append(f"{at['temperature']:>11.4f}  {energy}  {exact[0]:>9}  {heat}  {exact[1]:>9}  {last}")
     answer(document, [*lines, f"wrote {out / LATTICE_FILE}"], as_json)
 
 

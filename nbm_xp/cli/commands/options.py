@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -21,9 +22,20 @@ __all__ = [
     "WorkerTimeout",
     "Workers",
     "given",
+    "panel",
 ]
 
-_WHERE = "Where it is computed"
+
+def panel(title: str) -> Callable[..., Any]:
+    """What declares the options under one heading of the help: ``option(help, flags=(), **limits)``."""
+
+    def option(help: str, *, flags: Sequence[str] = (), **limits: Any) -> Any:
+        return typer.Option(*flags, help=help, rich_help_panel=title, **limits)
+
+    return option
+
+
+_where = panel("Where it is computed")
 
 Data = Annotated[
     str,
@@ -44,23 +56,10 @@ Model = Annotated[pathlib.Path, typer.Option(help="The directory of a run, or th
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out, if there is one.")]
 Chunks = Annotated[int | None, typer.Option(min=1, help="Chains in each block, where they are computed in blocks.")]
-Scheduler = Annotated[
-    str,
-    typer.Option(
-        help="threads, local (processes of this machine), or a cluster's address, tcp://….",
-        rich_help_panel=_WHERE,
-    ),
-]
-Workers = Annotated[
-    int | None, typer.Option(min=1, help="How many tasks run at once; all cores by default.", rich_help_panel=_WHERE)
-]
-MemoryLimit = Annotated[
-    str | None, typer.Option(help="Of each worker, with --scheduler local: 4GB.", rich_help_panel=_WHERE)
-]
-WorkerTimeout = Annotated[
-    float,
-    typer.Option(min=0.0, help="Seconds to wait for a cluster that has lost its last worker.", rich_help_panel=_WHERE),
-]
+Scheduler = Annotated[str, _where("threads, local (processes of this machine), or a cluster's address, tcp://….")]
+Workers = Annotated[int | None, _where("How many tasks run at once; all cores by default.", min=1)]
+MemoryLimit = Annotated[str | None, _where("Of each worker, with --scheduler local: 4GB.")]
+WorkerTimeout = Annotated[float, _where("Seconds to wait for a cluster that has lost its last worker.", min=0.0)]
 
 
 def given(context: typer.Context, name: str) -> Any:

@@ -35,7 +35,7 @@ EXAMPLES = (
 _FILES = (".npy", ".npz", ".png")
 _NOT_OURS = (".csv", ".gif", ".h5", ".hdf5", ".jpeg", ".jpg", ".json", ".mat", ".nc", ".parquet", ".pdf", ".svg")
 """Endings of files that are not written; a folder for a run is not called so by intention."""
-_FILE, _RUN = "To a file: the last states", "To a folder: a run that keeps all draws"
+_to_file, _to_run = map(options.panel, ("To a file: the last states", "To a folder: a run that keeps all draws"))
 
 
 def sample(
@@ -52,22 +52,14 @@ def sample(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="The probabilities of states, in place of the states.")
     ] = False,
-    steps: Annotated[
-        int, typer.Option(min=0, help="Sweeps of Gibbs sampling in each chain.", rich_help_panel=_FILE)
-    ] = 1000,
-    data: Annotated[
-        str | None, typer.Option(help="Rows to start the chains from, as for train.", rich_help_panel=_FILE)
-    ] = None,
-    threshold: Annotated[float | None, typer.Option(help="For --data, as for train.", rich_help_panel=_FILE)] = None,
-    draws: Annotated[int, typer.Option(min=1, help="Draws to keep of each chain.", rich_help_panel=_RUN)] = 1000,
-    thin: Annotated[int, typer.Option(min=1, help="Sweeps from draw to draw.", rich_help_panel=_RUN)] = 1,
-    burn_in: Annotated[int, typer.Option(min=0, help="Sweeps before the first draw.", rich_help_panel=_RUN)] = 0,
-    layers: Annotated[
-        str, typer.Option(help="Layers to keep, 0 being the visible one: 0,1.", rich_help_panel=_RUN)
-    ] = "0",
-    checkpoint_every: Annotated[
-        int | None, typer.Option(min=1, help="Draws of a block that go to disk at once.", rich_help_panel=_RUN)
-    ] = None,
+    steps: Annotated[int, _to_file("Sweeps of Gibbs sampling in each chain.", min=0)] = 1000,
+    data: Annotated[str | None, _to_file("Rows to start the chains from, as for train.")] = None,
+    threshold: Annotated[float | None, _to_file("For --data, as for train.")] = None,
+    draws: Annotated[int, _to_run("Draws to keep of each chain.", min=1)] = 1000,
+    thin: Annotated[int, _to_run("Sweeps from draw to draw.", min=1)] = 1,
+    burn_in: Annotated[int, _to_run("Sweeps before the first draw.", min=0)] = 0,
+    layers: Annotated[str, _to_run("Layers to keep, 0 being the visible one: 0,1.")] = "0",
+    checkpoint_every: Annotated[int | None, _to_run("Draws of a block that go to disk at once.", min=1)] = None,
     resume: options.Resume = False,
     chunks: options.Chunks = None,
     scheduler: options.Scheduler = "threads",

@@ -41,7 +41,7 @@ EXAMPLES = (
 _IDENTITY = 0.8  # at which two sequences count as one
 _NO_END = 1_000_000_000
 
-_MODEL, _LEARNING, _RUN = "The model", "How it learns", "The run"
+_model_option, _learning_option, _run_option = map(options.panel, ("The model", "How it learns", "The run"))
 
 
 def train(
@@ -54,102 +54,73 @@ def train(
         str | None, typer.Option(help="Rows, as for --data, whose log-likelihood to follow (by AIS at each look).")
     ] = None,
     threshold: options.Threshold = None,
-    hidden: Annotated[int, typer.Option(min=1, help="Hidden units.", rich_help_panel=_MODEL)] = 256,
+    hidden: Annotated[int, _model_option("Hidden units.", min=1)] = 256,
     layers: Annotated[
-        str | None,
-        typer.Option(
-            help="In place of --hidden, all layers of a deep Boltzmann machine: 784,500,1000.", rich_help_panel=_MODEL
-        ),
+        str | None, _model_option("In place of --hidden, all layers of a deep Boltzmann machine: 784,500,1000.")
     ] = None,
     identity: Annotated[
         float | None,
-        typer.Option(
+        _learning_option(
+            "Sequences that agree at this share of their sites share one vote, 0.8 by default; 0: all have one.",
             min=0.0,
             max=1.0,
-            help="Sequences that agree at this share of their sites share one vote, 0.8 by default; 0: all have one.",
-            rich_help_panel=_LEARNING,
         ),
     ] = None,
     visible: Annotated[
         str,
-        typer.Option(
-            help="Visible units: binary, gaussian (real numbers), spin (-1 and 1), or categorical:Q (whole "
-            "numbers from 0 to Q - 1).",
-            rich_help_panel=_MODEL,
+        _model_option(
+            "Visible units: binary, gaussian (real numbers), spin (-1 and 1), or categorical:Q (whole numbers from 0 "
+            "to Q - 1)."
         ),
     ] = "binary",
     hidden_units: Annotated[
         str,
-        typer.Option(
-            help="Hidden units: one of these, or relu (real numbers of at least 0); for --layers, one for all, or one "
-            "for each hidden layer: spin,binary.",
-            rich_help_panel=_MODEL,
+        _model_option(
+            "Hidden units: one of these, or relu (real numbers of at least 0); for --layers, one for all, or one for "
+            "each hidden layer: spin,binary."
         ),
     ] = "binary",
-    epochs: Annotated[int, typer.Option(min=0, help="Passes over the data.", rich_help_panel=_LEARNING)] = 100,
-    hours: Annotated[
-        float | None,
-        typer.Option(
-            min=1e-6,
-            help="Learn for so long, in place of --epochs.",
-            rich_help_panel=_LEARNING,
-        ),
-    ] = None,
+    epochs: Annotated[int, _learning_option("Passes over the data.", min=0)] = 100,
+    hours: Annotated[float | None, _learning_option("Learn for so long, in place of --epochs.", min=1e-6)] = None,
     centred: Annotated[
         bool | None,
-        typer.Option(
-            "--centred/--uncentred",
-            help="Follow the gradient of centred units; with --layers by default.",
-            rich_help_panel=_LEARNING,
+        _learning_option(
+            "Follow the gradient of centred units; with --layers by default.", flags=("--centred/--uncentred",)
         ),
     ] = None,
-    batch: Annotated[
-        int, typer.Option(min=1, help="Rows in a minibatch; at most all there are.", rich_help_panel=_LEARNING)
-    ] = 20,
-    rate: Annotated[
-        float, typer.Option(min=1e-9, max=1e3, help="Learning rate at the start.", rich_help_panel=_LEARNING)
-    ] = 0.1,
+    batch: Annotated[int, _learning_option("Rows in a minibatch; at most all there are.", min=1)] = 20,
+    rate: Annotated[float, _learning_option("Learning rate at the start.", min=1e-9, max=1e3)] = 0.1,
     schedule: Annotated[
         str | None,
-        typer.Option(
-            help="How the rate falls: linear, quadratic, exponential, step, constant. Linear by default, quadratic in "
-            "tempered training.",
-            rich_help_panel=_LEARNING,
+        _learning_option(
+            "How the rate falls: linear, quadratic, exponential, step, constant. Linear by default, quadratic in "
+            "tempered training."
         ),
     ] = None,
-    gibbs: Annotated[int, typer.Option(min=1, help="Sweeps of chains in each step.", rich_help_panel=_LEARNING)] = 1,
+    gibbs: Annotated[int, _learning_option("Sweeps of chains in each step.", min=1)] = 1,
     momentum: Annotated[
         float | None,
-        typer.Option(
-            min=0.0,
-            max=0.9999,
-            help="How much of the last step is repeated: 0 by default, 0.75 in tempered training.",
-            rich_help_panel=_LEARNING,
+        _learning_option(
+            "How much of the last step is repeated: 0 by default, 0.75 in tempered training.", min=0.0, max=0.9999
         ),
     ] = None,
-    decay: Annotated[float, typer.Option(min=0.0, max=1e3, help="Weight decay.", rich_help_panel=_LEARNING)] = 0.0,
+    decay: Annotated[float, _learning_option("Weight decay.", min=0.0, max=1e3)] = 0.0,
     training: Annotated[
         str,
-        typer.Option(
-            help="Chains that are persistent, contrastive (from the data), or tempered (on a ladder of machines).",
-            rich_help_panel=_LEARNING,
+        _learning_option(
+            "Chains that are persistent, contrastive (from the data), or tempered (on a ladder of machines)."
         ),
     ] = "persistent",
     persistent: Annotated[
         bool | None,
-        typer.Option("--pcd/--cd", help="In short, --training persistent or contrastive.", rich_help_panel=_LEARNING),
+        _learning_option("In short, --training persistent or contrastive.", flags=("--pcd/--cd",)),
     ] = None,
     look_every: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="Passes between looks at the model, a line of curve.jsonl each; 50 in all by default.",
-            rich_help_panel=_RUN,
-        ),
+        _run_option("Passes between looks at the model, a line of curve.jsonl each; 50 in all by default.", min=1),
     ] = None,
     checkpoint_every: Annotated[
-        int | None,
-        typer.Option(min=1, help="Passes between checkpoints; one a minute by default.", rich_help_panel=_RUN),
+        int | None, _run_option("Passes between checkpoints; one a minute by default.", min=1)
     ] = None,
     resume: options.Resume = False,
     library: options.Library = None,

@@ -41,7 +41,8 @@ def _stepped(
     tasks: dict[Any, Any] = {own: Datum(own, work)}
     blocks = {block: (f"{name}-begin", *block) for block in neighbours}
     if start is None:
-        tasks |= {key: (_begin, own, _Plain(block)) for block, key in blocks.items()}
+        # nothing that one worker has and others lack is needed to begin, so all begin at once
+        tasks |= {key: (_begin, _Plain((work, block))) for block, key in blocks.items()}
     else:
         if isinstance(start, GraphArray):
             before = [start.rechunk(chunks)]
@@ -114,8 +115,9 @@ class _Plain:
         return _Plain, (self.value,)
 
 
-def _begin(work: Any, block: _Plain) -> Any:
-    kept, shown = work.begin(block.value)
+def _begin(told: _Plain) -> Any:
+    work, block = told.value
+    kept, shown = work.begin(block)
     return kept, (shown, None)
 
 

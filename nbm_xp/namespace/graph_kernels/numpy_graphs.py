@@ -188,10 +188,13 @@ def energies(layout: Any, values: Any, states: Any) -> Any:
     return found
 
 
-def roots(units: int, first: Any, second: Any) -> Any:
-    """See `nbm_xp.graphs.clusters`: the first unit of each unit's cluster."""
-    found = np.empty(units, np.int32)
-    functions["graph_roots"](first, second, found)
+def roots(layout: Any, joined: Any) -> Any:
+    """See `nbm_xp.graphs.clusters`: the first slot of each unit's cluster in each chain."""
+    found, one = np.empty((layout.units, joined.shape[1]), np.int32), np.empty(layout.units, np.int32)
+    for chain in range(joined.shape[1]):
+        some = joined[:, chain]
+        functions["graph_roots"](layout.first[some], layout.second[some], one)
+        found[:, chain] = one
     return found
 
 

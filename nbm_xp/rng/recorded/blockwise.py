@@ -16,7 +16,7 @@ from nbm_xp.tape.blockwise.frame import SPLIT, WHOLE, Value
 from nbm_xp.tape.blockwise.translation import Translator
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.lengths import Size, value_length
-from nbm_xp.tape.node import Memory, Node, Operation, Shape, Spec
+from nbm_xp.tape.node import Memory, Node, Shape, Spec
 from nbm_xp.tape.registry import OPERATIONS, declare
 from nbm_xp.tape.stable import sigmoid
 
@@ -99,23 +99,19 @@ def _run_after(xp: Any, states: Any, *, size: Shape, kind: str, times: int) -> A
     return states
 
 
-_BLOCK = declare(Operation("random_block", _block_spec, run=_run_block, memory=Memory.OWN))
+_BLOCK = declare("random_block", _block_spec, run=_run_block, memory=Memory.OWN)
 _BLOCK_OF_COUNTS = declare(
-    Operation(
-        "random_block_of_counts",
-        lambda states, p, **where: _block_spec(states, **where),
-        run=_run_block_of_counts,
-        fused={
-            (1, "sigmoid", "add", "matmul"): _run_block_by_affine_log_odds,
-            (1, "sigmoid"): _run_block_by_log_odds,
-        },
-        memory=Memory.OWN,
-    )
+    "random_block_of_counts",
+    lambda states, p, **where: _block_spec(states, **where),
+    run=_run_block_of_counts,
+    fused={
+        (1, "sigmoid", "add", "matmul"): _run_block_by_affine_log_odds,
+        (1, "sigmoid"): _run_block_by_log_odds,
+    },
+    memory=Memory.OWN,
 )
 _AFTER = declare(
-    Operation(
-        "random_states_after", lambda states, **draw: (states.shape, states.dtype), run=_run_after, memory=Memory.OWN
-    )
+    "random_states_after", lambda states, **draw: (states.shape, states.dtype), run=_run_after, memory=Memory.OWN
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..lengths import same_length
+from ..lengths import same_length, same_shape
 from ..node import LINEAR_TAG, Node
 from .frame import PARTIAL, WHOLE, Frame, values_in
 
@@ -23,7 +23,11 @@ def stays_in_parts(frame: Frame, node: Node, args: Sequence[Any]) -> bool:
         return False
     name, first = node.op.name, parts[0]
     if name in ("add", "subtract"):
-        return len(parts) == 2 and parts[0].stage == parts[1].stage and _same_shape(parts[0].node, parts[1].node)
+        return (
+            len(parts) == 2
+            and parts[0].stage == parts[1].stage
+            and same_shape(parts[0].node.shape, parts[1].node.shape)
+        )
     if len(parts) > 1 or (args[0] is not first and name != "multiply"):
         return False
     if name in ("multiply", "divide"):
@@ -33,12 +37,6 @@ def stays_in_parts(frame: Frame, node: Node, args: Sequence[Any]) -> bool:
         return first.node.dtype[0] in "fc" and node.dtype[0] in "fc"
     linear = name in _OF_FIRST or (LINEAR_TAG in node.op.tags and name != "broadcast_to")
     return linear and len(values) == 1 and not frame.mentions_batch((args[1:], node.attributes))
-
-
-def _same_shape(a: Node, b: Node) -> bool:
-    return len(a.shape) == len(b.shape) and all(
-        same_length(m, n) is True for m, n in zip(a.shape, b.shape, strict=True)
-    )
 
 
 def _fits(factor: Node, part: Node) -> bool:

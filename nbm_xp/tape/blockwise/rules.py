@@ -11,7 +11,7 @@ from typing import Any
 
 from ..dtypes import as_dtype
 from ..lengths import Size, product, same_length
-from ..node import ALONG_AXES_TAG, ELEMENTWISE_TAG, Memory, Node, Operation
+from ..node import ALONG_AXES_TAG, ELEMENTWISE_TAG, Memory, Node, Operation, same_as_first
 from ..registry import OPERATIONS, declare
 from ..standard.statistical import mean
 from ..tensor import Tensor
@@ -39,7 +39,7 @@ def _of_block(name: str) -> Operation:
             return None
         return getattr(xp, name)(x, axis=axis, **attributes)
 
-    return declare(Operation(f"{name}_of_block", OPERATIONS[name].infer, run=run, memory=Memory.OWN))
+    return declare(f"{name}_of_block", OPERATIONS[name].infer, run=run, memory=Memory.OWN)
 
 
 _EXTREMA = {name: _of_block(name) for name in ("max", "min")}
@@ -58,7 +58,7 @@ def _run_share(xp: Any, x: Any, count: float, correction: float) -> Any:
     return x / degrees if degrees > 0 else x + xp.nan
 
 
-_SHARE = declare(Operation("share", lambda x, count, correction: (x.shape, x.dtype), run=_run_share, memory=Memory.OWN))
+_SHARE = declare("share", same_as_first, run=_run_share, memory=Memory.OWN)
 """A sum over its count, in a mean or variance: of nothing it is nan, without a warning."""
 
 

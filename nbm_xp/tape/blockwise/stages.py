@@ -22,7 +22,7 @@ from nbm_xp.namespace import blockwise as layout
 from ..lengths import Length, Size, axis_length
 from ..node import ELEMENTWISE_TAG, IDENTITY_TAG, LEAVES, OUTPUT, PLACEHOLDER, Node, leaf
 from ..plans.plan import compile_plan
-from ..traversal import Result, reachable
+from ..traversal import Result, reachable, walk
 from . import indexing, loops, matrices, rules  # noqa: F401  (they enter their rules)
 from .frame import SPLIT, WHOLE, Frame, Value
 from .translation import Translator
@@ -173,24 +173,28 @@ class Blockwise:
 
     def _walk(self, cuts: list[_Cut], roots: list[Node], stage: int, in_block: bool) -> list[Node]:
         """What a stage's plan takes: leaves, and what others make."""
-        inputs: dict[Node, None] = {}
-        seen: set[Node] = set()
-        stack = [*reversed(roots)]
-        while stack:
-            node = stack.pop()
-            if node in seen:
-                continue
-            seen.add(node)
-            own = node in self.frame.blocks if in_block else node not in self.frame.blocks
-            known = node.op in LEAVES or self.numbers.get(node, len(self.leaves)) < len(self.leaves)
-            if not known and ((own and self.frame.stage_of(node) == stage) or self._is_cheap(node)):
-                stack += reversed(node.inputs)
-                continue
-            if not in_block and node in self.frame.blocks and not known:
+
+        def known(node: Node) -> bool:
+            return node.op in LEAVES or self.numbers.get(node, len(self.leaves)) < len(self.leaves)
+
+        def made_here(node: Node) -> bool:
+            own = (node in self.frame.blocks) == in_block
+            return not known(node) and ((own and self.frame.stage_of(node) == stage) or self._is_cheap(node))
+
+        inputs: list[Node] = []
+
+        def operands(node: Node) -> Sequence[Node]:
+            if made_here(node):
+                return node.inputs
+            inputs.append(node)
+            return ()
+
+        walk(roots, operands)
+        for node in inputs:
+            if not in_block and node in self.frame.blocks and not known(node):
                 raise AssertionError(f"{node!r} is split, but is needed whole")
-            inputs[node] = None
             self._want(cuts, node)
-        return list(inputs)
+        return inputs
 
     def _is_cheap(self, node: Node) -> bool:
         """Whether a value is better made again than handed on: of no array, a view, or arithmetic on such scalars."""
@@ -199,7 +203,7 @@ class Blockwise:
                 rests = [parent for parent in other.inputs if parent.op not in LEAVES]
                 plain = all(self._cheap[parent] for parent in rests)
                 small = not other.shape and ELEMENTWISE_TAG in other.op.tags
-                made = not any(True for _ in other.array_args()) and other.op is not OUTPUT and other.dtype != "void"
+                made = not any(True for _ in other.array_args()) and other.op is not OUTPUT and not other.is_call
                 view = other.op.memory.is_view or IDENTITY_TAG in other.op.tags
                 scalar = all(not parent.shape for parent in other.inputs)
                 self._cheap[other] = other.op not in LEAVES and plain and (made or view or (small and scalar))

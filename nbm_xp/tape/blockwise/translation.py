@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 
 from nbm_xp.namespace import array_namespace
 
-from ..dtypes import DType
 from ..extreme_lengths import substituted
 from ..lengths import Length, Size, axis_length, same_length, value_length
 from ..node import (
@@ -32,7 +31,9 @@ from ..node import (
     Operation,
     Shape,
     Spec,
+    call_of,
     leaf,
+    same_as_first,
 )
 from ..registry import OPERATIONS, declare
 from ..source_locations import recorded_at
@@ -44,20 +45,18 @@ from .parts import stays_in_parts
 
 __all__ = ["Translator", "split_rule"]
 
-VOID = DType("void")
-
 _OF_FIRST = declare(
-    Operation(
-        "of_first_block",
-        lambda x, first: (x.shape, x.dtype),
-        run=lambda xp, x, first: x if first else xp.zeros_like(x),
-        memory=Memory.FIRST,
-    )
+    "of_first_block",
+    same_as_first,
+    run=lambda xp, x, first: x if first else xp.zeros_like(x),
+    memory=Memory.FIRST,
 )
 """A whole value as the part of the first block; the others have nothing of it."""
 
 SplitRule = Callable[..., "int | Value | Sequence[Value] | Mapping[int, Value] | None"]
 _BY_TAG: dict[str, SplitRule] = {}
+_TAGS = (ELEMENTWISE_TAG, COMPOSITE_TAG, ALONG_AXES_TAG, MATRICES_TAG)
+"""The tags that say how a call splits; of two, the first one tells."""
 _SHAPES = {"reshape": 1, "broadcast_to": 1, "sum_to": 1, "index_add": 2, "zeros": 0, "ones": 0, "empty": 0, "full": 0}
 """Which argument is the shape of the result, so that its lengths are those of a block; others are numbers."""
 _LENGTHS = {"loop": 0, "arange": 1}
@@ -126,18 +125,22 @@ class Translator:
             return self.value(node.args[0])
         if all(self.value(parent).kind == WHOLE for parent in node.inputs):
             return self.again(node, self.arguments(node), WHOLE)
-        tags = (ELEMENTWISE_TAG, COMPOSITE_TAG, ALONG_AXES_TAG, MATRICES_TAG)
-        rule = node.op.split_rule or _BY_TAG.get(next((tag for tag in tags if tag in node.op.tags), ""))
+        rule = node.op.split_rule or _BY_TAG.get(next((tag for tag in _TAGS if tag in node.op.tags), ""))
         if rule is None and COMPOSITE_TAG in node.op.tags:
             return self._by_parts(node)
         args = self.arguments(node)
-        if self.inside is not None and node.op.name in ("add", "subtract"):
-            args = self._as_parts(args)
-        if stays_in_parts(self.frame, node, args):
-            return self.again(node, args, PARTIAL)
-        args = self._settled_arguments(node, args)
-        batched = self.frame.mentions_batch((args, self.renewed(node.attributes)))
-        if not batched and all(value.kind == WHOLE for value in values_in(args)):
+        values = values_in(args)
+        if any(value.kind == PARTIAL for value in values):
+            if self.inside is not None and node.op.name in ("add", "subtract"):
+                args = [self.as_part(arg) if isinstance(arg, Value) and arg.kind == WHOLE else arg for arg in args]
+            if stays_in_parts(self.frame, node, args):
+                return self.again(node, args, PARTIAL)
+        if any(value.kind == PARTIAL or value.local for value in values):
+            args = self._settled_arguments(node, args)
+            values = values_in(args)
+        if all(value.kind == WHOLE for value in values) and not self.frame.mentions_batch(
+            (args, self.renewed(node.attributes))
+        ):
             return self.again(node, args, WHOLE)
         if rule is None:
             self.refuse(node, "is not known to work block by block")
@@ -195,7 +198,7 @@ class Translator:
             stage = max(map(self.frame.stage_of, node.inputs), default=0)
             return self.frame.enter(Value(node, stage=stage))
         attributes = self.renewed(node.attributes, self.total)
-        if node.dtype != VOID:
+        if not node.is_call:
             return self.emit(op or node.op, args, attributes, kind=kind, axis=axis, how=how)
         return self.call(node.op, args, attributes, kind=kind, axis=axis, payload=node.payload)
 
@@ -229,7 +232,7 @@ class Translator:
         payload: Any = None,
     ) -> Value:
         """Record a call with several results, which `result` gives."""
-        node = Node(op, tuple(map(_bare, args)), dict(attributes or {}), (), VOID, payload=payload)
+        node = call_of(op, tuple(map(_bare, args)), dict(attributes or {}), payload=payload)
         return self._entered(node, kind, axis)
 
     def _entered(self, node: Node, kind: str, axis: int, how: str = "sum") -> Value:
@@ -278,12 +281,6 @@ class Translator:
         if value.node.op.name == "zeros":
             return replace(value, kind=PARTIAL)
         return self.emit(_OF_FIRST, (value, self.frame.first), kind=PARTIAL)
-
-    def _as_parts(self, args: Sequence[Any]) -> list[Any]:
-        """The terms of a sum in a step, whole ones as parts where others are parts."""
-        if all(value.kind != PARTIAL for value in values_in(args)):
-            return list(args)
-        return [self.as_part(arg) if isinstance(arg, Value) and arg.kind == WHOLE else arg for arg in args]
 
     def arguments(self, node: Node) -> list[Any]:
         """The arguments of a call with Values for nodes; lengths are those of a block in shapes, else numbers."""

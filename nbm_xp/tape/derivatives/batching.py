@@ -291,7 +291,7 @@ def _as_is(node: Node, many: Many) -> Tensor | None:
     x = _first(node, many)
     if x is None:
         return None
-    if node.dtype == "void":  # what stands for the call itself
+    if node.is_call:  # what stands for the call itself
         return Tensor(record_several(node.op, x, *node.args[1:], **node.attributes)[0].node.args[0])
     return record(node.op, x, *node.args[1:], **node.attributes)
 

@@ -1,7 +1,7 @@
 """Jacobians and Hessians as arrays: a linear map applied to all unit vectors at once.
 
 The map, from cotangents back to the arguments or from tangents forward to the results, is recorded for one vector and
-then batched. Where it holds an operation that cannot be, a loop node takes the unit vectors one by one.
+then applied to all as `vmap` does it.
 """
 
 from __future__ import annotations
@@ -9,21 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from ..lengths import Size, known, product
-from ..loops.body import LoopBody
-from ..loops.node import loop, results_of
+from ..lengths import known, product
 from ..stand_ins import inner_placeholder
-from ..standard.casting import astype
 from ..standard.creation import eye, ones, zeros
-from ..standard.elementwise import equal
 from ..standard.manipulation import permute_dims, reshape
-from ..standard.sequences import arange
 from ..tensor import Tensor
 from ..trees import rebuilt
-from .batching import batched
 from .calls import called, computed
 from .linear import is_smooth, pulled, pushed
 from .transforms import argument_numbers
+from .vmapping import for_each
 
 __all__ = ["hessian", "jacobian"]
 
@@ -185,17 +180,5 @@ def _applied(linear: Linear, like: Tensor) -> list[Tensor]:
     if count == 0:
         return [zeros((*shape, *result.node.shape), dtype=result.dtype) for result in results]
     units = reshape(eye(size, dtype=like.dtype), (size, *shape))
-    found = batched([result.node for result in results], {vector: units})
-    if found is None:
-        found = _one_by_one(linear, like, size)
+    found = for_each([result.node for result in results], {vector: units}, size, "jacobian")
     return [reshape(result, (*shape, *result.node.shape[1:])) for result in found]
-
-
-def _one_by_one(linear: Linear, like: Tensor, size: Size) -> list[Tensor]:
-    """The same by a loop, which makes one unit vector in each step."""
-    place = inner_placeholder((), "int64", free=True)
-    places = arange(size)
-    unit = astype(equal(places, Tensor(place)), like.dtype)
-    results = linear(reshape(unit, like.node.shape))
-    body = LoopBody([place], [], [], [result.node for result in results], name="jacobian")
-    return results_of(loop(body, size, [places], []))[1]

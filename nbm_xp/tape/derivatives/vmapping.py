@@ -24,7 +24,7 @@ from ..trees import leaves, mapped
 from .batching import batched
 from .calls import argument, computed, is_foreign, is_output
 
-__all__ = ["vmap"]
+__all__ = ["for_each", "vmap"]
 
 Axes = int | Sequence[Any] | dict[Any, Any] | None
 
@@ -89,7 +89,7 @@ def vmap(fn: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Calla
         ]  # fmt: skip
         examples = {leaf.node: leaf.stacked for leaf in given if leaf.node is not None}
         _refuse_draws(singles, min(node.serial for node in examples))
-        found = _placed(singles, _applied([single.node for single in singles], examples, count), where, examples)
+        found = _placed(singles, for_each([s.node for s in singles], examples, count, "vmap"), where, examples)
         if not (any(leaf.recorded for leaf in given) or is_foreign([tensor.node for tensor in found], frozenset())):
             found = computed("vmap", found, [leaf.tensor for leaf in given if leaf.node is not None], lambda: found)
         results = iter(found)
@@ -174,11 +174,12 @@ def _refuse_draws(results: Sequence[Tensor], start: int) -> None:
             )
 
 
-def _applied(results: list[Node], examples: dict[Node, Tensor], count: Size) -> list[Tensor]:
+def for_each(results: list[Node], examples: dict[Node, Tensor], count: Size, name: str) -> list[Tensor]:
+    """The results for many examples, along a new first axis; by a loop of this name where nothing else can be done."""
     found = batched(results, examples)
     if found is not None:
         return found
-    body = LoopBody(list(examples), [], [], results, name="vmap")
+    body = LoopBody(list(examples), [], [], results, name=name)
     return results_of(loop(body, count, list(examples.values()), []))[1]
 
 

@@ -97,7 +97,7 @@ def _sources(node: Node) -> Iterator[tuple[Node, str]]:
 
 
 def _box(node: Node, name: str | None, leaf: bool) -> Box:
-    detail = "" if node.dtype == "void" else described_kind(node.dtype, node.shape)
+    detail = "" if node.is_call else described_kind(node.dtype, node.shape)
     tooltip = recorded_at(node.source_location).removeprefix(", ")
     if node.op in KINDS or leaf:
         kind = KINDS[node.op] if not leaf else "outer" if name is None else "placeholder"

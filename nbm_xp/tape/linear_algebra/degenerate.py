@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from nbm_xp.tape.growth import grown
-from nbm_xp.tape.node import ELEMENTWISE_TAG, LEAVES, OUTPUT, Memory, Node, Operation
+from nbm_xp.tape.node import ELEMENTWISE_TAG, LEAVES, OUTPUT, Memory, Node
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.stand_ins import is_inner
 from nbm_xp.tape.standard.choices import where
@@ -105,14 +105,12 @@ def _size(of: Sequence[Tensor]) -> Tensor:
 
 
 _KNOWN_HERE = declare(
-    Operation(
-        "known_here",
-        lambda values, where: (values.shape, values.dtype),
-        (lambda g, out, values, here: g * where(here, float("nan"), 0.0), None),
-        run=lambda xp, values, where: xp.ones_like(values),
-        tags=frozenset({ELEMENTWISE_TAG}),
-        memory=Memory.OWN,
-    )
+    "known_here",
+    lambda values, where: (values.shape, values.dtype),
+    (lambda g, out, values, here: g * where(here, float("nan"), 0.0), None),
+    run=lambda xp, values, where: xp.ones_like(values),
+    tags=frozenset({ELEMENTWISE_TAG}),
+    memory=Memory.OWN,
 )
 """A factor 1 that says of a product that its slope in the values is not known where a condition holds."""
 

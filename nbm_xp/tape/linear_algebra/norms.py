@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbm_xp.tape.node import IDENTITY_TAG, Memory, Operation
+from nbm_xp.tape.node import IDENTITY_TAG, Memory
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.standard.casting import cast
 from nbm_xp.tape.standard.choices import where
@@ -65,13 +65,11 @@ def _norm_rule(g: Tensor, out: Tensor, root: Tensor, x: Tensor, *, axis: tuple[i
 
 
 _NORM = declare(
-    Operation(
-        "norm",  # the root of a sum of squares, which has a slope of its own
-        lambda root, x, *, axis: (root.shape, root.dtype),
-        (None, _norm_rule),
-        tags=frozenset({IDENTITY_TAG}),
-        memory=Memory.FIRST,
-    )
+    "norm",  # the root of a sum of squares, which has a slope of its own
+    lambda root, x, *, axis: (root.shape, root.dtype),
+    (None, _norm_rule),
+    tags=frozenset({IDENTITY_TAG}),
+    memory=Memory.FIRST,
 )
 
 

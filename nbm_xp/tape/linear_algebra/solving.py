@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.tape.lengths import same_length
-from nbm_xp.tape.node import Memory, Node, Operation
+from nbm_xp.tape.node import Memory, Node
 from nbm_xp.tape.operators import is_number
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.standard.complex_numbers import conj
@@ -48,7 +48,7 @@ def _solve_right(g: Tensor, out: Tensor, a: Tensor, b: Tensor) -> Tensor:
     return solve(back, g)
 
 
-_SOLVE = declare(Operation("linalg.solve", _infer_solve, (_solve_left, _solve_right), memory=Memory.OWN))
+_SOLVE = declare("linalg.solve", _infer_solve, (_solve_left, _solve_right), memory=Memory.OWN)
 
 
 def solve(x1: Any, x2: Any, /) -> Tensor:

@@ -94,8 +94,8 @@ class LoopBody:
     def tapped(self) -> list[Node]:
         """What is stacked, as far as it is asked for: the outputs, then all else that changes from step to step."""
         order, varying = varying_in(self.results(), [*self.sequences, *self.carries])
-        found = {_identity(node): node for node in order if node in varying and node.dtype != "void"}
-        for call in (node for node in order if node in varying and node.dtype == "void"):
+        found = {_identity(node): node for node in order if node in varying and not node.is_call}
+        for call in (node for node in order if node in varying and node.is_call):
             loop = call.payload
             count = loop.n_results() if loop is not None else len(call.op.infer(*call.args, **call.attributes))
             for index in range(count):

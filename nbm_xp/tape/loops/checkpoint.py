@@ -16,8 +16,7 @@ from nbm_xp.namespace import is_lazy
 from nbm_xp.namespace.compiling import library_barrier
 
 from ..backward import vjp
-from ..dtypes import DType
-from ..node import LEAVES, OUTPUT, SUBGRAPH_TAG, Joint, Node, Operation, Spec
+from ..node import LEAVES, OUTPUT, SUBGRAPH_TAG, Joint, Node, Spec, call_of
 from ..plans.plan import compile_plan
 from ..registry import declare
 from ..stand_ins import inner_placeholder
@@ -116,13 +115,11 @@ def _rule(g: dict[int, Tensor], out: Any, inputs: Any, captured: Any, *, payload
 
 
 _CHECKPOINT = declare(
-    Operation(
-        "checkpoint",
-        lambda *args: (),
-        gradient=Joint(_rule),
-        run=_runner,
-        tags=frozenset({SUBGRAPH_TAG}),
-    )
+    "checkpoint",
+    lambda *args: (),
+    gradient=Joint(_rule),
+    run=_runner,
+    tags=frozenset({SUBGRAPH_TAG}),
 )
 
 
@@ -157,7 +154,7 @@ def remade(
     places = {variable: outputs.index(node) for variable, node in updates}
     payload = Remade(list(inner), outputs, captured, again, places)
     args = (tuple(tensor.node for tensor in arguments), tuple(captured))
-    call = Node(_CHECKPOINT, args, {}, (), DType("void"), payload=payload)
+    call = call_of(_CHECKPOINT, args, payload=payload)
     return [result(call, outputs.index(node)) for node in results]
 
 

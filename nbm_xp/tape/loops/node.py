@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..dtypes import DType
 from ..lengths import Size, value_length
-from ..node import SUBGRAPH_TAG, VARIABLE, Node, Operation
+from ..node import SUBGRAPH_TAG, VARIABLE, Node, call_of
 from ..registry import declare
 from ..standard.indexing import stands_for_last
 from ..tensor import Tensor, result
@@ -27,7 +26,7 @@ def captured_by(results: Sequence[Node], inner: Sequence[Node]) -> list[Node]:
         if node in varying and node not in given:
             found.update((parent, None) for parent in node.inputs if parent not in varying)
     found.update((node, None) for node in results if node not in varying)
-    calls = [node for node in found if node.dtype == "void"]
+    calls = [node for node in found if node.is_call]
     for call in calls:  # a call with several results is captured result by result
         del found[call]
     return list(found)
@@ -39,7 +38,7 @@ def loop(body: LoopBody, n_steps: Size, sequences: Sequence[Tensor], initials: S
         body.sequences, sequences = hoisted(body.results(), body.sequences, body.carries, sequences, n_steps)
     body.captured = captured_by(body.results(), [*body.sequences, *body.carries])
     args = (n_steps, tuple(t.node for t in sequences), tuple(t.node for t in initials), tuple(body.captured))
-    call = Node(LOOP, args, {}, (), DType("void"), payload=body, name=body.name)
+    call = call_of(LOOP, args, payload=body, name=body.name)
     body.call = call
     body.count = n_steps if body.stop is None else value_length(result(call, body.steps).node)
     return call
@@ -55,7 +54,7 @@ def results_of(call: Node) -> tuple[list[Tensor], list[Tensor]]:
     return finals, stacked
 
 
-LOOP = declare(Operation("loop", lambda *args: (), run=loop_runner, tags=frozenset({SUBGRAPH_TAG})))
+LOOP = declare("loop", lambda *args: (), run=loop_runner, tags=frozenset({SUBGRAPH_TAG}))
 """Its gradient rule is given in `gradient`."""
 
 

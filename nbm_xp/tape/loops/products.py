@@ -10,7 +10,7 @@ from typing import Any
 
 from nbm_xp.namespace import is_lazy
 
-from ..node import Memory, Node, Operation, Spec
+from ..node import Memory, Node, Spec
 from ..registry import declare
 from ..standard.manipulation import matrix_transpose
 from ..tensor import Tensor, record
@@ -45,28 +45,24 @@ def _infer_outer(x: Node, y: Node) -> Spec:
 
 
 _ROWS_TIMES = declare(
-    Operation(
-        "rows_times",
-        _infer_rows,
-        (
-            lambda g, out, x, matrix: rows_times(g, matrix_transpose(matrix)),
-            lambda g, out, x, matrix: sum_of_outer_products(x, g),
-        ),
-        run=_run_rows_times,
-        memory=Memory.OWN,
-    )
+    "rows_times",
+    _infer_rows,
+    (
+        lambda g, out, x, matrix: rows_times(g, matrix_transpose(matrix)),
+        lambda g, out, x, matrix: sum_of_outer_products(x, g),
+    ),
+    run=_run_rows_times,
+    memory=Memory.OWN,
 )
 _SUM_OF_OUTER_PRODUCTS = declare(
-    Operation(
-        "sum_of_outer_products",
-        _infer_outer,
-        (
-            lambda g, out, x, y: rows_times(y, matrix_transpose(g)),
-            lambda g, out, x, y: rows_times(x, g),
-        ),
-        run=_run_sum_of_outer_products,
-        memory=Memory.OWN,
-    )
+    "sum_of_outer_products",
+    _infer_outer,
+    (
+        lambda g, out, x, y: rows_times(y, matrix_transpose(g)),
+        lambda g, out, x, y: rows_times(x, g),
+    ),
+    run=_run_sum_of_outer_products,
+    memory=Memory.OWN,
 )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ..branches import branch_paths
 from ..lengths import known, product
 from ..node import IDENTITY_TAG, OUTPUT, Node
+from ..traversal import walk
 from .body import LoopBody
 from .hoist import varying_in
 from .shortcuts import taken
@@ -34,20 +35,17 @@ def residuals_of(body: LoopBody, results: Sequence[Node]) -> list[Node]:
         value = node.args[0] if node.op is OUTPUT else node  # a result of a call that nothing has asked for before
         if node.op.memory.is_view and recomputing:  # in place of a view, what it shows is kept
             return False
-        return value in place and node.dtype != "void" and not paths.get(node, paths.get(value))
+        return value in place and not node.is_call and not paths.get(node, paths.get(value))
 
-    found: dict[Node, None] = {}
-    seen: set[Node] = set()
-    stack = list(results)
-    while stack:
-        node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if (node in ends and node in place) or keepable(node):
-            found[node] = None
-        elif node not in ends:
-            stack += node.inputs[:1] if IDENTITY_TAG in node.op.tags else node.inputs
+    def kept(node: Node) -> bool:
+        return (node in ends and node in place) or keepable(node)
+
+    def behind(node: Node) -> Sequence[Node]:
+        if node in ends or kept(node):
+            return ()
+        return node.inputs[:1] if IDENTITY_TAG in node.op.tags else node.inputs
+
+    found = dict.fromkeys(node for node in walk(results, behind) if kept(node))
     if not recomputing:
         return list(found)
     sequences, carries = frozenset(body.sequences), frozenset(body.carries)

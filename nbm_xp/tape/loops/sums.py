@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from ..lengths import known, product, same_length
-from ..node import LINEAR_TAG, Node, Shape
+from ..lengths import known, product, same_shape
+from ..node import LINEAR_TAG, Node
 from ..standard.broadcasting import sum_to
 from ..standard.manipulation import matrix_transpose, reshape
 from ..standard.sums import sum as sum_
@@ -80,15 +80,11 @@ def _summands(node: Node) -> list[Node]:
     while stack:
         one = stack.pop()
         parts = [arg for arg in one.args if isinstance(arg, Node)]
-        if one.op.name == "add" and len(parts) == 2 and all(_same_shape(part.shape, node.shape) for part in parts):
+        if one.op.name == "add" and len(parts) == 2 and all(same_shape(part.shape, node.shape) for part in parts):
             stack += reversed(parts)
         else:
             found.append(one)
     return found
-
-
-def _same_shape(a: Shape, b: Shape) -> bool:
-    return len(a) == len(b) and all(same_length(m, n) is True for m, n in zip(a, b, strict=True))
 
 
 def _term(node: Node, varying: Collection[Node]) -> Term | None:
@@ -130,10 +126,10 @@ def _leading_sum(node: Node) -> Term | None:
     """Products of matrices summed over all axes before their own."""
     inner = node.args[0]
     leading = len(inner.shape) - 2
-    if inner.op.name != "matmul" or leading < 1 or not _same_shape(node.shape, inner.shape[leading:]):
+    if inner.op.name != "matmul" or leading < 1 or not same_shape(node.shape, inner.shape[leading:]):
         return None
     left, right = inner.args
-    if not _same_shape(left.shape[:-2], inner.shape[:leading]) or not _same_shape(right.shape[:-2], left.shape[:-2]):
+    if not same_shape(left.shape[:-2], inner.shape[:leading]) or not same_shape(right.shape[:-2], left.shape[:-2]):
         return None
     return Term((_transposed(left), right), _outer)
 

@@ -18,12 +18,7 @@ from .merging import merge_equal_calls
 from .schedule import frugal, inlined
 from .unstacked import results_read_by_loops
 
-__all__ = ["Arrangement", "is_call"]
-
-
-def is_call(node: Node) -> bool:
-    """Whether a node is a call with several results, which is none of them."""
-    return str(node.dtype) == "void"
+__all__ = ["Arrangement"]
 
 
 class Arrangement:
@@ -133,7 +128,7 @@ class Arrangement:
         candidates = {
             node
             for node in self.order
-            if uses.get(node) == 1 and node not in fixed and node not in silent and not is_call(node)
+            if uses.get(node) == 1 and node not in fixed and node not in silent and not node.is_call
         }
         within = written_within(self.order, self.resolve, candidates)
         return inlined(self.order, self.operands, self.paths, candidates, silent, within)

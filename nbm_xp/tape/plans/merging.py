@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
-from typing import Any
 
 from ..node import IDENTITY_TAG, LEAVES, Node
+from .structural_key import frozen
 
 __all__ = ["merge_equal_calls"]
 
@@ -40,23 +40,11 @@ def merge_equal_calls(
             same[node] = resolve(node.args[0])
             continue
         try:
-            args = tuple([resolve(arg) if type(arg) is Node else _frozen(arg, resolve) for arg in node.args])
-            key = (node.op, args, _frozen(node.attributes, resolve) if node.attributes else None, id(node.payload))
+            args = tuple([resolve(arg) if type(arg) is Node else frozen(arg, resolve) for arg in node.args])
+            key = (node.op, args, frozen(node.attributes, resolve) if node.attributes else None, id(node.payload))
             first = by_key.setdefault(key, node)
         except TypeError:
             first = node
         same[node] = first
         if first is node:
             operands[node] = tuple(dict.fromkeys(map(resolve, node.inputs)))
-
-
-def _frozen(value: Any, resolve: Callable[[Node], Node]) -> Hashable:
-    if isinstance(value, Node):
-        return resolve(value)
-    if isinstance(value, (tuple, list)):
-        return tuple(_frozen(item, resolve) for item in value)
-    if isinstance(value, dict):
-        return tuple((key, _frozen(item, resolve)) for key, item in value.items())
-    if isinstance(value, slice):
-        return ("slice", _frozen((value.start, value.stop, value.step), resolve))
-    return (type(value), repr(value)) if isinstance(value, (bool, int, float, complex)) else value

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from ..lengths import Length, known
 from ..node import LEAVES, VARIABLE, Node
 from ..traversal import reachable
 
-__all__ = ["structural_key"]
+__all__ = ["frozen", "structural_key"]
 
 
 class _UnrepeatableError(Exception):
@@ -28,11 +28,20 @@ def structural_key(roots: Sequence[Node], inputs: Sequence[Node]) -> tuple[Hasha
         _enter(reachable(roots, inputs), place, entries, leaves)
     except _UnrepeatableError:
         return None
-    return (tuple(entries), tuple(place[root] for root in roots)), leaves
+    key = tuple(entries), tuple(place[root] for root in roots)
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key, leaves
 
 
 def _enter(order: Sequence[Node], place: dict[Node, int], entries: list[Hashable], leaves: list[Node]) -> None:
     """Give each node its place, and add what it is."""
+
+    def stand_in(node: Node) -> Hashable:
+        return "node", place[node]
+
     for node in order:
         if node in place:
             continue
@@ -41,10 +50,9 @@ def _enter(order: Sequence[Node], place: dict[Node, int], entries: list[Hashable
                 raise _UnrepeatableError
             leaves.append(node)
             entries.append((node.op, *_leaf_entry(node)))
-        elif node.payload is not None:
-            entries.append((node.op, _frozen(node.args, place), _inside(node.payload, place)))
         else:
-            entries.append((node.op, _frozen(node.args, place), _frozen(node.attributes, place)))
+            options = _inside(node.payload, place) if node.payload is not None else frozen(node.attributes, stand_in)
+            entries.append((node.op, frozen(node.args, stand_in), options))
         place[node] = len(place)
 
 
@@ -67,28 +75,25 @@ def _inside(payload: Any, place: Mapping[Node, int]) -> Hashable:
     return settings, len(inner), tuple(entries), tuple(local[node] for node in results)
 
 
-def _frozen(value: Any, place: Mapping[Node, int]) -> Hashable:
+def frozen(value: Any, stand_in: Callable[[Node], Hashable]) -> Hashable:
+    """An argument or attribute as a key, with what stands for each node in it; what cannot be hashed stays so."""
     if isinstance(value, Node):
-        return ("node", place[value])
+        return stand_in(value)
     if isinstance(value, (tuple, list)):
-        return tuple(_frozen(item, place) for item in value)
+        return tuple([frozen(item, stand_in) for item in value])
     if isinstance(value, frozenset):
-        return frozenset(_frozen(item, place) for item in value)
+        return frozenset([frozen(item, stand_in) for item in value])
     if isinstance(value, dict):
-        return tuple((key, _frozen(item, place)) for key, item in value.items())
+        return tuple([(key, frozen(item, stand_in)) for key, item in value.items()])
     if isinstance(value, slice):
-        return ("slice", _frozen((value.start, value.stop, value.step), place))
+        return ("slice", frozen((value.start, value.stop, value.step), stand_in))
     if isinstance(value, Length):
-        return ("length", _frozen_length(value, place))
+        return frozenset(
+            [
+                (frozenset([(frozen(atom, stand_in), power) for atom, power in monomial]), coefficient)
+                for monomial, coefficient in value.terms.items()
+            ]
+        )
     if isinstance(value, (bool, int, float, complex)):
         return (type(value), repr(value))  # repr tells -0.0 from 0.0 and one NaN is like another
-    if isinstance(value, Hashable):
-        return value
-    raise _UnrepeatableError
-
-
-def _frozen_length(length: Length, place: Mapping[Node, int]) -> Hashable:
-    return frozenset(
-        (frozenset((_frozen(atom, place), power) for atom, power in monomial), coefficient)
-        for monomial, coefficient in length.terms.items()
-    )
+    return value  # type: ignore[no-any-return]

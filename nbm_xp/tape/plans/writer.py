@@ -25,8 +25,8 @@ from ..branches import BranchPath
 from ..dtypes import DType
 from ..lengths import Length
 from ..node import IFELSE_NAME, LEAVES, OUTPUT, SUBGRAPH_TAG, Node
-from ..traversal import Result
-from .arrangement import Arrangement, is_call
+from ..traversal import Result, walk
+from .arrangement import Arrangement
 from .bound_run import BoundRun
 from .chain_source import as_program, call_lines
 from .chains import Chain
@@ -162,7 +162,7 @@ class PlanWriter:
                 raise AssertionError(f"{node!r} is neither an input nor captured")
             if node.op.name == IFELSE_NAME and not self.lazy:
                 lines += self._ifelse_lines(node)
-            elif is_call(node):
+            elif node.is_call:
                 source = self.expression(node)
                 names = self._targets(node)
                 if SUBGRAPH_TAG in node.op.tags:
@@ -228,15 +228,14 @@ class PlanWriter:
 
     def _inside(self, path: BranchPath, values: Sequence[Any]) -> list[Node]:
         """The values of a branch that these need, inputs first; another choice may have computed some of them."""
-        found: set[Node] = set()
-        stack = [self.resolve(value) for value in values if isinstance(value, Node)]
-        while stack:
-            node = stack.pop()
-            if node in found or node in self.names or self.arranged.paths[node][: len(path)] != path:
-                continue
-            found.add(node)
-            stack += self.operands[node]
-        return sorted((node for node in found if self.arranged.paths[node] == path), key=self.place.__getitem__)
+        paths = self.arranged.paths
+
+        def inside(node: Node) -> bool:
+            return node not in self.names and paths[node][: len(path)] == path
+
+        roots = [self.resolve(value) for value in values if isinstance(value, Node)]
+        found = walk(roots, lambda node: self.operands[node] if inside(node) else ())
+        return sorted((n for n in found if inside(n) and paths[n] == path), key=self.place.__getitem__)
 
     def expression(self, node: Node) -> str:
         """Source that computes a node from named values."""

@@ -13,7 +13,7 @@ from typing import Any
 from nbm_xp.namespace import put as library_put
 from nbm_xp.namespace import replaced as library_replaced
 from nbm_xp.tape.lengths import Length, Size, known, product, same_length
-from nbm_xp.tape.node import PLACEHOLDER, Memory, Node, Operation
+from nbm_xp.tape.node import PLACEHOLDER, Memory, Operation, same_as_first
 from nbm_xp.tape.operators import LATE, is_number
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
@@ -32,39 +32,31 @@ __all__ = ["assign", "setitem", "updated"]
 _FULL = slice(None)
 
 
-def _same(x: Node, *args: Any, **attributes: Any) -> Any:
-    return x.shape, x.dtype
-
-
 def _names_all(index: tuple[Any, ...]) -> bool:
     """Whether an index in normal form leaves no element out."""
     return all(isinstance(item, slice) and item == _FULL for item in index)
 
 
 _REPLACE: Operation = declare(
-    Operation(
-        "setitem",
-        _same,
-        (
-            lambda g, out, x, values, index: None if _names_all(index) else record(_REPLACE, g, 0.0, index),
-            lambda g, out, x, values, index: getitem(g, index),
-        ),
-        run=lambda xp, x, values, index: library_replaced(x, index, values),
-        memory=Memory.OWN,
-    )
+    "setitem",
+    same_as_first,
+    (
+        lambda g, out, x, values, index: None if _names_all(index) else record(_REPLACE, g, 0.0, index),
+        lambda g, out, x, values, index: getitem(g, index),
+    ),
+    run=lambda xp, x, values, index: library_replaced(x, index, values),
+    memory=Memory.OWN,
 )
 _PUT: Operation = declare(
-    Operation(
-        "put",
-        _same,
-        (
-            lambda g, out, x, places, values, *, axis: record(_PUT, g, places, 0.0, axis=axis),
-            None,
-            lambda g, out, x, places, values, *, axis: _from_places(g, places, axis),
-        ),
-        run=lambda xp, x, places, values, *, axis: library_put(x, places, values, axis),
-        memory=Memory.OWN,
-    )
+    "put",
+    same_as_first,
+    (
+        lambda g, out, x, places, values, *, axis: record(_PUT, g, places, 0.0, axis=axis),
+        None,
+        lambda g, out, x, places, values, *, axis: _from_places(g, places, axis),
+    ),
+    run=lambda xp, x, places, values, *, axis: library_put(x, places, values, axis),
+    memory=Memory.OWN,
 )
 
 

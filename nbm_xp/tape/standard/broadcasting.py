@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from nbm_xp.tape.lengths import known, same_length
-from nbm_xp.tape.node import LINEAR_TAG, Memory, Operation, Shape
+from nbm_xp.tape.node import LINEAR_TAG, Memory, Operation, Shape, same_as_first
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -18,14 +18,12 @@ __all__ = ["broadcast_arrays", "broadcast_shapes", "broadcast_to", "sum_to"]
 
 
 _BROADCAST = declare(
-    Operation(
-        "broadcast_to",
-        of_shape,
-        (lambda g, out, x, shape: sum_to(g, x.node.shape),),
-        tags=frozenset({LINEAR_TAG}),
-        memory=Memory.SPREAD,
-        written=not_written,
-    )
+    "broadcast_to",
+    of_shape,
+    (lambda g, out, x, shape: sum_to(g, x.node.shape),),
+    tags=frozenset({LINEAR_TAG}),
+    memory=Memory.SPREAD,
+    written=not_written,
 )
 
 
@@ -65,25 +63,21 @@ def _run_sum_to(xp: Any, x: Any, shape: tuple[int, ...]) -> Any:
 
 
 _SUM_TO = declare(
-    Operation(
-        "sum_to",
-        of_shape,
-        (lambda g, out, x, shape: broadcast_to(g, x.node.shape),),
-        run=_run_sum_to,
-        tags=frozenset({LINEAR_TAG}),
-        memory=Memory.FIRST,
-    )
+    "sum_to",
+    of_shape,
+    (lambda g, out, x, shape: broadcast_to(g, x.node.shape),),
+    run=_run_sum_to,
+    tags=frozenset({LINEAR_TAG}),
+    memory=Memory.FIRST,
 )
 
 
 _REPEATED: Operation = declare(
-    Operation(
-        "sum_of_broadcast",  # back to where it came from: each element as often as it was repeated
-        lambda x, shape: (x.shape, x.dtype),
-        (lambda g, out, x, shape: record(_REPEATED, g, shape),),
-        run=lambda xp, x, shape: x if x.shape == shape else x * (math.prod(shape) / max(1, math.prod(x.shape))),
-        memory=Memory.FIRST,
-    )
+    "sum_of_broadcast",  # back to where it came from: each element as often as it was repeated
+    same_as_first,
+    (lambda g, out, x, shape: record(_REPEATED, g, shape),),
+    run=lambda xp, x, shape: x if x.shape == shape else x * (math.prod(shape) / max(1, math.prod(x.shape))),
+    memory=Memory.FIRST,
 )
 
 

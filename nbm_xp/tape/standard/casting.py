@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.tape.dtypes import DType, as_dtype
-from nbm_xp.tape.node import Memory, Operation
+from nbm_xp.tape.node import Memory
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -15,13 +15,11 @@ from .inspection import check_device
 __all__ = ["astype", "cast", "scalar"]
 
 _ASTYPE = declare(
-    Operation(
-        "astype",
-        lambda x, dtype: (x.shape, dtype),
-        (lambda g, out, x, dtype: g,),  # the driver brings a gradient to the dtype of its input
-        run=lambda xp, x, dtype: x if x.dtype == dtype else xp.astype(x, dtype),
-        memory=Memory.FIRST,
-    )
+    "astype",
+    lambda x, dtype: (x.shape, dtype),
+    (lambda g, out, x, dtype: g,),  # the driver brings a gradient to the dtype of its input
+    run=lambda xp, x, dtype: x if x.dtype == dtype else xp.astype(x, dtype),
+    memory=Memory.FIRST,
 )
 
 
@@ -46,13 +44,11 @@ def cast(x: Tensor, dtype: DType) -> Tensor:
 
 
 _SCALAR = declare(
-    Operation(
-        "scalar",
-        lambda value, *, dtype: ((), dtype),
-        (),
-        run=lambda xp, value, *, dtype: xp.asarray(value, dtype=dtype),
-        memory=Memory.OWN,
-    )
+    "scalar",
+    lambda value, *, dtype: ((), dtype),
+    (),
+    run=lambda xp, value, *, dtype: xp.asarray(value, dtype=dtype),
+    memory=Memory.OWN,
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.tape.dtypes import bool as boolean
-from nbm_xp.tape.node import Memory, Node, Operation
+from nbm_xp.tape.node import Memory, Node
 from nbm_xp.tape.operators import is_number
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
@@ -19,16 +19,14 @@ __all__ = ["clip", "where"]
 
 
 _WHERE = declare(
-    Operation(
-        "where",
-        lambda condition, x, y: (broadcast(condition.shape, x.shape, y.shape), x.dtype),
-        (
-            None,
-            lambda g, out, condition, x, y: where(condition, g, zeros_like(g)),
-            lambda g, out, condition, x, y: where(condition, zeros_like(g), g),
-        ),
-        memory=Memory.OWN,
-    )
+    "where",
+    lambda condition, x, y: (broadcast(condition.shape, x.shape, y.shape), x.dtype),
+    (
+        None,
+        lambda g, out, condition, x, y: where(condition, g, zeros_like(g)),
+        lambda g, out, condition, x, y: where(condition, zeros_like(g), g),
+    ),
+    memory=Memory.OWN,
 )
 
 
@@ -70,17 +68,15 @@ def _run_clip(xp: Any, x: Any, lower: Any, upper: Any) -> Any:
 
 
 _CLIP = declare(
-    Operation(
-        "clip",
-        _clip_infer,
-        (
-            lambda g, out, x, lower, upper: g * _inside(out, x),
-            lambda g, out, x, lower, upper: g * _clipped_by(out, x, lower, upper),
-            lambda g, out, x, lower, upper: g * _clipped_by(out, x, upper, lower),
-        ),
-        run=_run_clip,
-        memory=Memory.OWN,
-    )
+    "clip",
+    _clip_infer,
+    (
+        lambda g, out, x, lower, upper: g * _inside(out, x),
+        lambda g, out, x, lower, upper: g * _clipped_by(out, x, lower, upper),
+        lambda g, out, x, lower, upper: g * _clipped_by(out, x, upper, lower),
+    ),
+    run=_run_clip,
+    memory=Memory.OWN,
 )
 
 

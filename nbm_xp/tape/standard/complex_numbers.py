@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.tape.node import ELEMENTWISE_TAG, Memory, Node, Operation
+from nbm_xp.tape.node import ELEMENTWISE_TAG, Memory, Node, same_as_first
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -26,19 +26,11 @@ def _to_real(x: Node) -> Any:
 
 
 # The gradient of a real loss u of x + iy is du/dx - i du/dy: hence the sign of the imaginary part's.
-_REAL = declare(
-    Operation("real", _to_real, (lambda g, out, x: g,), tags=_ELEMENTWISE, memory=Memory.FIRST, written=not_written)
-)
+_REAL = declare("real", _to_real, (lambda g, out, x: g,), tags=_ELEMENTWISE, memory=Memory.FIRST, written=not_written)
 _IMAG = declare(
-    Operation(
-        "imag", _to_real, (lambda g, out, x: g * -1j,), tags=_ELEMENTWISE, memory=Memory.FIRST, written=not_written
-    )
+    "imag", _to_real, (lambda g, out, x: g * -1j,), tags=_ELEMENTWISE, memory=Memory.FIRST, written=not_written
 )
-_CONJ = declare(
-    Operation(
-        "conj", lambda x: (x.shape, x.dtype), (lambda g, out, x: conj(g),), tags=_ELEMENTWISE, memory=Memory.FIRST
-    )
-)
+_CONJ = declare("conj", same_as_first, (lambda g, out, x: conj(g),), tags=_ELEMENTWISE, memory=Memory.FIRST)
 
 
 def real(x: Any, /) -> Tensor:

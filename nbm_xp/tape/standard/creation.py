@@ -16,7 +16,7 @@ from nbm_xp.namespace import (
 from nbm_xp.namespace import asarray as library_asarray
 from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.lengths import Length
-from nbm_xp.tape.node import CONSTANT, IDENTITY_TAG, Memory, Node, Operation, Shape
+from nbm_xp.tape.node import CONSTANT, IDENTITY_TAG, Memory, Shape, same_as_first
 from nbm_xp.tape.operators import is_number
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record, with_attributes
@@ -43,10 +43,10 @@ def _shaped(shape: Shape, *, dtype: DType) -> Any:
     return shape, dtype
 
 
-_ZEROS = declare(Operation("zeros", _shaped, (), memory=Memory.OWN))
-_ONES = declare(Operation("ones", _shaped, (), memory=Memory.OWN))
-_EMPTY = declare(Operation("empty", _shaped, (), memory=Memory.OWN))
-_FULL = declare(Operation("full", lambda shape, value, *, dtype: (shape, dtype), (), memory=Memory.OWN))
+_ZEROS = declare("zeros", _shaped, (), memory=Memory.OWN)
+_ONES = declare("ones", _shaped, (), memory=Memory.OWN)
+_EMPTY = declare("empty", _shaped, (), memory=Memory.OWN)
+_FULL = declare("full", lambda shape, value, *, dtype: (shape, dtype), (), memory=Memory.OWN)
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:
@@ -100,13 +100,11 @@ def _of_array(obj: Any, dtype: DType | None, copy: bool | None) -> Tensor:
 
 
 _COPY = declare(
-    Operation(
-        "copy",
-        lambda x: (x.shape, x.dtype),
-        (lambda g, out, x: g,),
-        tags=frozenset({IDENTITY_TAG}),
-        memory=Memory.FIRST,
-    )
+    "copy",
+    same_as_first,
+    (lambda g, out, x: g,),
+    tags=frozenset({IDENTITY_TAG}),
+    memory=Memory.FIRST,
 )
 
 
@@ -206,7 +204,7 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
     return full(x.node.shape, fill_value, dtype=dtype_or(dtype, x.dtype), device=device)
 
 
-_EYE = declare(Operation("eye", lambda rows, columns, *, k, dtype: ((rows, columns), dtype), (), memory=Memory.OWN))
+_EYE = declare("eye", lambda rows, columns, *, k, dtype: ((rows, columns), dtype), (), memory=Memory.OWN)
 
 
 def eye(n_rows: Any, n_cols: Any = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Tensor:
@@ -216,12 +214,8 @@ def eye(n_rows: Any, n_cols: Any = None, /, *, k: int = 0, dtype: Any = None, de
     return record(_EYE, rows, columns, k=k, dtype=dtype_or(dtype, floatx()))
 
 
-def _infer_same(x: Node, **attributes: Any) -> Any:
-    return x.shape, x.dtype
-
-
-_TRIL = of_matrices("tril", _infer_same, (lambda g, out, x, *, k: tril(g, k=k),))
-_TRIU = of_matrices("triu", _infer_same, (lambda g, out, x, *, k: triu(g, k=k),))
+_TRIL = of_matrices("tril", same_as_first, (lambda g, out, x, *, k: tril(g, k=k),))
+_TRIU = of_matrices("triu", same_as_first, (lambda g, out, x, *, k: triu(g, k=k),))
 
 
 def tril(x: Any, /, *, k: int = 0) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 from nbm_xp.tape.node import ALONG_AXES_TAG, LINEAR_TAG, MATRICES_TAG, Memory, Operation, Rule
 from nbm_xp.tape.registry import declare
 
-__all__ = ["along_axes", "of_matrices"]
+__all__ = ["along_axes", "of_matrices", "published"]
 
 
 def _of_kind(
@@ -23,7 +23,7 @@ def _of_kind(
     **facts: Any,
 ) -> Operation:
     tags = frozenset({tag, LINEAR_TAG} if linear else {tag})
-    return declare(Operation(name, infer, rules, tags=tags, memory=memory, **facts))
+    return declare(name, infer, rules, tags=tags, memory=memory, **facts)
 
 
 along_axes = functools.partial(_of_kind, ALONG_AXES_TAG)
@@ -31,3 +31,10 @@ along_axes = functools.partial(_of_kind, ALONG_AXES_TAG)
 
 of_matrices = functools.partial(_of_kind, MATRICES_TAG)
 """Declare a function of the matrices in the last two axes."""
+
+
+def published(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    """A function that was made for a name, by that name."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from nbm_xp.tape.dtypes import bool as boolean
 from nbm_xp.tape.dtypes import common_dtype
 from nbm_xp.tape.lengths import Length
-from nbm_xp.tape.node import ELEMENTWISE_TAG, LINEAR_TAG, Memory, Node, Operation, Rule
+from nbm_xp.tape.node import ELEMENTWISE_TAG, LINEAR_TAG, Memory, Node, Rule, same_as_first
 from nbm_xp.tape.operators import is_number
 from nbm_xp.tape.registry import OPERATIONS, declare
 from nbm_xp.tape.stable import sigmoid, softplus
@@ -26,6 +26,7 @@ from .casting import cast, scalar
 from .choices import where
 from .complex_numbers import conj
 from .creation import zeros_like
+from .declaring import published
 from .kinks import along
 from .promotion import both_tensors, divisible, floating, is_complex, plain_number, real_of, refuse_complex, together
 from .shapes import broadcast
@@ -72,10 +73,6 @@ def _scaled(g: Tensor, factor: Any) -> Any:
     return factor if is_one else g * factor
 
 
-def _unary_infer(x: Node) -> Any:
-    return x.shape, x.dtype
-
-
 def _unary_to_bool(x: Node) -> Any:
     return x.shape, boolean
 
@@ -100,13 +97,13 @@ def unary(
     *,
     to_float: bool = False,
     real_only: bool = False,
-    infer: Callable[[Node], Any] = _unary_infer,
+    infer: Callable[..., Any] = same_as_first,
     tags: frozenset[str] = _ELEMENTWISE,
     memory: Memory = Memory.OWN,
     **facts: Any,
 ) -> Unary:
     """Declare a function of one array; `facts` are those of its `Operation`."""
-    op = declare(Operation(name, infer, (rule,), tags=tags, memory=memory, **facts))
+    op = declare(name, infer, (rule,), tags=tags, memory=memory, **facts)
 
     def function(x: Any, /) -> Tensor:
         tensor = floating(x) if to_float else as_tensor(x)
@@ -114,7 +111,7 @@ def unary(
             refuse_complex(name, x=tensor)
         return record(op, tensor)
 
-    return _published(name, function, f"``{name}(x)`` of the array API standard, recorded.")
+    return published(name, function, f"``{name}(x)`` of the array API standard, recorded.")
 
 
 def binary(
@@ -131,9 +128,7 @@ def binary(
     """Declare a function of two arrays; `symbol` is how Python writes it, `fold` what it is of two numbers."""
     infer = _pair_to_bool if to_bool else _pair_spec
     emit = None if symbol is None else lambda x, y: f"({x} {symbol} {y})"
-    op = declare(
-        Operation(name, infer, rules, emit=emit, tags=_ELEMENTWISE, memory=Memory.OWN, symbol=symbol, cheap=cheap)
-    )
+    op = declare(name, infer, rules, emit=emit, tags=_ELEMENTWISE, memory=Memory.OWN, symbol=symbol, cheap=cheap)
 
     def function(x1: Any, x2: Any, /) -> Tensor:
         if symbol is not None and _as_they_are(x1, x2):
@@ -151,13 +146,7 @@ def binary(
             x1, x2 = both_tensors(x1, x2)
         return record(op, x1, x2)
 
-    return _published(name, function, f"``{name}(x1, x2)`` of the array API standard, recorded.")
-
-
-def _published(name: str, function: Callable[..., Any], doc: str) -> Callable[..., Any]:
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+    return published(name, function, f"``{name}(x1, x2)`` of the array API standard, recorded.")
 
 
 def _share(g: Tensor, chosen: Any, other: Any) -> Tensor:
@@ -331,7 +320,7 @@ def negative(x: Any, /) -> Tensor:
     return _negative(x) if number is None else scalar(-number, x.dtype)
 
 
-_LOG = declare(Operation("log", _unary_infer, (lambda g, out, x: g / x,), tags=_ELEMENTWISE, memory=Memory.OWN))
+_LOG = declare("log", same_as_first, (lambda g, out, x: g / x,), tags=_ELEMENTWISE, memory=Memory.OWN)
 
 
 def log(x: Any, /) -> Tensor:

@@ -17,14 +17,14 @@ from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.extreme_lengths import maximum_length, minimum_length
 from nbm_xp.tape.length_arguments import integer_length
 from nbm_xp.tape.lengths import Length, Size, known, same_length
-from nbm_xp.tape.node import Memory, Node, Operation
+from nbm_xp.tape.node import Memory, Node, same_as_first
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .casting import astype
 from .choices import where
 from .creation import zeros
-from .declaring import along_axes
+from .declaring import along_axes, published
 from .joining import concat
 from .manipulation import reshape
 from .promotion import complex_of, floating, real_of, refuse_complex
@@ -150,9 +150,7 @@ def _one_axis(name: str, infer: Callable[..., Any], rule: Callable[..., Tensor],
         _check_length(name, length)
         return record(op, x, n=length, axis=place, norm=norm)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+    return published(name, function, doc)
 
 
 fft = _one_axis("fft", _infer_full, _rule_full("fft"), "The discrete Fourier transform along an axis.")
@@ -221,9 +219,7 @@ def _many_axes(name: str, doc: str) -> Callable[..., Tensor]:
             _check_length(name, length)
         return record(op, x, s=tuple(lengths), axes=places, norm=norm, kind=name)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+    return published(name, function, doc)
 
 
 def _is_whole(n: Any) -> bool:
@@ -261,7 +257,7 @@ def _frequencies(name: str, length: Callable[[Size], Size], doc: str) -> Callabl
             places = places - xp.astype(2 * places >= n, dtype) * n
         return places / (n * d)
 
-    op = declare(Operation(f"fft.{name}", lambda n, *, d, dtype: ((length(n),), dtype), (), run=run, memory=Memory.OWN))
+    op = declare(f"fft.{name}", lambda n, *, d, dtype: ((length(n),), dtype), (), run=run, memory=Memory.OWN)
 
     def function(n: Any, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
         zeros((), device=device)  # refuses a device that Tensors have not
@@ -269,9 +265,7 @@ def _frequencies(name: str, length: Callable[[Size], Size], doc: str) -> Callabl
         _check_length(name, size)
         return record(op, size, d=d, dtype=as_dtype(floatx() if dtype is None else dtype))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+    return published(name, function, doc)
 
 
 fftfreq = _frequencies("fftfreq", lambda n: n, "The frequencies of `fft`, for samples `d` apart.")
@@ -286,7 +280,7 @@ def _shift(name: str, inverse: str, doc: str) -> Callable[..., Tensor]:
 
     op = along_axes(
         f"fft.{name}",
-        lambda x, *, axes: (x.shape, x.dtype),
+        same_as_first,
         (rule,),
         memory=Memory.FIRST,
     )
@@ -297,9 +291,7 @@ def _shift(name: str, inverse: str, doc: str) -> Callable[..., Tensor]:
             raise ValueError(f"x must have an axis for {name}, got a number")
         return record(op, x, axes=axes_of(axes, x.ndim, "axes"))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+    return published(name, function, doc)
 
 
 fftshift = _shift("fftshift", "ifftshift", "The spectrum with the frequency zero in the middle.")

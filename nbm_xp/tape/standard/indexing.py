@@ -57,31 +57,25 @@ def infer_getitem(x: Node, index: tuple[Any, ...]) -> Any:
 
 
 GETITEM: Operation = declare(
-    Operation(
-        "getitem",
-        infer_getitem,
-        (lambda g, out, x, index: index_add(g, index, x.node.shape),),
-        emit=lambda x, index: f"{x}[{index}]",
-        memory=Memory.FIRST,
-    )
+    "getitem",
+    infer_getitem,
+    (lambda g, out, x, index: index_add(g, index, x.node.shape),),
+    emit=lambda x, index: f"{x}[{index}]",
+    memory=Memory.FIRST,
 )
 """What writing to a part makes of the whole stands in `assignment`."""
 _TAKE = declare(
-    Operation(
-        "take",
-        lambda x, places, *, axis: ((*x.shape[:axis], places.shape[0], *x.shape[axis + 1 :]), x.dtype),
-        (lambda g, out, x, places, *, axis: index_add(g, (slice(None),) * axis + (places,), x.node.shape), None),
-        memory=Memory.OWN,
-    )
+    "take",
+    lambda x, places, *, axis: ((*x.shape[:axis], places.shape[0], *x.shape[axis + 1 :]), x.dtype),
+    (lambda g, out, x, places, *, axis: index_add(g, (slice(None),) * axis + (places,), x.node.shape), None),
+    memory=Memory.OWN,
 )
 _INDEX_ADD = declare(
-    Operation(
-        "index_add",
-        lambda values, index, shape: (shape, values.dtype),
-        (lambda g, out, values, index, shape: getitem(g, index),),
-        run=lambda xp, values, index, shape: scattered(xp, shape, index, values),
-        memory=Memory.OWN,
-    )
+    "index_add",
+    lambda values, index, shape: (shape, values.dtype),
+    (lambda g, out, values, index, shape: getitem(g, index),),
+    run=lambda xp, values, index, shape: scattered(xp, shape, index, values),
+    memory=Memory.OWN,
 )
 
 

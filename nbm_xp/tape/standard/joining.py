@@ -6,7 +6,7 @@ from typing import Any
 
 from nbm_xp.tape.dtypes import DType, common_dtype
 from nbm_xp.tape.lengths import same_length
-from nbm_xp.tape.node import Joint, Memory, Node, Operation
+from nbm_xp.tape.node import Joint, Memory, Node
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -37,7 +37,7 @@ def _split(g: Tensor, out: Tensor, arrays: tuple[Tensor, ...], *, axis: int) -> 
     return [parts]
 
 
-_CONCAT = declare(Operation("concat", _infer_concat, Joint(_split), memory=Memory.OWN))
+_CONCAT = declare("concat", _infer_concat, Joint(_split), memory=Memory.OWN)
 
 
 def _same_dtype(arrays: Any, what: str) -> list[Tensor]:
@@ -74,12 +74,10 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Tensor:
 
 
 _STACK = declare(
-    Operation(
-        "stack",
-        lambda arrays, *, axis: ((*arrays[0].shape[:axis], len(arrays), *arrays[0].shape[axis:]), _joined(arrays)),
-        Joint(lambda g, out, arrays, *, axis: [[g[(slice(None),) * axis + (i,)] for i in range(len(arrays))]]),
-        memory=Memory.OWN,
-    )
+    "stack",
+    lambda arrays, *, axis: ((*arrays[0].shape[:axis], len(arrays), *arrays[0].shape[axis:]), _joined(arrays)),
+    Joint(lambda g, out, arrays, *, axis: [[g[(slice(None),) * axis + (i,)] for i in range(len(arrays))]]),
+    memory=Memory.OWN,
 )
 
 

@@ -12,7 +12,7 @@ know what comes after it, what a second derivative gets from a kink is zero.
 
 from __future__ import annotations
 
-from nbm_xp.tape.node import IDENTITY_TAG, Memory, Node, Operation, Shape
+from nbm_xp.tape.node import IDENTITY_TAG, Memory, Node, Shape
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, record
 
@@ -53,11 +53,9 @@ def is_same_size(node: Node, size: Node) -> bool:
 
 
 _ALONG = declare(
-    Operation(
-        "along",
-        lambda value, g, x, size, *, shape: (value.shape, value.dtype),
-        tags=frozenset({IDENTITY_TAG}),
-        memory=Memory.FIRST,
-    )
+    "along",
+    lambda value, g, x, size, *, shape: (value.shape, value.dtype),
+    tags=frozenset({IDENTITY_TAG}),
+    memory=Memory.FIRST,
 )
 """Its gradient rule is given in `growth`."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp.tape.lengths import Size, known, product, same_length
-from nbm_xp.tape.node import LINEAR_TAG, Memory, Node, Operation, Shape
+from nbm_xp.tape.node import LINEAR_TAG, Memory, Node, Shape, same_as_first
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -24,14 +24,12 @@ def of_shape(x: Node, shape: Shape) -> Any:
 
 
 _RESHAPE = declare(
-    Operation(
-        "reshape",
-        of_shape,
-        (lambda g, out, x, shape: reshape(g, x.node.shape),),
-        memory=Memory.VIEW,
-        written=lambda part, x, shape: reshape(part, x.node.shape),
-        tags=frozenset({LINEAR_TAG}),
-    )
+    "reshape",
+    of_shape,
+    (lambda g, out, x, shape: reshape(g, x.node.shape),),
+    memory=Memory.VIEW,
+    written=lambda part, x, shape: reshape(part, x.node.shape),
+    tags=frozenset({LINEAR_TAG}),
 )
 
 
@@ -91,14 +89,12 @@ def _infer_permute(x: Node, axes: tuple[int, ...]) -> Any:
 
 
 _PERMUTE = declare(
-    Operation(
-        "permute_dims",
-        _infer_permute,
-        (lambda g, out, x, axes: permute_dims(g, tuple(axes.index(i) for i in range(len(axes)))),),
-        memory=Memory.VIEW,
-        written=lambda part, x, axes: permute_dims(part, tuple(axes.index(i) for i in range(len(axes)))),
-        tags=frozenset({LINEAR_TAG}),
-    )
+    "permute_dims",
+    _infer_permute,
+    (lambda g, out, x, axes: permute_dims(g, tuple(axes.index(i) for i in range(len(axes)))),),
+    memory=Memory.VIEW,
+    written=lambda part, x, axes: permute_dims(part, tuple(axes.index(i) for i in range(len(axes)))),
+    tags=frozenset({LINEAR_TAG}),
 )
 
 
@@ -114,15 +110,13 @@ def permute_dims(x: Any, /, axes: Sequence[int]) -> Tensor:
 
 
 _TRANSPOSE = declare(
-    Operation(
-        "transpose",  # of a matrix: every library has the attribute, and it costs less than a call
-        lambda x: (x.shape[::-1], x.dtype),
-        (lambda g, out, x: matrix_transpose(g),),
-        emit=lambda x: f"{x}.T",
-        memory=Memory.VIEW,
-        written=lambda part, x: matrix_transpose(part),
-        tags=frozenset({LINEAR_TAG}),
-    )
+    "transpose",  # of a matrix: every library has the attribute, and it costs less than a call
+    lambda x: (x.shape[::-1], x.dtype),
+    (lambda g, out, x: matrix_transpose(g),),
+    emit=lambda x: f"{x}.T",
+    memory=Memory.VIEW,
+    written=lambda part, x: matrix_transpose(part),
+    tags=frozenset({LINEAR_TAG}),
 )
 _MATRIX_TRANSPOSE = of_matrices(
     "matrix_transpose",
@@ -202,13 +196,9 @@ _SQUEEZE = along_axes(
 )
 
 
-def _infer_same(x: Node, **attributes: Any) -> Any:
-    return x.shape, x.dtype
-
-
 _FLIP = along_axes(
     "flip",
-    _infer_same,
+    same_as_first,
     (lambda g, out, x, *, axis: flip(g, axis=axis),),
     memory=Memory.FIRST,
     written=lambda part, x, *, axis: flip(part, axis=axis),
@@ -223,7 +213,7 @@ def flip(x: Any, /, *, axis: Any = None) -> Tensor:
 
 _ROLL = along_axes(
     "roll",
-    lambda x, shift, *, axis: (x.shape, x.dtype),
+    same_as_first,
     (
         lambda g, out, x, shift, *, axis: roll(
             g, tuple(-s for s in shift) if isinstance(shift, tuple) else -shift, axis=axis

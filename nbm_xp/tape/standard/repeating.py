@@ -7,7 +7,7 @@ from typing import Any
 from nbm_xp.namespace import array_namespace, device_argument
 from nbm_xp.tape.concrete import concrete
 from nbm_xp.tape.lengths import Length, Size, same_length
-from nbm_xp.tape.node import Memory, Node, Operation
+from nbm_xp.tape.node import Memory, Node
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -31,7 +31,7 @@ def _untile(g: Tensor, out: Tensor, x: Tensor, repetitions: tuple[Size, ...]) ->
     return sum_(reshape(g, tuple(paired)), axis=tuple(range(0, 2 * len(repetitions), 2)), dtype=g.dtype)
 
 
-_TILE = declare(Operation("tile", _tiled, (_untile,), memory=Memory.FIRST))
+_TILE = declare("tile", _tiled, (_untile,), memory=Memory.FIRST)
 
 
 def tile(x: Any, repetitions: Any, /) -> Tensor:

@@ -8,13 +8,13 @@ from typing import Any
 from nbm_xp.namespace import array_namespace, running_dtype
 from nbm_xp.tape.concrete import concrete
 from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.node import Memory, Node, Operation
+from nbm_xp.tape.node import Memory, Node, same_as_first
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .casting import cast
 from .creation import asarray
-from .declaring import along_axes
+from .declaring import along_axes, published
 from .indexing import take, take_along_axis
 from .manipulation import reshape
 from .promotion import together
@@ -50,10 +50,8 @@ def _position(name: str) -> Callable[..., Tensor]:
             raise ValueError(f"{name} of no elements is not defined: x has shape {x.shape}")
         return record(op, x, axis=place, keepdims=keepdims)
 
-    function.__name__ = function.__qualname__ = name
     which = "largest" if name == "argmax" else "smallest"
-    function.__doc__ = f"The position of the {which} element along an axis; the first at a tie."
-    return function
+    return published(name, function, f"The position of the {which} element along an axis; the first at a tie.")
 
 
 argmax = _position("argmax")
@@ -67,7 +65,7 @@ def _unsorted(g: Tensor, out: Tensor, x: Tensor, *, axis: int, descending: bool,
 
 _SORT = along_axes(
     "sort",
-    lambda x, **attributes: (x.shape, x.dtype),
+    same_as_first,
     (_unsorted,),
 )
 _ARGSORT = along_axes(
@@ -89,9 +87,7 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
     return record(_ARGSORT, x, axis=axis_of(axis, x.ndim), descending=descending, stable=stable)
 
 
-_SEARCHSORTED = declare(
-    Operation("searchsorted", lambda x1, x2, *, side: (x2.shape, _INT64), (None, None), memory=Memory.OWN)
-)
+_SEARCHSORTED = declare("searchsorted", lambda x1, x2, *, side: (x2.shape, _INT64), (None, None), memory=Memory.OWN)
 
 
 def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Tensor:

@@ -40,7 +40,7 @@ def _infer_arange(start: Any, stop: Any, step: Any, *, dtype: DType) -> Any:
     return (max(0, count),), dtype
 
 
-_ARANGE = declare(Operation("arange", _infer_arange, (), memory=Memory.OWN))
+_ARANGE = declare("arange", _infer_arange, (), memory=Memory.OWN)
 
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Tensor:
@@ -83,15 +83,13 @@ def _weighted(g: Tensor, num: Size, endpoint: bool, *, of_stop: bool) -> Tensor:
 
 
 _LINSPACE: Operation = declare(
-    Operation(
-        "linspace",
-        lambda start, stop, num, *, dtype, endpoint: ((num,), dtype),
-        (
-            lambda g, out, start, stop, num, *, dtype, endpoint: _weighted(g, num, endpoint, of_stop=False),
-            lambda g, out, start, stop, num, *, dtype, endpoint: _weighted(g, num, endpoint, of_stop=True),
-        ),
-        memory=Memory.OWN,
-    )
+    "linspace",
+    lambda start, stop, num, *, dtype, endpoint: ((num,), dtype),
+    (
+        lambda g, out, start, stop, num, *, dtype, endpoint: _weighted(g, num, endpoint, of_stop=False),
+        lambda g, out, start, stop, num, *, dtype, endpoint: _weighted(g, num, endpoint, of_stop=True),
+    ),
+    memory=Memory.OWN,
 )
 
 

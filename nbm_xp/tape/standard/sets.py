@@ -11,7 +11,7 @@ from nbm_xp.namespace import array_namespace
 from nbm_xp.tape.concrete import concrete
 from nbm_xp.tape.dtypes import as_dtype, common_dtype, weak_dtype
 from nbm_xp.tape.dtypes import bool as boolean
-from nbm_xp.tape.node import Memory, Node, Operation
+from nbm_xp.tape.node import Memory, Node
 from nbm_xp.tape.operators import is_number, kind_of_number
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
@@ -89,7 +89,7 @@ def _infer_isin(x1: Node, x2: Node, *, invert: bool) -> Any:
     return x1.shape, boolean
 
 
-_ISIN = declare(Operation("isin", _infer_isin, (None, None), run=_run_isin, memory=Memory.OWN))
+_ISIN = declare("isin", _infer_isin, (None, None), run=_run_isin, memory=Memory.OWN)
 
 
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Tensor:

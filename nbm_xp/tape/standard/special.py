@@ -14,13 +14,14 @@ from typing import Any, TypeAlias
 
 from nbm_xp.namespace.special import ARITY, special_of, whole_number
 from nbm_xp.tape.dtypes import as_dtype
-from nbm_xp.tape.node import ELEMENTWISE_TAG, Memory, Node, Operation
+from nbm_xp.tape.node import ELEMENTWISE_TAG, Memory, Node
 from nbm_xp.tape.operators import is_number
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, record
 
 from .choices import where
 from .creation import asarray
+from .declaring import published
 from .elementwise import abs, equal, exp, floor, isinf, log, log1p, sign
 from .promotion import floating, refuse_complex, together
 from .shapes import broadcast
@@ -47,14 +48,12 @@ def _declared(name: str, *rules: Callable[..., Any]) -> Recorded:
     """Declare a function of as many arrays as there are rules; what is no array is given by keyword."""
     count = ARITY[name]
     op = declare(
-        Operation(
-            f"special.{name}",
-            _spec,
-            rules,
-            run=lambda xp, *arrays, **options: getattr(special_of(*arrays), name)(*arrays, **options),
-            tags=frozenset({ELEMENTWISE_TAG}),
-            memory=Memory.OWN,
-        )
+        f"special.{name}",
+        _spec,
+        rules,
+        run=lambda xp, *arrays, **options: getattr(special_of(*arrays), name)(*arrays, **options),
+        tags=frozenset({ELEMENTWISE_TAG}),
+        memory=Memory.OWN,
     )
 
     def function(*values: Any, **options: Any) -> Tensor:
@@ -64,9 +63,7 @@ def _declared(name: str, *rules: Callable[..., Any]) -> Recorded:
             refuse_complex(name, **{f"argument {place}": value})
         return record(op, *_floats(values), **options)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"``{name}`` of `nbm_xp.special`, recorded."
-    return function
+    return published(name, function, f"``{name}`` of `nbm_xp.special`, recorded.")
 
 
 def _floats(values: tuple[Any, ...]) -> list[Tensor]:
@@ -238,9 +235,7 @@ def _chi_squared(name: str, side: Recorded) -> Recorded:
         v, x = _floats((v, x))
         return side(0.5 * v, 0.5 * x)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"``{name}`` of `nbm_xp.special`, recorded."
-    return function
+    return published(name, function, f"``{name}`` of `nbm_xp.special`, recorded.")
 
 
 chdtr: Recorded = _chi_squared("chdtr", gammainc)

@@ -14,7 +14,7 @@ from .accumulation import cumulative_prod
 from .casting import cast
 from .choices import where
 from .complex_numbers import imag, real
-from .declaring import along_axes
+from .declaring import along_axes, published
 from .elementwise import hypot
 from .kinks import along
 from .manipulation import flip, permute_dims, reshape
@@ -148,9 +148,7 @@ def _extremum(name: str, doc: str) -> Callable[..., Tensor]:
             raise ValueError(f"{name} of no elements is not defined: x has shape {x.shape}")
         return record(op, x, axis=axes, keepdims=keepdims)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+    return published(name, function, doc)
 
 
 def any_zero(x: Tensor, axes: tuple[int, ...]) -> bool:
@@ -169,9 +167,7 @@ def _logical(name: str) -> Callable[..., Tensor]:
         x = as_tensor(x)
         return record(op, x, axis=axes_of(axis, x.ndim), keepdims=keepdims)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Whether {name} elements over axes are true."
-    return function
+    return published(name, function, f"Whether {name} elements over axes are true.")
 
 
 all = _logical("all")

@@ -1,0 +1,161 @@
+"""What the runs of all machines on graphs have in common, however a graph is divided into blocks.
+
+Contract: a block may be a segment ahead of its neighbours, never more; what it shows them stays on disk for as long as
+one of them may need it, in files of its own for each segment, so that nobody who is late can change what others read.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from dataclasses import dataclass
+from typing import Any
+
+from nbm_xp.graphs.lazily import finished
+from nbm_xp.graphs.values import Values, values_of
+
+from . import store
+from .checkpoints import Held, read_checkpoint, write_checkpoint
+from .directory import RunDirectory
+from .store import Stored
+
+__all__ = ["SHOWN", "TOTALS", "ChainsJob"]
+
+SHOWN, TOTALS = "shown", "totals"
+
+
+@dataclass(frozen=True)
+class ChainsJob:
+    """Chains that are to be sampled; it can be sent to workers and is a key.
+
+    Attributes
+    ----------
+    directory : str
+        The run's.
+    seed : int
+    run, result : str
+        What tells the run, and what it results in, from all others.
+    units, rule
+        See `GraphMachine`.
+    betas : tuple of float
+        Of each chain.
+    burn_in, sweeps, every : int
+        Chains are measured after ``burn_in + (i + 1) * every`` sweeps.
+    """
+
+    directory: str
+    seed: int
+    run: str
+    result: str
+    units: Any
+    rule: str
+    betas: tuple[float, ...]
+    burn_in: int
+    sweeps: int
+    every: int
+
+    part = "blocks"
+    hands_on = False
+    keeps = 1
+    result_name = ""
+
+    @staticmethod
+    def begun(run: RunDirectory) -> dict[str, Any]:
+        """What a run's directory tells of the job, besides its configuration."""
+        return {
+            "directory": os.fspath(run.path.resolve()),
+            "seed": run.seed,
+            "run": run.identity,
+            "result": run.result_identity,
+        }
+
+    @property
+    def values(self) -> Values:
+        """What a unit can be."""
+        return values_of(self.units)
+
+    @property
+    def n_units(self) -> int:
+        """How many there are."""
+        raise NotImplementedError
+
+    @property
+    def n_segments(self) -> int:
+        """How many tasks a block takes, one after the other."""
+        raise NotImplementedError
+
+    @property
+    def seen(self) -> range:
+        """After which sweeps chains are measured."""
+        return range(self.burn_in + self.every, self.burn_in + self.sweeps + 1, self.every)
+
+    # What the result is
+
+    def state(self) -> Stored:
+        """The last states."""
+        raise NotImplementedError
+
+    def totals(self) -> Any:
+        """The sums over all units, of shape (chains, draws, sums), when all is done."""
+        raise NotImplementedError
+
+    def arrays(self) -> dict[str, Stored]:
+        """The last states, and what was measured."""
+        chains, draws, found = len(self.betas), len(self.seen), {"state": self.state()}
+        for name, about in (("energy", "energy a unit"), ("magnetisation", "mean value of a unit")):
+            attributes = {"long_name": about, "coordinates": "sweep"}
+            if draws:
+                found[name] = Stored(name, ("chain", "draw"), (chains, draws), (chains, draws), "float64", attributes)
+        return found
+
+    def coordinates(self) -> dict[str, range]:
+        """The numbers of chains and draws, and how many sweeps went before each draw."""
+        return {"chain": range(len(self.betas)), "draw": range(len(self.seen)), "sweep": self.seen}
+
+    def finish(self, unfinished: pathlib.Path) -> None:
+        """Write what was measured, when all blocks are done."""
+        if not self.seen:
+            return
+        totals, arrays = self.totals(), self.arrays()
+        for name in ("energy", "magnetisation"):
+            store.write_chunk(unfinished, arrays[name], (0, 0), finished(self.values, self.n_units, name, totals)[0])
+
+    # What lies on disk while it goes on
+
+    def folder(self, name: str) -> pathlib.Path:
+        """A folder of checkpoints."""
+        return pathlib.Path(self.directory) / "checkpoints" / name
+
+    def folders(self) -> list[pathlib.Path]:
+        """The folders that tasks write to, besides that of blocks."""
+        return [self.folder(SHOWN), self.folder(TOTALS)]
+
+    def shown(self, block: int, done: int) -> tuple[Any, ...]:
+        """What a block has shown after so many segments.
+
+        Raises
+        ------
+        ValueError
+            If it is not there.
+        """
+        held = read_checkpoint(self.folder(SHOWN), self.run, block, done=done)
+        if held is None:
+            raise ValueError(f"{self.folder(SHOWN)} is damaged: block {block} shows nothing of segment {done}")
+        return held.arrays
+
+    def keep_measured(self, block: int, totals: Any) -> None:
+        """Write what was measured of a block, when it is done."""
+        write_checkpoint(self.folder(TOTALS), self.run, block, Held(self.n_segments, (totals,)))
+
+    def measured(self, block: int) -> Any:
+        """What was measured of a block.
+
+        Raises
+        ------
+        ValueError
+            If it is not there.
+        """
+        held = read_checkpoint(self.folder(TOTALS), self.run, block, done=self.n_segments)
+        if held is None:
+            raise ValueError(f"{self.folder(TOTALS)} is damaged: it lacks block {block}")
+        return held.arrays[0]

@@ -1,0 +1,288 @@
+"""A lattice's transition as a run: temperatures in blocks, through faults, with the numbers of `graphs.transition`."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+import pathlib
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nbm_xp.boltzmann.rows import positive_int
+from nbm_xp.graphs import GraphMachine
+from nbm_xp.graphs.chains import Chains, begun
+from nbm_xp.graphs.families import lattice
+from nbm_xp.graphs.observers import observers_of
+from nbm_xp.graphs.transitions import Measured, checked_temperatures, measured_at
+from nbm_xp.namespace import default_namespace, get_namespace, library_name
+from nbm_xp.namespace.paths import local_path
+from nbm_xp.namespace.whole import replacing
+from nbm_xp.rng import hashed_seed
+
+from .carrying_out import Progress, carry_out, interruptible
+from .checkpoints import read_checkpoint
+from .copies import digest_of
+from .directory import RunDirectory
+from .failing import needing_room
+from .job import Alone, Block
+from .schedulers import workers_of
+
+__all__ = ["SPINS", "TRANSITION", "measure_lattice", "read_transition"]
+
+TRANSITION, SPINS = "lattice.json", "spins.npy"
+"""What was measured, and the last spins at each temperature."""
+
+FLIPS_IN_A_SEGMENT = 2**30
+SERIES = ("energy", "magnetisation")
+
+
+@functools.lru_cache(maxsize=8)
+def _machine(shape: tuple[int, ...], periodic: bool, coupling: float) -> GraphMachine:
+    return GraphMachine(lattice(shape, periodic), couplings=coupling)
+
+
+@dataclass(frozen=True)
+class TransitionJob(Alone):
+    """What is measured, and how it is divided; it can be sent to workers and is a key.
+
+    Attributes
+    ----------
+    directory : str
+        The run's.
+    seed : int
+    run : str
+        What tells the run from all others.
+    size, periodic, coupling, temperatures, chains, sweeps, burn_in, rule, library, checkpoint_every
+        See `measure_lattice`.
+    """
+
+    directory: str
+    seed: int
+    run: str
+    size: tuple[int, ...]
+    periodic: bool
+    coupling: float
+    temperatures: tuple[float, ...]
+    chains: int
+    sweeps: int
+    burn_in: int
+    rule: str
+    library: str
+    checkpoint_every: int
+
+    part = "temperatures"
+
+    @classmethod
+    def of(cls, run: RunDirectory) -> TransitionJob:
+        """The job of a run's directory."""
+        asked = dict(run.configuration)
+        asked |= {name: tuple(asked[name]) for name in ("size", "temperatures")}
+        return cls(directory=os.fspath(run.path.resolve()), seed=run.seed, run=run.identity, **asked)
+
+    @property
+    def machine(self) -> GraphMachine:
+        """What is measured."""
+        return _machine(self.size, self.periodic, self.coupling)
+
+    @property
+    def blocks(self) -> list[Block]:
+        """One for each temperature."""
+        return [Block(number, number * self.chains, self.chains) for number in range(len(self.temperatures))]
+
+    @property
+    def n_segments(self) -> int:
+        """How many tasks a block takes, one after the other."""
+        return math.ceil((self.burn_in + self.sweeps) / self.checkpoint_every)
+
+    def _sweeps(self, segment: int) -> tuple[int, int]:
+        """How many sweeps come before a segment, and how many it has."""
+        first = segment * self.checkpoint_every
+        return first, min(self.checkpoint_every, self.burn_in + self.sweeps - first)
+
+    def steps(self, block: Block, segment: int) -> int:
+        """How much work a segment is: sweeps times units."""
+        return self._sweeps(segment)[1] * math.prod(self.size) * self.chains
+
+    def begin(self, block: Block) -> tuple[Any, ...]:
+        """All spins alike, and nothing measured."""
+        return np.ones((self.chains, math.prod(self.size)), np.int8), np.zeros((len(SERIES), self.chains, 0))
+
+    def advance(
+        self, block: Block, segment: int, arrays: tuple[Any, ...], stopping: Callable[[], bool]
+    ) -> tuple[Any, ...]:
+        """Do the sweeps of a segment: the last states, and what all measured sweeps have shown."""
+        states, measured = arrays
+        first, count = self._sweeps(segment)
+        betas = np.repeat(1.0 / np.asarray([self.temperatures[block.number]]), self.chains)
+        xp = get_namespace(self.library)
+        chains = Chains(self.machine, hashed_seed(self.seed), betas, xp, self.rule, block.offset, first, states)
+        watching = observers_of(SERIES, chains)
+        chains.step(max(0, min(count, self.burn_in - first)))
+        if chains.sweep == first + count:
+            return chains.rows(), measured
+        while chains.sweep < first + count:
+            chains.step()
+            for observer in watching:
+                observer.see(chains)
+        seen = [observer.result()[name][1] for name, observer in zip(SERIES, watching, strict=True)]
+        return chains.rows(), np.concatenate([measured, np.stack(seen)], axis=-1)
+
+    def found(self, block: Block) -> Measured:
+        """What was measured at a temperature, when all is done."""
+        folder = pathlib.Path(self.directory) / "checkpoints" / self.part
+        held = read_checkpoint(folder, self.run, block.number, done=self.n_segments)
+        if held is None:
+            raise ValueError(f"{folder} is damaged: it lacks block {block.number}")
+        states, (energy, magnetisation) = held.arrays
+        return measured_at(self.machine, self.temperatures[block.number], energy, magnetisation, states[0])
+
+
+def measure_lattice(
+    directory: str | os.PathLike[str],
+    size: Sequence[int],
+    temperatures: Sequence[float],
+    *,
+    periodic: bool = True,
+    coupling: float = 1.0,
+    chains: int = 4,
+    sweeps: int = 1000,
+    burn_in: int = 200,
+    rule: str = "heat_bath",
+    library: str | None = None,
+    checkpoint_every: int | None = None,
+    seed: Any = None,
+    scheduler: Any = "threads",
+    n_workers: int | None = None,
+    memory_limit: int | str | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> RunDirectory:
+    """Measure spins on a lattice at many temperatures, as `nbm_xp.graphs.transition` does, in a run's directory.
+
+    Parameters
+    ----------
+    directory : path-like
+        The run's directory: one that does not exist, or, with `resume`, may.
+    size : sequence of int
+        How many units there are along each axis.
+    temperatures : sequence of float
+        Positive.
+    periodic : bool, optional
+        Whether the ends of axes are joined.
+    coupling : float, optional
+        Of all edges.
+    chains, sweeps, burn_in, rule : optional
+        See `nbm_xp.graphs.transition`.
+    library : str, optional
+        The library that it is computed in; by default the one that is configured.
+    checkpoint_every : int, optional
+        How many sweeps of a temperature are made by a task, and lost at most when a task is.
+    seed, scheduler, n_workers, memory_limit, resume, progress : optional
+        See `sample_lattice`.
+
+    Returns
+    -------
+    RunDirectory
+        `read_transition` reads what was measured. Beside it, ``spins.npy`` has the last spins at each temperature.
+
+    Raises
+    ------
+    ValueError, FileExistsError, RunError
+        As for `sample_lattice`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from nbm_xp.runs import measure_lattice, read_transition
+    >>> run = measure_lattice(pathlib.Path(tempfile.mkdtemp()) / "run", (8, 8), [1.5, 4.0], sweeps=200, seed=1)
+    >>> [round(at["magnetisation"]) for at in read_transition(run.path)["measured"]]
+    [1, 0]
+    """
+    local_path(directory, "directory")
+    shape, count = tuple(positive_int(n, "size") for n in size), positive_int(chains, "chains")
+    points = tuple(checked_temperatures(temperatures))
+    total = positive_int(sweeps, "sweeps", 2) + positive_int(burn_in, "burn_in", 0)
+    machine = _machine(shape, bool(periodic), float(coupling))
+    begun(machine, count, 1.0 / points[0], 0, rule=rule, library=library)  # refuses what cannot be
+    usual = max(1, min(total, FLIPS_IN_A_SEGMENT // (count * machine.units_count)))
+    configuration = {
+        "size": shape,
+        "periodic": bool(periodic),
+        "coupling": float(coupling),
+        "temperatures": points,
+        "chains": count,
+        "sweeps": int(sweeps),
+        "burn_in": int(burn_in),
+        "rule": rule,
+        "library": library_name(default_namespace()) if library is None else library,
+        "checkpoint_every": usual if checkpoint_every is None else positive_int(checkpoint_every, "checkpoint_every"),
+    }
+    with interruptible(), workers_of(scheduler, n_workers, memory_limit) as workers:
+        pool = workers.pool  # where there is no cluster, no directory is made
+        with RunDirectory.begin(directory, "transition", configuration, seed=seed, resume=resume) as run:
+            carry_on(run, pool, progress)
+    return run
+
+
+def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
+    """Do what is left to do of a transition's run."""
+    with needing_room(run.path):
+        job = TransitionJob.of(run)
+        if (run.path / TRANSITION).exists():
+            read_transition(run.path)  # refuses what is damaged
+        else:
+            carry_out(run, job, job.blocks, pool, progress)
+            _write(run, job)
+            run.log(f"{TRANSITION} is written")
+        shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
+
+
+def _write(run: RunDirectory, job: TransitionJob) -> None:
+    found = [job.found(block) for block in job.blocks]
+    spins = np.stack([at.state for at in found])
+    with replacing(run.path / SPINS) as part, part.open("wb") as file:
+        np.save(file, spins)
+    names = ("size", "periodic", "coupling", "rule", "chains", "sweeps", "burn_in")
+    document = {name: run.configuration[name] for name in names} | {
+        "seed": run.seed,
+        "measured": [at.document() for at in found],
+        "spins": digest_of(spins),
+    }
+    with replacing(run.path / TRANSITION) as part:
+        part.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+
+def read_transition(directory: str | os.PathLike[str]) -> dict[str, Any]:
+    """What `measure_lattice` has measured.
+
+    Parameters
+    ----------
+    directory : path-like
+        The run's.
+
+    Returns
+    -------
+    dict
+        What was asked for, and ``measured``: for each temperature what `nbm_xp.graphs.Measured` has, by name.
+
+    Raises
+    ------
+    ValueError
+        If it is damaged, or not there.
+    """
+    place = local_path(directory, "directory")
+    try:
+        document = json.loads((place / TRANSITION).read_text(encoding="utf-8"))
+        whole = document["spins"] == digest_of(np.load(place / SPINS, allow_pickle=False))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{place / TRANSITION} is damaged, or not what was written: {error}") from error
+    if not whole:
+        raise ValueError(f"{place / SPINS} is damaged: it is not what was written")
+    found: dict[str, Any] = document
+    return found

@@ -1,0 +1,120 @@
+"""Any graph's chains as runs: the states of the undivided ones, the same files for all parts, through interruptions."""
+
+from __future__ import annotations
+
+import importlib.util
+import pathlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp.graphs import GraphMachine
+from nbm_xp.runs import RunError, Workers, graph_job, open_dataset, projected, resume, sample_graph
+from nbm_xp.runs.graph_job import GRAPH
+from tests.runs import files_of
+from tests.unit.test_graphs_parts import ASKED, MACHINES
+from tests.unit.test_runs_lattices import BrokenOffError, interrupting, late
+
+pytest.importorskip("zarr")
+pytest.importorskip("xarray")
+
+ASK: dict[str, Any] = {name: value for name, value in ASKED.items() if name != "random_state"} | {"seed": 5}
+
+
+def drawn(run: pathlib.Path) -> dict[str, bytes]:
+    """The files without headers, which say what the run was asked for."""
+    return {name: value for name, value in files_of(run / GRAPH).items() if not name.endswith("zarr.json")}
+
+
+@pytest.mark.parametrize("name", ["any neighbours", "Potts", "an odd lattice", "apart"])
+def test_runs_have_the_states_of_undivided_chains(name: str, tmp_path: pathlib.Path) -> None:
+    machine = MACHINES[name]
+    whole = machine.sample(**ASKED)
+    run = sample_graph(machine, tmp_path / "run", **ASK, parts=3)
+    found = open_dataset(run.path)
+    for measured in ("state", "energy", "magnetisation", "sweep"):
+        assert (found[measured].values == whole[measured].values).all(), measured
+    assert found["state"].dims == ("chain", "unit")
+    assert not (run.path / "checkpoints").exists()
+
+
+def test_files_are_the_same_for_all_parts(tmp_path: pathlib.Path) -> None:
+    machine, found = MACHINES["three neighbours"], []
+    asked = ASK | {"chains": 67, "beta": 0.5, "sweeps": 2}
+    for number, parts in enumerate([1, 3, 7, np.arange(200) % 5]):
+        run = sample_graph(machine, tmp_path / str(number), **asked, parts=parts, n_workers=1 + number % 2)
+        found.append(drawn(run.path))
+    assert len(found[0]) > 67
+    assert found[0] == found[1] == found[2] == found[3]
+
+
+@pytest.mark.parametrize(("share", "rule"), [(0.0, "heat_bath"), (0.13, "metropolis"), (0.7, "metropolis")])
+def test_what_was_broken_off_goes_on_with_the_same_bytes(
+    share: float, rule: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ASK | {"parts": 3, "rule": rule}
+    whole = sample_graph(MACHINES["any neighbours"], tmp_path / "whole", **asked | {"parts": 1})
+    monkeypatch.setattr(graph_job, "_at_hand", graph_job._AtHand())
+    with pytest.raises(BrokenOffError):
+        sample_graph(MACHINES["any neighbours"], tmp_path / "run", **asked, progress=interrupting(share))
+    with pytest.raises(RunError, match="go on with it by resume=True"):
+        open_dataset(tmp_path / "run")
+    monkeypatch.setattr(graph_job, "_at_hand", graph_job._AtHand())  # as in another process
+    run = resume(tmp_path / "run", n_workers=1)
+    assert drawn(run.path) == drawn(whole.path)
+    assert drawn(resume(run.path).path) == drawn(whole.path)
+
+
+def test_a_late_worker_changes_nothing(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ASK | {"parts": 3, "n_workers": 1}
+    machine = MACHINES["three neighbours"]
+    whole = sample_graph(machine, tmp_path / "whole", **asked)
+    with pytest.raises(BrokenOffError):
+        sample_graph(machine, tmp_path / "run", **asked, progress=late(tmp_path / "run", 0.3, 0.8))
+    monkeypatch.setattr(graph_job, "_at_hand", graph_job._AtHand())
+    assert drawn(resume(tmp_path / "run", n_workers=1).path) == drawn(whole.path)
+
+
+@pytest.mark.parametrize("rule", ["heat_bath", "metropolis"])
+def test_states_are_read_from_disk_where_none_are_at_hand(
+    rule: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = MACHINES["Potts"]
+    monkeypatch.setattr(graph_job, "AT_HAND", 0)
+    run = sample_graph(machine, tmp_path / "run", **ASK, parts=4, rule=rule)
+    whole = machine.sample(**ASKED, rule=rule)
+    assert (open_dataset(run.path)["state"].values == whole["state"].values).all()
+    assert (open_dataset(run.path)["energy"].values == whole["energy"].values).all()
+
+
+def test_two_workers_write_the_same_files(tmp_path: pathlib.Path) -> None:
+    if importlib.util.find_spec("distributed") is None:
+        pytest.skip("distributed is not installed")
+    machine = MACHINES["three neighbours"]
+    whole = sample_graph(machine, tmp_path / "whole", **ASK, parts=2, n_workers=1)
+    with Workers("local", n_workers=2) as workers:
+        run = sample_graph(machine, tmp_path / "run", **ASK, parts=2, scheduler=workers)
+    assert files_of(run.path / GRAPH) == files_of(whole.path / GRAPH)
+
+
+def test_what_is_needed_grows_with_what_is_asked() -> None:
+    machine = MACHINES["three neighbours"]
+    one, many = (projected(machine, parts=4, chains=chains, n_workers=1) for chains in (1, 640))
+    assert one.memory < many.memory
+    assert one.disk < many.disk
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"parts": 0}, "parts must be"),
+        ({"rule": "wolff"}, "rule must be one of heat_bath, metropolis where there are parts"),
+        ({"beta": [1.0, 2.0]}, "beta must be one number or of shape"),
+        ({"sweeps": 0}, "sweeps must be"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(asked: dict[str, Any], message: str, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        sample_graph(GraphMachine([[0, 1]]), tmp_path / "run", **asked)
+    assert not (tmp_path / "run").exists()
