@@ -194,7 +194,8 @@ DASK = libraries("dask")
 def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Which items wait for ``--everywhere``: NumPy runs every case, other libraries one in three of those alike.
 
-    Alike are cases of one function on dtypes of one kind, in one test.
+    Alike are cases of one function on dtypes of one kind, in one test; on JAX, which compiles for each of them anew, of
+    one function, and one in six is run.
     """
     if EVERYWHERE:
         return []
@@ -205,9 +206,10 @@ def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     for item, case, library in of_libraries:
         if library.readonly or (library.name == "numpy" and (_test(item), True) not in whole):
             continue
-        kinds = tuple(array.dtype.kind for array in getattr(case, "arrays", ()))
+        jax = library.name == "jax"
+        kinds = () if jax else tuple(array.dtype.kind for array in getattr(case, "arrays", ()))
         alike = _test(item), library.id, getattr(case, "function", None) or case.name, kinds
-        if met[alike] % ONE_CASE_IN:
+        if met[alike] % (2 * ONE_CASE_IN if jax else ONE_CASE_IN):
             found.append(item)
         met[alike] += 1
     return found

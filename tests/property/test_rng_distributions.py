@@ -29,9 +29,9 @@ from nbm_xp.rng.distributions.rejection import gamma, large_binomial, poisson
 from nbm_xp.rng.distributions.whole_numbers import integers
 from nbm_xp.rng.parameters import INTEGERS
 from tests.distributions import DRAWS, REAL, VECTORS, WITH_ARRAYS
-from tests.libraries import Library, guard, libraries
+from tests.libraries import AGAIN, Library, guard, libraries
 
-OTHERS = libraries("dask-ragged", "array_api_strict", "torch", "jax", "cupy")
+OTHERS = libraries("dask-ragged", "array_api_strict", "torch", *AGAIN, "cupy")
 seeds = st.integers(1, M2 - 1)
 
 

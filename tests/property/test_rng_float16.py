@@ -35,7 +35,7 @@ DRAWS: dict[str, Callable[[Generator, Any], Any]] = {
 }
 
 
-COMPILED = DRAWS if EVERYWHERE else ("uniform/arrays", "exponential", "gamma")
+COMPILED = DRAWS if EVERYWHERE else ("uniform/arrays", "exponential")
 """The draws on JAX, which compiles for seconds for each."""
 
 
