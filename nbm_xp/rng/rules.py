@@ -24,6 +24,7 @@ from nbm_xp.namespace import (
     is_lazy,
     promote_types,
     to_numpy,
+    wide_dtypes,
 )
 
 from .parameters import LARGEST, checked, is_double, known_integer, most_of
@@ -80,7 +81,8 @@ def _is_rate(x: Any) -> Any:
 
 
 def _is_count(x: Any) -> Any:
-    return (x >= 0) & (x <= MOST_TRIALS)
+    most = min(MOST_TRIALS, most_of(dtype_name(x))) if is_array(x) and is_integer(x) else MOST_TRIALS
+    return (x >= 0) & (x <= most)  # on JAX an array is compared with what its dtype holds
 
 
 FINITE: Final = Rule("finite", _is_finite)
@@ -273,8 +275,9 @@ def check_weights(name: str, p: Any) -> None:
         return
     require(name, p, PROBABILITY)
     slack = _SLACK.get(dtype_name(p), 2.0**-26)
-    total = xp.sum(xp.astype(p, dtype_of(xp, "float64")), axis=-1)
-    wrong = _first_broken(total, Rule("1", lambda s: abs(s - 1.0) <= slack))
+    with wide_dtypes(xp):
+        total = xp.sum(xp.astype(p, dtype_of(xp, "float64")), axis=-1)
+        wrong = _first_broken(total, Rule("1", lambda s: abs(s - 1.0) <= slack))
     if wrong is not None:
         raise ValueError(f"{name} must add up to 1 along the last axis, got {wrong:.12g}")
 

@@ -46,7 +46,9 @@ there, here = (RBM(4, random_state=5, n_iter=2).fit(v, sample_weight=np.ones(40)
 np.testing.assert_allclose(there.score(jax.asarray(data)), here.score(data), rtol=1e-5)
 on_jax = lambda name, *a: getattr(Generator(5, "jax"), name)(*a)
 for name, *given in (("binomial", 1, 0.5, 9), ("poisson", 3.0, 9), ("integers", 0, 9, 9), ("permutation", 9),
-                     ("choice", 9, 4), ("geometric", 0.4, 9)):
+                     ("choice", 9, 4), ("geometric", 0.4, 9), ("multinomial", 50, np.asarray([0.25, 0.25, 0.5]), 4),
+                     ("categorical", np.asarray([0.25, 0.75]), 9), ("multivariate_hypergeometric", [3, 4], 5, 3),
+                     ("integers", np.zeros(3, "int32"), np.full(3, 9)), ("binomial", np.asarray([3, 30]), 0.25)):
     found = on_jax(name, *given)
     assert str(found.dtype) == "int32", name
     assert to_numpy(found).tolist() == getattr(Generator(5), name)(*given).tolist(), name

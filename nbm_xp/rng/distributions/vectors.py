@@ -197,9 +197,10 @@ def require_sample(colors: Any, nsample: int) -> None:
     """Refuse colors that a sample cannot be of; nothing is known of a Dask array."""
     require("colors", colors, TRIALS)
     xp = array_namespace(colors)
-    total = xp.sum(xp.astype(colors, dtype_of(xp, "float64")))
-    require("colors in all", total, TRIALS)
-    require("nsample less all colors", nsample - total, Rule("0 or less", lambda x: x <= 0))
+    with wide_dtypes(xp):
+        total = xp.sum(xp.astype(colors, dtype_of(xp, "float64")))
+        require("colors in all", total, TRIALS)
+        require("nsample less all colors", nsample - total, Rule("0 or less", lambda x: x <= 0))
 
 
 @dataclass(frozen=True, slots=True)

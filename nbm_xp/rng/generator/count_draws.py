@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from nbm_xp.namespace import dtype_name, dtype_of, is_array, is_lazy, library_name
+from nbm_xp.namespace import dtype_name, dtype_of, is_array, is_lazy, library_name, wide_dtypes
 from nbm_xp.namespace.mrg31k3p.integers import State
 
 from ..blocks import library_of_blocks
@@ -107,12 +107,14 @@ class CountDraws(UniformDraws, TailDraws):
                 raise ValueError(f"high must be {'low or more' if endpoint else 'more than low'}, got {low}, {high}")
             name = counts_on(xp, name, low, low + span - 1)
         else:
-            low, high = (xp.astype(v, dtype_of(xp, "int64")) if is_array(v) else v for v in (low, high))
             bounds = within(max(least, -(2**62)), min(most, 2**62), f"what {name} holds")
-            require("low", low, bounds)
-            require("high", high - (0 if endpoint else 1), bounds)
-            span = high - low + (1 if endpoint else 0)
-            require("high - low", span, _SPAN)
+            name = counts_on(xp, name)
+            with wide_dtypes(xp):
+                low, high = (xp.astype(v, dtype_of(xp, "int64")) if is_array(v) else v for v in (low, high))
+                require("low", low, bounds)
+                require("high", high - (0 if endpoint else 1), bounds)
+                span = high - low + (1 if endpoint else 0)
+                require("high - low", span, _SPAN)
             if is_lazy(xp):
                 low, span = watched(xp, "low", low, bounds), watched(xp, "high - low", span, _SPAN)
         with self._taking() as state:
@@ -321,6 +323,7 @@ class CountDraws(UniformDraws, TailDraws):
             raise ValueError(f"dtype must hold the numbers of all {p.shape[-1]} outcomes in pvals, got {name}")
         rows = [p[..., 0]] if p.ndim > 1 else []
         shape = shape_of(size, *rows)
+        name = counts_on(xp, name)
         with self._taking() as state:
             return self._outcomes(xp, state, p, shape, name, chunks, nstreams, "pvals")
 

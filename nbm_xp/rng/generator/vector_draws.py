@@ -13,7 +13,17 @@ from nbm_xp.namespace import dtype_of, is_array, is_lazy, library_name
 from ..blocks import library_of_blocks
 from ..distributions.tasks import Elements, made
 from ..distributions.vectors import Dirichlets, Hypergeometrics, NormalVectors, require_sample
-from ..parameters import Size, chunks_of, counting_dtype, is_number, known_integer, real_dtype, shape_of, streams_of
+from ..parameters import (
+    Size,
+    chunks_of,
+    counting_dtype,
+    counts_on,
+    is_number,
+    known_integer,
+    real_dtype,
+    shape_of,
+    streams_of,
+)
 from ..rules import FINITE, NOT_NEGATIVE, TRIALS, require, require_integer
 from .count_draws import with_whole_axis
 from .tally_draws import TallyDraws
@@ -188,6 +198,7 @@ class VectorDraws(TallyDraws):
         if not isinstance(nsample, int):
             raise TypeError(f"nsample must be an int, got {nsample!r}")
         require("nsample", nsample, TRIALS)
+        name = counts_on(xp, name, most=nsample)
         if not is_lazy(xp):
             require_sample(colors, nsample)
         shape = (*shape_of(size), colors.shape[0])
