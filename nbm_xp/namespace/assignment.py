@@ -15,11 +15,11 @@ from .memory import writes_in_place
 
 __all__ = ["looked_up", "put", "replaced"]
 
-register_kernel("replaced", "dask", "nbm_xp.namespace.gaps.dask_assignment:replaced")
-register_kernel("replaced", "jax", "nbm_xp.namespace.gaps.jax:replaced")
-register_kernel("put", "cupy", "nbm_xp.namespace.gaps.cupy:put")
-register_kernel("put", "dask", "nbm_xp.namespace.gaps.dask_assignment:put")
-register_kernel("put", "jax", "nbm_xp.namespace.gaps.jax:put")
+register_kernel("replaced", "dask", "nbm_xp.namespace.compat.dask_assignment:replaced")
+register_kernel("replaced", "jax", "nbm_xp.namespace.compat.jax:replaced")
+register_kernel("put", "cupy", "nbm_xp.namespace.compat.cupy:put")
+register_kernel("put", "dask", "nbm_xp.namespace.compat.dask_assignment:put")
+register_kernel("put", "jax", "nbm_xp.namespace.compat.jax:put")
 
 
 def replaced(x: Any, index: tuple[Any, ...], values: Any) -> Any:

@@ -15,7 +15,7 @@ from .lazy import maps_blocks
 
 __all__ = ["from_blocks"]
 
-register_kernel("from_blocks", "dask", "nbm_xp.namespace.gaps.dask_blocks:from_blocks")
+register_kernel("from_blocks", "dask", "nbm_xp.namespace.compat.dask_blocks:from_blocks")
 
 
 def from_blocks(

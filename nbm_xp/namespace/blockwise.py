@@ -21,8 +21,8 @@ __all__ = [
 EXTENT, TOTAL, OFFSET, FIRST = -1, -2, -3, -4
 """Numbers of what each block is told: something as long as it, all examples, those before it, whether it is first."""
 
-register_kernel("blockwise", "dask", "nbm_xp.namespace.gaps.dask_blockwise:lay_out")
-register_kernel("block_namespace", "dask", "nbm_xp.namespace.gaps.dask_blockwise:block_namespace")
+register_kernel("blockwise", "dask", "nbm_xp.namespace.compat.dask_blockwise:lay_out")
+register_kernel("block_namespace", "dask", "nbm_xp.namespace.compat.dask_blockwise:block_namespace")
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 for _name in ("as_rounded", "compiled", "loop", "branch", "barrier", "is_traced", "how_run"):
-    register_kernel(f"compiling.{_name}", "jax", f"nbm_xp.namespace.gaps.jax_compiling:{_name}")
+    register_kernel(f"compiling.{_name}", "jax", f"nbm_xp.namespace.compat.jax_compiling:{_name}")
 
 
 def _own(name: str, xp: Any) -> Callable[..., Any] | None:

@@ -21,10 +21,10 @@ __all__ = ["add_along", "scatter_add", "scattered", "take_along_axis"]
 Entry: TypeAlias = Any
 
 for _library in ("numpy", "cupy", "jax"):
-    register_kernel("scatter_add", _library, f"nbm_xp.namespace.gaps.{_library}:scatter_add")
-register_kernel("scattered", "numpy", "nbm_xp.namespace.gaps.numpy:scattered")
-register_kernel("add_along", "torch", "nbm_xp.namespace.gaps.torch:add_along")
-register_kernel("add_along", "dask", "nbm_xp.namespace.gaps.dask_indexing:add_along")
+    register_kernel("scatter_add", _library, f"nbm_xp.namespace.compat.{_library}:scatter_add")
+register_kernel("scattered", "numpy", "nbm_xp.namespace.compat.numpy:scattered")
+register_kernel("add_along", "torch", "nbm_xp.namespace.compat.torch:add_along")
+register_kernel("add_along", "dask", "nbm_xp.namespace.compat.dask_indexing:add_along")
 
 
 def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Any:

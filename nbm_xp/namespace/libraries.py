@@ -78,7 +78,7 @@ def _library(
         package=package or name,
         modules=frozenset(modules.split()),
         array_types=frozenset((root, cls) for root, cls in pairs),
-        builder=f"nbm_xp.namespace.gaps.{name}:build",
+        builder=f"nbm_xp.namespace.compat.{name}:build",
         distribution=distribution or f"nbm_xp[{name}]",
         lazy=lazy,
     )
@@ -101,7 +101,7 @@ LIBRARIES: dict[str, Library] = {
 
 _LISTED = tuple(LIBRARIES)
 
-WRONG: dict[str, str] = {"cubed": "nbm_xp.namespace.gaps.cubed:build"}
+WRONG: dict[str, str] = {"cubed": "nbm_xp.namespace.compat.cubed:build"}
 """Namespaces that are not listed and in which something gives wrong values, by their names: what mends them."""
 
 ALIASES: dict[str, str] = {"cpu": "numpy", "gpu": "cupy"}

@@ -10,7 +10,7 @@ from .kernels import kernel, register_kernel
 
 __all__ = ["stepped"]
 
-register_kernel("stepped", "dask", "nbm_xp.namespace.gaps.dask_stepping:stepped")
+register_kernel("stepped", "dask", "nbm_xp.namespace.compat.dask_stepping:stepped")
 
 
 def stepped(

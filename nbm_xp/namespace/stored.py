@@ -19,8 +19,8 @@ import numpy as np
 
 from . import dispatch
 from .checksums import DIGEST, parsed
+from .compat.dask_names import da
 from .conversion import to_numpy
-from .gaps.dask_names import da
 from .needs import need
 from .paths import local_path
 from .whole import replacing_folder

@@ -262,7 +262,7 @@ def test_numbers_and_refusals() -> None:
 def test_numpy_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
     """The portable forms serve, with the same values and without a warning."""
     from nbm_xp.namespace import special as below
-    from nbm_xp.namespace.gaps import special as own
+    from nbm_xp.namespace.compat import special as own
 
     monkeypatch.setattr(own, "_scipy_like", lambda module, name: None)
     without = below.Special(get_namespace("numpy"))

@@ -12,7 +12,7 @@ OPEN = {
     ("namespace/conversion.py", "<lambda>"): "to_numpy says so",
     ("namespace/conversion.py", "concrete_int"): "it says so",
     ("functions/control.py", "print_tensor"): "what is printed is asked for",
-    ("namespace/gaps/cupy.py", "build"): "the installed CuPy is tried once, when its namespace is made",
+    ("namespace/compat/cupy.py", "build"): "the installed CuPy is tried once, when its namespace is made",
 }
 """Functions of the package that may copy, and why."""
 

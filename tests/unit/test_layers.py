@@ -148,7 +148,7 @@ def room(name: str) -> str:
     return ".".join(name.split(".")[:3])
 
 
-@pytest.mark.parametrize(("package", "folders"), [("namespace", {"gaps", "special"}), ("tape", {"loops", "plans"})])
+@pytest.mark.parametrize(("package", "folders"), [("namespace", {"compat", "special"}), ("tape", {"loops", "plans"})])
 def test_no_two_rooms_import_one_another(package: str, folders: set[str]) -> None:
     """So that a folder can be read after those it imports from, and before those that import from it."""
     files = [name for name in NAMES if name.startswith(f"nbm_xp.{package}.")]

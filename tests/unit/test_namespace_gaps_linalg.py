@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import get_namespace
-from nbm_xp.namespace.gaps.cupy_linalg import named_eig, stacked_solve
+from nbm_xp.namespace.compat.cupy_linalg import named_eig, stacked_solve
 from tests.libraries import guard, libraries, why_not
-from tests.unit.test_namespace_gaps import INTS, ORIGINALS, REFUSALS, SQUARE, TENSOR, Probe, dask_of, same
+from tests.unit.test_namespace_compat import INTS, ORIGINALS, REFUSALS, SQUARE, TENSOR, Probe, dask_of, same
 
 STACK = np.stack([SQUARE[:3, :3], SQUARE[3:, 3:]])
 COMPLEX = SQUARE + 1j * SQUARE.T

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbm_xp.namespace import get_namespace
-from nbm_xp.namespace.gaps.dask_names import name_of_blocks, size_in_bytes
+from nbm_xp.namespace.compat.dask_names import name_of_blocks, size_in_bytes
 from nbm_xp.namespace.stored import open_array
 from tests.libraries import guard
 

@@ -41,7 +41,7 @@ def test_ten_thousand_blocks_hold_a_kilobyte_each_at_most(name: str) -> None:
     """Building them takes no time worth speaking of: the layers are symbolic, which the number of objects shows."""
     from dask.optimization import cull
 
-    from nbm_xp.namespace.gaps.dask_names import layers_of
+    from nbm_xp.namespace.compat.dask_names import layers_of
 
     with guard():
         lazy = MANY[name](Generator(2026, "dask"))

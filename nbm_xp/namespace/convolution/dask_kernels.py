@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from nbm_xp.namespace.gaps.dask_names import da
+from nbm_xp.namespace.compat.dask_names import da
 
 from .geometry import Lengths
 

@@ -2,7 +2,7 @@
 
 `special_of` gives them as attributes of one object for each library. All take real arrays and numbers, cast to one
 floating dtype as NumPy promotes them, broadcast, and give that dtype back. A library's own come from where
-`nbm_xp.namespace.gaps.special` says; a portable form is computed in double precision where the library has it.
+`nbm_xp.namespace.compat.special` says; a portable form is computed in double precision where the library has it.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ ARITY: dict[str, int] = {
 """How many arrays each function takes; what is no array (`n`, `k`) follows by keyword."""
 
 for _library in ("numpy", "cupy", "torch", "jax"):
-    register_kernel("special", _library, f"nbm_xp.namespace.gaps.special:{_library}_own")
-register_kernel("special_blocks", "dask", "nbm_xp.namespace.gaps.dask_special:dask_blocks")
+    register_kernel("special", _library, f"nbm_xp.namespace.compat.special:{_library}_own")
+register_kernel("special_blocks", "dask", "nbm_xp.namespace.compat.dask_special:dask_blocks")
 
 
 def portable(name: str) -> Callable[..., Any]:

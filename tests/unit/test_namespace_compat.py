@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import get_namespace, is_lazy, to_numpy
-from nbm_xp.namespace.gaps.cupy import infinite_extremum, infinite_place
+from nbm_xp.namespace.compat.cupy import infinite_extremum, infinite_place
 from tests.libraries import DASK, Library, guard, libraries, why_not
 
 RNG = np.random.default_rng(99)
