@@ -179,7 +179,8 @@ def numbers_of_parts(layout: Layout, parts: Any) -> Any:
 
 def _by_metis(layout: Layout, count: int) -> Any:
     """Parts that few edges lead out of."""
-    found = need("pymetis").part_graph(count, xadj=layout.begins, adjncy=layout.neighbours)
+    pymetis = need("pymetis")
+    found = pymetis.part_graph(count, pymetis.CSRAdjacency(layout.begins, layout.neighbours))
     return host_namespace().asarray(found[1])
 
 

@@ -24,6 +24,7 @@ from nbm_xp import keras2 as K
 from nbm_xp.graphs import GraphMachine, edwards_anderson, lattice
 from nbm_xp.graphs.brick_sweeps import LatticeChain, couplings_of
 from nbm_xp.graphs.lattice_graph import Lattice
+from nbm_xp.graphs.partition import _by_breadth
 from nbm_xp.namespace import core, host_namespace
 from nbm_xp.namespace.convolution import winograd
 from nbm_xp.namespace.exponentials import numpy_rows, numpy_stretches
@@ -124,6 +125,7 @@ def exercise() -> None:
     for machine in (GraphMachine(glass), *alike):
         for rule in ("heat_bath", "metropolis"):
             machine.sample(chains=67, sweeps=2, rule=rule, parts=3, random_state=5).compute(scheduler="synchronous")
+        _by_breadth(machine.layout, 3)
     even = edwards_anderson((6, 22), "normal", random_state=1)
     for machine, size in ((GraphMachine(even), (6, 22)), (GraphMachine(lattice((6, 70)), "binary"), (4, 70))):
         for rule in ("heat_bath", "metropolis"):
