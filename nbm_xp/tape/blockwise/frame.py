@@ -35,8 +35,6 @@ class Value:
         How many rounds of combining parts come before it.
     how
         What combines the parts of a partial value: ``"sum"``, ``"prod"``, ``"max"``, ``"min"``, ``"any"``, ``"all"``.
-    local
-        Whether a split value is that of positions counted from the start of the block.
     """
 
     node: Node
@@ -44,7 +42,6 @@ class Value:
     axis: int = 0
     stage: int = 0
     how: str = "sum"
-    local: bool = False
 
     @property
     def ndim(self) -> int:

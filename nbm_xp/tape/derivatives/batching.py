@@ -8,7 +8,6 @@ one is taken apart. Where a rule is missing, the answer is None, and a loop does
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from ..node import ALONG_AXES_TAG, COMPOSITE_TAG, ELEMENTWISE_TAG, IDENTITY_TAG, MATRICES_TAG, OUTPUT, Node
 from ..registry import OPERATIONS
@@ -164,16 +163,7 @@ def _getitem(node: Node, many: Many) -> Tensor | None:
 @_vmap_rule("index_add")
 def _index_add(node: Node, many: Many) -> Tensor | None:
     values, (index, shape) = _first(node, many), node.args[1:]
-    if values is None or not _same_behind_an_axis(index):
-        return None
-    return record(node.op, values, (slice(None), *index), (values.node.shape[0], *shape))
-
-
-def _same_behind_an_axis(index: tuple[Any, ...]) -> bool:
-    """Whether an index means the same for the axes behind a full slice: not so for arrays that stand apart."""
-    arrays = [place for place, item in enumerate(index) if isinstance(item, Node)]
-    numbers = any(isinstance(item, int) for item in index)
-    return not arrays or (not numbers and arrays == list(range(arrays[0], arrays[-1] + 1)))
+    return None if values is None else record(node.op, values, (slice(None), *index), (values.node.shape[0], *shape))
 
 
 def _everywhere(arg: Node, many: Many) -> Tensor:
@@ -184,10 +174,10 @@ def _everywhere(arg: Node, many: Many) -> Tensor:
     return broadcast_to(Tensor(arg), (count, *arg.shape))
 
 
-@_vmap_rule("take_along_axis")
+@_vmap_rule("take_along_axis", "add_along_axis")
 def _take_along(node: Node, many: Many) -> Tensor:
-    x, indices = (_everywhere(arg, many) for arg in node.args)
-    return record(node.op, x, indices, axis=node.attributes["axis"] + 1)
+    x, indices = (_everywhere(arg, many) for arg in node.args[:2])
+    return record(node.op, x, indices, *node.args[2:], axis=node.attributes["axis"] + 1)
 
 
 @_vmap_rule("take")
@@ -275,9 +265,7 @@ def _roll(node: Node, many: Many) -> Tensor | None:
 def _setitem(node: Node, many: Many) -> Tensor | None:
     """Elements of many arrays set to the same values."""
     x, (values, index) = _first(node, many), node.args[1:]
-    if x is None or not _same_behind_an_axis(index):
-        return None
-    return record(node.op, x, values, (slice(None), *index))
+    return None if x is None else record(node.op, x, values, (slice(None), *index))
 
 
 @_vmap_rule("linear_recurrence")
