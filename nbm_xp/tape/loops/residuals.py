@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..branches import branch_paths
+from ..branches import recorded_paths
 from ..lengths import known, product
 from ..node import IDENTITY_TAG, OUTPUT, Node
 from ..traversal import walk
@@ -26,7 +26,7 @@ def residuals_of(body: LoopBody, results: Sequence[Node]) -> list[Node]:
     """
     inner = [*body.sequences, *body.carries]
     order, varying = varying_in(body.results(), inner)
-    paths = branch_paths(order, body.results())
+    paths = recorded_paths(order, body.results())
     place = {node: index for index, node in enumerate(order) if node in varying}
     ends = {*inner, *body.captured}
     recomputing = taken().recomputing
