@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from nbm_xp.namespace.results import EigResult
 from nbm_xp.tape.node import Node
 from nbm_xp.tape.standard.choices import where
 from nbm_xp.tape.standard.complex_numbers import conj, real
@@ -28,18 +29,11 @@ from .diagonals import diagonal
 from .matrices import adjoint, by_columns, check_square, diagonal_matrix, rounding, skew
 from .solving import inv
 
-__all__ = ["EigResult", "EighResult", "eig", "eigh", "eigvals", "eigvalsh"]
+__all__ = ["EighResult", "eig", "eigh", "eigvals", "eigvalsh"]
 
 
 class EighResult(NamedTuple):
     """The eigenvalues of Hermitian matrices, ascending, and the eigenvectors in columns."""
-
-    eigenvalues: Tensor
-    eigenvectors: Tensor
-
-
-class EigResult(NamedTuple):
-    """The eigenvalues of square matrices, in no order, and the eigenvectors in columns."""
 
     eigenvalues: Tensor
     eigenvectors: Tensor
@@ -136,7 +130,7 @@ _EIG = of_matrices(
 )
 
 
-def eig(x: Any, /) -> EigResult:
+def eig(x: Any, /) -> EigResult[Tensor]:
     """The eigenvalues and eigenvectors of square matrices, complex always."""
     x = floating(x)
     return EigResult(*record_several(_EIG, x, name="eig", dtype=complex_of(x.dtype)))
