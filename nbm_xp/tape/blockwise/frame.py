@@ -90,6 +90,7 @@ class Frame:
         self.combined: dict[Node, Value] = {}
         self.how: dict[Node, str] = {}
         self.written_as: dict[Size, Size] = {}
+        self._multiples: dict[Size, Size | None] = {}
 
     def stage_of(self, node: Node) -> int:
         """The stage in which a new value is computed."""
@@ -116,6 +117,9 @@ class Frame:
         """How many entries each example has along an axis of this length; None if that cannot be told."""
         if not self.holds_batch(size):
             return None
-        rest: Any = size % self.batch
-        count: Any = size // self.batch
-        return count if type(rest) is int and rest == 0 and not self.holds_batch(count) else None
+        if size not in self._multiples:
+            rest: Any = size % self.batch
+            count: Any = size // self.batch
+            is_one = type(rest) is int and rest == 0 and not self.holds_batch(count)
+            self._multiples[size] = count if is_one else None
+        return self._multiples[size]
