@@ -90,14 +90,12 @@ def _by_parts(node: Node, many: Many) -> Tensor | None:
 
 def _full(arg: Node, many: Many, ndim: int) -> Tensor:
     """An argument that broadcasts against others of `ndim` axes behind the new one."""
-    tensor = many.get(arg)
-    if tensor is None:
-        return Tensor(arg)
-    missing = ndim - len(arg.shape)
-    if not missing:
-        return tensor
-    shape = tensor.node.shape
-    return reshape(tensor, (shape[0], *[1] * missing, *shape[1:]))
+    return _widened(many[arg], ndim - len(arg.shape)) if arg in many else Tensor(arg)
+
+
+def _widened(x: Tensor, missing: int) -> Tensor:
+    """What has the new axis, with so many axes of length 1 behind it."""
+    return reshape(x, (x.node.shape[0], *[1] * missing, *x.node.shape[1:])) if missing else x
 
 
 @_vmap_rule("clip", "where")
@@ -210,11 +208,7 @@ def _matmul(node: Node, many: Many) -> Tensor:
         tensor = many.get(arg, Tensor(arg))
         if len(arg.shape) == 1:
             tensor = expand_dims(tensor, axis)
-        missing = ndim - max(len(arg.shape), 2)
-        if arg in many and missing:
-            shape = tensor.node.shape
-            tensor = reshape(tensor, (shape[0], *[1] * missing, *shape[1:]))
-        return tensor
+        return _widened(tensor, ndim - max(len(arg.shape), 2)) if arg in many else tensor
 
     found = matmul(as_matrix(a, -2), as_matrix(b, -1))
     return reshape(found, (found.node.shape[0], *node.shape))
@@ -231,11 +225,7 @@ def _solve(node: Node, many: Many) -> Tensor:
         return record(node.op, Tensor(a), _full(b, many, len(node.shape)))
     if len(b.shape) > 1:
         return record(node.op, _full(a, many, ndim), _full(b, many, ndim))
-    columns = expand_dims(_everywhere(b, many), -1)
-    missing = len(a.shape) - 2
-    if missing:
-        shape = columns.node.shape
-        columns = reshape(columns, (shape[0], *[1] * missing, *shape[1:]))
+    columns = _widened(expand_dims(_everywhere(b, many), -1), len(a.shape) - 2)
     return squeeze(record(node.op, many[a], columns), axis=-1)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..branches import recorded_paths
 from ..lengths import known, product
-from ..node import IDENTITY_TAG, OUTPUT, Node
+from ..node import IDENTITY_TAG, Node
 from ..traversal import walk
 from .body import LoopBody
 from .hoist import varying_in
@@ -32,7 +32,7 @@ def residuals_of(body: LoopBody, results: Sequence[Node]) -> list[Node]:
     recomputing = taken().recomputing
 
     def keepable(node: Node) -> bool:
-        value = node.args[0] if node.op is OUTPUT else node  # a result of a call that nothing has asked for before
+        value = node.call  # which is there, though nothing may have asked for this result of it before
         if node.op.memory.is_view and recomputing:  # in place of a view, what it shows is kept
             return False
         return value in place and not node.is_call and not paths.get(node, paths.get(value))
