@@ -191,7 +191,7 @@ class Node:
     @property
     def call(self) -> Node:
         """The call that this is a result of; any other node is a call of its own."""
-        return self.args[0] if self.op is OUTPUT else self  # type: ignore[no-any-return]
+        return self.args[0] if self.op is OUTPUT else self
 
     def current_shape(self) -> tuple[int | None, ...] | None:
         """The shape now, as far as variables decide it."""

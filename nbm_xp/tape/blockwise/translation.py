@@ -46,10 +46,7 @@ from .parts import stays_in_parts
 __all__ = ["Translator", "split_rule"]
 
 _OF_FIRST = declare(
-    "of_first_block",
-    same_as_first,
-    run=lambda xp, x, first: x if first else xp.zeros_like(x),
-    memory=Memory.FIRST,
+    "of_first_block", same_as_first, run=lambda xp, x, first: x if first else xp.zeros_like(x), memory=Memory.FIRST
 )
 """A whole value as the part of the first block; the others have nothing of it."""
 

@@ -274,10 +274,5 @@ def _as_is(node: Node, many: Many) -> Tensor | None:
     return record(node.op, x, *node.args[1:], **node.attributes)
 
 
-_BY_TAG = {
-    ELEMENTWISE_TAG: _elementwise,
-    ALONG_AXES_TAG: _along_axes,
-    MATRICES_TAG: _as_is,
-    COMPOSITE_TAG: _by_parts,
-}
+_BY_TAG = {ELEMENTWISE_TAG: _elementwise, ALONG_AXES_TAG: _along_axes, MATRICES_TAG: _as_is, COMPOSITE_TAG: _by_parts}
 """What is done with an operation that has no rule of its own; of two tags, the first one tells."""

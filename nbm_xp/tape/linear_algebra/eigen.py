@@ -64,11 +64,7 @@ def _eigh_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor:
     return conj(matmul(matmul(vectors, inner), adjoint(vectors)))
 
 
-_EIGH = of_matrices(
-    "linalg.eigh",
-    lambda x: _infer_hermitian(x, "eigh"),
-    (_eigh_rule,),
-)
+_EIGH = of_matrices("linalg.eigh", lambda x: _infer_hermitian(x, "eigh"), (_eigh_rule,))
 
 
 def eigh(x: Any, /) -> EighResult:
@@ -81,11 +77,7 @@ def _eigvalsh_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
     return conj(matmul(by_columns(vectors, g), adjoint(vectors)))
 
 
-_EIGVALSH = of_matrices(
-    "linalg.eigvalsh",
-    lambda x: _infer_hermitian(x, "eigvalsh")[0],
-    (_eigvalsh_rule,),
-)
+_EIGVALSH = of_matrices("linalg.eigvalsh", lambda x: _infer_hermitian(x, "eigvalsh")[0], (_eigvalsh_rule,))
 
 
 def eigvalsh(x: Any, /) -> Tensor:
@@ -122,12 +114,7 @@ def _before_inverse(vectors: Tensor, x: Tensor) -> Tensor:
     return where(enough, matmul(inverse, x), math.nan)
 
 
-_EIG = of_matrices(
-    "linalg.eig",
-    lambda x, *, name, dtype: _infer_general(x, name),
-    (_eig_rule,),
-    run=_run_general,
-)
+_EIG = of_matrices("linalg.eig", lambda x, *, name, dtype: _infer_general(x, name), (_eig_rule,), run=_run_general)
 
 
 def eig(x: Any, /) -> EigResult[Tensor]:
@@ -143,10 +130,7 @@ def _eigvals_rule(g: Tensor, out: Tensor, x: Tensor, *, name: str, dtype: Any) -
 
 
 _EIGVALS = of_matrices(
-    "linalg.eigvals",
-    lambda x, *, name, dtype: _infer_general(x, name)[0],
-    (_eigvals_rule,),
-    run=_run_general,
+    "linalg.eigvals", lambda x, *, name, dtype: _infer_general(x, name)[0], (_eigvals_rule,), run=_run_general
 )
 
 

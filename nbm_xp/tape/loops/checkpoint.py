@@ -103,11 +103,7 @@ def _rule(g: dict[int, Tensor], out: Any, inputs: Any, captured: Any, *, payload
     stops = frozenset(payload.captured)
     results = iter(
         remade(
-            [*payload.inputs, *seeds.values()],
-            [*inputs, *g.values()],
-            found,
-            lambda node: node in stops,
-            again=True,
+            [*payload.inputs, *seeds.values()], [*inputs, *g.values()], found, lambda node: node in stops, again=True
         )
     )
     gradients = [None if gradient is None else next(results) for gradient in partial]
@@ -115,11 +111,7 @@ def _rule(g: dict[int, Tensor], out: Any, inputs: Any, captured: Any, *, payload
 
 
 _CHECKPOINT = declare(
-    "checkpoint",
-    lambda *args: (),
-    gradient=Joint(_rule),
-    run=_runner,
-    tags=frozenset({SUBGRAPH_TAG}),
+    "checkpoint", lambda *args: (), gradient=Joint(_rule), run=_runner, tags=frozenset({SUBGRAPH_TAG})
 )
 
 

@@ -271,12 +271,7 @@ def _shift(name: str, inverse: str, doc: str) -> Callable[..., Tensor]:
     def rule(g: Tensor, out: Tensor, x: Tensor, *, axes: tuple[int, ...]) -> Tensor:
         return SHIFTS[inverse](g, axes=axes)
 
-    op = along_axes(
-        f"fft.{name}",
-        same_as_first,
-        (rule,),
-        memory=Memory.FIRST,
-    )
+    op = along_axes(f"fft.{name}", same_as_first, (rule,), memory=Memory.FIRST)
 
     def function(x: Any, /, *, axes: Any = None) -> Tensor:
         x = as_tensor(x)
