@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.namespace import asarray, dtype_of, host_namespace, library_name, wide_dtypes
+from nbm_xp.namespace import asarray, dtype_of, host_namespace, wide_dtypes
 from nbm_xp.namespace.graph_kernels import kernel
 from nbm_xp.rng.elementary import exp
 
@@ -72,7 +72,7 @@ def moved(xp: Any, rule: str, layout: Layout, values: Values, states: Any, unifo
         alike = [xp.take(states, ends, axis=0) for ends in (placed.first, placed.second)]
         bonds = 1.0 - exp(-(beta * values.step) * _weights(xp, layout))
         joined = (alike[0] == alike[1]) & (uniforms[:edges, :] < bonds)
-        own = kernel("graphs.roots", library_name(xp))
+        own = kernel("graphs.roots", xp)
         roots = own(layout, joined) if own is not None else _roots(xp, layout, joined)
         if rule == "swendsen_wang":
             return xp.take_along_axis(values.at_random(xp, uniforms[edges:, :]), roots, axis=0)
