@@ -242,7 +242,7 @@ class LatticeChain:
         """
         host, work, rows = host_namespace(), self.work(brick, couplings), []
         colours, reach = self.colours, self.lattice.reach
-        own = [brick.stretches(0, colour) for colour in colours] if seen else []
+        own = [[brick.stretches(margin, colour) for colour in colours] for margin in (0, 1)] if seen else []
         places, kept = couplings.held or (slice(0, 0), 0)
         flat[places] = kept
         for now in range(sweep + 1, sweep + count + 1):
@@ -251,10 +251,25 @@ class LatticeChain:
                 work.draw(flat, brick.stretches(margin, colour), now)
                 flat[places] = kept  # units of a colour do not see one another
             if now in seen:
-                rows.append(work.measure(flat, own))
+                rows.append(self._measured(work, flat, *own))
                 if watch is not None:
                     watch(brick.inner(flat))
         return host.reshape(host.asarray(rows, dtype=host.float64), (len(rows), self.sums))
+
+    def _measured(self, work: Any, flat: Any, own: list[Stretches], near: list[Stretches]) -> list[float]:
+        """The sums of the units of a brick, colour by colour; `near` has the units around it too.
+
+        An edge belongs to its unit of the greater colour: what of the other one is known here is of this sweep.
+        """
+        if len(own) == 2:
+            return work.measure(flat, own)  # type: ignore[no-any-return]
+        host, none, totals = host_namespace(), own[0].none, [0.0] * self.sums
+        flat = host.asarray(flat, copy=True)
+        for colour in reversed(self.colours):
+            found = work.measure(flat, [none, own[colour]] if colour else [own[0], none])
+            totals = [total + one for total, one in zip(totals, found, strict=True)]
+            flat[near[colour].each()[0]] = self.nothing
+        return totals
 
     def uniforms(self, stretches: Stretches, sweep: int) -> Any:
         """The numbers that units are drawn with in a sweep."""
@@ -311,11 +326,14 @@ class PortableBrick:
         )[:, 0]  # fmt: skip
 
     def measure(self, flat: Any, stretches: list[Stretches]) -> list[float]:
-        """The energy of the units of all colours; then the sum of all values, or of Potts units how many have each."""
+        """The energy of units of two colours; then the sum of all values, or of Potts units how many have each.
+
+        An edge belongs to its unit of the second colour: what is around that was drawn before.
+        """
         host, found = host_namespace(), []
         pairs, alone = 0.0, 0.0
-        for some in stretches:  # each edge is met from either end
-            places, around = self._colour(some)
+        for colour in (0, 1):
+            places, around = self._colour(stretches[colour])
             own = flat[places]
             found.append(own)
             near = host.reshape(flat[around.neighbours], (-1, 2 * self.axes))
@@ -323,10 +341,10 @@ class PortableBrick:
             if self.values.kind == "potts":
                 which = host.astype(own, host.int64)[:, None]
                 alone += float(host.sum(host.take_along_axis(around.fields, which, axis=1)))
-                pairs += 0.5 * float(host.sum(weights * (near == own[:, None])))
+                pairs += colour * float(host.sum(weights * (near == own[:, None])))
             else:
                 alone += float(host.sum(around.fields[:, 0] * own))
-                pairs += 0.5 * float(host.sum(weights * near * own[:, None]))
+                pairs += colour * float(host.sum(weights * near * own[:, None]))
         own = host.concat(found)
         if self.values.kind == "potts":
             return [-(pairs + alone), *(float(host.sum(own == k)) for k in self.values.all)]

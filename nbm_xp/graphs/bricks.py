@@ -50,6 +50,11 @@ class Stretches:
         for a, b in itertools.pairwise(edges):
             yield Stretches(self.places[a:b], self.counts[a:b], self.slots[a:b], self.odd[a:b])
 
+    @property
+    def none(self) -> Stretches:
+        """No units."""
+        return Stretches(self.places[:0], self.counts[:0], self.slots[:0], self.odd[:0])
+
     def each(self) -> tuple[Any, Any]:
         """The place of each unit, and in which half of a row it is."""
         host = host_namespace()

@@ -1,7 +1,7 @@
 """Units that are held: which, and at what.
 
-Contract: what could not be drawn is refused, and what is drawn as if nothing were held is told, before anything is
-drawn.
+Contract: what cannot be held is refused before anything is drawn. Whatever is held, the units that are left have a
+distribution; but those of parts that no held unit is joined with know nothing of it, and that is told.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Held = tuple[Any, Any]
 
 
 class ClampWarning(UserWarning):
-    """A graph has parts, joined with no other, in which no unit is held while some are in others."""
+    """Units are held, but none of some parts of the graph, which are joined with no other."""
 
 
 def checked_clamp(machine: EnergyModel, clamp: Any) -> Held:
@@ -32,13 +32,12 @@ def checked_clamp(machine: EnergyModel, clamp: Any) -> Held:
     Raises
     ------
     ValueError
-        If there is no such unit, or it cannot have that value, or none is left to draw: in all, or in a part of the
-        graph that is joined with no other.
+        If there is no such unit, or it cannot have that value, or none is left to draw.
 
     Warns
     -----
     ClampWarning
-        Where other parts have no unit that is held: these are drawn as if there were none.
+        Where the graph has parts, joined with no other, of which no unit is held: they are drawn as if none were.
 
     Examples
     --------
@@ -70,20 +69,10 @@ def checked_clamp(machine: EnergyModel, clamp: Any) -> Held:
 
 
 def _check_parts(machine: EnergyModel, units: Any) -> None:
-    """Look at the parts of a graph that are joined with no other: which of them have units that are held."""
+    """Tell of the parts of a graph, joined with no other, that have no unit that is held."""
     host, layout = host_namespace(), machine.layout
     parts = separate_parts(layout)
     slots = host.argsort(layout.order)[units]
-    free = host.ones((layout.units,), dtype=host.bool)
-    free[slots] = False
-    left = host.bincount(parts[free], minlength=layout.units)
-    full = left[parts[slots]] == 0
-    if host.any(full):
-        unit = int(units[host.argmax(full)])
-        raise ValueError(
-            f"clamp must leave a unit to draw in each part of the graph that it holds units of, but holds all of the "
-            f"part that unit {unit} is in, which is joined with no other"
-        )
     reached = host.zeros((layout.units,), dtype=host.bool)
     reached[parts[slots]] = True
     beyond = layout.order[~reached[parts]]

@@ -177,8 +177,7 @@ class GraphMachine(Learning):
             Of energy, a unit; magnetisation, the mean value of a unit, of Potts units the order parameter; overlap, of
             chains two by two; correlations, along the axes of a lattice; means, of units and joined pairs.
         clamp : dict, optional
-            Units, and the values that they keep. Where a graph has parts that are joined with no other, a part all of
-            whose units are held is refused, and one with none, while others have some, is drawn with a warning.
+            Units, and the values that they keep.
         initial : array of shape (chains, units), optional
             The states to begin with; random ones by default.
         after : xarray.Dataset, optional
@@ -210,7 +209,7 @@ class GraphMachine(Learning):
         Warns
         -----
         ClampWarning
-            Where no unit is held of parts of the graph that are joined with no other.
+            Where units are held, but none of some parts of the graph, which are joined with no other.
 
         Examples
         --------

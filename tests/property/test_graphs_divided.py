@@ -53,10 +53,10 @@ def test_colours_and_slots_are_those_of_units_in_their_turn(graph: Lattice) -> N
         np.testing.assert_array_equal(found, slots[mine])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     graph=lattices(), units=st.sampled_from(["spin", "binary", 3]), rule=st.sampled_from(["heat_bath", "metropolis"]),
-    chunks=st.integers(1, 6), at_once=st.integers(1, 3), seed=st.integers(0, 99), loops=st.booleans(),
+    chunks=st.integers(2, 6), at_once=st.integers(1, 3), seed=st.integers(0, 99), loops=st.booleans(),
     holds=st.integers(0, 2),
 )  # fmt: skip
 def test_chunks_change_no_bit(
@@ -77,7 +77,7 @@ def test_chunks_change_no_bit(
         equal(machine.sample(**asked), machine.sample(**asked, chunks=chunks))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(graph=lattices(), chunks=st.integers(2, 6), overlap=st.booleans(), units=st.sampled_from(["spin", "binary"]))
 def test_states_are_looked_at_in_chunks(graph: Lattice, chunks: int, overlap: bool, units: str) -> None:
     machine = GraphMachine(graph, units, couplings=0.4)
@@ -98,8 +98,7 @@ def test_states_are_looked_at_in_chunks(graph: Lattice, chunks: int, overlap: bo
 def test_held_units_are_held_in_parts(units: Any, rule: str, parts: int, holds: int, seed: int, initial: bool) -> None:
     rng = np.random.default_rng(seed)
     machine = GraphMachine(erdos_renyi(40, 0.15, seed), units, 0.1)
-    lonely = np.bincount(np.concatenate([machine.graph.first, machine.graph.second]), minlength=40) < 3
-    values, chosen = machine.values.all, rng.choice(np.flatnonzero(~lonely), holds, replace=False).tolist()
+    values, chosen = machine.values.all, rng.choice(40, holds, replace=False).tolist()
     clamp = {unit: values[unit % len(values)] for unit in chosen}
     given_states = rng.choice(values, (4, 40)) if initial else None
     also = {3: ()}.get(units, ("means", *(("overlap",) if units == "spin" else ())))
@@ -118,7 +117,7 @@ def test_overlaps_and_means_of_many_chains_in_parts() -> None:
     equal(machine.sample(**asked), machine.sample(**asked, parts=3), ("overlap", "unit_means", "edge_means", "state"))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(graph=lattices(), data=st.data())
 def test_held_units_are_found_wherever_a_brick_has_them(graph: Lattice, data: st.DataObject) -> None:
     size = tuple(data.draw(st.integers(1, n)) for n in graph.shape)

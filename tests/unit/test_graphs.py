@@ -317,6 +317,7 @@ def test_graphs_of_all_kinds_give_the_same_bits(
             np.testing.assert_array_equal(arrays.energies(), want[1])
 
 
+@pytest.mark.filterwarnings("ignore::nbm_xp.graphs.ClampWarning")
 @pytest.mark.parametrize("rule", ["heat_bath", "metropolis"])
 @pytest.mark.parametrize(("graph", "values"), [(lattice((8, 64)), 3), (GLASS, 2), (random_regular(200, 3, 1), 5),
                                                (erdos_renyi(150, 0.02, 1), 4), (erdos_renyi(70, 0.0), 3),
@@ -415,10 +416,12 @@ def test_parts_of_a_graph_without_held_units_are_told_of() -> None:
         found = machine.sample(sweeps=3, clamp={0: 1}, random_state=1)
     free = machine.sample(sweeps=3, random_state=1)
     np.testing.assert_array_equal(found["state"].values[:, 3:], free["state"].values[:, 3:])
-    for sample in (machine.sample, machine.anneal, machine.chains):
-        with pytest.raises(ValueError, match="but holds all of the part that unit 3 is in, which is joined with no"):
+    for sample in (machine.anneal, machine.chains):
+        with pytest.warns(ClampWarning, match="2 units, such as 5, are drawn as if none were held"):
             sample(clamp={0: 1, 4: 1, 3: -1})
     machine.sample(sweeps=1, clamp={0: 1, 3: 1, 5: -1})  # a unit of each: no warning, which is an error in tests
+    isolated = GraphMachine(as_graph([[0, 1]], units=3))
+    assert isolated.sample(sweeps=1, clamp={2: -1, 0: 1}, random_state=1)["state"].values[0, 2] == -1
 
 
 def test_series_say_what_they_are_worth() -> None:

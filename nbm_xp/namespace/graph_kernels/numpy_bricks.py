@@ -100,13 +100,13 @@ class _Brick:
         )
 
     def measure(self, flat: Any, stretches: Any) -> list[float]:
-        """The energy of the units of all colours, and the sum of all values."""
-        sums = np.zeros((len(stretches), 3))
+        """The energy of the units of both colours, and the sum of all values."""
+        sums = np.zeros((2, 3))
         for colour, found in enumerate(stretches):
             functions["graph_brick_sums"](
                 found.places, found.counts, found.odd, self.steps, self.multiples, self.couplings,
                 self.fields, flat, sums[colour],
             )  # fmt: skip
-        pairs, total = 0.5 * sums[:, 0].sum() * self.unit, float(sums[:, 2].sum())  # each edge is met from either end
+        pairs, total = sums[1, 0] * self.unit, float(sums[:, 2].sum())
         alone = float(sums[:, 1].sum()) if self.fields.size > 1 else self.field * total
         return [-float(pairs + alone), total]
