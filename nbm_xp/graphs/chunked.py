@@ -286,15 +286,22 @@ def _looked_at(begun: Begun, found: Found, graph: Lattice, axes: tuple[str, ...]
         means = means_along(xp, sums, graph, count)
         found[0][CORRELATIONS] = (("chain", "axis", "distance"), means, {"long_name": ABOUT_CORRELATIONS})
     if MEANS in begun.names:
-        mean = lambda states: xp.sum(states, axis=0, dtype=xp.int64) / count  # noqa: E731
-        units = xp.stack([mean(states) for states in chains])
-        joined = [
-            xp.concat([xp.reshape(mean(_products(states, k, ring)), (-1,)) for k, ring in enumerate(graph.periodic, 1)])
+        units = xp.stack([_mean(states) for states in chains])
+        pairs = [
+            xp.concat([
+                xp.reshape(_mean(_products(states, axis, ring)), (-1,)) for axis, ring in enumerate(graph.periodic, 1)
+            ])
             for states in chains
-        ]
+        ]  # fmt: skip
         found[0]["unit_means"] = (("chain", *axes), units, {"long_name": ABOUT_MEANS["unit_means"]})
-        found[0]["edge_means"] = (("chain", "edge"), xp.stack(joined), {"long_name": ABOUT_MEANS["edge_means"]})
+        found[0]["edge_means"] = (("chain", "edge"), xp.stack(pairs), {"long_name": ABOUT_MEANS["edge_means"]})
     return found
+
+
+def _mean(states: Any) -> Any:
+    """The mean over a first axis, of a sum that is exact."""
+    xp = array_namespace(states)
+    return xp.sum(states, axis=0, dtype=xp.int64) / states.shape[0]
 
 
 def _products(states: Any, axis: int, ring: bool) -> Any:

@@ -135,7 +135,7 @@ def colour_of(shape: tuple[int, ...], odd: tuple[bool, ...], units: Any) -> Any:
 @lru_cache(maxsize=256)
 def _counts(shape: tuple[int, ...], odd: tuple[bool, ...]) -> tuple[tuple[int, ...], ...]:
     """How many units of each of four colours there are on the last axes: on all of them, on one less, …, on none."""
-    found = [(1, 0, 0, 0)]
+    found: list[tuple[int, ...]] = [(1, 0, 0, 0)]
     for n, ring in zip(reversed(shape), reversed(odd), strict=True):
         along, rest = ((n - ring + 1) // 2, (n - ring) // 2, int(ring), 0), found[0]
         found.insert(0, tuple(sum(along[g] * rest[colour ^ g] for g in range(4)) for colour in range(4)))

@@ -133,7 +133,8 @@ def _means(xp: Any, states: Any, place: Any, graph: Graph) -> tuple[Any, Any]:
     """
     count = states.shape[0]
     own, first, second = (xp.take(states, place[which], axis=1) for which in (..., graph.first, graph.second))
-    return tuple(xp.sum(x, axis=0, dtype=xp.int64).T / count for x in (own, first * second))  # type: ignore[return-value]
+    units, pairs = (xp.sum(x, axis=0, dtype=xp.int64).T / count for x in (own, first * second))
+    return units, pairs
 
 
 def divided_chains(machine: EnergyModel, chunks: Any, parts: Any, asked: Asked) -> Any:
