@@ -1,6 +1,6 @@
 """Clusters of units that change together: Swendsen and Wang's, and Wolff's, for ferromagnets without fields.
 
-What this chapter must satisfy: joined units that are alike belong to one cluster with the probability that leaves the
+Contract: joined units that are alike belong to one cluster with the probability that leaves the
 distribution as it is; who belongs together follows from one number for each edge, however clusters are found. How far
 a cluster reaches cannot be known without looking at it, so a device is waited for some times in a sweep.
 

@@ -106,13 +106,9 @@ class GraphMachine(Learning):
         random_state: Any = None,
     ) -> None:
         super().__init__(graph, units, fields, couplings)
-        self.training, self.n_iter, self.learning_rate, self.weight_decay = (
-            training,
-            n_iter,
-            learning_rate,
-            weight_decay,
-        )
-        self.n_chains, self.n_gibbs, self.tol, self.random_state = n_chains, n_gibbs, tol, random_state
+        self.training, self.n_iter, self.n_chains, self.n_gibbs = training, n_iter, n_chains, n_gibbs
+        self.learning_rate, self.weight_decay = learning_rate, weight_decay
+        self.tol, self.random_state = tol, random_state
 
     def energy(self, states: Any) -> Any:
         """The energies of states.
@@ -380,9 +376,8 @@ class GraphMachine(Learning):
         sweeps, burn_in = positive_int(sweeps, "sweeps"), positive_int(burn_in, "burn_in", 0)
         entropy = entropy_of(random_state)
         if acceptance is not None:
-            ladder = placed_ladder(
-                self, float(ladder[0]), float(ladder[-1]), acceptance, random_state=entropy, **how
-            )  # fmt: skip
+            ends = float(ladder[0]), float(ladder[-1])
+            ladder = placed_ladder(self, *ends, acceptance, random_state=entropy, **how)
         tempering = Tempering(self, ladder, sets, entropy, **how)
         for _ in range(burn_in):
             tempering.step()

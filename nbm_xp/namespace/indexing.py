@@ -120,7 +120,7 @@ def scattered(xp: Any, shape: tuple[int, ...], index: Any, values: Any) -> Any:
     whole = kernel("scattered", xp)
     if whole is not None:
         return whole(shape, index, values)
-    return scatter_add(xp.zeros(shape, dtype=values.dtype), index, values)
+    return scatter_add(xp.zeros(shape, dtype=values.dtype, device=dispatch.device_argument(values)), index, values)
 
 
 def _is_array(entry: Entry) -> bool:
