@@ -22,7 +22,7 @@ from .energy_model import EnergyModel
 from .layout import Layout
 from .values import Values
 
-__all__ = ["CLUSTER_RULES", "check_clusters", "moved"]
+__all__ = ["CLUSTER_RULES", "check_clusters", "moved", "separate_parts"]
 
 CLUSTER_RULES = ("swendsen_wang", "wolff")
 
@@ -83,6 +83,17 @@ def moved(xp: Any, rule: str, layout: Layout, values: Values, states: Any, unifo
         before = (xp.astype(states, ahead.dtype) - values.least) // int(values.step)
         new = (before + ahead) % values.count * int(values.step) + values.least
         return xp.where(chosen, xp.astype(new, int8), states)
+
+
+def separate_parts(layout: Layout) -> Any:
+    """The first slot of the part of the graph, joined with no other, that each unit is in; of shape (units,)."""
+    if "parts" not in layout.kept:
+        host = host_namespace()
+        joined = host.ones((layout.first.shape[0], 1), dtype=host.bool)
+        own = kernel("graphs.roots", library_name(host))
+        roots = own(layout, joined) if own is not None else _roots(host, layout, joined)
+        layout.kept["parts"] = roots[:, 0]
+    return layout.kept["parts"]
 
 
 def _weights(xp: Any, layout: Layout) -> Any:

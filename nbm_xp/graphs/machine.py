@@ -171,7 +171,7 @@ class GraphMachine(Learning):
             Observers see the states after each so many sweeps.
         observe : names, or an `Observer`, or several
             Of energy, a unit; magnetisation, the mean value of a unit, of Potts units the order parameter; overlap, of
-            chains two by two; correlations, along the axes of a periodic lattice; means, of units and joined pairs.
+            chains two by two; correlations, along the axes of a lattice; means, of units and joined pairs.
         clamp : dict, optional
             Units, and the values that they keep.
         initial : array of shape (chains, units), optional
@@ -186,12 +186,11 @@ class GraphMachine(Learning):
         chunks : int or sequence, optional
             Of a lattice: how long blocks are along each axis, as Dask takes chunks; -1 is the whole axis. Then the
             variables are Dask arrays, which nothing computes until they are asked for, and `state` has the lattice's
-            axes. The bits are those of the undivided lattice. Periodic axes must be of even length, rules are heat bath
-            and Metropolis, and energy, magnetisation and overlap are observed.
+            axes. The bits are those of the undivided lattice. Rules are heat bath and Metropolis.
         parts : int or array of shape (units,), optional
             Of any graph: how many parts it is divided into, by pymetis where it is installed, else by a walk that goes
-            to near units first; or the part of each unit. What is given and said is as with `chunks`, but
-            for overlaps.
+            to near units first; or the part of each unit. What is given and said is as with `chunks`, but for
+            correlations.
 
         Returns
         -------
@@ -202,6 +201,11 @@ class GraphMachine(Learning):
         ------
         ValueError
             If an argument is not what it can be.
+
+        Warns
+        -----
+        ClampWarning
+            Where units are held, but none of some parts of the graph, which are joined with no other.
 
         Examples
         --------
