@@ -90,7 +90,7 @@ def separate_parts(layout: Layout) -> Any:
     if "parts" not in layout.kept:
         host = host_namespace()
         joined = host.ones((layout.first.shape[0], 1), dtype=host.bool)
-        own = kernel("graphs.roots", library_name(host))
+        own = kernel("graphs.roots", host)
         roots = own(layout, joined) if own is not None else _roots(host, layout, joined)
         layout.kept["parts"] = roots[:, 0]
     return layout.kept["parts"]
