@@ -16,6 +16,7 @@ from nbm_xp.namespace import (
     host_namespace,
     is_array,
     is_lazy,
+    library_name,
     to_numpy,
     wide_dtypes,
 )
