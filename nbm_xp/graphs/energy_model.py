@@ -63,7 +63,7 @@ class EnergyModel:
     @property
     def colours(self) -> int:
         """How many colours a sweep draws one after the other."""
-        return 2 if isinstance(self.graph, Lattice) and self.graph.two_colours else len(self.layout.ends)
+        return self.graph.colour_count if isinstance(self.graph, Lattice) else len(self.layout.ends)
 
     @property
     def resolution(self) -> float:

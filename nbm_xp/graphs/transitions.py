@@ -1,6 +1,6 @@
 """The transition of a lattice: what is measured at each of many temperatures, with errors, beside what is exact.
 
-What this chapter must satisfy: all temperatures are chains of one run, so that they are drawn side by side.
+Contract: all temperatures are chains of one run, so that they are drawn side by side.
 """
 
 from __future__ import annotations

@@ -188,6 +188,11 @@ class Node:
         """Whether this is a call with several results, which is none of them."""
         return self.dtype is _CALL
 
+    @property
+    def call(self) -> Node:
+        """The call that this is a result of; any other node is a call of its own."""
+        return self.args[0] if self.op is OUTPUT else self
+
     def current_shape(self) -> tuple[int | None, ...] | None:
         """The shape now, as far as variables decide it."""
         if self.op is VARIABLE:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.graphs import (
+    ClampWarning,
     Graph,
     GraphMachine,
     as_graph,
@@ -159,7 +160,11 @@ SAMPLED_WRONG: list[tuple[dict[str, Any], str]] = [
     ({"initial": np.ones((1, 24))}, r"states must be of shape \(2, 24\), got \(1, 24\)"),
     ({"after": 3}, "after must be what sample gave"),
     ({"random_state": -1}, "random_state must not be negative, got -1"),
-    ({"library": "dask"}, "library must be one whose arrays have values at once"),
+    (
+        {"library": "dask"},
+        r"library must be one whose arrays have values at once, got dask: chunks \(of a lattice\) or parts .* lay",
+    ),
+    ({"library": "dask", "rule": "wolff"}, "got dask: .*; clusters reach through the whole graph"),
 ]
 
 
@@ -312,6 +317,7 @@ def test_graphs_of_all_kinds_give_the_same_bits(
             np.testing.assert_array_equal(arrays.energies(), want[1])
 
 
+@pytest.mark.filterwarnings("ignore::nbm_xp.graphs.ClampWarning")
 @pytest.mark.parametrize("rule", ["heat_bath", "metropolis"])
 @pytest.mark.parametrize(("graph", "values"), [(lattice((8, 64)), 3), (GLASS, 2), (random_regular(200, 3, 1), 5),
                                                (erdos_renyi(150, 0.02, 1), 4), (erdos_renyi(70, 0.0), 3),
@@ -382,8 +388,40 @@ def test_observers_see_what_there_is() -> None:
             want = (grid * np.roll(grid, -d, axis=axis + 1)).mean(axis=(1, 2))
             np.testing.assert_allclose(found["correlations"].values[:, axis, d], want)
     assert np.isnan(found["correlations"].values[:, 0, 3]).all()
-    with pytest.raises(ValueError, match="periodic lattice"):
+    with pytest.raises(ValueError, match="correlations are those of units with two values on a lattice"):
         GraphMachine(random_regular(6, 3, 1)).sample(sweeps=1, observe="correlations")
+
+
+@pytest.mark.parametrize("units", ["spin", "binary"])
+@pytest.mark.parametrize("shape", [(9,), (5, 4), (3, 2, 6)])
+def test_correlations_of_open_lattices_are_of_the_pairs_there_are(units: str, shape: tuple[int, ...]) -> None:
+    pytest.importorskip("xarray")
+    machine = GraphMachine(lattice(shape, False), units)
+    found = machine.sample(chains=2, sweeps=1, observe="correlations", random_state=2)
+    grid = found["state"].values.astype(float).reshape(2, *shape)
+    for axis, n in enumerate(shape):
+        for d in range(max(shape)):
+            seen = found["correlations"].values[:, axis, d]
+            if d >= n:
+                assert np.isnan(seen).all()
+                continue
+            pairs = grid.take(range(d, n), axis + 1) * grid.take(range(n - d), axis + 1)
+            np.testing.assert_allclose(seen, pairs.reshape(2, -1).mean(axis=1), rtol=1e-15)
+
+
+def test_parts_of_a_graph_without_held_units_are_told_of() -> None:
+    pytest.importorskip("xarray")
+    machine = GraphMachine([[0, 1], [1, 2], [3, 4], [6, 5]])
+    with pytest.warns(ClampWarning, match="holds no unit of some parts of the graph, .*: 4 units, such as 3, are"):
+        found = machine.sample(sweeps=3, clamp={0: 1}, random_state=1)
+    free = machine.sample(sweeps=3, random_state=1)
+    np.testing.assert_array_equal(found["state"].values[:, 3:], free["state"].values[:, 3:])
+    for sample in (machine.anneal, machine.chains):
+        with pytest.warns(ClampWarning, match="2 units, such as 5, are drawn as if none were held"):
+            sample(clamp={0: 1, 4: 1, 3: -1})
+    machine.sample(sweeps=1, clamp={0: 1, 3: 1, 5: -1})  # a unit of each: no warning, which is an error in tests
+    isolated = GraphMachine(as_graph([[0, 1]], units=3))
+    assert isolated.sample(sweeps=1, clamp={2: -1, 0: 1}, random_state=1)["state"].values[0, 2] == -1
 
 
 def test_series_say_what_they_are_worth() -> None:

@@ -263,7 +263,7 @@ def test_every_kernel_that_is_asked_for_has_a_name() -> None:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             called = node.func if isinstance(node, ast.Call) else None
             title = getattr(called, "id", getattr(called, "attr", ""))
-            if title in ("kernel", "own_kernel") and isinstance(node.args[0], ast.Constant):
+            if title in ("kernel", "or_kernel") and isinstance(node.args[0], ast.Constant):
                 asked.add(node.args[0].value)
     assert {"put", "rng.draw", "correlate"} <= asked
     assert asked <= set(kernels.OPERATIONS)

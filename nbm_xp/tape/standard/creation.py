@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nbm_xp.namespace import (
-    array_namespace,
-    default_namespace,
-    dtype_of,
-    floatx,
-    host_namespace,
-    is_array,
-)
+from nbm_xp.namespace import array_namespace, default_namespace, dtype_of, floatx, host_namespace, is_array
 from nbm_xp.namespace import asarray as library_asarray
 from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.lengths import Length
@@ -99,13 +92,7 @@ def _of_array(obj: Any, dtype: DType | None, copy: bool | None) -> Tensor:
     return record(_COPY, x)
 
 
-_COPY = declare(
-    "copy",
-    same_as_first,
-    (lambda g, out, x: g,),
-    tags=frozenset({IDENTITY_TAG}),
-    memory=Memory.FIRST,
-)
+_COPY = declare("copy", same_as_first, (lambda g, out, x: g,), tags=frozenset({IDENTITY_TAG}), memory=Memory.FIRST)
 
 
 def _buffer(obj: Any) -> memoryview | None:

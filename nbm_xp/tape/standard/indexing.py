@@ -10,7 +10,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from nbm_xp.namespace import array_namespace, is_array, scattered
+from nbm_xp.namespace import array_namespace, device_argument, is_array, scattered
 from nbm_xp.tape.concrete import concrete, lasting_number
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.extreme_lengths import maximum_length
@@ -25,7 +25,6 @@ from .casting import cast
 from .choices import where
 from .declaring import along_axes
 from .manipulation import flip, moveaxis, reshape
-from .sequences import arange
 from .shapes import axis_of, broadcast, from_front, slice_length
 
 __all__ = [
@@ -80,7 +79,10 @@ _INDEX_ADD = declare(
 
 
 def index_add(values: Any, index: Any, shape: Any) -> Tensor:
-    """Zeros of a shape with `values` added at `index`; repeated places add up."""
+    """Zeros of a shape with `values` added at an index in normal form: of slices and the like, or with one vector.
+
+    Repeated places add up.
+    """
     return record(_INDEX_ADD, as_tensor(values), index, shape)
 
 
@@ -303,22 +305,24 @@ def _infer_take_along(x: Node, indices: Node, *, axis: int) -> Any:
     return tuple(shape), x.dtype
 
 
-def _take_along_rule(g: Tensor, out: Tensor, x: Tensor, indices: Tensor, *, axis: int) -> Tensor:
-    index: list[Any] = []
-    for i in range(x.ndim):
-        if i == axis:
-            index.append(indices)
-            continue
-        length = out.node.shape[i]
-        places = arange(length)
-        index.append(reshape(places, tuple(length if j == i else 1 for j in range(x.ndim))))
-    return index_add(g, tuple(index), x.node.shape)
+def _run_add_along(xp: Any, values: Any, indices: Any, length: int, *, axis: int) -> Any:
+    """Of many rows, each adds at places of its own: all axes are indexed at once."""
+    shape = [length if i == axis else n for i, n in enumerate(values.shape)]
+    device = device_argument(indices)
+    rows = (xp.reshape(xp.arange(n, device=device), (-1, *(1,) * (values.ndim - i - 1))) for i, n in enumerate(shape))
+    return scattered(xp, tuple(shape), tuple(indices if i == axis else row for i, row in enumerate(rows)), values)
 
 
-_TAKE_ALONG = along_axes(
+_TAKE_ALONG: Operation = along_axes(
     "take_along_axis",
     _infer_take_along,
-    (_take_along_rule, None),
+    (lambda g, out, x, indices, *, axis: record(_ADD_ALONG, g, indices, x.node.shape[axis], axis=axis), None),
+)
+_ADD_ALONG: Operation = along_axes(
+    "add_along_axis",
+    lambda values, indices, length, *, axis: ((*values.shape[:axis], length, *values.shape[axis + 1 :]), values.dtype),
+    (lambda g, out, values, indices, length, *, axis: take_along_axis(g, indices, axis=axis), None),
+    run=_run_add_along,
 )
 
 
