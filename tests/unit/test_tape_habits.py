@@ -124,13 +124,10 @@ def test_a_function_of_jaxs(library: Library) -> None:
         jnp.exp, jnp.sum, jnp.asarray, jnp.sort, lambda x: jnp.concatenate([x, x]), lambda x: jnp.add(array, x),
         jax.jit(lambda x: x + 1), jax.scipy.special.gammaln, lambda x: jnp.where(x > 0, x, 0),
         jax.nn.softmax, lambda x: jnp.array([x[0], 1.0]), lambda x: jax.lax.convert_element_type(x, jnp.float32),
-        lambda x: jax.vjp(jnp.exp, x),
     ]  # fmt: skip
     for x in (KNOWN, UNKNOWN, KNOWN * 2.0):
         for call in calls:
             told(lambda call=call, x=x: call(x), ValueError, "xp.sum(x)")  # type: ignore[misc]
-    for call in (jax.lax.exp, jax.nn.relu):  # JAX's own line: what it asks in compiled code, it asks deaf to errors
-        told(lambda call=call: call(KNOWN), TypeError, "of type")  # type: ignore[misc]
     for operate in (operator.add, operator.matmul, operator.pow, operator.lt, operator.eq, operator.floordiv):
         known = Variable(array)
         for both in ((array, known), (known, array)):
