@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from nbm_xp.namespace import host_namespace, library_name
+from nbm_xp.namespace import host_namespace
 from nbm_xp.namespace.graph_kernels import kernel
 from nbm_xp.namespace.mrg31k3p.integers import STREAM_STEPS, State
 from nbm_xp.rng import jump
@@ -180,7 +180,7 @@ class LatticeChain:
 
     def work(self, brick: Brick, couplings: Couplings) -> Any:
         """What draws and measures a brick's units."""
-        own = kernel("graphs.brick", library_name(host_namespace()))
+        own = kernel("graphs.brick", host_namespace())
         return (None if own is None else own(self, brick, couplings)) or PortableBrick(self, brick, couplings)
 
     def advance(

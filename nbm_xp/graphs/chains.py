@@ -113,7 +113,7 @@ class Chains:
         if self.rule == MULTI_SPIN:
             self._turn(count)
             return
-        own = kernel("graphs.sweeps", library_name(xp))
+        own = kernel("graphs.sweeps", xp)
         if own is not None:
             found = own(
                 machine.layout, machine.values, self.rule, self.states, self._streams, self._beta, self._free, count
@@ -138,7 +138,7 @@ class Chains:
         xp, machine, groups = self.xp, self.machine, self.count // GROUP
         check_multi_spin(machine, self.betas, self.first_chain, None)
         bounds = thresholds(machine.layout, float(self.betas[0]))
-        own = kernel("graphs.words", library_name(xp))
+        own = kernel("graphs.words", xp)
         if own is not None:
             self.states, self._shared = own(machine.layout, self.states, self._shared, self._streams, bounds, count)
             self._streams = self._numbers.after(self._streams, count)
@@ -161,7 +161,7 @@ class Chains:
 
     def energies(self) -> Any:
         """The energy of each chain, float64 of shape (chains,)."""
-        own = kernel("graphs.energies", library_name(self.xp))
+        own = kernel("graphs.energies", self.xp)
         found = None if own is None else own(self.machine.layout, self.machine.values, self.states)
         return (
             sweeps.energies(self.xp, self.machine.layout, self.machine.values, self.states) if found is None else found

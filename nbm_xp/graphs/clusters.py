@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.namespace import asarray, dtype_of, host_namespace, library_name, wide_dtypes
+from nbm_xp.namespace import asarray, dtype_of, host_namespace, wide_dtypes
 from nbm_xp.namespace.graph_kernels import kernel
 from nbm_xp.rng.elementary import exp
 
@@ -72,7 +72,7 @@ def moved(xp: Any, rule: str, layout: Layout, values: Values, states: Any, unifo
         alike = [xp.take(states, ends, axis=0) for ends in (placed.first, placed.second)]
         bonds = 1.0 - exp(-(beta * values.step) * _weights(xp, layout))
         joined = (alike[0] == alike[1]) & (uniforms[:edges, :] < bonds)
-        own = kernel("graphs.roots", library_name(xp))
+        own = kernel("graphs.roots", xp)
         roots = own(layout, joined) if own is not None else _roots(xp, layout, joined)
         if rule == "swendsen_wang":
             return xp.take_along_axis(values.at_random(xp, uniforms[edges:, :]), roots, axis=0)
@@ -90,7 +90,7 @@ def separate_parts(layout: Layout) -> Any:
     if "parts" not in layout.kept:
         host = host_namespace()
         joined = host.ones((layout.first.shape[0], 1), dtype=host.bool)
-        own = kernel("graphs.roots", library_name(host))
+        own = kernel("graphs.roots", host)
         roots = own(layout, joined) if own is not None else _roots(host, layout, joined)
         layout.kept["parts"] = roots[:, 0]
     return layout.kept["parts"]

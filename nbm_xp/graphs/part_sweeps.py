@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from nbm_xp.namespace import host_namespace, library_name
+from nbm_xp.namespace import host_namespace
 from nbm_xp.namespace.graph_kernels import kernel
 from nbm_xp.namespace.mrg31k3p.integers import State
 from nbm_xp.rng.uniforms import elements
@@ -200,7 +200,7 @@ class Bundle:
             if new is not old:
                 here = part.around_of_colour(which)
                 whole[part.units + here.start : part.units + here.stop] = new
-        own = kernel("graphs.part", library_name(host))
+        own = kernel("graphs.part", host)
         if own is None or not own(self, part, whole, sweep, colour):
             self._draw(part, whole, sweep, colour)
         here = part.of_colour(colour)
@@ -228,7 +228,7 @@ class Bundle:
         drawn before, is of this sweep.
         """
         host = host_namespace()
-        own = kernel("graphs.energies", library_name(host))
+        own = kernel("graphs.energies", host)
         found = None if own is None else own(part.lower, self.values, whole)
         energies = self._energies(part.lower, whole) if found is None else found
         mine = whole[: part.units]

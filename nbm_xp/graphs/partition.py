@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from nbm_xp.boltzmann.rows import numbers, positive_int
-from nbm_xp.namespace import host_namespace, is_array, library_name, to_numpy
+from nbm_xp.namespace import host_namespace, is_array, to_numpy
 from nbm_xp.namespace.graph_kernels import kernel
 from nbm_xp.namespace.needs import is_there, need
 
@@ -210,7 +210,7 @@ def _by_breadth(layout: Layout, count: int) -> Any:
 def _walk(layout: Layout) -> Any:
     """The slots as a walk comes to them: from the least one that it has not come to, near ones first."""
     host, units = host_namespace(), layout.units
-    own = kernel("graphs.breadth", library_name(host))
+    own = kernel("graphs.breadth", host)
     if own is not None:
         return own(layout.begins, layout.neighbours)
     seen, least = host.zeros((units,), dtype=host.bool), 0

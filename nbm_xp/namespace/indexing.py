@@ -11,7 +11,7 @@ import operator
 from types import EllipsisType
 from typing import Any, TypeAlias
 
-from . import conversion, dispatch, dtypes, libraries
+from . import conversion, dispatch, dtypes
 from .assignment import replaced
 from .kernels import kernel, register_kernel
 from .lazy import is_lazy
@@ -76,12 +76,11 @@ def scatter_add(x: Any, index: Any, values: Any) -> Any:
     array([3., 0., 5.])
     """
     xp = dispatch.array_namespace(x)
-    library = libraries.name_of_namespace(xp)
     if not isinstance(values, (bool, int, float, complex)):
         dispatch.array_namespace(x, values)
         if values.dtype != x.dtype:
             values = xp.astype(values, x.dtype)
-    whole = kernel("scatter_add", library) if library else None
+    whole = kernel("scatter_add", xp)
     if whole is not None:
         return whole(x, index, values)
     entries, news = _entries(xp, index, x.ndim)
@@ -267,7 +266,7 @@ def _add_along_axis(xp: Any, x: Any, axis: int, index: Any, values: Any) -> Any:
     index = _to_library(xp, x, index)
     flat = xp.reshape(index, (-1,))
     values = xp.reshape(values, (*x.shape[:axis], flat.shape[0], *x.shape[axis + 1 :]))
-    own = kernel("add_along", libraries.name_of_namespace(xp) or "")
+    own = kernel("add_along", xp)
     return add_along(xp, x, axis, flat, values) if own is None else own(x, axis, flat, values)
 
 
