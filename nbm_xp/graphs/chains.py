@@ -25,10 +25,10 @@ from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, State
 from nbm_xp.rng import hashed_seed, jump
 
 from . import sweeps
-from .clamping import checked_clamp
+from .clamping import check_dict, checked_clamp
 from .clusters import CLUSTER_RULES, check_clusters, moved
 from .draws import Numbers
-from .energy_model import EnergyModel
+from .energy_model import EnergyModel, check_machine
 from .graph import finite
 from .multispin import GROUP, MULTI_SPIN, check_multi_spin, numbers_of, thresholds, turned
 
@@ -88,7 +88,7 @@ class Chains:
         else:
             made = host.take(checked_states(machine, initial, self.count), layout.order, axis=1).T
         self._free = None
-        if clamp:
+        if clamp is not None:
             units, kept = checked_clamp(machine, clamp)
             slots = host.argsort(layout.order)[units]
             free, made = host.ones((machine.units_count, 1), dtype=host.bool), host.asarray(made, copy=True)
@@ -196,6 +196,7 @@ def begun(
     library: Any = None,
 ) -> Chains:
     """Chains at their beginning; see `GraphMachine.chains`."""
+    check_machine(machine)
     rules = (*sweeps.RULES, MULTI_SPIN, *CLUSTER_RULES)
     if rule not in rules:
         raise ValueError(f"rule must be one of {', '.join(rules)}, got {rule!r}")
@@ -208,6 +209,8 @@ def begun(
             "parts (of any graph) lay the work out for Dask, by the rules heat_bath and metropolis; clusters reach "
             "through the whole graph, which must be in memory"
         )
+    if clamp is not None:
+        check_dict(clamp)
     if rule in CLUSTER_RULES:
         check_clusters(machine, rule, clamp)
     seed, sweep = None, 0

@@ -16,7 +16,7 @@ from .clusters import separate_parts
 from .energy_model import EnergyModel
 from .lattice_graph import Lattice
 
-__all__ = ["ClampWarning", "Held", "checked_clamp"]
+__all__ = ["ClampWarning", "Held", "check_dict", "checked_clamp"]
 
 Held = tuple[Any, Any]
 """The units that are held, int64, by rising numbers, and their values, int8."""
@@ -46,8 +46,7 @@ def checked_clamp(machine: EnergyModel, clamp: Any) -> Held:
     (array([0, 2]), array([-1,  1], dtype=int8))
     """
     host, allowed = host_namespace(), machine.values.all
-    if not isinstance(clamp, dict):
-        raise ValueError(f"clamp must be a dict of units and values, got {type(clamp).__name__}")
+    check_dict(clamp)
     found = {}
     for unit, value in clamp.items():
         try:
@@ -63,9 +62,21 @@ def checked_clamp(machine: EnergyModel, clamp: Any) -> Held:
         raise ValueError("clamp must leave a unit to draw")
     units = sorted(found)
     held = host.asarray(units, dtype=host.int64), host.asarray([found[unit] for unit in units], dtype=host.int8)
-    if not isinstance(machine.graph, Lattice):  # which is one part
+    if found and not isinstance(machine.graph, Lattice):  # which is one part
         _check_parts(machine, held[0])
     return held
+
+
+def check_dict(clamp: Any) -> None:
+    """Refuse what names no units and values.
+
+    Raises
+    ------
+    ValueError
+        If it is no dict.
+    """
+    if not isinstance(clamp, dict):
+        raise ValueError(f"clamp must be a dict of units and values, got {type(clamp).__name__}")
 
 
 def _check_parts(machine: EnergyModel, units: Any) -> None:

@@ -11,7 +11,19 @@ from .lattice_graph import Lattice
 from .layout import Layout, check_sums, laid_out, resolution_of
 from .values import values_of
 
-__all__ = ["EnergyModel"]
+__all__ = ["EnergyModel", "check_machine"]
+
+
+def check_machine(machine: Any) -> None:
+    """Refuse what is no machine.
+
+    Raises
+    ------
+    TypeError
+        If it is none: a graph, for example.
+    """
+    if not isinstance(machine, EnergyModel):
+        raise TypeError(f"machine must be a GraphMachine, got {type(machine).__name__}")
 
 
 class EnergyModel:

@@ -141,7 +141,7 @@ def begun_lazily(
         check_means(machine)
     if asked.library is not None:
         raise ValueError(f"library must be left out where there are {where}")
-    held = checked_clamp(machine, asked.clamp) if asked.clamp else None
+    held = checked_clamp(machine, asked.clamp) if asked.clamp is not None else None
     betas = finite(asked.beta, "beta", (asked.chains,)).tolist()
     sweep, entropy, initial, first_chain = 0, None, asked.initial, asked.first_chain
     if asked.after is not None:

@@ -37,7 +37,7 @@ class GraphMachine(Learning):
     graph : Graph, sparse or dense matrix, array of edges, or networkx graph
         See `as_graph`.
     units : {"spin", "binary"} or int, optional
-        What units can be; an int is the number of values of Potts units, from 2 to 127.
+        What units can be; an int q, or "categorical:q", is the number of values of Potts units, from 2 to 127.
     fields : float or array, optional
         Of all units, or of each; of Potts units, for each value, or of shape (units, values).
     couplings : float or array, optional
@@ -171,7 +171,8 @@ class GraphMachine(Learning):
             Observers see the states after each so many sweeps.
         observe : names, or an `Observer`, or several
             Of energy, a unit; magnetisation, the mean value of a unit, of Potts units the order parameter; overlap, of
-            chains two by two; correlations, along the axes of a lattice; means, of units and joined pairs.
+            chains two by two; correlations, along the axes of a lattice; means, of units and joined pairs. `binder`,
+            `energy_histogram` and `autocorrelation_time` are functions of these.
         clamp : dict, optional
             Units, and the values that they keep.
         initial : array of shape (chains, units), optional

@@ -142,7 +142,7 @@ def sample_graph(
     layout = machine.layout
     numbers = numbers_of_parts(layout, max(1, layout.units // UNITS_IN_A_PART) if parts is None else parts)
     count = int(numbers.max()) + 1
-    held = checked_clamp(machine, clamp) if clamp else None
+    held = None if clamp is None else checked_clamp(machine, clamp)
     told = layout.order, layout.neighbours, layout.couplings, layout.fields, numbers, *(held or ())
     configuration = asked_of(machine, chains, sweeps, burn_in, beta, rule, every) | {
         "n_units_": layout.units,

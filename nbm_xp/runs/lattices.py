@@ -132,7 +132,7 @@ def sample_lattice(
     graph = checked_lattice(machine, rule)
     lengths = _lengths(graph.shape, chunks)
     at_once = divided(graph.shape, graph.periodic, lengths).sweeps_at_once
-    made = couplings_of(machine, checked_clamp(machine, clamp) if clamp else None)
+    made = couplings_of(machine, None if clamp is None else checked_clamp(machine, clamp))
     configuration = asked_of(machine, chains, sweeps, burn_in, beta, rule, every) | {
         "shape": graph.shape,
         "periodic": graph.periodic,

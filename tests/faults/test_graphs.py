@@ -19,7 +19,7 @@ pytest.importorskip("distributed")
 pytest.importorskip("zarr")
 
 WEB = GraphMachine(random_regular(120, 3, random_state=1), fields=0.1)
-ASKED: dict[str, Any] = {"chains": 66, "sweeps": 8, "beta": 0.8, "parts": 3, "clamp": {3: 1, 70: -1}, "seed": 5}
+ASKED: dict[str, Any] = {"chains": 66, "sweeps": 4, "beta": 0.8, "parts": 3, "clamp": {3: 1, 70: -1}, "seed": 5}
 
 
 @pytest.mark.slow
@@ -28,21 +28,20 @@ def test_workers_killed_in_random_places(tmp_path: pathlib.Path) -> None:
     chance = random.Random(6)
     with Workers("local", n_workers=2) as workers:
         for number in range(4):
-            killer = Killer(lambda: pids_of(workers), chance, events=100)
+            killer = Killer(lambda: pids_of(workers), chance, events=50)
             run = sample_graph(WEB, tmp_path / str(number), scheduler=workers, progress=killer, **ASKED)
             assert killer.killed == 1
             assert files_of(run.path / GRAPH) == undisturbed
 
 
-@pytest.mark.parametrize("share", [0.1, 0.6])
-def test_a_killed_run_goes_on(share: float, tmp_path: pathlib.Path) -> None:
+def test_a_killed_run_goes_on(tmp_path: pathlib.Path) -> None:
     undisturbed = files_of(sample_graph(WEB, tmp_path / "whole", **ASKED).path / GRAPH)
     source = (
         "import os, signal\n"
         "from nbm_xp.runs import sample_graph\n"
         "from tests.faults.test_graphs import ASKED, WEB\n"
         "def kill(done, total):\n"
-        f"    if done > {share} * total:\n"
+        "    if done > 0.6 * total:\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
         f"sample_graph(WEB, {str(tmp_path / 'run')!r}, progress=kill, **ASKED)\n"
     )

@@ -21,14 +21,18 @@ from nbm_xp.graphs import (
     colouring,
     edwards_anderson,
     energy_histogram,
+    enumerated,
     erdos_renyi,
     lattice,
     pegasus,
+    placed_ladder,
     random_regular,
     read_gset,
     sherrington_kirkpatrick,
     specific_heat,
     standard_error,
+    strip_energy,
+    transition,
     zephyr,
 )
 from nbm_xp.graphs import chains as chains_chapter
@@ -106,10 +110,10 @@ WRONG: list[tuple[Any, str]] = [
     (lambda: as_graph([[0.0, 1.0], [0.0, 0.0]]), r"couplings must be symmetric, got 1 at \(0, 1\) and 0 at \(1, 0\)"),
     (lambda: as_graph([[1.0, 1.0], [1.0, 0.0]]), r"couplings must have no diagonal, got an entry at \(0, 0\)"),
     (lambda: as_graph([[0.0, math.nan], [math.nan, 0.0]]), "couplings must be finite, got nan"),
-    (lambda: as_graph([[0.5, 1.5, 2.5]]), "graph must be a square matrix of floats, or ints of shape"),
+    (lambda: as_graph([[0.5, 1.5, 2.5]]), "graph must be a square matrix, or ints of shape"),
     (lambda: as_graph([]), "graph must be"),
     (lambda: GraphMachine([[0, 1], [1, 0]]), r"edges must name each pair once, got \(0, 1\) twice"),
-    (lambda: GraphMachine([[0, 1]], units=1), "units must be 'spin', 'binary' or the number of a Potts unit's values"),
+    (lambda: GraphMachine([[0, 1]], units=1), "units must be 'spin', 'binary', or of Potts units the number of values"),
     (lambda: GraphMachine([[0, 1]], units="spins"), "units must be 'spin', 'binary'"),
     (lambda: GraphMachine([[0, 1]], units=True), "units must be 'spin', 'binary'"),
     (lambda: GraphMachine([[0, 1]], fields=math.inf), "fields must be finite, got inf"),
@@ -128,6 +132,10 @@ WRONG: list[tuple[Any, str]] = [
     (lambda: lattice((2, 4)), "shape must be 3 at least along periodic axes, got 2"),
     (lambda: lattice((4, 0)), "shape must be a whole number, at least 2, got 0"),
     (lambda: lattice((4, 4), periodic=(True,)), "periodic must be one bool or 2 of them, got 1"),
+    (lambda: lattice(8, 8), r"periodic must be one bool or 1 of them, got 8: all lengths are one argument, such as"),
+    (lambda: GraphMachine([[0, 1]], units="categorical:1"), "the number of values, from 2 to 127, got 'categorical:1'"),
+    (lambda: as_graph([[0, 1, 0.5]]), r"ints of shape \(edges, 2\), whose weights are told apart as couplings; got"),
+    (lambda: GraphMachine([[0, 1]]).sample(clamp=np.asarray([0, 1])), "clamp must be a dict of units and values, got"),
     (lambda: random_regular(5, 3), "degree must be less than units and their product even, got 3 and 5"),
     (lambda: erdos_renyi(5, 1.5), "probability must be from 0 to 1, got 1.5"),
     (lambda: edwards_anderson((4, 4), "gauss"), "disorder must be 'signs' or 'normal', got 'gauss'"),
@@ -141,6 +149,37 @@ def test_what_is_wrong_is_said(case: int) -> None:
     make, message = WRONG[case]
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: GraphMachine("G1.txt"), "graph must be a Graph, .*, got str: read_gset reads files"),
+        (lambda: GraphMachine({(0, 1): 0.5}), "graph must be a Graph, .*, got dict$"),
+        (lambda: enumerated(lattice((4, 4))), "machine must be a GraphMachine, got Lattice"),  # type: ignore[arg-type]
+        (lambda: strip_energy(lattice((4, 4))), "machine must be a GraphMachine, got Lattice"),  # type: ignore[arg-type]
+        (lambda: transition(lattice((4, 4)), [1.0]), "machine must be a GraphMachine"),  # type: ignore[arg-type]
+        (lambda: placed_ladder(lattice((4, 4)), 0.1, 1.0), "machine must be a GraphMachine"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_another_thing_is_said(make: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        make()
+
+
+def test_whole_numbers_in_a_square_are_a_matrix() -> None:
+    ring = np.roll(np.eye(5, dtype=int), 1, axis=0)
+    assert edges_of(as_graph(ring + ring.T)) == {(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)}
+    assert edges_of(as_graph([[0, 1], [1, 2]])) == {(0, 1), (1, 2)}  # two rows are two edges
+    with pytest.raises(ValueError, match=r"couplings must be symmetric, got 0 at \(0, 1\) and 1 at \(1, 0\)"):
+        as_graph(ring)
+
+
+def test_units_of_values_that_are_alike_have_two_names() -> None:
+    pytest.importorskip("xarray")
+    one, other = (GraphMachine(GLASS, units) for units in (3, "categorical:3"))
+    draws = [machine.sample(chains=2, sweeps=3, random_state=1)["state"].values for machine in (one, other)]
+    np.testing.assert_array_equal(*draws)
 
 
 SAMPLED_WRONG: list[tuple[dict[str, Any], str]] = [
