@@ -54,8 +54,6 @@ SplitRule = Callable[..., "int | Value | Sequence[Value] | Mapping[int, Value] |
 _BY_TAG: dict[str, SplitRule] = {}
 _TAGS = (ELEMENTWISE_TAG, COMPOSITE_TAG, ALONG_AXES_TAG, MATRICES_TAG)
 """The tags that say how a call splits; of two, the first one tells."""
-_SHAPES = {"reshape": 1, "broadcast_to": 1, "sum_to": 1, "index_add": 2, "zeros": 0, "ones": 0, "empty": 0, "full": 0}
-"""Which argument is the shape of the result, so that its lengths are those of a block; others are numbers."""
 _LENGTHS = {"loop": 0, "arange": 1}
 """Which argument must not be the length of the batch, or only as its rule says."""
 
@@ -274,7 +272,7 @@ class Translator:
 
     def arguments(self, node: Node) -> list[Any]:
         """The arguments of a call with Values for nodes; lengths are those of a block in shapes, else numbers."""
-        own = (_SHAPES.get(node.op.name), _LENGTHS.get(node.op.name))
+        own = (node.op.shape_at, _LENGTHS.get(node.op.name))
         return [_renewed(arg, self.local if i in own else self.total, self.value) for i, arg in enumerate(node.args)]
 
     def _settled_arguments(self, args: Sequence[Any]) -> list[Any]:

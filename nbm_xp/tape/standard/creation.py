@@ -36,10 +36,10 @@ def _shaped(shape: Shape, *, dtype: DType) -> Any:
     return shape, dtype
 
 
-_ZEROS = declare("zeros", _shaped, (), memory=Memory.OWN)
-_ONES = declare("ones", _shaped, (), memory=Memory.OWN)
-_EMPTY = declare("empty", _shaped, (), memory=Memory.OWN)
-_FULL = declare("full", lambda shape, value, *, dtype: (shape, dtype), (), memory=Memory.OWN)
+_ZEROS = declare("zeros", _shaped, (), memory=Memory.OWN, shape_at=0)
+_ONES = declare("ones", _shaped, (), memory=Memory.OWN, shape_at=0)
+_EMPTY = declare("empty", _shaped, (), memory=Memory.OWN, shape_at=0)
+_FULL = declare("full", lambda shape, value, *, dtype: (shape, dtype), (), memory=Memory.OWN, shape_at=0)
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:

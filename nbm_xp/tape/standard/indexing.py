@@ -11,12 +11,13 @@ import weakref
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, device_argument, is_array, scattered
+from nbm_xp.namespace.indexing import without_idle_step
 from nbm_xp.tape.concrete import concrete, lasting_number
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.extreme_lengths import maximum_length
 from nbm_xp.tape.length_arguments import integer_length
 from nbm_xp.tape.lengths import Length, Size, known, product, same_length
-from nbm_xp.tape.node import Memory, Node, Operation
+from nbm_xp.tape.node import LINEAR_TAG, Memory, Node, Operation
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -60,6 +61,7 @@ GETITEM: Operation = declare(
     infer_getitem,
     (lambda g, out, x, index: index_add(g, index, x.node.shape),),
     emit=lambda x, index: f"{x}[{index}]",
+    tags=frozenset({LINEAR_TAG}),
     memory=Memory.FIRST,
 )
 """What writing to a part makes of the whole stands in `assignment`."""
@@ -74,6 +76,8 @@ _INDEX_ADD = declare(
     lambda values, index, shape: (shape, values.dtype),
     (lambda g, out, values, index, shape: getitem(g, index),),
     run=lambda xp, values, index, shape: scattered(xp, shape, index, values),
+    tags=frozenset({LINEAR_TAG}),
+    shape_at=2,
     memory=Memory.OWN,
 )
 
@@ -194,7 +198,7 @@ def _basic(x: Tensor, items: list[Any]) -> Tensor:
             item = _unflipped(item, length)
         if isinstance(item, int) and type(length) is int and not -length <= item < length:
             raise IndexError(f"index {item} is out of bounds for axis {axis} of length {length}")
-        basic.append(slice(None) if isinstance(item, Tensor) else item)
+        basic.append(slice(None) if isinstance(item, Tensor) else without_idle_step(item, length))
         axis += 1
     if turned:
         x = flip(x, axis=tuple(turned))
