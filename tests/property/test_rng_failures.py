@@ -145,7 +145,9 @@ def failures(make: Callable[[], Any], look: Callable[[Any], Any], calls: Any) ->
     return count, moved
 
 
-@pytest.mark.parametrize("library", libraries("numpy", "dask-halves", "array_api_strict", "torch", *AGAIN, without=SAME))
+@pytest.mark.parametrize(
+    "library", libraries("numpy", "dask-halves", "array_api_strict", "torch", *AGAIN, without=SAME)
+)
 def test_generators_stay_where_they_are(library: Library) -> None:
     assert set(GENERATOR) == {name for name in dir(Generator) if not name.startswith("_")} - {
         "state",
@@ -158,7 +160,9 @@ def test_generators_stay_where_they_are(library: Library) -> None:
     assert count > 300
 
 
-@pytest.mark.parametrize("library", libraries("numpy", "dask-halves", "array_api_strict", "torch", *AGAIN, without=SAME))
+@pytest.mark.parametrize(
+    "library", libraries("numpy", "dask-halves", "array_api_strict", "torch", *AGAIN, without=SAME)
+)
 def test_streams_stay_where_they_are(library: Library) -> None:
     def make() -> RandomStreams:
         streams = RandomStreams(5)
