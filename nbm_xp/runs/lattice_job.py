@@ -19,6 +19,7 @@ import numpy as np
 from nbm_xp.graphs.brick_sweeps import Couplings, LatticeChain
 from nbm_xp.graphs.division import Division, Index, Rim, divided
 from nbm_xp.graphs.lattice_graph import Lattice
+from nbm_xp.namespace.files import load_arrays, map_array
 from nbm_xp.rng import hashed_seed
 
 from . import store
@@ -199,11 +200,10 @@ class LatticeJob(ChainsJob):
         """Those of the lattice, of which each block reads its own from disk."""
         place = pathlib.Path(self.directory)
         multiples, fields = (
-            np.load(place / name, mmap_mode="r", allow_pickle=False) if (place / name).exists() else None
-            for name in (MULTIPLES, OWN_FIELDS)
+            map_array(place / name) if (place / name).exists() else None for name in (MULTIPLES, OWN_FIELDS)
         )
         own, held = self.field if self.field is not None else fields, None
         if (place / HELD).exists():
-            with np.load(place / HELD, allow_pickle=False) as arrays:
-                held = arrays["units"], arrays["values"]
+            arrays = load_arrays(place / HELD)
+            held = arrays["units"], arrays["values"]
         return Couplings(self.unit, multiples, own, self.largest, self.odd, held)

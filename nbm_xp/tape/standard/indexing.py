@@ -11,6 +11,7 @@ import weakref
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, device_argument, is_array, scattered
+from nbm_xp.namespace.indexing import without_idle_step
 from nbm_xp.tape.concrete import concrete, lasting_number
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.extreme_lengths import maximum_length
@@ -197,7 +198,7 @@ def _basic(x: Tensor, items: list[Any]) -> Tensor:
             item = _unflipped(item, length)
         if isinstance(item, int) and type(length) is int and not -length <= item < length:
             raise IndexError(f"index {item} is out of bounds for axis {axis} of length {length}")
-        basic.append(slice(None) if isinstance(item, Tensor) else item)
+        basic.append(slice(None) if isinstance(item, Tensor) else without_idle_step(item, length))
         axis += 1
     if turned:
         x = flip(x, axis=tuple(turned))
