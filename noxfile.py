@@ -93,7 +93,8 @@ def libraries(session: nox.Session) -> None:
 def strangers(session: nox.Session) -> None:
     """Libraries of the standard that the package has no entry for: cubed, marray, and ndonnx with its ONNX models."""
     install(session, "test", "strangers")
-    pytest(session, "tests/property/test_strangers.py", "tests/property/test_onnx.py", "-m", "not slow")
+    names = ("test_strangers", "test_special_strangers", "test_onnx")
+    pytest(session, *(f"tests/property/{name}.py" for name in names), "-m", "not slow")
 
 
 @nox.session

@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import asarray, dtype_name, get_namespace, library_name, to_numpy
+from tests.golden.reader import Case as RecordedCase
 
 __all__ = [
     "ABSENT",
@@ -195,11 +196,12 @@ def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Which items wait for ``--everywhere``: NumPy runs every case, other libraries one in three of those alike.
 
     Alike are cases of one function on dtypes of one kind, in one test; on JAX, which compiles for each of them anew, of
-    one function, and one in six is run.
+    one function, and one in six is run. So it is everywhere with what JAX was asked for in a recorded case already, and
+    is asked for in another way.
     """
-    if EVERYWHERE:
-        return []
     of_libraries = [(item, case, library) for item in items for case, library in _case_and_library(item)]
+    if EVERYWHERE:
+        of_libraries = [each for each in of_libraries if _is_asked_again(*each)]
     whole = {(_test(item), library.readonly) for item, _, library in of_libraries if library.name == "numpy"}
     met: Counter[tuple[Any, ...]] = Counter()
     found: list[pytest.Item] = []
@@ -213,6 +215,10 @@ def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
             found.append(item)
         met[alike] += 1
     return found
+
+
+def _is_asked_again(item: pytest.Item, case: Any, library: Library) -> bool:
+    return library.name in AGAIN and isinstance(case, RecordedCase) and not _test(item).endswith("::test_as_recorded")
 
 
 def _test(item: pytest.Item) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
@@ -29,6 +30,7 @@ __all__ = [
     "asked",
     "guarded",
     "left_out",
+    "met",
     "missing",
     "restored",
     "strangers",
@@ -141,6 +143,21 @@ STRANGERS = (
 
 IN_BLOCKS = (Stranger("cubed-halves", "cubed", halves),)
 """Those with blocks again, in two along each axis."""
+
+
+@contextmanager
+def met(request: pytest.FixtureRequest, known: Iterable[tuple[str, str, str]]) -> Iterator[Stranger]:
+    """The stranger that a fixture is asked for, without an entry, under the guard.
+
+    `known` has what cannot be done, which must fail: the library, which tests (a pattern of their names), and why.
+    """
+    callspec = getattr(request.node, "callspec", None)
+    case = str(callspec.params.get("case", callspec.params.get("name", ""))) if callspec else ""
+    for library, pattern, reason in known:
+        if library == request.param.name and fnmatchcase(f"{request.node.originalname}-{case}", pattern):
+            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+    with left_out(request.param.name), guarded(request.param):
+        yield request.param
 
 
 def missing(name: str) -> str:

@@ -16,7 +16,7 @@ from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespa
 from .bridging import LadderEstimate, bennett, cut_off, mixing, parting
 from .energy import told
 from .ladder import LADDER, Ladder
-from .partition import summed_biases
+from .partition import log_partition_of_biases
 from .sampling import repeated
 
 __all__ = [
@@ -186,7 +186,7 @@ def of_turns(ladder: Ladder, up: Any, down: Any) -> LadderEstimate:
         In host memory, float64: see `Move`.
     """
     xp = array_namespace(up)
-    base = summed_biases(ladder.top.topology, [to_numpy(bias.value[0, :]) for bias in ladder.rungs.biases])
+    base = log_partition_of_biases(ladder.top.topology, [to_numpy(bias.value[0, :]) for bias in ladder.rungs.biases])
     (rise, error), apart = bennett(up, down), parting(up, down)
     acceptance = xp.mean(xp.exp(xp.minimum(-(up + down), xp.zeros((), dtype=up.dtype))), axis=(0, 2))
     effective, r_hat = mixing(down[:, -1, :])

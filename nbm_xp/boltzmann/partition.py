@@ -33,7 +33,7 @@ __all__ = [
     "is_enumerable",
     "log_weights",
     "log_z_of",
-    "summed_biases",
+    "log_partition_of_biases",
 ]
 
 LARGEST = 20
@@ -246,7 +246,7 @@ def base_log_partition(topology: Topology, base: Any) -> float:
     return visible
 
 
-def summed_biases(topology: Topology, biases: Sequence[Any]) -> float:
+def log_partition_of_biases(topology: Topology, biases: Sequence[Any]) -> float:
     """Log Z of a model without weights, from the biases of its layers."""
     parts = (marginalised_layer(topology, layer, constant(bias, "float64")) for layer, bias in enumerate(biases))
     return sum(float(B.eval(part)) for part in parts)

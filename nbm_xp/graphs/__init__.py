@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from nbm_xp.namespace.faces import face
 
+from .clamping import ClampWarning
 from .cuts import cut_value, max_cut
 from .exact import enumerated, onsager
 from .families import (
@@ -29,6 +30,7 @@ from .tempering import placed_ladder
 from .transitions import Measured, transition
 
 __all__ = [
+    "ClampWarning",
     "Graph",
     "GraphMachine",
     "Measured",

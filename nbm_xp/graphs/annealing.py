@@ -1,6 +1,6 @@
 """Simulated annealing: chains that are cooled, and the best states that they met.
 
-What this chapter must satisfy: what an annealing finds follows from its seed and its schedule, on every library.
+Contract: what an annealing finds follows from its seed and its schedule, on every library.
 """
 
 from __future__ import annotations

@@ -12,13 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from nbm_xp.namespace import host_namespace, library_name
+from nbm_xp.namespace import host_namespace
 from nbm_xp.namespace.graph_kernels import kernel
 from nbm_xp.namespace.mrg31k3p.integers import STREAM_STEPS, State
 from nbm_xp.rng import jump
 from nbm_xp.rng.uniforms import elements
 
 from .bricks import Brick, Stretches
+from .clamping import Held
 from .draws import LANES, Numbers
 from .energy_model import EnergyModel
 from .graph import alike
@@ -50,6 +51,8 @@ class Couplings:
         The size of the largest multiple; 0 where couplings are no multiples.
     odd : bool
         Whether all multiples are odd.
+    held : Held or None
+        The units that are held; of a brick their places, and what is in each.
     """
 
     unit: float
@@ -57,16 +60,18 @@ class Couplings:
     fields: Any
     largest: int
     odd: bool
+    held: Held | None = None
 
     def of(self, brick: Brick, graph: Lattice) -> Couplings:
         """Those of a brick."""
         multiples = None if self.multiples is None else brick.of_edges(graph, self.multiples)
         fields = self.fields if isinstance(self.fields, float) else brick.of_units(self.fields)
-        return replace(self, multiples=multiples, fields=fields)
+        held = None if self.held is None else brick.places_of(*self.held)
+        return replace(self, multiples=multiples, fields=fields, held=held)
 
 
-def couplings_of(machine: EnergyModel) -> Couplings:
-    """A lattice machine's couplings and fields, rounded as its layout's are."""
+def couplings_of(machine: EnergyModel, held: Held | None = None) -> Couplings:
+    """A lattice machine's couplings and fields, rounded as its layout's are, and the units that are held."""
     host, resolution = host_namespace(), machine.resolution
     weights, own = machine.by_edge_and_unit
     one, field = alike(weights), alike(own)
@@ -76,15 +81,15 @@ def couplings_of(machine: EnergyModel) -> Couplings:
         shape = (*machine.graph.shape, *own.shape[1:])  # type: ignore[misc]
         fields = host.reshape(rounded(own, resolution), shape)
     if one is not None:
-        return Couplings(float(rounded(host.asarray(one), resolution)), None, fields, 1, True)
+        return Couplings(float(rounded(host.asarray(one), resolution)), None, fields, 1, True, held)
     weights = rounded(weights, resolution)
     sizes = host.abs(weights)
     least = float(host.min(sizes[sizes > 0])) if host.any(sizes > 0) else 1.0
     whole, largest = host.round(weights / least), float(host.max(sizes)) / least
     if largest > 127 or not host.all(whole * least == weights):
-        return Couplings(1.0, weights, fields, 0, False)
+        return Couplings(1.0, weights, fields, 0, False, held)
     multiples = host.astype(whole, host.int8)
-    return Couplings(least, multiples, fields, int(largest), bool(host.all(multiples & 1)))
+    return Couplings(least, multiples, fields, int(largest), bool(host.all(multiples & 1)), held)
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,16 @@ class LatticeChain:
         """The random numbers of all units."""
         return Numbers(self.seed, math.prod(self.shape))
 
+    @property
+    def colours(self) -> range:
+        """The colours that a sweep draws one after the other."""
+        return range(self.lattice.colour_count)
+
+    @property
+    def lattice(self) -> Lattice:
+        """What the chain is of."""
+        return Lattice(self.shape, self.periodic)
+
     def begins(self, stretches: Stretches, sweep: int) -> Any:
         """Where the numbers of stretches begin among those of the chain."""
         return sweep * self.numbers.steps * LANES + stretches.slots
@@ -151,13 +166,13 @@ class LatticeChain:
         host, values = host_namespace(), self.values
         flat = host.full((brick.units,), self.nothing, dtype=host.int8)
         if values.kind == "potts":
-            for colour in (0, 1):
+            for colour in self.colours:
                 for stretches in brick.stretches(0, colour).parts(AT_ONCE):
                     flat[stretches.each()[0]] = values.at_random(host, self.uniforms(stretches, 0))
             return flat
         # where nothing is cold, the heat bath's upper value is drawn by lesser numbers, `at_random`'s by greater ones
         work = replace(self, rule="heat_bath", beta=0.0).work(brick, Couplings(1.0, None, 0.0, 1, True))
-        for colour in (0, 1):
+        for colour in self.colours:
             work.draw(flat, brick.stretches(0, colour), 0)
         own = brick.own(flat)
         own[...] = 2 * values.least + int(values.step) - own
@@ -165,7 +180,7 @@ class LatticeChain:
 
     def work(self, brick: Brick, couplings: Couplings) -> Any:
         """What draws and measures a brick's units."""
-        own = kernel("graphs.brick", library_name(host_namespace()))
+        own = kernel("graphs.brick", host_namespace())
         return (None if own is None else own(self, brick, couplings)) or PortableBrick(self, brick, couplings)
 
     def advance(
@@ -183,7 +198,7 @@ class LatticeChain:
         Parameters
         ----------
         padded : array
-            int8: its states and those of ``2 * count`` layers around.
+            int8: its states and those of ``lattice.reach * count`` layers around.
         offset, size : tuples of ints
             Where it is.
         couplings : Couplings
@@ -203,7 +218,7 @@ class LatticeChain:
             float64, of shape (seen, sums): see `measured`.
         """
         host = host_namespace()
-        brick = self.brick(offset, size, 2 * count)
+        brick = self.brick(offset, size, self.lattice.reach * count)
         if padded.shape[-1] != brick.padded[-1]:
             column = host.full((*padded.shape[:-1], 1), self.nothing, dtype=host.int8)
             padded = host.concat([padded, column], axis=-1)
@@ -226,16 +241,35 @@ class LatticeChain:
         What `watch` is shown, whenever is measured, are the brick's own states.
         """
         host, work, rows = host_namespace(), self.work(brick, couplings), []
-        own = [brick.stretches(0, colour) for colour in (0, 1)] if seen else []
+        colours, reach = self.colours, self.lattice.reach
+        own = [[brick.stretches(margin, colour) for colour in colours] for margin in (0, 1)] if seen else []
+        places, kept = couplings.held or (slice(0, 0), 0)
+        flat[places] = kept
         for now in range(sweep + 1, sweep + count + 1):
-            for colour in (0, 1):
-                margin = 2 * (sweep + count - now) + 1 - colour
+            for colour in colours:
+                margin = reach * (sweep + count - now) + colours[-1] - colour
                 work.draw(flat, brick.stretches(margin, colour), now)
+                flat[places] = kept  # units of a colour do not see one another
             if now in seen:
-                rows.append(work.measure(flat, own))
+                rows.append(self._measured(work, flat, *own))
                 if watch is not None:
                     watch(brick.inner(flat))
         return host.reshape(host.asarray(rows, dtype=host.float64), (len(rows), self.sums))
+
+    def _measured(self, work: Any, flat: Any, own: list[Stretches], near: list[Stretches]) -> list[float]:
+        """The sums of the units of a brick, colour by colour; `near` has the units around it too.
+
+        An edge belongs to its unit of the greater colour: what of the other one is known here is of this sweep.
+        """
+        if len(own) == 2:
+            return work.measure(flat, own)  # type: ignore[no-any-return]
+        host, none, totals = host_namespace(), own[0].none, [0.0] * self.sums
+        flat = host.asarray(flat, copy=True)
+        for colour in reversed(self.colours):
+            found = work.measure(flat, [none, own[colour]] if colour else [own[0], none])
+            totals = [total + one for total, one in zip(totals, found, strict=True)]
+            flat[near[colour].each()[0]] = self.nothing
+        return totals
 
     def uniforms(self, stretches: Stretches, sweep: int) -> Any:
         """The numbers that units are drawn with in a sweep."""
@@ -282,6 +316,8 @@ class PortableBrick:
     def draw(self, flat: Any, stretches: Stretches, sweep: int) -> None:
         """Draw units anew."""
         host, chain = host_namespace(), self.chain
+        if not stretches.places.shape[0]:
+            return
         places, colour = self._colour(stretches)
         uniforms = chain.uniforms(stretches, sweep)[:, None]
         change = RULES[chain.rule][self.values.kind == "potts"]
@@ -290,14 +326,17 @@ class PortableBrick:
         )[:, 0]  # fmt: skip
 
     def measure(self, flat: Any, stretches: list[Stretches]) -> list[float]:
-        """The energy of the units of both colours; then the sum of all values, or of Potts units how many have each."""
+        """The energy of units of two colours; then the sum of all values, or of Potts units how many have each.
+
+        An edge belongs to its unit of the second colour: what is around that was drawn before.
+        """
         host, found = host_namespace(), []
         pairs, alone = 0.0, 0.0
         for colour in (0, 1):
             places, around = self._colour(stretches[colour])
             own = flat[places]
             found.append(own)
-            near = host.reshape(flat[around.neighbours], (own.shape[0], -1))
+            near = host.reshape(flat[around.neighbours], (-1, 2 * self.axes))
             weights = host.reshape(around.couplings, near.shape)
             if self.values.kind == "potts":
                 which = host.astype(own, host.int64)[:, None]

@@ -1,11 +1,12 @@
 """Bricks: parts of a lattice with what lies around them, as far as some sweeps see.
 
-Contract: a brick with `depth` layers around it holds all that its own units depend on for ``depth // 2`` sweeps of two
-colours each; with every colour that was drawn, the outermost layer that is right moves in by one. Units around it are
-drawn with the numbers that they have everywhere, so that what two bricks both draw is the same.
+Contract: a brick with as many layers around it as there are colours holds all that its own units depend on for a sweep:
+with every colour that was drawn, the outermost layer that is right moves in by one. Units around it are drawn with the
+numbers that they have everywhere, so that what two bricks both draw is the same.
 
 Along the last axis, the units of even places come first, then those of odd ones: so the units of one colour lie one
-after the other, and so do their neighbours. Beyond open ends there is nothing, which adds nothing to any sum.
+after the other, and so do their neighbours; the last place of a ring of odd length, whose colour is another one, lies
+alone. Beyond open ends there is nothing, which adds nothing to any sum.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 from nbm_xp.namespace import host_namespace
 
-from .lattice_graph import Lattice, parity_of, slots_of
+from .lattice_graph import Lattice, odd_rings, row_starts
 
 __all__ = ["Brick", "Stretches"]
 
@@ -48,6 +49,11 @@ class Stretches:
             edges.append(max(edges[-1] + 1, int(host.searchsorted(ends, before + most))))
         for a, b in itertools.pairwise(edges):
             yield Stretches(self.places[a:b], self.counts[a:b], self.slots[a:b], self.odd[a:b])
+
+    @property
+    def none(self) -> Stretches:
+        """No units."""
+        return Stretches(self.places[:0], self.counts[:0], self.slots[:0], self.odd[:0])
 
     def each(self) -> tuple[Any, Any]:
         """The place of each unit, and in which half of a row it is."""
@@ -152,28 +158,48 @@ class Brick:
             local = host.arange(self.padded[axis])[kept][there]
             here = host.reshape(here[:, None] * self.padded[axis] + local, (-1,))
             rows = host.reshape(rows[:, None] * n + places[there], (-1,))
-        parity = parity_of(self.shape[:-1], rows)
+        rings = odd_rings(self.shape, self.periodic)
+        starts, along = row_starts(self.shape, rings, rows, colour)
         found = []
         for begin, end in self._pieces(margin):
             place = (self.offset[-1] - self.depth + begin) % self.shape[-1]
-            skipped = (parity + place + colour) % 2
-            first = begin + skipped
-            counts = (end - first + 1) // 2
-            slots = slots_of(self.shape, rows * self.shape[-1] + place + skipped, colour)
-            found.append((here * last + first % 2 * (last // 2) + first // 2, counts, slots, first % 2))
+            turn = bool(rings[-1]) and place == self.shape[-1] - 1
+            first = begin + ((along + place) & 1)
+            counts = (end - first + 1) >> 1
+            if any(rings):
+                counts = host.where(along == 2 if turn else along < 2, counts, 0)
+            slots = starts if turn else starts + ((first - begin + place) >> 1)
+            found.append((here * last + (first & 1) * (last // 2) + (first >> 1), counts, slots, first & 1))
         places, counts, slots, odd = (host.concat(parts) for parts in zip(*found, strict=True))
         order = host.argsort(slots, stable=True)
         order = order[counts[order] > 0]
         return Stretches(places[order], counts[order], slots[order], odd[order])
 
     def _pieces(self, margin: int) -> list[tuple[int, int]]:
-        """The stretches of places along the last axis that follow one another on the lattice too."""
+        """The stretches of places along the last axis that follow one another on the lattice too, with like colours."""
         n, first = self.shape[-1], self.offset[-1] - self.depth
         begin, end = self.depth - margin, self.depth + self.size[-1] + margin
         if not self.periodic[-1]:
             return [(max(begin, -first), min(end, n - first))]
-        cuts = [cut for cut in range(-first % n - n, end, n) if begin < cut < end]
+        seams = range(-first % n - n, end + 1, n)
+        cuts = [cut for seam in seams for cut in ((seam - 1, seam) if n % 2 else (seam,)) if begin < cut < end]
         return list(itertools.pairwise([begin, *cuts, end]))
+
+    def places_of(self, units: Any, values: Any) -> tuple[Any, Any]:
+        """Where some of the lattice's units are here, as often as they are, and with each what belongs to it."""
+        host, last = host_namespace(), self.padded[-1]
+        here = host.zeros(units.shape, dtype=host.int64)
+        for axis, n in enumerate(self.shape):
+            size = math.prod(self.shape[axis + 1 :])
+            place, units = units // size - self.offset[axis] + self.depth, units % size
+            if self.periodic[axis]:  # at every n-th place from the first one on
+                rounds = -(-self.padded[axis] // n)
+                here, units, values = (host.repeat(x, rounds) for x in (here, units, values))
+                place = host.reshape((place % n)[:, None] + n * host.arange(rounds), (-1,))
+            there = (place >= 0) & (place < self.padded[axis])
+            here, units, values = (here * self.padded[axis] + place)[there], units[there], values[there]
+        rows, along = here // last, here % last
+        return rows * last + along % 2 * (last // 2) + along // 2, values
 
     def of_edges(self, graph: Lattice, numbers: Any) -> Any:
         """What belongs to edges, of shape (axes, units), by their first units; 0 where there is none."""

@@ -5,7 +5,6 @@ Contract: where the states lie and how many chains run together changes no bit o
 
 from __future__ import annotations
 
-from operator import index
 from typing import Any
 
 from nbm_xp.boltzmann.randomness import entropy_of
@@ -26,9 +25,10 @@ from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, State
 from nbm_xp.rng import hashed_seed, jump
 
 from . import sweeps
+from .clamping import check_dict, checked_clamp
 from .clusters import CLUSTER_RULES, check_clusters, moved
 from .draws import Numbers
-from .energy_model import EnergyModel
+from .energy_model import EnergyModel, check_machine
 from .graph import finite
 from .multispin import GROUP, MULTI_SPIN, check_multi_spin, numbers_of, thresholds, turned
 
@@ -88,12 +88,11 @@ class Chains:
         else:
             made = host.take(checked_states(machine, initial, self.count), layout.order, axis=1).T
         self._free = None
-        if clamp:
-            place = host.argsort(layout.order)
-            free = host.ones((machine.units_count, 1), dtype=host.bool)
-            made = host.asarray(made, copy=True)
-            for unit, value in checked_clamp(machine, clamp).items():
-                made[place[unit], :], free[place[unit], 0] = value, False
+        if clamp is not None:
+            units, kept = checked_clamp(machine, clamp)
+            slots = host.argsort(layout.order)[units]
+            free, made = host.ones((machine.units_count, 1), dtype=host.bool), host.asarray(made, copy=True)
+            made[slots, :], free[slots, 0] = kept[:, None], False
             self._free = asarray(free, xp)
         if rule == MULTI_SPIN:
             check_multi_spin(machine, betas, first_chain, clamp)
@@ -114,7 +113,7 @@ class Chains:
         if self.rule == MULTI_SPIN:
             self._turn(count)
             return
-        own = kernel("graphs.sweeps", library_name(xp))
+        own = kernel("graphs.sweeps", xp)
         if own is not None:
             found = own(
                 machine.layout, machine.values, self.rule, self.states, self._streams, self._beta, self._free, count
@@ -139,7 +138,7 @@ class Chains:
         xp, machine, groups = self.xp, self.machine, self.count // GROUP
         check_multi_spin(machine, self.betas, self.first_chain, None)
         bounds = thresholds(machine.layout, float(self.betas[0]))
-        own = kernel("graphs.words", library_name(xp))
+        own = kernel("graphs.words", xp)
         if own is not None:
             self.states, self._shared = own(machine.layout, self.states, self._shared, self._streams, bounds, count)
             self._streams = self._numbers.after(self._streams, count)
@@ -162,7 +161,7 @@ class Chains:
 
     def energies(self) -> Any:
         """The energy of each chain, float64 of shape (chains,)."""
-        own = kernel("graphs.energies", library_name(self.xp))
+        own = kernel("graphs.energies", self.xp)
         found = None if own is None else own(self.machine.layout, self.machine.values, self.states)
         return (
             sweeps.energies(self.xp, self.machine.layout, self.machine.values, self.states) if found is None else found
@@ -197,6 +196,7 @@ def begun(
     library: Any = None,
 ) -> Chains:
     """Chains at their beginning; see `GraphMachine.chains`."""
+    check_machine(machine)
     rules = (*sweeps.RULES, MULTI_SPIN, *CLUSTER_RULES)
     if rule not in rules:
         raise ValueError(f"rule must be one of {', '.join(rules)}, got {rule!r}")
@@ -204,7 +204,13 @@ def begun(
     first_chain = positive_int(first_chain, "first_chain", 0)
     xp = default_namespace() if library is None else get_namespace(library) if isinstance(library, str) else library
     if is_lazy(xp):
-        raise ValueError("library must be one whose arrays have values at once")
+        raise ValueError(
+            f"library must be one whose arrays have values at once, got {library_name(xp)}: chunks (of a lattice) or "
+            "parts (of any graph) lay the work out for Dask, by the rules heat_bath and metropolis; clusters reach "
+            "through the whole graph, which must be in memory"
+        )
+    if clamp is not None:
+        check_dict(clamp)
     if rule in CLUSTER_RULES:
         check_clusters(machine, rule, clamp)
     seed, sweep = None, 0
@@ -243,30 +249,3 @@ def checked_states(machine: EnergyModel, states: Any, chains: int | None = None)
     if not (low >= allowed[0] and high <= allowed[-1] and host.all((array - allowed[0]) % step == 0)):
         raise ValueError(f"states must hold {', '.join(map(str, allowed))}, got values from {low:g} to {high:g}")
     return host.astype(array, host.int8)
-
-
-def checked_clamp(machine: EnergyModel, clamp: Any) -> dict[int, int]:
-    """Units and the values that they keep.
-
-    Raises
-    ------
-    ValueError
-        If there is no such unit, or it cannot have that value, or none is left to draw.
-    """
-    allowed = machine.values.all
-    if not isinstance(clamp, dict):
-        raise ValueError(f"clamp must be a dict of units and values, got {type(clamp).__name__}")
-    found = {}
-    for unit, value in clamp.items():
-        try:
-            found[index(unit)] = index(value)
-        except TypeError as error:
-            raise ValueError(f"clamp must name units and values by whole numbers, got {unit!r}: {value!r}") from error
-    for unit, value in found.items():
-        if not 0 <= unit < machine.units_count:
-            raise ValueError(f"clamp must name units from 0 to {machine.units_count - 1}, got {unit}")
-        if value not in allowed:
-            raise ValueError(f"clamp must give values of {', '.join(map(str, allowed))}, got {value} for unit {unit}")
-    if len(found) == machine.units_count:
-        raise ValueError("clamp must leave a unit to draw")
-    return found

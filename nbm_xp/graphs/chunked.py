@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, host_namespace
@@ -17,8 +18,8 @@ from .bricks import Brick
 from .division import Division, Index, Rim, divided
 from .energy_model import EnergyModel
 from .lattice_graph import Lattice
-from .lazily import OVERLAP, Asked, Found, begun_lazily, checked_rule
-from .observers import ABOUT_OVERLAP
+from .lazily import CORRELATIONS, MEANS, OVERLAP, Asked, Begun, Found, begun_lazily, checked_rule
+from .observers import ABOUT_CORRELATIONS, ABOUT_MEANS, ABOUT_OVERLAP, means_along, products_along
 from .packed import packed, unpack
 
 __all__ = ["LatticeWork", "checked_lattice", "chunked_chains"]
@@ -67,7 +68,7 @@ class LatticeWork:
     ) -> tuple[Any, Rim, Any]:
         """Make some sweeps of a block: its states, what it shows of them, and what was measured."""
         sweep, count, seen = step
-        brick = self._brick(block, 2 * count)
+        brick = self._brick(block, self.chain.lattice.reach * count)
         flat = self._unpacked(brick, kept)
         middle = tuple(slice(brick.depth, brick.depth + n) for n in brick.size)
         for other, taken, place in self.division.pieces(block, brick.depth):
@@ -173,35 +174,31 @@ def checked_lattice(machine: EnergyModel, rule: str) -> Lattice:
     graph = machine.graph
     if not isinstance(graph, Lattice):
         raise ValueError(f"chunks: the machine must be on a lattice, got {graph!r}")
-    if not graph.two_colours:
-        odd = next(n for n, ends in zip(graph.shape, graph.periodic, strict=True) if ends and n % 2)
-        raise ValueError(f"chunks: periodic axes must be of even length, got {odd}")
     checked_rule(rule, "chunks")
     return graph
 
 
-def steps_of(sweep: int, burn_in: int, sweeps: int, every: int, at_once: int) -> list[Step]:
-    """All sweeps, so many at once.
+def steps_of(sweep: int, burn_in: int, sweeps: int, every: int, at_once: int, looks: bool = False) -> list[Step]:
+    """All sweeps, so many at once; where somebody looks at the states, what is measured ends a step.
 
     Examples
     --------
     >>> steps_of(10, 1, 4, 2, 3)
     [(10, 3, (13,)), (13, 2, (15,))]
+    >>> steps_of(10, 1, 4, 2, 8, looks=True)
+    [(10, 3, (13,)), (13, 2, (15,))]
     """
     last = sweep + burn_in + sweeps
     seen = range(sweep + burn_in + every, last + 1, every)
-    begins = range(sweep, last, at_once)
-    return [
-        (a, min(at_once, last - a), tuple(t for t in range(a + 1, min(a + at_once, last) + 1) if t in seen))
-        for a in begins
-    ]
+    begins = {*range(sweep, last, at_once), *(seen if looks else ()), last}
+    return [(a, b - a, tuple(t for t in range(a + 1, b + 1) if t in seen)) for a, b in pairwise(sorted(begins))]
 
 
 def given_to(
     graph: Lattice, couplings: Couplings, chain: LatticeChain, division: Division, depth: int
 ) -> dict[Index, Couplings]:
     """The couplings that each block's task is handed."""
-    if couplings.multiples is None and isinstance(couplings.fields, float):
+    if couplings.multiples is None and isinstance(couplings.fields, float) and couplings.held is None:
         return dict.fromkeys(division.blocks, couplings)
     return {
         block: couplings.of(chain.brick(division.offset(block), division.size(block), depth), graph)
@@ -222,52 +219,94 @@ def chunked_chains(machine: EnergyModel, chunks: Any, asked: Asked, at_once: int
     """
     graph = checked_lattice(machine, asked.rule)
     division = divided(graph.shape, graph.periodic, chunks)
-    begun = begun_lazily(machine, asked, graph.shape, "chunks", (OVERLAP,))
-    couplings = couplings_of(machine)
+    begun = begun_lazily(machine, asked, graph.shape, "chunks", (OVERLAP, CORRELATIONS, MEANS))
+    couplings = couplings_of(machine, begun.held)
     count = at_once or division.sweeps_at_once
-    steps = steps_of(begun.sweep, asked.burn_in, asked.sweeps, asked.every, count)
-    neighbours = {block: division.neighbours(block, 2 * count) for block in division.blocks}
+    steps = steps_of(begun.sweep, asked.burn_in, asked.sweeps, asked.every, count, begun.looks)
     works = [
         LatticeWork(
             LatticeChain(
                 graph.shape, graph.periodic, machine.units, asked.rule, begun.seed, begun.first_chain + k, beta
             ),
             division,
-            2 * count,
+            graph.reach * count,
         )
         for k, beta in enumerate(begun.betas)
     ]
-    given = {n: given_to(graph, couplings, works[0].chain, division, 2 * n) for n in {n for _, n, _ in steps}}
+    neighbours = {block: division.neighbours(block, graph.reach * count) for block in division.blocks}
+    given = {n: given_to(graph, couplings, works[0].chain, division, graph.reach * n) for n in {n for _, n, _ in steps}}
     handed, seen = [given[n] for _, n, _ in steps], [t for *_, seen in steps for t in seen]
     lengths, sums = [len(seen) for *_, seen in steps], works[0].chain.sums
+    looks = [number for number, length in enumerate(lengths) if length] if begun.looks else []
     axes = tuple(f"axis_{k}" for k in range(len(graph.shape)))
     if OVERLAP not in begun.names:
         made = [
             stepped(
                 work, steps, division.chunks, neighbours, handed, [(length, sums) for length in lengths],
-                None if begun.initial is None else begun.initial[k, ...], "lattice",
+                None if begun.initial is None else begun.initial[k, ...], "lattice", looks,
             )
             for k, work in enumerate(works)
         ]  # fmt: skip
         xp = array_namespace(made[0][0])
-        totals = xp.stack([measured for _, measured in made]) if seen else None
-        return begun.found(machine, asked, axes, xp.stack([last for last, _ in made]), seen, totals)
+        totals = xp.stack([measured for _, measured, _ in made]) if seen else None
+        found = begun.found(machine, asked, axes, xp.stack([last for last, *_ in made]), seen, totals)
+        return _looked_at(begun, found, graph, axes, [looked for *_, looked in made])
     near = {(0, *block): [(0, *other) for other in others] for block, others in neighbours.items()}
     told = [{(0, *block): value for block, value in one.items()} for one in handed]
     made = [
         stepped(
             PairWork(works[k], works[k + 1]), steps, ((2,), *division.chunks), near, told,
             [(length, 2 * sums + 1) for length in lengths],
-            None if begun.initial is None else begun.initial[k : k + 2, ...], "lattices",
+            None if begun.initial is None else begun.initial[k : k + 2, ...], "lattices", looks,
         )
         for k in range(0, len(works), 2)
     ]  # fmt: skip
     xp = array_namespace(made[0][0])
-    states = xp.concat([last for last, _ in made])
+    states = xp.concat([last for last, *_ in made])
     if not seen:
         return begun.found(machine, asked, axes, states, seen, None)
-    each = [measured[:, k : k + sums] for _, measured in made for k in (0, sums)]
-    variables, coordinates, attributes = begun.found(machine, asked, axes, states, seen, xp.stack(each))
-    overlaps = xp.stack([measured[:, -1] for _, measured in made]) / machine.units_count
-    variables[OVERLAP] = (("pair", "sweep"), overlaps, {"long_name": ABOUT_OVERLAP})
-    return variables, coordinates, attributes
+    each = [measured[:, k : k + sums] for _, measured, _ in made for k in (0, sums)]
+    found = begun.found(machine, asked, axes, states, seen, xp.stack(each))
+    overlaps = xp.stack([measured[:, -1] for _, measured, _ in made]) / machine.units_count
+    found[0][OVERLAP] = (("pair", "sweep"), overlaps, {"long_name": ABOUT_OVERLAP})
+    return _looked_at(
+        begun, found, graph, axes, [[both[k, ...] for both in looked] for *_, looked in made for k in (0, 1)]
+    )  # fmt: skip
+
+
+def _looked_at(begun: Begun, found: Found, graph: Lattice, axes: tuple[str, ...], seen: list[list[Any]]) -> Found:
+    """What was found, with what is made of the states of each chain after each sweep that was looked at."""
+    if not (begun.looks and seen[0]):
+        return found
+    xp, d = array_namespace(seen[0][0]), len(axes)
+    chains, count = [xp.stack(states) for states in seen], len(seen[0])
+    if CORRELATIONS in begun.names:
+        along = [products_along(xp, states, graph, tuple(range(1, d + 1))) for states in chains]
+        sums = [xp.stack([xp.sum(of_axis, axis=0) for of_axis in each]) for each in zip(*along, strict=True)]
+        means = means_along(xp, sums, graph, count)
+        found[0][CORRELATIONS] = (("chain", "axis", "distance"), means, {"long_name": ABOUT_CORRELATIONS})
+    if MEANS in begun.names:
+        units = xp.stack([_mean(states) for states in chains])
+        pairs = [
+            xp.concat([
+                xp.reshape(_mean(_products(states, axis, ring)), (-1,)) for axis, ring in enumerate(graph.periodic, 1)
+            ])
+            for states in chains
+        ]  # fmt: skip
+        found[0]["unit_means"] = (("chain", *axes), units, {"long_name": ABOUT_MEANS["unit_means"]})
+        found[0]["edge_means"] = (("chain", "edge"), xp.stack(pairs), {"long_name": ABOUT_MEANS["edge_means"]})
+    return found
+
+
+def _mean(states: Any) -> Any:
+    """The mean over a first axis, of a sum that is exact."""
+    xp = array_namespace(states)
+    return xp.sum(states, axis=0, dtype=xp.int64) / states.shape[0]
+
+
+def _products(states: Any, axis: int, ring: bool) -> Any:
+    """The products of units and the next ones along an axis."""
+    xp, head = array_namespace(states), (slice(None),) * axis
+    if ring:
+        return states * xp.roll(states, -1, axis=axis)
+    return states[(*head, slice(None, -1), ...)] * states[(*head, slice(1, None), ...)]

@@ -1,6 +1,6 @@
 """Clusters of units that change together: Swendsen and Wang's, and Wolff's, for ferromagnets without fields.
 
-What this chapter must satisfy: joined units that are alike belong to one cluster with the probability that leaves the
+Contract: joined units that are alike belong to one cluster with the probability that leaves the
 distribution as it is; who belongs together follows from one number for each edge, however clusters are found. How far
 a cluster reaches cannot be known without looking at it, so a device is waited for some times in a sweep.
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.namespace import asarray, dtype_of, host_namespace, library_name, wide_dtypes
+from nbm_xp.namespace import asarray, dtype_of, host_namespace, wide_dtypes
 from nbm_xp.namespace.graph_kernels import kernel
 from nbm_xp.rng.elementary import exp
 
@@ -22,7 +22,7 @@ from .energy_model import EnergyModel
 from .layout import Layout
 from .values import Values
 
-__all__ = ["CLUSTER_RULES", "check_clusters", "moved"]
+__all__ = ["CLUSTER_RULES", "check_clusters", "moved", "separate_parts"]
 
 CLUSTER_RULES = ("swendsen_wang", "wolff")
 
@@ -72,7 +72,7 @@ def moved(xp: Any, rule: str, layout: Layout, values: Values, states: Any, unifo
         alike = [xp.take(states, ends, axis=0) for ends in (placed.first, placed.second)]
         bonds = 1.0 - exp(-(beta * values.step) * _weights(xp, layout))
         joined = (alike[0] == alike[1]) & (uniforms[:edges, :] < bonds)
-        own = kernel("graphs.roots", library_name(xp))
+        own = kernel("graphs.roots", xp)
         roots = own(layout, joined) if own is not None else _roots(xp, layout, joined)
         if rule == "swendsen_wang":
             return xp.take_along_axis(values.at_random(xp, uniforms[edges:, :]), roots, axis=0)
@@ -83,6 +83,17 @@ def moved(xp: Any, rule: str, layout: Layout, values: Values, states: Any, unifo
         before = (xp.astype(states, ahead.dtype) - values.least) // int(values.step)
         new = (before + ahead) % values.count * int(values.step) + values.least
         return xp.where(chosen, xp.astype(new, int8), states)
+
+
+def separate_parts(layout: Layout) -> Any:
+    """The first slot of the part of the graph, joined with no other, that each unit is in; of shape (units,)."""
+    if "parts" not in layout.kept:
+        host = host_namespace()
+        joined = host.ones((layout.first.shape[0], 1), dtype=host.bool)
+        own = kernel("graphs.roots", host)
+        roots = own(layout, joined) if own is not None else _roots(host, layout, joined)
+        layout.kept["parts"] = roots[:, 0]
+    return layout.kept["parts"]
 
 
 def _weights(xp: Any, layout: Layout) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.namespace import host_namespace, library_name
+from nbm_xp.namespace import host_namespace
 from nbm_xp.namespace.graph_kernels import kernel
 
 __all__ = ["Rows", "colours_of", "entries_of", "neighbour_rows", "reordered_rows"]
@@ -28,7 +28,7 @@ def neighbour_rows(units: int, first: Any, second: Any) -> Rows:
     ([0, 1, 3, 4], [1, 0, 2, 1], [0, 0, 1, 1])
     """
     host = host_namespace()
-    own = kernel("graphs.rows", library_name(host))
+    own = kernel("graphs.rows", host)
     if own is not None:
         found: Rows = own(units, first, second)
         return found
@@ -61,7 +61,7 @@ def reordered_rows(order: Any, slots: Any, rows: Rows) -> Rows:
     ([0, 2, 3, 4], [1, 2, 0, 0], [0, 1, 0, 1])
     """
     host = host_namespace()
-    own = kernel("graphs.reordered", library_name(host))
+    own = kernel("graphs.reordered", host)
     if own is not None:
         found: Rows = own(order, slots, *rows)
         return found
@@ -88,7 +88,7 @@ def colours_of(units: int, rows: Rows) -> Any:
     """
     host = host_namespace()
     begins, neighbours, _ = rows
-    own = kernel("graphs.colours", library_name(host))
+    own = kernel("graphs.colours", host)
     if own is not None:
         colours, twice = own(begins, neighbours)
     else:

@@ -1,6 +1,6 @@
 """Cuts of graphs: two sides of the units, such that edges between them weigh most.
 
-What this chapter must satisfy: a cut is worth what its edges weigh, whoever found it.
+Contract: a cut is worth what its edges weigh, whoever found it.
 """
 
 from __future__ import annotations

@@ -11,7 +11,19 @@ from .lattice_graph import Lattice
 from .layout import Layout, check_sums, laid_out, resolution_of
 from .values import values_of
 
-__all__ = ["EnergyModel"]
+__all__ = ["EnergyModel", "check_machine"]
+
+
+def check_machine(machine: Any) -> None:
+    """Refuse what is no machine.
+
+    Raises
+    ------
+    TypeError
+        If it is none: a graph, for example.
+    """
+    if not isinstance(machine, EnergyModel):
+        raise TypeError(f"machine must be a GraphMachine, got {type(machine).__name__}")
 
 
 class EnergyModel:
@@ -63,7 +75,7 @@ class EnergyModel:
     @property
     def colours(self) -> int:
         """How many colours a sweep draws one after the other."""
-        return 2 if isinstance(self.graph, Lattice) and self.graph.two_colours else len(self.layout.ends)
+        return self.graph.colour_count if isinstance(self.graph, Lattice) else len(self.layout.ends)
 
     @property
     def resolution(self) -> float:

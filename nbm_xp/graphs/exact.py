@@ -12,7 +12,7 @@ from typing import Any, Final
 from nbm_xp.boltzmann.rows import positive_int
 from nbm_xp.namespace import host_namespace
 
-from .energy_model import EnergyModel
+from .energy_model import EnergyModel, check_machine
 
 __all__ = ["Enumeration", "SquareLattice", "enumerated", "onsager"]
 
@@ -86,6 +86,7 @@ def enumerated(machine: EnergyModel) -> Enumeration:
     >>> enumerated(GraphMachine(lattice((3, 3)))).ground_energy
     -18.0
     """
+    check_machine(machine)
     host = host_namespace()
     values, layout, n = machine.values, machine.layout, machine.units_count
     if values.count**n > MOST_STATES:

@@ -6,6 +6,7 @@ before it was found to be one. Its arrays lie in the host's memory.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,9 +130,9 @@ def as_graph(graph: Any, units: int | None = None) -> Graph:
     Parameters
     ----------
     graph : Graph, sparse or dense matrix, array of edges, or networkx graph
-        A matrix of floats, or a sparse one, has the weight of units i and j in entries (i, j) and (j, i). An array of
-        ints of shape (edges, 2) has a pair in each row. Of a networkx graph, units are its nodes in their order, and
-        weights the attribute ``weight``, where edges have one.
+        A matrix, or a sparse one, has the weight of units i and j in entries (i, j) and (j, i). An array of ints of
+        shape (edges, 2) has a pair in each row. Of a networkx graph, units are its nodes in their order, and weights
+        the attribute ``weight``, where edges have one.
     units : int, optional
         For an array of edges: how many units there are, those without edges included.
 
@@ -161,15 +162,17 @@ def as_graph(graph: Any, units: int | None = None) -> Graph:
         return _from_networkx(graph)
     if not (is_array(graph) or isinstance(graph, (list, tuple))):
         kinds = "a Graph, a matrix, an array of edges or a networkx graph"
-        raise TypeError(f"graph must be {kinds}, got {type(graph).__name__}")
+        file = ": read_gset reads files" if isinstance(graph, (str, os.PathLike)) else ""
+        raise TypeError(f"graph must be {kinds}, got {type(graph).__name__}{file}")
     array = numbers(to_numpy(graph) if is_array(graph) else graph, "graph", host)
-    if host.isdtype(array.dtype, "real floating") and array.ndim == 2 and array.shape[0] == array.shape[1]:
+    square = array.ndim == 2 and array.shape[0] == array.shape[1]
+    if square and (host.isdtype(array.dtype, "real floating") or array.shape[0] > 2):  # two rows of ints are two edges
         rows, columns = host.nonzero(array)
         return _from_entries(rows, columns, array[rows, columns], array.shape)
     if not host.isdtype(array.dtype, "integral") or array.ndim != 2 or array.shape[1] != 2:
         raise ValueError(
-            f"graph must be a square matrix of floats, or ints of shape (edges, 2), got {array.dtype} of shape "
-            f"{array.shape}"
+            f"graph must be a square matrix, or ints of shape (edges, 2), whose weights are told apart as couplings; "
+            f"got {array.dtype} of shape {array.shape}"
         )
     count = positive_int(units, "units") if units is not None else (int(host.max(array)) + 1 if array.shape[0] else 0)
     return Graph(count, array[:, 0], array[:, 1])

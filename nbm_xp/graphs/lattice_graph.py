@@ -2,19 +2,28 @@
 
 Contract: the edges and colours are those of any other graph of the same pairs, and the slots those of `layout`: colour
 after colour, within a colour in C order.
+
+Units that get, one after the other, the least colour that none of their neighbours has, have along a single axis 0, 1,
+0, 1, …, and a 2 at the end of a ring of odd length. On a lattice the colour of a unit is the exclusive or of those that
+its places along the axes have there: what is least and free is the value of a sum of games, whose moves lead to the
+neighbours that have their colours already.
+
+References
+----------
+P. M. Grundy, "Mathematics and games", Eureka 2 (1939), 6-8.
 """
 
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from nbm_xp.namespace import host_namespace
 
 from .graph import MOST_UNITS, Graph, finite
 
-__all__ = ["Lattice", "parity_of", "slots_of"]
+__all__ = ["Lattice", "odd_rings", "row_starts"]
 
 
 class Lattice(Graph):
@@ -33,8 +42,10 @@ class Lattice(Graph):
     Examples
     --------
     >>> found = Lattice((4, 6), (True, False))
-    >>> found.edges, found.two_colours, found.first.shape
-    (44, True, (44,))
+    >>> found.edges, found.colour_count, found.first.shape
+    (44, 2, (44,))
+    >>> Lattice((5,), (True,)).colour_count, Lattice((4, 5), (True, True)).colour_count  # rings of odd length
+    (3, 4)
     """
 
     shape: tuple[int, ...]
@@ -65,9 +76,14 @@ class Lattice(Graph):
         return sum(map(math.prod, self.edge_shapes))
 
     @property
-    def two_colours(self) -> bool:
-        """Whether a chess board's colours do: units differ in parity from their neighbours."""
-        return all(n % 2 == 0 or not ends for n, ends in zip(self.shape, self.periodic, strict=True))
+    def colour_count(self) -> int:
+        """How many colours there are."""
+        return sum(count > 0 for count in _counts(self.shape, odd_rings(self.shape, self.periodic))[0])
+
+    @property
+    def reach(self) -> int:
+        """How far units are from all that they depend on in a sweep: as many as there are colours, made even."""
+        return -(-self.colour_count // 2) * 2
 
     @cached_property
     def _ends(self) -> tuple[Any, Any]:
@@ -93,54 +109,67 @@ class Lattice(Graph):
 
     @cached_property
     def colours(self) -> Any:
-        """A colour for each unit, where a chess board's will do; else None."""
-        if not self.two_colours:
-            return None
+        """A colour for each unit."""
         host = host_namespace()
-        parity = host.zeros((), dtype=host.uint8)
-        for n in self.shape:
-            parity = parity[..., None] ^ (host.arange(n, dtype=host.uint8) & 1)
-        return host.reshape(parity, (-1,))
+        found = host.zeros((), dtype=host.uint8)
+        for n, odd in zip(self.shape, odd_rings(self.shape, self.periodic), strict=True):
+            places = host.arange(n)
+            found = found[..., None] ^ host.astype((places & 1) + 2 * (odd & (places == n - 1)), host.uint8)
+        return host.reshape(found, (-1,))
 
 
-def parity_of(shape: tuple[int, ...], units: Any) -> Any:
-    """Of units by their numbers, the sum of their places along all axes, modulo 2."""
-    parity = 0 * units
-    for n in reversed(shape):
-        parity, units = parity ^ (units % n & 1), units // n
-    return parity
+def odd_rings(shape: tuple[int, ...], periodic: tuple[bool, ...]) -> tuple[bool, ...]:
+    """Along which axes units are joined to rings of odd length."""
+    return tuple(bool(ends and n % 2) for n, ends in zip(shape, periodic, strict=True))
 
 
-def _before(shape: tuple[int, ...], units: Any, colour: int) -> Any:
-    """How many units of a parity come before each of some in C order."""
-    if not shape:
-        return units if colour == 0 else 0 * units
-    rows, along = units // shape[-1], units % shape[-1]
-    whole = rows * (shape[-1] // 2)
-    if shape[-1] % 2:
-        whole = whole + _before(shape[:-1], rows, colour)
-    return whole + (along + (parity_of(shape[:-1], rows) == colour)) // 2
+@lru_cache(maxsize=256)
+def _counts(shape: tuple[int, ...], odd: tuple[bool, ...]) -> tuple[tuple[int, ...], ...]:
+    """How many units of each of four colours there are on the last axes: on all of them, on one less, …, on none."""
+    found: list[tuple[int, ...]] = [(1, 0, 0, 0)]
+    for n, ring in zip(reversed(shape), reversed(odd), strict=True):
+        along, rest = ((n - ring + 1) // 2, (n - ring) // 2, int(ring), 0), found[0]
+        found.insert(0, tuple(sum(along[g] * rest[colour ^ g] for g in range(4)) for colour in range(4)))
+    return tuple(found)
 
 
-def slots_of(shape: tuple[int, ...], units: Any, colour: int) -> Any:
-    """The slots of units of one parity, on a lattice that has two colours.
+def row_starts(shape: tuple[int, ...], odd: tuple[bool, ...], rows: Any, colour: int) -> tuple[Any, Any]:
+    """Where the units of a colour begin that lie in rows along the last axis.
 
     Parameters
     ----------
     shape : tuple of ints
         The lattice's.
-    units : array of int64
+    odd : tuple of bool
+        Along which axes there are rings of odd length.
+    rows : array of int64
         Their numbers.
     colour : int
-        Their parity.
+
+    Returns
+    -------
+    slots, along : arrays of int64
+        Of each row the slot of its first unit of the colour; the others follow. And the colour along the row that they
+        have: 0 at even places, 1 at odd ones, but 2 at the last one of a ring of odd length; 3 nowhere.
 
     Examples
     --------
     >>> import numpy as np
-    >>> slots_of((3, 3), np.asarray([0, 2, 4, 6, 8]), 0).tolist()
-    [0, 1, 2, 3, 4]
-    >>> slots_of((3, 3), np.asarray([1, 3, 5, 7]), 1).tolist()
-    [5, 6, 7, 8]
+    >>> for colour in (0, 1):
+    ...     slots, along = row_starts((3, 3), (False, False), np.asarray([0, 1, 2]), colour)
+    ...     print(slots.tolist(), along.tolist())
+    [0, 2, 3] [0, 1, 0]
+    [5, 6, 8] [1, 0, 1]
     """
-    found = _before(shape, units, colour)
-    return found + _before(shape, host_namespace().asarray(math.prod(shape)), 0) if colour else found
+    host, (whole, *later) = host_namespace(), _counts(shape, odd)
+    slots, along = sum(whole[:colour]), colour
+    if len(shape) == 1:
+        return slots + 0 * rows, along + 0 * rows
+    for axis, n in enumerate(shape[:-1]):
+        size = math.prod(shape[axis + 1 : -1])
+        place, rows = (rows // size, rows % size) if size > 1 else (rows, 0 * rows)
+        rest, half, last = host.asarray(later[axis]), place >> 1, place & 1
+        # of those that differ here first, half have even places and half odd ones: none is the last one
+        slots = slots + (half + last) * rest[along] + half * rest[along ^ 1]
+        along = along ^ last ^ (2 * (place == n - 1) if odd[axis] else 0)
+    return slots, along

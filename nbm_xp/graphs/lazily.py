@@ -15,15 +15,20 @@ from nbm_xp.namespace.mrg31k3p.integers import State
 from nbm_xp.rng import hashed_seed
 
 from .chains import checked_states
+from .clamping import Held, checked_clamp
+from .clusters import CLUSTER_RULES
 from .energy_model import EnergyModel
 from .graph import finite
-from .observers import check_overlap
+from .observers import check_means, check_overlap, checked_correlations
 from .sweeps import RULES
 from .values import Values
 
-__all__ = ["OVERLAP", "Asked", "Begun", "Found", "begun_lazily", "checked_rule", "finished"]
+__all__ = [
+    "CORRELATIONS", "MEANS", "OVERLAP", "Asked", "Begun", "Found", "begun_lazily", "checked_rule", "finished",
+]  # fmt: skip
 
-OVERLAP: Final = "overlap"
+SUMS: Final = ("energy", "magnetisation")
+OVERLAP, CORRELATIONS, MEANS = "overlap", "correlations", "means"
 
 Found = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
 """Variables, coordinates and attributes of a dataset."""
@@ -63,6 +68,8 @@ class Begun:
         int8, with the chains first.
     names : tuple of str
         What is observed.
+    held : Held or None
+        Units that are held.
     """
 
     betas: list[float]
@@ -71,6 +78,12 @@ class Begun:
     sweep: int
     initial: Any
     names: tuple[str, ...]
+    held: Held | None
+
+    @property
+    def looks(self) -> bool:
+        """Whether something is observed that takes the states, and not only sums over all of a block."""
+        return not set(self.names) <= {*SUMS, OVERLAP}
 
     def found(
         self, machine: EnergyModel, asked: Asked, axes: tuple[str, ...], states: Any, seen: list[int], totals: Any
@@ -90,8 +103,8 @@ class Begun:
         host = host_namespace()
         variables: dict[str, Any] = {"state": (("chain", *axes), states, {"long_name": "last states"})}
         for name in self.names if seen else ():
-            if name == OVERLAP:
-                continue  # of two chains each
+            if name not in SUMS:
+                continue
             values, about = finished(machine.values, machine.units_count, name, totals)
             variables[name] = (("chain", "sweep"), values, {"long_name": about})
         coordinates = {
@@ -105,7 +118,7 @@ class Begun:
 
 
 def begun_lazily(
-    machine: EnergyModel, asked: Asked, shape: tuple[int, ...], where: str, also: tuple[str, ...] = ()
+    machine: EnergyModel, asked: Asked, shape: tuple[int, ...], where: str, also: tuple[str, ...]
 ) -> Begun:
     """How chains of states of one shape begin; `where` says how they are divided, `also` what else can be observed.
 
@@ -118,13 +131,17 @@ def begun_lazily(
         raise ValueError("observe must be names, got None: an empty list observes nothing")
     names = (asked.observe,) if isinstance(asked.observe, str) else tuple(asked.observe)
     for name in names:
-        if name not in (known := ("energy", "magnetisation", *also)):
+        if name not in (known := (*SUMS, *also)):
             raise ValueError(f"observe must be of {', '.join(known)} where there are {where}, got {name!r}")
     if OVERLAP in names:
         check_overlap(machine, asked.chains)
-    for name, value in (("clamp", asked.clamp), ("library", asked.library)):
-        if value is not None:
-            raise ValueError(f"{name} must be left out where there are chunks or parts")
+    if CORRELATIONS in names:
+        checked_correlations(machine)
+    if MEANS in names:
+        check_means(machine)
+    if asked.library is not None:
+        raise ValueError(f"library must be left out where there are {where}")
+    held = checked_clamp(machine, asked.clamp) if asked.clamp is not None else None
     betas = finite(asked.beta, "beta", (asked.chains,)).tolist()
     sweep, entropy, initial, first_chain = 0, None, asked.initial, asked.first_chain
     if asked.after is not None:
@@ -138,7 +155,7 @@ def begun_lazily(
     seed = hashed_seed(entropy_of(asked.random_state)) if entropy is None else hashed_seed(entropy)
     if initial is not None:
         initial = _initial(machine, initial, asked.chains, shape)
-    return Begun(betas, seed, first_chain, sweep, initial, names)
+    return Begun(betas, seed, first_chain, sweep, initial, names, held)
 
 
 def checked_rule(rule: str, where: str) -> None:
@@ -150,7 +167,11 @@ def checked_rule(rule: str, where: str) -> None:
         If it is one.
     """
     if rule not in RULES:
-        raise ValueError(f"rule must be one of {', '.join(RULES)} where there are {where}, got {rule!r}")
+        why = f": clusters reach through the whole graph, which must be undivided ({where}=None)"
+        raise ValueError(
+            f"rule must be one of {', '.join(RULES)} where there are {where}, got {rule!r}"
+            f"{why if rule in CLUSTER_RULES else ''}"
+        )
 
 
 def finished(values: Values, units: int, name: str, totals: Any) -> tuple[Any, str]:

@@ -1,6 +1,6 @@
 """Learning couplings and fields from states: the inverse Ising problem, as an estimator in scikit-learn's manner.
 
-What this chapter must satisfy: the machine stays as it was until learning is done. Chains that make states up go on
+Contract: the machine stays as it was until learning is done. Chains that make states up go on
 from step to step, swept as the machine stands or exchanged along a ladder of temperatures.
 
 References

@@ -1,6 +1,6 @@
 """How likely states are on a graph: pseudo-likelihoods with their gradients, and what states show of pairs and units.
 
-What this chapter must satisfy: states have any library, and values and gradients stay in it; a pass over the rows takes
+Contract: states have any library, and values and gradients stay in it; a pass over the rows takes
 memory in proportion to these, not to rows times edges.
 
 The pseudo-likelihood of a state is the product, over its units, of the probability of the unit's value given all

@@ -37,7 +37,7 @@ class GraphMachine(Learning):
     graph : Graph, sparse or dense matrix, array of edges, or networkx graph
         See `as_graph`.
     units : {"spin", "binary"} or int, optional
-        What units can be; an int is the number of values of Potts units, from 2 to 127.
+        What units can be; an int q, or "categorical:q", is the number of values of Potts units, from 2 to 127.
     fields : float or array, optional
         Of all units, or of each; of Potts units, for each value, or of shape (units, values).
     couplings : float or array, optional
@@ -106,13 +106,9 @@ class GraphMachine(Learning):
         random_state: Any = None,
     ) -> None:
         super().__init__(graph, units, fields, couplings)
-        self.training, self.n_iter, self.learning_rate, self.weight_decay = (
-            training,
-            n_iter,
-            learning_rate,
-            weight_decay,
-        )
-        self.n_chains, self.n_gibbs, self.tol, self.random_state = n_chains, n_gibbs, tol, random_state
+        self.training, self.n_iter, self.n_chains, self.n_gibbs = training, n_iter, n_chains, n_gibbs
+        self.learning_rate, self.weight_decay = learning_rate, weight_decay
+        self.tol, self.random_state = tol, random_state
 
     def energy(self, states: Any) -> Any:
         """The energies of states.
@@ -175,7 +171,8 @@ class GraphMachine(Learning):
             Observers see the states after each so many sweeps.
         observe : names, or an `Observer`, or several
             Of energy, a unit; magnetisation, the mean value of a unit, of Potts units the order parameter; overlap, of
-            chains two by two; correlations, along the axes of a periodic lattice; means, of units and joined pairs.
+            chains two by two; correlations, along the axes of a lattice; means, of units and joined pairs. `binder`,
+            `energy_histogram` and `autocorrelation_time` are functions of these.
         clamp : dict, optional
             Units, and the values that they keep.
         initial : array of shape (chains, units), optional
@@ -190,12 +187,11 @@ class GraphMachine(Learning):
         chunks : int or sequence, optional
             Of a lattice: how long blocks are along each axis, as Dask takes chunks; -1 is the whole axis. Then the
             variables are Dask arrays, which nothing computes until they are asked for, and `state` has the lattice's
-            axes. The bits are those of the undivided lattice. Periodic axes must be of even length, rules are heat bath
-            and Metropolis, and energy, magnetisation and overlap are observed.
+            axes. The bits are those of the undivided lattice. Rules are heat bath and Metropolis.
         parts : int or array of shape (units,), optional
             Of any graph: how many parts it is divided into, by pymetis where it is installed, else by a walk that goes
-            to near units first; or the part of each unit. What is given and said is as with `chunks`, but
-            for overlaps.
+            to near units first; or the part of each unit. What is given and said is as with `chunks`, but for
+            correlations.
 
         Returns
         -------
@@ -206,6 +202,11 @@ class GraphMachine(Learning):
         ------
         ValueError
             If an argument is not what it can be.
+
+        Warns
+        -----
+        ClampWarning
+            Where units are held, but none of some parts of the graph, which are joined with no other.
 
         Examples
         --------
@@ -376,9 +377,8 @@ class GraphMachine(Learning):
         sweeps, burn_in = positive_int(sweeps, "sweeps"), positive_int(burn_in, "burn_in", 0)
         entropy = entropy_of(random_state)
         if acceptance is not None:
-            ladder = placed_ladder(
-                self, float(ladder[0]), float(ladder[-1]), acceptance, random_state=entropy, **how
-            )  # fmt: skip
+            ends = float(ladder[0]), float(ladder[-1])
+            ladder = placed_ladder(self, *ends, acceptance, random_state=entropy, **how)
         tempering = Tempering(self, ladder, sets, entropy, **how)
         for _ in range(burn_in):
             tempering.step()

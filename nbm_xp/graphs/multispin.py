@@ -1,6 +1,6 @@
 """Spins of 64 chains in the bits of a word: heat bath for couplings of one size, with the bits that answers need.
 
-What this chapter must satisfy: the same bits whether words or arrays are worked with. A spin turns against its local
+Contract: the same bits whether words or arrays are worked with. A spin turns against its local
 field, of size f, with the probability q = 1 / (1 + exp(2 β f)), where ``u < ceil(q 2**41)``. The first ten bits of the
 integer u come from numbers that many chains share out bit by bit; the last 31 are a number of the chain's own, the one
 that it would have in another rule's sweep, and are made where the first ten leave the answer open: once in a thousand.

@@ -1,6 +1,6 @@
 """What learning climbs: the mean log-pseudo-likelihood or log-likelihood of rows, and their gradients.
 
-What this chapter must satisfy: rows have any library and may be computed later, some at a time; what comes to the
+Contract: rows have any library and may be computed later, some at a time; what comes to the
 host's memory is of the size of couplings and fields, which lie there.
 
 The gradient of the mean log-likelihood is the mean that a coupling or field is multiplied with in the data, less that

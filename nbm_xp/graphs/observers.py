@@ -13,10 +13,16 @@ from nbm_xp.namespace import asarray, dtype_of, host_namespace, to_numpy, wide_d
 
 from .chains import Chains
 from .energy_model import EnergyModel
+from .lattice_graph import Lattice
 
-__all__ = ["ABOUT_OVERLAP", "OBSERVERS", "Correlations", "Observer", "Series", "check_overlap", "observers_of"]
+__all__ = [
+    "ABOUT_CORRELATIONS", "ABOUT_MEANS", "ABOUT_OVERLAP", "OBSERVERS", "Correlations", "Observer", "Series",
+    "check_means", "check_overlap", "checked_correlations", "means_along", "observers_of", "products_along",
+]  # fmt: skip
 
 ABOUT_OVERLAP: Final = "mean product with the other chain of a pair"
+ABOUT_CORRELATIONS: Final = "mean product of two units by their distance along an axis"
+ABOUT_MEANS: Final = {"unit_means": "mean of each unit", "edge_means": "mean product of the two units of each edge"}
 
 Found = dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]
 
@@ -65,47 +71,30 @@ class Correlations(Observer):
     """Means of the products of two spins, of all pairs a distance apart along an axis of a lattice."""
 
     def __init__(self, chains: Chains) -> None:
-        graph = chains.machine.graph
-        if graph.shape is None or chains.machine.values.kind == "potts" or not all(graph.periodic or ()):
-            raise ValueError("observe: correlations are those of units with two values on a periodic lattice")
-        self.shape, self.count = graph.shape, 0
+        self.lattice, self.count = checked_correlations(chains.machine), 0
         self.sums: Any = None
-        self.distances = max(graph.shape) // 2 + 1
 
     def see(self, chains: Chains) -> None:
         """Take note of the states."""
-        xp = chains.xp
-        there = xp.astype(xp.reshape(chains.by_unit(), (*self.shape, -1)), dtype_of(xp, "int16"))
-        rows = []
-        over = tuple(range(len(self.shape)))
+        xp, shape = chains.xp, self.lattice.shape
+        there = xp.reshape(chains.by_unit(), (*shape, -1))
         with wide_dtypes(xp):
-            int64 = dtype_of(xp, "int64")
-            for axis in over:
-                for d in range(self.distances):
-                    rows.append(xp.sum(there * xp.roll(there, -d, axis=axis), axis=over, dtype=int64))
-            seen = xp.stack(rows)
-            self.sums = seen if self.sums is None else self.sums + seen
+            found = products_along(xp, there, self.lattice, tuple(range(len(shape))))
+            self.sums = found if self.sums is None else [a + b for a, b in zip(self.sums, found, strict=True)]
         self.count += 1
 
     def result(self) -> Found:
         """The means."""
         host = host_namespace()
-        units = 1
-        for n in self.shape:
-            units *= n
-        means = host.reshape(to_numpy(self.sums), (len(self.shape), self.distances, -1)) / (units * self.count)
-        for axis, n in enumerate(self.shape):
-            means[axis, n // 2 + 1 :] = host.nan  # farther than the axis is long
-        attributes = {"long_name": "mean product of two units by their distance along an axis"}
-        return {"correlations": (("chain", "axis", "distance"), host.permute_dims(means, (2, 0, 1)), attributes)}
+        means = means_along(host, [to_numpy(sums).T for sums in self.sums], self.lattice, self.count)
+        return {"correlations": (("chain", "axis", "distance"), means, {"long_name": ABOUT_CORRELATIONS})}
 
 
 class Means(Observer):
     """The mean value of each unit, and of the product of each two that are joined."""
 
     def __init__(self, chains: Chains) -> None:
-        if chains.machine.values.kind == "potts":
-            raise ValueError("observe: means are those of units with two values")
+        check_means(chains.machine)
         self.sums: list[Any] = []
         self.count = 0
         self.chains = chains
@@ -124,9 +113,85 @@ class Means(Observer):
         """The means."""
         units, pairs = (to_numpy(total).T / self.count for total in self.sums)
         return {
-            "unit_means": (("chain", "unit"), units, {"long_name": "mean of each unit"}),
-            "edge_means": (("chain", "edge"), pairs, {"long_name": "mean product of the two units of each edge"}),
+            "unit_means": (("chain", "unit"), units, {"long_name": ABOUT_MEANS["unit_means"]}),
+            "edge_means": (("chain", "edge"), pairs, {"long_name": ABOUT_MEANS["edge_means"]}),
         }
+
+
+def check_means(machine: EnergyModel) -> None:
+    """Refuse units that have no means.
+
+    Raises
+    ------
+    ValueError
+        If they have more than two values.
+    """
+    if machine.values.kind == "potts":
+        raise ValueError("observe: means are those of units with two values")
+
+
+def checked_correlations(machine: EnergyModel) -> Lattice:
+    """The lattice of a machine whose correlations along axes can be measured.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or its units have more than two values.
+    """
+    if not isinstance(machine.graph, Lattice) or machine.values.kind == "potts":
+        raise ValueError("observe: correlations are those of units with two values on a lattice")
+    return machine.graph
+
+
+def products_along(xp: Any, states: Any, graph: Lattice, axes: tuple[int, ...]) -> list[Any]:
+    """Of a lattice's axes, for each distance the sum of the products of all pairs of units so far apart.
+
+    Parameters
+    ----------
+    states : array
+        int8; the lattice's axes are `axes`.
+
+    Returns
+    -------
+    list of arrays
+        int64: of each axis, the distances in the place of the lattice's axes. A sum that the transforms give is off by
+        far less than a half, and is a whole number: it is exact.
+    """
+    found, wide = [], xp.astype(states, dtype_of(xp, "float64"))
+    for axis, n, ring in zip(axes, graph.shape, graph.periodic, strict=True):
+        length = n if ring else 2 * n
+        waves = xp.fft.rfft(wide, n=length, axis=axis)
+        power = xp.real(waves) ** 2 + xp.imag(waves) ** 2
+        for other in axes:
+            power = power if other == axis else xp.sum(power, axis=other, keepdims=True)
+        sums = xp.fft.irfft(xp.astype(power, waves.dtype), n=length, axis=axis)
+        sums = xp.reshape(sums, (*states.shape[: axes[0]], length, *states.shape[axes[-1] + 1 :]))
+        kept = (slice(None),) * axes[0] + (slice(0, n // 2 + 1 if ring else n), ...)
+        found.append(xp.astype(xp.round(sums[kept]), dtype_of(xp, "int64")))
+    return found
+
+
+def means_along(xp: Any, sums: list[Any], graph: Lattice, count: int) -> Any:
+    """The means of products of two units, by axis and distance, of sums over all pairs of so many states.
+
+    Parameters
+    ----------
+    sums : list of arrays
+        Of each axis, of shape (…, distances).
+
+    Returns
+    -------
+    array
+        float64, of shape (…, axes, distances); nan where an axis is not as long.
+    """
+    host, found = host_namespace(), []
+    most = max(total.shape[-1] for total in sums)
+    for total, n, ring in zip(sums, graph.shape, graph.periodic, strict=True):
+        far = int(total.shape[-1])
+        pairs = graph.units // n * (n - (0 if ring else 1) * host.arange(far, dtype=host.int64)) * count
+        none = xp.full((*total.shape[:-1], most - far), host.nan, dtype=dtype_of(xp, "float64"))
+        found.append(xp.concat([total / asarray(pairs, xp), none], axis=-1))
+    return xp.stack(found, axis=-2)
 
 
 def _a_unit(chains: Chains) -> Callable[[Any], Any]:

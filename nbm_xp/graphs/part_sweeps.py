@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from nbm_xp.namespace import host_namespace, library_name
+from nbm_xp.namespace import host_namespace
 from nbm_xp.namespace.graph_kernels import kernel
 from nbm_xp.namespace.mrg31k3p.integers import State
 from nbm_xp.rng.uniforms import elements
@@ -85,6 +85,8 @@ class Bundle:
         The number of the first of them.
     betas : tuple of floats
         Of each.
+    in_pairs : bool, optional
+        Whether the products of two chains each are measured too.
     """
 
     units: int
@@ -93,6 +95,7 @@ class Bundle:
     seed: State
     first_chain: int
     betas: tuple[float, ...]
+    in_pairs: bool = False
 
     @property
     def values(self) -> Values:
@@ -108,6 +111,11 @@ class Bundle:
     def sums(self) -> int:
         """How many sums are measured of each."""
         return 1 + (self.values.count if self.values.kind == "potts" else 1)
+
+    @property
+    def columns(self) -> int:
+        """How many numbers are measured: sums, each of all chains, then those of pairs."""
+        return self.sums * self.chains + self.in_pairs * (self.chains // 2)
 
     @property
     def numbers(self) -> Numbers:
@@ -134,11 +142,10 @@ class Bundle:
         """Random states."""
         host, every = host_namespace(), max(1, AT_ONCE // self.chains)
         made = []
-        for slots, ends in ((part.slots, part.ends), (part.around, part.around_ends)):
+        for slots in (part.slots, part.around):
             pieces = [slots[k : k + every] for k in range(0, max(1, slots.shape[0]), every)]
-            drawn = host.concat([self.values.at_random(host, self.uniforms(piece, 0)) for piece in pieces])
-            made.append(_by_colour(drawn, ends))
-        return PartStates(*made)
+            made.append(host.concat([self.values.at_random(host, self.uniforms(piece, 0)) for piece in pieces]))
+        return self._begun(part, *made)
 
     def told(self, part: Part, own: Any, others: Mapping[int, Any]) -> PartStates:
         """States that are given: of all units of the part, and of all those of each part near."""
@@ -147,6 +154,12 @@ class Bundle:
         for number in part.near:
             places = host.nonzero(part.owners == number)[0]
             around[places] = others[number][part.rows[places]]
+        return self._begun(part, host.asarray(own, copy=True), around)
+
+    def _begun(self, part: Part, own: Any, around: Any) -> PartStates:
+        """What units of a part and around it begin with, but for those that are held."""
+        part.hold(own, 0, part.units)
+        part.hold(around, part.units, part.units + part.around.shape[0])
         return PartStates(_by_colour(own, part.ends), _by_colour(around, part.around_ends))
 
     def step(
@@ -170,7 +183,7 @@ class Bundle:
         shown : tuple
             What others need of them.
         totals : array
-            float64, of shape (1, sums * chains), sum after sum; (0, sums * chains) where nothing is measured.
+            float64, of shape (1, columns); (0, columns) where nothing is measured.
         """
         host = host_namespace()
         whole, around = states.taken(), list(states.around)
@@ -187,12 +200,15 @@ class Bundle:
             if new is not old:
                 here = part.around_of_colour(which)
                 whole[part.units + here.start : part.units + here.stop] = new
-        own = kernel("graphs.part", library_name(host))
+        own = kernel("graphs.part", host)
         if own is None or not own(self, part, whole, sweep, colour):
             self._draw(part, whole, sweep, colour)
-        drawn = host.asarray(whole[part.of_colour(colour)], copy=True)
+        here = part.of_colour(colour)
+        drawn = whole[here]
+        part.hold(drawn, here.start, here.stop)  # units of a colour do not see one another
+        drawn = host.asarray(drawn, copy=True)
         after = (*states.own[:colour], drawn, *states.own[colour + 1 :])
-        totals = self._measure(part, whole) if seen else host.zeros((0, self.sums * self.chains))
+        totals = self._measure(part, whole) if seen else host.zeros((0, self.columns))
         return PartStates(after, tuple(around), whole), (colour, part.show(colour, drawn)), totals
 
     def _draw(self, part: Part, whole: Any, sweep: int, colour: int) -> None:
@@ -212,7 +228,7 @@ class Bundle:
         drawn before, is of this sweep.
         """
         host = host_namespace()
-        own = kernel("graphs.energies", library_name(host))
+        own = kernel("graphs.energies", host)
         found = None if own is None else own(part.lower, self.values, whole)
         energies = self._energies(part.lower, whole) if found is None else found
         mine = whole[: part.units]
@@ -220,7 +236,9 @@ class Bundle:
             sums = [host.sum(mine == k, axis=0) for k in self.values.all]
         else:
             sums = [host.sum(mine, axis=0, dtype=host.int64)]
-        return host.reshape(host.stack([energies, *(host.astype(x, host.float64) for x in sums)]), (1, -1))
+        if self.in_pairs:
+            sums.append(host.sum(mine[:, ::2] * mine[:, 1::2], axis=0, dtype=host.int64))
+        return host.concat([energies, *(host.astype(x, host.float64) for x in sums)])[None, :]
 
     def _energies(self, lower: Layout, whole: Any) -> Any:
         host, fields = host_namespace(), lower.fields

@@ -15,7 +15,9 @@ from nbm_xp.namespace.stepping import stepped
 
 from .chunked import chunked_chains
 from .energy_model import EnergyModel
-from .lazily import Asked, Found, begun_lazily, checked_rule
+from .graph import Graph
+from .lazily import MEANS, OVERLAP, Asked, Found, begun_lazily, checked_rule
+from .observers import ABOUT_MEANS, ABOUT_OVERLAP
 from .part_sweeps import Bundle, PartStates, Shown
 from .partition import Part, numbers_of_parts, partitioned
 
@@ -70,8 +72,8 @@ def parted_chains(machine: EnergyModel, parts: Any, asked: Asked) -> Found:
     """A graph's chains in parts; see `GraphMachine.sample`."""
     host, layout = host_namespace(), machine.layout
     checked_rule(asked.rule, "parts")
-    begun = begun_lazily(machine, asked, (machine.units_count,), "parts")
-    made = partitioned(layout, numbers_of_parts(layout, parts))
+    begun = begun_lazily(machine, asked, (machine.units_count,), "parts", (OVERLAP, MEANS))
+    made = partitioned(layout, numbers_of_parts(layout, parts), begun.held)
     last = begun.sweep + asked.burn_in + asked.sweeps
     seen = list(range(begun.sweep + asked.burn_in + asked.every, last + 1, asked.every))
     colours, measured = len(layout.ends), set(seen)
@@ -85,27 +87,54 @@ def parted_chains(machine: EnergyModel, parts: Any, asked: Asked) -> Found:
     neighbours: dict[Index, list[Index]] = {
         (number, 0): [(other, 0) for other in part.near] for number, part in enumerate(made)
     }
-    states, totals = [], []
+    looks = [number for number, (*_, counts) in enumerate(steps) if counts] if begun.looks else []
+    states, totals, overlaps, means = [], [], [], []
     for first in range(0, asked.chains, TOGETHER):
         betas = tuple(begun.betas[first : first + TOGETHER])
         count, start = len(betas), None
         bundle = Bundle(
-            machine.units_count, machine.units, asked.rule, begun.seed, begun.first_chain + first, betas
+            machine.units_count, machine.units, asked.rule, begun.seed, begun.first_chain + first, betas,
+            OVERLAP in begun.names,
         )  # fmt: skip
         if begun.initial is not None:
             xp = array_namespace(begun.initial)
             start = xp.take(begun.initial[first : first + count, :], units, axis=1).T
-        shapes = [(int(counts), count * bundle.sums) for *_, counts in steps]
-        ends, sums = stepped(
+        shapes = [(int(counts), bundle.columns) for *_, counts in steps]
+        ends, sums, looked = stepped(
             PartWork(bundle), steps, (tuple(part.units for part in made), (count,)), neighbours,
             [given] * len(steps), shapes, start,
-            "graph",
+            "graph", looks,
         )  # fmt: skip
-        xp = array_namespace(ends)
-        states.append(xp.take(ends, host.argsort(units), axis=0).T)
-        if seen:
-            totals.append(xp.permute_dims(xp.reshape(sums, (len(seen), bundle.sums, count)), (2, 0, 1)))
-    return begun.found(machine, asked, ("unit",), xp.concat(states), seen, xp.concat(totals) if seen else None)
+        xp, place = array_namespace(ends), host.argsort(units)
+        states.append(xp.take(ends, place, axis=0).T)
+        if not seen:
+            continue
+        each = bundle.sums * count
+        totals.append(xp.permute_dims(xp.reshape(sums[:, :each], (len(seen), bundle.sums, count)), (2, 0, 1)))
+        overlaps.append(sums[:, each:].T / machine.units_count)
+        if looked:
+            means.append(_means(xp, xp.stack(looked), place, machine.graph))
+    found = begun.found(machine, asked, ("unit",), xp.concat(states), seen, xp.concat(totals) if seen else None)
+    if seen and OVERLAP in begun.names:
+        found[0][OVERLAP] = (("pair", "sweep"), xp.concat(overlaps), {"long_name": ABOUT_OVERLAP})
+    if means:
+        for name, along, values in zip(ABOUT_MEANS, ("unit", "edge"), zip(*means, strict=True), strict=True):
+            found[0][name] = (("chain", along), xp.concat(values), {"long_name": ABOUT_MEANS[name]})
+    return found
+
+
+def _means(xp: Any, states: Any, place: Any, graph: Graph) -> tuple[Any, Any]:
+    """The means of units and of joined pairs, by chains, of states of shape (sweeps, units, chains).
+
+    Parameters
+    ----------
+    place : array
+        Where the states of each unit are.
+    """
+    count = states.shape[0]
+    own, first, second = (xp.take(states, place[which], axis=1) for which in (..., graph.first, graph.second))
+    units, pairs = (xp.sum(x, axis=0, dtype=xp.int64).T / count for x in (own, first * second))
+    return units, pairs
 
 
 def divided_chains(machine: EnergyModel, chunks: Any, parts: Any, asked: Asked) -> Any:

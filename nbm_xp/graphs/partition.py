@@ -10,17 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from nbm_xp.boltzmann.rows import numbers, positive_int
-from nbm_xp.namespace import host_namespace, is_array, library_name, to_numpy
+from nbm_xp.namespace import host_namespace, is_array, to_numpy
 from nbm_xp.namespace.graph_kernels import kernel
 from nbm_xp.namespace.needs import is_there, need
 
+from .clamping import Held
 from .colouring import entries_of
 from .layout import Layout
 
 __all__ = ["Part", "numbers_of_parts", "partitioned"]
+
+NOT_HELD: Final = 2**15 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +46,8 @@ class Part:
         int32: the units that others need, by their places.
     shown_ends : tuple of ints
         Where each colour ends among these.
+    held, held_values : array
+        int64 and int8, of shape (…, 1): the units that are held, by rising places, and what they keep.
     """
 
     slots: Any
@@ -58,6 +63,8 @@ class Part:
     rows: Any
     shown: Any
     shown_ends: tuple[int, ...]
+    held: Any
+    held_values: Any
     kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -122,6 +129,11 @@ class Part:
         found: tuple[Any, Any] = self.kept[key]
         return found
 
+    def hold(self, rows: Any, begin: int, end: int) -> None:
+        """Give units that are held what they keep: rows of what the units in some places have, which change."""
+        first, last = host_namespace().searchsorted(self.held, host_namespace().asarray([begin, end])).tolist()
+        rows[self.held[first:last] - begin, :] = self.held_values[first:last]
+
     def arrays(self) -> dict[str, Any]:
         """All of it, by name."""
         host = host_namespace()
@@ -131,8 +143,10 @@ class Part:
     @classmethod
     def of(cls, arrays: dict[str, Any]) -> Part:
         """The part that `arrays` has given."""
+        host = host_namespace()
         ends = {name: tuple(arrays[name].tolist()) for name in ("ends", "around_ends", "shown_ends")}
-        return cls(**arrays | ends)
+        none = {"held": host.zeros((0,), dtype=host.int64), "held_values": host.zeros((0, 1), dtype=host.int8)}
+        return cls(**none | arrays | ends)  # what was written before units could be held has none
 
     def __getstate__(self) -> dict[str, Any]:
         made = ("layout", "lower", "near")
@@ -196,7 +210,7 @@ def _by_breadth(layout: Layout, count: int) -> Any:
 def _walk(layout: Layout) -> Any:
     """The slots as a walk comes to them: from the least one that it has not come to, near ones first."""
     host, units = host_namespace(), layout.units
-    own = kernel("graphs.breadth", library_name(host))
+    own = kernel("graphs.breadth", host)
     if own is not None:
         return own(layout.begins, layout.neighbours)
     seen, least = host.zeros((units,), dtype=host.bool), 0
@@ -215,7 +229,7 @@ def _walk(layout: Layout) -> Any:
             front = new[host.argsort(first)]
 
 
-def partitioned(layout: Layout, numbers: Any) -> list[Part]:
+def partitioned(layout: Layout, numbers: Any, held: Held | None = None) -> list[Part]:
     """The parts of a graph.
 
     Parameters
@@ -224,12 +238,17 @@ def partitioned(layout: Layout, numbers: Any) -> list[Part]:
         Of the whole graph.
     numbers : array
         The part of each slot: see `numbers_of_parts`.
+    held : Held, optional
+        Units that are held.
     """
     host = host_namespace()
     places = host.zeros((layout.units,), dtype=host.int32)  # of each slot, in the part that is made
     ends, found, among = host.asarray(layout.ends), [], host.zeros((layout.units,), dtype=host.int32)
     order = host.argsort(numbers, stable=True)
     counts = host.bincount(numbers)
+    values = host.full((layout.units,), NOT_HELD, dtype=host.int16)
+    if held is not None:
+        values[host.argsort(layout.order)[held[0]]] = held[1]
     for number, last in enumerate(host.cumulative_sum(counts).tolist()):
         slots = order[last - int(counts[number]) : last]
         entries, _ = entries_of(slots, layout.begins)
@@ -240,11 +259,14 @@ def partitioned(layout: Layout, numbers: Any) -> list[Part]:
         degrees = layout.begins[slots + 1] - layout.begins[slots]
         none = host.zeros((0,), dtype=host.int32)
         begins = host.concat([host.zeros((1,), dtype=host.int64), host.cumulative_sum(degrees)])
+        kept = host.concat([values[slots], values[around]])
+        holding = host.nonzero(kept != NOT_HELD)[0]
         own_ends, around_ends = (tuple(host.searchsorted(x, ends).tolist()) for x in (slots, around))
         found.append(
             Part(
                 slots, host.astype(around, host.int64), own_ends, around_ends, begins, places[there],
                 layout.couplings[entries], layout.fields[slots, ...], numbers[around], none, none, none, (),
+                holding, host.astype(kept[holding, None], host.int8),
             )
         )  # fmt: skip
     return _joined(found, among, layout.units)

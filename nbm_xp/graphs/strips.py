@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from nbm_xp.namespace import host_namespace
 
+from .energy_model import check_machine
+
 if TYPE_CHECKING:
     from .machine import GraphMachine
 
@@ -97,6 +99,7 @@ def _exchanged(table: Any, size: int, width: int, unit: int, beta: complex, coup
 
 def _couplings(machine: GraphMachine) -> tuple[Any, Any, Any, bool]:
     """The couplings within rows and with the next row, and the fields, each of shape (length, width)."""
+    check_machine(machine)
     host, graph, layout = host_namespace(), machine.graph, machine.layout
     if graph.shape is None or len(graph.shape) != 2 or machine.values.kind != "spin":
         raise ValueError("machine must be of spins on a lattice of two axes")

@@ -1,6 +1,6 @@
 """Parallel tempering: replicas at several inverse temperatures, neighbours of which exchange these.
 
-What this chapter must satisfy: exchanges follow from the seed as sweeps do. Replicas keep their states and streams, and
+Contract: exchanges follow from the seed as sweeps do. Replicas keep their states and streams, and
 their temperatures change hands; what is observed is put in the order of temperatures.
 
 A ladder is placed so that each pair of neighbours exchanges as often. Energies of a temperature are about normal, of

@@ -1,6 +1,6 @@
 """The transition of a lattice: what is measured at each of many temperatures, with errors, beside what is exact.
 
-What this chapter must satisfy: all temperatures are chains of one run, so that they are drawn side by side.
+Contract: all temperatures are chains of one run, so that they are drawn side by side.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 from nbm_xp.boltzmann.rows import positive_int
 from nbm_xp.namespace import host_namespace
 
+from .energy_model import check_machine
 from .exact import onsager
 from .graph import finite
 from .machine import GraphMachine
@@ -95,6 +96,7 @@ def transition(
     [1, 0]
     """
     host = host_namespace()
+    check_machine(machine)
     if machine.values.kind != "spin":
         raise ValueError("machine must be of spins")
     points = checked_temperatures(temperatures)

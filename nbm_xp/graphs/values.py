@@ -6,11 +6,13 @@ Contract: other chapters ask whether units have two values or more, and for thes
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from nbm_xp.namespace import dtype_of, wide_dtypes
 
 __all__ = ["Values", "values_of"]
+
+CATEGORICAL: Final = "categorical:"
 
 
 @dataclass(frozen=True)
@@ -59,19 +61,22 @@ def values_of(units: Any) -> Values:
 
     Examples
     --------
-    >>> values_of("spin").all, values_of("binary").all, values_of(3).all
-    ([-1, 1], [0, 1], [0, 1, 2])
+    >>> values_of("spin").all, values_of("binary").all, values_of(3).all, values_of("categorical:3").all
+    ([-1, 1], [0, 1], [0, 1, 2], [0, 1, 2])
     >>> values_of(1)
     Traceback (most recent call last):
         ...
-    ValueError: units must be 'spin', 'binary' or the number of a Potts unit's values, from 2 to 127, got 1
+    ValueError: units must be 'spin', 'binary', or of Potts units the number of values, from 2 to 127, got 1
     """
     if isinstance(units, str) and units == "spin":
         return Values("spin", 2, -1, 2.0)
     if isinstance(units, str) and units == "binary":
         return Values("binary", 2, 0, 1.0)
-    if not isinstance(units, (bool, str)) and hasattr(units, "__index__") and 2 <= units.__index__() <= 127:
-        return Values("potts", units.__index__(), 0, 1.0)
+    count = units
+    if isinstance(units, str) and units.startswith(CATEGORICAL) and units[len(CATEGORICAL) :].isdecimal():
+        count = int(units[len(CATEGORICAL) :])
+    if not isinstance(count, (bool, str)) and hasattr(count, "__index__") and 2 <= count.__index__() <= 127:
+        return Values("potts", count.__index__(), 0, 1.0)
     raise ValueError(
-        f"units must be 'spin', 'binary' or the number of a Potts unit's values, from 2 to 127, got {units!r}"
+        f"units must be 'spin', 'binary', or of Potts units the number of values, from 2 to 127, got {units!r}"
     )

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import dispatch, libraries, map_blocks
-from .kernels import kernel, register_kernel
+from . import dispatch, map_blocks
+from .kernels import or_kernel, register_kernel
 from .lazy import is_lazy, maps_blocks
 from .memory import writes_in_place
 
@@ -22,6 +22,7 @@ register_kernel("put", "dask", "nbm_xp.namespace.compat.dask_assignment:put")
 register_kernel("put", "jax", "nbm_xp.namespace.compat.jax:put")
 
 
+@or_kernel("replaced")
 def replaced(x: Any, index: tuple[Any, ...], values: Any) -> Any:
     """A new array: `x` with ``x[index]`` set to `values`.
 
@@ -40,9 +41,6 @@ def replaced(x: Any, index: tuple[Any, ...], values: Any) -> Any:
     array([0., 5., 5., 0.])
     """
     xp = dispatch.array_namespace(x)
-    own = kernel("replaced", libraries.name_of_namespace(xp) or "")
-    if own is not None:
-        return own(x, index, values)
     if maps_blocks(xp):
         return map_blocks.replaced(xp, x, index, values, replaced)
     if not hasattr(type(x), "__setitem__"):
@@ -52,6 +50,7 @@ def replaced(x: Any, index: tuple[Any, ...], values: Any) -> Any:
     return out
 
 
+@or_kernel("put")
 def put(x: Any, places: Any, values: Any, axis: int) -> Any:
     """A new array: `x` with what lies at `places` along an axis set to `values`.
 
@@ -79,9 +78,6 @@ def put(x: Any, places: Any, values: Any, axis: int) -> Any:
            [8., 0., 7.]])
     """
     xp = dispatch.array_namespace(x)
-    own = kernel("put", libraries.name_of_namespace(xp) or "")
-    if own is not None:
-        return own(x, places, values, axis)
     if maps_blocks(xp):
         return map_blocks.put(xp, x, places, values, axis, put)
     if not writes_in_place(xp):  # an assignment by integers is not in the standard

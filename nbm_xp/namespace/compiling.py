@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import conversion, dispatch, libraries
+from . import conversion, dispatch
 from .kernels import kernel, register_kernel
 
 __all__ = [
@@ -26,11 +26,6 @@ __all__ = [
 
 for _name in ("as_rounded", "compiled", "loop", "branch", "barrier", "is_traced", "how_run"):
     register_kernel(f"compiling.{_name}", "jax", f"nbm_xp.namespace.compat.jax_compiling:{_name}")
-
-
-def _own(name: str, xp: Any) -> Callable[..., Any] | None:
-    library = libraries.name_of_namespace(xp)
-    return None if library is None else kernel(f"compiling.{name}", library)
 
 
 def compiled(plan: Callable[..., tuple[Any, ...]], xp: Any) -> Callable[..., tuple[Any, ...]]:
@@ -56,7 +51,7 @@ def compiled(plan: Callable[..., tuple[Any, ...]], xp: Any) -> Callable[..., tup
     >>> compiled(lambda x: (x + 1.0,), host_namespace())(np.ones(2))
     (array([2., 2.]),)
     """
-    own = _own("compiled", xp)
+    own = kernel("compiling.compiled", xp)
     found: Callable[..., tuple[Any, ...]] = plan if own is None else own(plan)
     return found
 
@@ -70,7 +65,7 @@ def how_run(function: Callable[..., tuple[Any, ...]], xp: Any) -> str | None:
     >>> how_run(compiled(lambda x: (x,), host_namespace()), host_namespace()) is None
     True
     """
-    own = _own("how_run", xp)
+    own = kernel("compiling.how_run", xp)
     return None if own is None else own(function)
 
 
@@ -83,7 +78,7 @@ def compiles(xp: Any) -> bool:
     >>> compiles(host_namespace())
     False
     """
-    return _own("compiled", xp) is not None
+    return kernel("compiling.compiled", xp) is not None
 
 
 def library_loop(xp: Any) -> Callable[..., Any] | None:
@@ -100,7 +95,7 @@ def library_loop(xp: Any) -> Callable[..., Any] | None:
     >>> library_loop(host_namespace()) is None
     True
     """
-    return _own("loop", xp)
+    return kernel("compiling.loop", xp)
 
 
 def library_branch(xp: Any) -> Callable[..., Any] | None:
@@ -112,7 +107,7 @@ def library_branch(xp: Any) -> Callable[..., Any] | None:
     >>> library_branch(host_namespace()) is None
     True
     """
-    return _own("branch", xp)
+    return kernel("compiling.branch", xp)
 
 
 def library_barrier(xp: Any) -> Callable[[Any], Any] | None:
@@ -124,7 +119,7 @@ def library_barrier(xp: Any) -> Callable[[Any], Any] | None:
     >>> library_barrier(host_namespace()) is None
     True
     """
-    return _own("barrier", xp)
+    return kernel("compiling.barrier", xp)
 
 
 def as_rounded(x: Any, xp: Any) -> Any:
@@ -137,7 +132,7 @@ def as_rounded(x: Any, xp: Any) -> Any:
     >>> as_rounded(np.asarray([0.1]), host_namespace())
     array([0.1])
     """
-    own = _own("as_rounded", xp)
+    own = kernel("compiling.as_rounded", xp)
     return x if own is None else own(x)
 
 

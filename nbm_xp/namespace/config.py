@@ -7,7 +7,6 @@ file is written only by `save_configuration`.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from typing import Any
 
 from . import libraries, settings
 from .paths import local_path
+from .whole import write_json
 
 __all__ = [
     "backend",
@@ -298,7 +298,5 @@ def save_configuration(path: str | os.PathLike[str] | None = None) -> Path:
     content = {name: value for name, (value, _) in configuration().items()}
     content["epsilon"] = float(content["epsilon"])
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f"{target.name}.{os.getpid()}.part")
-    partial.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    partial.replace(target)
+    write_json(target, content)
     return target

@@ -70,7 +70,13 @@ def _as_the_standard_says(x: Any) -> Any:
         )
     if hasattr(type(x), "__array__"):
         return np.asarray(x)
-    return np.from_dlpack(x.compute() if hasattr(x, "compute") else x)
+    exported = x.compute() if hasattr(x, "compute") else x
+    if not hasattr(exported, "__dlpack__"):
+        raise TypeError(
+            f"an array of {dispatch.library_of(x)} has neither __array__ nor __dlpack__, by which it could become one "
+            "of numpy: register_library takes a kernel 'to_numpy'"
+        )
+    return np.from_dlpack(exported)
 
 
 def _numpy_to_library(value: Any, xp: Any, library: str | None) -> Any:

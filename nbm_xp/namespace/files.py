@@ -11,6 +11,7 @@ import math
 import os
 import pathlib
 import re
+import threading
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
@@ -24,10 +25,13 @@ from .checksums import DIGEST
 from .conversion import to_numpy
 from .whole import replacing
 
-__all__ = ["check_claims", "load_arrays", "load_tensors", "save_arrays", "save_tensors"]
+__all__ = ["check_claims", "load_arrays", "load_tensors", "map_array", "save_arrays", "save_tensors"]
 
 _UNPACKED, _RATIO = 2**28, 100
 """Compressed arrays may take more bytes than the first, or more than so many times their file's, but not both."""
+
+_ONE_READER = threading.Lock()
+"""NumPy reads headers by `ast.literal_eval`, of which two at once may fail on Python 3.11, with a SystemError."""
 
 _TENSORS = {"BOOL", "F16", "F32", "F64", *(f"{sign}{bits}" for sign in "IU" for bits in (8, 16, 32, 64))}
 
@@ -76,14 +80,35 @@ def read_arrays(file: IO[bytes]) -> dict[str, Any]:
     """
     check_claims(file)
     try:
-        archive = np.load(file, allow_pickle=False)
-        if isinstance(archive, np.ndarray):
-            raise ValueError("it holds one array without a name")
-        with archive:
-            loaded = {name: archive[name] for name in archive.files}
+        with _ONE_READER:
+            archive = np.load(file, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
+                raise ValueError("it holds one array without a name")
+            with archive:
+                loaded = {name: archive[name] for name in archive.files}
     except _NO_ARCHIVE as error:
         raise ValueError(str(error)) from error
     return {name: str(value) if value.dtype.kind == "U" and not value.ndim else value for name, value in loaded.items()}
+
+
+def map_array(path: str | os.PathLike[str]) -> Any:
+    """The array of an .npy file, mapped into memory, read-only.
+
+    Raises
+    ------
+    ValueError, EOFError, OverflowError, RecursionError, MemoryError
+        As NumPy's, if the file is no .npy file, is damaged, or holds Python objects.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "x.npy"
+    >>> np.save(file, np.arange(3.0))
+    >>> map_array(file)[1:].tolist()
+    [1.0, 2.0]
+    """
+    with _ONE_READER:
+        return np.lib.format.open_memmap(path, mode="r")
 
 
 _NO_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
@@ -142,7 +167,8 @@ def _check_header(file: IO[bytes], size: int) -> None:
         if version not in ((1, 0), (2, 0), (3, 0)):
             raise ValueError(f"its header is of version {version}, which is not known")
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, dtype = read(file)
+        with _ONE_READER:
+            shape, _, dtype = read(file)
     except (RecursionError, MemoryError, OverflowError) as error:  # of text that is nested or long beyond measure
         raise ValueError("its header cannot be read") from error
     claimed, held = math.prod(shape) * dtype.itemsize, size - file.tell()

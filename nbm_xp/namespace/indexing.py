@@ -11,12 +11,12 @@ import operator
 from types import EllipsisType
 from typing import Any, TypeAlias
 
-from . import conversion, dispatch, dtypes, libraries
+from . import conversion, dispatch, dtypes
 from .assignment import replaced
 from .kernels import kernel, register_kernel
 from .lazy import is_lazy
 
-__all__ = ["add_along", "scatter_add", "scattered", "take_along_axis"]
+__all__ = ["add_along", "scatter_add", "scattered", "take_along_axis", "without_idle_step"]
 
 Entry: TypeAlias = Any
 
@@ -76,15 +76,15 @@ def scatter_add(x: Any, index: Any, values: Any) -> Any:
     array([3., 0., 5.])
     """
     xp = dispatch.array_namespace(x)
-    library = libraries.name_of_namespace(xp)
     if not isinstance(values, (bool, int, float, complex)):
         dispatch.array_namespace(x, values)
         if values.dtype != x.dtype:
             values = xp.astype(values, x.dtype)
-    whole = kernel("scatter_add", library) if library else None
+    whole = kernel("scatter_add", xp)
     if whole is not None:
         return whole(x, index, values)
     entries, news = _entries(xp, index, x.ndim)
+    entries = [without_idle_step(entry, length) for entry, length in zip(entries, x.shape, strict=True)]
     if not hasattr(values, "dtype"):
         values = xp.full((), values, dtype=x.dtype, device=dispatch.device_argument(x))
     if not any(_is_array(entry) for entry in entries):
@@ -120,7 +120,7 @@ def scattered(xp: Any, shape: tuple[int, ...], index: Any, values: Any) -> Any:
     whole = kernel("scattered", xp)
     if whole is not None:
         return whole(shape, index, values)
-    return scatter_add(xp.zeros(shape, dtype=values.dtype), index, values)
+    return scatter_add(xp.zeros(shape, dtype=values.dtype, device=dispatch.device_argument(values)), index, values)
 
 
 def _is_array(entry: Entry) -> bool:
@@ -157,6 +157,32 @@ def _entries(xp: Any, index: Any, ndim: int) -> tuple[list[Entry], list[int]]:
         full += [slice(None)] * (ndim - used) if entry is Ellipsis else [entry]
     news = [place for place, entry in enumerate(full) if entry is None]
     return [entry for entry in full if entry is not None], news
+
+
+def without_idle_step(entry: Entry, length: Any) -> Entry:
+    """A slice with a step that names a single place, without the step; any other entry of an index as it is.
+
+    Dask (2026.8) keeps the empty blocks that such a slice reaches, and repeats the place in them where it broadcasts.
+
+    Parameters
+    ----------
+    entry : slice or another entry of an index
+    length : int
+        Of the axis. Of any other type, where it is not known, the entry is left.
+
+    Examples
+    --------
+    >>> without_idle_step(slice(2, 4, 2), 5)
+    slice(2, 3, None)
+    >>> without_idle_step(slice(0, 4, 2), 5)
+    slice(0, 4, 2)
+    """
+    if not isinstance(entry, slice) or entry.step in (None, 1) or type(length) is not int:
+        return entry
+    if any(type(bound) is not int for bound in (entry.start or 0, length if entry.stop is None else entry.stop)):
+        return entry
+    places = range(length)[entry]
+    return slice(places[0], places[0] + 1) if len(places) == 1 else entry
 
 
 def _add_at_slices(xp: Any, x: Any, index: tuple[Any, ...], news: list[int], values: Any) -> Any:
@@ -267,7 +293,7 @@ def _add_along_axis(xp: Any, x: Any, axis: int, index: Any, values: Any) -> Any:
     index = _to_library(xp, x, index)
     flat = xp.reshape(index, (-1,))
     values = xp.reshape(values, (*x.shape[:axis], flat.shape[0], *x.shape[axis + 1 :]))
-    own = kernel("add_along", libraries.name_of_namespace(xp) or "")
+    own = kernel("add_along", xp)
     return add_along(xp, x, axis, flat, values) if own is None else own(x, axis, flat, values)
 
 

@@ -8,11 +8,15 @@ A kernel must give the same result as the body, and is tested against it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from . import libraries
+from .dispatch import array_namespace
 
-__all__ = ["OPERATIONS", "kernel", "register_kernel"]
+__all__ = ["OPERATIONS", "kernel", "or_kernel", "portably", "register_kernel"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _RNG = (
     "advance bernoulli bernoulli_of_sigmoid bernoulli_of_sum binomial binomial_search digits draw exp log log_gamma "
@@ -122,3 +126,30 @@ def kernel(name: str, library: Any) -> Callable[..., Any] | None:
         found = _KERNELS[key] = libraries.built(place)
         _WAITING.pop(key, None)  # only now: another thread that asks meanwhile must find it here
     return found
+
+
+def or_kernel(name: str, arrays: int = 1) -> Callable[[F], F]:
+    """Make a function a library's own kernel of this name where it has one; its body serves the others.
+
+    Parameters
+    ----------
+    name : str
+        The operation.
+    arrays : int, optional
+        How many of the first arguments are the arrays that tell the library.
+    """
+
+    def decorate(body: F) -> F:
+        @wraps(body)
+        def function(*args: Any, **options: Any) -> Any:
+            given = args if len(args) >= arrays else (*args, *options.values())
+            return (kernel(name, array_namespace(*given[:arrays])) or body)(*args, **options)
+
+        return cast("F", function)
+
+    return decorate
+
+
+def portably(function: F) -> F:
+    """The body of a function made by `or_kernel`, whatever kernels there are."""
+    return cast("F", function.__wrapped__)  # type: ignore[attr-defined]

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import dispatch, dtypes
+from .conversion import concrete_int
 
-__all__ = ["from_blocks", "put", "replaced"]
+__all__ = ["falling_into", "from_blocks", "put", "replaced"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,21 @@ def replaced(xp: Any, x: Any, index: tuple[Any, ...], values: Any, within: Calla
     return from_blocks(xp, _Replaced(whole, within), x.shape, dtypes.dtype_name(x), x.chunks, (values,), (x,))
 
 
+def falling_into(xp: Any, places: Any, axis: int, length: int, start: int, extent: int) -> tuple[Any, Any]:
+    """Which places along an axis of some length lie in a block of it, and where in the block.
+
+    Raises
+    ------
+    IndexError
+        If one lies beyond the axis.
+    """
+    if concrete_int(xp.count_nonzero((places < -length) | (places >= length))):
+        raise IndexError(f"an index is out of bounds for axis {axis} of length {length}")
+    local = xp.where(places < 0, places + length, places) - start
+    (chosen,) = xp.nonzero((local >= 0) & (local < extent))
+    return chosen, xp.take(local, chosen)
+
+
 @dataclass(frozen=True, slots=True)
 class _Put:
     """A block with what integers name along an axis replaced, as a task; `length` is the whole axis'."""
@@ -135,16 +151,13 @@ class _Put:
     within: Callable[..., Any]
 
     def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], x: Any, places: Any, values: Any) -> Any:
-        xp, first = dispatch.array_namespace(x), offset[self.axis]
-        if bool(xp.any((places < -self.length) | (places >= self.length))):
-            raise IndexError(f"an index is out of bounds for axis {self.axis} of length {self.length}")
-        local = xp.where(places < 0, places + self.length, places) - first
-        (chosen,) = xp.nonzero((local >= 0) & (local < shape[self.axis]))
+        xp = dispatch.array_namespace(x)
+        chosen, local = falling_into(xp, places, self.axis, self.length, offset[self.axis], shape[self.axis])
         if not chosen.shape[0]:
             return x
         spans = [slice(begin, begin + length) for begin, length in zip(offset, shape, strict=True)]
         spans[self.axis] = slice(None)
-        return self.within(x, xp.take(local, chosen), xp.take(values[tuple(spans)], chosen, axis=self.axis), self.axis)
+        return self.within(x, local, xp.take(values[tuple(spans)], chosen, axis=self.axis), self.axis)
 
 
 def put(xp: Any, x: Any, places: Any, values: Any, axis: int, within: Callable[..., Any]) -> Any:

@@ -39,7 +39,7 @@ class Namespace:
         return _find, self.__dict__["_origin"]
 
     def __repr__(self) -> str:
-        return f"<namespace {self.__name__!r}, mended>"
+        return f"<namespace {getattr(self, '__name__', self.__dict__['_origin'][0])!r}, mended>"
 
 
 def _find(library: str, part: str) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 from . import dispatch, libraries
 from .kernels import OPERATIONS, register_kernel
+from .lazy import host_namespace
 from .overlay import overlay
 
 __all__ = ["register_library"]
@@ -88,7 +89,9 @@ def register_library(
             f"namespace must be an array API namespace, or a callable that gives it or 'package.module:function' for "
             f"that; got {namespace!r}"
         )
-    several = [array_types] if isinstance(array_types, (type, str)) else list(array_types)
+    several: list[Any] = [array_types]
+    if not isinstance(array_types, (type, str)) and hasattr(array_types, "__iter__"):
+        several = list(array_types)
     pairs = [_pair(item) for item in several]
     if not pairs:
         raise ValueError("array_types must name at least one class")
@@ -146,9 +149,10 @@ def _checked(title: str, given: Any) -> dict[str, Any]:
 def _parts(title: str, given: Any) -> dict[str, dict[str, Any]]:
     """Mends by the extension that they are of; the namespace itself is ''."""
     found: dict[str, dict[str, Any]] = {}
+    host = host_namespace()
     for key, function in _checked(title, given).items():
         part, _, rest = key.rpartition(".")
-        if part not in ("", *_EXTENSIONS) or not rest.isidentifier():
+        if part not in ("", *_EXTENSIONS) or not hasattr(getattr(host, part, host), rest):
             raise ValueError(f"{title} must be names of the standard, such as 'sort' or 'linalg.svd'; got {key!r}")
         found.setdefault(part, {})[rest] = function
     return found

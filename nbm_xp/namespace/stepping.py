@@ -22,7 +22,8 @@ def stepped(
     sums: Sequence[tuple[int, ...]],
     start: Any,
     name: str,
-) -> tuple[Any, Any]:
+    looks: Sequence[int] = (),
+) -> tuple[Any, Any, list[Any]]:
     """Lay the steps out as tasks of Dask's, which computes nothing.
 
     Parameters
@@ -46,12 +47,15 @@ def stepped(
         What to begin with, instead of `begin`: one of Dask's, or NumPy's.
     name : str
         How the tasks' names begin.
+    looks : sequence of ints, optional
+        After which steps the array is looked at.
 
     Returns
     -------
-    array, array or None
-        The array after all steps, and the sums over all blocks of what they measured, one step after the other.
+    array, array or None, list of arrays
+        The array after all steps; the sums over all blocks of what they measured, one step after the other; and the
+        arrays that were to be looked at.
     """
     libraries.get_namespace("dask")  # says what to install where it is not there
     own = kernel("stepped", "dask")
-    return own(work, steps, chunks, neighbours, given, sums, start, name)  # type: ignore[misc, no-any-return]
+    return own(work, steps, chunks, neighbours, given, sums, start, name, looks)  # type: ignore[misc, no-any-return]

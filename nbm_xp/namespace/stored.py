@@ -21,6 +21,7 @@ from . import dispatch
 from .checksums import DIGEST, parsed
 from .compat.dask_names import da
 from .conversion import to_numpy
+from .files import map_array
 from .needs import need
 from .paths import local_path
 from .whole import replacing_folder
@@ -54,7 +55,7 @@ class NpyFile:
         self.shape, self.dtype, self.ndim = there.shape, there.dtype, there.ndim
 
     def _there(self) -> Any:
-        return np.lib.format.open_memmap(self.path, mode="r")
+        return map_array(self.path)
 
     def __getitem__(self, index: Any) -> Any:
         return np.array(self._there()[index])  # a copy, after which the file's pages are given back

@@ -171,7 +171,7 @@ def normals(xp: Any, states: Any, n: int, dtype: str, stretch: Any = (), threads
     array
         `out`, where the numbers are there; else of shape (n,).
     """
-    compiled = kernel("rng.normals", library_name(xp))
+    compiled = kernel("rng.normals", xp)
     if compiled is not None and n and dtype != "float16":
         return compiled(convert(states, xp), _rows(states.shape[0]), n, dtype, stretch, threads, out)
     z = paired(xp, numbers(xp, states, n + n % 2, dtype, threads=threads), n)

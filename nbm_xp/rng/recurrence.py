@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from nbm_xp.namespace import asarray, dtype_of, host_namespace, library_name
+from nbm_xp.namespace import asarray, dtype_of, host_namespace
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2, MAX_STREAMS, STREAM_STEPS, State, Transition, centred, transition
 
@@ -307,7 +307,7 @@ def rows_at(xp: Any, steps: Any, span: tuple[int, int]) -> Six:
     start = _first_row(first + 1)
     if length > steps.shape[0] + LONGEST_TABLE:
         return _ladder(xp, _constant(xp, start), 1, steps - first, length - 1, rows=True)
-    own = kernel("rng.rows", library_name(xp))
+    own = kernel("rng.rows", xp)
     table = orbit(xp, _constant(xp, start), 1, length, rows=True) if own is None else own(start, length)
     return _gathered(xp, table, steps - first)
 

@@ -83,7 +83,7 @@ def substreams(state: State, count: int) -> Any:
 def advance(states: Any, n: int) -> Any:
     """Give the states after `n` elements were drawn, without drawing them: see `recurrence.advance`."""
     xp = array_namespace(states)
-    own = kernel("rng.advance", library_name(xp))
+    own = kernel("rng.advance", xp)
     if own is not None:
         return own(states, n)
     with wide_dtypes(xp):
@@ -117,7 +117,7 @@ def numbers(xp: Any, states: Any, n: int, dtype: str, stretch: Any = (), threads
     """
     if not n:
         return xp.zeros((0,), dtype=dtype_of(xp, dtype))
-    own = kernel("rng.draw", library_name(xp))
+    own = kernel("rng.draw", xp)
     states = convert(states, xp)
     if own is not None and dtype != "float16":
         return own(states, n, dtype, stretch, threads, out)[0]

@@ -26,7 +26,7 @@ from nbm_xp.namespace import (
     library_name,
     to_numpy,
 )
-from nbm_xp.namespace.files import load_arrays, save_arrays
+from nbm_xp.namespace.files import load_arrays, map_array, save_arrays
 from nbm_xp.namespace.whole import replacing
 
 __all__ = [
@@ -160,6 +160,6 @@ def rows_of(folder: str | os.PathLike[str], first: int = 0, count: int | None = 
     """
     path = pathlib.Path(folder) / name
     try:
-        return np.array(np.load(path, mmap_mode="r")[first : None if count is None else first + count])
+        return np.array(map_array(path)[first : None if count is None else first + count])
     except (ValueError, EOFError, OverflowError, RecursionError, MemoryError, IsADirectoryError) as error:
         raise ValueError(f"{path} is damaged: {error}") from error

@@ -21,6 +21,7 @@ from nbm_xp.graphs.packed import packed, unpack
 from nbm_xp.graphs.part_sweeps import Bundle, PartStates
 from nbm_xp.graphs.parted import TOGETHER
 from nbm_xp.graphs.partition import Part
+from nbm_xp.namespace.files import load_arrays
 from nbm_xp.rng import hashed_seed
 
 from . import store
@@ -56,15 +57,14 @@ def _part_file(folder: pathlib.Path, number: int) -> pathlib.Path:
 
 @lru_cache(maxsize=AT_HAND)
 def _part(folder: pathlib.Path, run: str, number: int) -> Part:
-    with np.load(_part_file(folder, number), allow_pickle=False) as arrays:
-        return Part.of(dict(arrays))
+    return Part.of(load_arrays(_part_file(folder, number)))
 
 
 @lru_cache(maxsize=2)
 def _division(folder: pathlib.Path, run: str) -> tuple[list[list[int]], list[int], Any]:
     """Which parts are near each, how many units each has, and the units in the order of parts."""
-    with np.load(folder / DIVISION, allow_pickle=False) as arrays:
-        return [np.flatnonzero(row).tolist() for row in arrays["near"]], arrays["sizes"].tolist(), arrays["units"]
+    arrays = load_arrays(folder / DIVISION)
+    return [np.flatnonzero(row).tolist() for row in arrays["near"]], arrays["sizes"].tolist(), arrays["units"]
 
 
 class _AtHand:

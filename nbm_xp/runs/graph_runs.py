@@ -57,10 +57,9 @@ def asked_of(machine: Any, chains: int, sweeps: int, burn_in: int, beta: Any, ru
     ValueError
         If an argument is not what it must be.
     """
-    if machine.values.kind == "potts" and not isinstance(machine.units, int):
-        raise ValueError(f"units must be an int, got {machine.units!r}")
+    values = machine.values
     return {
-        "units": machine.units,
+        "units": values.count if values.kind == "potts" else values.kind,
         "rule": rule,
         "betas": finite(beta, "beta", (positive_int(chains, "chains"),)).tolist(),
         "burn_in": positive_int(burn_in, "burn_in", 0),

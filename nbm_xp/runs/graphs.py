@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from nbm_xp.graphs.clamping import checked_clamp
 from nbm_xp.graphs.lazily import checked_rule
 from nbm_xp.graphs.parted import TOGETHER
 from nbm_xp.graphs.partition import numbers_of_parts, partitioned
@@ -82,6 +83,7 @@ def sample_graph(
     beta: Any = 1.0,
     rule: str = "heat_bath",
     every: int = 1,
+    clamp: dict[int, int] | None = None,
     parts: Any = None,
     seed: Any = None,
     scheduler: Any = "threads",
@@ -97,7 +99,7 @@ def sample_graph(
     machine : GraphMachine
     directory : path-like
         The run's directory: one that does not exist, or, with `resume`, may.
-    chains, sweeps, burn_in, beta, rule, every : optional
+    chains, sweeps, burn_in, beta, rule, every, clamp : optional
         See `GraphMachine.sample`.
     parts : int or array of shape (units,), optional
         How many parts the graph is divided into, or the part that each unit is in. By default they have some 260,000
@@ -140,7 +142,8 @@ def sample_graph(
     layout = machine.layout
     numbers = numbers_of_parts(layout, max(1, layout.units // UNITS_IN_A_PART) if parts is None else parts)
     count = int(numbers.max()) + 1
-    told = layout.order, layout.neighbours, layout.couplings, layout.fields, numbers
+    held = None if clamp is None else checked_clamp(machine, clamp)
+    told = layout.order, layout.neighbours, layout.couplings, layout.fields, numbers, *(held or ())
     configuration = asked_of(machine, chains, sweeps, burn_in, beta, rule, every) | {
         "n_units_": layout.units,
         "colours": len(layout.ends),
@@ -157,5 +160,5 @@ def sample_graph(
     }  # fmt: skip
     return begin(
         "graph", directory, configuration,
-        lambda folder: save_parts(partitioned(layout, numbers), layout.order, folder), needed, how,
+        lambda folder: save_parts(partitioned(layout, numbers, held), layout.order, folder), needed, how,
     )  # fmt: skip

@@ -19,6 +19,7 @@ import numpy as np
 from nbm_xp.graphs.brick_sweeps import Couplings, LatticeChain
 from nbm_xp.graphs.division import Division, Index, Rim, divided
 from nbm_xp.graphs.lattice_graph import Lattice
+from nbm_xp.namespace.files import load_arrays, map_array
 from nbm_xp.rng import hashed_seed
 
 from . import store
@@ -28,10 +29,10 @@ from .directory import RunDirectory
 from .job import Block
 from .store import Stored
 
-__all__ = ["LATTICE", "MULTIPLES", "OWN_FIELDS", "LatticeJob"]
+__all__ = ["HELD", "LATTICE", "MULTIPLES", "OWN_FIELDS", "LatticeJob"]
 
 LATTICE = "lattice.zarr"
-MULTIPLES, OWN_FIELDS = "multiples.npy", "fields.npy"
+MULTIPLES, OWN_FIELDS, HELD = "multiples.npy", "fields.npy", "held.npz"
 
 
 @functools.lru_cache(maxsize=8)
@@ -107,8 +108,13 @@ class LatticeJob(ChainsJob):
         """The blocks that must have come as far."""
         division = self.division
         chain, place = self._place(block.number)
-        near = division.neighbours(place, 2 * self.checkpoint_every)
+        near = division.neighbours(place, self._reach * self.checkpoint_every)
         return [self._number(chain, other) for other in near]
+
+    @property
+    def _reach(self) -> int:
+        """How many layers around a block a sweep needs."""
+        return Lattice(self.shape, self.periodic).reach
 
     @property
     def _parts(self) -> int:
@@ -164,7 +170,7 @@ class LatticeJob(ChainsJob):
         chain, division = self.chain(number), self.division
         offset, size = division.offset(place), division.size(place)
         sweep, count, seen = self.segment(segment)
-        depth = 2 * count
+        depth = self._reach * count
         if segment:
             before, totals = arrays
             rims = {other: self._shown(number, other, segment) for other in division.neighbours(place, depth)}
@@ -176,8 +182,9 @@ class LatticeJob(ChainsJob):
         states, measured = chain.advance(padded, offset, size, couplings, sweep, count, seen)
         totals = np.concatenate([totals, measured])
         if segment + 1 < self.n_segments:
-            shown = [layers for layers in division.show(states, 2 * self.checkpoint_every) if layers is not None]
-            write_checkpoint(self.folder(SHOWN), self.run, block.number, Held(segment + 1, tuple(shown)), keeps=2)
+            rim = division.show(states, self._reach * self.checkpoint_every)
+            shown = tuple(layers for layers in rim if layers is not None)
+            write_checkpoint(self.folder(SHOWN), self.run, block.number, Held(segment + 1, shown), keeps=2)
             return states, totals
         self.keep_measured(block.number, totals)
         store.write_chunk(pathlib.Path(self.directory) / store.UNFINISHED, self.state(), (number, *place), states[None])
@@ -193,8 +200,10 @@ class LatticeJob(ChainsJob):
         """Those of the lattice, of which each block reads its own from disk."""
         place = pathlib.Path(self.directory)
         multiples, fields = (
-            np.load(place / name, mmap_mode="r", allow_pickle=False) if (place / name).exists() else None
-            for name in (MULTIPLES, OWN_FIELDS)
+            map_array(place / name) if (place / name).exists() else None for name in (MULTIPLES, OWN_FIELDS)
         )
-        own = self.field if self.field is not None else fields
-        return Couplings(self.unit, multiples, own, self.largest, self.odd)
+        own, held = self.field if self.field is not None else fields, None
+        if (place / HELD).exists():
+            arrays = load_arrays(place / HELD)
+            held = arrays["units"], arrays["values"]
+        return Couplings(self.unit, multiples, own, self.largest, self.odd, held)

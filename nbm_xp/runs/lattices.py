@@ -12,13 +12,14 @@ import numpy as np
 from nbm_xp.boltzmann.rows import positive_int
 from nbm_xp.graphs.brick_sweeps import Couplings, couplings_of
 from nbm_xp.graphs.chunked import checked_lattice
+from nbm_xp.graphs.clamping import checked_clamp
 from nbm_xp.graphs.division import divided
 
 from .carrying_out import Progress
 from .copies import digest_of
 from .directory import RunDirectory
 from .graph_runs import PROCESS, Projected, asked_of, begin
-from .lattice_job import MULTIPLES, OWN_FIELDS
+from .lattice_job import HELD, MULTIPLES, OWN_FIELDS
 
 __all__ = ["projected_lattice", "sample_lattice"]
 
@@ -32,7 +33,7 @@ def projected_lattice(
     graph = checked_lattice(machine, "heat_bath")
     lengths = _lengths(graph.shape, chunks)
     division = divided(graph.shape, graph.periodic, lengths)
-    depth = 4 * (checkpoint_every or division.sweeps_at_once)
+    depth = 2 * graph.reach * (checkpoint_every or division.sweeps_at_once)
     block = math.prod(n + depth for n in lengths)
     weights, own = machine.by_edge_and_unit
     each = sum(x.itemsize * (x.size // machine.units_count) for x in (weights, own) if any(x.strides))
@@ -63,6 +64,7 @@ def sample_lattice(
     beta: Any = 1.0,
     rule: str = "heat_bath",
     every: int = 1,
+    clamp: dict[int, int] | None = None,
     chunks: Any = None,
     checkpoint_every: int | None = None,
     seed: Any = None,
@@ -77,10 +79,10 @@ def sample_lattice(
     Parameters
     ----------
     machine : GraphMachine
-        On a lattice whose periodic axes are of even length.
+        On a lattice.
     directory : path-like
         The run's directory: one that does not exist, or, with `resume`, may.
-    chains, sweeps, burn_in, beta, rule, every : optional
+    chains, sweeps, burn_in, beta, rule, every, clamp : optional
         See `GraphMachine.sample`.
     chunks : int or sequence of int, optional
         How long blocks are along each axis, -1 being the whole axis; the last one may be shorter. By default they have
@@ -130,7 +132,7 @@ def sample_lattice(
     graph = checked_lattice(machine, rule)
     lengths = _lengths(graph.shape, chunks)
     at_once = divided(graph.shape, graph.periodic, lengths).sweeps_at_once
-    made = couplings_of(machine)
+    made = couplings_of(machine, None if clamp is None else checked_clamp(machine, clamp))
     configuration = asked_of(machine, chains, sweeps, burn_in, beta, rule, every) | {
         "shape": graph.shape,
         "periodic": graph.periodic,
@@ -140,7 +142,7 @@ def sample_lattice(
         "largest": made.largest,
         "odd": made.odd,
         "field": made.fields if isinstance(made.fields, float) else None,
-        "couplings": [digest_of(x) for x in (made.multiples, made.fields) if hasattr(x, "shape")],
+        "couplings": [digest_of(x) for x in (made.multiples, made.fields, *(made.held or ())) if hasattr(x, "shape")],
     }
 
     def needed(workers: int | None) -> Projected:
@@ -158,3 +160,5 @@ def _save(couplings: Couplings, part: pathlib.Path) -> None:
     for name, array in ((MULTIPLES, couplings.multiples), (OWN_FIELDS, couplings.fields)):
         if hasattr(array, "shape"):
             np.save(part / name, array, allow_pickle=False)
+    if couplings.held is not None:
+        np.savez(part / HELD, allow_pickle=False, units=couplings.held[0], values=couplings.held[1])

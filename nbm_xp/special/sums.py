@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from nbm_xp.functions import activations, neural
 from nbm_xp.functions._arguments import alike, floats
+from nbm_xp.functions.control import stop_gradient
 from nbm_xp.namespace import array_namespace
 
 __all__ = ["log_softmax", "logsumexp", "softmax"]
@@ -122,7 +123,8 @@ def log_softmax(x: Array, axis: Axis = None) -> Array:
     _, x = floats(x)
     if 0 in x.shape:
         return x
-    if axis is not None:
-        return x - neural.logsumexp(x, axis=axis, keepdims=True)
     xp = array_namespace(x)
-    return xp.reshape(activations.log_softmax(xp.reshape(x, (-1,)), axis=0), x.shape)
+    axes = tuple(axis) if isinstance(axis, Sequence) else None
+    largest = stop_gradient(xp.max(x, axis=axes, keepdims=True))  # taken off first, or the difference would cancel
+    below = x - xp.where(xp.isfinite(largest), largest, 0.0)
+    return below - neural.logsumexp(below, axis=axes, keepdims=True)

@@ -11,7 +11,7 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
-from .branches import BranchPath, branch_paths
+from .branches import BranchPath, recorded_paths
 from .control import ifelse
 from .left_out import as_before, left_out
 from .lengths import same_length, same_shape
@@ -57,7 +57,7 @@ def vjp(
         reached = node in target_set or (_lets_through(node) and any(parent in active for parent in node.inputs))
         if reached and differentiable(node):
             active.add(node)
-    backward = _Backward(active, branch_paths(order, outputs), keep_dtype)
+    backward = _Backward(active, recorded_paths(order, outputs), keep_dtype)
     for node, seed in zip(outputs, cotangents, strict=True):
         if seed is not None and node in active:
             backward.receive(node, seed, ())

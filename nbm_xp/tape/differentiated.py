@@ -11,13 +11,7 @@ from .traversal import reachable
 
 __all__ = ["ARGUMENT", "IN_PROGRESS", "STOP", "is_differentiated", "refuse_cut"]
 
-STOP = declare(
-    "stop_gradient",
-    same_as_first,
-    gradient=(None,),
-    tags=frozenset({IDENTITY_TAG}),
-    memory=Memory.FIRST,
-)
+STOP = declare("stop_gradient", same_as_first, gradient=(None,), tags=frozenset({IDENTITY_TAG}), memory=Memory.FIRST)
 """The value itself, through which no gradient flows."""
 
 ARGUMENT = declare(

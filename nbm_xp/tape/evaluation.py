@@ -21,18 +21,7 @@ from .extreme_lengths import substituted
 from .function import Function, function
 from .lengths import Length, known, product
 from .memo import Memo, remember
-from .node import (
-    CONSTANT,
-    IDENTITY_TAG,
-    IFELSE_NAME,
-    LEAVES,
-    OUTPUT,
-    PLACEHOLDER,
-    SUBGRAPH_TAG,
-    VARIABLE,
-    Memory,
-    Node,
-)
+from .node import CONSTANT, IDENTITY_TAG, IFELSE_NAME, LEAVES, OUTPUT, PLACEHOLDER, SUBGRAPH_TAG, VARIABLE, Memory, Node
 from .operators import LATE
 from .plans.views import to_be_copied
 from .printing import call_name

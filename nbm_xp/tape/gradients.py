@@ -95,10 +95,7 @@ def gradients(
         if not isinstance(target, Tensor):
             raise TypeError(f"variables must be Tensors, got {type(target).__name__}")
     found = vjp(
-        [loss.node],
-        [asarray(1.0, dtype=_real(loss))],
-        [target.node for target in targets],
-        keep_dtype=keep_dtype,
+        [loss.node], [asarray(1.0, dtype=_real(loss))], [target.node for target in targets], keep_dtype=keep_dtype
     )
     results = []
     for target, gradient in zip(targets, found, strict=True):

@@ -34,14 +34,34 @@ _WRITTEN = {
     "backward": "gradients(x, variables)", "bool": "xp.astype(x, xp.bool)",
     "double": "xp.astype(x, xp.float64)", "fill": "xp.full_like(x, value)", "flatten": "xp.reshape(x, (-1,))",
     "float": "xp.astype(x, xp.float32)", "grad": "gradients(loss, x)", "half": "xp.astype(x, xp.float16)",
-    "int": "xp.astype(x, xp.int32)", "item": "evaluate(x).item()", "long": "xp.astype(x, xp.int64)",
-    "masked_fill": "xp.where(mask, value, x)", "ravel": "xp.reshape(x, (-1,))",
-    "requires_grad": "gradients(loss, x)", "requires_grad_": "gradients(loss, x)", "tolist": "evaluate(x).tolist()",
-    "unsqueeze": "xp.expand_dims(x, axis=…)", "view": "xp.reshape(x, …)",
+    "hardtanh": "xp.clip(x, -1, 1)", "int": "xp.astype(x, xp.int32)", "item": "evaluate(x).item()",
+    "l1_loss": "xp.mean(xp.abs(x - y))", "linear": "xp.matmul(x, weights.T) + bias", "long": "xp.astype(x, xp.int64)",
+    "masked_fill": "xp.where(mask, value, x)", "mse_loss": "xp.mean((x - y) ** 2)", "ravel": "xp.reshape(x, (-1,))",
+    "relu6": "xp.clip(x, 0, 6)", "requires_grad": "gradients(loss, x)", "requires_grad_": "gradients(loss, x)",
+    "tolist": "evaluate(x).tolist()", "unsqueeze": "xp.expand_dims(x, axis=…)", "view": "xp.reshape(x, …)",
     **dict.fromkeys(("cpu", "values", library_name(host_namespace())), "numpy.asarray(evaluate(x))"),
 }  # fmt: skip
 """What takes more than another name."""
 _WRITTEN.update(numpy=_WRITTEN["cpu"])  # the method of that name
+
+_ELSEWHERE = {
+    "nbm_xp.keras2": {
+        "batch_norm": "batch_normalization(x, …)", "binary_cross_entropy": "binary_crossentropy(target, x)",
+        "conv1d": "conv1d(x, kernel)", "conv2d": "conv2d(x, kernel)", "conv3d": "conv3d(x, kernel)",
+        "cross_entropy": "categorical_crossentropy(target, x, from_logits=True)", "dropout": "dropout(x, level)",
+        "elu": "elu(x)", "leaky_relu": "relu(x, alpha=…)", "max_pool2d": "pool2d(x, pool_size)",
+        "normalize": "l2_normalize(x, axis)", "one_hot": "one_hot(x, num_classes)", "relu": "relu(x)",
+        "sigmoid": "sigmoid(x)", "silu": "x * sigmoid(x)", "softplus": "softplus(x)", "softsign": "softsign(x)",
+    },
+    "nbm_xp.special": {
+        "gelu": "x * ndtr(x)", "log_sigmoid": "log_expit(x)", "log_softmax": "log_softmax(x, axis)",
+        "logsumexp": "logsumexp(x, axis)", "softmax": "softmax(x, axis)",
+    },
+    "nbm_xp.tape": {"einsum": "einsum(subscripts, x, …)"},
+}  # fmt: skip
+"""What is no function of the standard's namespace: where it is, and how it is called there."""
+
+_PLACES = {name: (written, place) for place, names in _ELSEWHERE.items() for name, written in names.items()}
 
 _REDUCED = {
     "reduce": {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all",
@@ -73,7 +93,7 @@ def instead(tensor: Any, name: str) -> str | None:
         functions = getattr(xp, chapter[:-1], xp)
         if standard in functions.__all__ and callable(getattr(functions, standard)):
             return f"xp.{chapter}{standard}(x)"
-    return None
+    return _PLACES.get(name, (None,))[0]
 
 
 def _advice(tensor: Any, name: str) -> str:
@@ -81,7 +101,8 @@ def _advice(tensor: Any, name: str) -> str:
     where = "xp = x.__array_namespace__()"
     if written is None:
         return f"use functions of {where}, such as xp.sum(x)"
-    return f"call {written}" + (f", where {where}" if "xp." in written else ", from nbm_xp.tape")
+    _, place = _PLACES.get(name, ("", "nbm_xp.tape"))
+    return f"call {written}" + (f", where {where}" if "xp." in written else f", from {place}")
 
 
 def no_attribute(tensor: Any, name: str) -> AttributeError:
@@ -126,22 +147,19 @@ class ArrayUfunc:
 def refuse_torch_function(function: Any, given: Any) -> NoReturn:
     """Refuse a function of PyTorch's; its operators take the error for leave to ask the other operand."""
     name = getattr(function, "__name__", str(function))
-    tensor = next(_tensors(given))
-    raise TypeError(
-        f"PyTorch's {name} does not take a Tensor of the tape, which is computed later: {_advice(tensor, name)}"
-    )
-
-
-_REFUSE_IN_JAX = frozenset(
-    {"_arraylike", "array", "canonicalize_value", "check_arraylike", "shaped_abstractify", "typeof"}
-)
-"""Where JAX's functions ask an argument whether it is like an array. Its operators ask too, elsewhere: they must hear
-no, or the Tensor beside them would not be asked in turn. In other places (`jax.lax`) JAX's own error comes."""
+    chapter, _, rest = name.partition("_")
+    advice = _advice(next(_tensors(given)), rest if chapter in ("fft", "linalg", "special") else name)
+    raise TypeError(f"PyTorch's {name} does not take a Tensor of the tape, which is computed later: {advice}")
 
 
 def refuse_jax_function(tensor: Any) -> None:
-    """Refuse JAX's function, where it asks for `__jax_array__` two calls up; JAX would word a TypeError anew."""
-    if sys._getframe(2).f_code.co_name in _REFUSE_IN_JAX:
+    """Refuse JAX's function, where it asks for `__jax_array__` two calls up; JAX would word a TypeError anew.
+
+    The operators of its arrays ask too: they must hear no, or the Tensor beside them would not be asked in turn. Where
+    compiled code asks (`jax.lax`), JAX's own error comes, whatever is raised here.
+    """
+    asking = str(sys._getframe(2).f_globals.get("__name__"))
+    if asking.startswith("jax.") and not asking.endswith(".array_methods"):
         raise ValueError(
             f"JAX's functions do not take a Tensor of the tape, which is computed later: {_advice(tensor, '')}; "
             "evaluate(x) gives the array where there is one"

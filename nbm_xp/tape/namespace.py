@@ -27,6 +27,7 @@ from .dtypes import (
 )
 from .linear_algebra import linalg
 from .operators import LATE
+from .standard import elementwise as _elementwise
 from .standard import fft, special
 from .standard.accumulation import cumulative_prod, cumulative_sum, diff
 from .standard.assignment import setitem as _setitem  # noqa: F401  (declares the operation)
@@ -50,71 +51,7 @@ from .standard.creation import (
     zeros_like,
 )
 from .standard.data_types import can_cast, finfo, iinfo, isdtype, result_type
-from .standard.elementwise import (
-    abs,
-    acos,
-    acosh,
-    add,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
-    bitwise_and,
-    bitwise_invert,
-    bitwise_left_shift,
-    bitwise_or,
-    bitwise_right_shift,
-    bitwise_xor,
-    ceil,
-    copysign,
-    cos,
-    cosh,
-    divide,
-    equal,
-    exp,
-    expm1,
-    floor,
-    floor_divide,
-    greater,
-    greater_equal,
-    hypot,
-    isfinite,
-    isinf,
-    isnan,
-    less,
-    less_equal,
-    log,
-    log1p,
-    log2,
-    log10,
-    logaddexp,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    maximum,
-    minimum,
-    multiply,
-    negative,
-    nextafter,
-    not_equal,
-    positive,
-    pow,
-    reciprocal,
-    remainder,
-    round,
-    sign,
-    signbit,
-    sin,
-    sinh,
-    sqrt,
-    square,
-    subtract,
-    tan,
-    tanh,
-    trunc,
-)
+from .standard.elementwise import *  # noqa: F403  (all that the chapter has)
 from .standard.indexing import take, take_along_axis
 from .standard.inspection import Info
 from .standard.joining import concat, stack, unstack
@@ -129,25 +66,18 @@ from .standard.sums import sum
 from .tensor import API_VERSIONS
 
 __all__ = [
-    "__array_api_version__", "__array_namespace_info__", "abs", "acos", "acosh", "add", "all", "any",
-    "arange", "argmax", "argmin", "argsort", "asarray", "asin", "asinh", "astype", "atan", "atan2", "atanh",
-    "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
-    "bool", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "can_cast", "ceil", "clip", "complex128",
-    "complex64", "concat", "conj", "copysign", "cos", "cosh", "count_nonzero", "cumulative_prod",
-    "cumulative_sum", "diff", "divide", "e", "empty", "empty_like", "equal", "exp", "expand_dims", "expm1",
-    "eye", "fft", "finfo", "flip", "float16", "float32", "float64", "floor", "floor_divide", "from_dlpack", "full",
-    "full_like", "greater", "greater_equal", "hypot", "iinfo", "imag", "inf", "int16", "int32", "int64",
-    "int8", "isdtype", "isfinite", "isin", "isinf", "isnan", "less", "less_equal", "linalg", "linspace",
-    "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor",
-    "matmul", "matrix_transpose", "max", "maximum", "mean", "meshgrid", "min", "minimum", "moveaxis",
-    "multiply", "nan", "negative", "newaxis", "nextafter", "nonzero", "not_equal", "ones", "ones_like",
-    "permute_dims", "pi", "positive", "pow", "prod", "real", "reciprocal", "remainder", "repeat", "reshape",
-    "result_type", "roll", "round", "searchsorted", "sign", "signbit", "sin", "sinh", "sort", "special", "sqrt",
-    "square", "squeeze", "stack", "std", "subtract", "sum", "take", "take_along_axis", "tan", "tanh",
-    "tensordot", "tile", "tril", "triu", "trunc", "uint16", "uint32", "uint64", "uint8", "unique_all",
-    "unique_counts", "unique_inverse", "unique_values", "unstack", "var", "vecdot", "where", "zeros",
-    "zeros_like",
+    "__array_api_version__", "__array_namespace_info__", "all", "any", "arange", "argmax", "argmin", "argsort",
+    "asarray", "astype", "bool", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "can_cast", "clip",
+    "complex128", "complex64", "concat", "conj", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "e",
+    "empty", "empty_like", "expand_dims", "eye", "fft", "finfo", "flip", "float16", "float32", "float64",
+    "from_dlpack", "full", "full_like", "iinfo", "imag", "inf", "int16", "int32", "int64", "int8", "isdtype",
+    "isin", "linalg", "linspace", "matmul", "matrix_transpose", "max", "mean", "meshgrid", "min", "moveaxis", "nan",
+    "newaxis", "nonzero", "ones", "ones_like", "permute_dims", "pi", "prod", "real", "repeat", "reshape",
+    "result_type", "roll", "searchsorted", "sort", "special", "squeeze", "stack", "std", "sum", "take",
+    "take_along_axis", "tensordot", "tile", "tril", "triu", "uint16", "uint32", "uint64", "uint8", "unique_all",
+    "unique_counts", "unique_inverse", "unique_values", "unstack", "var", "vecdot", "where", "zeros", "zeros_like",
 ]  # fmt: skip
+__all__ += _elementwise.__all__
 
 __array_api_version__ = API_VERSIONS[-1]
 __array_namespace_info__ = Info

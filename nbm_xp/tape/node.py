@@ -88,6 +88,8 @@ class Operation:
         handed out or becomes a variable's value, it is copied.
     symbol
         How Python writes a call, before its operand or between the two.
+    shape_at
+        Which argument is the shape of the result, if one is: its lengths are those of a block where there are blocks.
     cheap
         Whether to compute a large result again costs less than to read it from memory.
     vmap_rule, split_rule
@@ -107,6 +109,7 @@ class Operation:
     fused: dict[tuple[int, *tuple[str, ...]], Callable[..., Any]] = field(default_factory=dict)
     memory: Memory = Memory.ANY
     symbol: str | None = None
+    shape_at: int | None = None
     cheap: bool = False
     vmap_rule: Callable[..., Any] | None = None
     split_rule: Callable[..., Any] | None = None
@@ -187,6 +190,11 @@ class Node:
     def is_call(self) -> bool:
         """Whether this is a call with several results, which is none of them."""
         return self.dtype is _CALL
+
+    @property
+    def call(self) -> Node:
+        """The call that this is a result of; any other node is a call of its own."""
+        return self.args[0] if self.op is OUTPUT else self
 
     def current_shape(self) -> tuple[int | None, ...] | None:
         """The shape now, as far as variables decide it."""

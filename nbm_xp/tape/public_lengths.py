@@ -29,36 +29,6 @@ class KnownLength(int):
         made.length = length
         return made
 
-    def __add__(self, other: Any) -> Any:
-        return _public(self, other, operator.add)
-
-    def __radd__(self, other: Any) -> Any:
-        return _public(other, self, operator.add)
-
-    def __sub__(self, other: Any) -> Any:
-        return _public(self, other, operator.sub)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _public(other, self, operator.sub)
-
-    def __mul__(self, other: Any) -> Any:
-        return _public(self, other, operator.mul)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _public(other, self, operator.mul)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return _public(self, other, operator.floordiv)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _public(other, self, operator.floordiv)
-
-    def __mod__(self, other: Any) -> Any:
-        return _public(self, other, operator.mod)
-
-    def __rmod__(self, other: Any) -> Any:
-        return _public(other, self, operator.mod)
-
     def __reduce__(self) -> tuple[Any, ...]:
         return int, (int(self),)
 
@@ -69,6 +39,15 @@ def _public(left: Any, right: Any, operate: Callable[[Any, Any], Any]) -> Any:
     if type(plain) is not int or not (is_size(left) and is_size(right)):
         return plain
     return public_length(operate(as_length(left), as_length(right)))
+
+
+def _operators(operate: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    return lambda self, other: _public(self, other, operate), lambda self, other: _public(other, self, operate)
+
+
+for _name in ("add", "sub", "mul", "floordiv", "mod"):
+    for _side, _operator in zip(("", "r"), _operators(getattr(operator, _name)), strict=True):
+        setattr(KnownLength, f"__{_side}{_name}__", _operator)
 
 
 def as_length(size: Any) -> Any:

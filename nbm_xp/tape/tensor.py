@@ -12,12 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, ClassVar, cast
 
-from nbm_xp.namespace import (
-    array_namespace,
-    floatx,
-    is_array,
-    to_numpy,
-)
+from nbm_xp.namespace import array_namespace, floatx, is_array, to_numpy
 
 from .differentiated import refuse_cut
 from .dtypes import DType, as_dtype

@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from nbm_xp import natural_bm as nb
+from nbm_xp import value_and_grad
 from nbm_xp.namespace import (
     DTYPE_NAMES,
     asarray,
@@ -114,6 +116,24 @@ def test_scatter_add_is_numpys_add_at(data: st.DataObject, library: str, shape: 
         x = on(library, value, data.draw(chunked(shape)))
         result = scatter_add(x, places, on(library, values))
     np.testing.assert_allclose(back(result), expected, rtol=1e-12, atol=1e-12)
+
+
+@given(st.data(), st.integers(0, 3), st.integers(2, 4))
+def test_a_slice_that_names_one_place_is_one_place_in_any_blocks(data: st.DataObject, place: int, step: int) -> None:
+    """Where it reaches into the next block, Dask's own have an empty one there, in which the place is found again."""
+    part = slice(place, place + data.draw(st.integers(2, step)), step)
+    chunks = data.draw(st.just((place + 1, step)) | chunkings(place + 1 + step))
+    value = np.arange(place + 1 + step) + 1.0
+    x = on("dask", value, chunks)
+
+    def loss(x: Any) -> Any:
+        return (x[part] * x)[-1] + nb.sum(x[part] * 2.0)
+
+    wanted = value.copy()
+    wanted[part] += 0.5
+    np.testing.assert_array_equal(back(scatter_add(x, (part,), 0.5)), wanted)
+    for found, there in zip(value_and_grad(loss)(x), value_and_grad(loss)(value), strict=True):
+        np.testing.assert_array_equal(back(found), there)
 
 
 @given(st.lists(st.sampled_from(NUMBERS), min_size=1, max_size=4), LIBRARIES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ from nbm_xp.tape import Variable, evaluate, function, gradients, is_tensor, plac
 from nbm_xp.tape import namespace as recorded
 from tests.distributions import DRAWS, WITH_ARRAYS
 from tests.property.function_cases import CASES, FunctionCase
-from tests.strangers import ABSENT, IN_BLOCKS, STRANGERS, Stranger, asked, guarded, left_out, strangers
+from tests.strangers import ABSENT, IN_BLOCKS, STRANGERS, Stranger, asked, left_out, met, strangers
 
 pytestmark = pytest.mark.filterwarnings("ignore:numpy.core:DeprecationWarning")  # cubed's moveaxis imports from there
 
@@ -93,13 +92,8 @@ KNOWN: list[tuple[str, str, str]] = [
 @pytest.fixture(params=strangers())
 def stranger(request: pytest.FixtureRequest) -> Iterator[Stranger]:
     """Each library without an entry in turn; one that has an entry is without it meanwhile."""
-    callspec = getattr(request.node, "callspec", None)
-    case = str(callspec.params.get("case", callspec.params.get("name", ""))) if callspec else ""
-    for library, pattern, reason in KNOWN:
-        if library == request.param.name and fnmatchcase(f"{request.node.originalname}-{case}", pattern):
-            request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
-    with left_out(request.param.name), guarded(request.param):
-        yield request.param
+    with met(request, KNOWN) as found:
+        yield found
 
 
 QUICK_DRAWS = ("random", "normal", "permutation")

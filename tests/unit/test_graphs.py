@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.graphs import (
+    ClampWarning,
     Graph,
     GraphMachine,
     as_graph,
@@ -20,14 +21,18 @@ from nbm_xp.graphs import (
     colouring,
     edwards_anderson,
     energy_histogram,
+    enumerated,
     erdos_renyi,
     lattice,
     pegasus,
+    placed_ladder,
     random_regular,
     read_gset,
     sherrington_kirkpatrick,
     specific_heat,
     standard_error,
+    strip_energy,
+    transition,
     zephyr,
 )
 from nbm_xp.graphs import chains as chains_chapter
@@ -105,10 +110,10 @@ WRONG: list[tuple[Any, str]] = [
     (lambda: as_graph([[0.0, 1.0], [0.0, 0.0]]), r"couplings must be symmetric, got 1 at \(0, 1\) and 0 at \(1, 0\)"),
     (lambda: as_graph([[1.0, 1.0], [1.0, 0.0]]), r"couplings must have no diagonal, got an entry at \(0, 0\)"),
     (lambda: as_graph([[0.0, math.nan], [math.nan, 0.0]]), "couplings must be finite, got nan"),
-    (lambda: as_graph([[0.5, 1.5, 2.5]]), "graph must be a square matrix of floats, or ints of shape"),
+    (lambda: as_graph([[0.5, 1.5, 2.5]]), "graph must be a square matrix, or ints of shape"),
     (lambda: as_graph([]), "graph must be"),
     (lambda: GraphMachine([[0, 1], [1, 0]]), r"edges must name each pair once, got \(0, 1\) twice"),
-    (lambda: GraphMachine([[0, 1]], units=1), "units must be 'spin', 'binary' or the number of a Potts unit's values"),
+    (lambda: GraphMachine([[0, 1]], units=1), "units must be 'spin', 'binary', or of Potts units the number of values"),
     (lambda: GraphMachine([[0, 1]], units="spins"), "units must be 'spin', 'binary'"),
     (lambda: GraphMachine([[0, 1]], units=True), "units must be 'spin', 'binary'"),
     (lambda: GraphMachine([[0, 1]], fields=math.inf), "fields must be finite, got inf"),
@@ -127,6 +132,10 @@ WRONG: list[tuple[Any, str]] = [
     (lambda: lattice((2, 4)), "shape must be 3 at least along periodic axes, got 2"),
     (lambda: lattice((4, 0)), "shape must be a whole number, at least 2, got 0"),
     (lambda: lattice((4, 4), periodic=(True,)), "periodic must be one bool or 2 of them, got 1"),
+    (lambda: lattice(8, 8), r"periodic must be one bool or 1 of them, got 8: all lengths are one argument, such as"),
+    (lambda: GraphMachine([[0, 1]], units="categorical:1"), "the number of values, from 2 to 127, got 'categorical:1'"),
+    (lambda: as_graph([[0, 1, 0.5]]), r"ints of shape \(edges, 2\), whose weights are told apart as couplings; got"),
+    (lambda: GraphMachine([[0, 1]]).sample(clamp=np.asarray([0, 1])), "clamp must be a dict of units and values, got"),
     (lambda: random_regular(5, 3), "degree must be less than units and their product even, got 3 and 5"),
     (lambda: erdos_renyi(5, 1.5), "probability must be from 0 to 1, got 1.5"),
     (lambda: edwards_anderson((4, 4), "gauss"), "disorder must be 'signs' or 'normal', got 'gauss'"),
@@ -140,6 +149,37 @@ def test_what_is_wrong_is_said(case: int) -> None:
     make, message = WRONG[case]
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: GraphMachine("G1.txt"), "graph must be a Graph, .*, got str: read_gset reads files"),
+        (lambda: GraphMachine({(0, 1): 0.5}), "graph must be a Graph, .*, got dict$"),
+        (lambda: enumerated(lattice((4, 4))), "machine must be a GraphMachine, got Lattice"),  # type: ignore[arg-type]
+        (lambda: strip_energy(lattice((4, 4))), "machine must be a GraphMachine, got Lattice"),  # type: ignore[arg-type]
+        (lambda: transition(lattice((4, 4)), [1.0]), "machine must be a GraphMachine"),  # type: ignore[arg-type]
+        (lambda: placed_ladder(lattice((4, 4)), 0.1, 1.0), "machine must be a GraphMachine"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_another_thing_is_said(make: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        make()
+
+
+def test_whole_numbers_in_a_square_are_a_matrix() -> None:
+    ring = np.roll(np.eye(5, dtype=int), 1, axis=0)
+    assert edges_of(as_graph(ring + ring.T)) == {(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)}
+    assert edges_of(as_graph([[0, 1], [1, 2]])) == {(0, 1), (1, 2)}  # two rows are two edges
+    with pytest.raises(ValueError, match=r"couplings must be symmetric, got 0 at \(0, 1\) and 1 at \(1, 0\)"):
+        as_graph(ring)
+
+
+def test_units_of_values_that_are_alike_have_two_names() -> None:
+    pytest.importorskip("xarray")
+    one, other = (GraphMachine(GLASS, units) for units in (3, "categorical:3"))
+    draws = [machine.sample(chains=2, sweeps=3, random_state=1)["state"].values for machine in (one, other)]
+    np.testing.assert_array_equal(*draws)
 
 
 SAMPLED_WRONG: list[tuple[dict[str, Any], str]] = [
@@ -159,7 +199,11 @@ SAMPLED_WRONG: list[tuple[dict[str, Any], str]] = [
     ({"initial": np.ones((1, 24))}, r"states must be of shape \(2, 24\), got \(1, 24\)"),
     ({"after": 3}, "after must be what sample gave"),
     ({"random_state": -1}, "random_state must not be negative, got -1"),
-    ({"library": "dask"}, "library must be one whose arrays have values at once"),
+    (
+        {"library": "dask"},
+        r"library must be one whose arrays have values at once, got dask: chunks \(of a lattice\) or parts .* lay",
+    ),
+    ({"library": "dask", "rule": "wolff"}, "got dask: .*; clusters reach through the whole graph"),
 ]
 
 
@@ -312,6 +356,7 @@ def test_graphs_of_all_kinds_give_the_same_bits(
             np.testing.assert_array_equal(arrays.energies(), want[1])
 
 
+@pytest.mark.filterwarnings("ignore::nbm_xp.graphs.ClampWarning")
 @pytest.mark.parametrize("rule", ["heat_bath", "metropolis"])
 @pytest.mark.parametrize(("graph", "values"), [(lattice((8, 64)), 3), (GLASS, 2), (random_regular(200, 3, 1), 5),
                                                (erdos_renyi(150, 0.02, 1), 4), (erdos_renyi(70, 0.0), 3),
@@ -382,8 +427,40 @@ def test_observers_see_what_there_is() -> None:
             want = (grid * np.roll(grid, -d, axis=axis + 1)).mean(axis=(1, 2))
             np.testing.assert_allclose(found["correlations"].values[:, axis, d], want)
     assert np.isnan(found["correlations"].values[:, 0, 3]).all()
-    with pytest.raises(ValueError, match="periodic lattice"):
+    with pytest.raises(ValueError, match="correlations are those of units with two values on a lattice"):
         GraphMachine(random_regular(6, 3, 1)).sample(sweeps=1, observe="correlations")
+
+
+@pytest.mark.parametrize("units", ["spin", "binary"])
+@pytest.mark.parametrize("shape", [(9,), (5, 4), (3, 2, 6)])
+def test_correlations_of_open_lattices_are_of_the_pairs_there_are(units: str, shape: tuple[int, ...]) -> None:
+    pytest.importorskip("xarray")
+    machine = GraphMachine(lattice(shape, False), units)
+    found = machine.sample(chains=2, sweeps=1, observe="correlations", random_state=2)
+    grid = found["state"].values.astype(float).reshape(2, *shape)
+    for axis, n in enumerate(shape):
+        for d in range(max(shape)):
+            seen = found["correlations"].values[:, axis, d]
+            if d >= n:
+                assert np.isnan(seen).all()
+                continue
+            pairs = grid.take(range(d, n), axis + 1) * grid.take(range(n - d), axis + 1)
+            np.testing.assert_allclose(seen, pairs.reshape(2, -1).mean(axis=1), rtol=1e-15)
+
+
+def test_parts_of_a_graph_without_held_units_are_told_of() -> None:
+    pytest.importorskip("xarray")
+    machine = GraphMachine([[0, 1], [1, 2], [3, 4], [6, 5]])
+    with pytest.warns(ClampWarning, match="holds no unit of some parts of the graph, .*: 4 units, such as 3, are"):
+        found = machine.sample(sweeps=3, clamp={0: 1}, random_state=1)
+    free = machine.sample(sweeps=3, random_state=1)
+    np.testing.assert_array_equal(found["state"].values[:, 3:], free["state"].values[:, 3:])
+    for sample in (machine.anneal, machine.chains):
+        with pytest.warns(ClampWarning, match="2 units, such as 5, are drawn as if none were held"):
+            sample(clamp={0: 1, 4: 1, 3: -1})
+    machine.sample(sweeps=1, clamp={0: 1, 3: 1, 5: -1})  # a unit of each: no warning, which is an error in tests
+    isolated = GraphMachine(as_graph([[0, 1]], units=3))
+    assert isolated.sample(sweeps=1, clamp={2: -1, 0: 1}, random_state=1)["state"].values[0, 2] == -1
 
 
 def test_series_say_what_they_are_worth() -> None:

@@ -14,7 +14,7 @@ from nbm_xp.graphs import brick_sweeps as brick_chapter
 from nbm_xp.graphs.bricks import Brick
 from nbm_xp.graphs.chunked import LatticeWork
 from nbm_xp.graphs.division import divided
-from nbm_xp.graphs.lattice_graph import Lattice, slots_of
+from nbm_xp.graphs.lattice_graph import Lattice
 from nbm_xp.graphs.packed import packed, unpack
 from nbm_xp.graphs.values import values_of
 
@@ -30,6 +30,9 @@ MACHINES: dict[str, GraphMachine] = {
     "open along one axis": GraphMachine(lattice((6, 7), (True, False)), couplings=-0.7),
     "a ring": GraphMachine(lattice(10), couplings=0.3, fields=0.1),
     "alike, fields of each": GraphMachine(lattice((9, 11), False), couplings=0.3, units="binary", fields=FIELDS),
+    "rings of odd length": GraphMachine(edwards_anderson((7, 9), random_state=1), fields=0.3),
+    "an odd ring": GraphMachine(lattice(11), couplings=0.3, units="binary"),
+    "odd and open": GraphMachine(lattice((5, 4, 3), (True, False, True)), couplings=0.6),
     "Potts": GraphMachine(lattice((6, 8)), units=4, couplings=-0.7),
     "Potts with fields": GraphMachine(lattice((5, 7, 3), False), units=3, fields=[0.1, 0.2, 0.0]),
 }
@@ -170,18 +173,6 @@ def test_a_lattice_is_laid_out_when_asked() -> None:
     assert vast._layout is None
 
 
-@pytest.mark.parametrize(
-    ("shape", "periodic"), [((4, 6), True), ((5, 3), False), ((4, 3, 5), (True, False, False)), ((5, 3, 3), False)]
-)
-def test_slots_are_those_of_layouts(shape: tuple[int, ...], periodic: Any) -> None:
-    graph = lattice(shape, periodic)
-    slots = np.argsort(GraphMachine(graph).layout.order)
-    units = np.arange(graph.units)
-    for colour in (0, 1):
-        mine = graph.colours == colour
-        assert (slots_of(shape, units[mine], colour) == slots[mine]).all()
-
-
 def test_numbers_of_one_size_are_rounded_as_those_of_many() -> None:
     graph = lattice((6, 5), False)
     one, many = GraphMachine(graph, couplings=1 / 3), GraphMachine(graph, couplings=np.full(graph.edges, 1 / 3))
@@ -194,12 +185,18 @@ def test_numbers_of_one_size_are_rounded_as_those_of_many() -> None:
     ("machine", "asked", "message"),
     [
         (GraphMachine([[0, 1]]), {}, r"chunks: the machine must be on a lattice"),
-        (GraphMachine(lattice((5, 4))), {}, r"chunks: periodic axes must be of even length, got 5"),
-        (MACHINES["alike"], {"rule": "wolff"}, r"rule must be one of heat_bath, metropolis where there are chunks"),
-        (MACHINES["alike"], {"observe": "means"}, r"observe must be of energy, magnetisation, overlap where there are"),
+        (MACHINES["alike"], {"rule": "gibbs"}, r"rule must be .* where there are chunks, got 'gibbs'$"),
+        (
+            MACHINES["alike"],
+            {"rule": "wolff"},
+            r"heat_bath, metropolis where there are chunks, got 'wolff': clusters reach .* undivided \(chunks=None\)",
+        ),
+        (MACHINES["alike"], {"observe": "entropy"}, r"observe must be of energy, .*, means where there are chunks"),
+        (MACHINES["Potts"], {"observe": "means"}, r"observe: means are those of units with two values"),
+        (MACHINES["Potts"], {"observe": "correlations"}, r"observe: correlations are those of units with two values"),
         (MACHINES["alike"], {"observe": "overlap", "chains": 3}, r"observe: overlaps are .*: chains must be even"),
         (MACHINES["Potts"], {"observe": "overlap", "chains": 2}, r"observe: overlaps are .* of spins"),
-        (MACHINES["alike"], {"clamp": {0: 1}}, r"clamp must be left out where there are chunks"),
+        (MACHINES["alike"], {"clamp": {0: 2}}, r"clamp must give values of -1, 1, got 2 for unit 0"),
         (MACHINES["alike"], {"library": "torch"}, r"library must be left out where there are chunks"),
         (MACHINES["alike"], {"chunks": (3, 4, 5)}, r"chunks must be an int, or for each of 2 axes .*, got \(3, 4, 5\)"),
         (MACHINES["alike"], {"chunks": 0}, r"chunks must be an int"),

@@ -95,18 +95,6 @@ def test_every_module_can_be_imported(path: pathlib.Path) -> None:
         pytest.skip(f"{error.name} is not installed")
 
 
-def test_the_keras_surfaces_share_what_they_have_in_common() -> None:
-    """No run of six lines stands in both: what means the same is imported, what differs is a parameter."""
-    runs: dict[str, set[tuple[str, ...]]] = {}
-    for surface in ("keras1", "keras2"):
-        runs[surface] = set()
-        for path in (PACKAGE / surface).glob("*.py"):
-            lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-            runs[surface] |= {tuple(lines[first : first + 6]) for first in range(len(lines) - 5)}
-    assert len(runs["keras1"]) > 500
-    assert runs["keras1"] & runs["keras2"] == set()
-
-
 NAMES = {
     ".".join(["nbm_xp", *p.relative_to(PACKAGE).with_suffix("").parts]).removesuffix(".__init__"): p for p in FILES
 }

@@ -12,8 +12,8 @@ import pytest
 from nbm_xp.namespace import asarray, core, get_namespace, to_numpy
 from nbm_xp.namespace import convolution as sliding
 from nbm_xp.namespace.convolution import core_windows, images_last, numpy_kernels, winograd
-from nbm_xp.namespace.convolution.pooling import maxima_portably, spread_portably, sums_portably
-from nbm_xp.namespace.convolution.portable import back_portably, correlate_portably, outer_portably
+from nbm_xp.namespace.convolution.portable import correlate_in_groups
+from nbm_xp.namespace.kernels import portably
 from tests.libraries import Library, libraries
 
 ONES = {"strides": (1, 1), "dilation": (1, 1)}
@@ -60,9 +60,11 @@ def test_sixteen_products_are_the_thirty_six(shape: Any, starts: Any, lengths: A
     how = {**ONES, "starts": starts}
     assert winograd.suits(x, 17, sizes, (1, 1), (1, 1), lengths)
     got = sliding.correlate(x, kernel, lengths=lengths, **how)
-    np.testing.assert_allclose(got, correlate_portably(np, x, kernel, lengths=lengths, **how), atol=1e-11)
+    np.testing.assert_allclose(got, portably(sliding.correlate)(x, kernel, lengths=lengths, **how), atol=1e-11)
     outer = sliding.correlate_outer(x, y, lengths=sizes, groups=1, **how)
-    np.testing.assert_allclose(outer, outer_portably(np, x, y, lengths=sizes, groups=1, **how), atol=1e-11)
+    np.testing.assert_allclose(
+        outer, portably(sliding.correlate_outer)(x, y, lengths=sizes, groups=1, **how), atol=1e-11
+    )
 
 
 @pytest.mark.parametrize("size", [3, 5, 7])
@@ -70,10 +72,10 @@ def test_sixteen_products_are_the_thirty_six(shape: Any, starts: Any, lengths: A
 def test_rounding_is_of_the_size_of_that_of_plain_sums(size: int) -> None:
     x, kernel = numbers(2, 32, 32, 32), numbers(size, size, 1, 32, 32)
     how: dict[str, Any] = {**ONES, "starts": (-(size // 2),) * 2, "lengths": (32, 32)}
-    exact = correlate_portably(np, x, kernel, **how)
+    exact = portably(sliding.correlate)(x, kernel, **how)
     x, kernel = x.astype("float32"), kernel.astype("float32")
     errors = [np.max(np.abs(some - exact)) for some in (sliding.correlate(x, kernel, **how),
-                                                        correlate_portably(np, x, kernel, **how))]  # fmt: skip
+                                                        portably(sliding.correlate)(x, kernel, **how))]  # fmt: skip
     assert errors[0] <= (size + 1) / 2 * errors[1]
     assert errors[0] <= 2e-6 * np.max(np.abs(exact))
 
@@ -85,7 +87,7 @@ def test_what_cannot_be_summed_stays_in_its_windows(value: float) -> None:
     x[1, 4, 4, 0] = value
     how: dict[str, Any] = {**ONES, "starts": (-1, -1), "lengths": (8, 8)}
     np.testing.assert_array_equal(
-        np.isfinite(sliding.correlate(x, kernel, **how)), np.isfinite(correlate_portably(np, x, kernel, **how))
+        np.isfinite(sliding.correlate(x, kernel, **how)), np.isfinite(portably(sliding.correlate)(x, kernel, **how))
     )
     outer = sliding.correlate_outer(x, x, starts=(-1, -1), lengths=(3, 3), groups=1, **ONES)
     assert np.all(np.isfinite(outer[..., 1:, 1:]))
@@ -122,11 +124,11 @@ def test_windows_are_the_portable_ones_on_each_level(
     x, y = x[::-1], y[:, ..., ::-1]  # not contiguous
     how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation}
     forward = sliding.correlate(x, kernel, lengths=lengths, **how)
-    np.testing.assert_array_equal(forward, correlate_portably(np, x, kernel, lengths=lengths, **how))
+    np.testing.assert_array_equal(forward, portably(sliding.correlate)(x, kernel, lengths=lengths, **how))
     back = sliding.correlate_back(y, kernel, lengths=shape, **how)
-    np.testing.assert_array_equal(back, back_portably(np, y, kernel, lengths=shape, **how))
+    np.testing.assert_array_equal(back, portably(sliding.correlate_back)(y, kernel, lengths=shape, **how))
     outer = sliding.correlate_outer(x, y, lengths=sizes, groups=1, **how)
-    np.testing.assert_array_equal(outer, outer_portably(np, x, y, lengths=sizes, groups=1, **how))
+    np.testing.assert_array_equal(outer, portably(sliding.correlate_outer)(x, y, lengths=sizes, groups=1, **how))
     assert {forward.dtype, back.dtype, outer.dtype} == {np.dtype(dtype)}
 
 
@@ -149,7 +151,7 @@ def test_sums_without_patches_are_the_portable_ones_on_each_level(
     x = np.rint(4.0 * numbers(4, *shape, channels, dtype=dtype))[::-1]
     kernel = np.rint(4.0 * numbers(*sizes, 1, channels, filters, dtype=dtype))
     how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
-    want = correlate_portably(np, x, kernel, **how)
+    want = portably(sliding.correlate)(x, kernel, **how)
     for given in (x, np.ascontiguousarray(x)):
         np.testing.assert_array_equal(sliding.correlate(given, kernel, **how), want, strict=True)
 
@@ -167,11 +169,11 @@ def test_pooling_is_the_portable_one_on_each_level(
     x = x[::-1]
     how: dict[str, Any] = {"sizes": sizes, "starts": starts, "strides": strides}
     largest = sliding.maxima(x, lengths=lengths, **how)
-    np.testing.assert_array_equal(largest, maxima_portably(np, x, lengths=lengths, **how))
+    np.testing.assert_array_equal(largest, portably(sliding.maxima)(x, lengths=lengths, **how))
     sums = sliding.sum_windows(x, lengths=lengths, **how)
-    np.testing.assert_array_equal(sums, sums_portably(np, x, lengths=lengths, **how))
+    np.testing.assert_array_equal(sums, portably(sliding.sum_windows)(x, lengths=lengths, **how))
     spread = sliding.spread_windows(g, lengths=shape, **how)
-    np.testing.assert_array_equal(spread, spread_portably(np, g, lengths=shape, **how))
+    np.testing.assert_array_equal(spread, portably(sliding.spread_windows)(g, lengths=shape, **how))
     assert {largest.dtype, sums.dtype, spread.dtype} == {np.dtype(dtype)}
     for ties in ("share", "first", "whole"):
         placed = sliding.place_maxima(g, x, largest, lengths=lengths, ties=ties, **how)
@@ -220,11 +222,13 @@ def test_few_channels_and_many_images_in_blocks(channels: int, monkeypatch: pyte
     x, kernel = numbers(5, 9, 12, channels), numbers(3, 2, 1, channels, 3)
     how: dict[str, Any] = {"starts": (-2, 1), "strides": (2, 1), "dilation": (1, 2), "lengths": (5, 11)}
     np.testing.assert_allclose(
-        sliding.correlate(x, kernel, **how), correlate_portably(np, x, kernel, **how), atol=1e-12
+        sliding.correlate(x, kernel, **how), portably(sliding.correlate)(x, kernel, **how), atol=1e-12
     )
     y = numbers(5, 5, 11, 3)
     how |= {"lengths": (3, 2), "groups": 1}
-    np.testing.assert_allclose(sliding.correlate_outer(x, y, **how), outer_portably(np, x, y, **how), atol=1e-11)
+    np.testing.assert_allclose(
+        sliding.correlate_outer(x, y, **how), portably(sliding.correlate_outer)(x, y, **how), atol=1e-11
+    )
 
 
 LAST = [
@@ -249,11 +253,13 @@ def test_images_that_lie_last_in_memory(
     assert not images_last.suits(x)
     how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation}
     forward = sliding.correlate(turned, kernel, lengths=lengths, **how)
-    np.testing.assert_allclose(forward, correlate_portably(np, x, kernel, lengths=lengths, **how), atol=1e-12)
+    np.testing.assert_allclose(forward, portably(sliding.correlate)(x, kernel, lengths=lengths, **how), atol=1e-12)
     back = sliding.correlate_back(results, kernel, lengths=shape, **how)
-    np.testing.assert_allclose(back, back_portably(np, y, kernel, lengths=shape, **how), atol=1e-12)
+    np.testing.assert_allclose(back, portably(sliding.correlate_back)(y, kernel, lengths=shape, **how), atol=1e-12)
     outer = sliding.correlate_outer(turned, results, lengths=sizes, groups=1, **how)
-    np.testing.assert_allclose(outer, outer_portably(np, x, y, lengths=sizes, groups=1, **how), atol=1e-11)
+    np.testing.assert_allclose(
+        outer, portably(sliding.correlate_outer)(x, y, lengths=sizes, groups=1, **how), atol=1e-11
+    )
     assert images_last.suits(forward)
     assert images_last.suits(back)
 
@@ -268,7 +274,7 @@ def test_pooling_of_images_that_lie_last_in_memory(
     largest = sliding.maxima(turned, lengths=lengths, **how)
     np.testing.assert_array_equal(largest, sliding.maxima(x, lengths=lengths, **how))
     spread = sliding.spread_windows(results, lengths=shape, **how)
-    np.testing.assert_allclose(spread, spread_portably(np, y, lengths=shape, **how), atol=1e-12)
+    np.testing.assert_allclose(spread, portably(sliding.spread_windows)(y, lengths=shape, **how), atol=1e-12)
     for ties in ("first", "share", "whole"):
         placed = sliding.place_maxima(results, turned, largest, lengths=lengths, ties=ties, **how)
         plain = sliding.place_maxima(y, x, np.ascontiguousarray(largest), lengths=lengths, ties=ties, **how)
@@ -301,12 +307,10 @@ def test_workspace_is_less_than_the_patches_of_two_images(size: int) -> None:
 
 
 def test_many_images_are_worked_on_in_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nbm_xp.namespace.convolution import portable
-
     x, kernel = numbers(7, 6, 2), numbers(3, 1, 2, 3)
     how: dict[str, Any] = {"starts": (0,), "strides": (1,), "dilation": (1,), "lengths": (4,)}
-    whole = portable.correlate_portably(np, x, kernel, **how)
-    parts = portable.correlate_portably(np, x, kernel, budget=1000, **how)
+    whole = correlate_in_groups(x, kernel, **how)
+    parts = correlate_in_groups(x, kernel, budget=1000, **how)
     np.testing.assert_array_equal(parts, whole)
 
 
@@ -356,11 +360,11 @@ def test_a_librarys_own_convolution_is_the_portable_one(library: Library, groups
     kernel = numbers(3, 2, groups, 2, 3)
     how: dict[str, Any] = {"starts": (-2, 1), "strides": (2, 1), "dilation": (1, 2)}
     given = [library.array(some) for some in (x, kernel, y)]
-    want = correlate_portably(np, x, kernel, lengths=(4, 3), **how)
+    want = portably(sliding.correlate)(x, kernel, lengths=(4, 3), **how)
     got = library.numpy(sliding.correlate(given[0], given[1], lengths=(4, 3), **how))
     np.testing.assert_allclose(got, want, atol=1e-12)
     outer = sliding.correlate_outer(given[0], given[2], lengths=(3, 2), groups=groups, **how)
-    want = outer_portably(np, x, y, lengths=(3, 2), groups=groups, **how)
+    want = portably(sliding.correlate_outer)(x, y, lengths=(3, 2), groups=groups, **how)
     np.testing.assert_allclose(library.numpy(outer), want, atol=1e-11)
     back = sliding.correlate_back(given[2], given[1], lengths=(7, 6), **how)
     want = sliding.correlate_back(y, kernel, lengths=(7, 6), **how)
@@ -372,7 +376,7 @@ def test_a_librarys_own_convolution_is_the_portable_one(library: Library, groups
 def test_other_dtypes(library: Library, dtype: str) -> None:
     x, kernel = (5 * numbers(2, 5, 2)).astype(dtype), (5 * numbers(2, 1, 2, 3)).astype(dtype)
     how: dict[str, Any] = {"starts": (-1,), "strides": (2,), "dilation": (1,), "lengths": (3,)}
-    want = correlate_portably(np, x, kernel, **how)
+    want = portably(sliding.correlate)(x, kernel, **how)
     got = library.numpy(sliding.correlate(library.array(x), library.array(kernel), **how))
     assert got.dtype == dtype
     np.testing.assert_allclose(got, want, rtol=1e-5)

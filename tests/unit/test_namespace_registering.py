@@ -166,6 +166,9 @@ def test_as_it_is_without_being_registered(arrays: Any) -> None:
     np.testing.assert_array_equal(B.sum(x, axis=0).value, [4.0, 2.0])
     with pytest.raises(TypeError, match=r"^boxed_arrays has no sign, which sign needs$"):
         B.sign(x)
+    for leave in (to_numpy, RBM(2, n_iter=1, random_state=0).fit, lambda x: RBM(2).fit(np.eye(2)).transform(x)):
+        with pytest.raises(TypeError, match=r"neither __array__ nor __dlpack__, .*takes a kernel 'to_numpy"):
+            leave(x)
     assert "boxed_arrays" in nbm_xp.info()["libraries"]
 
 
@@ -233,8 +236,11 @@ def test_a_lazy_one_says_so(arrays: Any) -> None:
         ({"namespace": "boxed_arrays"}, TypeError, "namespace must be .*got 'boxed_arrays'"),
         ({"array_types": ()}, ValueError, "array_types must name at least one class"),
         ({"array_types": "Boxed"}, TypeError, "array_types must be classes or 'package:Class', got 'Boxed'"),
+        ({"array_types": np}, TypeError, "array_types must be classes or 'package:Class', got <module 'numpy'"),
         ({"array_types": [np.ndarray]}, ValueError, "classes that no library has yet, and numpy has"),
         ({"mends": {"a.b": abs}}, ValueError, "mends must be names of the standard.*got 'a.b'"),
+        ({"mends": {"sgn": abs}}, ValueError, "mends must be names of the standard.*got 'sgn'"),
+        ({"mends": {"linalg.invert": abs}}, ValueError, "mends must be names of the standard.*'linalg.invert'"),
         ({"mends": {"sort": 3}}, TypeError, r"mends\['sort'\] must be callable or .*got 3"),
         ({"mends": [abs]}, TypeError, "mends must be a mapping of names to functions"),
         ({"kernels": {"sort": abs}}, ValueError, "kernels must be among .*scatter_add.*; got sort"),
@@ -263,7 +269,7 @@ def test_every_kernel_that_is_asked_for_has_a_name() -> None:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             called = node.func if isinstance(node, ast.Call) else None
             title = getattr(called, "id", getattr(called, "attr", ""))
-            if title in ("kernel", "own_kernel") and isinstance(node.args[0], ast.Constant):
+            if title in ("kernel", "or_kernel") and isinstance(node.args[0], ast.Constant):
                 asked.add(node.args[0].value)
     assert {"put", "rng.draw", "correlate"} <= asked
     assert asked <= set(kernels.OPERATIONS)

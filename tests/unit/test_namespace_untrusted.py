@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import os
 import pathlib
 import pickle
+import threading
+import time
 import tracemalloc
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -18,7 +22,7 @@ import pytest
 from nbm_xp.boltzmann import DBM, RBM, Topology, load
 from nbm_xp.namespace import save_configuration
 from nbm_xp.namespace.checksums import parsed
-from nbm_xp.namespace.files import check_claims, load_arrays, load_tensors, save_tensors
+from nbm_xp.namespace.files import check_claims, load_arrays, load_tensors, map_array, save_tensors
 from nbm_xp.namespace.stored import is_group, open_array, open_group, save_group
 from nbm_xp.runs import RunDirectory, diagnose, evaluate, open_dataset, open_samples, read_evaluation, sample
 from nbm_xp.tape import placeholder, visualize
@@ -263,6 +267,29 @@ def test_so_do_single_arrays(tmp_path: pathlib.Path, content: bytes) -> None:
 def test_compressed_data_are_read(tmp_path: pathlib.Path) -> None:
     np.savez_compressed(tmp_path / "x.npz", x=np.zeros((1000, 1000)))
     assert load_arrays(tmp_path / "x.npz")["x"].shape == (1000, 1000)
+
+
+def test_one_thread_reads_a_header_at_a_time(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two at once one may fail with a SystemError on Python 3.11, whose `ast.literal_eval` NumPy calls."""
+    np.savez(tmp_path / "x.npz", x=np.zeros(3))
+    np.save(tmp_path / "x.npy", np.zeros(3))
+    parse, reading, together = ast.literal_eval, threading.Semaphore(1), []
+
+    def parsed_alone(text: str) -> Any:
+        alone = reading.acquire(blocking=False)
+        together.append(not alone)
+        time.sleep(1e-3)
+        if alone:
+            reading.release()
+        return parse(text)
+
+    monkeypatch.setattr(ast, "literal_eval", parsed_alone)
+    with ThreadPoolExecutor(4) as threads:
+        for _ in range(5):
+            threads.submit(load_arrays, tmp_path / "x.npz")
+            threads.submit(map_array, tmp_path / "x.npy")
+    assert len(together) == 15  # twice for an archive: its claims are looked at first
+    assert not any(together)
 
 
 def test_json_may_not_nest_beyond_measure() -> None:

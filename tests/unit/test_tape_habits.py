@@ -87,14 +87,29 @@ def test_numpys_questions_are_answered() -> None:
     assert isinstance(np.isinf(UNKNOWN), Tensor)
 
 
+NEURAL = {
+    "relu": "relu(x), from nbm_xp.keras2", "softmax": "softmax(x, axis), from nbm_xp.special",
+    "logsigmoid": "log_expit(x), from nbm_xp.special", "leaky_relu": "relu(x, alpha=…), from nbm_xp.keras2",
+    "relu6": "xp.clip(x, 0, 6)", "hardtanh": "xp.clip(x, -1, 1)",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("library", libraries("torch"), indirect=True)
 def test_a_function_of_pytorchs(library: Library) -> None:
     import torch
+    from torch.nn import functional
 
     for x in (KNOWN, UNKNOWN, KNOWN * 2.0):
         told(lambda x=x: torch.exp(x), TypeError, "xp.exp(x)")  # type: ignore[misc]
         told(lambda x=x: torch.cat([x, x]), TypeError, "xp.concat(x)")  # type: ignore[misc]
         told(lambda x=x: torch.sum(input=x), TypeError, "xp.sum(x)")  # type: ignore[misc]
+        told(lambda x=x: torch.special.gammaln(x), TypeError, "xp.special.gammaln(x)")  # type: ignore[misc]
+        told(lambda x=x: torch.linalg.inv(x), TypeError, "xp.linalg.inv(x)")  # type: ignore[misc]
+        for name, wanted in NEURAL.items():
+            told(lambda x=x, name=name: getattr(functional, name)(x), TypeError, wanted)  # type: ignore[misc]
+        told(lambda x=x: functional.sigmoid(x), AttributeError, "sigmoid(x), from nbm_xp.keras2")  # type: ignore[misc]
+        told(lambda x=x: functional.mse_loss(x, x), TypeError, "xp.mean((x - y) ** 2)")  # type: ignore[misc]
+        told(lambda x=x: torch.nn.ReLU()(x), TypeError, "relu(x), from nbm_xp.keras2")  # type: ignore[misc]
     assert evaluate(torch.ones(3) + Variable(torch.ones(3))).tolist() == [2.0, 2.0, 2.0]
 
 
@@ -108,6 +123,7 @@ def test_a_function_of_jaxs(library: Library) -> None:
     calls: list[Callable[[Any], Any]] = [
         jnp.exp, jnp.sum, jnp.asarray, jnp.sort, lambda x: jnp.concatenate([x, x]), lambda x: jnp.add(array, x),
         jax.jit(lambda x: x + 1), jax.scipy.special.gammaln, lambda x: jnp.where(x > 0, x, 0),
+        jax.nn.softmax, lambda x: jnp.array([x[0], 1.0]), lambda x: jax.lax.convert_element_type(x, jnp.float32),
     ]  # fmt: skip
     for x in (KNOWN, UNKNOWN, KNOWN * 2.0):
         for call in calls:

@@ -184,6 +184,21 @@ class TestShortcuts:
         for one, other in zip(self.recorded()[0], self.recorded(**{switch: False})[0], strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12)
 
+    @pytest.mark.parametrize("part", [lambda w, i: w[:, :2], lambda w, i: w[:, i : i + 2]], ids=["one", "each its own"])
+    def test_no_gradient_in_parts_of_a_matrix_does(self, part: Any) -> None:
+        def slope(**switches: bool) -> Any:
+            w, rows, places = Variable(W), Variable(ROWS), Variable(np.arange(len(ROWS)) % 2)
+
+            def step(i: Tensor, x: Tensor, h: Tensor) -> Tensor:
+                return h + xp.sum(xp.tanh(x @ part(w * h, i)))
+
+            with shortcuts(**switches):
+                outputs, _ = scan(step, [places, rows], xp.asarray(1.0, dtype="float64"))
+                return gradients(outputs[-1], w).eval()
+
+        plain = slope(hoisting=False, recomputing=False, sums_after=False)
+        np.testing.assert_allclose(slope(), plain, rtol=1e-12)
+
     def test_hoisting(self) -> None:
         (_, hoisted, *_), (_, plain, *_) = self.recorded(), self.recorded(hoisting=False)
         assert (len(hoisted.sequences), len(plain.sequences)) == (2, 1)

@@ -39,10 +39,10 @@ def site_frequencies(states: Any, n_states: int | None = None, weights: Any = No
            [0.5, 0.5]], dtype=float32)
     """
     states, count = checked_states(states, n_states)
-    shares = _shares(states, weights)
+    sample_weights = _sample_weights(states, weights)
     xp, total = array_namespace(states), 0.0
-    for rows, share in _blocks(states, shares, _BLOCK):
-        total = total + share @ one_hot(rows, count)
+    for rows, weight in _blocks(states, sample_weights, _BLOCK):
+        total = total + weight @ one_hot(rows, count)
     return xp.reshape(total, (states.shape[1], count))
 
 
@@ -67,11 +67,11 @@ def pair_frequencies(states: Any, n_states: int | None = None, weights: Any = No
     array([0.5, 0.5], dtype=float32)
     """
     states, count = checked_states(states, n_states)
-    shares = _shares(states, weights)
+    sample_weights = _sample_weights(states, weights)
     total: Any = 0.0
-    for rows, share in _blocks(states, shares, positive_int(block, "block")):
+    for rows, weight in _blocks(states, sample_weights, positive_int(block, "block")):
         found = one_hot(rows, count)
-        total = total + (found * share[:, None]).T @ found
+        total = total + (found * weight[:, None]).T @ found
     return array_namespace(states).reshape(total, (states.shape[1], count, states.shape[1], count))
 
 
@@ -133,7 +133,7 @@ def pearson(one: Any, other: Any) -> float:
     return float(B.sum(one * other) / B.sqrt(B.sum(one * one) * B.sum(other * other)))
 
 
-def _shares(states: Any, weights: Any) -> Any:
+def _sample_weights(states: Any, weights: Any) -> Any:
     """What each sequence counts; all of them one."""
     length, xp = states.shape[0], array_namespace(states)
     if weights is None:
@@ -144,7 +144,7 @@ def _shares(states: Any, weights: Any) -> Any:
     return weights / B.sum(weights)
 
 
-def _blocks(states: Any, shares: Any, size: int) -> Any:
+def _blocks(states: Any, sample_weights: Any, size: int) -> Any:
     for start in range(0, states.shape[0], size):
         end = min(start + size, states.shape[0])
-        yield states[start:end, :], shares[start:end]
+        yield states[start:end, :], sample_weights[start:end]

@@ -8,16 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-__all__ = ["EigResult", "complex_eigvals", "named_eig", "ranked", "stacked_solve"]
+from ..results import EigResult
 
-
-class EigResult(NamedTuple):
-    """What `eig` gives."""
-
-    eigenvalues: Any
-    eigenvectors: Any
+__all__ = ["complex_eigvals", "named_eig", "ranked", "stacked_solve"]
 
 
 def _complex(x: Any) -> Any:
@@ -25,7 +20,7 @@ def _complex(x: Any) -> Any:
     return x if x.dtype.kind == "c" else x.astype("complex64" if x.dtype.itemsize == 4 else "complex128")
 
 
-def named_eig(eig: Callable[..., Any]) -> Callable[..., EigResult]:
+def named_eig(eig: Callable[..., Any]) -> Callable[..., EigResult[Any]]:
     """`eig` with names for its two results, which are always complex."""
     return lambda x, /: EigResult(*map(_complex, eig(x)))
 

@@ -73,36 +73,25 @@ def _found(part: str, name: str) -> Any:
     return getattr(getattr(xp, part) if part else xp, name)
 
 
+_MENDS: dict[str, Any] = {
+    "broadcast_shapes": dask_shaping.broadcast_shapes,
+    **{
+        function.__name__: function
+        for function in (
+            dask_indexing.take, dask_indexing.take_along_axis, dask_sets.nonzero, dask_sets.unique_all,
+            dask_sets.unique_counts, dask_sets.unique_inverse, dask_sets.unique_values, dask_shaping.asarray,
+            dask_shaping.clip, dask_shaping.concat, dask_shaping.diff, dask_shaping.eye, dask_shaping.from_dlpack,
+            dask_shaping.linspace, dask_shaping.repeat, dask_shaping.reshape, dask_shaping.roll, matmul, mean,
+            searchsorted, tensordot, tril, triu, vecdot,
+        )
+    },
+}  # fmt: skip
+"""What stands over Dask's functions, by name."""
+
+
 def build() -> Any:
     """The namespace for Dask arrays."""
-    mends = {
-        "asarray": dask_shaping.asarray,
-        "broadcast_shapes": dask_shaping.broadcast_shapes,
-        "clip": dask_shaping.clip,
-        "concat": dask_shaping.concat,
-        "eye": dask_shaping.eye,
-        "from_dlpack": dask_shaping.from_dlpack,
-        "linspace": dask_shaping.linspace,
-        "matmul": matmul,
-        "mean": mean,
-        "diff": dask_shaping.diff,
-        "nonzero": dask_sets.nonzero,
-        "repeat": dask_shaping.repeat,
-        "reshape": dask_shaping.reshape,
-        "roll": dask_shaping.roll,
-        "unique_all": dask_sets.unique_all,
-        "unique_counts": dask_sets.unique_counts,
-        "unique_inverse": dask_sets.unique_inverse,
-        "unique_values": dask_sets.unique_values,
-        "searchsorted": searchsorted,
-        "take": dask_indexing.take,
-        "take_along_axis": dask_indexing.take_along_axis,
-        "tensordot": tensordot,
-        "tril": tril,
-        "triu": triu,
-        "vecdot": vecdot,
-    }
-    own = {**vars(original), **mends, **EXTREMA}
+    own = {**vars(original), **_MENDS, **EXTREMA}
     parts = {"linalg": {**vars(original.linalg), **LINALG}, "fft": {**vars(original.fft), **FFT}}
     taking = {
         part: {name: Taking(part, name, functions[name]) for name in _functions(functions)}

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from dask.layers import ArrayBlockwiseDep
 
+from ..map_blocks import falling_into
 from .dask_names import da
 
-__all__ = ["BlockPlaces", "from_blocks"]
+__all__ = ["BlockPlaces", "at_places", "from_blocks"]
 
 
 class BlockPlaces(ArrayBlockwiseDep):
@@ -81,3 +82,38 @@ def from_blocks(
     return da.blockwise(
         _make, indices, *inputs, token=name, concatenate=True, align_arrays=False, dtype=dtype, meta=empty
     )
+
+
+def _at_places(work_in: Any, axis: int, length: int, place: Any, x: Any, indices: Any, values: Any) -> Any:
+    """One block of x with what falls into it; the blocks of indices and values come in two lists."""
+    from nbm_xp.namespace import array_namespace
+
+    xp = array_namespace(x)
+    for index, value in zip(indices, values, strict=True):
+        chosen, local = falling_into(xp, index, axis, length, place[0][axis], x.shape[axis])
+        if chosen.size:
+            x = work_in(x, local, xp.take(value, chosen, axis=axis), axis)
+    return x
+
+
+def at_places(token: str, work_in: Callable[..., Any], x: Any, places: Any, values: Any, axis: int) -> Any:
+    """An array with values at places along an axis, block by block.
+
+    Parameters
+    ----------
+    token : str
+        How the tasks' names begin.
+    work_in : callable
+        ``work_in(x, places, values, axis)`` gives a block with values worked in.
+    x, places, values : dask.array.Array
+        The values have the places' axis in the stead of `axis`.
+    axis : int
+    """
+    values = values.rechunk({i: places.chunks[0] if i == axis else x.chunks[i] for i in range(x.ndim)})
+    labels = tuple(range(x.ndim))
+    among = tuple(x.ndim if label == axis else label for label in labels)
+    return da.blockwise(
+        _at_places, labels, work_in, None,
+        axis, None, x.shape[axis], None, BlockPlaces(x.chunks), labels, x, labels, places, (x.ndim,), values, among,
+        token=token, concatenate=False, align_arrays=False, dtype=x.dtype, meta=x._meta,
+    )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .dask_blocks import BlockPlaces
+from .dask_blocks import at_places
 from .dask_names import da, original
 from .dask_shaping import reshape
 
@@ -61,31 +61,13 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     return reshape(flat, (*x.shape[:place], *indices.shape, *x.shape[place + 1 :]))
 
 
-def _add_block(axis: int, length: int, place: Any, x: Any, indices: Any, values: Any) -> Any:
-    """One block of x with what falls into it added; the blocks of indices and values come in two lists."""
-    from nbm_xp.namespace import array_namespace, concrete_int, scatter_add
+def _added(x: Any, places: Any, values: Any, axis: int) -> Any:
+    from nbm_xp.namespace import scatter_add
 
-    xp = array_namespace(x)
-    start, extent = place[0][axis], x.shape[axis]
-    for index, value in zip(indices, values, strict=True):
-        if concrete_int(xp.count_nonzero((index < -length) | (index >= length))):
-            raise IndexError(f"an index is out of bounds for an axis of length {length}")
-        local = xp.where(index < 0, index + length, index) - start
-        (chosen,) = xp.nonzero((local >= 0) & (local < extent))
-        if chosen.size:
-            picked = xp.take(value, chosen, axis=axis)
-            x = scatter_add(x, (slice(None),) * axis + (xp.take(local, chosen),), picked)
-    return x
+    return scatter_add(x, (slice(None),) * axis + (places,), values)
 
 
 def add_along(x: Any, axis: int, index: Any, values: Any) -> Any:
     """See `nbm_xp.namespace.indexing.add_along`. Each block of x takes what falls into it, one block after another."""
     x, index, values = map(da.asarray, (x, index, values))
-    values = values.rechunk({i: index.chunks[0] if i == axis else x.chunks[i] for i in range(x.ndim)})
-    labels = tuple(range(x.ndim))
-    among = tuple(x.ndim if label == axis else label for label in labels)
-    return da.blockwise(
-        _add_block, labels,
-        axis, None, x.shape[axis], None, BlockPlaces(x.chunks), labels, x, labels, index, (x.ndim,), values, among,
-        token="scatter-add", concatenate=False, align_arrays=False, dtype=x.dtype, meta=x._meta,
-    )  # fmt: skip
+    return at_places("scatter-add", _added, x, index, values, axis)

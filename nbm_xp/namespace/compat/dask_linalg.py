@@ -12,23 +12,17 @@ import math
 import re
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from array_api_compat.dask.array.linalg import EighResult, QRResult, SlogdetResult, SVDResult
 
+from ..results import EigResult
 from .dask_names import da, original, size_in_bytes
 from .dask_shaping import block_limit
 from .dask_tiles import stored_product
 
 __all__ = ["LINALG", "matmul", "tensordot", "tril", "triu"]
-
-
-class EigResult(NamedTuple):
-    """What `eig` gives."""
-
-    eigenvalues: Any
-    eigenvectors: Any
 
 
 def _run(name: str, *blocks: Any, **options: Any) -> Any:

@@ -7,37 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from ..results import UniqueAll, UniqueCounts, UniqueInverse
 from .dask_names import da, original
 from .dask_shaping import reshape
 
 __all__ = ["nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
-
-
-class UniqueAll(NamedTuple):
-    """What is known of the distinct elements of an array."""
-
-    values: Any
-    indices: Any
-    inverse_indices: Any
-    counts: Any
-
-
-class UniqueCounts(NamedTuple):
-    """Distinct elements and how often each occurs."""
-
-    values: Any
-    counts: Any
-
-
-class UniqueInverse(NamedTuple):
-    """Distinct elements, and which of them each element is."""
-
-    values: Any
-    inverse_indices: Any
 
 
 def _results(
@@ -104,20 +82,20 @@ def unique_values(x: Any, /) -> Any:
     return _results(x, _merged_values, blocks, [(_UNKNOWN, x.dtype)])[0]
 
 
-def unique_counts(x: Any, /) -> UniqueCounts:
+def unique_counts(x: Any, /) -> UniqueCounts[Any]:
     """The standard's `unique_counts`: of each block, then added up."""
     specs = [(_UNKNOWN, x.dtype), (_UNKNOWN, np.dtype(np.int64))]
     return UniqueCounts(*_results(x, _merged_counts, reshape(x, (-1,)), specs))
 
 
-def unique_all(x: Any, /) -> UniqueAll:
+def unique_all(x: Any, /) -> UniqueAll[Any]:
     """The standard's `unique_all`; all elements are looked at in one task."""
     index = np.dtype(np.int64)
     specs = [(_UNKNOWN, x.dtype), (_UNKNOWN, index), (x.shape, index), (_UNKNOWN, index)]
     return UniqueAll(*_results(x, _all_at_once, reshape(x, (-1,)), specs, x.shape))
 
 
-def unique_inverse(x: Any, /) -> UniqueInverse:
+def unique_inverse(x: Any, /) -> UniqueInverse[Any]:
     """The standard's `unique_inverse`; all elements are looked at in one task."""
     found = unique_all(x)
     return UniqueInverse(found.values, found.inverse_indices)

@@ -32,7 +32,8 @@ def _stepped(
     sums: Sequence[tuple[int, ...]],
     start: Any,
     name: str,
-) -> tuple[Any, Any]:
+    looks: Sequence[int] = (),
+) -> tuple[Any, Any, list[Any]]:
     """See `nbm_xp.namespace.stepping.stepped`."""
     name = f"{name}-{tokenize(work, steps, chunks, given, start)}"
     own = f"{name}-work"
@@ -56,6 +57,7 @@ def _stepped(
     total = f"{name}-sums"
     lengths: list[int] = []
     adding: dict[Any, Any] = {}
+    looking: list[tuple[str, dict[Any, Any]]] = []
     for number, (step, handed, shape) in enumerate(zip(steps, given, sums, strict=True)):
         made = {block: (f"{name}-step-{number}", *block) for block in neighbours}
         for block, others in neighbours.items():
@@ -69,20 +71,30 @@ def _stepped(
         shown = {block: (f"{name}-shown-{number}", *block) for block in neighbours}
         tasks |= {shown[block]: (_beside, key) for block, key in made.items()}
         blocks = made
+        if number in looks:
+            looking.append((look := f"{name}-look-{number}", _arrays(look, own, blocks)))
         if shape[0]:
             adding |= _sum_of(f"{name}-sum-{number}", list(shown.values()), (total, len(lengths), 0))
             lengths.append(shape[0])
-    last = {block: (f"{name}-end", *block) for block in neighbours}
-    tasks |= {last[block]: (_array, own, _Plain(block), key) for block, key in blocks.items()}
     end = f"{name}-end"
+    tasks |= _arrays(end, own, blocks)
     array = GraphArray(graph_from(end, tasks, dependencies=before), end, chunks, dtype=work.dtype)
+    seen = [
+        GraphArray(graph_from(look, made, dependencies=[array]), look, chunks, dtype=work.dtype)
+        for look, made in looking
+    ]  # fmt: skip
     if not lengths:
-        return array, None
+        return array, None, seen
     graph = graph_from(total, adding, dependencies=[array])
-    return array, GraphArray(graph, total, (tuple(lengths), (sums[0][1],)), dtype="float64")
+    return array, GraphArray(graph, total, (tuple(lengths), (sums[0][1],)), dtype="float64"), seen
 
 
 stepped = lifted(_stepped)
+
+
+def _arrays(name: str, own: str, blocks: Mapping[Index, Any]) -> dict[Any, Any]:
+    """Tasks that give the blocks' arrays."""
+    return {(name, *block): (_array, own, _Plain(block), key) for block, key in blocks.items()}
 
 
 def _sum_of(name: str, keys: list[Any], last: Any) -> dict[Any, Any]:

@@ -2,8 +2,9 @@
 
 NumPy's are SciPy's, which is not needed: without it the portable forms serve. CuPy's stand in `cupyx`. PyTorch lacks
 `beta`, `betainc`, `betaln`, `gamma`, `kl_div`, `log_expit`, `rel_entr` and Riemann's zeta function, its `bessel_j0` and
-`bessel_j1` are wrong from the sixth digit on, and its `gammainc` and `gammaincc` have eight digits. JAX lacks `j0`,
-`j1`, `log_expit` and Riemann's zeta function, its `beta` and `betaln` are wrong from the sixth digit on, and its
+`bessel_j1` are wrong from the sixth digit on, its first `polygamma` from the tenth (the others come from its zeta
+function, as here the first does) and all at infinity, and its `gammainc` and `gammaincc` have eight digits. JAX lacks
+`j0`, `j1`, `log_expit` and Riemann's zeta function, its `beta` and `betaln` are wrong from the sixth digit on, and its
 `polygamma` is reflected, being wrong below -10. What a library lacks or has wrong, but for the eight digits, is
 computed by a portable form of `nbm_xp.namespace.special`.
 """
@@ -12,10 +13,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import math
 from collections.abc import Callable
 from typing import Any
 
 from ..dispatch import array_namespace
+from ..special.gamma_family import reflected_polygamma
 
 __all__ = ["cupy_own", "jax_own", "numpy_own", "torch_own"]
 
@@ -58,7 +61,13 @@ def torch_own(name: str) -> Own | None:
     """PyTorch's function of that name."""
     special: Any = importlib.import_module("torch.special")
     if name == "polygamma_of":
-        return lambda x, *, n: special.polygamma(n, x)
+        torch: Any = importlib.import_module("torch")
+
+        def polygamma(x: Any, *, n: int) -> Any:
+            found = special.zeta(2.0, x) if n == 1 else special.polygamma(n, x)
+            return torch.where(x == math.inf, 0.0, found)
+
+        return polygamma
     name = "zeta" if name == "hurwitz_zeta" else name
     return getattr(special, name) if name in _TORCH else None
 
@@ -67,8 +76,6 @@ def jax_own(name: str) -> Own | None:
     """JAX's function of that name."""
     special: Any = importlib.import_module("jax.scipy.special")
     if name == "polygamma_of":
-        from ..special.gamma_family import reflected_polygamma
-
         return lambda x, *, n: reflected_polygamma(array_namespace(x), x, n, lambda p: special.polygamma(n, p))
     name = "zeta" if name == "hurwitz_zeta" else name
     return getattr(special, name) if name in _JAX else None

@@ -17,12 +17,13 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..dtypes import dtype_name
 from ..overlay import overlay
+from ..results import UniqueAll
 from .half import to_odd
 from .torch_fft import transforms
 
@@ -95,17 +96,8 @@ def _astype(xp: Any) -> Callable[..., Any]:
     return astype
 
 
-class UniqueAll(NamedTuple):
-    """What is known of the distinct elements of an array."""
-
-    values: Any
-    indices: Any
-    inverse_indices: Any
-    counts: Any
-
-
-def _unique_all(xp: Any) -> Callable[..., UniqueAll]:
-    def unique_all(x: Any, /) -> UniqueAll:
+def _unique_all(xp: Any) -> Callable[..., UniqueAll[Any]]:
+    def unique_all(x: Any, /) -> UniqueAll[Any]:
         flat = xp.reshape(x, (-1,))
         order = xp.argsort(flat, stable=True)
         ordered = flat[order]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from nbm_xp.namespace.dispatch import device_argument
-from nbm_xp.namespace.kernels import kernel as own_kernel
+from nbm_xp.namespace.kernels import kernel
 
 __all__ = ["Lengths", "extended", "interleaved", "overlap", "residues", "spans", "taps", "window"]
 
@@ -48,7 +48,7 @@ def overlap(shape: Lengths, starts: Lengths, extents: Lengths) -> tuple[tuple[sl
 
 def extended(xp: Any, x: Any, starts: Sequence[int], extents: Sequence[int], value: Any = 0) -> Any:
     """The part of an array from `starts` on, as long as `extents`; `value` where there is nothing."""
-    own = own_kernel("extended", xp)
+    own = kernel("extended", xp)
     if own is not None:
         return own(x, starts, extents, value)
     for axis, (start, extent) in enumerate(zip(starts, extents, strict=True), 1):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from nbm_xp.namespace import dispatch, dtypes
+from nbm_xp.namespace import dtypes
+from nbm_xp.namespace.kernels import portably
 
+from . import portable
 from .geometry import Lengths, spans
-from .portable import back_portably, correlate_portably, outer_portably
 
 __all__ = ["correlate", "correlate_back", "correlate_outer"]
 
@@ -18,7 +19,7 @@ def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilatio
     *sizes, groups, channels, filters = kernel.shape
     if 0 in (*x.shape, *kernel.shape, *lengths) or not dtypes.is_floating(x):
         how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
-        return correlate_portably(dispatch.array_namespace(x), x, kernel, **how)
+        return portable.correlate_in_groups(x, kernel, **how)
     count = len(sizes)
     weights = kernel.transpose(*range(count), count + 1, count, count + 2).reshape(*sizes, channels, groups * filters)
     axes = tuple(range(1, count + 1))
@@ -37,7 +38,7 @@ def correlate_back(
     count = len(sizes)
     if 0 in (*y.shape, *kernel.shape, *lengths) or not dtypes.is_floating(y):
         how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
-        return back_portably(dispatch.array_namespace(y), y, kernel, **how)
+        return portably(portable.correlate_back)(y, kernel, **how)
     axes = tuple(range(1, count + 1))
     weights = kernel[(slice(None, None, -1),) * count].transpose(*range(count), count + 2, count, count + 1)
     lax, dimensions = _lax((0, count + 1, *axes), (count + 1, count, *range(count)), (0, count + 1, *axes))
@@ -60,7 +61,7 @@ def correlate_outer(
     """See `nbm_xp.namespace.convolution.correlate_outer`: images take the part of channels, y that of the kernel."""
     if groups > 1 or 0 in (*x.shape, *y.shape, *lengths) or not dtypes.is_floating(x):
         how: Any = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths, "groups": groups}
-        return outer_portably(dispatch.array_namespace(x), x, y, **how)
+        return portably(portable.correlate_outer)(x, y, **how)
     count = len(lengths)
     axes = tuple(range(1, count + 1))
     lax, dimensions = _lax((count + 1, 0, *axes), (count + 1, 0, *axes), (count, count + 1, *range(count)))

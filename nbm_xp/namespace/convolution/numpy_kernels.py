@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from nbm_xp.namespace import dispatch
+from nbm_xp.namespace.kernels import portably
 
-from . import images_last, winograd
+from . import images_last, portable, winograd
 from .core_windows import core_function, windows_table
 from .geometry import Lengths, overlap, spans
-from .portable import back_portably, correlate_portably, outer_portably
 
 __all__ = ["correlate", "correlate_back", "correlate_outer", "extended"]
 
@@ -53,7 +52,7 @@ def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilatio
     *sizes, groups, channels, filters = kernel.shape
     how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
     if groups != 1 or 0 in (*x.shape, *kernel.shape, *lengths):
-        return correlate_portably(dispatch.array_namespace(x), x, kernel, **how, budget=_BLOCK)
+        return portable.correlate_in_groups(x, kernel, **how, budget=_BLOCK)
     if images_last.suits(x):
         return images_last.correlate(x, kernel[..., 0, :, :], starts, strides, dilation, lengths)
     if winograd.suits(x, filters, tuple(sizes), strides, dilation, lengths):
@@ -88,7 +87,7 @@ def correlate_back(
         if core is not None and not turned and not images_last.suits(y):
             return _scattered(core, y, kernel.reshape(-1, filters), tuple(sizes), starts, strides, dilation, lengths)
     how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
-    return back_portably(dispatch.array_namespace(y), y, kernel, **how)
+    return portably(portable.correlate_back)(y, kernel, **how)
 
 
 @np.errstate(**_QUIET)
@@ -99,7 +98,7 @@ def correlate_outer(
     counts = y.shape[1:-1]
     if groups != 1 or 0 in (*x.shape, *y.shape, *lengths):
         how: Any = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths, "groups": groups}
-        return outer_portably(dispatch.array_namespace(x), x, y, **how)
+        return portably(portable.correlate_outer)(x, y, **how)
     if images_last.suits(x):
         return images_last.correlate_outer(x, y, starts, strides, dilation, lengths)[..., None, :, :]
     if winograd.suits(x, y.shape[-1], lengths, strides, dilation, counts):

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from . import images_last
+from nbm_xp.namespace.kernels import portably
+
+from . import images_last, pooling
 from .core_windows import core_function, places_room, windows_table
 from .geometry import Lengths, taps
-from .pooling import maxima_portably, spread_portably, sums_portably
 
 __all__ = ["maxima", "place_maxima", "spread_windows", "sum_windows"]
 
@@ -28,7 +29,7 @@ def maxima(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths
     """See `nbm_xp.namespace.convolution.maxima`."""
     found = _by_core("maxima", x, x.shape[1:-1], lengths, lengths, sizes, starts, strides)
     if found is None:
-        return maxima_portably(np, x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
+        return portably(pooling.maxima)(x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
     return found
 
 
@@ -37,7 +38,7 @@ def sum_windows(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, le
     """See `nbm_xp.namespace.convolution.sum_windows`."""
     found = _by_core("sum_windows", x, x.shape[1:-1], lengths, lengths, sizes, starts, strides)
     if found is None:
-        return sums_portably(np, x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
+        return portably(pooling.sum_windows)(x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
     return found
 
 
@@ -99,7 +100,7 @@ def spread_windows(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths,
         found = _by_core("spread_windows", y, lengths, y.shape[1:-1], lengths, sizes, starts, strides)
         if found is not None:
             return found
-        return spread_portably(np, y, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
+        return portably(pooling.spread_windows)(y, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
     for axis in range(len(sizes)):
         along = ((lengths[axis],), (sizes[axis],), (starts[axis],), (strides[axis],), (y.shape[axis + 1],))
         whole = np.zeros_like(y, shape=(*y.shape[: axis + 1], lengths[axis], *y.shape[axis + 2 :]), subok=False)

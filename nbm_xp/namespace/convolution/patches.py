@@ -6,13 +6,14 @@ import math
 from typing import Any
 
 from nbm_xp.namespace import dispatch
-from nbm_xp.namespace.kernels import kernel as own_kernel
+from nbm_xp.namespace.kernels import or_kernel
 
 from .geometry import Lengths, extended, interleaved, spans, taps, window
 
 __all__ = ["gather_windows", "scatter_windows"]
 
 
+@or_kernel("gather_windows")
 def gather_windows(
     x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
 ) -> Any:
@@ -27,9 +28,6 @@ def gather_windows(
            [1., 2.]])
     """
     xp = dispatch.array_namespace(x)
-    own = own_kernel("gather_windows", xp)
-    if own is not None:
-        return own(x, sizes=sizes, starts=starts, strides=strides, dilation=dilation, lengths=lengths)
     shape = (x.shape[0], *lengths, math.prod(sizes), x.shape[-1])
     if 0 in shape:
         return xp.zeros(shape, dtype=x.dtype, device=dispatch.device_argument(x))
@@ -37,6 +35,7 @@ def gather_windows(
     return xp.stack([wide[window(tap, strides, dilation, lengths)] for tap in taps(sizes)], axis=-2)
 
 
+@or_kernel("scatter_windows")
 def scatter_windows(
     y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
 ) -> Any:
@@ -50,9 +49,6 @@ def scatter_windows(
     array([ 1., 12., 20.])
     """
     xp = dispatch.array_namespace(y)
-    own = own_kernel("scatter_windows", xp)
-    if own is not None:
-        return own(y, sizes=sizes, starts=starts, strides=strides, dilation=dilation, lengths=lengths)
 
     def phase(chosen: tuple[slice, ...], starts: Lengths, dilation: Lengths, lengths: Lengths) -> Any:
         total: Any = None

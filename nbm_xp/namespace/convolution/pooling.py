@@ -12,18 +12,18 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 from nbm_xp.namespace import dispatch, dtypes
-from nbm_xp.namespace.kernels import kernel as own_kernel
+from nbm_xp.namespace.kernels import or_kernel
 
 from .geometry import Lengths, extended, interleaved, spans, taps, window
 
 __all__ = [
-    "Ties", "maxima", "maxima_portably", "mean_windows", "pick_maxima", "place_maxima", "spread_means",
-    "spread_portably", "spread_windows", "sum_windows", "sums_portably",
+    "Ties", "maxima", "mean_windows", "pick_maxima", "place_maxima", "spread_means", "spread_windows", "sum_windows",
 ]  # fmt: skip
 
 Ties: TypeAlias = Literal["share", "first", "whole"]
 
 
+@or_kernel("maxima")
 def maxima(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
     """The largest element of each window.
 
@@ -35,17 +35,10 @@ def maxima(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths
     array([3., 5., 5.])
     """
     xp = dispatch.array_namespace(x)
-    own = own_kernel("maxima", xp)
-    if own is not None:
-        return own(x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
-    return maxima_portably(xp, x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
-
-
-def maxima_portably(xp: Any, x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
-    """See `maxima`."""
     return _by_axis(xp, x, xp.maximum, _lowest(xp, x), sizes, starts, strides, lengths)
 
 
+@or_kernel("sum_windows")
 def sum_windows(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
     """The sum of each window.
 
@@ -56,14 +49,6 @@ def sum_windows(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, le
     array([2., 3., 2.])
     """
     xp = dispatch.array_namespace(x)
-    own = own_kernel("sum_windows", xp)
-    if own is not None:
-        return own(x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
-    return sums_portably(xp, x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
-
-
-def sums_portably(xp: Any, x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
-    """See `sum_windows`."""
     return _by_axis(xp, x, lambda a, b: a + b, 0, sizes, starts, strides, lengths)
 
 
@@ -98,6 +83,7 @@ def _by_axis(
     return x
 
 
+@or_kernel("spread_windows")
 def spread_windows(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
     """The adjoint of `sum_windows`, an array of spatial `lengths`: each window's number, added to its elements.
 
@@ -109,19 +95,12 @@ def spread_windows(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths,
     array([  1.,  11.,  10., 110., 100.])
     """
     xp = dispatch.array_namespace(y)
-    own = own_kernel("spread_windows", xp)
-    if own is not None:
-        return own(y, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
-    return spread_portably(xp, y, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
-
-
-def spread_portably(xp: Any, y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
-    """See `spread_windows`."""
     for axis in range(len(sizes)):
         y = _spread_along(xp, y, axis, sizes[axis], starts[axis], strides[axis], lengths[axis])
     return y
 
 
+@or_kernel("mean_windows")
 def mean_windows(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
     """The mean of what each window holds of the array; 0 where that is nothing.
 
@@ -133,13 +112,11 @@ def mean_windows(x: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, l
     array([0.5, 2. ])
     """
     xp = dispatch.array_namespace(x)
-    own = own_kernel("mean_windows", xp)
-    if own is not None:
-        return own(x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
     total = sum_windows(x, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
     return total / _elements(xp, x, sizes, starts, strides, lengths, x.shape[1:-1])
 
 
+@or_kernel("spread_means")
 def spread_means(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths) -> Any:
     """The adjoint of `mean_windows`, which gives an array of spatial `lengths`.
 
@@ -151,9 +128,6 @@ def spread_means(y: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, l
     array([1., 2., 1., 1.])
     """
     xp = dispatch.array_namespace(y)
-    own = own_kernel("spread_means", xp)
-    if own is not None:
-        return own(y, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
     y = y / _elements(xp, y, sizes, starts, strides, y.shape[1:-1], lengths)
     return spread_windows(y, sizes=sizes, starts=starts, strides=strides, lengths=lengths)
 
@@ -245,6 +219,7 @@ class _Ties:
         return values / self.count if self.ties == "share" else values
 
 
+@or_kernel("pick_maxima", 3)
 def pick_maxima(
     v: Any, x: Any, out: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths, ties: Ties
 ) -> Any:
@@ -264,9 +239,6 @@ def pick_maxima(
     [1.5, 1.0, 3.0]
     """
     xp = dispatch.array_namespace(v, x, out)
-    own = own_kernel("pick_maxima", xp)
-    if own is not None:
-        return own(v, x, out, sizes=sizes, starts=starts, strides=strides, lengths=lengths, ties=ties)
     if 0 in out.shape:
         return _zeros(xp, v, out.shape)
     which = _Ties(xp, x, out, sizes, starts, strides, ties)
@@ -275,6 +247,7 @@ def pick_maxima(
     return which.shared(functools.reduce(lambda a, b: a + b, parts))
 
 
+@or_kernel("place_maxima", 3)
 def place_maxima(
     g: Any, x: Any, out: Any, *, sizes: Lengths, starts: Lengths, strides: Lengths, lengths: Lengths, ties: Ties
 ) -> Any:
@@ -289,9 +262,6 @@ def place_maxima(
     [[3.0, 3.0, 0.0], [6.0, 0.0, 0.0], [6.0, 6.0, 0.0]]
     """
     xp = dispatch.array_namespace(g, x, out)
-    own = own_kernel("place_maxima", xp)
-    if own is not None:
-        return own(g, x, out, sizes=sizes, starts=starts, strides=strides, lengths=lengths, ties=ties)
     if 0 in out.shape or 0 in x.shape:
         return _zeros(xp, g, x.shape)
     which = _Ties(xp, x, out, sizes, starts, strides, ties)

@@ -6,23 +6,17 @@ import math
 from typing import Any
 
 from nbm_xp.namespace import dispatch, dtypes
-from nbm_xp.namespace.kernels import kernel as own_kernel
+from nbm_xp.namespace.kernels import or_kernel
 
 from .geometry import Lengths, extended, interleaved, spans, taps, window
 
-__all__ = [
-    "back_portably",
-    "correlate",
-    "correlate_back",
-    "correlate_outer",
-    "correlate_portably",
-    "outer_portably",
-]
+__all__ = ["correlate", "correlate_back", "correlate_in_groups", "correlate_outer"]
 
 _BUDGET = 2**25
 """How many bytes of products one group of images may take; a single image takes what it needs."""
 
 
+@or_kernel("correlate", 2)
 def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths) -> Any:
     """The product of every window with a kernel, summed over the window and the channels of each group.
 
@@ -51,16 +45,16 @@ def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilatio
     >>> correlate(x, k, starts=(-1,), strides=(2,), dilation=(1,), lengths=(3,)).reshape(-1)
     array([ 0., 21., 43.])
     """
-    xp = dispatch.array_namespace(x, kernel)
-    own = own_kernel("correlate", xp)
-    how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
-    return correlate_portably(xp, x, kernel, **how) if own is None else own(x, kernel, **how)
+    return correlate_in_groups(x, kernel, starts=starts, strides=strides, dilation=dilation, lengths=lengths)
 
 
+@or_kernel("correlate_back", 2)
 def correlate_back(
     y: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
 ) -> Any:
     """The adjoint of `correlate` in `x`, whose spatial lengths are `lengths`: a transposed convolution.
+
+    It is a correlation with a part of the kernel, turned round, for each residue by the strides.
 
     Examples
     --------
@@ -70,11 +64,22 @@ def correlate_back(
     array([  1.,  10., 102.,  20., 200.])
     """
     xp = dispatch.array_namespace(y, kernel)
-    own = own_kernel("correlate_back", xp)
-    how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
-    return back_portably(xp, y, kernel, **how) if own is None else own(y, kernel, **how)
+    count = len(lengths)
+    *sizes, groups, channels, _ = kernel.shape
+    ones = (1,) * count
+
+    def phase(chosen: tuple[slice, ...], starts: Lengths, dilation: Lengths, lengths: Lengths) -> Any:
+        part = xp.flip(kernel[(*chosen, ...)], axis=tuple(range(count)))
+        if 0 in part.shape[:count]:
+            shape = (y.shape[0], *lengths, groups * channels)
+            return xp.zeros(shape, dtype=y.dtype, device=dispatch.device_argument(y))
+        part = xp.matrix_transpose(part)
+        return correlate(y, part, starts=starts, strides=ones, dilation=dilation, lengths=lengths)
+
+    return interleaved(xp, phase, sizes, starts, strides, dilation, lengths)
 
 
+@or_kernel("correlate_outer", 2)
 def correlate_outer(
     x: Any, y: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths, groups: int
 ) -> Any:
@@ -88,13 +93,17 @@ def correlate_outer(
     array([10., 21., 32.])
     """
     xp = dispatch.array_namespace(x, y)
-    own = own_kernel("correlate_outer", xp)
-    how: Any = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths, "groups": groups}
-    return outer_portably(xp, x, y, **how) if own is None else own(x, y, **how)
+    counts = y.shape[1:-1]
+    channels, filters = x.shape[-1] // groups, y.shape[-1] // groups
+    if 0 in (*x.shape, *y.shape, *lengths):
+        shape = (*lengths, groups, channels, filters)
+        return xp.zeros(shape, dtype=x.dtype, device=dispatch.device_argument(x))
+    wide = extended(xp, x, starts, spans(lengths, strides, dilation, counts))
+    found = [_outer(xp, wide[window(tap, strides, dilation, counts)], y, groups) for tap in taps(lengths)]
+    return xp.reshape(xp.stack(found), (*lengths, groups, channels, filters))
 
 
-def correlate_portably(
-    xp: Any,
+def correlate_in_groups(
     x: Any,
     kernel: Any,
     *,
@@ -104,7 +113,8 @@ def correlate_portably(
     lengths: Lengths,
     budget: int = _BUDGET,
 ) -> Any:
-    """See `correlate`."""
+    """The body of `correlate`, by as many images at a time as `budget` bytes hold products of."""
+    xp = dispatch.array_namespace(x, kernel)
     *sizes, groups, channels, filters = kernel.shape
     extents = spans(sizes, strides, dilation, lengths)
     images = x.shape[0]
@@ -127,25 +137,6 @@ def correlate_portably(
     return xp.concat([of(x[first : first + step, ...]) for first in range(0, images, step)], axis=0)
 
 
-def back_portably(
-    xp: Any, y: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths
-) -> Any:
-    """See `correlate_back`: a correlation with a part of the kernel, turned round, for each residue by the strides."""
-    count = len(lengths)
-    *sizes, groups, channels, _ = kernel.shape
-    ones = (1,) * count
-
-    def phase(chosen: tuple[slice, ...], starts: Lengths, dilation: Lengths, lengths: Lengths) -> Any:
-        part = xp.flip(kernel[(*chosen, ...)], axis=tuple(range(count)))
-        if 0 in part.shape[:count]:
-            shape = (y.shape[0], *lengths, groups * channels)
-            return xp.zeros(shape, dtype=y.dtype, device=dispatch.device_argument(y))
-        part = xp.matrix_transpose(part)
-        return correlate(y, part, starts=starts, strides=ones, dilation=dilation, lengths=lengths)
-
-    return interleaved(xp, phase, sizes, starts, strides, dilation, lengths)
-
-
 def _width(x: Any) -> int:
     """Bytes of an element."""
     bits = dtypes.dtype_name(x).lstrip("abcdefghijklmnopqrstuvwxyz")
@@ -165,20 +156,6 @@ def _product(xp: Any, part: Any, weights: Any) -> Any:
     else:
         product = xp.matmul(part[..., None, :], weights)[..., 0, :]
     return xp.reshape(product, (*before, groups * filters))
-
-
-def outer_portably(
-    xp: Any, x: Any, y: Any, *, starts: Lengths, strides: Lengths, dilation: Lengths, lengths: Lengths, groups: int
-) -> Any:
-    """See `correlate_outer`."""
-    counts = y.shape[1:-1]
-    channels, filters = x.shape[-1] // groups, y.shape[-1] // groups
-    if 0 in (*x.shape, *y.shape, *lengths):
-        shape = (*lengths, groups, channels, filters)
-        return xp.zeros(shape, dtype=x.dtype, device=dispatch.device_argument(x))
-    wide = extended(xp, x, starts, spans(lengths, strides, dilation, counts))
-    found = [_outer(xp, wide[window(tap, strides, dilation, counts)], y, groups) for tap in taps(lengths)]
-    return xp.reshape(xp.stack(found), (*lengths, groups, channels, filters))
 
 
 def _outer(xp: Any, part: Any, y: Any, groups: int) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from nbm_xp.namespace import dispatch
+from nbm_xp.namespace.kernels import portably
 
+from . import portable
 from .geometry import Lengths, spans
-from .portable import correlate_portably, outer_portably
 
 __all__ = ["correlate", "correlate_outer"]
 
@@ -19,7 +19,7 @@ def correlate(x: Any, kernel: Any, *, starts: Lengths, strides: Lengths, dilatio
     extents = spans(sizes, strides, dilation, lengths)
     if not _suits(x, kernel, starts, extents, lengths):
         how: dict[str, Any] = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths}
-        return correlate_portably(dispatch.array_namespace(x), x, kernel, **how)
+        return portable.correlate_in_groups(x, kernel, **how)
     count = len(sizes)
     functional: Any = importlib.import_module("torch.nn.functional")
     weights = kernel.permute(count, count + 2, count + 1, *range(count)).reshape(groups * filters, channels, *sizes)
@@ -36,7 +36,7 @@ def correlate_outer(
     extents = spans(lengths, strides, dilation, y.shape[1:-1])
     if not _suits(x, y, starts, extents, lengths):
         how: Any = {"starts": starts, "strides": strides, "dilation": dilation, "lengths": lengths, "groups": groups}
-        return outer_portably(dispatch.array_namespace(x), x, y, **how)
+        return portably(portable.correlate_outer)(x, y, **how)
     functional: Any = importlib.import_module("torch.nn.functional")
     derive = getattr(importlib.import_module("torch.nn.grad"), f"conv{count}d_weight")
     channels, filters = x.shape[-1] // groups, y.shape[-1] // groups

@@ -1,6 +1,6 @@
 """The compiled core: loops over NumPy's memory, in C, for what the processor has.
 
-What this chapter must satisfy: it is never the only way. Where the package was installed without a compiler there are
+Contract: it is never the only way. Where the package was installed without a compiler there are
 no functions here, and the portable forms serve, with the same bits. Each function is there once for every level of
 vector instructions, and the best that the machine has is taken when the package is loaded; each level gives the same
 bits. What happens to one element stands in ``elements/*.h``, which the CUDA kernels in ``devices/*.cuh`` read too.

@@ -15,7 +15,9 @@ from collections.abc import Callable
 from typing import Any
 
 from nbm_xp.namespace import config, dispatch, dtypes
+from nbm_xp.namespace.blocks import from_blocks
 from nbm_xp.namespace.kernels import kernel, register_kernel
+from nbm_xp.namespace.lazy import maps_blocks
 from nbm_xp.namespace.libraries import name_of_namespace
 from nbm_xp.namespace.promotion import promote
 
@@ -119,8 +121,7 @@ def whole_number(n: Any) -> int | None:
 
 def _function(name: str, xp: Any) -> Callable[..., Any]:
     """The function over arrays and numbers."""
-    blocks = kernel("special_blocks", xp)
-    computed = _computed(name, xp) if blocks is None else functools.partial(blocks, name)
+    computed = _computed(name, xp)
     count = ARITY[name]
     ready: set[Any] = set()  # dtypes of which arrays are taken and given as they are
 
@@ -152,9 +153,25 @@ def _function(name: str, xp: Any) -> Callable[..., Any]:
 
 def _computed(name: str, xp: Any) -> Callable[..., Any]:
     """The function over arrays of one floating dtype; the result may be of a wider one."""
+    blocks = kernel("special_blocks", xp)
+    if blocks is not None:
+        return functools.partial(blocks, name)
     own = kernel("special", xp)
+    if own is None and maps_blocks(xp):
+        return functools.partial(_in_blocks, name, xp)
     found: Callable[..., Any] | None = None if own is None else own(name)
     return functools.partial(_in_double, portable(name), xp) if found is None else found
+
+
+def _in_blocks(name: str, xp: Any, *arrays: Any, **options: Any) -> Any:
+    """Each block by the function of its own library: of a portable form, every step would be a step of the plan."""
+    like = functools.reduce(operator.add, arrays)
+    task = functools.partial(_on_block, name, options)
+    return from_blocks(xp, task, like.shape, like.dtype, like.chunks, blocks=arrays, name=name)
+
+
+def _on_block(name: str, options: dict[str, Any], _: Any, __: Any, *blocks: Any) -> Any:
+    return getattr(special_of(*blocks), name)(*blocks, **options)
 
 
 def _in_double(body: Callable[..., Any], xp: Any, *arrays: Any, **options: Any) -> Any:

@@ -48,6 +48,11 @@ def _sine_of_pi(xp: Any, x: Any) -> Any:
     return xp.where(whole == 2.0 * xp.floor(0.5 * whole), sine, -sine)
 
 
+def _cotangent_of_pi(xp: Any, x: Any) -> Any:
+    """``1 / tan(pi x)`` for x from -1/2 to 1/2, exactly 0 at both ends; of sines alone, which more libraries have."""
+    return xp.sin(math.pi * (0.5 - xp.abs(x))) / xp.sin(math.pi * x)
+
+
 def _positive_gammaln(xp: Any, x: Any) -> Any:
     below_one = x < 1.0
     q = xp.where(below_one, x + 1.0, x)
@@ -99,7 +104,7 @@ def digamma(xp: Any, x: Any) -> Any:
     z = 1.0 / (r * r)
     size = xp.log(r) - 0.5 / r + z * _series(_PSI, z) - total
     part = xp.where(negative, x - xp.round(x), 0.5)
-    turned = size - math.pi / xp.tan(math.pi * part)
+    turned = size - math.pi * _cotangent_of_pi(xp, part)
     return xp.where(negative, xp.where(part == 0, math.nan, turned), size)
 
 
@@ -207,12 +212,12 @@ def reflected_polygamma(xp: Any, x: Any, n: int, positive: Callable[[Any], Any])
     turned = (x < 0) & (part != 0)
     size = positive(xp.where(turned, 1.0 - x, x))
     slope = _derivative_of_cotangent(xp, xp.where(turned, part, 0.5), n)
-    return xp.where(turned, (-1.0) ** n * size - slope, size)
+    return xp.where(x == math.inf, 0.0, xp.where(turned, (-1.0) ** n * size - slope, size))
 
 
 def _derivative_of_cotangent(xp: Any, x: Any, n: int) -> Any:
     """The n-th derivative of ``pi / tan(pi x)``: a polynomial in the cotangent, with coefficients of one sign."""
-    cotangent = 1.0 / xp.tan(math.pi * x)
+    cotangent = _cotangent_of_pi(xp, x)
     polynomial = [0, 1]
     for _ in range(n):
         slopes = [power * coefficient for power, coefficient in enumerate(polynomial)][1:]

@@ -50,7 +50,7 @@ def _states_at(xp: Any, states: Any, *, size: Shape, whole: Shape, axis: int, of
     """
     shape, count, streams = _numbers(whole), math.prod(_numbers(size)), states.shape[0]
     apart = math.prod(shape[:axis]) != 1
-    if apart or count < _WORTH_MOVING * streams or kernel("rng.bernoulli", library_name(xp)) is None:
+    if apart or count < _WORTH_MOVING * streams or kernel("rng.bernoulli", xp) is None:
         return None
     begin = int(offset) * math.prod(shape[axis + 1 :])
     return xp.roll(draws.after(convert(states, xp), begin), -(begin % streams), axis=0)

@@ -35,8 +35,6 @@ class Value:
         How many rounds of combining parts come before it.
     how
         What combines the parts of a partial value: ``"sum"``, ``"prod"``, ``"max"``, ``"min"``, ``"any"``, ``"all"``.
-    local
-        Whether a split value is that of positions counted from the start of the block.
     """
 
     node: Node
@@ -44,7 +42,6 @@ class Value:
     axis: int = 0
     stage: int = 0
     how: str = "sum"
-    local: bool = False
 
     @property
     def ndim(self) -> int:
@@ -93,6 +90,7 @@ class Frame:
         self.combined: dict[Node, Value] = {}
         self.how: dict[Node, str] = {}
         self.written_as: dict[Size, Size] = {}
+        self._multiples: dict[Size, Size | None] = {}
 
     def stage_of(self, node: Node) -> int:
         """The stage in which a new value is computed."""
@@ -119,6 +117,9 @@ class Frame:
         """How many entries each example has along an axis of this length; None if that cannot be told."""
         if not self.holds_batch(size):
             return None
-        rest: Any = size % self.batch
-        count: Any = size // self.batch
-        return count if type(rest) is int and rest == 0 and not self.holds_batch(count) else None
+        if size not in self._multiples:
+            rest: Any = size % self.batch
+            count: Any = size // self.batch
+            is_one = type(rest) is int and rest == 0 and not self.holds_batch(count)
+            self._multiples[size] = count if is_one else None
+        return self._multiples[size]

@@ -1,7 +1,4 @@
-"""How indexing works block by block: along the batch only as a whole, along other axes at will.
-
-Places along the batch that were counted (``arange``) and used to index it are those of the block's own examples.
-"""
+"""How indexing works block by block: along the batch only as a whole, along other axes at will."""
 
 from __future__ import annotations
 
@@ -53,18 +50,14 @@ def _take(t: Translator, node: Node, x: Value, places: Value) -> int:
 @split_rule("index_add")
 def _index_add(t: Translator, node: Node, values: Value, index: tuple[Any, ...], shape: tuple[Size, ...]) -> Any:
     """Into a shape with the batch, block by block; into one without it, each block adds its own."""
-    batch, arrays = t.batch_axis_of(node, shape), values_in(index)
-    axis = -1
-    for item in index:
-        axis += item is not None
-        if axis != batch or item is None:
-            continue
-        if not (_is_full(item) or (isinstance(item, Value) and item.local and len(arrays) > 1)):
-            t.refuse(node, "adds at single examples, or a part of the batch")
+    batch = t.batch_axis_of(node, shape)
     if batch is None and values.kind == SPLIT:
         return t.again(node, (values, index, shape), PARTIAL)
-    if batch is None or values.kind == WHOLE or (len(arrays) == 1 and arrays[0].kind == SPLIT):
+    if batch is None or values.kind == WHOLE or any(place.kind == SPLIT for place in values_in(index)):
         t.refuse(node, "adds at places that differ from block to block")
+    named = [item for item in index if item is not None]
+    if batch < len(named) and not _is_full(named[batch]):
+        t.refuse(node, "adds at single examples, or a part of the batch")
     return batch
 
 

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..lengths import same_length, same_shape
-from ..node import LINEAR_TAG, Node
+from ..node import LINEAR_TAG, Memory, Node
 from .frame import PARTIAL, WHOLE, Frame, values_in
 
 __all__ = ["stays_in_parts"]
-
-_OF_FIRST = {"getitem", "index_add", "sum_of_broadcast"}
-"""Linear in the first argument, where the others are no arrays; beside what has the tag."""
 
 
 def stays_in_parts(frame: Frame, node: Node, args: Sequence[Any]) -> bool:
@@ -35,7 +32,7 @@ def stays_in_parts(frame: Frame, node: Node, args: Sequence[Any]) -> bool:
         return all(f.kind == WHOLE and f.stage <= first.stage and _fits(f.node, first.node) for f in factors)
     if name in ("astype", "sum"):
         return first.node.dtype[0] in "fc" and node.dtype[0] in "fc"
-    linear = name in _OF_FIRST or (LINEAR_TAG in node.op.tags and name != "broadcast_to")
+    linear = LINEAR_TAG in node.op.tags and node.op.memory is not Memory.SPREAD
     return linear and len(values) == 1 and not frame.mentions_batch((args[1:], node.attributes))
 
 

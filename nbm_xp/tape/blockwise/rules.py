@@ -6,11 +6,10 @@ of the batch. What it does not provide for it refuses, with the reason: a wrong 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from ..dtypes import as_dtype
-from ..lengths import Size, product, same_length
+from ..lengths import Size, product, same_length, value_length
 from ..node import ALONG_AXES_TAG, ELEMENTWISE_TAG, Memory, Node, Operation, same_as_first
 from ..registry import OPERATIONS, declare
 from ..standard.statistical import mean
@@ -113,12 +112,14 @@ def _spread(t: Translator, node: Node, x: Value, shape: tuple[Size, ...]) -> int
 
 @split_rule("arange")
 def _arange(t: Translator, node: Node, start: Any, stop: Any, step: Any) -> Value:
-    """Places along the batch: counted from the start of the block, to be moved on where they are used as numbers."""
+    """Places along the batch: counted from the start of the block, and moved on by what comes before it."""
     if not t.frame.holds_batch(t.local(node.shape[0])):
         return t.again(node, tuple(map(t.total, node.args)), WHOLE)
-    if start != 0 or step != 1 or t.frame.multiple(stop) is None:
+    each = t.frame.multiple(stop)
+    if start != 0 or step != 1 or each is None:
         t.refuse(node, "counts along the batch otherwise than from 0 to its length")
-    return replace(t.again(node, (0, stop, 1), SPLIT), local=True)
+    places = t.again(node, (0, stop, 1), SPLIT)
+    return t.adopt(Tensor(places.node) + value_length(t.frame.offset) * each, SPLIT)
 
 
 def _of_all(t: Translator, node: Node, x: Value) -> Value:
@@ -154,9 +155,7 @@ def _reshape(t: Translator, node: Node, x: Value, shape: tuple[Size, ...]) -> Va
     axis = t.batch_axis_of(node, shape)
     if axis is None or not _same_place(t, x, shape, axis):
         t.refuse(node, "merges the batch with an axis before it, or splits it")
-    if x.local and shape[axis] != x.node.shape[x.axis]:
-        t.refuse(node, "splits places along the batch")
-    return replace(t.again(node, (x, shape), SPLIT, axis), local=x.local)
+    return t.again(node, (x, shape), SPLIT, axis)
 
 
 def _same_place(t: Translator, x: Value, shape: tuple[Size, ...], axis: int) -> bool:

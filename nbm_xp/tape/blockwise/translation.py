@@ -46,10 +46,7 @@ from .parts import stays_in_parts
 __all__ = ["Translator", "split_rule"]
 
 _OF_FIRST = declare(
-    "of_first_block",
-    same_as_first,
-    run=lambda xp, x, first: x if first else xp.zeros_like(x),
-    memory=Memory.FIRST,
+    "of_first_block", same_as_first, run=lambda xp, x, first: x if first else xp.zeros_like(x), memory=Memory.FIRST
 )
 """A whole value as the part of the first block; the others have nothing of it."""
 
@@ -57,12 +54,8 @@ SplitRule = Callable[..., "int | Value | Sequence[Value] | Mapping[int, Value] |
 _BY_TAG: dict[str, SplitRule] = {}
 _TAGS = (ELEMENTWISE_TAG, COMPOSITE_TAG, ALONG_AXES_TAG, MATRICES_TAG)
 """The tags that say how a call splits; of two, the first one tells."""
-_SHAPES = {"reshape": 1, "broadcast_to": 1, "sum_to": 1, "index_add": 2, "zeros": 0, "ones": 0, "empty": 0, "full": 0}
-"""Which argument is the shape of the result, so that its lengths are those of a block; others are numbers."""
 _LENGTHS = {"loop": 0, "arange": 1}
 """Which argument must not be the length of the batch, or only as its rule says."""
-_BY_PLACE = frozenset({"reshape", "index_add"})
-"""What can do with places counted from the start of the block."""
 
 
 def split_rule(*names: str, tag: str | None = None) -> Callable[[SplitRule], SplitRule]:
@@ -135,8 +128,7 @@ class Translator:
                 args = [self.as_part(arg) if isinstance(arg, Value) and arg.kind == WHOLE else arg for arg in args]
             if stays_in_parts(self.frame, node, args):
                 return self.again(node, args, PARTIAL)
-        if any(value.kind == PARTIAL or value.local for value in values):
-            args = self._settled_arguments(node, args)
+            args = self._settled_arguments(args)
             values = values_in(args)
         if all(value.kind == WHOLE for value in values) and not self.frame.mentions_batch(
             (args, self.renewed(node.attributes))
@@ -158,9 +150,9 @@ class Translator:
         xp = array_namespace(*[tensor for tensor in tensors if isinstance(tensor, Tensor)])
         assert node.op.run is not None
         found = self.value(node.op.run(xp, *tensors, **node.attributes).node)
-        args = self._settled_arguments(node, self.arguments(node))
+        args = self._settled_arguments(self.arguments(node))
         stage = max((value.stage for value in values_in(args)), default=0)
-        if found.kind != SPLIT or found.stage > stage or found.local:
+        if found.kind != SPLIT or found.stage > stage:
             return found
         return self.again(node, args, SPLIT, found.axis)
 
@@ -258,11 +250,7 @@ class Translator:
         return Value(tensor.node, kind, axis, self.frame.stage_of(tensor.node))
 
     def settled(self, value: Value) -> Value:
-        """The value as it can be used for anything: parts combined, positions counted from the start of all."""
-        if value.local:
-            per = self.frame.multiple(value.node.shape[value.axis])
-            moved = Tensor(value.node) + value_length(self.frame.offset) * (per or 1)
-            return self.adopt(moved, SPLIT, value.axis)
+        """The value as it can be used for anything: parts combined."""
         if value.kind != PARTIAL:
             return value
         if self.inside is not None:
@@ -284,17 +272,16 @@ class Translator:
 
     def arguments(self, node: Node) -> list[Any]:
         """The arguments of a call with Values for nodes; lengths are those of a block in shapes, else numbers."""
-        own = (_SHAPES.get(node.op.name), _LENGTHS.get(node.op.name))
+        own = (node.op.shape_at, _LENGTHS.get(node.op.name))
         return [_renewed(arg, self.local if i in own else self.total, self.value) for i, arg in enumerate(node.args)]
 
-    def _settled_arguments(self, node: Node, args: Sequence[Any]) -> list[Any]:
-        """The arguments with parts combined, and places moved for those who cannot do with them."""
-        by_place = node.op.name in _BY_PLACE
+    def _settled_arguments(self, args: Sequence[Any]) -> list[Any]:
+        """The arguments with parts combined."""
 
         def settled(arg: Any) -> Any:
             if isinstance(arg, tuple):
                 return tuple(map(settled, arg))
-            return self.settled(arg) if isinstance(arg, Value) and not (by_place and arg.local) else arg
+            return self.settled(arg) if isinstance(arg, Value) else arg
 
         return list(map(settled, args))
 

@@ -8,7 +8,6 @@ one is taken apart. Where a rule is missing, the answer is None, and a loop does
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from ..node import ALONG_AXES_TAG, COMPOSITE_TAG, ELEMENTWISE_TAG, IDENTITY_TAG, MATRICES_TAG, OUTPUT, Node
 from ..registry import OPERATIONS
@@ -91,14 +90,12 @@ def _by_parts(node: Node, many: Many) -> Tensor | None:
 
 def _full(arg: Node, many: Many, ndim: int) -> Tensor:
     """An argument that broadcasts against others of `ndim` axes behind the new one."""
-    tensor = many.get(arg)
-    if tensor is None:
-        return Tensor(arg)
-    missing = ndim - len(arg.shape)
-    if not missing:
-        return tensor
-    shape = tensor.node.shape
-    return reshape(tensor, (shape[0], *[1] * missing, *shape[1:]))
+    return _widened(many[arg], ndim - len(arg.shape)) if arg in many else Tensor(arg)
+
+
+def _widened(x: Tensor, missing: int) -> Tensor:
+    """What has the new axis, with so many axes of length 1 behind it."""
+    return reshape(x, (x.node.shape[0], *[1] * missing, *x.node.shape[1:])) if missing else x
 
 
 @_vmap_rule("clip", "where")
@@ -164,16 +161,7 @@ def _getitem(node: Node, many: Many) -> Tensor | None:
 @_vmap_rule("index_add")
 def _index_add(node: Node, many: Many) -> Tensor | None:
     values, (index, shape) = _first(node, many), node.args[1:]
-    if values is None or not _same_behind_an_axis(index):
-        return None
-    return record(node.op, values, (slice(None), *index), (values.node.shape[0], *shape))
-
-
-def _same_behind_an_axis(index: tuple[Any, ...]) -> bool:
-    """Whether an index means the same for the axes behind a full slice: not so for arrays that stand apart."""
-    arrays = [place for place, item in enumerate(index) if isinstance(item, Node)]
-    numbers = any(isinstance(item, int) for item in index)
-    return not arrays or (not numbers and arrays == list(range(arrays[0], arrays[-1] + 1)))
+    return None if values is None else record(node.op, values, (slice(None), *index), (values.node.shape[0], *shape))
 
 
 def _everywhere(arg: Node, many: Many) -> Tensor:
@@ -184,10 +172,10 @@ def _everywhere(arg: Node, many: Many) -> Tensor:
     return broadcast_to(Tensor(arg), (count, *arg.shape))
 
 
-@_vmap_rule("take_along_axis")
+@_vmap_rule("take_along_axis", "add_along_axis")
 def _take_along(node: Node, many: Many) -> Tensor:
-    x, indices = (_everywhere(arg, many) for arg in node.args)
-    return record(node.op, x, indices, axis=node.attributes["axis"] + 1)
+    x, indices = (_everywhere(arg, many) for arg in node.args[:2])
+    return record(node.op, x, indices, *node.args[2:], axis=node.attributes["axis"] + 1)
 
 
 @_vmap_rule("take")
@@ -220,11 +208,7 @@ def _matmul(node: Node, many: Many) -> Tensor:
         tensor = many.get(arg, Tensor(arg))
         if len(arg.shape) == 1:
             tensor = expand_dims(tensor, axis)
-        missing = ndim - max(len(arg.shape), 2)
-        if arg in many and missing:
-            shape = tensor.node.shape
-            tensor = reshape(tensor, (shape[0], *[1] * missing, *shape[1:]))
-        return tensor
+        return _widened(tensor, ndim - max(len(arg.shape), 2)) if arg in many else tensor
 
     found = matmul(as_matrix(a, -2), as_matrix(b, -1))
     return reshape(found, (found.node.shape[0], *node.shape))
@@ -241,11 +225,7 @@ def _solve(node: Node, many: Many) -> Tensor:
         return record(node.op, Tensor(a), _full(b, many, len(node.shape)))
     if len(b.shape) > 1:
         return record(node.op, _full(a, many, ndim), _full(b, many, ndim))
-    columns = expand_dims(_everywhere(b, many), -1)
-    missing = len(a.shape) - 2
-    if missing:
-        shape = columns.node.shape
-        columns = reshape(columns, (shape[0], *[1] * missing, *shape[1:]))
+    columns = _widened(expand_dims(_everywhere(b, many), -1), len(a.shape) - 2)
     return squeeze(record(node.op, many[a], columns), axis=-1)
 
 
@@ -275,9 +255,7 @@ def _roll(node: Node, many: Many) -> Tensor | None:
 def _setitem(node: Node, many: Many) -> Tensor | None:
     """Elements of many arrays set to the same values."""
     x, (values, index) = _first(node, many), node.args[1:]
-    if x is None or not _same_behind_an_axis(index):
-        return None
-    return record(node.op, x, values, (slice(None), *index))
+    return None if x is None else record(node.op, x, values, (slice(None), *index))
 
 
 @_vmap_rule("linear_recurrence")
@@ -296,10 +274,5 @@ def _as_is(node: Node, many: Many) -> Tensor | None:
     return record(node.op, x, *node.args[1:], **node.attributes)
 
 
-_BY_TAG = {
-    ELEMENTWISE_TAG: _elementwise,
-    ALONG_AXES_TAG: _along_axes,
-    MATRICES_TAG: _as_is,
-    COMPOSITE_TAG: _by_parts,
-}
+_BY_TAG = {ELEMENTWISE_TAG: _elementwise, ALONG_AXES_TAG: _along_axes, MATRICES_TAG: _as_is, COMPOSITE_TAG: _by_parts}
 """What is done with an operation that has no rule of its own; of two tags, the first one tells."""

@@ -10,7 +10,6 @@ from nbm_xp.namespace.paths import local_path
 from nbm_xp.namespace.whole import replacing
 from nbm_xp.tape.tensor import Tensor
 
-from .diagram import diagram
 from .dot import dot
 
 __all__ = ["visualize"]
@@ -64,13 +63,12 @@ def visualize(x: Tensor | Sequence[Tensor], path: str | os.PathLike[str]) -> pat
     for tensor in tensors:
         if not isinstance(tensor, Tensor):
             raise TypeError(f"x must be a Tensor or a sequence of Tensors, got {type(tensor).__name__}")
-    drawn = diagram([tensor.node for tensor in tensors])
-    if suffix != ".dot" and drawn.count() > _MOST_BOXES:
+    text, count = dot([tensor.node for tensor in tensors])
+    if suffix != ".dot" and count > _MOST_BOXES:
         raise ValueError(
-            f"x is computed in {drawn.count()} steps, and a picture shows at most {_MOST_BOXES}: draw a part of it, or "
+            f"x is computed in {count} steps, and a picture shows at most {_MOST_BOXES}: draw a part of it, or "
             "write it as .dot"
         )
-    text = dot(drawn)
     contents = text.encode() if suffix == ".dot" else _picture(text, suffix[1:])
     with replacing(file) as part:
         part.write_bytes(contents)

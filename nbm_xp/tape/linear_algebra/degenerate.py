@@ -130,17 +130,12 @@ def _is_known(numerator: Tensor, values: Tensor, x: Tensor) -> bool:
 def _gained(numerator: Tensor, values: Tensor, x: Tensor, steps: Tensor) -> Tensor | None:
     """How a value grows as the eigenvalues of `x` take steps; None for not at all."""
     order, family = reachable([numerator.node]), _family(values)
-    own = [node for node in order if _is_of(_call_of(node), family, x.node) and _holds_values(node)]
+    own = [node for node in order if _is_of(node.call, family, x.node) and _holds_values(node)]
     return grown(numerator, own, [steps] * len(own)) if own else None
 
 
 def _family(values: Tensor) -> set[str]:
-    return next(names for names in _FAMILIES if _call_of(values.node).op.name in names)
-
-
-def _call_of(node: Node) -> Node:
-    call: Node = node.args[0] if node.op is OUTPUT else node
-    return call
+    return next(names for names in _FAMILIES if values.node.call.op.name in names)
 
 
 def _is_of(call: Node, family: set[str], x: Node) -> bool:
@@ -148,7 +143,7 @@ def _is_of(call: Node, family: set[str], x: Node) -> bool:
 
 
 def _holds_values(node: Node) -> bool:
-    return node.args[1] == _PLACES[_call_of(node).op.name] if node.op is OUTPUT else node.op.name not in _PLACES
+    return node.args[1] == _PLACES[node.call.op.name] if node.op is OUTPUT else node.op.name not in _PLACES
 
 
 def _has_others(order: Sequence[Node], family: set[str], x: Node) -> bool:

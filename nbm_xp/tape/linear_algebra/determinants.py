@@ -42,11 +42,7 @@ def _infer_det(x: Node) -> Any:
     return x.shape[:-2], x.dtype
 
 
-_DET = of_matrices(
-    "linalg.det",
-    _infer_det,
-    (lambda g, out, x: _per_matrix(g) * record(_COFACTORS, x),),
-)
+_DET = of_matrices("linalg.det", _infer_det, (lambda g, out, x: _per_matrix(g) * record(_COFACTORS, x),))
 
 
 def det(x: Any, /) -> Tensor:
@@ -112,10 +108,7 @@ def _slope_rule(g: Tensor, out: Tensor, direction: Tensor, x: Tensor) -> Tensor:
 
 
 _COFACTORS: Operation = of_matrices(
-    "cofactors",
-    square_infer("det"),
-    (lambda g, out, x: record(_SLOPE, g, x),),
-    run=_run_cofactors,
+    "cofactors", square_infer("det"), (lambda g, out, x: record(_SLOPE, g, x),), run=_run_cofactors
 )
 _SLOPE: Operation = of_matrices(
     "cofactors_slope",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from nbm_xp.namespace.results import EigResult
 from nbm_xp.tape.node import Node
 from nbm_xp.tape.standard.choices import where
 from nbm_xp.tape.standard.complex_numbers import conj, real
@@ -28,18 +29,11 @@ from .diagonals import diagonal
 from .matrices import adjoint, by_columns, check_square, diagonal_matrix, rounding, skew
 from .solving import inv
 
-__all__ = ["EigResult", "EighResult", "eig", "eigh", "eigvals", "eigvalsh"]
+__all__ = ["EighResult", "eig", "eigh", "eigvals", "eigvalsh"]
 
 
 class EighResult(NamedTuple):
     """The eigenvalues of Hermitian matrices, ascending, and the eigenvectors in columns."""
-
-    eigenvalues: Tensor
-    eigenvectors: Tensor
-
-
-class EigResult(NamedTuple):
-    """The eigenvalues of square matrices, in no order, and the eigenvectors in columns."""
 
     eigenvalues: Tensor
     eigenvectors: Tensor
@@ -70,11 +64,7 @@ def _eigh_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor:
     return conj(matmul(matmul(vectors, inner), adjoint(vectors)))
 
 
-_EIGH = of_matrices(
-    "linalg.eigh",
-    lambda x: _infer_hermitian(x, "eigh"),
-    (_eigh_rule,),
-)
+_EIGH = of_matrices("linalg.eigh", lambda x: _infer_hermitian(x, "eigh"), (_eigh_rule,))
 
 
 def eigh(x: Any, /) -> EighResult:
@@ -87,11 +77,7 @@ def _eigvalsh_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
     return conj(matmul(by_columns(vectors, g), adjoint(vectors)))
 
 
-_EIGVALSH = of_matrices(
-    "linalg.eigvalsh",
-    lambda x: _infer_hermitian(x, "eigvalsh")[0],
-    (_eigvalsh_rule,),
-)
+_EIGVALSH = of_matrices("linalg.eigvalsh", lambda x: _infer_hermitian(x, "eigvalsh")[0], (_eigvalsh_rule,))
 
 
 def eigvalsh(x: Any, /) -> Tensor:
@@ -128,15 +114,10 @@ def _before_inverse(vectors: Tensor, x: Tensor) -> Tensor:
     return where(enough, matmul(inverse, x), math.nan)
 
 
-_EIG = of_matrices(
-    "linalg.eig",
-    lambda x, *, name, dtype: _infer_general(x, name),
-    (_eig_rule,),
-    run=_run_general,
-)
+_EIG = of_matrices("linalg.eig", lambda x, *, name, dtype: _infer_general(x, name), (_eig_rule,), run=_run_general)
 
 
-def eig(x: Any, /) -> EigResult:
+def eig(x: Any, /) -> EigResult[Tensor]:
     """The eigenvalues and eigenvectors of square matrices, complex always."""
     x = floating(x)
     return EigResult(*record_several(_EIG, x, name="eig", dtype=complex_of(x.dtype)))
@@ -149,10 +130,7 @@ def _eigvals_rule(g: Tensor, out: Tensor, x: Tensor, *, name: str, dtype: Any) -
 
 
 _EIGVALS = of_matrices(
-    "linalg.eigvals",
-    lambda x, *, name, dtype: _infer_general(x, name)[0],
-    (_eigvals_rule,),
-    run=_run_general,
+    "linalg.eigvals", lambda x, *, name, dtype: _infer_general(x, name)[0], (_eigvals_rule,), run=_run_general
 )
 
 

@@ -110,11 +110,7 @@ def _svdvals_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
     return conj(matmul(by_columns(factors.U, g), factors.Vh))
 
 
-_SVDVALS = of_matrices(
-    "linalg.svdvals",
-    lambda x: _infer_svd(x, full_matrices=False)[1],
-    (_svdvals_rule,),
-)
+_SVDVALS = of_matrices("linalg.svdvals", lambda x: _infer_svd(x, full_matrices=False)[1], (_svdvals_rule,))
 
 
 def svdvals(x: Any, /) -> Tensor:
@@ -134,12 +130,7 @@ def _run_rank(xp: Any, x: Any, rtol: Any) -> Any:
     return xp.astype(rank, running_dtype(xp, "int64"))
 
 
-_RANK = of_matrices(
-    "linalg.matrix_rank",
-    _infer_rank,
-    (None, None),
-    run=_run_rank,
-)
+_RANK = of_matrices("linalg.matrix_rank", _infer_rank, (None, None), run=_run_rank)
 
 
 def matrix_rank(x: Any, /, *, rtol: Any = None) -> Tensor:

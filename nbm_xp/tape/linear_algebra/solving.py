@@ -118,11 +118,7 @@ def _cholesky_rule(g: Tensor, out: Tensor, x: Tensor, *, upper: bool) -> Tensor:
     return conj((half + adjoint(half)) * 0.5)
 
 
-_CHOLESKY = of_matrices(
-    "linalg.cholesky",
-    square_infer("cholesky"),
-    (_cholesky_rule,),
-)
+_CHOLESKY = of_matrices("linalg.cholesky", square_infer("cholesky"), (_cholesky_rule,))
 
 
 def cholesky(x: Any, /, *, upper: bool = False) -> Tensor:
@@ -134,12 +130,7 @@ def _run_identity(xp: Any, x: Any) -> Any:
     return xp.tril(xp.triu(xp.ones_like(x)))  # of the array, so that it lies where the array does
 
 
-_IDENTITY = of_matrices(
-    "identity_like",
-    square_infer("matrix_power"),
-    (None,),
-    run=_run_identity,
-)
+_IDENTITY = of_matrices("identity_like", square_infer("matrix_power"), (None,), run=_run_identity)
 
 
 def matrix_power(x: Any, n: int, /) -> Tensor:

@@ -16,7 +16,7 @@ from nbm_xp.namespace import is_lazy
 from nbm_xp.namespace.compiling import library_barrier
 
 from ..backward import vjp
-from ..node import LEAVES, OUTPUT, SUBGRAPH_TAG, Joint, Node, Spec, call_of
+from ..node import LEAVES, SUBGRAPH_TAG, Joint, Node, Spec, call_of
 from ..plans.plan import compile_plan
 from ..registry import declare
 from ..stand_ins import inner_placeholder
@@ -103,11 +103,7 @@ def _rule(g: dict[int, Tensor], out: Any, inputs: Any, captured: Any, *, payload
     stops = frozenset(payload.captured)
     results = iter(
         remade(
-            [*payload.inputs, *seeds.values()],
-            [*inputs, *g.values()],
-            found,
-            lambda node: node in stops,
-            again=True,
+            [*payload.inputs, *seeds.values()], [*inputs, *g.values()], found, lambda node: node in stops, again=True
         )
     )
     gradients = [None if gradient is None else next(results) for gradient in partial]
@@ -115,11 +111,7 @@ def _rule(g: dict[int, Tensor], out: Any, inputs: Any, captured: Any, *, payload
 
 
 _CHECKPOINT = declare(
-    "checkpoint",
-    lambda *args: (),
-    gradient=Joint(_rule),
-    run=_runner,
-    tags=frozenset({SUBGRAPH_TAG}),
+    "checkpoint", lambda *args: (), gradient=Joint(_rule), run=_runner, tags=frozenset({SUBGRAPH_TAG})
 )
 
 
@@ -162,16 +154,10 @@ def _captured(results: Sequence[Node], inner: frozenset[Node], is_outside: Calla
     """What is used from outside."""
 
     def is_end(node: Node) -> bool:
-        return node.op in LEAVES or is_outside(_call_of(node))
+        return node.op in LEAVES or is_outside(node.call)
 
     order = walk(results, lambda node: () if node in inner or is_end(node) else node.inputs)
     return [node for node in order if node not in inner and is_end(node)]
-
-
-def _call_of(node: Node) -> Node:
-    """The call that a result is of; a node of its own is one."""
-    call: Node = node.args[0] if node.op is OUTPUT else node
-    return call
 
 
 def checkpoint(function: F) -> F:
@@ -240,7 +226,7 @@ def _as_results(value: Any, arguments: dict[Node, Tensor], is_outside: Callable[
     updates = {
         variable: new.node
         for variable, new in automatic_updates(reachable(nodes, [*inner, *captured])).items()
-        if not is_outside(_call_of(new.node))
+        if not is_outside(new.node.call)
     }
     results = remade(list(arguments), list(arguments.values()), nodes, is_outside, updates=list(updates.items()))
     found = dict(zip(roots, results, strict=True))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..branches import branch_paths
+from ..branches import recorded_paths
 from ..lengths import Size, known, same_length
 from ..node import Node
 from ..tensor import Tensor
@@ -55,10 +55,10 @@ def hoisted(
     fed = dict(zip(inner, sequences, strict=True))
     order, varying = varying_in(results, [*inner, *carries])
     products = [node for node in order if node.op.name == "matmul" and _is_product_of_rows(node, fed, varying)]
-    paths = branch_paths(order, results) if products else {}
+    paths = recorded_paths(order, results) if products else {}
     found, made = list(inner), list(sequences)
     for node in products:
-        if not paths.get(node):  # what is in a branch may not be computed
+        if not paths or paths.get(node) == ():  # what is in a branch may not be computed
             row, matrix = node.args
             found.append(node)
             made.append(rows_times(_first(fed[row], count), Tensor(matrix)))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..branches import branch_paths
+from ..branches import recorded_paths
 from ..lengths import known, product
-from ..node import IDENTITY_TAG, OUTPUT, Node
+from ..node import IDENTITY_TAG, Node
 from ..traversal import walk
 from .body import LoopBody
 from .hoist import varying_in
@@ -26,13 +26,13 @@ def residuals_of(body: LoopBody, results: Sequence[Node]) -> list[Node]:
     """
     inner = [*body.sequences, *body.carries]
     order, varying = varying_in(body.results(), inner)
-    paths = branch_paths(order, body.results())
+    paths = recorded_paths(order, body.results())
     place = {node: index for index, node in enumerate(order) if node in varying}
     ends = {*inner, *body.captured}
     recomputing = taken().recomputing
 
     def keepable(node: Node) -> bool:
-        value = node.args[0] if node.op is OUTPUT else node  # a result of a call that nothing has asked for before
+        value = node.call  # which is there, though nothing may have asked for this result of it before
         if node.op.memory.is_view and recomputing:  # in place of a view, what it shows is kept
             return False
         return value in place and not node.is_call and not paths.get(node, paths.get(value))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from ..lengths import known, product, same_shape
-from ..node import LINEAR_TAG, Node
+from ..node import LINEAR_TAG, Node, nodes_in
 from ..standard.broadcasting import sum_to
 from ..standard.manipulation import matrix_transpose, reshape
 from ..standard.sums import sum as sum_
@@ -96,10 +96,12 @@ def _term(node: Node, varying: Collection[Node]) -> Term | None:
         return found if left in varying else None
     if name in ("sum", "sum_to"):
         return _leading_sum(node) or Term((node.args[0],), _sum_after(node))
-    inner = _term(node.args[0], varying) if LINEAR_TAG in node.op.tags else None
+    others = node.args[1:]
+    linear = LINEAR_TAG in node.op.tags and not any(other in varying for other in nodes_in(others))
+    inner = _term(node.args[0], varying) if linear else None
     if inner is None:
         return None
-    finish, others = inner.finish, node.args[1:]
+    finish = inner.finish
     return Term(inner.factors, lambda stacks: record(node.op, finish(stacks), *others, **node.attributes))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import ModuleType
 
 from nbm_xp.namespace import chains as library
 
-from ..branches import BranchPath, common_path
+from ..branches import branch_paths
 from ..lengths import Length
 from ..node import IFELSE_NAME, LEAVES, OUTPUT, Node, nodes_in
 from ..traversal import Result, reachable
@@ -45,7 +45,6 @@ class Arrangement:
     def __init__(
         self, inputs: Sequence[Node], outputs: Sequence[Result], xp: ModuleType, givens: dict[Node, Node], lazy: bool
     ) -> None:
-        self.lazy = lazy
         self.givens = givens
         self.given = frozenset(inputs)
         self.same: dict[Node, Node] = {}
@@ -53,9 +52,7 @@ class Arrangement:
         merge_equal_calls(reachable(outputs, inputs, givens), self.given, self.resolve, self.same, self.operands)
         roots = [self.resolve(node) for result in outputs for node in nodes_in(result)]
         self.order = frugal(roots, self.operands)
-        self.needed: dict[Node, set[int]] = defaultdict(set)
-        self.paths: dict[Node, BranchPath] = {}
-        self._find_paths(roots)
+        self.paths, self.needed = branch_paths(self.order, roots, self.operands.__getitem__, self.resolve, both=lazy)
         self.order = [node for node in self.order if node in self.paths]
         self.chain_of: dict[Node, Chain] = {}
         if names := library.chain_steps(xp):
@@ -73,34 +70,6 @@ class Arrangement:
     def forget(self) -> None:
         """Let go of what only the whole source takes to write, not a single expression."""
         self.order, self.paths = [], {}
-
-    def _uses(self, node: Node) -> Iterator[tuple[Node, BranchPath]]:
-        """Each use that a node makes of another, with the branch in which it is needed."""
-        path = self.paths[node]
-        if node.op.name == IFELSE_NAME and not self.lazy:
-            condition, *branches = node.args
-            yield self.resolve(condition), path
-            for branch, values in enumerate(branches):
-                for index, value in enumerate(values):
-                    if index in self.needed[node] and isinstance(value, Node):
-                        yield self.resolve(value), (*path, (self.resolve(condition), branch))
-            return
-        for other in self.operands[node]:
-            yield other, path
-
-    def _find_paths(self, roots: Sequence[Node]) -> None:
-        """Find the branch of each value; one that nothing needs, such as an unused value of a branch, has none."""
-        pending: dict[Node, BranchPath] = dict.fromkeys(roots, ())
-        for node in reversed(self.order):
-            path = pending.get(node)
-            if path is None:
-                continue
-            self.paths[node] = path
-            if node.op is OUTPUT and node not in self.given:
-                self.needed[self.resolve(node.args[0])].add(node.args[1])
-            for other, needed in self._uses(node) if node not in self.given else ():
-                before = pending.get(other)
-                pending[other] = needed if before is None or before == needed else common_path(before, needed)
 
     def _choose_inlined(self, roots: Sequence[Node]) -> set[Node]:
         """Nodes that are used exactly once, as an argument, in the branch where they are computed."""

@@ -122,8 +122,4 @@ class _Describing:
 
 def call_lines(large: str, call: str, results: str) -> list[str]:
     """The head of a chain: the call, where it applies; the statements that take its place follow, indented."""
-    return [
-        f"if {large} and (blocks := {call}) is not None:",
-        f"    ({results}), blocks = blocks, None",
-        "else:",
-    ]
+    return [f"if {large} and (blocks := {call}) is not None:", f"    ({results}), blocks = blocks, None", "else:"]

@@ -186,44 +186,31 @@ class PlanWriter:
             names.append(self._new_name(by_index[index]) if index in by_index else "_")
         return names
 
-    def _branch_lines(self, node: Node) -> list[Line]:
-        """A choice by the library's own function of two functions, which share no names with each other."""
+    def _ifelse_lines(self, node: Node) -> list[Line]:
+        """A choice: by ``if``, or by the library's own function of two functions, which share no names."""
         condition, *branches = node.args
-        positions = list(self.results[node])
+        targets, apart = self.results[node], self.branch is not None
+        names = [] if apart else list(map(self._new_name, targets.values()))
+        chosen = self.written(condition)
+        heads = [f"def branch_{len(self.names)}_{branch}():" for branch in range(2)] if apart else _IF
         lines: list[Line] = []
-        functions: list[str] = []
-        for branch, values in enumerate(branches):
+        for branch, (head, values) in enumerate(zip(heads, branches, strict=True)):
             outside = dict(self.names)
             path = (*self.arranged.paths[node], (self.resolve(condition), branch))
-            inner = self._lines(self._inside(path, [values[index] for index in positions]))
-            results = "".join(f"{self.written(values[index])}, " for index in positions)
-            inner.append((f"return ({results})", node))
-            functions.append(f"branch_{len(outside)}_{branch}")
-            lines += [(f"def {functions[-1]}():", None), *((f"    {text}", inside) for text, inside in inner)]
-            self._within.update(self.names)
-            self.names = outside
-        choose = self._bind("branch", "branch", self.branch)
-        call = f"{choose}({self.written(condition)}, {', '.join(functions)})"
-        targets = "".join(f"{self._new_name(target)}, " for target in self.results[node].values())
-        return [*lines, (f"({targets}) = {call}", node)]
-
-    def _ifelse_lines(self, node: Node) -> list[Line]:
-        if self.branch is not None:
-            return self._branch_lines(node)
-        condition, *branches = node.args
-        targets = self.results[node]
-        for target in targets.values():
-            self._new_name(target)
-        lines: list[Line] = []
-        for branch, (head, values) in enumerate(
-            zip((f"if {self.written(condition)}:", "else:"), branches, strict=True)
-        ):
-            path = (*self.arranged.paths[node], (self.resolve(condition), branch))
             inner = self._lines(self._inside(path, [values[index] for index in targets]))
-            inner += [
-                (f"{self._name(target)} = {self.written(values[index])}", node) for index, target in targets.items()
-            ]
-            lines += [(head, node), *((f"    {text}", inside) for text, inside in inner or [("pass", None)])]
+            results = [self.written(values[index]) for index in targets]
+            if apart:
+                inner.append((f"return ({''.join(f'{result}, ' for result in results)})", node))
+                self._within.update(self.names)
+                self.names = outside
+            else:
+                inner += [(f"{name} = {result}", node) for name, result in zip(names, results, strict=True)]
+            lines += [(head.format(chosen), None if apart else node), *((f"    {text}", one) for text, one in inner)]
+        if apart:
+            choose = self._bind("branch", "branch", self.branch)
+            functions = ", ".join(head[4:-3] for head in heads)
+            names = list(map(self._new_name, targets.values()))
+            lines.append((f"({''.join(f'{name}, ' for name in names)}) = {choose}({chosen}, {functions})", node))
         return lines
 
     def _inside(self, path: BranchPath, values: Sequence[Any]) -> list[Node]:
@@ -325,6 +312,7 @@ class PlanWriter:
         return f"{self._bind('concrete_int', 'concrete_int', concrete_int)}({self.written(atom[1])})"
 
 
+_IF = ["if {}:", "else:"]
 _MOST_BEFORE_STAR = 200  # Python takes 255
 _ON_ERROR = ("except Exception as error:", "    lines.explain(error)", "    raise")
 _OWN_NAMES = frozenset({"blocks", "plan", "lines", "error", "min", "max", "Exception"})

@@ -6,7 +6,7 @@ from typing import Any
 
 from nbm_xp.tape.dtypes import DType
 from nbm_xp.tape.lengths import known
-from nbm_xp.tape.node import Memory, Node
+from nbm_xp.tape.node import Memory, Node, Operation
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
 from .casting import cast
@@ -84,28 +84,23 @@ _CUMSUM = along_axes("cumulative_sum", _accumulated, (_cumsum_rule,))
 _CUMPROD = along_axes("cumulative_prod", _accumulated, (_cumprod_rule,))
 
 
-def _along(x: Tensor, axis: int | None, name: str) -> int:
-    if axis is None:
-        if x.ndim != 1:
-            raise ValueError(f"axis must be given to {name} for an array of {x.ndim} axes")
-        return 0
-    return axis_of(axis, x.ndim)
+def _partial(op: Operation, x: Any, axis: int | None, dtype: Any, include_initial: bool) -> Tensor:
+    x = as_tensor(x)
+    wide = accumulator(x, dtype)
+    if axis is None and x.ndim != 1:
+        raise ValueError(f"axis must be given to {op.name} for an array of {x.ndim} axes")
+    place = axis_of(0 if axis is None else axis, x.ndim)
+    return record(op, cast(x, wide), axis=place, dtype=wide, include_initial=include_initial)
 
 
 def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
     """Partial sums along an axis."""
-    x = as_tensor(x)
-    dtype = accumulator(x, dtype)
-    place = _along(x, axis, "cumulative_sum")
-    return record(_CUMSUM, cast(x, dtype), axis=place, dtype=dtype, include_initial=include_initial)
+    return _partial(_CUMSUM, x, axis, dtype, include_initial)
 
 
 def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Tensor:
     """Partial products along an axis."""
-    x = as_tensor(x)
-    dtype = accumulator(x, dtype)
-    place = _along(x, axis, "cumulative_prod")
-    return record(_CUMPROD, cast(x, dtype), axis=place, dtype=dtype, include_initial=include_initial)
+    return _partial(_CUMPROD, x, axis, dtype, include_initial)
 
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Tensor:

@@ -23,6 +23,7 @@ _BROADCAST = declare(
     (lambda g, out, x, shape: sum_to(g, x.node.shape),),
     tags=frozenset({LINEAR_TAG}),
     memory=Memory.SPREAD,
+    shape_at=1,
     written=not_written,
 )
 
@@ -67,6 +68,7 @@ _SUM_TO = declare(
     of_shape,
     (lambda g, out, x, shape: broadcast_to(g, x.node.shape),),
     run=_run_sum_to,
+    shape_at=1,
     tags=frozenset({LINEAR_TAG}),
     memory=Memory.FIRST,
 )
@@ -76,6 +78,7 @@ _REPEATED: Operation = declare(
     "sum_of_broadcast",  # back to where it came from: each element as often as it was repeated
     same_as_first,
     (lambda g, out, x, shape: record(_REPEATED, g, shape),),
+    tags=frozenset({LINEAR_TAG}),
     run=lambda xp, x, shape: x if x.shape == shape else x * (math.prod(shape) / max(1, math.prod(x.shape))),
     memory=Memory.FIRST,
 )

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nbm_xp.namespace import (
-    array_namespace,
-    default_namespace,
-    dtype_of,
-    floatx,
-    host_namespace,
-    is_array,
-)
+from nbm_xp.namespace import array_namespace, default_namespace, dtype_of, floatx, host_namespace, is_array
 from nbm_xp.namespace import asarray as library_asarray
 from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.lengths import Length
@@ -43,10 +36,10 @@ def _shaped(shape: Shape, *, dtype: DType) -> Any:
     return shape, dtype
 
 
-_ZEROS = declare("zeros", _shaped, (), memory=Memory.OWN)
-_ONES = declare("ones", _shaped, (), memory=Memory.OWN)
-_EMPTY = declare("empty", _shaped, (), memory=Memory.OWN)
-_FULL = declare("full", lambda shape, value, *, dtype: (shape, dtype), (), memory=Memory.OWN)
+_ZEROS = declare("zeros", _shaped, (), memory=Memory.OWN, shape_at=0)
+_ONES = declare("ones", _shaped, (), memory=Memory.OWN, shape_at=0)
+_EMPTY = declare("empty", _shaped, (), memory=Memory.OWN, shape_at=0)
+_FULL = declare("full", lambda shape, value, *, dtype: (shape, dtype), (), memory=Memory.OWN, shape_at=0)
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:
@@ -99,13 +92,7 @@ def _of_array(obj: Any, dtype: DType | None, copy: bool | None) -> Tensor:
     return record(_COPY, x)
 
 
-_COPY = declare(
-    "copy",
-    same_as_first,
-    (lambda g, out, x: g,),
-    tags=frozenset({IDENTITY_TAG}),
-    memory=Memory.FIRST,
-)
+_COPY = declare("copy", same_as_first, (lambda g, out, x: g,), tags=frozenset({IDENTITY_TAG}), memory=Memory.FIRST)
 
 
 def _buffer(obj: Any) -> memoryview | None:

@@ -31,6 +31,16 @@ from .kinks import along
 from .promotion import both_tensors, divisible, floating, is_complex, plain_number, real_of, refuse_complex, together
 from .shapes import broadcast
 
+__all__ = [
+    "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert",
+    "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "ceil", "copysign", "cos", "cosh",
+    "divide", "equal", "exp", "expm1", "floor", "floor_divide", "greater", "greater_equal", "hypot", "isfinite",
+    "isinf", "isnan", "less", "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative", "nextafter",
+    "not_equal", "positive", "pow", "reciprocal", "remainder", "round", "sign", "signbit", "sin", "sinh", "sqrt",
+    "square", "subtract", "tan", "tanh", "trunc",
+]  # fmt: skip
+
 Unary: TypeAlias = Callable[[Any], Tensor]
 
 _ELEMENTWISE = frozenset({ELEMENTWISE_TAG})

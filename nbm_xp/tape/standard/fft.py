@@ -164,40 +164,26 @@ ONE: dict[str, Callable[..., Tensor]] = {
 }  # fmt: skip
 
 
-def _infer_many(x: Node, *, s: tuple[Size, ...], axes: tuple[int, ...], norm: str, kind: str) -> Any:
+def _infer_many(x: Node, *, s: tuple[Size, ...], axes: tuple[int, ...], norm: str) -> Any:
     shape: tuple[Size, ...] = x.shape
     for axis, length in zip(axes, s, strict=True):
         shape = _with_length(shape, axis, length)
-    if kind == "rfftn":
-        shape = _with_length(shape, axes[-1], _half(s[-1]))
-    return shape, real_of(x.dtype) if kind == "irfftn" else complex_of(x.dtype)
+    return shape, complex_of(x.dtype)
 
 
-def _many_rule(g: Tensor, out: Tensor, x: Tensor, *, s: Any, axes: Any, norm: str, kind: str) -> Tensor:
-    """The transform of the cotangent; where real numbers come in, the last axis is gone through apart."""
-    last, n = axes[-1], s[-1]
-    if kind == "rfftn":
-        if len(axes) > 1:
-            g = fftn(g, s=s[:-1], axes=axes[:-1], norm=norm)
-        result = hfft(_weighed(g, last, n, 0.5), n=n, axis=last, norm=norm)
-    elif kind == "irfftn":
-        result = _weighed(ihfft(g, n=n, axis=last, norm=norm), last, n, 2.0)
-        if len(axes) > 1:
-            result = ifftn(result, s=s[:-1], axes=axes[:-1], norm=norm)
-    else:
-        result = (fftn if kind == "fftn" else ifftn)(g, s=s, axes=axes, norm=norm)
-    for axis in axes:
-        result = _to_length(result, axis, x.node.shape[axis])
-    return result
+def _many_rule(name: str) -> Callable[..., Tensor]:
+    def rule(g: Tensor, out: Tensor, x: Tensor, *, s: Any, axes: Any, norm: str) -> Tensor:
+        result = MANY[name](g, s=s, axes=axes, norm=norm)
+        for axis in axes:
+            result = _to_length(result, axis, x.node.shape[axis])
+        return result
+
+    return rule
 
 
 def _many_axes(name: str, doc: str) -> Callable[..., Tensor]:
-    """Declare a transform along several axes."""
-
-    def run(xp: Any, x: Any, *, s: Any, axes: Any, norm: str, kind: str) -> Any:
-        return getattr(xp.fft, kind)(x, s=s, axes=axes, norm=norm)
-
-    op = along_axes(f"fft.{name}", _infer_many, (_many_rule,), run=run)
+    """A transform along several axes; where one side of it is real, the last axis is gone through apart."""
+    full = along_axes(f"fft.{name}", _infer_many, (_many_rule(name),)) if name in ("fftn", "ifftn") else None
 
     def function(x: Any, /, *, s: Any = None, axes: Any = None, norm: str = "backward") -> Tensor:
         x = floating(x)
@@ -217,7 +203,13 @@ def _many_axes(name: str, doc: str) -> Callable[..., Tensor]:
             lengths[-1] = 2 * (lengths[-1] - 1)
         for length in lengths:
             _check_length(name, length)
-        return record(op, x, s=tuple(lengths), axes=places, norm=norm, kind=name)
+        if full is not None:
+            return record(full, x, s=tuple(lengths), axes=places, norm=norm)
+        (*sizes, n), (*others, last) = lengths, places
+        if name == "rfftn":
+            half = rfft(x, n=n, axis=last, norm=norm)
+            return fftn(half, s=sizes, axes=others, norm=norm) if others else half
+        return irfft(ifftn(x, s=sizes, axes=others, norm=norm) if others else x, n=n, axis=last, norm=norm)
 
     return published(name, function, doc)
 
@@ -246,6 +238,7 @@ fftn = _many_axes("fftn", "The discrete Fourier transform along several axes.")
 ifftn = _many_axes("ifftn", "The inverse of `fftn`.")
 rfftn = _many_axes("rfftn", "The Fourier transform of real numbers along several axes, half of it along the last.")
 irfftn = _many_axes("irfftn", "The inverse of `rfftn`.")
+MANY: dict[str, Callable[..., Tensor]] = {"fftn": fftn, "ifftn": ifftn}
 
 
 def _frequencies(name: str, length: Callable[[Size], Size], doc: str) -> Callable[..., Tensor]:
@@ -278,12 +271,7 @@ def _shift(name: str, inverse: str, doc: str) -> Callable[..., Tensor]:
     def rule(g: Tensor, out: Tensor, x: Tensor, *, axes: tuple[int, ...]) -> Tensor:
         return SHIFTS[inverse](g, axes=axes)
 
-    op = along_axes(
-        f"fft.{name}",
-        same_as_first,
-        (rule,),
-        memory=Memory.FIRST,
-    )
+    op = along_axes(f"fft.{name}", same_as_first, (rule,), memory=Memory.FIRST)
 
     def function(x: Any, /, *, axes: Any = None) -> Tensor:
         x = as_tensor(x)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from nbm_xp.namespace import array_namespace, is_array, scattered
+from nbm_xp.namespace import array_namespace, device_argument, is_array, scattered
+from nbm_xp.namespace.indexing import without_idle_step
 from nbm_xp.tape.concrete import concrete, lasting_number
 from nbm_xp.tape.dtypes import as_dtype
 from nbm_xp.tape.extreme_lengths import maximum_length
 from nbm_xp.tape.length_arguments import integer_length
 from nbm_xp.tape.lengths import Length, Size, known, product, same_length
-from nbm_xp.tape.node import Memory, Node, Operation
+from nbm_xp.tape.node import LINEAR_TAG, Memory, Node, Operation
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -25,7 +26,6 @@ from .casting import cast
 from .choices import where
 from .declaring import along_axes
 from .manipulation import flip, moveaxis, reshape
-from .sequences import arange
 from .shapes import axis_of, broadcast, from_front, slice_length
 
 __all__ = [
@@ -61,6 +61,7 @@ GETITEM: Operation = declare(
     infer_getitem,
     (lambda g, out, x, index: index_add(g, index, x.node.shape),),
     emit=lambda x, index: f"{x}[{index}]",
+    tags=frozenset({LINEAR_TAG}),
     memory=Memory.FIRST,
 )
 """What writing to a part makes of the whole stands in `assignment`."""
@@ -75,12 +76,17 @@ _INDEX_ADD = declare(
     lambda values, index, shape: (shape, values.dtype),
     (lambda g, out, values, index, shape: getitem(g, index),),
     run=lambda xp, values, index, shape: scattered(xp, shape, index, values),
+    tags=frozenset({LINEAR_TAG}),
+    shape_at=2,
     memory=Memory.OWN,
 )
 
 
 def index_add(values: Any, index: Any, shape: Any) -> Tensor:
-    """Zeros of a shape with `values` added at `index`; repeated places add up."""
+    """Zeros of a shape with `values` added at an index in normal form: of slices and the like, or with one vector.
+
+    Repeated places add up.
+    """
     return record(_INDEX_ADD, as_tensor(values), index, shape)
 
 
@@ -192,7 +198,7 @@ def _basic(x: Tensor, items: list[Any]) -> Tensor:
             item = _unflipped(item, length)
         if isinstance(item, int) and type(length) is int and not -length <= item < length:
             raise IndexError(f"index {item} is out of bounds for axis {axis} of length {length}")
-        basic.append(slice(None) if isinstance(item, Tensor) else item)
+        basic.append(slice(None) if isinstance(item, Tensor) else without_idle_step(item, length))
         axis += 1
     if turned:
         x = flip(x, axis=tuple(turned))
@@ -303,22 +309,24 @@ def _infer_take_along(x: Node, indices: Node, *, axis: int) -> Any:
     return tuple(shape), x.dtype
 
 
-def _take_along_rule(g: Tensor, out: Tensor, x: Tensor, indices: Tensor, *, axis: int) -> Tensor:
-    index: list[Any] = []
-    for i in range(x.ndim):
-        if i == axis:
-            index.append(indices)
-            continue
-        length = out.node.shape[i]
-        places = arange(length)
-        index.append(reshape(places, tuple(length if j == i else 1 for j in range(x.ndim))))
-    return index_add(g, tuple(index), x.node.shape)
+def _run_add_along(xp: Any, values: Any, indices: Any, length: int, *, axis: int) -> Any:
+    """Of many rows, each adds at places of its own: all axes are indexed at once."""
+    shape = [length if i == axis else n for i, n in enumerate(values.shape)]
+    device = device_argument(indices)
+    rows = (xp.reshape(xp.arange(n, device=device), (-1, *(1,) * (values.ndim - i - 1))) for i, n in enumerate(shape))
+    return scattered(xp, tuple(shape), tuple(indices if i == axis else row for i, row in enumerate(rows)), values)
 
 
-_TAKE_ALONG = along_axes(
+_TAKE_ALONG: Operation = along_axes(
     "take_along_axis",
     _infer_take_along,
-    (_take_along_rule, None),
+    (lambda g, out, x, indices, *, axis: record(_ADD_ALONG, g, indices, x.node.shape[axis], axis=axis), None),
+)
+_ADD_ALONG: Operation = along_axes(
+    "add_along_axis",
+    lambda values, indices, length, *, axis: ((*values.shape[:axis], length, *values.shape[axis + 1 :]), values.dtype),
+    (lambda g, out, values, indices, length, *, axis: take_along_axis(g, indices, axis=axis), None),
+    run=_run_add_along,
 )
 
 

@@ -29,6 +29,7 @@ _RESHAPE = declare(
     (lambda g, out, x, shape: reshape(g, x.node.shape),),
     memory=Memory.VIEW,
     written=lambda part, x, shape: reshape(part, x.node.shape),
+    shape_at=1,
     tags=frozenset({LINEAR_TAG}),
 )
 

@@ -63,16 +63,8 @@ def _unsorted(g: Tensor, out: Tensor, x: Tensor, *, axis: int, descending: bool,
     return take_along_axis(g, argsort(order, axis=axis), axis=axis)
 
 
-_SORT = along_axes(
-    "sort",
-    same_as_first,
-    (_unsorted,),
-)
-_ARGSORT = along_axes(
-    "argsort",
-    lambda x, **attributes: (x.shape, _INT64),
-    (None,),
-)
+_SORT = along_axes("sort", same_as_first, (_unsorted,))
+_ARGSORT = along_axes("argsort", lambda x, **attributes: (x.shape, _INT64), (None,))
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:

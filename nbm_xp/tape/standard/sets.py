@@ -5,9 +5,10 @@ The values are taken from the array at places found now, so that a gradient flow
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from nbm_xp.namespace import array_namespace
+from nbm_xp.namespace.results import UniqueAll, UniqueCounts, UniqueInverse
 from nbm_xp.tape.concrete import concrete
 from nbm_xp.tape.dtypes import as_dtype, common_dtype, weak_dtype
 from nbm_xp.tape.dtypes import bool as boolean
@@ -21,36 +22,10 @@ from .creation import asarray
 from .indexing import take
 from .manipulation import reshape
 
-__all__ = [
-    "UniqueAll", "UniqueCounts", "UniqueInverse", "isin", "unique_all", "unique_counts", "unique_inverse",
-    "unique_values",
-]  # fmt: skip
+__all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
 
 
-class UniqueAll(NamedTuple):
-    """What is known of the distinct elements of an array."""
-
-    values: Tensor
-    indices: Tensor
-    inverse_indices: Tensor
-    counts: Tensor
-
-
-class UniqueCounts(NamedTuple):
-    """The distinct elements of an array, and how often each is there."""
-
-    values: Tensor
-    counts: Tensor
-
-
-class UniqueInverse(NamedTuple):
-    """The distinct elements of an array, and which of them each element is."""
-
-    values: Tensor
-    inverse_indices: Tensor
-
-
-def _found(x: Any, function: str) -> UniqueAll:
+def _found(x: Any, function: str) -> UniqueAll[Tensor]:
     x = as_tensor(x)
     array = concrete(x, function)
     places = [as_tensor(part) for part in array_namespace(array).unique_all(array)[1:]]
@@ -58,18 +33,18 @@ def _found(x: Any, function: str) -> UniqueAll:
     return UniqueAll(take(reshape(x, (-1,)), indices), indices, inverse, counts)
 
 
-def unique_all(x: Any, /) -> UniqueAll:
+def unique_all(x: Any, /) -> UniqueAll[Tensor]:
     """The distinct elements, where each is first, which one each element is, and how often each is there."""
     return _found(x, "unique_all")
 
 
-def unique_counts(x: Any, /) -> UniqueCounts:
+def unique_counts(x: Any, /) -> UniqueCounts[Tensor]:
     """The distinct elements, and how often each is there."""
     found = _found(x, "unique_counts")
     return UniqueCounts(found.values, found.counts)
 
 
-def unique_inverse(x: Any, /) -> UniqueInverse:
+def unique_inverse(x: Any, /) -> UniqueInverse[Tensor]:
     """The distinct elements, and which of them each element is."""
     found = _found(x, "unique_inverse")
     return UniqueInverse(found.values, found.inverse_indices)
