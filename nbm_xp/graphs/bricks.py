@@ -19,7 +19,7 @@ from typing import Any
 
 from nbm_xp.namespace import host_namespace
 
-from .lattice_graph import Lattice, colour_of, odd_rings, slots_of
+from .lattice_graph import Lattice, odd_rings, row_starts
 
 __all__ = ["Brick", "Stretches"]
 
@@ -159,16 +159,17 @@ class Brick:
             here = host.reshape(here[:, None] * self.padded[axis] + local, (-1,))
             rows = host.reshape(rows[:, None] * n + places[there], (-1,))
         rings = odd_rings(self.shape, self.periodic)
-        missing = colour_of(self.shape[:-1], rings[:-1], rows) ^ colour
+        starts, along = row_starts(self.shape, rings, rows, colour)
         found = []
         for begin, end in self._pieces(margin):
             place = (self.offset[-1] - self.depth + begin) % self.shape[-1]
-            wanted = missing ^ (2 * (rings[-1] and place == self.shape[-1] - 1))
-            skipped = (wanted + place) % 2
-            first = begin + skipped
-            counts = host.where(wanted < 2, (end - first + 1) // 2, 0)
-            slots = slots_of(self.shape, rings, rows * self.shape[-1] + place + skipped, colour)
-            found.append((here * last + first % 2 * (last // 2) + first // 2, counts, slots, first % 2))
+            turn = bool(rings[-1]) and place == self.shape[-1] - 1
+            first = begin + ((along + place) & 1)
+            counts = (end - first + 1) >> 1
+            if any(rings):
+                counts = host.where(along == 2 if turn else along < 2, counts, 0)
+            slots = starts if turn else starts + ((first - begin + place) >> 1)
+            found.append((here * last + (first & 1) * (last // 2) + (first >> 1), counts, slots, first & 1))
         places, counts, slots, odd = (host.concat(parts) for parts in zip(*found, strict=True))
         order = host.argsort(slots, stable=True)
         order = order[counts[order] > 0]

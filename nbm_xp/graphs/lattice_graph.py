@@ -23,7 +23,7 @@ from nbm_xp.namespace import host_namespace
 
 from .graph import MOST_UNITS, Graph, finite
 
-__all__ = ["Lattice", "colour_of", "odd_rings", "slots_of"]
+__all__ = ["Lattice", "odd_rings", "row_starts"]
 
 
 class Lattice(Graph):
@@ -123,15 +123,6 @@ def odd_rings(shape: tuple[int, ...], periodic: tuple[bool, ...]) -> tuple[bool,
     return tuple(bool(ends and n % 2) for n, ends in zip(shape, periodic, strict=True))
 
 
-def colour_of(shape: tuple[int, ...], odd: tuple[bool, ...], units: Any) -> Any:
-    """The colours of units by their numbers; `odd` says along which axes there are rings of odd length."""
-    found = 0 * units
-    for n, ring in zip(reversed(shape), reversed(odd), strict=True):
-        place, units = units % n, units // n
-        found = found ^ (place & 1) ^ (2 * (place == n - 1) if ring else 0)
-    return found
-
-
 @lru_cache(maxsize=256)
 def _counts(shape: tuple[int, ...], odd: tuple[bool, ...]) -> tuple[tuple[int, ...], ...]:
     """How many units of each of four colours there are on the last axes: on all of them, on one less, …, on none."""
@@ -142,8 +133,8 @@ def _counts(shape: tuple[int, ...], odd: tuple[bool, ...]) -> tuple[tuple[int, .
     return tuple(found)
 
 
-def slots_of(shape: tuple[int, ...], odd: tuple[bool, ...], units: Any, colour: int) -> Any:
-    """The slots of units of one colour.
+def row_starts(shape: tuple[int, ...], odd: tuple[bool, ...], rows: Any, colour: int) -> tuple[Any, Any]:
+    """Where the units of a colour begin that lie in rows along the last axis.
 
     Parameters
     ----------
@@ -151,28 +142,34 @@ def slots_of(shape: tuple[int, ...], odd: tuple[bool, ...], units: Any, colour: 
         The lattice's.
     odd : tuple of bool
         Along which axes there are rings of odd length.
-    units : array of int64
+    rows : array of int64
         Their numbers.
     colour : int
-        That all of them have.
+
+    Returns
+    -------
+    slots, along : arrays of int64
+        Of each row the slot of its first unit of the colour; the others follow. And the colour along the row that they
+        have: 0 at even places, 1 at odd ones, but 2 at the last one of a ring of odd length; 3 nowhere.
 
     Examples
     --------
     >>> import numpy as np
-    >>> slots_of((3, 3), (False, False), np.asarray([0, 2, 4, 6, 8]), 0).tolist()
-    [0, 1, 2, 3, 4]
-    >>> slots_of((3, 3), (False, False), np.asarray([1, 3, 5, 7]), 1).tolist()
-    [5, 6, 7, 8]
-    >>> slots_of((5,), (True,), np.asarray([4]), 2).tolist()
-    [4]
+    >>> for colour in (0, 1):
+    ...     slots, along = row_starts((3, 3), (False, False), np.asarray([0, 1, 2]), colour)
+    ...     print(slots.tolist(), along.tolist())
+    [0, 2, 3] [0, 1, 0]
+    [5, 6, 8] [1, 0, 1]
     """
     host, (whole, *later) = host_namespace(), _counts(shape, odd)
-    found, missing = 0 * units + sum(whole[:colour]), 0 * units + colour
-    for axis, ring in enumerate(odd):
-        n, size = shape[axis], math.prod(shape[axis + 1 :])
-        place, units = units // size, units % size
-        rest = host.asarray(later[axis])
+    slots, along = sum(whole[:colour]), colour
+    if len(shape) == 1:
+        return slots + 0 * rows, along + 0 * rows
+    for axis, n in enumerate(shape[:-1]):
+        size = math.prod(shape[axis + 1 : -1])
+        place, rows = (rows // size, rows % size) if size > 1 else (rows, 0 * rows)
+        rest, half, last = host.asarray(later[axis]), place >> 1, place & 1
         # of those that differ here first, half have even places and half odd ones: none is the last one
-        found = found + (place + 1) // 2 * rest[missing] + place // 2 * rest[missing ^ 1]
-        missing = missing ^ (place & 1) ^ (2 * (place == n - 1) if ring else 0)
-    return found
+        slots = slots + (half + last) * rest[along] + half * rest[along ^ 1]
+        along = along ^ last ^ (2 * (place == n - 1) if odd[axis] else 0)
+    return slots, along

@@ -14,7 +14,7 @@ from nbm_xp.graphs import brick_sweeps as brick_chapter
 from nbm_xp.graphs.brick_sweeps import couplings_of
 from nbm_xp.graphs.bricks import Brick
 from nbm_xp.graphs.colouring import colours_of, neighbour_rows
-from nbm_xp.graphs.lattice_graph import Lattice, odd_rings, slots_of
+from nbm_xp.graphs.lattice_graph import Lattice, odd_rings, row_starts
 
 pytest.importorskip("dask")
 pytest.importorskip("xarray")
@@ -46,11 +46,17 @@ def test_colours_and_slots_are_those_of_units_in_their_turn(graph: Lattice) -> N
     turn = colours_of(graph.units, neighbour_rows(graph.units, graph.first, graph.second))
     np.testing.assert_array_equal(graph.colours, turn)
     assert graph.colour_count == turn.max() + 1 <= graph.reach
-    slots, units = np.argsort(np.argsort(turn, kind="stable")), np.arange(graph.units)
+    slots, length = np.argsort(np.argsort(turn, kind="stable")), graph.shape[-1]
+    rows, turn = slots.reshape(-1, length), turn.reshape(-1, length)
+    odd = odd_rings(graph.shape, graph.periodic)
     for colour in range(graph.colour_count):
-        mine = turn == colour
-        found = slots_of(graph.shape, odd_rings(graph.shape, graph.periodic), units[mine], colour)
-        np.testing.assert_array_equal(found, slots[mine])
+        starts, along = row_starts(graph.shape, odd, np.arange(len(rows)), colour)
+        for row, start, kind in zip(range(len(rows)), starts, along, strict=True):
+            mine = np.flatnonzero(turn[row] == colour)
+            np.testing.assert_array_equal(rows[row, mine], start + np.arange(mine.size))
+            last = odd[-1]
+            want = {0: range(0, length - last, 2), 1: range(1, length - last, 2), 2: [length - 1] * last, 3: []}
+            assert mine.tolist() == list(want[kind])
 
 
 @settings(max_examples=20, deadline=None)
