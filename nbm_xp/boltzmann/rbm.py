@@ -73,7 +73,7 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
     centred : bool or "auto", optional
         Whether learning follows the gradient with respect to parameters of the centred units, those less their sliding
         means: the model is the same, but learns from data and from data turned over equally well. ``"auto"`` means that
-        it does in tempered training, and not in the others.
+        it does in tempered training, and not in the others. Tempered training has other offsets than the means.
     clip : bool or "new", optional
         Whether finite values outside of those that visible units can have are taken for the nearest ones: for 0 and 1,
         of binary units. ``"new"``: by `transform` and `score`, to which pipelines hand rows that were not there when

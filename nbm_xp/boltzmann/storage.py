@@ -3,7 +3,7 @@
 The arrays of a model of any layers have these names: ``weights.I-J`` for a connection, of shape (units of layer I,
 units of layer J), ``biases.I``, ``base_rate``; where there are any, ``chain.I``, the states of the persistent chains,
 ``velocity.weights.I-J`` and ``velocity.biases.I``, of Adam ``square.…`` likewise and ``adam.steps``, ``offset.I``, the
-means to centre on, and ``streams.…``, the states that random draws have come to. The metadata are strings: ``format``,
+states to centre on, and ``streams.…``, the states that random draws have come to. The metadata are strings: ``format``,
 ``model``, ``library``, and as JSON ``topology``, ``params`` and ``progress``; ``run`` in the files of a training's
 directory, which says of what run they are.
 """
@@ -23,13 +23,29 @@ from nbm_xp.namespace.stored import is_group, open_group, save_group
 
 from .topology import Topology
 
-__all__ = ["FORMAT", "MEAN", "NEGATIVE", "STREAMS", "kind_of", "names", "read", "run_of", "shapes", "write"]
+__all__ = [
+    "BALANCE",
+    "FORMAT",
+    "MEAN",
+    "NEGATIVE",
+    "STREAMS",
+    "balance_shapes",
+    "kind_of",
+    "names",
+    "read",
+    "run_of",
+    "shapes",
+    "write",
+]
 
 FORMAT = "nbm_xp.boltzmann 1"
+BALANCE = "balance."
+"""What the names of `balancing` begin with."""
+
 MEAN = "mean."
 """What the names of arrays begin with that are a mean of parameters along the last steps."""
 
-NEGATIVE = ("chain.", "ladder.", MEAN)
+NEGATIVE = ("chain.", "ladder.", BALANCE, MEAN)
 """What the names of arrays begin with that learning goes on with, beside what optimisers keep."""
 
 STREAMS = "streams."
@@ -62,6 +78,14 @@ def shapes(topology: Topology) -> dict[str, tuple[int, ...]]:
     weights: list[tuple[int, ...]] = [topology.weights_shape(place) for place in range(len(topology.connections))]
     biases = [(size,) for size in topology.sizes]
     return dict(zip(names(topology), [*weights, *biases], strict=True)) | {"base_rate": (topology.sizes[0],)}
+
+
+def balance_shapes(topology: Topology) -> dict[str, tuple[int, ...]]:
+    """The shapes of what `balancing` keeps, by name: means, sums of q v and of q for each layer, and a direction."""
+    found: dict[str, tuple[int, ...]] = {f"{BALANCE}direction": (topology.sizes[0],)}
+    for layer, size in enumerate(topology.sizes):
+        found |= {f"{BALANCE}mean.{layer}": (size,), f"{BALANCE}sum.{layer}": (size,), f"{BALANCE}weight.{layer}": (1,)}
+    return found
 
 
 def write(
@@ -180,6 +204,11 @@ def _check(topology: Topology, arrays: Mapping[str, Any]) -> None:
     if any(name.startswith(MEAN) for name in arrays):
         wanted |= {f"{MEAN}steps": (1,)} | {f"{MEAN}{name}": wanted[name] for name in names(topology)}
         for name in (f"{MEAN}{name}" for name in ("steps", *names(topology))):
+            if name not in arrays:
+                raise ValueError(f"is damaged: it lacks {name}")
+    if any(name.startswith(BALANCE) for name in arrays):
+        wanted |= balance_shapes(topology)
+        for name in balance_shapes(topology):
             if name not in arrays:
                 raise ValueError(f"is damaged: it lacks {name}")
     columns = {f"chain.{layer}": size for layer, size in enumerate(topology.sizes)}

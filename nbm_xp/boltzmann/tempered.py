@@ -11,7 +11,8 @@ be too far apart, the machine halfway between them comes in.
 Exchanges bring states from place to place, but a machine that moves fast would be far away before they come; then it
 learns from yesterday's shares of the places, and swings. So its own states are chosen anew after each step, in
 proportion to what their probability has gained by it. And it goes no faster than they can follow: what the last steps
-changed of the log-weights of its states sets the pace (``ladder.pace``), which the learning rate is multiplied by.
+changed of the log-weights of its states sets the pace (``ladder.pace``) of learning. How far it holds back what, and
+what offsets let weights alone change little of log-weights, is the matter of `balancing`.
 
 Neighbours that accept a quarter of their exchanges may still share nothing of a place that few of their states lie in.
 No exchange leads there then, and what share of the states is there is left to chance. So rungs come in, too, where the
@@ -53,6 +54,7 @@ _MEMORY = 0.1  # how much a step with a turn counts in the average acceptance
 _EVERY = 8  # steps between two looks at it
 _REACH = 0.07  # nats, squared: what a step may on average change of the log-weight of the state that it changes most
 _PACING = 0.02  # how fast the pace follows
+_SLOWEST = 1e-8
 
 
 class TemperedChains:
@@ -144,7 +146,16 @@ class TemperedChains:
 
     @property
     def pace(self) -> Any:
-        """What the learning rate is multiplied by."""
+        """What the learning rate is multiplied by: little is to be held back but what tells places apart."""
+        return B.sqrt(B.sqrt(self._pace))
+
+    @property
+    def hold(self) -> Any:
+        """What remains of the pace, for what tells places apart."""
+        return self._pace / self.pace
+
+    @property
+    def _pace(self) -> Any:
         return B.reshape(self.arrays[f"{LADDER}pace"], ())
 
     def _paced(self, gains: Any) -> Any:
@@ -156,7 +167,8 @@ class TemperedChains:
         recovers slowly.
         """
         length = B.max(B.square(gains - B.mean(gains))) / _REACH
-        return B.minimum(self.arrays[f"{LADDER}pace"] * B.exp(B.maximum(_PACING * (1.0 - length), -1.0)), 1.0)
+        pace = self.arrays[f"{LADDER}pace"] * B.exp(B.maximum(_PACING * (1.0 - length), -1.0))
+        return B.maximum(B.minimum(pace, 1.0), _SLOWEST)
 
     def _tops(self) -> State:
         """The states of the machine that learns."""

@@ -20,6 +20,7 @@ from nbm_xp.rng import Generator
 
 from . import storage
 from .averaging import Averaging, first_averaged, forget
+from .balancing import Balance
 from .columns import check_names, column_names
 from .energy import Parameters, gauged_weights
 from .hyperparameters import Settings
@@ -249,7 +250,11 @@ class Trainer:
 
     def _learner(self) -> Learner:
         model, settings, phase = self.model, self.settings, self.negative_phase
-        pace = phase.pace
+        pace, balance = phase.pace, None
+        if settings.centred and settings.way == "tempered":
+            balance = Balance(model._topology, model._offsets, model._made_up)
+        elif settings.way == "tempered":
+            pace = pace * phase.hold  # nothing is held back alone
         optimizer = Optimizer(
             rate=model._rate if isinstance(pace, float) and pace == 1.0 else model._rate * pace,
             momentum=settings.momentum,
@@ -264,6 +269,7 @@ class Trainer:
             negative_phase=phase,
             rng=model._rng,
             offsets=model._offsets if settings.centred else None,
+            balance=balance,
             **model._objective(),
         )
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 
+from .balancing import Balance
 from .centring import centred, centred_gradients, plain_steps, sliding_means, with_means
 from .energy import Parameters, free_energy, gauged
 from .negative_phase import NegativePhase
@@ -50,6 +51,8 @@ class Learner:
         Sweeps of that.
     likelihood : float
         How much the mean log-likelihood counts.
+    balance : Balance, or None
+        What the offsets follow instead of the sliding means, and what is held back of a step.
     also : callable, or None
         From parameters, rows of visible units and what each of them counts, 1 in all, to a loss that is to fall
         besides.
@@ -63,6 +66,7 @@ class Learner:
     positive: str = "mean_field"
     n_positive: int = 10
     likelihood: float = 1.0
+    balance: Balance | None = None
     also: Callable[[Parameters, Any, Any], Any] | None = None
 
 
@@ -100,8 +104,13 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
         updates += _descent(learner, B.gradients(loss, list(parameters)))
     else:
         whole = with_means(parameters, states)
-        offsets = sliding_means(whole, counts, learner.offsets)
-        updates += zip(learner.offsets, offsets, strict=True)
+        if learner.balance is None:
+            offsets = sliding_means(whole, counts, learner.offsets)
+            updates += zip(learner.offsets, offsets, strict=True)
+        else:
+            first = made_up[0].shape[0]
+            offsets, moved = learner.balance.followed([state[first:, :] for state in whole], counts[first:])
+            updates += moved
         gradients = centred_gradients(parameters, whole, scaled, offsets)
         if besides is not None:
             also = centred(parameters, B.gradients(besides, list(parameters)), offsets)
@@ -127,6 +136,8 @@ def _descent(learner: Learner, gradients: Sequence[Any], offsets: Sequence[Any] 
     """
     topology, parameters, count = learner.parameters.topology, list(learner.parameters), len(learner.parameters.weights)
     steps, updates = learner.optimizer.steps(gradients, learner.parameters.weights)
+    if learner.balance is not None:
+        steps = learner.balance.held(steps, learner.negative_phase.hold)
     steps = gauged(topology, steps)
     if offsets is not None:
         steps = plain_steps(learner.parameters, steps, offsets)

@@ -17,6 +17,7 @@ from .brick_sweeps import Couplings, LatticeChain, couplings_of
 from .bricks import Brick
 from .division import Division, Index, Rim, divided
 from .energy_model import EnergyModel
+from .labels import about
 from .lattice_graph import Lattice
 from .lazily import CORRELATIONS, MEANS, OVERLAP, Asked, Begun, Found, begun_lazily, checked_rule
 from .observers import ABOUT_CORRELATIONS, ABOUT_MEANS, ABOUT_OVERLAP, means_along, products_along
@@ -268,7 +269,7 @@ def chunked_chains(machine: EnergyModel, chunks: Any, asked: Asked, at_once: int
     each = [measured[:, k : k + sums] for _, measured, _ in made for k in (0, sums)]
     found = begun.found(machine, asked, axes, states, seen, xp.stack(each))
     overlaps = xp.stack([measured[:, -1] for _, measured, _ in made]) / machine.units_count
-    found[0][OVERLAP] = (("pair", "sweep"), overlaps, {"long_name": ABOUT_OVERLAP})
+    found[0][OVERLAP] = (("pair", "sweep"), overlaps, about(ABOUT_OVERLAP))
     return _looked_at(
         begun, found, graph, axes, [[both[k, ...] for both in looked] for *_, looked in made for k in (0, 1)]
     )  # fmt: skip
@@ -284,7 +285,7 @@ def _looked_at(begun: Begun, found: Found, graph: Lattice, axes: tuple[str, ...]
         along = [products_along(xp, states, graph, tuple(range(1, d + 1))) for states in chains]
         sums = [xp.stack([xp.sum(of_axis, axis=0) for of_axis in each]) for each in zip(*along, strict=True)]
         means = means_along(xp, sums, graph, count)
-        found[0][CORRELATIONS] = (("chain", "axis", "distance"), means, {"long_name": ABOUT_CORRELATIONS})
+        found[0][CORRELATIONS] = (("chain", "axis", "distance"), means, about(ABOUT_CORRELATIONS))
     if MEANS in begun.names:
         units = xp.stack([_mean(states) for states in chains])
         pairs = [
@@ -293,8 +294,8 @@ def _looked_at(begun: Begun, found: Found, graph: Lattice, axes: tuple[str, ...]
             ])
             for states in chains
         ]  # fmt: skip
-        found[0]["unit_means"] = (("chain", *axes), units, {"long_name": ABOUT_MEANS["unit_means"]})
-        found[0]["edge_means"] = (("chain", "edge"), xp.stack(pairs), {"long_name": ABOUT_MEANS["edge_means"]})
+        found[0]["unit_means"] = (("chain", *axes), units, about(ABOUT_MEANS["unit_means"]))
+        found[0]["edge_means"] = (("chain", "edge"), xp.stack(pairs), about(ABOUT_MEANS["edge_means"]))
     return found
 
 

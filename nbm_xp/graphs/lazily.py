@@ -19,12 +19,14 @@ from .clamping import Held, checked_clamp
 from .clusters import CLUSTER_RULES
 from .energy_model import EnergyModel
 from .graph import finite
+from .labels import INVERSE_TEMPERATURE, SWEEPS, about
 from .observers import check_means, check_overlap, checked_correlations
 from .sweeps import RULES
 from .values import Values
 
 __all__ = [
-    "CORRELATIONS", "MEANS", "OVERLAP", "Asked", "Begun", "Found", "begun_lazily", "checked_rule", "finished",
+    "CORRELATIONS", "MEANS", "OVERLAP", "Asked", "Begun", "Found", "begun_lazily", "checked_rule", "coordinates_of",
+    "finished",
 ]  # fmt: skip
 
 SUMS: Final = ("energy", "magnetisation")
@@ -100,21 +102,26 @@ class Begun:
         totals : array or None
             Of shape (chains, sweeps, sums).
         """
-        host = host_namespace()
-        variables: dict[str, Any] = {"state": (("chain", *axes), states, {"long_name": "last states"})}
+        variables: dict[str, Any] = {"state": (("chain", *axes), states, about("last states"))}
         for name in self.names if seen else ():
             if name not in SUMS:
                 continue
-            values, about = finished(machine.values, machine.units_count, name, totals)
-            variables[name] = (("chain", "sweep"), values, {"long_name": about})
-        coordinates = {
-            "chain": host.arange(self.first_chain, self.first_chain + asked.chains),
-            "sweep": ("sweep", host.asarray(seen, dtype=host.int64)),
-            "beta": ("chain", host.asarray(self.betas)),
-        }
+            values, what = finished(machine.values, machine.units_count, name, totals)
+            variables[name] = (("chain", "sweep"), values, about(what))
+        coordinates = coordinates_of(self.first_chain, self.betas, seen)
         sweeps = self.sweep + asked.burn_in + asked.sweeps
         attributes = {"machine": repr(machine), "rule": asked.rule, "seed": list(self.seed), "sweeps": sweeps}
         return variables, coordinates, attributes
+
+
+def coordinates_of(first_chain: int, betas: Any, seen: list[int]) -> dict[str, Any]:
+    """The numbers of chains and their inverse temperatures, and after which sweeps was measured."""
+    host = host_namespace()
+    return {
+        "chain": ("chain", host.arange(first_chain, first_chain + len(betas)), about("number of the chain")),
+        "sweep": ("sweep", host.asarray(seen, dtype=host.int64), about(SWEEPS)),
+        "beta": ("chain", host.asarray(betas), about(INVERSE_TEMPERATURE)),
+    }
 
 
 def begun_lazily(
@@ -181,8 +188,8 @@ def finished(values: Values, units: int, name: str, totals: Any) -> tuple[Any, s
     if values.kind != "potts":
         return totals[..., 1] / units, "mean value of a unit"
     share = totals[..., 1:].max(axis=-1) / units
-    about = "order parameter: 0 where all values are as frequent, 1 where there is one alone"
-    return (share * values.count - 1.0) / (values.count - 1.0), about
+    what = "order parameter: 0 where all values are as frequent, 1 where there is one alone"
+    return (share * values.count - 1.0) / (values.count - 1.0), what
 
 
 def _initial(machine: EnergyModel, states: Any, chains: int, shape: tuple[int, ...]) -> Any:

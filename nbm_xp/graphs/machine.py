@@ -16,7 +16,8 @@ from nbm_xp.namespace.needs import need
 from . import sweeps
 from .annealing import annealed
 from .chains import Chains, begun, checked_states
-from .lazily import Asked
+from .labels import INVERSE_TEMPERATURE, SWEEPS, about
+from .lazily import Asked, coordinates_of
 from .learning import Learning
 from .observers import observers_of
 from .parted import divided_chains
@@ -232,23 +233,19 @@ class GraphMachine(Learning):
         )  # fmt: skip
         watching = observers_of(observe, running)
         running.step(burn_in)
-        host, seen = host_namespace(), []
+        seen: list[int] = []
         for _ in range(sweeps // every):
             running.step(every)
             seen.append(running.sweep)
             for observer in watching:
                 observer.see(running)
         running.step(sweeps % every)
-        drawn: dict[str, Any] = {"state": (("chain", "unit"), running.rows(), {"long_name": "last states"})}
+        drawn: dict[str, Any] = {"state": (("chain", "unit"), running.rows(), about("last states"))}
         for observer in watching if seen else ():
             drawn |= observer.result()
         return xarray.Dataset(
             drawn,
-            coords={
-                "chain": host.arange(running.first_chain, running.first_chain + chains),
-                "sweep": ("sweep", host.asarray(seen, dtype=host.int64)),
-                "beta": ("chain", running.betas),
-            },
+            coords=coordinates_of(running.first_chain, running.betas, seen),
             attrs={"machine": repr(self), "rule": running.rule, "seed": list(running.seed), "sweeps": running.sweep},
         )
 
@@ -322,8 +319,8 @@ class GraphMachine(Learning):
         how = {"rule": rule, "clamp": clamp, "initial": initial, "library": library}
         running, best = annealed(self, chains, sweeps, beta, every, random_state, **how)
         found = {
-            "energy": (("chain",), best.energies, {"long_name": "least energy"}),
-            "state": (("chain", "unit"), best.states, {"long_name": "state of the least energy"}),
+            "energy": (("chain",), best.energies, about("least energy")),
+            "state": (("chain", "unit"), best.states, about("state of the least energy")),
         }
         return xarray.Dataset(found, attrs={"machine": repr(self), "rule": rule, "seed": list(running.seed)})
 
@@ -390,12 +387,15 @@ class GraphMachine(Learning):
         best = tempering.best.states[which, :]
         last = host.reshape(running.rows()[host.reshape(tempering.order, (-1,))], (sets, count, -1))
         found = {
-            "energy": (("set", "beta", "sweep"), energies, {"long_name": "energy a unit"}),
-            "acceptance": (("pair",), tempering.acceptance, {"long_name": "share of exchanges made"}),
-            "best_energy": (("set",), host.min(least, axis=1), {"long_name": "least energy"}),
-            "best_state": (("set", "unit"), best, {"long_name": "state of the least energy"}),
-            "state": (("set", "beta", "unit"), last, {"long_name": "last states"}),
+            "energy": (("set", "beta", "sweep"), energies, about("energy a unit")),
+            "acceptance": (("pair",), tempering.acceptance, about("share of exchanges made")),
+            "best_energy": (("set",), host.min(least, axis=1), about("least energy")),
+            "best_state": (("set", "unit"), best, about("state of the least energy")),
+            "state": (("set", "beta", "unit"), last, about("last states")),
         }
         attributes = {"machine": repr(self), "rule": rule, "seed": list(running.seed)}
-        coordinates = {"beta": ladder, "sweep": host.arange(burn_in + 1, burn_in + sweeps + 1)}
+        coordinates = {
+            "beta": ("beta", ladder, about(INVERSE_TEMPERATURE)),
+            "sweep": ("sweep", host.arange(burn_in + 1, burn_in + sweeps + 1), about(SWEEPS)),
+        }
         return xarray.Dataset(found, coords=coordinates, attrs=attributes)

@@ -13,6 +13,7 @@ from nbm_xp.namespace import asarray, dtype_of, host_namespace, to_numpy, wide_d
 
 from .chains import Chains
 from .energy_model import EnergyModel
+from .labels import about
 from .lattice_graph import Lattice
 
 __all__ = [
@@ -64,7 +65,7 @@ class Series(Observer):
         """The series."""
         host = host_namespace()
         totals = self.finish(host.stack([to_numpy(row) for row in self.found], axis=1))
-        return {self.name: ((self.along, "sweep"), totals, {"long_name": self.about})}
+        return {self.name: ((self.along, "sweep"), totals, about(self.about))}
 
 
 class Correlations(Observer):
@@ -87,7 +88,7 @@ class Correlations(Observer):
         """The means."""
         host = host_namespace()
         means = means_along(host, [to_numpy(sums).T for sums in self.sums], self.lattice, self.count)
-        return {"correlations": (("chain", "axis", "distance"), means, {"long_name": ABOUT_CORRELATIONS})}
+        return {"correlations": (("chain", "axis", "distance"), means, about(ABOUT_CORRELATIONS))}
 
 
 class Means(Observer):
@@ -113,8 +114,8 @@ class Means(Observer):
         """The means."""
         units, pairs = (to_numpy(total).T / self.count for total in self.sums)
         return {
-            "unit_means": (("chain", "unit"), units, {"long_name": ABOUT_MEANS["unit_means"]}),
-            "edge_means": (("chain", "edge"), pairs, {"long_name": ABOUT_MEANS["edge_means"]}),
+            "unit_means": (("chain", "unit"), units, about(ABOUT_MEANS["unit_means"])),
+            "edge_means": (("chain", "edge"), pairs, about(ABOUT_MEANS["edge_means"])),
         }
 
 
@@ -206,9 +207,9 @@ def _magnetisation(chains: Chains) -> Observer:
     values, share = chains.machine.values, _a_unit(chains)
     if values.kind != "potts":
         return Series("magnetisation", _total, "mean value of a unit", finish=share)
-    about = "order parameter: 0 where all values are as frequent, 1 where there is one alone"
+    what = "order parameter: 0 where all values are as frequent, 1 where there is one alone"
     finish = lambda totals: (share(totals) * values.count - 1.0) / (values.count - 1.0)  # noqa: E731
-    return Series("magnetisation", _most_frequent, about, finish=finish)
+    return Series("magnetisation", _most_frequent, what, finish=finish)
 
 
 def check_overlap(machine: EnergyModel, chains: int) -> None:

@@ -16,6 +16,7 @@ from nbm_xp.namespace.stepping import stepped
 from .chunked import chunked_chains
 from .energy_model import EnergyModel
 from .graph import Graph
+from .labels import about
 from .lazily import MEANS, OVERLAP, Asked, Found, begun_lazily, checked_rule
 from .observers import ABOUT_MEANS, ABOUT_OVERLAP
 from .part_sweeps import Bundle, PartStates, Shown
@@ -116,10 +117,10 @@ def parted_chains(machine: EnergyModel, parts: Any, asked: Asked) -> Found:
             means.append(_means(xp, xp.stack(looked), place, machine.graph))
     found = begun.found(machine, asked, ("unit",), xp.concat(states), seen, xp.concat(totals) if seen else None)
     if seen and OVERLAP in begun.names:
-        found[0][OVERLAP] = (("pair", "sweep"), xp.concat(overlaps), {"long_name": ABOUT_OVERLAP})
+        found[0][OVERLAP] = (("pair", "sweep"), xp.concat(overlaps), about(ABOUT_OVERLAP))
     if means:
         for name, along, values in zip(ABOUT_MEANS, ("unit", "edge"), zip(*means, strict=True), strict=True):
-            found[0][name] = (("chain", along), xp.concat(values), {"long_name": ABOUT_MEANS[name]})
+            found[0][name] = (("chain", along), xp.concat(values), about(ABOUT_MEANS[name]))
     return found
 
 

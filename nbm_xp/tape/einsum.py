@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from nbm_xp.namespace import array_namespace, dtype_name, promote
 
-from .lengths import Size, known
+from .lengths import Size, known, product
 from .standard.promotion import floating, together
 from .tensor import Tensor, as_tensor, is_tensor
 
@@ -162,7 +162,7 @@ def _shown(labels: Labels) -> str:
 
 def _contracted(xp: Any, parts: list[Part], wanted: Labels) -> Any:
     lengths = _lengths(parts)
-    counted = dtype_name_of(parts[0][0]) == "bool"
+    counted = dtype_name(parts[0][0]) == "bool"
     if counted:  # sums of truth values say whether there is any
         parts = [(xp.astype(array, xp.int64), labels) for array, labels in parts]
     parts = [_diagonals(xp, _without_ones(xp, part, lengths)) for part in parts]
@@ -180,11 +180,6 @@ def _contracted(xp: Any, parts: list[Part], wanted: Labels) -> Any:
     order = tuple(labels.index(label) for label in wanted)
     array = array if order == tuple(range(len(order))) else xp.permute_dims(array, order)
     return array != 0 if counted else array
-
-
-def dtype_name_of(x: Any) -> str:
-    """The name of the dtype of an array or a Tensor."""
-    return str(x.dtype) if is_tensor(x) else dtype_name(x)
 
 
 def _shape(array: Any) -> tuple[Size, ...]:
@@ -273,12 +268,12 @@ def _pair(xp: Any, one: Part, two: Part, kept: set[Label]) -> Part:
         return xp.tensordot(a, b, axes=axes), (*rows, *columns)
     first = _arranged(xp, a, left, [*both, *rows, *inner], (len(both), len(rows), len(inner)))
     second = _arranged(xp, b, right, [*both, *inner, *columns], (len(both), len(inner), len(columns)))
-    product = xp.matmul(first, second)
+    found = xp.matmul(first, second)
     names: list[Label] = [*both, *rows, *columns]
     if len(rows) != 1 or len(columns) != 1:
         shape = (*_shape(first)[:-2], *(_shape(a)[left.index(x)] for x in rows))
-        product = xp.reshape(product, (*shape, *(_shape(b)[right.index(x)] for x in columns)))
-    return product, tuple(names)
+        found = xp.reshape(found, (*shape, *(_shape(b)[right.index(x)] for x in columns)))
+    return found, tuple(names)
 
 
 def _arranged(xp: Any, array: Any, labels: Labels, order: Sequence[Label], groups: tuple[int, int, int]) -> Any:
@@ -291,10 +286,7 @@ def _arranged(xp: Any, array: Any, labels: Labels, order: Sequence[Label], group
     shape = _shape(array)
     sizes: list[Size] = list(shape[:stacked])
     for start, count in ((stacked, one), (stacked + one, two)):
-        length: Size = 1
-        for size in shape[start : start + count]:
-            length = length * size
-        sizes.append(length)
+        sizes.append(product(shape[start : start + count]))
     return xp.reshape(array, tuple(sizes))
 
 

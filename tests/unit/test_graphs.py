@@ -448,6 +448,22 @@ def test_correlations_of_open_lattices_are_of_the_pairs_there_are(units: str, sh
             np.testing.assert_allclose(seen, pairs.reshape(2, -1).mean(axis=1), rtol=1e-15)
 
 
+@pytest.mark.parametrize("divided", [{}, {"chunks": 2}, {"parts": 2}])
+def test_all_that_is_measured_has_a_name_and_a_unit(divided: dict[str, int]) -> None:
+    pytest.importorskip("xarray")
+    if divided:
+        pytest.importorskip("dask")
+    machine = GraphMachine(lattice((4, 4)))
+    observe = ["energy", "magnetisation", "overlap", "means", *([] if "parts" in divided else ["correlations"])]
+    found = [machine.sample(chains=2, sweeps=2, observe=observe, random_state=1, **divided)]
+    if not divided:
+        found += [machine.anneal(sweeps=2, random_state=1), machine.temper(betas=[0.1, 0.5], sweeps=2, random_state=1)]
+    for dataset in found:
+        for name, variable in dataset.variables.items():
+            assert variable.attrs["long_name"], name
+            assert variable.attrs["units"] == "1", name
+
+
 def test_parts_of_a_graph_without_held_units_are_told_of() -> None:
     pytest.importorskip("xarray")
     machine = GraphMachine([[0, 1], [1, 2], [3, 4], [6, 5]])

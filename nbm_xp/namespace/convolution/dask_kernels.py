@@ -14,19 +14,9 @@ from nbm_xp.namespace.compat.dask_names import da
 from .geometry import Lengths
 
 __all__ = [
-    "correlate",
-    "correlate_back",
-    "correlate_outer",
-    "gather_windows",
-    "maxima",
-    "mean_windows",
-    "pick_maxima",
-    "place_maxima",
-    "scatter_windows",
-    "spread_means",
-    "spread_windows",
-    "sum_windows",
-]
+    "correlate", "correlate_back", "correlate_outer", "gather_windows", "maxima", "mean_windows", "pick_maxima",
+    "place_maxima", "scatter_windows", "spread_means", "spread_windows", "sum_windows",
+]  # fmt: skip
 
 
 def _block(name: str, *arrays: Any, **how: Any) -> Any:

@@ -1,0 +1,143 @@
+"""Offsets between places far apart, the direction held back, and what tempered training learns of rare rows by them."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nbm_xp import natural_bm as B
+from nbm_xp.boltzmann import DBM, RBM, load
+from nbm_xp.boltzmann.balancing import Balance
+from nbm_xp.boltzmann.storage import BALANCE
+from nbm_xp.boltzmann.topology import Topology
+
+UNITS = (6, 4)
+
+
+def followed(states: list[Any], steps: int = 1200) -> Balance:
+    """What the offsets and the direction come to, when the same states come again and again."""
+    offsets = [B.variable(np.mean(state, axis=0), "float64") for state in states]
+    balance = Balance(Topology([state.shape[1] for state in states]), offsets, {})
+    counts = np.full(len(states[0]), 1.0 / len(states[0]))
+    _, updates = balance.followed([B.variable(state, "float64") for state in states], B.variable(counts, "float64"))
+    step = B.function([], [], updates=updates)
+    for _ in range(steps):
+        step()
+    return balance
+
+
+def two_places(share: float, count: int = 200) -> list[Any]:
+    """States of which so many are all 1, the others all 0."""
+    ones = (np.arange(count) < share * count)[:, None].astype("float64")
+    return [np.repeat(ones, size, axis=1) for size in UNITS]
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.8])
+def test_weights_leave_the_odds_of_two_places_to_the_biases(share: float) -> None:
+    states = two_places(share)
+    visible, hidden = (offset.value for offset in followed(states).offsets)
+    products = (states[0] - visible)[:, :, None] * (states[1] - hidden)[:, None, :]
+    assert np.ptp(products, axis=0).max() < 1e-3
+    means = [state - share for state in states]
+    assert share == 0.5 or np.ptp(means[0][:, :, None] * means[1][:, None, :], axis=0).max() > 0.5
+
+
+def test_offsets_leave_the_products_as_little_variance_as_they_can() -> None:
+    random = np.random.default_rng(0)
+    rare = random.random((400, 1)) < 0.1
+    states = [(random.random((400, size)) < np.where(rare, 0.95, 0.1)).astype("float64") for size in UNITS]
+
+    def variance(offsets: list[Any]) -> float:
+        moved = [state - offset for state, offset in zip(states, offsets, strict=True)]
+        return float((moved[0][:, :, None] * moved[1][:, None, :]).var(axis=0).sum())
+
+    found = [offset.value for offset in followed(states).offsets]
+    least = variance(found)
+    assert least < 0.9 * variance([state.mean(axis=0) for state in states])
+    for layer in (0, 1):
+        for step in 0.05 * random.normal(size=(20, UNITS[layer])):
+            assert variance([offset + (step if place == layer else 0.0) for place, offset in enumerate(found)]) > least
+
+
+def test_the_direction_is_that_along_which_data_vary_most() -> None:
+    random = np.random.default_rng(0)
+    states = [random.normal(size=(300, size)) @ random.normal(size=(size, size)) for size in UNITS]
+    kept = followed(states).arrays[f"{BALANCE}direction"].value
+    _, _, directions = np.linalg.svd(states[0] - states[0].mean(axis=0))
+    assert abs(directions[0] @ kept) / np.linalg.norm(kept) > 0.999
+
+
+def test_steps_are_held_back_along_the_direction_alone() -> None:
+    topology, random = Topology([6, 4, 3]), np.random.default_rng(0)
+    balance = Balance(topology, [B.variable(np.zeros(size), "float64") for size in topology.sizes], {})
+    shapes = [(6, 4), (4, 3), (6,), (4,), (3,)]
+    steps = [random.normal(size=shape) for shape in shapes]
+    held = B.function([], balance.held([B.variable(step, "float64") for step in steps], 0.25))()
+    direction = np.full(6, 1 / np.sqrt(6))
+    for place in (0, 2):
+        np.testing.assert_allclose(direction @ held[place], 0.25 * direction @ steps[place])
+        np.testing.assert_allclose(
+            held[place] - np.multiply.outer(direction, direction @ held[place]),
+            steps[place] - np.multiply.outer(direction, direction @ steps[place]),
+            atol=1e-12,
+        )
+    for place in (1, 3, 4):
+        np.testing.assert_array_equal(held[place], steps[place])
+
+
+def rare_rows(rows: int = 5000, units: int = 100) -> Any:
+    """One row in twenty lies far from the others."""
+    random = np.random.default_rng(0)
+    small = (np.arange(rows) < 0.05 * rows)[:, None]
+    return (random.random((rows, units)) < np.where(small, 0.9, 0.1)).astype("float32")
+
+
+def small_place(model: RBM) -> tuple[float, float]:
+    """What share of a machine's probability lies where rare rows do, and how many units are 1 there; exact."""
+    hidden = np.array(np.meshgrid(*[[0.0, 1.0]] * model.n_components)).reshape(model.n_components, -1).T
+    inputs = hidden @ model.components_ + model.intercept_visible_
+    logarithms = hidden @ model.intercept_hidden_ + np.logaddexp(0, inputs).sum(axis=1)
+    weights = np.exp(logarithms - logarithms.max())
+    weights /= weights.sum()
+    means = (1 / (1 + np.exp(-inputs))).mean(axis=1)
+    share = float(weights[means > 0.5].sum())
+    return share, float(weights @ (means * (means > 0.5))) / max(share, 1e-9)
+
+
+def test_what_rare_rows_look_like_is_learnt_and_how_rare_they_are() -> None:
+    model = RBM(4, n_iter=6, training="tempered", random_state=0).fit(rare_rows(1600))
+    share, ones = small_place(model)
+    assert 0.035 < share < 0.065
+    assert ones > 0.75
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+def test_the_share_of_a_rare_place_is_that_of_the_data(seed: int) -> None:
+    model = RBM(16, training="tempered", random_state=seed).fit(rare_rows())
+    assert abs(small_place(model)[0] - 0.05) < 0.01
+    assert abs(float((model.sample(4000, 50, random_state=0).mean(axis=1) > 0.5).mean()) - 0.05) < 0.015
+
+
+@pytest.mark.parametrize("make", [lambda: RBM(3), lambda: DBM([16, 3, 2])])
+def test_a_balance_goes_on_from_a_file_and_old_files_begin_one(make: Any, tmp_path: pathlib.Path) -> None:
+    file, rows = tmp_path / "model.safetensors", rare_rows(60, 16)
+    whole = make().set_params(n_iter=3, training="tempered", random_state=0)
+    whole.fit(rows, callback=lambda model: model.n_iter_ == 2 and model.save(file))
+    again, old = load(file), load(file)
+    resumed = again.fit(rows, resume=True)._parameters
+    for one, other in zip(whole._parameters, resumed, strict=True):
+        np.testing.assert_array_equal(one.value, other.value)
+    for name in [name for name in old._made_up if name.startswith(BALANCE)]:
+        del old._made_up[name]  # as in files of earlier releases
+    old.save(file)
+    began = load(file).fit(rows, resume=True)
+    assert began.n_iter_ == 3
+    assert np.isfinite(began._parameters.biases[0].value).all()
+    del began._made_up[f"{BALANCE}direction"]
+    began.save(file)
+    with pytest.raises(ValueError, match=r"lacks balance\.direction"):
+        load(file)
