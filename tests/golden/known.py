@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.golden.reader import Case
-from tests.libraries import Library
 
-__all__ = ["expect_failure"]
+if TYPE_CHECKING:
+    from tests.libraries import Library
+
+__all__ = ["expect_failure", "reason_of"]
 
 _HALF = "the standard has no float16, and array_api_strict no more than the standard"
 _PARTED = "the step function that was recorded divides a length in Python, where it must be known"
@@ -41,9 +44,14 @@ Of several entries for a case, the first gives the reason.
 """
 
 
+def reason_of(node: Any, case: Case, library: Library) -> str | None:
+    """Why a test of a case must fail on a library, or None."""
+    names = (library.name, node.originalname.removeprefix("test_"), case.id)
+    return next((reason for *patterns, reason in KNOWN if all(map(fnmatchcase, names, patterns))), None)
+
+
 def expect_failure(request: pytest.FixtureRequest, case: Case, library: Library) -> None:
     """Mark the running test as one that must fail, if its case is known to."""
-    names = (library.name, request.node.originalname.removeprefix("test_"), case.id)
-    for *patterns, reason in KNOWN:
-        if all(map(fnmatchcase, names, patterns)):
-            request.node.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+    reason = reason_of(request.node, case, library)
+    if reason is not None:
+        request.node.add_marker(pytest.mark.xfail(reason=reason, strict=True))
