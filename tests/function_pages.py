@@ -112,11 +112,12 @@ Every documented name of `nbm_xp.keras2`, and what the tests found when they hel
 - **Under a library**: the function gives the recorded values, and gradients where they are recorded, from arrays of
   that library and from variables that hold them. What is made of no array is made there. Dask's arrays are in two
   blocks along each axis, and nothing is computed unasked; so `ctc_decode` gives as many columns there as there are
-  frames. JAX, which compiles for each case, gets arrays in every case, variables in one in six of each function's.
+  frames, and `shape` NumPy's numbers. Arrays are tried in every case; variables and unknown lengths in every case on
+  NumPy, and of each function in one case in three on the others, in six on JAX.
 - **Gradient**: the gradients recorded for the function are met. Empty where none are recorded: what gives integers,
   truth values or Python's objects has none.
 - **Unknown lengths**: the function is recorded for placeholders whose lengths are all unknown, compiled, and run on
-  each of the libraries, on JAX in one case in six. Empty where arrays of floating point are not what it computes from.
+  each of the libraries. Empty where arrays of floating point are not what it computes from.
 - ✓ holds for every recorded case, (✓) for all but some, — for none; numbers refer to the reasons below the tables.
 """
 

@@ -196,12 +196,12 @@ def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Which items wait for ``--everywhere``: NumPy runs every case, other libraries one in three of those alike.
 
     Alike are cases of one function on dtypes of one kind, in one test; on JAX, which compiles for each of them anew, of
-    one function, and one in six is run. So it is everywhere with what JAX was asked for in a recorded case already, and
-    is asked for in another way.
+    one function, and one in six is run. Everywhere the same is true of recorded cases that a library is asked for in
+    another way again.
     """
     of_libraries = [(item, case, library) for item in items for case, library in _case_and_library(item)]
     if EVERYWHERE:
-        of_libraries = [each for each in of_libraries if _is_asked_again(*each)]
+        of_libraries = [each for each in of_libraries if _is_asked_again(*each[:2])]
     whole = {(_test(item), library.readonly) for item, _, library in of_libraries if library.name == "numpy"}
     met: Counter[tuple[Any, ...]] = Counter()
     found: list[pytest.Item] = []
@@ -209,7 +209,7 @@ def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
         if library.readonly or (library.name == "numpy" and (_test(item), True) not in whole):
             continue
         jax = library.name == "jax"
-        kinds = () if jax else tuple(array.dtype.kind for array in getattr(case, "arrays", ()))
+        kinds = () if jax else _kinds(case)
         alike = _test(item), library.id, getattr(case, "function", None) or case.name, kinds
         if met[alike] % (2 * ONE_CASE_IN if jax else ONE_CASE_IN):
             found.append(item)
@@ -217,8 +217,15 @@ def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     return found
 
 
-def _is_asked_again(item: pytest.Item, case: Any, library: Library) -> bool:
-    return library.name in AGAIN and isinstance(case, RecordedCase) and not _test(item).endswith("::test_as_recorded")
+def _kinds(case: Any) -> tuple[str, ...]:
+    """Of the dtypes of a case's arrays; of a recorded one, whether it is about a gradient."""
+    if isinstance(case, RecordedCase):
+        return (case.kind,)
+    return tuple(array.dtype.kind for array in getattr(case, "arrays", ()))
+
+
+def _is_asked_again(item: pytest.Item, case: Any) -> bool:
+    return isinstance(case, RecordedCase) and not _test(item).endswith("::test_as_recorded")
 
 
 def _test(item: pytest.Item) -> str:

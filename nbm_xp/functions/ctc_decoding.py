@@ -16,6 +16,7 @@ TensorFlow's ``ctc_beam_search_decoder``, for the order in which prefixes come a
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any, NamedTuple
 
@@ -211,9 +212,7 @@ def _idle(is_parent: Any, stays: Any, longer: Any, earlier_label: Any) -> Any:
     siblings = recorded.take_along_axis(longer, _rows(parent), axis=1)
     better = recorded.count_nonzero((siblings > _rows(stays)) & earlier_label, axis=2)
     better = better + recorded.count_nonzero(_columns(stays) > _rows(stays), axis=2)
-    most = (
-        longer if _fits(longer.node.shape[2], width) else recorded.sort(longer, axis=2, descending=True)[:, :, :width]
-    )
+    most = _most(longer, width)
     come = recorded.count_nonzero(_columns(most) > recorded.expand_dims(stays, axis=(2, 3)), axis=3)
     come = recorded.where(turn < _rows(parent), come, 0)
 
@@ -226,9 +225,14 @@ def _idle(is_parent: Any, stays: Any, longer: Any, earlier_label: Any) -> Any:
     return rounds[-1]
 
 
-def _fits(count: Any, width: int) -> bool:
-    """Whether labels are so few that there is nothing to gain by leaving some out."""
-    return isinstance(count, int) and count <= width
+def _most(longer: Any, width: int) -> Any:
+    """The most probable of each row, as many as the beam holds; all where there are fewer."""
+    *rows, count = longer.node.shape
+    if isinstance(count, int) and count <= width:
+        return longer
+    if not isinstance(count, int):  # then there may be fewer, which a slice may not go beyond
+        longer = recorded.concat([longer, recorded.full((*rows, width), -math.inf, dtype=longer.dtype)], axis=2)
+    return recorded.sort(longer, axis=2, descending=True)[:, :, :width]
 
 
 def _best_of(beam: _Beam, blank_end: Any, label_end: Any, longer: Any, here: Any) -> _Beam:

@@ -131,10 +131,11 @@ def _apply_ufunc(tensor: Any, ufunc: Any, method: str, /, *inputs: Any, **option
         return getattr(ufunc, method)(*arrays, **options)
     name = _REDUCED.get(method, {}).get(ufunc.__name__, ufunc.__name__)
     called = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-    library, advice = "NumPy's", _advice(tensor, name)
+    advice = _advice(tensor, name)
+    whose = "NumPy's" if hasattr(host_namespace(), ufunc.__name__) else "the ufunc"
     if "xp.special." in advice:
-        library, advice = "SciPy's", f"{advice}; or set SCIPY_ARRAY_API=1 before SciPy is imported"
-    raise TypeError(f"{library} {called} does not take a Tensor, which is computed later: {advice}")
+        whose, advice = "SciPy's", f"{advice}; or set SCIPY_ARRAY_API=1 before SciPy is imported"
+    raise TypeError(f"{whose} {called} does not take a Tensor, which is computed later: {advice}")
 
 
 class ArrayUfunc:

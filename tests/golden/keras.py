@@ -40,7 +40,8 @@ def hold_to_record(case: Case, system: System, library: Library) -> None:
     else:
         answer = system.answer(case, system.array, system.variable)
         if is_array(answer) and "array" in case.tags() and not case.is_program:
-            assert library_name(answer) == library.name
+            known = library.lazy and case.function == "shape"  # lengths, which need not be computed
+            assert library_name(answer) == ("numpy" if known else library.name)
         system.check(answer, case)
 
 

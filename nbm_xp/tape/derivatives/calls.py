@@ -97,8 +97,10 @@ def called(
     Raises
     ------
     TypeError
-        If an argument to differentiate in holds something else than floating arrays.
+        If `fn` is no function, or an argument to differentiate in holds something else than floating arrays.
     """
+    if not callable(fn):
+        raise TypeError(f"fn must be a function, got {type(fn).__name__}: give the function, not what it returns")
     positions = _positions(argnums, args)
     recorded = any(is_tensor(leaf) for value in args for leaf in leaves(value))
     targets = {position: mapped(argument, args[position]) for position in positions}
