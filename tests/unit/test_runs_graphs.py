@@ -39,6 +39,15 @@ def test_runs_have_the_states_of_undivided_chains(name: str, tmp_path: pathlib.P
     assert not (run.path / "checkpoints").exists()
 
 
+def test_held_units_are_held_in_runs(tmp_path: pathlib.Path) -> None:
+    machine, clamp = MACHINES["three neighbours"], {3: 1, 100: -1, 199: -1}
+    whole = machine.sample(**ASKED, clamp=clamp)
+    found = open_dataset(sample_graph(machine, tmp_path / "run", **ASK, clamp=clamp, parts=3).path)
+    assert (found["state"].values == whole["state"].values).all()
+    assert (found["energy"].values == whole["energy"].values).all()
+    assert set(found["state"].values[:, 199].tolist()) == {-1}
+
+
 def test_files_are_the_same_for_all_parts(tmp_path: pathlib.Path) -> None:
     machine, found = MACHINES["three neighbours"], []
     asked = ASK | {"chains": 67, "beta": 0.5, "sweeps": 2}

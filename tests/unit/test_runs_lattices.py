@@ -24,6 +24,7 @@ MACHINES = {
         edwards_anderson((11, 9), "normal", False, random_state=1), fields=np.linspace(-1, 1, 99), units="binary"
     ),
     "Potts": GraphMachine(lattice((6, 8)), units=3, fields=[0.1, 0.0, 0.2]),
+    "rings of odd length": GraphMachine(edwards_anderson((9, 7), random_state=1), units="categorical:3"),
 }
 ASKED: dict[str, Any] = {"chains": 2, "sweeps": 9, "burn_in": 2, "every": 2, "beta": [0.4, 0.9]}
 
@@ -65,6 +66,21 @@ def test_runs_have_the_states_of_undivided_chains(name: str, tmp_path: pathlib.P
         assert (found[measured].values == whole[measured].values).all()
     assert found["energy"].dims == ("chain", "draw")
     assert not (run.path / "checkpoints").exists()
+
+
+def test_held_units_are_held_in_runs(tmp_path: pathlib.Path) -> None:
+    machine, asked = MACHINES["glass"], ASKED | {"clamp": {3: 1, 100: -1, 191: -1}}
+    whole = machine.sample(**asked, random_state=5)
+    with pytest.raises(BrokenOffError):
+        sample_lattice(
+            machine, tmp_path / "run", **asked, chunks=4, checkpoint_every=3, seed=5, progress=interrupting(0.5)
+        )  # fmt: skip
+    with pytest.raises(ValueError, match=r"couplings is .* there, and .* was asked for"):
+        sample_lattice(machine, tmp_path / "run", **ASKED, chunks=4, checkpoint_every=3, seed=5, resume=True)
+    found = open_dataset(resume(tmp_path / "run", n_workers=1).path)
+    assert (found["state"].values.ravel() == whole["state"].values.ravel()).all()
+    assert (found["energy"].values == whole["energy"].values).all()
+    assert set(found["state"].values.reshape(2, -1)[:, 3].tolist()) == {1}
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.8])
