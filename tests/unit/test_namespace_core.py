@@ -114,6 +114,7 @@ def exercise() -> None:
         numbers = np.asarray([*np.linspace(-0.9, 90.0, 1001), -1.0, -2.0, 0.0, np.nan, np.inf], name.partition("_")[2])
         core.functions[name](numbers, np.empty_like(numbers))
     glass = edwards_anderson((6, 23), "normal", random_state=1)
+    GraphMachine(np.asarray([[0, 1], [1, 2], [2, 0]])).chains(2, 0.4, 1).step(2)
     GraphMachine(lattice((6, 64))).chains(2, 0.4, 1, rule="wolff").step(2)
     GraphMachine(lattice((6, 70))).chains(64, 0.4, 1, rule="multi_spin").step(3)
     alike = GraphMachine(lattice((6, 64))), GraphMachine(lattice((4, 4, 24)), "binary"), GraphMachine(glass, 5)
