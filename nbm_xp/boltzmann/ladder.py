@@ -24,6 +24,7 @@ from nbm_xp import natural_bm as B
 
 from . import storage
 from .energy import Parameters, free_energy, local_field, shape_of, sweep
+from .exchanges import due, exchanged, odd_pairs
 from .partition import constant
 
 __all__ = ["LADDER", "Ladder", "Move", "ladder_of_arrays"]
@@ -98,12 +99,9 @@ class Ladder:
             `energy.sweep`.
         """
         topology, dtype = self.top.topology, self.top.dtype
-        odd = constant([float(pair % 2) for pair in range(self.pairs)], dtype)
-        end = constant([0.0], dtype)
-        due = odd * turn + (1 - odd) * (1 - turn)
-        lower, higher = B.concatenate([due, end], axis=0), B.concatenate([end, due], axis=0)  # in a pair, of machines
+        paired = due(constant(odd_pairs(self.pairs), dtype), turn)
         now = [state[layer] if layer in topology.retained else None for layer in topology.layers]
-        other = [None if part is None else _partners(part, lower, higher) for part in now]
+        other = [None if part is None else exchanged(part, paired[:, None, None], axis=0) for part in now]
         both = [_beside(mine, theirs) for mine, theirs in zip(now, other, strict=True)]
         inputs = {layer: self._local_field(layer, both) for layer in topology.marginalised}
         weighed = self._free_energy(both, inputs)
@@ -111,7 +109,7 @@ class Ladder:
         up, down = foreign[1:, :] - own[:-1, :], foreign[:-1, :] - own[1:, :]
         chance = B.exp(B.minimum(-(up + down), 0.0))
         drawn = B.random_uniform((self.pairs, chains), dtype=dtype, rng=rng)
-        swap = B.cast(B.less(drawn, chance), dtype) * due[:, None]
+        swap = B.cast(B.less(drawn, chance), dtype) * paired[:, None]
         none = swap[:1, :] * 0
         swapped = (B.concatenate([swap, none], axis=0) + B.concatenate([none, swap], axis=0))[:, :, None]
         now = [
@@ -125,7 +123,7 @@ class Ladder:
             return known[layer] if layer in known else self._local_field(layer, states)
 
         moved, means = sweep(self.top, now, (self.pairs + 1, chains), rng, received=received)
-        return Move(moved, means, 1 - turn, due, chance, up, down)
+        return Move(moved, means, 1 - turn, paired, chance, up, down)
 
     def _local_field(self, layer: int, state: Sequence[Any]) -> Any:
         """What a layer of each machine receives."""
@@ -153,14 +151,6 @@ def ladder_of_arrays(parameters: Parameters, arrays: Mapping[str, Any]) -> Ladde
         ),
         parameters,
     )
-
-
-def _partners(state: Any, lower: Any, higher: Any) -> Any:
-    """The states of the machine next to each, with which it makes a pair; its own where it makes none."""
-    lower, higher = lower[:, None, None], higher[:, None, None]
-    following = B.concatenate([state[1:, :, :], state[:1, :, :]], axis=0)
-    preceding = B.concatenate([state[-1:, :, :], state[:-1, :, :]], axis=0)
-    return lower * following + higher * preceding + (1 - lower - higher) * state
 
 
 def _beside(mine: Any, theirs: Any) -> Any:
