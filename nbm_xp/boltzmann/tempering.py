@@ -28,7 +28,9 @@ from .sampling import compile_chains, counted, placeholder, repeated, rows_told
 __all__ = ["compile_tempering"]
 
 
-def compile_tempering(path: Path, betas: Sequence[float], rows: int, n_steps: int, rng: Any) -> Any:
+def compile_tempering(
+    path: Path, betas: Sequence[float], rows: int, n_steps: int, rng: Any, *, settling: int = 0
+) -> Any:
     """Compile chains of parallel tempering, all replicas of all chains at once.
 
     Parameters
@@ -45,6 +47,8 @@ def compile_tempering(path: Path, betas: Sequence[float], rows: int, n_steps: in
         Every layer of ``topology.retained`` draws its start, in rising order; then each step draws its sweep, as
         `energy.sweep` does, of shape (rows, replicas, units), and a uniform for each pair, of shape
         (rows, replicas - 1).
+    settling : int, optional
+        Steps before those, an even number, whose exchanges do not count.
 
     Returns
     -------
@@ -74,8 +78,13 @@ def compile_tempering(path: Path, betas: Sequence[float], rows: int, n_steps: in
         swap = B.cast(B.less(drawn, chance), dtype) * due(odd, turn)
         return [*(exchanged(values, swap[:, :, None], axis=1) for values in states), 1 - turn, made + swap]
 
-    last, updates = repeated(step, [*state, turn, turn + odd * 0], list(range(len(layers) + 2)), n_steps)
+    updates: list[tuple[Any, Any]] = []
+    first = [*state, turn, turn + odd * 0]
+    if settling:
+        (*settled, _), updates = repeated(step, first, range(len(first)), settling)
+        first = [*settled, first[-1]]
+    last, further = repeated(step, first, range(len(first)), n_steps)
     turns = [max((n_steps + 1 - pair % 2) // 2, 1) for pair in range(count - 1)]
     shares = last[-1] / constant([float(number) for number in turns], dtype)
     states = [told(parameters, layer, last[layer][:, -1, :]) for layer in layers]
-    return compile_chains([like], [*states, shares], updates, "tempering")
+    return compile_chains([like], [*states, shares], updates + further, "tempering")
