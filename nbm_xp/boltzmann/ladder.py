@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from nbm_xp import natural_bm as B
 
 from . import storage
-from .energy import Parameters, draw_layer, free_energy, local_field, mean_of, shape_of
+from .energy import Parameters, free_energy, local_field, shape_of, sweep
 from .partition import constant
 
 __all__ = ["LADDER", "Ladder", "Move", "ladder_of_arrays"]
@@ -120,22 +120,14 @@ class Ladder:
         known = {
             layer: (1 - swapped) * part[:, :chains, :] + swapped * part[:, chains:, :] for layer, part in inputs.items()
         }
-        moved, means = self._sweep(now, known, chains, rng)
+
+        def received(layer: int, states: Sequence[Any]) -> Any:
+            return known[layer] if layer in known else self._local_field(layer, states)
+
+        moved, means = sweep(self.top, now, (self.pairs + 1, chains), rng, received=received)
         return Move(moved, means, 1 - turn, due, chance, up, down)
 
-    def _sweep(self, state: State, known: Mapping[int, Any], chains: int, rng: Any) -> tuple[State, State]:
-        """A sweep of every chain; `known` is what the layers receive that are drawn first."""
-        topology, states, means = self.top.topology, list(state), list(state)
-        for group in topology.sweep:
-            group_inputs = {
-                layer: known[layer] if layer in known else self._local_field(layer, states) for layer in group
-            }
-            for layer, inputs in group_inputs.items():
-                means[layer] = mean_of(self.top, layer, inputs)
-                states[layer] = draw_layer(self.top, layer, means[layer], (self.pairs + 1, chains), rng, inputs)
-        return states, means
-
-    def _local_field(self, layer: int, state: State) -> Any:
+    def _local_field(self, layer: int, state: Sequence[Any]) -> Any:
         """What a layer of each machine receives."""
         below, above = _split(state)
         return _stacked(local_field(self.rungs, layer, below), local_field(self.top, layer, above))
@@ -175,7 +167,7 @@ def _beside(mine: Any, theirs: Any) -> Any:
     return None if mine is None else B.concatenate([mine, theirs], axis=1)
 
 
-def _split(state: State) -> tuple[State, State]:
+def _split(state: Sequence[Any]) -> tuple[State, State]:
     """The states of the machines that are kept, and of the top."""
     below = [None if part is None else part[:-1, :, :] for part in state]
     return below, [None if part is None else part[-1, :, :] for part in state]
