@@ -82,7 +82,7 @@ def shapes(topology: Topology) -> dict[str, tuple[int, ...]]:
 
 def balance_shapes(topology: Topology) -> dict[str, tuple[int, ...]]:
     """The shapes of what `balancing` keeps, by name: of each layer a mean, and how much rows count in its offsets."""
-    means = {f"{BALANCE}mean.{layer}": (size,) for layer, size in enumerate(topology.sizes)}
+    means: dict[str, tuple[int, ...]] = {f"{BALANCE}mean.{layer}": (n,) for layer, n in enumerate(topology.sizes)}
     return means | {f"{BALANCE}weight.{layer}": (1,) for layer in topology.layers}
 
 
