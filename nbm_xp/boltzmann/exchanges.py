@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import host_namespace
+from nbm_xp.namespace import array_namespace, host_namespace
 from nbm_xp.special import erfinv
 
 __all__ = ["distances", "due", "exchanged", "laid_out", "odd_pairs"]
@@ -54,8 +54,7 @@ def exchanged(values: Any, swap: Any, axis: int) -> Any:
     ----------
     values : array
     swap : array
-        1 for a pair of neighbours that does, else 0, of the dtype of `values` and shape but for the axis, or as long
-        as one there; no member in two pairs.
+        1 for a pair of neighbours that does, else 0, for each pair along the axis; no member in two pairs.
     axis : int
 
     Examples
@@ -69,10 +68,11 @@ def exchanged(values: Any, swap: Any, axis: int) -> Any:
         return array[(*[slice(None)] * axis, slice(*place))]
 
     end = along(swap, 0, 1) * 0
-    after, before = B.concatenate([swap, end], axis=axis), B.concatenate([end, swap], axis=axis)
+    after, before = B.concatenate([swap, end], axis=axis) > 0, B.concatenate([end, swap], axis=axis) > 0
     following = B.concatenate([along(values, 1, None), along(values, 0, 1)], axis=axis)
     preceding = B.concatenate([along(values, -1, None), along(values, 0, -1)], axis=axis)
-    return after * following + before * preceding + (1 - after - before) * values
+    xp = array_namespace(values)
+    return xp.where(after, following, xp.where(before, preceding, values))
 
 
 def distances(shares: Any) -> Any:

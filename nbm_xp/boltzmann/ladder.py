@@ -21,10 +21,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nbm_xp import natural_bm as B
+from nbm_xp.namespace import array_namespace
 
 from . import storage
 from .energy import Parameters, free_energy, local_field, shape_of, sweep
-from .exchanges import due, exchanged, odd_pairs
+from .exchanges import due, odd_pairs
 from .partition import constant
 
 __all__ = ["LADDER", "Ladder", "Move", "ladder_of_arrays"]
@@ -99,9 +100,13 @@ class Ladder:
             `energy.sweep`.
         """
         topology, dtype = self.top.topology, self.top.dtype
-        paired = due(constant(odd_pairs(self.pairs), dtype), turn)
+        end, paired = constant([0.0], dtype), due(constant(odd_pairs(self.pairs), dtype), turn)
+        lower, higher = B.concatenate([paired, end], axis=0), B.concatenate([end, paired], axis=0)  # of machines
+        # The machine next to each, with which it makes a pair; itself where it makes none.
+        partners = B.cast(constant([float(rung) for rung in range(self.pairs + 1)], dtype) + lower - higher, "int32")
+        xp = array_namespace(partners)
         now = [state[layer] if layer in topology.retained else None for layer in topology.layers]
-        other = [None if part is None else exchanged(part, paired[:, None, None], axis=0) for part in now]
+        other = [None if part is None else xp.take(part, partners, axis=0) for part in now]
         both = [_beside(mine, theirs) for mine, theirs in zip(now, other, strict=True)]
         inputs = {layer: self._local_field(layer, both) for layer in topology.marginalised}
         weighed = self._free_energy(both, inputs)
@@ -111,13 +116,11 @@ class Ladder:
         drawn = B.random_uniform((self.pairs, chains), dtype=dtype, rng=rng)
         swap = B.cast(B.less(drawn, chance), dtype) * paired[:, None]
         none = swap[:1, :] * 0
-        swapped = (B.concatenate([swap, none], axis=0) + B.concatenate([none, swap], axis=0))[:, :, None]
+        swapped = (B.concatenate([swap, none], axis=0) + B.concatenate([none, swap], axis=0))[:, :, None] > 0
         now = [
-            None if mine is None else mine + swapped * (theirs - mine) for mine, theirs in zip(now, other, strict=True)
+            None if mine is None else xp.where(swapped, theirs, mine) for mine, theirs in zip(now, other, strict=True)
         ]
-        known = {
-            layer: (1 - swapped) * part[:, :chains, :] + swapped * part[:, chains:, :] for layer, part in inputs.items()
-        }
+        known = {layer: xp.where(swapped, part[:, chains:, :], part[:, :chains, :]) for layer, part in inputs.items()}
 
         def received(layer: int, states: Sequence[Any]) -> Any:
             return known[layer] if layer in known else self._local_field(layer, states)

@@ -85,7 +85,7 @@ class Tempering:
         turn = due(self._odd, self.turn)
         swap = (u < chance) * turn
         self.tried, self.made = self.tried + turn * self.sets, self.made + host.sum(swap, axis=0)
-        self.order = exchanged(self.order, host.astype(swap, self.order.dtype), axis=1)
+        self.order = exchanged(self.order, swap, axis=1)
         self.turn = 1 - self.turn
         place = host.argsort(host.reshape(self.order, (-1,)))
         self.running.set_betas(host.tile(self.betas, self.sets)[place])
