@@ -1,10 +1,10 @@
 """Inverse temperatures for annealing that follow the model: close where its states change fast, far apart elsewhere.
 
-A pilot run of a few chains goes from the base-rate model to the model. Each of its stages goes as far as leaves the
-chains so much of their effective sample size, found by bisection; each stage is then divided into equal steps. What is
-weighed afterwards goes through these temperatures with chains of its own, drawn from other streams: it knows nothing of
-the pilot's, and stays unbiased. The pilot runs in host memory, so that a seed places the same temperatures wherever the
-model is.
+A pilot run of a few chains goes from the base-rate model, or another one, to the model. Each of its stages goes as far
+as leaves the chains so much of their effective sample size, found by bisection; each stage is then divided into equal
+steps. What is weighed afterwards goes through these temperatures with chains of its own, drawn from other streams: it
+knows nothing of the pilot's, and stays unbiased. The pilot runs in host memory, so that a seed places the same
+temperatures wherever the model is.
 
 References
 ----------
@@ -16,16 +16,18 @@ R. M. Neal, "Annealed importance sampling", Statistics and Computing 11 (2001).
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy, use_backend
 
-from .annealing import Path, inverse_temperatures
-from .energy import Parameters
+from .annealing import Path, inverse_temperatures, path_to
+from .energy import Parameters, told
 from .model import variable
 from .randomness import stream
-from .sampling import placeholder, placeholders
+from .sampler import Sampler
+from .sampling import placeholder, told_placeholders
 
 __all__ = ["ADAPTIVE", "placed_temperatures", "temperatures_of"]
 
@@ -39,7 +41,7 @@ _SWEEPS = 3  # of the pilot's chains after each stage
 _HALVINGS, _LEAST = 20, 1e-4  # of an interval of inverse temperatures; what a stage goes at least
 
 
-def temperatures_of(model: Any, n_temperatures: int | str, betas: Any, entropy: int) -> list[float]:
+def temperatures_of(model: Any, n_temperatures: int | str, betas: Any, entropy: int, base: Any = None) -> list[float]:
     """The inverse temperatures of annealing, rising from 0 to 1: so many evenly, those given, or placed for a model.
 
     Parameters
@@ -50,6 +52,8 @@ def temperatures_of(model: Any, n_temperatures: int | str, betas: Any, entropy: 
         They take the place of `n_temperatures`.
     entropy : int
         What the pilot's streams follow from.
+    base : model of this package, optional
+        The one to go from, if it is not the base-rate model.
 
     Raises
     ------
@@ -60,23 +64,30 @@ def temperatures_of(model: Any, n_temperatures: int | str, betas: Any, entropy: 
         if betas is None and isinstance(n_temperatures, str):
             raise ValueError(f"n_temperatures must be a whole number or {ADAPTIVE!r}, got {n_temperatures!r}")
         return inverse_temperatures(n_temperatures, betas)  # type: ignore[arg-type]
-    host = library_name(host_namespace())
-    with use_backend(host):
-        parameters = model._parameters.like(variable(to_numpy(values.value)) for values in model._parameters)
-        base = variable(asarray(to_numpy(model._base_bias()), host_namespace(), parameters.dtype))
-        return placed_temperatures(parameters, base, stream(entropy, "temperatures"))
+    rng = stream(entropy, "temperatures")
+    given = None
+    if base is not None:
+        own = Sampler(base).drawing(rng).own_states(_CHAINS, None)
+        given = [to_numpy(own[layer]) for layer in model._topology.retained]
+    path = path_to(model, base)
+    with use_backend(library_name(host_namespace())):
+        return placed_temperatures(Path(_on_host(path.first), _on_host(path.last)), rng, given)
 
 
-def placed_temperatures(parameters: Parameters, base: Any, rng: Any) -> list[float]:
+def _on_host(parameters: Parameters) -> Parameters:
+    return parameters.like(None if each is None else variable(to_numpy(each.value)) for each in parameters)
+
+
+def placed_temperatures(path: Path, rng: Any, given: Sequence[Any] | None = None) -> list[float]:
     """Inverse temperatures from 0 to 1 between which weights change equally much.
 
     Parameters
     ----------
-    parameters : Parameters of Variables
-        In host memory.
-    base : Variable of shape (visible units,)
-        The visible biases of the base-rate model.
+    path : Path
+        Between Parameters of Variables in host memory.
     rng : RandomStreams
+    given : sequence of arrays, optional
+        The pilot's first states, of ``topology.retained``, as data tell them; else the first model has no weights.
 
     Examples
     --------
@@ -90,19 +101,13 @@ def placed_temperatures(parameters: Parameters, base: Any, rng: Any) -> list[flo
     >>> count(0.01), count(1.0) < count(4.0)
     (11, True)
     """
-    path, retained = Path(parameters, base), parameters.topology.retained
-    like = placeholder(parameters, _CHAINS, "like")
+    parameters, retained = path.last, path.last.topology.retained
     warm, cold = (B.placeholder(shape=(), dtype=parameters.dtype, name=name) for name in ("warm", "cold"))
-    state = placeholders(parameters, retained, _CHAINS)
-    given = [state[layer] for layer in retained]
-    first = path.start(B.sum(B.zeros_like(like), axis=1, keepdims=True), _CHAINS, rng)
-    start = B.function([like], [first[layer] for layer in retained], name="start")
-    weigh = B.function([*given, warm, cold], path.log_ratio(cold, warm, state)[0], name="weigh")
+    inputs, state = told_placeholders(parameters, retained, _CHAINS)
+    weigh = B.function([*inputs, warm, cold], path.log_ratio(cold, warm, state)[0], name="weigh")
+    states = _first(path, rng) if given is None else given
     moved = path.sweep(cold, state, _CHAINS, rng)
-    sweep = B.function([*given, cold], [moved[layer] for layer in retained], name="sweep")
-
-    xp = host_namespace()
-    states = start(xp.zeros((_CHAINS, parameters.topology.sizes[0]), dtype=to_numpy(base.value).dtype))
+    sweep = B.function([*inputs, cold], [told(parameters, layer, moved[layer]) for layer in retained], name="sweep")
     stages = [0.0]
     while stages[-1] < 1.0:
         here, low, high = stages[-1], stages[-1], 1.0
@@ -118,6 +123,17 @@ def placed_temperatures(parameters: Parameters, base: Any, rng: Any) -> list[flo
     found = [0.0]
     for here, there in itertools.pairwise(stages):
         found += [here + (there - here) * step / _STEPS for step in range(1, _STEPS)] + [there]
+    return found
+
+
+def _first(path: Path, rng: Any) -> Sequence[Any]:
+    """States of a first model without weights."""
+    parameters = path.last
+    like = placeholder(parameters, _CHAINS, "like")
+    first = path.start(B.sum(B.zeros_like(like), axis=1, keepdims=True), _CHAINS, rng)
+    start = B.function([like], [told(parameters, layer, first[layer]) for layer in parameters.topology.retained])
+    shape, dtype = (_CHAINS, parameters.topology.sizes[0]), parameters.biases[0].value.dtype
+    found: Sequence[Any] = start(host_namespace().zeros(shape, dtype=dtype))
     return found
 
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from nbm_xp.namespace import array_namespace, asarray, from_blocks, get_namespace, is_lazy, to_numpy, use_backend
 
 from . import partition, sampling
-from .annealing import inverse_temperatures
+from .annealing import inverse_temperatures, path_to
 from .equilibrium import STEPS, compile_states, first_states
 from .ladder import Ladder
-from .model import Model, variable
+from .model import Model
 from .randomness import entropy_of, stream
 from .rows import checked_rows, positive_int
 from .tempering import compile_tempering
@@ -58,6 +58,11 @@ class Sampler:
         """What other streams of these chains follow from, by name."""
         return self.model._entropy if self._seed is None else entropy_of(self._seed)
 
+    def drawing(self, rng: Any) -> Self:
+        """The same chains, drawing from these streams."""
+        self.rng = rng
+        return self
+
     def last(self, n_chains: int, n_steps: int, *, start: Any, clamp: Any, layer: int | None, means: bool) -> Any:
         """The last states of chains, or the means that they were drawn with: see `RBM.sample`."""
         rows, steps = positive_int(n_chains, "n_chains"), positive_int(n_steps, "n_steps", 0)
@@ -83,9 +88,8 @@ class Sampler:
         rows, steps = positive_int(n_chains, "n_chains"), positive_int(n_steps, "n_steps")
         temperatures = inverse_temperatures(n_temperatures, betas)
         wanted = None if layer is None else self._layer(layer, "layer")
-        base = variable(model._base_bias())
         with use_backend(model._home):
-            chain = compile_tempering(model._parameters, base, temperatures, rows, steps, self.rng)
+            chain = compile_tempering(path_to(model), temperatures, rows, steps, self.rng)
         *states, shares = chain(self.base_rows(rows))
         chosen = states[: len(model._topology.sizes)] if wanted is None else states[wanted]
         return (chosen, shares) if exchanges else chosen

@@ -20,23 +20,20 @@ from typing import Any
 from nbm_xp import natural_bm as B
 
 from .annealing import Path
-from .energy import Parameters, told
+from .energy import told
 from .partition import constant
 from .sampling import compile_chains, counted, placeholder, repeated, rows_told
 
 __all__ = ["compile_tempering"]
 
 
-def compile_tempering(
-    parameters: Parameters, base: Any, betas: Sequence[float], rows: int, n_steps: int, rng: Any
-) -> Any:
+def compile_tempering(path: Path, betas: Sequence[float], rows: int, n_steps: int, rng: Any) -> Any:
     """Compile chains of parallel tempering, all replicas of all chains at once.
 
     Parameters
     ----------
-    parameters : Parameters of Variables
-    base : Variable of shape (visible units,)
-        The visible biases of the base-rate model.
+    path : Path
+        From a model without weights to another one.
     betas : sequence of float
         Inverse temperatures, rising to 1, at least two.
     rows : int
@@ -55,8 +52,8 @@ def compile_tempering(
         It returns the last states of all layers at β = 1, then the share of its turns in which each pair exchanged
         its states, of shape (rows, replicas - 1); 0 for a pair that had none.
     """
-    topology, dtype, count = parameters.topology, parameters.dtype, len(betas)
-    path, layers = Path(parameters, base), topology.layers
+    parameters, count = path.last, len(betas)
+    topology, dtype, layers = parameters.topology, parameters.dtype, parameters.topology.layers
     like = placeholder(parameters, rows_told(parameters, rows), "like")
     (chains,), rng = counted(like, rows, rng)
     ladder = constant([[beta] for beta in betas], dtype)
