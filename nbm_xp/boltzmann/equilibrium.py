@@ -15,6 +15,7 @@ from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespa
 
 from .bridging import LadderEstimate, bennett, cut_off, mixing, parting
 from .energy import told
+from .exchanges import in_turn
 from .ladder import LADDER, Ladder
 from .partition import exact_states, is_enumerable, log_partition_of_biases
 from .sampling import compile_chain, placed_like, repeated
@@ -183,14 +184,11 @@ def watched(
     updates : list
         Of the streams that the loop drew from.
     """
-    kept = ladder.top.topology.retained
+    topology, kept = ladder.top.topology, ladder.top.topology.retained
 
     def step(*carried: Any) -> list[Any]:
         *values, turn = carried[: len(kept) + 1]
-        now: list[Any] = [None] * len(ladder.top.topology.sizes)
-        for layer, value in zip(kept, values, strict=True):
-            now[layer] = value
-        move = ladder.move(now, turn, chains, rng)
+        move = ladder.move(topology.with_retained(values), turn, chains, rng)
         return [*(move.state[layer] for layer in kept), move.turn, move.due, move.chance, move.up, move.down]
 
     results, updates = B.scan(step, outputs_info=[*states, turn, None, None, None, None], n_steps=n_steps)
@@ -201,13 +199,8 @@ def estimate(ladder: Ladder, looks: Sequence[Any]) -> LadderEstimate:
     """Log Z of the top of a ladder, from the second half of looks at its chains: so many that four divides them."""
     half = looks[0].shape[0] // 2
     due, _, up, down = (asarray(to_numpy(part), host_namespace(), "float64")[half:, ...] for part in looks)
-    xp = array_namespace(due)
-    first = due[0, :][:, None] > 0
-
-    def with_turn(part: Any) -> Any:
-        return xp.where(first, part[0::2, ...], part[1::2, ...])
-
-    return of_turns(ladder, with_turn(up), with_turn(down))
+    first = due[0, :] > 0
+    return of_turns(ladder, in_turn(up, first), in_turn(down, first))
 
 
 def of_turns(ladder: Ladder, up: Any, down: Any) -> LadderEstimate:

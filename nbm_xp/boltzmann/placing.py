@@ -31,7 +31,7 @@ from .equilibrium import own_states
 from .exchanges import distances, laid_out
 from .model import variable
 from .randomness import stream
-from .sampling import placeholder, told_placeholders
+from .sampling import column, placeholder, told_placeholders
 from .tempering import compile_tempering
 
 __all__ = ["ADAPTIVE", "placed_ladder", "placed_temperatures", "temperatures_of"]
@@ -165,7 +165,7 @@ def _first(path: Path, rng: Any) -> Sequence[Any]:
     """States of a first model without weights."""
     parameters = path.last
     like = placeholder(parameters, _CHAINS, "like")
-    first = path.start(B.sum(B.zeros_like(like), axis=1, keepdims=True), _CHAINS, rng)
+    first = path.start(column(like), _CHAINS, rng)
     start = B.function([like], [told(parameters, layer, first[layer]) for layer in parameters.topology.retained])
     shape, dtype = (_CHAINS, parameters.topology.sizes[0]), parameters.biases[0].value.dtype
     found: Sequence[Any] = start(host_namespace().zeros(shape, dtype=dtype))

@@ -20,13 +20,13 @@ from .randomness import RowStreams
 from .units import softplus
 
 __all__ = [
+    "column",
     "compile_chain",
     "compile_chains",
     "compile_sweep",
     "counted",
     "placeholder",
     "placed_like",
-    "placeholders",
     "pseudo_likelihood",
     "repeated",
     "rows_told",
@@ -87,10 +87,10 @@ def compile_chain(
     count, inputs = len(topology.sizes), sorted(given)
     arguments, start = told_placeholders(parameters, inputs, rows_told(parameters, rows), "start", means)
     chains, rng = counted(arguments[0], rows, rng)
-    column = B.sum(B.zeros_like(arguments[0]), axis=1, keepdims=True)
+    nothing = column(arguments[0])
     for layer in topology.layers:
         if start[layer] is None and layer in {*topology.retained, *wanted}:
-            start[layer] = topology.units[layer].unknown(column + B.zeros_like(parameters.biases[layer]))
+            start[layer] = topology.units[layer].unknown(nothing + B.zeros_like(parameters.biases[layer]))
     state = list(start)
     for layer in topology.retained if n_steps else wanted:
         if layer not in clamped:
@@ -203,10 +203,14 @@ def pseudo_likelihood(parameters: Parameters, visible: Any, rows: int, rng: Any)
     return -count * B.logsumexp(B.stack([B.zeros_like(now), *losses], axis=0), axis=0)
 
 
-def placeholder(parameters: Parameters, rows: int | None, name: str = "visible", layer: int = 0) -> Any:
-    """An input of states of a layer: so many, or any number."""
-    shape = (rows, parameters.topology.sizes[layer])
-    return B.placeholder(shape=shape[::-1] if parameters.in_columns else shape, dtype=parameters.dtype, name=name)
+def placeholder(parameters: Parameters, rows: int | None, name: str) -> Any:
+    """An input of rows of visible units: so many, or any number."""
+    return B.placeholder(shape=(rows, parameters.topology.sizes[0]), dtype=parameters.dtype, name=name)
+
+
+def column(rows: Any) -> Any:
+    """A zero for each row, below one another."""
+    return B.sum(B.zeros_like(rows), axis=1, keepdims=True)
 
 
 def rows_placeholder(parameters: Parameters, rows: int | None, name: str = "visible") -> tuple[Any, Any]:
@@ -232,15 +236,6 @@ def told_placeholders(
         inputs.append(given)
         state[layer] = given if layer in means else opened(parameters, layer, given)
     return inputs, state
-
-
-def placeholders(parameters: Parameters, layers: Iterable[int], rows: int | None, name: str = "layer") -> list[Any]:
-    """A state with inputs for some layers, and None for the others."""
-    wanted = set(layers)
-    return [
-        placeholder(parameters, rows, f"{name}{layer}", layer) if layer in wanted else None
-        for layer in parameters.topology.layers
-    ]
 
 
 def placed_like(states: Any, layer: int, like: Any) -> Any:

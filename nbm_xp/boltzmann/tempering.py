@@ -23,7 +23,7 @@ from .annealing import Path
 from .energy import told
 from .exchanges import due, exchanged, odd_pairs
 from .partition import constant
-from .sampling import compile_chains, counted, placeholder, repeated, rows_told
+from .sampling import column, compile_chains, counted, placeholder, repeated, rows_told
 
 __all__ = ["compile_tempering"]
 
@@ -63,7 +63,7 @@ def compile_tempering(
     (chains,), rng = counted(like, rows, rng)
     ladder = constant([[beta] for beta in betas], dtype)
     distance = constant([low - high for low, high in itertools.pairwise(betas)], dtype)
-    nothing = B.reshape(B.sum(B.zeros_like(like), axis=1), (chains, 1, 1)) + B.zeros_like(ladder)
+    nothing = B.reshape(column(like), (chains, 1, 1)) + B.zeros_like(ladder)
     state = path.start(nothing, (chains, count), rng)
     for layer in topology.marginalised:
         state[layer] = nothing + B.zeros_like(parameters.biases[layer])
