@@ -24,6 +24,7 @@ def test_it_learns_and_draws(hidden: tuple[int, ...], seconds: float, least: flo
         seconds,
         looks=2,
         hidden=hidden,
+        temperatures=1000,
         said=lambda look: None,
         clock=lambda: float(next(steps)),
     )
