@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("matplotlib", reason="pictures need nbm_xp[app]")
 
 
-@pytest.mark.parametrize(("hidden", "seconds", "least"), [((16,), 4000.0, -5.6), ((12, 4), 1000.0, -9.0)])
+@pytest.mark.parametrize(("hidden", "seconds", "least"), [((16,), 2000.0, -5.6), ((12, 4), 1000.0, -9.0)])
 def test_it_learns_and_draws(hidden: tuple[int, ...], seconds: float, least: float, tmp_path: pathlib.Path) -> None:
     from examples.mnist import draw, learn
 
