@@ -57,6 +57,15 @@ def pytest_make_collect_report(
     return report
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What passed needs no list of its names and marks: pytest-xdist would send it, thrice for each test."""
+    report = yield
+    if report.passed:
+        report.keywords = {}
+    return report
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Examples are run where they are written, and not once more in each surface that has the function too."""
     items[:] = [item for item in items if not isinstance(item, DoctestItem) or _is_at_home(item)]

@@ -4,6 +4,7 @@ Every session makes its own environment from pyproject.toml, the one place that 
 Python and pip needs nothing else. What follows `--` goes to the tool: `nox -s tests -- -k scan -x`.
 """
 
+import os
 import pathlib
 import re
 import shutil
@@ -15,8 +16,12 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests", "lint"]
 nox.options.error_on_missing_interpreters = False  # `pythons` takes those that are there
 
+# Where modules are compiled anew by each process, as some machines have it, half the time of the tests goes into that.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 PYPROJECT = nox.project.load_toml("pyproject.toml")
-KERAS = ["2.0.6", "1.0.3"]  # clients of the backends, themselves; all they ask for beyond ours is pyyaml and six
+KERAS = ["2.0.6", "1.0.3"]  # clients of the backends, themselves
+BESIDE_KERAS = ("pyyaml", "six", "h5py", "scipy", "pillow")  # what they ask for, and what their tests do
 EXTRAS = "app,runs,distributed,xarray,drawing"  # with which every part of the package can be tested
 TORCH = "torch==2.13.0"  # pinned: its results and its wheels change from release to release
 WHEN_IMPORTED = "--no-compile"  # pip makes no bytecode: most modules that it installs are never imported
@@ -42,9 +47,30 @@ def install(session: nox.Session, *groups: str, extras: str = EXTRAS, packages: 
     session.install(WHEN_IMPORTED, "-e", f".[{extras}]", *needed, *packages)
 
 
-def pytest(session: nox.Session, *arguments: str) -> None:
+def pytest(session: nox.Session, *arguments: str, **environment: str) -> None:
     """Run the whole suite, or what stands after `--`."""
-    session.run("pytest", *arguments, *PARALLEL, *session.posargs, env=ONE_THREAD)
+    session.run("pytest", *arguments, *PARALLEL, *session.posargs, env=ONE_THREAD | environment)
+
+
+def run_on_expressions(session: nox.Session, *chosen: str) -> None:
+    """Run what is tested on Dask in the files or folders given, on its arrays that are expressions."""
+    environment = ONE_THREAD | {"DASK_ARRAY__QUERY_PLANNING": "True"}
+    session.run("pytest", "-m", "not slow", "-k", "dask or mixed or tiles", *PARALLEL, *chosen, env=environment)
+
+
+def run_clients(session: nox.Session) -> None:
+    """Run each release of Keras on the package, from a folder of its own."""
+    for keras in KERAS:
+        folder = pathlib.Path(session.virtualenv.location).resolve() / f"keras-{keras}"
+        if not folder.exists():
+            session.install("--no-deps", "--target", str(folder), f"keras=={keras}")
+        pytest(session, "tests/clients", "-k", f"keras{keras[0]}", PYTHONPATH=str(folder))
+
+
+def build_site(session: nox.Session) -> None:
+    """Make the site anew; a warning is an error."""
+    shutil.rmtree("docs/reference/modules", ignore_errors=True)  # pages of modules that may be gone
+    session.run("sphinx-build", "-W", "--keep-going", "-q", "-E", "-a", "docs", "docs/_build/html")
 
 
 QUICK = [
@@ -58,6 +84,20 @@ QUICK = [
 def tests(session: nox.Session) -> None:
     """The suite on NumPy, Dask and array_api_strict, without what is slow."""
     install(session, "test")
+    pytest(session, "-m", "not slow")
+
+
+@nox.session
+def ci(session: nox.Session) -> None:
+    """What the continuous integration tests, in one environment: the site, Dask's other arrays, Keras, then the suite.
+
+    The suite is that of `tests`, `libraries`, `strangers` and `cuda_text` at once, which is collected once.
+    """
+    groups = ("test", "strangers", "cuda-text", "docs")
+    install(session, *groups, extras=f"{EXTRAS},jax", packages=(TORCH, *BESIDE_KERAS))
+    build_site(session)
+    run_on_expressions(session, *WHERE_EXPRESSIONS_DIFFER)
+    run_clients(session)
     pytest(session, "-m", "not slow")
 
 
@@ -77,9 +117,11 @@ def slow(session: nox.Session) -> None:
 
 @nox.session
 def everywhere(session: nox.Session) -> None:
-    """For nights: every chunking of Dask's, and every recorded case on every library that is at hand."""
+    """For nights: every chunking of Dask's, every recorded case on every library at hand, all on Dask's expressions."""
     install(session, "test", extras=f"{EXTRAS},jax", packages=(TORCH,))
     pytest(session, "--everywhere", "-m", "not slow")
+    if not session.posargs:
+        run_on_expressions(session, "tests/unit", "tests/property")
 
 
 @nox.session
@@ -104,13 +146,20 @@ def scipy(session: nox.Session) -> None:
     session.run("python", "-m", "tests.interop.scipy_own", *session.posargs, env=ONE_THREAD)
 
 
+# Where Dask itself is called, and one program of each kind above that.
+WHERE_EXPRESSIONS_DIFFER = [
+    *sorted(map(str, pathlib.Path("tests").glob("*/test_namespace*.py"))),
+    *(f"tests/unit/test_{name}.py" for name in ("rng_dask", "rng_random_streams", "runs_training")),
+    *(f"tests/property/test_{name}.py" for name in ("rng_bits", "rng_distributions", "tape_values", "tape_batches")),
+    *(f"tests/property/test_{name}.py" for name in ("functions_values", "boltzmann")),
+]
+
+
 @nox.session
 def dask_expressions(session: nox.Session) -> None:
-    """All that is tested on Dask once more, on its arrays that are expressions (array.query-planning)."""
+    """What is tested on Dask once more, on its arrays that are expressions; `-- tests` for all of it."""
     install(session, "test")
-    chosen = session.posargs or ["tests/unit", "tests/property"]
-    environment = ONE_THREAD | {"DASK_ARRAY__QUERY_PLANNING": "True"}
-    session.run("pytest", "-m", "not slow", "-k", "dask or mixed or tiles", *PARALLEL, *chosen, env=environment)
+    run_on_expressions(session, *(session.posargs or WHERE_EXPRESSIONS_DIFFER))
 
 
 # Where a difference between CuPy and NumPy would show; what else is tested on CuPy calls the same functions.
@@ -158,13 +207,10 @@ def cuda_text(session: nox.Session) -> None:
 
 
 @nox.session
-@nox.parametrize("keras", KERAS)
-def clients(session: nox.Session, keras: str) -> None:
+def clients(session: nox.Session) -> None:
     """Keras itself, unmodified, on this package: its layers, its optimizers, networks beside PyTorch's and Theano's."""
-    beside = (TORCH,) if keras == "2.0.6" else ()  # of the other, Theano's costs are recorded
-    install(session, "test", packages=(*beside, "pyyaml", "six", "h5py", "scipy", "pillow"))
-    session.install("--no-deps", f"keras=={keras}")
-    pytest(session, "tests/clients", "-k", f"keras{keras[0]}")
+    install(session, "test", packages=(TORCH, *BESIDE_KERAS))
+    run_clients(session)
 
 
 @nox.session
@@ -262,10 +308,9 @@ def statistics(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The site, in docs/_build/html, made anew. A warning is an error; that its code runs is for the tests."""
+    """The site, in docs/_build/html. A warning is an error; that its code runs is for the tests."""
     install(session, "docs")
-    shutil.rmtree("docs/reference/modules", ignore_errors=True)  # pages of modules that may be gone
-    session.run("sphinx-build", "-W", "--keep-going", "-q", "-E", "-a", "docs", "docs/_build/html", *session.posargs)
+    build_site(session)
 
 
 @nox.session

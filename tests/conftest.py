@@ -23,10 +23,11 @@ if "--standin-cupy" in sys.argv or "STANDIN_CUPY" in os.environ:  # before anyth
     os.environ["STANDIN_CUPY"] = "1"  # for the workers of pytest-xdist
     install()
 
+from nbm_xp.namespace import reset_configuration
 from tests.dask_expressions import mark_known
 from tests.function_table import note_findings, pytest_addoption, pytest_configure
 from tests.host_kernels import COMPILER, HostKernels, InPlace
-from tests.libraries import LIBRARIES, Library, guard, not_every_day
+from tests.libraries import ABSENT, LIBRARIES, Library, guard, not_every_day
 
 __all__ = ["pytest_addoption", "pytest_configure"]  # those of the tables
 
@@ -42,7 +43,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
-    note_findings(items)
+    if config.getoption("--function-table"):
+        note_findings(items)
     mark_known(items)
     left_out = not_every_day(items)
     config.hook.pytest_deselected(items=left_out)
@@ -57,7 +59,7 @@ def library(request: pytest.FixtureRequest) -> Iterator[Library]:
         yield request.param
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse="dask-cupy" not in ABSENT)
 def blocks_as_configured(request: pytest.FixtureRequest) -> Iterator[None]:
     """Where blocks of Dask's are another library's, Dask is told so, as users do: what it creates is that library's."""
     parameters = getattr(getattr(request.node, "callspec", None), "params", {}).values()
@@ -131,14 +133,19 @@ def cuda_kernels(on_host: list[str], monkeypatch: pytest.MonkeyPatch) -> InPlace
     return in_place
 
 
-@pytest.fixture(autouse=True)
-def clean_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Every test starts from the built-in defaults: no settings of the user's, none left by another test."""
-    from nbm_xp.namespace import reset_configuration
+@pytest.fixture(scope="session", autouse=True)
+def no_settings_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No variable of the environment and no file of the user's has a say in the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("BACKEND", "FLOATX", "INTX", "EPSILON", "IMAGE_DATA_FORMAT"):
+            patch.delenv(f"NBM_XP_{name}", raising=False)
+        patch.setenv("HOME", str(tmp_path_factory.getbasetemp() / "home"))
+        yield
 
-    for name in ("BACKEND", "FLOATX", "INTX", "EPSILON", "IMAGE_DATA_FORMAT"):
-        monkeypatch.delenv(f"NBM_XP_{name}", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path_factory.getbasetemp() / "home"))
+
+@pytest.fixture(autouse=True)
+def clean_configuration() -> Iterator[None]:
+    """Every test starts from the built-in defaults: no settings left by another test."""
     reset_configuration()
     yield
     reset_configuration()

@@ -11,11 +11,10 @@ from typing import Any
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import asarray, to_numpy, use_backend
 
-from .annealing import Path
+from .annealing import Path, path_to
 from .chain_streams import ChainStreams
 from .chains import Chains, in_order
-from .energy import draw_layer, mean_of, told
-from .model import variable
+from .energy import told
 from .partition import Enumerated, is_enumerable
 from .sampling import told_placeholders
 
@@ -101,27 +100,23 @@ class AnnealedChains(Chains):
             now, weights, random = in_order(found[: len(now)]), found[len(now)], found[len(now) + 1 :]
             yield now, weights
 
+    @property
+    def _path(self) -> Path:
+        return path_to(self.model, in_columns=True)
+
     def _compile_start(self, rows: int) -> tuple[ChainStreams, Any]:
-        streams, parameters = self._streams("start"), self._parameters
-        base = parameters.for_each_state(variable(asarray(self.model._base_bias(), self._xp, self.dtype)))
-        states = []
-        for layer in self.carried:
-            inputs = B.zeros((self.topology.sizes[layer], rows), dtype=self.dtype)
-            inputs = inputs if layer else inputs + base
-            mean = mean_of(parameters, layer, inputs)
-            states.append(told(parameters, layer, draw_layer(parameters, layer, mean, rows, streams, inputs)))
-        return streams, streams.compiled([], states, name="start")
+        streams, path = self._streams("start"), self._path
+        state = path.start(B.zeros((1, rows), dtype=self.dtype), rows, streams)
+        return streams, streams.compiled([], [told(path.last, layer, state[layer]) for layer in self.carried], "start")
 
     def _compile_step(self, rows: int) -> tuple[ChainStreams, Any]:
-        streams, parameters = self._streams("steps"), self._parameters
-        given, state = told_placeholders(parameters, self.carried, rows)
+        streams, path = self._streams("steps"), self._path
+        given, state = told_placeholders(path.last, self.carried, rows)
         weights = B.placeholder(shape=(rows,), dtype="float64", name="log_weights")
         cold, warm = (B.placeholder(shape=(), dtype=self.dtype, name=name) for name in ("cold", "warm"))
-        path = Path(parameters, variable(asarray(self.model._base_bias(), self._xp, self.dtype)))
-        gain, moved = path.step(cold, warm, state, rows, streams)
-        after = [told(parameters, layer, moved[layer]) for layer in self.carried]
-        outputs = [*after, weights + B.cast(gain, "float64")]
-        return streams, streams.compiled([*given, weights, cold, warm], outputs, name="anneal")
+        *moved, weighed = path.step(cold, warm, [*(state[layer] for layer in self.carried), weights], rows, streams)
+        after = [told(path.last, layer, part) for layer, part in zip(self.carried, moved, strict=True)]
+        return streams, streams.compiled([*given, weights, cold, warm], [*after, weighed], name="anneal")
 
 
 class ReverseChains(AnnealedChains):

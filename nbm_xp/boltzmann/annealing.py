@@ -1,11 +1,11 @@
-"""Annealed importance sampling: chains from a model whose Z is known to this one, or in reverse.
+"""Annealed importance sampling: chains along the models between two, from one to the other or in reverse.
 
-A chain starts in a model without weights, whose visible biases match the data, and sweeps through models in between, at
-inverse temperatures from 0 to 1, to the model itself. Each chain gives a weight; their mean is an unbiased estimate of
-the ratio of the two partition functions, so the logarithm of it is, on average, no more than the ratio's: too few
-chains or temperatures make log Z too small. In reverse, from states of the model itself to the model without weights,
-the mean of the weights estimates the inverse of the ratio, and log Z comes out too large, if anything. Together they
-tell how far to trust either.
+A chain starts in the first model, by default one without weights, whose visible biases match the data and whose Z is
+known. It sweeps through models in between, at inverse temperatures from 0 to 1, to the last one. Each chain gives a
+weight; their mean is an unbiased estimate of the ratio of the two partition functions, so the logarithm of it is, on
+average, no more than the ratio's: too few chains or temperatures make log Z too small. In reverse, from states of the
+last model to the first one, the mean of the weights estimates the inverse of the ratio, and log Z comes out too large,
+if anything. Together they tell how far to trust either.
 
 References
 ----------
@@ -19,17 +19,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_lazy
 
-from .energy import Parameters, draw_layer, energy_within, local_field, mean_of
+from .energy import Parameters, draw_layer, energy_within, local_field, mean_of, sweep
+from .model import variable
 from .partition import constant
 from .rows import positive_int, shortened
 from .sampling import compile_chains, counted, placeholder, rows_told, told_placeholders
 
-__all__ = ["Path", "compile_ais", "inverse_temperatures"]
+__all__ = ["Path", "annealed", "compile_ais", "inverse_temperatures", "path_to"]
+
+Received = tuple[Any, Any]
 
 
 def inverse_temperatures(n_temperatures: int, betas: Sequence[float] | None) -> list[float]:
@@ -47,16 +51,13 @@ def inverse_temperatures(n_temperatures: int, betas: Sequence[float] | None) -> 
     return ladder
 
 
-def compile_ais(
-    parameters: Parameters, base: Any, betas: Sequence[float], rows: int, rng: Any, *, given: bool = False
-) -> Any:
+def compile_ais(path: Path, betas: Sequence[float], rows: int, rng: Any, *, given: bool = False) -> Any:
     """Compile annealed importance sampling of so many chains.
 
     Parameters
     ----------
-    parameters : Parameters of Variables
-    base : Variable of shape (visible units,)
-        The visible biases of the base-rate model, which has no weights and no other biases.
+    path : Path
+        Between Parameters of Variables.
     betas : sequence of float
         Inverse temperatures, rising from 0 to 1, or falling from 1 to 0.
     rows : int
@@ -64,7 +65,7 @@ def compile_ais(
         First, unless they are given, every layer of ``topology.retained`` draws its start, in rising order; then the
         sweeps draw.
     given : bool, optional
-        Whether the chains' first states are given.
+        Whether the chains' first states are given; else the first model has no weights.
 
     Returns
     -------
@@ -73,8 +74,8 @@ def compile_ais(
         (rows, visible units): the chains are of its library, and on Dask of its chunks. It returns the logarithms of
         the chains' weights.
     """
-    topology, dtype = parameters.topology, parameters.dtype
-    path, known = Path(parameters, base), rows_told(parameters, rows)
+    parameters = path.last
+    topology, known = parameters.topology, rows_told(parameters, rows)
     if given:
         inputs, state = told_placeholders(parameters, topology.retained, known)
     else:
@@ -82,74 +83,111 @@ def compile_ais(
     chains, rng = counted(inputs[0], rows, rng)
     if not given:
         state = path.start(B.sum(B.zeros_like(inputs[0]), axis=1, keepdims=True), chains, rng)
+    cold, warm = (constant(list(part), parameters.dtype) for part in (betas[1:], betas[:-1]))
+    log_weights = B.cast(B.sum(B.zeros_like(inputs[0]), axis=1), "float64")
+    (*_, log_weights), updates = annealed(path, cold, warm, state, log_weights, chains, rng)
+    return compile_chains(inputs, log_weights, updates, "ais")
 
-    def anneal(cold: Any, warm: Any, *carried: Any) -> list[Any]:
-        now: list[Any] = [None] * len(topology.sizes)
-        *states, log_weight = carried
-        for layer, value in zip(topology.retained, states, strict=True):
-            now[layer] = value
-        gain, now = path.step(cold, warm, now, chains, rng)
-        return [*(now[layer] for layer in topology.retained), log_weight + B.cast(gain, "float64")]
 
-    ladder = [constant(list(part), dtype) for part in (betas[1:], betas[:-1])]
-    first = [*(state[layer] for layer in topology.retained), B.cast(B.sum(B.zeros_like(inputs[0]), axis=1), "float64")]
-    (*_, log_weights), updates = B.scan(anneal, sequences=ladder, outputs_info=first)
-    return compile_chains(inputs, log_weights[-1], updates, "ais")
+def annealed(
+    path: Path, cold: Any, warm: Any, state: Sequence[Any], log_weights: Any, rows: int | tuple[Any, ...], rng: Any
+) -> tuple[list[Any], Any]:
+    """Chains along a path, recorded.
+
+    Parameters
+    ----------
+    path : Path
+    cold, warm : Tensor of shape (steps,)
+        The inverse temperatures after and before each step.
+    state : sequence of Tensors
+        The first states, of ``topology.retained``.
+    log_weights : Tensor of shape (rows,)
+        Zeros, float64.
+    rows
+        As for `draw_layer`.
+    rng : RandomStreams
+
+    Returns
+    -------
+    last : list
+        The last states of ``topology.retained``, then the logarithms of the weights.
+    updates : dict
+        Of the streams that the loop drew from.
+    """
+
+    def anneal(after: Any, before: Any, *carried: Any) -> list[Any]:
+        return path.step(after, before, carried, rows, rng)
+
+    first = [*(state[layer] for layer in path.last.topology.retained), log_weights]
+    found, updates = B.scan(anneal, sequences=[cold, warm], outputs_info=first)
+    return [values[-1] for values in found], updates
 
 
 @dataclass(frozen=True)
 class Path:
-    """The models between the base-rate model and this one, whose energies are mixed in proportion.
+    """The models between two of the same layers, whose energies are mixed in proportion.
 
     Attributes
     ----------
-    parameters : Parameters
-    base : Variable of shape (visible units,)
+    first, last : Parameters
+        At the inverse temperatures 0 and 1. Of the first model's zeros, where they are None, nothing is computed.
+    excess : Parameters
+        What the last model has over the first.
     """
 
-    parameters: Parameters
-    base: Any
+    first: Parameters
+    last: Parameters
+    excess: Parameters = field(init=False)
 
-    @property
-    def excess(self) -> Parameters:
-        """What the model has over the base-rate model."""
-        visible, *hidden = self.parameters.biases
-        return self.parameters.like((*self.parameters.weights, visible - self.base, *hidden))
+    def __post_init__(self) -> None:
+        pairs = zip(self.first, self.last, strict=True)
+        excess = self.last.like(there if here is None else there - here for here, there in pairs)
+        object.__setattr__(self, "excess", excess)
 
-    def at(self, beta: Any, layer: int, inputs: Any) -> Any:
-        """What a layer receives at an inverse temperature, from what it receives of the excess."""
-        return beta * inputs if layer else self.parameters.for_each_state(self.base) + beta * inputs
+    def received(self, layer: int, state: Sequence[Any]) -> Received:
+        """What a layer receives in the first model, None for nothing, and how much more in the last."""
+        return local_field(self.first, layer, state), local_field(self.excess, layer, state)
 
     def start(self, nothing: Any, rows: int | tuple[int, ...], rng: Any) -> list[Any]:
-        """States of the base-rate model, of ``topology.retained``, for a column of zeros, a row for each chain."""
-        topology = self.parameters.topology
+        """States of the first model, which has no weights: of ``topology.retained``, drawn exactly.
+
+        `nothing` is a zero for each chain, as for one unit.
+        """
+        topology = self.last.topology
         state: list[Any] = [None] * len(topology.sizes)
         for layer in topology.retained:
-            inputs = nothing + (B.zeros_like(self.parameters.biases[layer]) if layer else self.base)
-            mean = mean_of(self.parameters, layer, inputs)
-            state[layer] = draw_layer(self.parameters, layer, mean, rows, rng, inputs)
+            bias = self.first.biases[layer]
+            inputs = nothing + self.last.for_each_state(B.zeros_like(self.last.biases[layer]) if bias is None else bias)
+            mean = mean_of(self.last, layer, inputs)
+            state[layer] = draw_layer(self.last, layer, mean, rows, rng, inputs)
         return state
 
-    def log_ratio(self, cold: Any, warm: Any, state: Sequence[Any]) -> tuple[Any, dict[int, Any]]:
+    def log_ratio(self, cold: Any, warm: Any, state: Sequence[Any]) -> tuple[Any, dict[int, Received]]:
         """The logarithm of the ratio of a state's weights at two temperatures.
 
         The state is told by ``topology.retained``, and its weight the sum over the states of the other layers. What
-        these receive of the excess comes along.
+        these receive comes along.
         """
-        inputs = {layer: local_field(self.excess, layer, state) for layer in self.parameters.topology.marginalised}
-        gain = (warm - cold) * energy_within(self.excess, state, self.parameters.topology.retained)
-        for layer, whole in inputs.items():
-            units, axis = self.parameters.topology.units[layer], self.parameters.units_axis
-            apart = units.log_normaliser(cold * whole, axis) - units.log_normaliser(warm * whole, axis)
+        topology, axis = self.last.topology, self.last.units_axis
+        known = {layer: self.received(layer, state) for layer in topology.marginalised}
+        gain = (warm - cold) * energy_within(self.excess, state, topology.retained)
+        for layer, parts in known.items():
+            units = topology.units[layer]
+            apart = units.log_normaliser(_mixed(cold, parts), axis) - units.log_normaliser(_mixed(warm, parts), axis)
             gain = gain + B.sum(apart, axis=axis)
-        return gain, inputs
+        return gain, known
 
-    def step(
-        self, cold: Any, warm: Any, state: list[Any], rows: int | tuple[Any, ...], rng: Any
-    ) -> tuple[Any, list[Any]]:
-        """`log_ratio`; then a sweep at the first of the two temperatures."""
-        gain, inputs = self.log_ratio(cold, warm, state)
-        return gain, self.sweep(cold, state, rows, rng, inputs)
+    def step(self, cold: Any, warm: Any, carried: Sequence[Any], rows: int | tuple[Any, ...], rng: Any) -> list[Any]:
+        """A step of annealing: chains are weighed by `log_ratio`, then sweep at the first of the two temperatures.
+
+        What is carried from step to step are the states of ``topology.retained`` and the logarithms of the weights.
+        """
+        topology = self.last.topology
+        *states, log_weights = carried
+        state = topology.with_retained(states)
+        gain, known = self.log_ratio(cold, warm, state)
+        moved = self.sweep(cold, state, rows, rng, known)
+        return [*(moved[layer] for layer in topology.retained), log_weights + B.cast(gain, "float64")]
 
     def sweep(
         self,
@@ -157,25 +195,44 @@ class Path:
         state: Sequence[Any],
         rows: int | tuple[int, ...],
         rng: Any,
-        known: Mapping[int, Any] | None = None,
+        known: Mapping[int, Received] | None = None,
     ) -> list[Any]:
-        """One sweep of Gibbs sampling at an inverse temperature, in the order of `energy.sweep`.
+        """One sweep of Gibbs sampling at an inverse temperature: see `energy.sweep`.
 
-        `known` may tell what layers of the group that is drawn first receive of the excess.
+        `known` may tell what layers of the group that is drawn first receive.
         """
-        topology, states = self.parameters.topology, list(state)
-        for group in topology.sweep:
-            group_inputs = {}
-            for layer in group:
-                whole = (known or {}).get(layer)
-                group_inputs[layer] = self.at(
-                    beta, layer, local_field(self.excess, layer, states) if whole is None else whole
-                )
-            for layer, inputs in group_inputs.items():
-                mean = mean_of(self.parameters, layer, inputs)
-                states[layer] = draw_layer(self.parameters, layer, mean, rows, rng, inputs)
-        return states
+        given = known or {}
+
+        def received(layer: int, states: Sequence[Any]) -> Any:
+            return _mixed(beta, given[layer] if layer in given else self.received(layer, states))
+
+        return sweep(self.last, state, rows, rng, received=received)[0]
 
     def excess_energy(self, state: Sequence[Any]) -> Any:
-        """How much more energy a state of all layers has in the model than in the base-rate model."""
-        return energy_within(self.excess, state, self.parameters.topology.layers)
+        """How much more energy a state of all layers has in the last model than in the first."""
+        return energy_within(self.excess, state, self.last.topology.layers)
+
+
+def path_to(model: Any, base: Any = None, *, in_columns: bool = False) -> Path:
+    """The path to a model from another one, by default from the one without weights that is most like its data.
+
+    Parameters
+    ----------
+    model, base : models of this package
+        Of the same layers and library.
+    in_columns : bool, optional
+        Whether states are columns.
+    """
+    last: Parameters = replace(model._parameters, in_columns=in_columns)
+    like = last.biases[0].value
+    xp = array_namespace(like)
+    if base is not None:
+        return Path(last.like(variable(asarray(values.value, xp, last.dtype)) for values in base._parameters), last)
+    bias = variable(asarray(model._base_bias(), host_namespace() if is_lazy(xp) else xp, last.dtype))
+    return Path(last.like([*(None for _ in last.weights), bias, *(None for _ in last.biases[1:])]), last)
+
+
+def _mixed(beta: Any, parts: Received) -> Any:
+    """What a layer receives at an inverse temperature."""
+    own, more = parts
+    return beta * more if own is None else own + beta * more

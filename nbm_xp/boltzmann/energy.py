@@ -21,7 +21,8 @@ R. Salakhutdinov and G. Hinton, "Deep Boltzmann machines", AISTATS 2009.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -61,7 +62,8 @@ class Parameters:
     weights : tuple
         One for each connection, of shape (units of the lower layer, units of the higher layer).
     biases : tuple
-        One for each layer.
+        One for each layer. None, here and among the weights, is for zeros that nothing is to be computed of: see
+        `local_field`.
     in_columns : bool
         Whether states are columns, of shape (units, states), in place of rows.
     stacked : bool
@@ -107,16 +109,22 @@ def shape_of(variable: Any) -> tuple[int, ...]:
 
 
 def local_field(parameters: Parameters, layer: int, state: State) -> Any:
-    """What a layer receives from its neighbours and its bias: the log-odds, or the mean, of each of its units."""
+    """What a layer receives from its neighbours and its bias: the log-odds, or the mean, of each of its units.
+
+    None is for nothing at all, where weights and bias are.
+    """
     total = None
     for (low, high), weights in zip(parameters.topology.connections, parameters.weights, strict=True):
-        if layer not in (low, high):
+        if layer not in (low, high) or weights is None:
             continue
         part = (
             _upwards(parameters, weights, state[low]) if layer == high else _downwards(parameters, weights, state[high])
         )
         total = part if total is None else total + part
-    return total + parameters.for_each_state(parameters.biases[layer])
+    if parameters.biases[layer] is None:
+        return total
+    bias = parameters.for_each_state(parameters.biases[layer])
+    return bias if total is None else total + bias
 
 
 def _upwards(parameters: Parameters, weights: Any, state: Any) -> Any:
@@ -193,7 +201,12 @@ def _shape(parameters: Parameters, layer: int, rows: int | tuple[int, ...]) -> t
 
 
 def sweep(
-    parameters: Parameters, state: State, rows: int | tuple[int, ...], rng: Any, clamped: Collection[int] = ()
+    parameters: Parameters,
+    state: State,
+    rows: int | tuple[int, ...],
+    rng: Any,
+    clamped: Collection[int] = (),
+    received: Callable[[int, State], Any] | None = None,
 ) -> tuple[list[Any], list[Any]]:
     """One sweep of Gibbs sampling: each group of layers given all the others.
 
@@ -210,6 +223,8 @@ def sweep(
         is clamped makes none.
     clamped : collection of int, optional
         Layers that stay as they are.
+    received : callable, optional
+        What a layer receives in a state, where that is not its `local_field`.
 
     Returns
     -------
@@ -219,9 +234,10 @@ def sweep(
         What they were drawn with; of clamped layers, their state.
     """
     states, means = list(state), list(state)
+    field = functools.partial(local_field, parameters) if received is None else received
     for group in parameters.topology.sweep:
         drawn = [layer for layer in group if layer not in clamped]
-        inputs = {layer: local_field(parameters, layer, states) for layer in drawn}
+        inputs = {layer: field(layer, states) for layer in drawn}
         for layer in drawn:
             means[layer] = mean_of(parameters, layer, inputs[layer])
             states[layer] = draw_layer(parameters, layer, means[layer], rows, rng, inputs[layer])

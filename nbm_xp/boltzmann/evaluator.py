@@ -11,10 +11,10 @@ from typing import Any
 from nbm_xp.namespace import to_numpy, use_backend, wide_dtypes
 
 from . import partition
-from .annealing import compile_ais
+from .annealing import compile_ais, path_to
 from .bridging import LadderEstimate
 from .equilibrium import compile_weighing, estimate
-from .model import Model, variable
+from .model import Model
 from .partition import AISEstimate
 from .placing import temperatures_of
 from .rows import positive_int
@@ -55,28 +55,49 @@ class Evaluator:
         return None if self.model._ladder is None else self.by_ladder().log_z
 
     def annealed(
-        self, n_runs: int = 100, n_temperatures: int | str = 1000, betas: Sequence[float] | None = None
+        self,
+        n_runs: int = 100,
+        n_temperatures: int | str = 1000,
+        betas: Sequence[float] | None = None,
+        *,
+        base: Model | None = None,
+        base_log_z: Any = None,
     ) -> AISEstimate:
-        """Log Z by annealing from the base-rate model: see `RBM.ais`."""
+        """Log Z by annealing from the base-rate model, or another one: see `RBM.ais`."""
         rows = positive_int(n_runs, "n_runs")
-        temperatures = temperatures_of(self.model, n_temperatures, betas, self.chains.entropy)
-        return self._weigh(rows, temperatures)
+        known = self._base_log_z(base, base_log_z)
+        temperatures = temperatures_of(self.model, n_temperatures, betas, self.chains.entropy, base)
+        if base is None:
+            return self._weigh(rows, temperatures, known)
+        own = Sampler(base, self.chains.library, self.chains.chunks).own_states(rows, None, self.chains.rng)
+        return self._weigh(rows, temperatures, known, base, self._given(own, rows))
 
     def reversed(
-        self, n_runs: int, n_temperatures: int | str, betas: Sequence[float] | None, *, start: Any, n_steps: int | None
+        self,
+        n_runs: int,
+        n_temperatures: int | str,
+        betas: Sequence[float] | None,
+        *,
+        start: Any,
+        n_steps: int | None,
+        base: Model | None = None,
+        base_log_z: Any = None,
     ) -> AISEstimate:
-        """Log Z by annealing to the base-rate model, from states of the model: see `RBM.reverse_ais`."""
+        """Log Z by annealing from states of the model to the base-rate model, or another: see `RBM.reverse_ais`."""
         topology = self.model._topology
         rows = positive_int(n_runs, "n_runs")
-        temperatures = temperatures_of(self.model, n_temperatures, betas, self.chains.entropy)[::-1]
+        known = self._base_log_z(base, base_log_z)
+        temperatures = temperatures_of(self.model, n_temperatures, betas, self.chains.entropy, base)[::-1]
         if n_steps is not None:
             positive_int(n_steps, "n_steps", 0)
         if start is not None and (not hasattr(start, "__len__") or len(start) != len(topology.sizes)):
             count = len(start) if hasattr(start, "__len__") else repr(start)
             raise ValueError(f"start must have {len(topology.sizes)} entries, one for each layer, got {count}")
-        own = self.chains.own_states(rows, n_steps) if start is None else start
-        given = {layer: self.chains.given_rows(own[layer], rows, layer, "start") for layer in topology.retained}
-        return self._weigh(rows, temperatures, given if start is None else self.chains.placed(given, rows))
+        if start is None:
+            given = self._given(self.chains.own_states(rows, n_steps), rows)
+        else:
+            given = self.chains.placed(self._given(start, rows), rows)
+        return self._weigh(rows, temperatures, known, base, given)
 
     def by_ladder(self, n_chains: int = 100, n_steps: int = 400) -> LadderEstimate:
         """Log Z along the ladder of machines that the model learnt on: see `RBM.ladder_log_partition`."""
@@ -91,12 +112,45 @@ class Evaluator:
         found.warn(stacklevel=4)
         return found
 
-    def _weigh(self, rows: int, temperatures: Sequence[float], given: dict[int, Any] | None = None) -> AISEstimate:
-        """Anneal chains, from states of the model where these are given, and have their weights tell log Z."""
-        model, base = self.model, variable(self.model._base_bias())
+    def _given(self, states: Sequence[Any], rows: int) -> dict[int, Any]:
+        """The states that chains begin with, checked."""
+        retained = self.model._topology.retained
+        return {layer: self.chains.given_rows(states[layer], rows, layer, "start") for layer in retained}
+
+    def _base_log_z(self, base: Any, known: Any) -> float:
+        """Log Z of what is annealed from or to: of another model, told or by enumeration."""
+        model = self.model
+        if base is None:
+            if known is not None:
+                raise ValueError("base_log_z must be left out where base is: log Z of the base-rate model is known")
+            return partition.base_log_partition(model._topology, model._base_bias())
+        if not isinstance(base, Model):
+            raise TypeError(f"base must be a model as this one is, got {type(base).__name__}")
+        if base._topology != model._topology:
+            raise ValueError(f"base must have the layers of the model, {model._topology}, got {base._topology}")
+        if base._home != model._home:
+            ours, theirs = model._home, base._home
+            raise ValueError(f"base must be of {ours}, as the model is, got one of {theirs}: move it with to({ours!r})")
+        if known is not None:
+            return partition.log_z_of(known, "base_log_z")
+        if not partition.is_enumerable(base._topology):
+            raise ValueError(
+                "base_log_z must be given, as base is too large to enumerate: its log Z, or 0 for the ratio of the two"
+            )
+        return Evaluator(base).exact()
+
+    def _weigh(
+        self,
+        rows: int,
+        temperatures: Sequence[float],
+        base_log_z: float,
+        base: Model | None = None,
+        given: dict[int, Any] | None = None,
+    ) -> AISEstimate:
+        """Anneal chains, from states of the model that is hot where these are given; their weights tell log Z."""
+        model = self.model
         with use_backend(model._home):
-            anneal = compile_ais(model._parameters, base, temperatures, rows, self.chains.rng, given=given is not None)
+            anneal = compile_ais(path_to(model, base), temperatures, rows, self.chains.rng, given=given is not None)
         first = [self.chains.base_rows(rows)] if given is None else list(given.values())
-        log_weights = to_numpy(anneal(*first))
-        base_log_z = partition.base_log_partition(model._topology, base.value)
-        return partition.estimate(log_weights, base_log_z, len(temperatures), reverse=given is not None)
+        reverse = temperatures[0] > temperatures[-1]
+        return partition.estimate(to_numpy(anneal(*first)), base_log_z, len(temperatures), reverse=reverse)

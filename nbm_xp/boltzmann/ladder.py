@@ -21,9 +21,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nbm_xp import natural_bm as B
+from nbm_xp.namespace import array_namespace
 
 from . import storage
-from .energy import Parameters, draw_layer, free_energy, local_field, mean_of, shape_of
+from .energy import Parameters, free_energy, local_field, shape_of, sweep
+from .exchanges import due, odd_pairs
 from .partition import constant
 
 __all__ = ["LADDER", "Ladder", "Move", "ladder_of_arrays"]
@@ -98,12 +100,13 @@ class Ladder:
             `energy.sweep`.
         """
         topology, dtype = self.top.topology, self.top.dtype
-        odd = constant([float(pair % 2) for pair in range(self.pairs)], dtype)
-        end = constant([0.0], dtype)
-        due = odd * turn + (1 - odd) * (1 - turn)
-        lower, higher = B.concatenate([due, end], axis=0), B.concatenate([end, due], axis=0)  # in a pair, of machines
+        end, paired = constant([0.0], dtype), due(constant(odd_pairs(self.pairs), dtype), turn)
+        lower, higher = B.concatenate([paired, end], axis=0), B.concatenate([end, paired], axis=0)  # of machines
+        # The machine next to each, with which it makes a pair; itself where it makes none.
+        partners = B.cast(constant([float(rung) for rung in range(self.pairs + 1)], dtype) + lower - higher, "int32")
+        xp = array_namespace(partners)
         now = [state[layer] if layer in topology.retained else None for layer in topology.layers]
-        other = [None if part is None else _partners(part, lower, higher) for part in now]
+        other = [None if part is None else xp.take(part, partners, axis=0) for part in now]
         both = [_beside(mine, theirs) for mine, theirs in zip(now, other, strict=True)]
         inputs = {layer: self._local_field(layer, both) for layer in topology.marginalised}
         weighed = self._free_energy(both, inputs)
@@ -111,31 +114,21 @@ class Ladder:
         up, down = foreign[1:, :] - own[:-1, :], foreign[:-1, :] - own[1:, :]
         chance = B.exp(B.minimum(-(up + down), 0.0))
         drawn = B.random_uniform((self.pairs, chains), dtype=dtype, rng=rng)
-        swap = B.cast(B.less(drawn, chance), dtype) * due[:, None]
+        swap = B.cast(B.less(drawn, chance), dtype) * paired[:, None]
         none = swap[:1, :] * 0
-        swapped = (B.concatenate([swap, none], axis=0) + B.concatenate([none, swap], axis=0))[:, :, None]
+        swapped = (B.concatenate([swap, none], axis=0) + B.concatenate([none, swap], axis=0))[:, :, None] > 0
         now = [
-            None if mine is None else mine + swapped * (theirs - mine) for mine, theirs in zip(now, other, strict=True)
+            None if mine is None else xp.where(swapped, theirs, mine) for mine, theirs in zip(now, other, strict=True)
         ]
-        known = {
-            layer: (1 - swapped) * part[:, :chains, :] + swapped * part[:, chains:, :] for layer, part in inputs.items()
-        }
-        moved, means = self._sweep(now, known, chains, rng)
-        return Move(moved, means, 1 - turn, due, chance, up, down)
+        known = {layer: xp.where(swapped, part[:, chains:, :], part[:, :chains, :]) for layer, part in inputs.items()}
 
-    def _sweep(self, state: State, known: Mapping[int, Any], chains: int, rng: Any) -> tuple[State, State]:
-        """A sweep of every chain; `known` is what the layers receive that are drawn first."""
-        topology, states, means = self.top.topology, list(state), list(state)
-        for group in topology.sweep:
-            group_inputs = {
-                layer: known[layer] if layer in known else self._local_field(layer, states) for layer in group
-            }
-            for layer, inputs in group_inputs.items():
-                means[layer] = mean_of(self.top, layer, inputs)
-                states[layer] = draw_layer(self.top, layer, means[layer], (self.pairs + 1, chains), rng, inputs)
-        return states, means
+        def received(layer: int, states: Sequence[Any]) -> Any:
+            return known[layer] if layer in known else self._local_field(layer, states)
 
-    def _local_field(self, layer: int, state: State) -> Any:
+        moved, means = sweep(self.top, now, (self.pairs + 1, chains), rng, received=received)
+        return Move(moved, means, 1 - turn, paired, chance, up, down)
+
+    def _local_field(self, layer: int, state: Sequence[Any]) -> Any:
         """What a layer of each machine receives."""
         below, above = _split(state)
         return _stacked(local_field(self.rungs, layer, below), local_field(self.top, layer, above))
@@ -163,19 +156,11 @@ def ladder_of_arrays(parameters: Parameters, arrays: Mapping[str, Any]) -> Ladde
     )
 
 
-def _partners(state: Any, lower: Any, higher: Any) -> Any:
-    """The states of the machine next to each, with which it makes a pair; its own where it makes none."""
-    lower, higher = lower[:, None, None], higher[:, None, None]
-    following = B.concatenate([state[1:, :, :], state[:1, :, :]], axis=0)
-    preceding = B.concatenate([state[-1:, :, :], state[:-1, :, :]], axis=0)
-    return lower * following + higher * preceding + (1 - lower - higher) * state
-
-
 def _beside(mine: Any, theirs: Any) -> Any:
     return None if mine is None else B.concatenate([mine, theirs], axis=1)
 
 
-def _split(state: State) -> tuple[State, State]:
+def _split(state: Sequence[Any]) -> tuple[State, State]:
     """The states of the machines that are kept, and of the top."""
     below = [None if part is None else part[:-1, :, :] for part in state]
     return below, [None if part is None else part[-1, :, :] for part in state]

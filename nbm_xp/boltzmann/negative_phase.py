@@ -48,11 +48,6 @@ class NegativePhase(Protocol):
         ...
 
     @property
-    def hold(self) -> Any:
-        """What steps are multiplied by besides along what tells places apart: see `balancing`."""
-        ...
-
-    @property
     def key(self) -> Hashable:
         """What tells its compiled steps, and the random streams in them, from others of the same model."""
         ...
@@ -99,7 +94,6 @@ class ContrastiveDivergence:
 
     needs_rows = True
     pace: Any = 1.0
-    hold: Any = 1.0
     key: Hashable = False  # as files of earlier releases name the streams of its steps
 
     def __init__(self, parameters: Parameters, n_gibbs: int, means: bool = True) -> None:
@@ -162,7 +156,6 @@ class PersistentChains:
 
     needs_rows = False
     pace: Any = 1.0
-    hold: Any = 1.0
     key: Hashable = True  # as files of earlier releases name the streams of its steps
 
     def __init__(self, parameters: Parameters, n_gibbs: int, arrays: dict[str, Any]) -> None:

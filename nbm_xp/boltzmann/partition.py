@@ -287,7 +287,7 @@ class AISEstimate:
         return f"log Z = {self.log_z:.2f} (3 s.e.: {self.log_z_low:.2f} to {self.log_z_high:.2f})"
 
 
-def log_z_of(known: float | AISEstimate | LadderEstimate) -> float:
+def log_z_of(known: float | AISEstimate | LadderEstimate, name: str = "log_z") -> float:
     """Log Z, from an estimate or as a number.
 
     Raises
@@ -298,7 +298,7 @@ def log_z_of(known: float | AISEstimate | LadderEstimate) -> float:
     if isinstance(known, (AISEstimate, LadderEstimate)):
         return known.log_z
     if isinstance(known, (str, bool)) or not hasattr(known, "__float__") or not math.isfinite(known):
-        raise ValueError(f"log_z must be a finite number or an AISEstimate, got {known!r}")
+        raise ValueError(f"{name} must be a finite number or an AISEstimate, got {known!r}")
     return float(known)
 
 

@@ -1,10 +1,13 @@
-"""Inverse temperatures for annealing that follow the model: close where its states change fast, far apart elsewhere.
+"""Inverse temperatures that follow the model: close where its states change fast, far apart elsewhere.
 
-A pilot run of a few chains goes from the base-rate model to the model. Each of its stages goes as far as leaves the
-chains so much of their effective sample size, found by bisection; each stage is then divided into equal steps. What is
-weighed afterwards goes through these temperatures with chains of its own, drawn from other streams: it knows nothing of
-the pilot's, and stays unbiased. The pilot runs in host memory, so that a seed places the same temperatures wherever the
-model is.
+A pilot run of a few chains goes from the base-rate model, or another one, to the model. Each of its stages goes as far
+as leaves the chains so much of their effective sample size, found by bisection; each stage is then divided into equal
+steps. What is weighed afterwards goes through these temperatures with chains of its own, drawn from other streams: it
+knows nothing of the pilot's, and stays unbiased. The pilot runs in host memory, so that a seed places the same
+temperatures wherever the model is.
+
+Replicas of parallel tempering need fewer. A pilot of them begins with the ends of those stages, and counts how often
+neighbours exchange states; from that follows a ladder on which all do so equally often: see `exchanges`.
 
 References
 ----------
@@ -16,18 +19,22 @@ R. M. Neal, "Annealed importance sampling", Statistics and Computing 11 (2001).
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy, use_backend
 
-from .annealing import Path, inverse_temperatures
-from .energy import Parameters
+from .annealing import Path, inverse_temperatures, path_to
+from .energy import Parameters, told
+from .equilibrium import own_states
+from .exchanges import distances, laid_out
 from .model import variable
 from .randomness import stream
-from .sampling import placeholder, placeholders
+from .sampling import placeholder, told_placeholders
+from .tempering import compile_tempering
 
-__all__ = ["ADAPTIVE", "placed_temperatures", "temperatures_of"]
+__all__ = ["ADAPTIVE", "placed_ladder", "placed_temperatures", "temperatures_of"]
 
 ADAPTIVE = "adaptive"
 """What `n_temperatures` can be besides a number."""
@@ -36,11 +43,16 @@ _CHAINS = 100
 _LEFT = 0.9  # of the effective sample size, after a stage
 _STEPS = 10  # of a stage
 _SWEEPS = 3  # of the pilot's chains after each stage
+_REPLICAS = 20  # at each temperature of a ladder's pilot
+_SETTLING, _COUNTED, _ROUNDS = 40, 60, 3  # steps of it before its exchanges count, and after; how often it is run
+_ACCEPTANCE = 0.3
 _HALVINGS, _LEAST = 20, 1e-4  # of an interval of inverse temperatures; what a stage goes at least
 
 
-def temperatures_of(model: Any, n_temperatures: int | str, betas: Any, entropy: int) -> list[float]:
-    """The inverse temperatures of annealing, rising from 0 to 1: so many evenly, those given, or placed for a model.
+def temperatures_of(
+    model: Any, n_temperatures: int | str, betas: Any, entropy: int, base: Any = None, *, exchanging: bool = False
+) -> list[float]:
+    """Inverse temperatures, rising from 0 to 1: so many evenly, those given, or placed for a model.
 
     Parameters
     ----------
@@ -50,6 +62,10 @@ def temperatures_of(model: Any, n_temperatures: int | str, betas: Any, entropy: 
         They take the place of `n_temperatures`.
     entropy : int
         What the pilot's streams follow from.
+    base : model of this package, optional
+        The one to go from, if it is not the base-rate model.
+    exchanging : bool, optional
+        Whether they are for replicas that exchange states, in place of annealing.
 
     Raises
     ------
@@ -60,23 +76,33 @@ def temperatures_of(model: Any, n_temperatures: int | str, betas: Any, entropy: 
         if betas is None and isinstance(n_temperatures, str):
             raise ValueError(f"n_temperatures must be a whole number or {ADAPTIVE!r}, got {n_temperatures!r}")
         return inverse_temperatures(n_temperatures, betas)  # type: ignore[arg-type]
-    host = library_name(host_namespace())
-    with use_backend(host):
-        parameters = model._parameters.like(variable(to_numpy(values.value)) for values in model._parameters)
-        base = variable(asarray(to_numpy(model._base_bias()), host_namespace(), parameters.dtype))
-        return placed_temperatures(parameters, base, stream(entropy, "temperatures"))
+    rng = stream(entropy, "temperatures")
+    given = None
+    if base is not None:
+        rates = array_namespace(base._like).broadcast_to(base.base_rate_, (_CHAINS, base._topology.sizes[0]))
+        own = own_states(base, rates, None, rng)
+        given = [to_numpy(own[layer]) for layer in model._topology.retained]
+    path = path_to(model, base)
+    with use_backend(library_name(host_namespace())):
+        path = Path(_on_host(path.first), _on_host(path.last))
+        found = placed_temperatures(path, rng, given)
+        return placed_ladder(path, found[::_STEPS], rng) if exchanging else found
 
 
-def placed_temperatures(parameters: Parameters, base: Any, rng: Any) -> list[float]:
+def _on_host(parameters: Parameters) -> Parameters:
+    return parameters.like(None if each is None else variable(to_numpy(each.value)) for each in parameters)
+
+
+def placed_temperatures(path: Path, rng: Any, given: Sequence[Any] | None = None) -> list[float]:
     """Inverse temperatures from 0 to 1 between which weights change equally much.
 
     Parameters
     ----------
-    parameters : Parameters of Variables
-        In host memory.
-    base : Variable of shape (visible units,)
-        The visible biases of the base-rate model.
+    path : Path
+        Between Parameters of Variables in host memory.
     rng : RandomStreams
+    given : sequence of arrays, optional
+        The pilot's first states, of ``topology.retained``, as data tell them; else the first model has no weights.
 
     Examples
     --------
@@ -90,19 +116,13 @@ def placed_temperatures(parameters: Parameters, base: Any, rng: Any) -> list[flo
     >>> count(0.01), count(1.0) < count(4.0)
     (11, True)
     """
-    path, retained = Path(parameters, base), parameters.topology.retained
-    like = placeholder(parameters, _CHAINS, "like")
+    parameters, retained = path.last, path.last.topology.retained
     warm, cold = (B.placeholder(shape=(), dtype=parameters.dtype, name=name) for name in ("warm", "cold"))
-    state = placeholders(parameters, retained, _CHAINS)
-    given = [state[layer] for layer in retained]
-    first = path.start(B.sum(B.zeros_like(like), axis=1, keepdims=True), _CHAINS, rng)
-    start = B.function([like], [first[layer] for layer in retained], name="start")
-    weigh = B.function([*given, warm, cold], path.log_ratio(cold, warm, state)[0], name="weigh")
+    inputs, state = told_placeholders(parameters, retained, _CHAINS)
+    weigh = B.function([*inputs, warm, cold], path.log_ratio(cold, warm, state)[0], name="weigh")
+    states = _first(path, rng) if given is None else given
     moved = path.sweep(cold, state, _CHAINS, rng)
-    sweep = B.function([*given, cold], [moved[layer] for layer in retained], name="sweep")
-
-    xp = host_namespace()
-    states = start(xp.zeros((_CHAINS, parameters.topology.sizes[0]), dtype=to_numpy(base.value).dtype))
+    sweep = B.function([*inputs, cold], [told(parameters, layer, moved[layer]) for layer in retained], name="sweep")
     stages = [0.0]
     while stages[-1] < 1.0:
         here, low, high = stages[-1], stages[-1], 1.0
@@ -118,6 +138,37 @@ def placed_temperatures(parameters: Parameters, base: Any, rng: Any) -> list[flo
     found = [0.0]
     for here, there in itertools.pairwise(stages):
         found += [here + (there - here) * step / _STEPS for step in range(1, _STEPS)] + [there]
+    return found
+
+
+def placed_ladder(path: Path, betas: Sequence[float], rng: Any) -> list[float]:
+    """Inverse temperatures of replicas, of which all neighbours exchange states equally often.
+
+    Parameters
+    ----------
+    path : Path
+        From a model without weights, in host memory.
+    betas : sequence of float
+        Such as are known to be close enough for some exchanges.
+    rng : RandomStreams
+    """
+    host = host_namespace()
+    rows = host.zeros((_REPLICAS, path.last.topology.sizes[0]), dtype=path.last.biases[0].value.dtype)
+    for _ in range(_ROUNDS):
+        chains = compile_tempering(path, betas, _REPLICAS, _COUNTED, rng, settling=_SETTLING)
+        shares = host.mean(asarray(chains(rows)[-1], host, "float64"), axis=0)
+        betas = laid_out(host.asarray(betas), distances(shares), _ACCEPTANCE).tolist()
+    return list(betas)
+
+
+def _first(path: Path, rng: Any) -> Sequence[Any]:
+    """States of a first model without weights."""
+    parameters = path.last
+    like = placeholder(parameters, _CHAINS, "like")
+    first = path.start(B.sum(B.zeros_like(like), axis=1, keepdims=True), _CHAINS, rng)
+    start = B.function([like], [told(parameters, layer, first[layer]) for layer in parameters.topology.retained])
+    shape, dtype = (_CHAINS, parameters.topology.sizes[0]), parameters.biases[0].value.dtype
+    found: Sequence[Any] = start(host_namespace().zeros(shape, dtype=dtype))
     return found
 
 

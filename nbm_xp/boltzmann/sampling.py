@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import array_namespace, is_lazy
+from nbm_xp.namespace import array_namespace, asarray, from_blocks, is_lazy
 from nbm_xp.tape import Length, function
 
 from .energy import Parameters, free_energy, opened, start_layer, sweep, told
@@ -25,6 +25,7 @@ __all__ = [
     "compile_sweep",
     "counted",
     "placeholder",
+    "placed_like",
     "placeholders",
     "pseudo_likelihood",
     "repeated",
@@ -240,3 +241,18 @@ def placeholders(parameters: Parameters, layers: Iterable[int], rows: int | None
         placeholder(parameters, rows, f"{name}{layer}", layer) if layer in wanted else None
         for layer in parameters.topology.layers
     ]
+
+
+def placed_like(states: Any, layer: int, like: Any) -> Any:
+    """States of a layer in the library of rows of visible units, and in their blocks where they are computed later."""
+    xp = array_namespace(like)
+    if not is_lazy(xp) or is_lazy(array_namespace(states)):
+        return asarray(states, xp)
+    as_like = layer == 0 and states.shape == like.shape  # data tell a site by one number, however many units it has
+    split = (like.chunks[0], like.chunks[1] if as_like else -1)
+    return from_blocks(xp, _part, states.shape, states.dtype, split, args=(states,), name="start")
+
+
+def _part(offset: tuple[int, ...], shape: tuple[int, ...], states: Any) -> Any:
+    """A block of rows."""
+    return states[offset[0] : offset[0] + shape[0], offset[1] : offset[1] + shape[1]]

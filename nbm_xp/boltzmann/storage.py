@@ -81,11 +81,9 @@ def shapes(topology: Topology) -> dict[str, tuple[int, ...]]:
 
 
 def balance_shapes(topology: Topology) -> dict[str, tuple[int, ...]]:
-    """The shapes of what `balancing` keeps, by name: means, sums of q v and of q for each layer, and a direction."""
-    found: dict[str, tuple[int, ...]] = {f"{BALANCE}direction": (topology.sizes[0],)}
-    for layer, size in enumerate(topology.sizes):
-        found |= {f"{BALANCE}mean.{layer}": (size,), f"{BALANCE}sum.{layer}": (size,), f"{BALANCE}weight.{layer}": (1,)}
-    return found
+    """The shapes of what `balancing` keeps, by name: of each layer a mean, and how much rows count in its offsets."""
+    means: dict[str, tuple[int, ...]] = {f"{BALANCE}mean.{layer}": (n,) for layer, n in enumerate(topology.sizes)}
+    return means | {f"{BALANCE}weight.{layer}": (1,) for layer in topology.layers}
 
 
 def write(

@@ -11,8 +11,8 @@ be too far apart, the machine halfway between them comes in.
 Exchanges bring states from place to place, but a machine that moves fast would be far away before they come; then it
 learns from yesterday's shares of the places, and swings. So its own states are chosen anew after each step, in
 proportion to what their probability has gained by it. And it goes no faster than they can follow: what the last steps
-changed of the log-weights of its states sets the pace (``ladder.pace``) of learning. How far it holds back what, and
-what offsets let weights alone change little of log-weights, is the matter of `balancing`.
+changed of the log-weights of its states sets the pace (``ladder.pace``) of learning. Offsets that let weights change
+little of them besides are the matter of `balancing`.
 
 Neighbours that accept a quarter of their exchanges may still share nothing of a place that few of their states lie in.
 No exchange leads there then, and what share of the states is there is left to chance. So rungs come in, too, where the
@@ -52,7 +52,7 @@ _FAR = 0.15  # of those between two others
 _ALONE, _LONELY = -5.0, 0.02  # how much less, in logarithms, the machine below may make of a state; of how many states
 _MEMORY = 0.1  # how much a step with a turn counts in the average acceptance
 _EVERY = 8  # steps between two looks at it
-_REACH = 0.07  # nats, squared: what a step may on average change of the log-weight of the state that it changes most
+_REACH = 0.1  # nats, squared: what a step may on average change of the log-weight of the state that it changes most
 _PACING = 0.02  # how fast the pace follows
 _SLOWEST = 1e-8
 
@@ -146,16 +146,7 @@ class TemperedChains:
 
     @property
     def pace(self) -> Any:
-        """What the learning rate is multiplied by: little is to be held back but what tells places apart."""
-        return B.sqrt(B.sqrt(self._pace))
-
-    @property
-    def hold(self) -> Any:
-        """What remains of the pace, for what tells places apart."""
-        return self._pace / self.pace
-
-    @property
-    def _pace(self) -> Any:
+        """What the learning rate is multiplied by."""
         return B.reshape(self.arrays[f"{LADDER}pace"], ())
 
     def _paced(self, gains: Any) -> Any:
@@ -191,16 +182,14 @@ class TemperedChains:
         kept, chains, dtype = self.parameters.topology.retained, self.chains, self.parameters.dtype
         states, tops = self._states(), self._tops()
         weights = B.exp(gains - B.max(gains))
-        bounds = B.cumsum(weights) / B.sum(weights) * chains
-        places = constant([float(place) for place in range(chains)], dtype) + B.random_uniform(
-            (1,), dtype=dtype, rng=rng
-        )
-        before = B.concatenate([B.zeros((1,), dtype=dtype), bounds[:-1]], axis=0)
-        chosen = B.cast(B.less(before[None, :], places[:, None]), dtype)
-        last = B.concatenate([chosen[:, 1:], B.zeros((chains, 1), dtype=dtype)], axis=1)
-        choice = chosen - last  # a row for each chain, with a 1 for whose state it takes
+        bounds = B.cumsum(weights)[:-1] / B.sum(weights) * chains
+        places = constant([float(place) for place in range(chains)], dtype)
+        places = places + B.random_uniform((1,), dtype=dtype, rng=rng)
+        passed = B.cast(B.less(bounds[None, :], places[:, None]), "int32")
+        chosen = B.sum(passed, axis=1)  # whose state each chain takes
+        xp = array_namespace(chosen)
         return [
-            B.concatenate([values[:-1, :, :], B.dot(choice, tops[layer])[None, :, :]], axis=0)
+            B.concatenate([values[:-1, :, :], xp.take(tops[layer], chosen, axis=0)[None, :, :]], axis=0)
             for layer, values in zip(kept, states, strict=True)
         ]
 

@@ -20,7 +20,8 @@ from typing import Any
 from nbm_xp import natural_bm as B
 
 from .annealing import Path
-from .energy import Parameters, told
+from .energy import told
+from .exchanges import due, exchanged, odd_pairs
 from .partition import constant
 from .sampling import compile_chains, counted, placeholder, repeated, rows_told
 
@@ -28,15 +29,14 @@ __all__ = ["compile_tempering"]
 
 
 def compile_tempering(
-    parameters: Parameters, base: Any, betas: Sequence[float], rows: int, n_steps: int, rng: Any
+    path: Path, betas: Sequence[float], rows: int, n_steps: int, rng: Any, *, settling: int = 0
 ) -> Any:
     """Compile chains of parallel tempering, all replicas of all chains at once.
 
     Parameters
     ----------
-    parameters : Parameters of Variables
-    base : Variable of shape (visible units,)
-        The visible biases of the base-rate model.
+    path : Path
+        From a model without weights to another one.
     betas : sequence of float
         Inverse temperatures, rising to 1, at least two.
     rows : int
@@ -47,6 +47,8 @@ def compile_tempering(
         Every layer of ``topology.retained`` draws its start, in rising order; then each step draws its sweep, as
         `energy.sweep` does, of shape (rows, replicas, units), and a uniform for each pair, of shape
         (rows, replicas - 1).
+    settling : int, optional
+        Steps before those, an even number, whose exchanges do not count.
 
     Returns
     -------
@@ -55,8 +57,8 @@ def compile_tempering(
         It returns the last states of all layers at β = 1, then the share of its turns in which each pair exchanged
         its states, of shape (rows, replicas - 1); 0 for a pair that had none.
     """
-    topology, dtype, count = parameters.topology, parameters.dtype, len(betas)
-    path, layers = Path(parameters, base), topology.layers
+    parameters, count = path.last, len(betas)
+    topology, dtype, layers = parameters.topology, parameters.dtype, parameters.topology.layers
     like = placeholder(parameters, rows_told(parameters, rows), "like")
     (chains,), rng = counted(like, rows, rng)
     ladder = constant([[beta] for beta in betas], dtype)
@@ -65,8 +67,7 @@ def compile_tempering(
     state = path.start(nothing, (chains, count), rng)
     for layer in topology.marginalised:
         state[layer] = nothing + B.zeros_like(parameters.biases[layer])
-    column = B.reshape(nothing[:, :1, :], (chains, 1))
-    turn = column + constant([float(pair % 2) for pair in range(count - 1)], dtype)  # 0 for the pairs whose turn it is
+    odd, turn = constant(odd_pairs(count - 1), dtype), B.reshape(nothing[:, :1, :], (chains, 1))
 
     def step(now: list[Any]) -> list[Any]:
         *states, turn, made = now
@@ -74,29 +75,16 @@ def compile_tempering(
         excess = path.excess_energy(states)
         chance = B.exp(B.minimum(distance * (excess[:, :-1] - excess[:, 1:]), 0.0))
         drawn = B.random_uniform((chains, count - 1), dtype=dtype, rng=rng)
-        swap = B.cast(B.less(drawn, chance), dtype) * (1 - turn)
-        return [*(exchanged(values, swap, column) for values in states), 1 - turn, made + swap]
+        swap = B.cast(B.less(drawn, chance), dtype) * due(odd, turn)
+        return [*(exchanged(values, swap[:, :, None], axis=1) for values in states), 1 - turn, made + swap]
 
-    last, updates = repeated(step, [*state, turn, turn * 0], list(range(len(layers) + 2)), n_steps)
+    updates: list[tuple[Any, Any]] = []
+    first = [*state, turn, turn + odd * 0]
+    if settling:
+        (*settled, _), updates = repeated(step, first, range(len(first)), settling)
+        first = [*settled, first[-1]]
+    last, further = repeated(step, first, range(len(first)), n_steps)
     turns = [max((n_steps + 1 - pair % 2) // 2, 1) for pair in range(count - 1)]
     shares = last[-1] / constant([float(number) for number in turns], dtype)
     states = [told(parameters, layer, last[layer][:, -1, :]) for layer in layers]
-    return compile_chains([like], [*states, shares], updates, "tempering")
-
-
-def exchanged(values: Any, swap: Any, column: Any) -> Any:
-    """States of replicas, of shape (rows, replicas, units), where neighbours change places.
-
-    Parameters
-    ----------
-    values : Tensor
-    swap : Tensor of shape (rows, replicas - 1)
-        1 for a pair that does, else 0; no replica in two of them.
-    column : Tensor of shape (rows, 1)
-        Zeros.
-    """
-    after = B.concatenate([swap, column], axis=1)[:, :, None]
-    before = B.concatenate([column, swap], axis=1)[:, :, None]
-    following = B.concatenate([values[:, 1:, :], values[:, :1, :]], axis=1)
-    preceding = B.concatenate([values[:, -1:, :], values[:, :-1, :]], axis=1)
-    return after * following + before * preceding + (1 - after - before) * values
+    return compile_chains([like], [*states, shares], updates + further, "tempering")

@@ -115,6 +115,17 @@ class Topology:
         """The layers that are not `marginalised`, rising: what a chain carries from sweep to sweep."""
         return tuple(layer for layer in self.layers if layer not in self.marginalised)
 
+    def with_retained(self, values: Iterable[Any]) -> list[Any]:
+        """A state of these values for the layers of `retained`, rising, and None for the others.
+
+        Examples
+        --------
+        >>> Topology([4, 3, 2]).with_retained(["visible", "top"])
+        ['visible', None, 'top']
+        """
+        found = dict(zip(self.retained, values, strict=True))
+        return [found.get(layer) for layer in self.layers]
+
     @property
     def kept(self) -> tuple[int, ...]:
         """The older name of `retained`."""

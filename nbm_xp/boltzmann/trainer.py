@@ -253,8 +253,6 @@ class Trainer:
         pace, balance = phase.pace, None
         if settings.centred and settings.way == "tempered":
             balance = Balance(model._topology, model._offsets, model._made_up)
-        elif settings.way == "tempered":
-            pace = pace * phase.hold  # nothing is held back alone
         optimizer = Optimizer(
             rate=model._rate if isinstance(pace, float) and pace == 1.0 else model._rate * pace,
             momentum=settings.momentum,

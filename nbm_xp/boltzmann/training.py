@@ -52,7 +52,7 @@ class Learner:
     likelihood : float
         How much the mean log-likelihood counts.
     balance : Balance, or None
-        What the offsets follow instead of the sliding means, and what is held back of a step.
+        What the offsets follow instead of the sliding means.
     also : callable, or None
         From parameters, rows of visible units and what each of them counts, 1 in all, to a loss that is to fall
         besides.
@@ -136,8 +136,6 @@ def _descent(learner: Learner, gradients: Sequence[Any], offsets: Sequence[Any] 
     """
     topology, parameters, count = learner.parameters.topology, list(learner.parameters), len(learner.parameters.weights)
     steps, updates = learner.optimizer.steps(gradients, learner.parameters.weights)
-    if learner.balance is not None:
-        steps = learner.balance.held(steps, learner.negative_phase.hold)
     steps = gauged(topology, steps)
     if offsets is not None:
         steps = plain_steps(learner.parameters, steps, offsets)

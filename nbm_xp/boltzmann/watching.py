@@ -28,11 +28,10 @@ from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_lazy, 
 from nbm_xp.namespace.sparse import SparseRows
 
 from . import partition
-from .annealing import Path
+from .annealing import annealed, path_to
 from .bridging import LadderEstimate
 from .energy import expectation, marginalised_layer
 from .looks import Look, TrainingWarning, warning_text
-from .model import variable
 from .places import Sides, nested_r_hat
 from .randomness import stream
 from .rows import in_memory
@@ -331,30 +330,14 @@ def compile_annealing(model: Any, rows: int, rng: Any) -> Any:
         Called with visible states, whether chains begin with them (1) or with those of the base-rate model (0), and the
         temperatures after and before each step. It returns the last visible states and the logarithms of the weights.
     """
-    parameters, topology = model._parameters, model._topology
-    base = variable(asarray(model._base_bias(), array_namespace(model._like), model._like.dtype))
-    path = Path(parameters, base)
+    path, parameters = path_to(model), model._parameters
     first, here = placeholder(parameters, rows, "first"), B.placeholder(shape=(1,), dtype=parameters.dtype, name="here")
     cold, warm = (B.placeholder(ndim=1, dtype=parameters.dtype, name=name) for name in ("cold", "warm"))
     state = path.start(B.sum(B.zeros_like(first), axis=1, keepdims=True), rows, rng)
-    if 0 in topology.retained:
-        state[0] = here * first + (1 - here) * state[0]
-
-    def step(after: Any, before: Any, *carried: Any) -> list[Any]:
-        now: list[Any] = [None] * len(topology.sizes)
-        *states, log_weight = carried
-        for layer, value in zip(topology.retained, states, strict=True):
-            now[layer] = value
-        gain, now = path.step(after, before, now, rows, rng)
-        return [*(now[layer] for layer in topology.retained), log_weight + B.cast(gain, "float64")]
-
+    state[0] = here * first + (1 - here) * state[0]
     nothing = B.cast(B.sum(B.zeros_like(first), axis=1), "float64")
-    carried = [*(state[layer] for layer in topology.retained), nothing]
-    found, updates = B.scan(step, sequences=[cold, warm], outputs_info=carried)
-    last: list[Any] = [None] * len(topology.sizes)
-    for layer, values in zip(topology.retained, found[:-1], strict=True):
-        last[layer] = values[-1]
-    return B.function([first, here, cold, warm], [last[0], found[-1][-1]], updates=updates, name="watch")
+    (visible, *_, log_weights), updates = annealed(path, cold, warm, state, nothing, rows, rng)
+    return B.function([first, here, cold, warm], [visible, log_weights], updates=updates, name="watch")
 
 
 def _repeated(rows: Any, times: int) -> Any:

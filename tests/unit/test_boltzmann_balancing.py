@@ -1,4 +1,4 @@
-"""Offsets between places far apart, the direction held back, and what tempered training learns of rare rows by them."""
+"""Offsets between places far apart, and what tempered training learns of rare rows by them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNITS = (6, 4)
 
 
 def followed(states: list[Any], steps: int = 1200) -> Balance:
-    """What the offsets and the direction come to, when the same states come again and again."""
+    """What the offsets come to, when the same states come again and again."""
     offsets = [B.variable(np.mean(state, axis=0), "float64") for state in states]
     balance = Balance(Topology([state.shape[1] for state in states]), offsets, {})
     counts = np.full(len(states[0]), 1.0 / len(states[0]))
@@ -62,32 +62,6 @@ def test_offsets_leave_the_products_as_little_variance_as_they_can() -> None:
             assert variance([offset + (step if place == layer else 0.0) for place, offset in enumerate(found)]) > least
 
 
-def test_the_direction_is_that_along_which_data_vary_most() -> None:
-    random = np.random.default_rng(0)
-    states = [random.normal(size=(300, size)) @ random.normal(size=(size, size)) for size in UNITS]
-    kept = followed(states).arrays[f"{BALANCE}direction"].value
-    _, _, directions = np.linalg.svd(states[0] - states[0].mean(axis=0))
-    assert abs(directions[0] @ kept) / np.linalg.norm(kept) > 0.999
-
-
-def test_steps_are_held_back_along_the_direction_alone() -> None:
-    topology, random = Topology([6, 4, 3]), np.random.default_rng(0)
-    balance = Balance(topology, [B.variable(np.zeros(size), "float64") for size in topology.sizes], {})
-    shapes = [(6, 4), (4, 3), (6,), (4,), (3,)]
-    steps = [random.normal(size=shape) for shape in shapes]
-    held = B.function([], balance.held([B.variable(step, "float64") for step in steps], 0.25))()
-    direction = np.full(6, 1 / np.sqrt(6))
-    for place in (0, 2):
-        np.testing.assert_allclose(direction @ held[place], 0.25 * direction @ steps[place])
-        np.testing.assert_allclose(
-            held[place] - np.multiply.outer(direction, direction @ held[place]),
-            steps[place] - np.multiply.outer(direction, direction @ steps[place]),
-            atol=1e-12,
-        )
-    for place in (1, 3, 4):
-        np.testing.assert_array_equal(held[place], steps[place])
-
-
 def rare_rows(rows: int = 5000, units: int = 100) -> Any:
     """One row in twenty lies far from the others."""
     random = np.random.default_rng(0)
@@ -110,7 +84,7 @@ def small_place(model: RBM) -> tuple[float, float]:
 def test_what_rare_rows_look_like_is_learnt_and_how_rare_they_are() -> None:
     model = RBM(4, n_iter=6, training="tempered", random_state=0).fit(rare_rows(1600))
     share, ones = small_place(model)
-    assert 0.035 < share < 0.065
+    assert 0.025 < share < 0.1  # six passes are few: the slow test below is the strict one
     assert ones > 0.75
 
 
@@ -137,7 +111,7 @@ def test_a_balance_goes_on_from_a_file_and_old_files_begin_one(make: Any, tmp_pa
     began = load(file).fit(rows, resume=True)
     assert began.n_iter_ == 3
     assert np.isfinite(began._parameters.biases[0].value).all()
-    del began._made_up[f"{BALANCE}direction"]
+    del began._made_up[f"{BALANCE}weight.1"]
     began.save(file)
-    with pytest.raises(ValueError, match=r"lacks balance\.direction"):
+    with pytest.raises(ValueError, match=r"lacks balance\.weight\.1"):
         load(file)

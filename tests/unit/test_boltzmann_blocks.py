@@ -5,6 +5,7 @@ Operation by operation, two hundred temperatures would be tens of thousands of t
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,8 +14,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import RBM
-from nbm_xp.boltzmann.annealing import compile_ais
-from nbm_xp.boltzmann.model import variable
+from nbm_xp.boltzmann.annealing import compile_ais, path_to
 from nbm_xp.boltzmann.randomness import stream
 from nbm_xp.boltzmann.sampling import compile_chain
 from nbm_xp.boltzmann.tempering import compile_tempering
@@ -42,15 +42,13 @@ def machine(visible: str, hidden: str) -> RBM:
 
 def compiled(rbm: RBM, steps: int) -> Iterator[tuple[Any, tuple[int, int]]]:
     """What chains of each sort compile to, and the shape that it is called with."""
-    betas, base, parameters = [step / steps for step in range(steps + 1)], variable(rbm._base_bias()), rbm._parameters
-    topology = rbm._topology
-    yield compile_ais(parameters, base, betas, 30, stream(1)), (30, topology.sizes[0])
-    yield (
-        compile_ais(parameters, base, betas[::-1], 30, stream(1), given=True),
-        (30, topology.sites(topology.retained[0])),
-    )
-    yield compile_chain(parameters, 30, steps, stream(1)), (30, topology.sites(0))
-    yield compile_tempering(parameters, base, betas[::2], 30, steps, stream(1)), (30, topology.sizes[0])
+    betas, path, topology = [step / steps for step in range(steps + 1)], path_to(rbm), rbm._topology
+    units, sites = (30, topology.sizes[0]), (30, topology.sites(0))
+    yield compile_ais(path, betas, 30, stream(1)), units
+    yield compile_ais(path, betas[::-1], 30, stream(1), given=True), sites
+    yield compile_ais(path_to(rbm, copy.deepcopy(rbm)), betas, 30, stream(1), given=True), sites
+    yield compile_chain(rbm._parameters, 30, steps, stream(1)), sites
+    yield compile_tempering(path, betas[::2], 30, steps, stream(1)), units
 
 
 @kinds

@@ -41,6 +41,8 @@ class Evaluating(Model):
         n_temperatures: int | str = 1000,
         *,
         betas: Any = None,
+        base: Model | None = None,
+        base_log_z: Any = None,
         library: str | None = None,
         chunks: Any = None,
         random_state: Any = None,
@@ -59,6 +61,12 @@ class Evaluating(Model):
             remains unbiased.
         betas : sequence of float, optional
             Inverse temperatures rising from 0 to 1, in place of `n_temperatures`.
+        base : model of the same layers, optional
+            Where to anneal from, in place of the base-rate model: the closer to this model, the fewer temperatures do.
+            The chains begin with states of it, drawn as `reverse_ais` draws those of its model.
+        base_log_z : float or AISEstimate, optional
+            Log Z of `base`, by default by enumeration; 0 makes of `log_z` the logarithm of the ratio of the two
+            models' Z. The error bars are those of the ratio alone.
         library, chunks : optional
             As in `sample`.
         random_state : int, None, or generator, optional
@@ -87,8 +95,16 @@ class Evaluating(Model):
         >>> found = rbm.ais(200, "adaptive")
         >>> found.log_z_low < rbm.log_partition() < found.log_z_high
         True
+
+        How much larger Z is than that of another model:
+
+        >>> other = RBM.from_parameters(0.9 * np.eye(4), np.zeros(4), np.zeros(4))
+        >>> found = rbm.ais(200, 20, base=other, base_log_z=0)
+        >>> found.log_z_low < rbm.log_partition() - other.log_partition() < found.log_z_high
+        True
         """
-        return Evaluator(self, library, chunks, random_state).annealed(n_runs, n_temperatures, betas)
+        chains = Evaluator(self, library, chunks, random_state)
+        return chains.annealed(n_runs, n_temperatures, betas, base=base, base_log_z=base_log_z)
 
     def ladder_log_partition(
         self,
@@ -156,6 +172,8 @@ class Evaluating(Model):
         betas: Any = None,
         start: Any = None,
         n_steps: int | None = None,
+        base: Model | None = None,
+        base_log_z: Any = None,
         library: str | None = None,
         chunks: Any = None,
         random_state: Any = None,
@@ -174,6 +192,8 @@ class Evaluating(Model):
             one; else along Markov chains. Chains too short for the model void the bound.
         n_steps : int, optional
             Steps on the ladder, by default 400, or sweeps of these chains, by default 1000.
+        base, base_log_z : optional
+            As in `ais`: where to anneal to, in place of the base-rate model.
         library, chunks : optional
             As in `ais`; without them, chains are computed as `start` is, where it is given.
         random_state : int, None, or generator, optional
@@ -203,4 +223,5 @@ class Evaluating(Model):
         True
         """
         evaluator = Evaluator(self, library, chunks, random_state)
-        return evaluator.reversed(n_runs, n_temperatures, betas, start=start, n_steps=n_steps)
+        further = {"start": start, "n_steps": n_steps, "base": base, "base_log_z": base_log_z}
+        return evaluator.reversed(n_runs, n_temperatures, betas, **further)
