@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import dask.array
 import numpy as np
 import pytest
 
@@ -108,6 +109,19 @@ def test_blocks_on_dask_weigh_the_same(kind: str) -> None:
         here = weigh(12, 8, base=base, random_state=1).log_weights
         found = weigh(12, 8, base=base, random_state=1, library="dask", chunks=5).log_weights
         np.testing.assert_allclose(found, here, rtol=1e-6, atol=1e-9)
+
+
+def test_machines_in_tiles_weigh_the_same() -> None:
+    def tiled(model: RBM) -> RBM:
+        parts = (model.components_, model.intercept_hidden_, model.intercept_visible_)
+        arrays = [dask.array.from_array(part, chunks=2) for part in parts]  # type: ignore[no-untyped-call]
+        return RBM.from_parameters(*arrays, random_state=0)
+
+    model, base = machine(1), machine(2)
+    for name in ("ais", "reverse_ais"):
+        here = getattr(model, name)(12, 8, base=base, random_state=1)
+        found = getattr(tiled(model), name)(12, 8, base=tiled(base), random_state=1)
+        np.testing.assert_allclose(found.log_weights, here.log_weights, rtol=1e-6, atol=1e-9)
 
 
 def test_temperatures_are_placed_between_the_two() -> None:
