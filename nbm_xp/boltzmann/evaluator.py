@@ -60,44 +60,21 @@ class Evaluator:
         n_temperatures: int | str = 1000,
         betas: Sequence[float] | None = None,
         *,
+        reverse: bool = False,
+        start: Any = None,
+        n_steps: int | None = None,
         base: Model | None = None,
         base_log_z: Any = None,
     ) -> AISEstimate:
-        """Log Z by annealing from the base-rate model, or another one: see `RBM.ais`."""
-        rows = positive_int(n_runs, "n_runs")
-        known = self._base_log_z(base, base_log_z)
-        temperatures = temperatures_of(self.model, n_temperatures, betas, self.chains.entropy, base)
-        if base is None:
-            return self._weigh(rows, temperatures, known)
-        own = Sampler(base, self.chains.library, self.chains.chunks).own_states(rows, None, self.chains.rng)
-        return self._weigh(rows, temperatures, known, base, self._given(own, rows))
-
-    def reversed(
-        self,
-        n_runs: int,
-        n_temperatures: int | str,
-        betas: Sequence[float] | None,
-        *,
-        start: Any,
-        n_steps: int | None,
-        base: Model | None = None,
-        base_log_z: Any = None,
-    ) -> AISEstimate:
-        """Log Z by annealing from states of the model to the base-rate model, or another: see `RBM.reverse_ais`."""
-        topology = self.model._topology
-        rows = positive_int(n_runs, "n_runs")
-        known = self._base_log_z(base, base_log_z)
-        temperatures = temperatures_of(self.model, n_temperatures, betas, self.chains.entropy, base)[::-1]
-        if n_steps is not None:
-            positive_int(n_steps, "n_steps", 0)
-        if start is not None and (not hasattr(start, "__len__") or len(start) != len(topology.sizes)):
-            count = len(start) if hasattr(start, "__len__") else repr(start)
-            raise ValueError(f"start must have {len(topology.sizes)} entries, one for each layer, got {count}")
-        if start is None:
-            given = self._given(self.chains.own_states(rows, n_steps), rows)
-        else:
-            given = self.chains.placed(self._given(start, rows), rows)
-        return self._weigh(rows, temperatures, known, base, given)
+        """Log Z by annealing from the base-rate model, or another one, or in reverse: see `RBM.ais`, `reverse_ais`."""
+        model, rows, known = self.model, positive_int(n_runs, "n_runs"), self._base_log_z(base, base_log_z)
+        temperatures = temperatures_of(model, n_temperatures, betas, self.chains.entropy, base)
+        given = self._first(model if reverse else base, rows, start, n_steps)
+        with use_backend(model._home):
+            betas = temperatures[::-1] if reverse else temperatures
+            anneal = compile_ais(path_to(model, base), betas, rows, self.chains.rng, given=given is not None)
+        log_weights = anneal(*([self.chains.base_rows(rows)] if given is None else given.values()))
+        return partition.estimate(to_numpy(log_weights), known, len(temperatures), reverse=reverse)
 
     def by_ladder(self, n_chains: int = 100, n_steps: int = 400) -> LadderEstimate:
         """Log Z along the ladder of machines that the model learnt on: see `RBM.ladder_log_partition`."""
@@ -112,10 +89,21 @@ class Evaluator:
         found.warn(stacklevel=4)
         return found
 
-    def _given(self, states: Sequence[Any], rows: int) -> dict[int, Any]:
-        """The states that chains begin with, checked."""
-        retained = self.model._topology.retained
-        return {layer: self.chains.given_rows(states[layer], rows, layer, "start") for layer in retained}
+    def _first(self, model: Model | None, rows: int, start: Any, n_steps: int | None) -> dict[int, Any] | None:
+        """The states that chains begin with, given or of a model; None for those of the base-rate model."""
+        topology, chains = self.model._topology, self.chains
+        if n_steps is not None:
+            positive_int(n_steps, "n_steps", 0)
+        if start is not None and (not hasattr(start, "__len__") or len(start) != len(topology.sizes)):
+            count = len(start) if hasattr(start, "__len__") else repr(start)
+            raise ValueError(f"start must have {len(topology.sizes)} entries, one for each layer, got {count}")
+        if model is None:
+            return None
+        states = start
+        if start is None:
+            states = Sampler(model, chains.library, chains.chunks).own_states(rows, n_steps, chains.rng)
+        given = {layer: chains.given_rows(states[layer], rows, layer, "start") for layer in topology.retained}
+        return given if start is None else chains.placed(given, rows)
 
     def _base_log_z(self, base: Any, known: Any) -> float:
         """Log Z of what is annealed from or to: of another model, told or by enumeration."""
@@ -138,19 +126,3 @@ class Evaluator:
                 "base_log_z must be given, as base is too large to enumerate: its log Z, or 0 for the ratio of the two"
             )
         return Evaluator(base).exact()
-
-    def _weigh(
-        self,
-        rows: int,
-        temperatures: Sequence[float],
-        base_log_z: float,
-        base: Model | None = None,
-        given: dict[int, Any] | None = None,
-    ) -> AISEstimate:
-        """Anneal chains, from states of the model that is hot where these are given; their weights tell log Z."""
-        model = self.model
-        with use_backend(model._home):
-            anneal = compile_ais(path_to(model, base), temperatures, rows, self.chains.rng, given=given is not None)
-        first = [self.chains.base_rows(rows)] if given is None else list(given.values())
-        reverse = temperatures[0] > temperatures[-1]
-        return partition.estimate(to_numpy(anneal(*first)), base_log_z, len(temperatures), reverse=reverse)

@@ -88,9 +88,9 @@ class Sampler:
         chosen = states[: len(model._topology.sizes)] if wanted is None else states[wanted]
         return (chosen, shares) if exchanges else chosen
 
-    def own_states(self, rows: int, n_steps: int | None, rng: Any = None) -> list[Any]:
-        """States of the model, from its own streams or from others: see `equilibrium.own_states`."""
-        return own_states(self.model, self.base_rows(rows), n_steps, self.rng if rng is None else rng)
+    def own_states(self, rows: int, n_steps: int | None, rng: Any) -> list[Any]:
+        """States of the model: see `equilibrium.own_states`."""
+        return own_states(self.model, self.base_rows(rows), n_steps, rng)
 
     def ladder_states(self, ladder: Ladder, rows: int) -> list[Any]:
         """The states that so many chains on a ladder begin with."""

@@ -222,6 +222,6 @@ class Evaluating(Model):
         >>> found.log_z_low < rbm.log_partition() < found.log_z_high
         True
         """
-        evaluator = Evaluator(self, library, chunks, random_state)
-        further = {"start": start, "n_steps": n_steps, "base": base, "base_log_z": base_log_z}
-        return evaluator.reversed(n_runs, n_temperatures, betas, **further)
+        chains = Evaluator(self, library, chunks, random_state)
+        further: dict[str, Any] = {"start": start, "n_steps": n_steps, "base": base, "base_log_z": base_log_z}
+        return chains.annealed(n_runs, n_temperatures, betas, reverse=True, **further)
