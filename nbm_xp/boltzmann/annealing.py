@@ -29,7 +29,7 @@ from .energy import Parameters, draw_layer, energy_within, local_field, mean_of,
 from .model import variable
 from .partition import constant
 from .rows import positive_int, shortened
-from .sampling import compile_chains, counted, placeholder, rows_told, told_placeholders
+from .sampling import column, compile_chains, counted, placeholder, rows_told, told_placeholders
 
 __all__ = ["Path", "annealed", "compile_ais", "inverse_temperatures", "path_to"]
 
@@ -82,7 +82,7 @@ def compile_ais(path: Path, betas: Sequence[float], rows: int, rng: Any, *, give
         inputs = [placeholder(parameters, known, "like")]
     chains, rng = counted(inputs[0], rows, rng)
     if not given:
-        state = path.start(B.sum(B.zeros_like(inputs[0]), axis=1, keepdims=True), chains, rng)
+        state = path.start(column(inputs[0]), chains, rng)
     cold, warm = (constant(list(part), parameters.dtype) for part in (betas[1:], betas[:-1]))
     log_weights = B.cast(B.sum(B.zeros_like(inputs[0]), axis=1), "float64")
     (*_, log_weights), updates = annealed(path, cold, warm, state, log_weights, chains, rng)

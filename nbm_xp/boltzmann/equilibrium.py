@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespace, to_numpy
+from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespace, to_numpy, use_backend
 
 from .bridging import LadderEstimate, bennett, cut_off, mixing, parting
 from .energy import told
+from .exchanges import in_turn
 from .ladder import LADDER, Ladder
-from .partition import log_partition_of_biases
-from .sampling import repeated
+from .partition import exact_states, is_enumerable, log_partition_of_biases
+from .sampling import compile_chain, placed_like, repeated
 
 __all__ = [
     "STEPS",
@@ -27,11 +28,45 @@ __all__ = [
     "first_columns",
     "first_states",
     "of_turns",
+    "own_states",
     "watched",
 ]
 
 STEPS = 400
 """On the ladder, by default, until chains are at equilibrium and log Z is known."""
+
+_SWEEPS = 1000  # until other chains are taken to be at equilibrium, where nobody says how many
+
+
+def own_states(model: Any, like: Any, n_steps: int | None, rng: Any) -> list[Any]:
+    """States of a model: exact ones where it is small, else those at equilibrium, else the ends of chains.
+
+    Parameters
+    ----------
+    model : model of this package
+    like : array of shape (rows, visible units)
+        The base rate for each chain, in the library, and on Dask the blocks, that the states are to have.
+    n_steps : int or None
+        Steps on the ladder that the model learnt on, or sweeps of chains of a model without one.
+    rng : RandomStreams
+
+    Returns
+    -------
+    list of arrays
+        Of each layer, as data tell them.
+    """
+    parameters, rows, layers = model._parameters, like.shape[0], tuple(model._topology.layers)
+    with use_backend(model._home):
+        if is_enumerable(model._topology):
+            exact = exact_states(parameters, rows, rng)
+            return [placed_like(states, layer, like) for layer, states in enumerate(exact)]
+        ladder = model._ladder
+        if ladder is not None and n_steps != 0:
+            climb = compile_states(ladder, rows, STEPS if n_steps is None else n_steps, layers, rng)
+            return list(climb(*first_states(ladder, model._made_up, rows, like))[: len(layers)])
+        sweeps = _SWEEPS if n_steps is None else n_steps
+        chain = compile_chain(parameters, rows, sweeps, rng, means=(0,), wanted=layers)
+        return list(chain(like)[: len(layers)])
 
 
 def first_states(ladder: Ladder, arrays: Mapping[str, Any], rows: int, like: Any) -> list[Any]:
@@ -149,14 +184,11 @@ def watched(
     updates : list
         Of the streams that the loop drew from.
     """
-    kept = ladder.top.topology.retained
+    topology, kept = ladder.top.topology, ladder.top.topology.retained
 
     def step(*carried: Any) -> list[Any]:
         *values, turn = carried[: len(kept) + 1]
-        now: list[Any] = [None] * len(ladder.top.topology.sizes)
-        for layer, value in zip(kept, values, strict=True):
-            now[layer] = value
-        move = ladder.move(now, turn, chains, rng)
+        move = ladder.move(topology.with_retained(values), turn, chains, rng)
         return [*(move.state[layer] for layer in kept), move.turn, move.due, move.chance, move.up, move.down]
 
     results, updates = B.scan(step, outputs_info=[*states, turn, None, None, None, None], n_steps=n_steps)
@@ -167,13 +199,8 @@ def estimate(ladder: Ladder, looks: Sequence[Any]) -> LadderEstimate:
     """Log Z of the top of a ladder, from the second half of looks at its chains: so many that four divides them."""
     half = looks[0].shape[0] // 2
     due, _, up, down = (asarray(to_numpy(part), host_namespace(), "float64")[half:, ...] for part in looks)
-    xp = array_namespace(due)
-    first = due[0, :][:, None] > 0
-
-    def with_turn(part: Any) -> Any:
-        return xp.where(first, part[0::2, ...], part[1::2, ...])
-
-    return of_turns(ladder, with_turn(up), with_turn(down))
+    first = due[0, :] > 0
+    return of_turns(ladder, in_turn(up, first), in_turn(down, first))
 
 
 def of_turns(ladder: Ladder, up: Any, down: Any) -> LadderEstimate:

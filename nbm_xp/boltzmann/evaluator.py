@@ -69,7 +69,7 @@ class Evaluator:
         temperatures = temperatures_of(self.model, n_temperatures, betas, self.chains.entropy, base)
         if base is None:
             return self._weigh(rows, temperatures, known)
-        own = Sampler(base, self.chains.library, self.chains.chunks).drawing(self.chains.rng).own_states(rows, None)
+        own = Sampler(base, self.chains.library, self.chains.chunks).own_states(rows, None, self.chains.rng)
         return self._weigh(rows, temperatures, known, base, self._given(own, rows))
 
     def reversed(

@@ -25,6 +25,7 @@ from nbm_xp.namespace import array_namespace
 
 from . import storage
 from .energy import Parameters, free_energy, local_field, shape_of, sweep
+from .exchanges import due, odd_pairs
 from .partition import constant
 
 __all__ = ["LADDER", "Ladder", "Move", "ladder_of_arrays"]
@@ -99,10 +100,8 @@ class Ladder:
             `energy.sweep`.
         """
         topology, dtype = self.top.topology, self.top.dtype
-        odd = constant([float(pair % 2) for pair in range(self.pairs)], dtype)
-        end = constant([0.0], dtype)
-        due = odd * turn + (1 - odd) * (1 - turn)
-        lower, higher = B.concatenate([due, end], axis=0), B.concatenate([end, due], axis=0)  # in a pair, of machines
+        end, paired = constant([0.0], dtype), due(constant(odd_pairs(self.pairs), dtype), turn)
+        lower, higher = B.concatenate([paired, end], axis=0), B.concatenate([end, paired], axis=0)  # of machines
         # The machine next to each, with which it makes a pair; itself where it makes none.
         partners = B.cast(constant([float(rung) for rung in range(self.pairs + 1)], dtype) + lower - higher, "int32")
         xp = array_namespace(partners)
@@ -115,7 +114,7 @@ class Ladder:
         up, down = foreign[1:, :] - own[:-1, :], foreign[:-1, :] - own[1:, :]
         chance = B.exp(B.minimum(-(up + down), 0.0))
         drawn = B.random_uniform((self.pairs, chains), dtype=dtype, rng=rng)
-        swap = B.cast(B.less(drawn, chance), dtype) * due[:, None]
+        swap = B.cast(B.less(drawn, chance), dtype) * paired[:, None]
         none = swap[:1, :] * 0
         swapped = (B.concatenate([swap, none], axis=0) + B.concatenate([none, swap], axis=0))[:, :, None] > 0
         now = [
@@ -127,7 +126,7 @@ class Ladder:
             return known[layer] if layer in known else self._local_field(layer, states)
 
         moved, means = sweep(self.top, now, (self.pairs + 1, chains), rng, received=received)
-        return Move(moved, means, 1 - turn, due, chance, up, down)
+        return Move(moved, means, 1 - turn, paired, chance, up, down)
 
     def _local_field(self, layer: int, state: Sequence[Any]) -> Any:
         """What a layer of each machine receives."""

@@ -7,6 +7,7 @@ their states with one another, and with no chain of another number, so a block o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from nbm_xp import natural_bm as B
@@ -79,15 +80,13 @@ class LadderChains(Chains):
 
     def _compile_sweep(self, rows: int) -> tuple[ChainStreams, Any]:
         streams, ladder, kept = self._streams("steps"), self.ladder, self.topology.retained
-        shapes = {layer: (ladder.pairs + 1, rows, self.topology.sites(layer)) for layer in kept}
-        carried = {layer: B.placeholder(shape=shape, dtype=self.dtype) for layer, shape in shapes.items()}
-        state: list[Any] = [None] * len(self.topology.sizes)
-        for layer, given in carried.items():
-            state[layer] = opened(ladder.top, layer, given)
+        shapes = [(ladder.pairs + 1, rows, self.topology.sites(layer)) for layer in kept]
+        carried = [B.placeholder(shape=shape, dtype=self.dtype) for shape in shapes]
+        state = self.topology.with_retained(map(partial(opened, ladder.top), kept, carried))
         turn = B.placeholder(shape=(1,), dtype=self.dtype, name="turn")
         move = ladder.move(state, turn, rows, streams)
         after = [told(ladder.top, layer, part) for layer, part in enumerate(move.state)]
         shown = move.means if self.means else after
         tops = [B.transpose(shown[layer][-1, :, :]) for layer in self.layers]
         outputs = [*(after[layer] for layer in kept), *tops, move.up, move.down]
-        return streams, streams.compiled([*carried.values(), turn], outputs, name="step")
+        return streams, streams.compiled([*carried, turn], outputs, name="step")

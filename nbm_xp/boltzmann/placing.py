@@ -1,10 +1,13 @@
-"""Inverse temperatures for annealing that follow the model: close where its states change fast, far apart elsewhere.
+"""Inverse temperatures that follow the model: close where its states change fast, far apart elsewhere.
 
 A pilot run of a few chains goes from the base-rate model, or another one, to the model. Each of its stages goes as far
 as leaves the chains so much of their effective sample size, found by bisection; each stage is then divided into equal
 steps. What is weighed afterwards goes through these temperatures with chains of its own, drawn from other streams: it
 knows nothing of the pilot's, and stays unbiased. The pilot runs in host memory, so that a seed places the same
 temperatures wherever the model is.
+
+Replicas of parallel tempering need fewer. A pilot of them begins with the ends of those stages, and counts how often
+neighbours exchange states; from that follows a ladder on which all do so equally often: see `exchanges`.
 
 References
 ----------
@@ -24,12 +27,14 @@ from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_n
 
 from .annealing import Path, inverse_temperatures, path_to
 from .energy import Parameters, told
+from .equilibrium import own_states
+from .exchanges import distances, laid_out
 from .model import variable
 from .randomness import stream
-from .sampler import Sampler
-from .sampling import placeholder, told_placeholders
+from .sampling import column, placeholder, told_placeholders
+from .tempering import compile_tempering
 
-__all__ = ["ADAPTIVE", "placed_temperatures", "temperatures_of"]
+__all__ = ["ADAPTIVE", "placed_ladder", "placed_temperatures", "temperatures_of"]
 
 ADAPTIVE = "adaptive"
 """What `n_temperatures` can be besides a number."""
@@ -38,11 +43,16 @@ _CHAINS = 100
 _LEFT = 0.9  # of the effective sample size, after a stage
 _STEPS = 10  # of a stage
 _SWEEPS = 3  # of the pilot's chains after each stage
+_REPLICAS = 20  # at each temperature of a ladder's pilot
+_SETTLING, _COUNTED, _ROUNDS = 40, 60, 3  # steps of it before its exchanges count, and after; how often it is run
+_ACCEPTANCE = 0.3
 _HALVINGS, _LEAST = 20, 1e-4  # of an interval of inverse temperatures; what a stage goes at least
 
 
-def temperatures_of(model: Any, n_temperatures: int | str, betas: Any, entropy: int, base: Any = None) -> list[float]:
-    """The inverse temperatures of annealing, rising from 0 to 1: so many evenly, those given, or placed for a model.
+def temperatures_of(
+    model: Any, n_temperatures: int | str, betas: Any, entropy: int, base: Any = None, *, exchanging: bool = False
+) -> list[float]:
+    """Inverse temperatures, rising from 0 to 1: so many evenly, those given, or placed for a model.
 
     Parameters
     ----------
@@ -54,6 +64,8 @@ def temperatures_of(model: Any, n_temperatures: int | str, betas: Any, entropy: 
         What the pilot's streams follow from.
     base : model of this package, optional
         The one to go from, if it is not the base-rate model.
+    exchanging : bool, optional
+        Whether they are for replicas that exchange states, in place of annealing.
 
     Raises
     ------
@@ -67,11 +79,14 @@ def temperatures_of(model: Any, n_temperatures: int | str, betas: Any, entropy: 
     rng = stream(entropy, "temperatures")
     given = None
     if base is not None:
-        own = Sampler(base).drawing(rng).own_states(_CHAINS, None)
+        rates = array_namespace(base._like).broadcast_to(base.base_rate_, (_CHAINS, base._topology.sizes[0]))
+        own = own_states(base, rates, None, rng)
         given = [to_numpy(own[layer]) for layer in model._topology.retained]
     path = path_to(model, base)
     with use_backend(library_name(host_namespace())):
-        return placed_temperatures(Path(_on_host(path.first), _on_host(path.last)), rng, given)
+        path = Path(_on_host(path.first), _on_host(path.last))
+        found = placed_temperatures(path, rng, given)
+        return placed_ladder(path, found[::_STEPS], rng) if exchanging else found
 
 
 def _on_host(parameters: Parameters) -> Parameters:
@@ -126,11 +141,31 @@ def placed_temperatures(path: Path, rng: Any, given: Sequence[Any] | None = None
     return found
 
 
+def placed_ladder(path: Path, betas: Sequence[float], rng: Any) -> list[float]:
+    """Inverse temperatures of replicas, of which all neighbours exchange states equally often.
+
+    Parameters
+    ----------
+    path : Path
+        From a model without weights, in host memory.
+    betas : sequence of float
+        Such as are known to be close enough for some exchanges.
+    rng : RandomStreams
+    """
+    host = host_namespace()
+    rows = host.zeros((_REPLICAS, path.last.topology.sizes[0]), dtype=path.last.biases[0].value.dtype)
+    for _ in range(_ROUNDS):
+        chains = compile_tempering(path, betas, _REPLICAS, _COUNTED, rng, settling=_SETTLING)
+        shares = host.mean(asarray(chains(rows)[-1], host, "float64"), axis=0)
+        betas = laid_out(host.asarray(betas), distances(shares), _ACCEPTANCE).tolist()
+    return list(betas)
+
+
 def _first(path: Path, rng: Any) -> Sequence[Any]:
     """States of a first model without weights."""
     parameters = path.last
     like = placeholder(parameters, _CHAINS, "like")
-    first = path.start(B.sum(B.zeros_like(like), axis=1, keepdims=True), _CHAINS, rng)
+    first = path.start(column(like), _CHAINS, rng)
     start = B.function([like], [told(parameters, layer, first[layer]) for layer in parameters.topology.retained])
     shape, dtype = (_CHAINS, parameters.topology.sizes[0]), parameters.biases[0].value.dtype
     found: Sequence[Any] = start(host_namespace().zeros(shape, dtype=dtype))

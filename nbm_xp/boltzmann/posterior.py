@@ -21,7 +21,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.tape import function
 
 from .energy import Parameters, expectation, free_energy, sweep
-from .sampling import repeated, rows_placeholder
+from .sampling import column, repeated, rows_placeholder
 
 __all__ = ["compile_mean_field", "mean_sweep", "posterior"]
 
@@ -120,8 +120,8 @@ def _start(parameters: Parameters, data: Any) -> tuple[list[Any], list[int]]:
     """A state of the data and of hidden layers of no opinion; and which of these there are."""
     topology = parameters.topology
     kept = [layer for layer in topology.retained if layer]
-    column = B.sum(B.zeros_like(data), axis=1, keepdims=True)
+    nothing = column(data)
     state: list[Any] = [data, *([None] * (len(topology.sizes) - 1))]
     for layer in kept:
-        state[layer] = topology.units[layer].unknown(column + B.zeros_like(parameters.biases[layer]))
+        state[layer] = topology.units[layer].unknown(nothing + B.zeros_like(parameters.biases[layer]))
     return state, kept

@@ -10,22 +10,21 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
-from nbm_xp.namespace import array_namespace, asarray, from_blocks, get_namespace, is_lazy, to_numpy, use_backend
+from nbm_xp.namespace import array_namespace, from_blocks, get_namespace, is_lazy, to_numpy, use_backend
 
-from . import partition, sampling
-from .annealing import inverse_temperatures, path_to
-from .equilibrium import STEPS, compile_states, first_states
+from . import sampling
+from .annealing import path_to
+from .equilibrium import compile_states, first_states, own_states
 from .ladder import Ladder
 from .model import Model
+from .placing import temperatures_of
 from .randomness import entropy_of, stream
 from .rows import checked_rows, positive_int
 from .tempering import compile_tempering
 
 __all__ = ["Sampler"]
-
-_SWEEPS = 1000  # until chains are taken to be at equilibrium, where nobody says how many
 
 
 class Sampler:
@@ -58,11 +57,6 @@ class Sampler:
         """What other streams of these chains follow from, by name."""
         return self.model._entropy if self._seed is None else entropy_of(self._seed)
 
-    def drawing(self, rng: Any) -> Self:
-        """The same chains, drawing from these streams."""
-        self.rng = rng
-        return self
-
     def last(self, n_chains: int, n_steps: int, *, start: Any, clamp: Any, layer: int | None, means: bool) -> Any:
         """The last states of chains, or the means that they were drawn with: see `RBM.sample`."""
         rows, steps = positive_int(n_chains, "n_chains"), positive_int(n_steps, "n_steps", 0)
@@ -81,33 +75,22 @@ class Sampler:
         return list(chosen) if layer is None else chosen[0]
 
     def tempered(
-        self, n_chains: int, n_steps: int, *, n_temperatures: int, betas: Any, layer: int | None, exchanges: bool
+        self, n_chains: int, n_steps: int, *, n_temperatures: int | str, betas: Any, layer: int | None, exchanges: bool
     ) -> Any:
         """The last states of chains of parallel tempering: see `RBM.parallel_tempering`."""
         model = self.model
         rows, steps = positive_int(n_chains, "n_chains"), positive_int(n_steps, "n_steps")
-        temperatures = inverse_temperatures(n_temperatures, betas)
         wanted = None if layer is None else self._layer(layer, "layer")
+        temperatures = temperatures_of(model, n_temperatures, betas, self.entropy, exchanging=True)
         with use_backend(model._home):
             chain = compile_tempering(path_to(model), temperatures, rows, steps, self.rng)
         *states, shares = chain(self.base_rows(rows))
         chosen = states[: len(model._topology.sizes)] if wanted is None else states[wanted]
         return (chosen, shares) if exchanges else chosen
 
-    def own_states(self, rows: int, n_steps: int | None) -> list[Any]:
-        """States of the model: exact ones where it is small, else those at equilibrium, else the ends of chains."""
-        model, like = self.model, self.base_rows(rows)
-        layers = tuple(model._topology.layers)
-        with use_backend(model._home):
-            if partition.is_enumerable(model._topology):
-                exact = partition.exact_states(model._parameters, rows, self.rng)
-                return [_placed(states, layer, like) for layer, states in enumerate(exact)]
-            if model._ladder is not None and n_steps != 0:
-                climb = compile_states(model._ladder, rows, STEPS if n_steps is None else n_steps, layers, self.rng)
-                return list(climb(*first_states(model._ladder, model._made_up, rows, like))[: len(layers)])
-            sweeps = _SWEEPS if n_steps is None else n_steps
-            chain = sampling.compile_chain(model._parameters, rows, sweeps, self.rng, means=(0,), wanted=layers)
-        return list(chain(like)[: len(layers)])
+    def own_states(self, rows: int, n_steps: int | None, rng: Any = None) -> list[Any]:
+        """States of the model, from its own streams or from others: see `equilibrium.own_states`."""
+        return own_states(self.model, self.base_rows(rows), n_steps, self.rng if rng is None else rng)
 
     def ladder_states(self, ladder: Ladder, rows: int) -> list[Any]:
         """The states that so many chains on a ladder begin with."""
@@ -139,7 +122,7 @@ class Sampler:
         if self.library is None:
             return dict(given)
         like = self.base_rows(rows)
-        return {layer: _placed(states, layer, like) for layer, states in given.items()}
+        return {layer: sampling.placed_like(states, layer, like) for layer, states in given.items()}
 
     def _held(self, clamp: Any, rows: int) -> dict[int, Any]:
         """The layers that keep the states that they are given, rising, and these."""
@@ -195,18 +178,3 @@ def _visible_tiles(model: Model) -> Any:
 def _repeated(offset: tuple[int, ...], shape: tuple[int, ...], row: Any) -> Any:
     """A block of rows that are all the same."""
     return array_namespace(row).broadcast_to(row[offset[1] : offset[1] + shape[1]], shape)
-
-
-def _placed(states: Any, layer: int, like: Any) -> Any:
-    """States of a layer in the library of rows of visible units, and in their blocks where they are computed later."""
-    xp = array_namespace(like)
-    if not is_lazy(xp) or is_lazy(array_namespace(states)):
-        return asarray(states, xp)
-    as_like = layer == 0 and states.shape == like.shape  # data tell a site by one number, however many units it has
-    split = (like.chunks[0], like.chunks[1] if as_like else -1)
-    return from_blocks(xp, _part, states.shape, states.dtype, split, args=(states,), name="start")
-
-
-def _part(offset: tuple[int, ...], shape: tuple[int, ...], states: Any) -> Any:
-    """A block of rows."""
-    return states[offset[0] : offset[0] + shape[0], offset[1] : offset[1] + shape[1]]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import array_namespace, is_lazy
+from nbm_xp.namespace import array_namespace, asarray, from_blocks, is_lazy
 from nbm_xp.tape import Length, function
 
 from .energy import Parameters, free_energy, opened, start_layer, sweep, told
@@ -20,12 +20,13 @@ from .randomness import RowStreams
 from .units import softplus
 
 __all__ = [
+    "column",
     "compile_chain",
     "compile_chains",
     "compile_sweep",
     "counted",
     "placeholder",
-    "placeholders",
+    "placed_like",
     "pseudo_likelihood",
     "repeated",
     "rows_told",
@@ -86,10 +87,10 @@ def compile_chain(
     count, inputs = len(topology.sizes), sorted(given)
     arguments, start = told_placeholders(parameters, inputs, rows_told(parameters, rows), "start", means)
     chains, rng = counted(arguments[0], rows, rng)
-    column = B.sum(B.zeros_like(arguments[0]), axis=1, keepdims=True)
+    nothing = column(arguments[0])
     for layer in topology.layers:
         if start[layer] is None and layer in {*topology.retained, *wanted}:
-            start[layer] = topology.units[layer].unknown(column + B.zeros_like(parameters.biases[layer]))
+            start[layer] = topology.units[layer].unknown(nothing + B.zeros_like(parameters.biases[layer]))
     state = list(start)
     for layer in topology.retained if n_steps else wanted:
         if layer not in clamped:
@@ -202,10 +203,14 @@ def pseudo_likelihood(parameters: Parameters, visible: Any, rows: int, rng: Any)
     return -count * B.logsumexp(B.stack([B.zeros_like(now), *losses], axis=0), axis=0)
 
 
-def placeholder(parameters: Parameters, rows: int | None, name: str = "visible", layer: int = 0) -> Any:
-    """An input of states of a layer: so many, or any number."""
-    shape = (rows, parameters.topology.sizes[layer])
-    return B.placeholder(shape=shape[::-1] if parameters.in_columns else shape, dtype=parameters.dtype, name=name)
+def placeholder(parameters: Parameters, rows: int | None, name: str) -> Any:
+    """An input of rows of visible units: so many, or any number."""
+    return B.placeholder(shape=(rows, parameters.topology.sizes[0]), dtype=parameters.dtype, name=name)
+
+
+def column(rows: Any) -> Any:
+    """A zero for each row, below one another."""
+    return B.sum(B.zeros_like(rows), axis=1, keepdims=True)
 
 
 def rows_placeholder(parameters: Parameters, rows: int | None, name: str = "visible") -> tuple[Any, Any]:
@@ -233,10 +238,16 @@ def told_placeholders(
     return inputs, state
 
 
-def placeholders(parameters: Parameters, layers: Iterable[int], rows: int | None, name: str = "layer") -> list[Any]:
-    """A state with inputs for some layers, and None for the others."""
-    wanted = set(layers)
-    return [
-        placeholder(parameters, rows, f"{name}{layer}", layer) if layer in wanted else None
-        for layer in parameters.topology.layers
-    ]
+def placed_like(states: Any, layer: int, like: Any) -> Any:
+    """States of a layer in the library of rows of visible units, and in their blocks where they are computed later."""
+    xp = array_namespace(like)
+    if not is_lazy(xp) or is_lazy(array_namespace(states)):
+        return asarray(states, xp)
+    as_like = layer == 0 and states.shape == like.shape  # data tell a site by one number, however many units it has
+    split = (like.chunks[0], like.chunks[1] if as_like else -1)
+    return from_blocks(xp, _part, states.shape, states.dtype, split, args=(states,), name="start")
+
+
+def _part(offset: tuple[int, ...], shape: tuple[int, ...], states: Any) -> Any:
+    """A block of rows."""
+    return states[offset[0] : offset[0] + shape[0], offset[1] : offset[1] + shape[1]]

@@ -21,13 +21,16 @@ from nbm_xp import natural_bm as B
 
 from .annealing import Path
 from .energy import told
+from .exchanges import due, exchanged, odd_pairs
 from .partition import constant
-from .sampling import compile_chains, counted, placeholder, repeated, rows_told
+from .sampling import column, compile_chains, counted, placeholder, repeated, rows_told
 
 __all__ = ["compile_tempering"]
 
 
-def compile_tempering(path: Path, betas: Sequence[float], rows: int, n_steps: int, rng: Any) -> Any:
+def compile_tempering(
+    path: Path, betas: Sequence[float], rows: int, n_steps: int, rng: Any, *, settling: int = 0
+) -> Any:
     """Compile chains of parallel tempering, all replicas of all chains at once.
 
     Parameters
@@ -44,6 +47,8 @@ def compile_tempering(path: Path, betas: Sequence[float], rows: int, n_steps: in
         Every layer of ``topology.retained`` draws its start, in rising order; then each step draws its sweep, as
         `energy.sweep` does, of shape (rows, replicas, units), and a uniform for each pair, of shape
         (rows, replicas - 1).
+    settling : int, optional
+        Steps before those, an even number, whose exchanges do not count.
 
     Returns
     -------
@@ -58,12 +63,11 @@ def compile_tempering(path: Path, betas: Sequence[float], rows: int, n_steps: in
     (chains,), rng = counted(like, rows, rng)
     ladder = constant([[beta] for beta in betas], dtype)
     distance = constant([low - high for low, high in itertools.pairwise(betas)], dtype)
-    nothing = B.reshape(B.sum(B.zeros_like(like), axis=1), (chains, 1, 1)) + B.zeros_like(ladder)
+    nothing = B.reshape(column(like), (chains, 1, 1)) + B.zeros_like(ladder)
     state = path.start(nothing, (chains, count), rng)
     for layer in topology.marginalised:
         state[layer] = nothing + B.zeros_like(parameters.biases[layer])
-    column = B.reshape(nothing[:, :1, :], (chains, 1))
-    turn = column + constant([float(pair % 2) for pair in range(count - 1)], dtype)  # 0 for the pairs whose turn it is
+    odd, turn = constant(odd_pairs(count - 1), dtype), B.reshape(nothing[:, :1, :], (chains, 1))
 
     def step(now: list[Any]) -> list[Any]:
         *states, turn, made = now
@@ -71,29 +75,16 @@ def compile_tempering(path: Path, betas: Sequence[float], rows: int, n_steps: in
         excess = path.excess_energy(states)
         chance = B.exp(B.minimum(distance * (excess[:, :-1] - excess[:, 1:]), 0.0))
         drawn = B.random_uniform((chains, count - 1), dtype=dtype, rng=rng)
-        swap = B.cast(B.less(drawn, chance), dtype) * (1 - turn)
-        return [*(exchanged(values, swap, column) for values in states), 1 - turn, made + swap]
+        swap = B.cast(B.less(drawn, chance), dtype) * due(odd, turn)
+        return [*(exchanged(values, swap[:, :, None], axis=1) for values in states), 1 - turn, made + swap]
 
-    last, updates = repeated(step, [*state, turn, turn * 0], list(range(len(layers) + 2)), n_steps)
+    updates: list[tuple[Any, Any]] = []
+    first = [*state, turn, turn + odd * 0]
+    if settling:
+        (*settled, _), updates = repeated(step, first, range(len(first)), settling)
+        first = [*settled, first[-1]]
+    last, further = repeated(step, first, range(len(first)), n_steps)
     turns = [max((n_steps + 1 - pair % 2) // 2, 1) for pair in range(count - 1)]
     shares = last[-1] / constant([float(number) for number in turns], dtype)
     states = [told(parameters, layer, last[layer][:, -1, :]) for layer in layers]
-    return compile_chains([like], [*states, shares], updates, "tempering")
-
-
-def exchanged(values: Any, swap: Any, column: Any) -> Any:
-    """States of replicas, of shape (rows, replicas, units), where neighbours change places.
-
-    Parameters
-    ----------
-    values : Tensor
-    swap : Tensor of shape (rows, replicas - 1)
-        1 for a pair that does, else 0; no replica in two of them.
-    column : Tensor of shape (rows, 1)
-        Zeros.
-    """
-    after = B.concatenate([swap, column], axis=1)[:, :, None]
-    before = B.concatenate([column, swap], axis=1)[:, :, None]
-    following = B.concatenate([values[:, 1:, :], values[:, :1, :]], axis=1)
-    preceding = B.concatenate([values[:, -1:, :], values[:, :-1, :]], axis=1)
-    return after * following + before * preceding + (1 - after - before) * values
+    return compile_chains([like], [*states, shares], updates + further, "tempering")

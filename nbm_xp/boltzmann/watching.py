@@ -35,7 +35,7 @@ from .looks import Look, TrainingWarning, warning_text
 from .places import Sides, nested_r_hat
 from .randomness import stream
 from .rows import in_memory
-from .sampling import placeholder
+from .sampling import column, placeholder
 
 __all__ = ["Watch"]
 
@@ -333,7 +333,7 @@ def compile_annealing(model: Any, rows: int, rng: Any) -> Any:
     path, parameters = path_to(model), model._parameters
     first, here = placeholder(parameters, rows, "first"), B.placeholder(shape=(1,), dtype=parameters.dtype, name="here")
     cold, warm = (B.placeholder(ndim=1, dtype=parameters.dtype, name=name) for name in ("cold", "warm"))
-    state = path.start(B.sum(B.zeros_like(first), axis=1, keepdims=True), rows, rng)
+    state = path.start(column(first), rows, rng)
     state[0] = here * first + (1 - here) * state[0]
     nothing = B.cast(B.sum(B.zeros_like(first), axis=1), "float64")
     (visible, *_, log_weights), updates = annealed(path, cold, warm, state, nothing, rows, rng)

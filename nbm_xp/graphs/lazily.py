@@ -25,8 +25,8 @@ from .sweeps import RULES
 from .values import Values
 
 __all__ = [
-    "CORRELATIONS", "MEANS", "OVERLAP", "Asked", "Begun", "Found", "begun_lazily", "checked_rule", "coordinates_of",
-    "finished",
+    "CORRELATIONS", "MEANS", "OVERLAP", "SUMS", "Asked", "Begun", "Found", "begun_lazily", "checked_names",
+    "checked_rule", "coordinates_of", "finished",
 ]  # fmt: skip
 
 SUMS: Final = ("energy", "magnetisation")
@@ -134,18 +134,7 @@ def begun_lazily(
     ValueError
         If it is not what such chains can.
     """
-    if asked.observe is None:
-        raise ValueError("observe must be names, got None: an empty list observes nothing")
-    names = (asked.observe,) if isinstance(asked.observe, str) else tuple(asked.observe)
-    for name in names:
-        if name not in (known := (*SUMS, *also)):
-            raise ValueError(f"observe must be of {', '.join(known)} where there are {where}, got {name!r}")
-    if OVERLAP in names:
-        check_overlap(machine, asked.chains)
-    if CORRELATIONS in names:
-        checked_correlations(machine)
-    if MEANS in names:
-        check_means(machine)
+    names = checked_names(machine, asked.observe, asked.chains, f"where there are {where}", also)
     if asked.library is not None:
         raise ValueError(f"library must be left out where there are {where}")
     held = checked_clamp(machine, asked.clamp) if asked.clamp is not None else None
@@ -163,6 +152,31 @@ def begun_lazily(
     if initial is not None:
         initial = _initial(machine, initial, asked.chains, shape)
     return Begun(betas, seed, first_chain, sweep, initial, names, held)
+
+
+def checked_names(
+    machine: EnergyModel, observe: Any, chains: int, where: str, also: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The names of what is observed; `where` says of what chains, `also` what can be besides energy and magnetisation.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be.
+    """
+    if observe is None:
+        raise ValueError("observe must be names, got None: an empty list observes nothing")
+    names = (observe,) if isinstance(observe, str) else tuple(observe)
+    for name in names:
+        if name not in (known := (*SUMS, *also)):
+            raise ValueError(f"observe must be of {', '.join(known)} {where}, got {name!r}")
+    if OVERLAP in names:
+        check_overlap(machine, chains)
+    if CORRELATIONS in names:
+        checked_correlations(machine)
+    if MEANS in names:
+        check_means(machine)
+    return names
 
 
 def checked_rule(rule: str, where: str) -> None:

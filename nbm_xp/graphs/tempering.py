@@ -3,10 +3,6 @@
 Contract: exchanges follow from the seed as sweeps do. Replicas keep their states and streams, and
 their temperatures change hands; what is observed is put in the order of temperatures.
 
-A ladder is placed so that each pair of neighbours exchanges as often. Energies of a temperature are about normal, of
-variance σ²; then neighbours Δβ apart exchange with the probability erfc(Δβ σ / 2), so that σ, or a measured share of
-exchanges, says how far apart two temperatures are, and equal distances are laid out along the whole.
-
 References
 ----------
 K. Hukushima and K. Nemoto, "Exchange Monte Carlo method and application to spin glass simulations", Journal of the
@@ -17,12 +13,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from nbm_xp.boltzmann.exchanges import distances, due, exchanged, laid_out, odd_pairs
 from nbm_xp.boltzmann.rows import numbers, positive_int
 from nbm_xp.namespace import asarray, host_namespace
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS
 from nbm_xp.rng import jump
 from nbm_xp.rng.elementary import exp
-from nbm_xp.special import erfinv
 
 from .annealing import Best
 from .chains import begun
@@ -64,7 +60,7 @@ class Tempering:
         self.best = Best(self.running)
         self._numbers = Numbers(jump(self.running.seed, DRAW_STEPS), count - 1)
         self._states = self._numbers.states(0, sets, 0)
-        self.turn = 0
+        self._odd, self.turn = host.asarray(odd_pairs(count - 1)), 0
         self.forget()
 
     def forget(self) -> None:
@@ -86,14 +82,11 @@ class Tempering:
         u = self._numbers.sweep(host, self._states, self.sets).T
         self._states = self._numbers.after(self._states)
         chance = exp(host.minimum((self.betas[1:] - self.betas[:-1]) * (now[:, 1:] - now[:, :-1]), 0.0))
-        due = host.arange(self.betas.shape[0] - 1) % 2 == self.turn % 2
-        swap = (u < chance) & due[None, :]
-        self.tried, self.made = self.tried + due * self.sets, self.made + host.sum(swap, axis=0)
-        never = host.zeros((self.sets, 1), dtype=host.bool)
-        up, down = host.concat([swap, never], axis=1), host.concat([never, swap], axis=1)
-        following, preceding = host.roll(self.order, -1, axis=1), host.roll(self.order, 1, axis=1)
-        self.order = host.where(up, following, host.where(down, preceding, self.order))
-        self.turn += 1
+        turn = due(self._odd, self.turn)
+        swap = (u < chance) * turn
+        self.tried, self.made = self.tried + turn * self.sets, self.made + host.sum(swap, axis=0)
+        self.order = exchanged(self.order, swap, axis=1)
+        self.turn = 1 - self.turn
         place = host.argsort(host.reshape(self.order, (-1,)))
         self.running.set_betas(host.tile(self.betas, self.sets)[place])
         return now
@@ -114,12 +107,6 @@ def checked_betas(betas: Any) -> Any:
     if not host.all(found[1:] > found[:-1]):
         raise ValueError(f"betas must rise, got {found.tolist()}")
     return asarray(found, host)
-
-
-def _distances(shares: Any) -> Any:
-    """How far apart temperatures are that exchange so often, in standard deviations."""
-    host = host_namespace()
-    return 2.0 * erfinv(1.0 - host.clip(shares, 0.001, 0.999))
 
 
 def placed_ladder(
@@ -167,7 +154,6 @@ def placed_ladder(
     ends = checked_betas([low, high])
     if not 0 < acceptance < 1:
         raise ValueError(f"acceptance must be between 0 and 1, got {acceptance}")
-    wanted = float(_distances(host.asarray(float(acceptance))))
     betas = host.linspace(ends[0], ends[1], 16)
     for turn in range(positive_int(rounds, "rounds")):
         running = Tempering(machine, betas, 4, random_state, **how)
@@ -183,9 +169,6 @@ def placed_ladder(
             spread = host.std(host.concat(seen), axis=0)
             between = (spread[1:] + spread[:-1]) / 2 * (betas[1:] - betas[:-1])
         else:
-            between = _distances(running.acceptance)
-        along = host.concat([host.zeros((1,)), host.cumulative_sum(between)])
-        count = max(1, round(float(along[-1]) / wanted))
-        betas = host.interp(host.linspace(0.0, along[-1], count + 1), along, betas)
-        betas[0], betas[-1] = ends
+            between = distances(running.acceptance)
+        betas = laid_out(betas, between, acceptance)
     return betas

@@ -11,7 +11,8 @@ import pathlib
 from dataclasses import dataclass
 from typing import Any
 
-from nbm_xp.graphs.lazily import finished
+from nbm_xp.graphs.lazily import OVERLAP, finished
+from nbm_xp.graphs.observers import ABOUT_OVERLAP
 from nbm_xp.graphs.values import Values, values_of
 
 from . import store
@@ -22,6 +23,7 @@ from .store import Stored
 __all__ = ["SHOWN", "TOTALS", "ChainsJob"]
 
 SHOWN, TOTALS = "shown", "totals"
+_ABOUT = {"energy": "energy a unit", "magnetisation": "mean value of a unit", OVERLAP: ABOUT_OVERLAP}
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class ChainsJob:
         Of each chain.
     burn_in, sweeps, every : int
         Chains are measured after ``burn_in + (i + 1) * every`` sweeps.
+    observe : tuple of str
+        What is measured.
     """
 
     directory: str
@@ -53,6 +57,7 @@ class ChainsJob:
     burn_in: int
     sweeps: int
     every: int
+    observe: tuple[str, ...]
 
     part = "blocks"
     hands_on = False
@@ -99,13 +104,17 @@ class ChainsJob:
         """The sums over all units, of shape (chains, draws, sums), when all is done."""
         raise NotImplementedError
 
+    def totals_of_pairs(self) -> Any:
+        """The sums of products of two chains each, of shape (pairs, draws), when all is done."""
+        raise NotImplementedError
+
     def arrays(self) -> dict[str, Stored]:
         """The last states, and what was measured."""
-        chains, draws, found = len(self.betas), len(self.seen), {"state": self.state()}
-        for name, about in (("energy", "energy a unit"), ("magnetisation", "mean value of a unit")):
-            attributes = {"long_name": about, "coordinates": "sweep"}
-            if draws:
-                found[name] = Stored(name, ("chain", "draw"), (chains, draws), (chains, draws), "float64", attributes)
+        found = {"state": self.state()}
+        for name in self.observe if self.seen else ():
+            along, chains = ("pair", len(self.betas) // 2) if name == OVERLAP else ("chain", len(self.betas))
+            shape, attributes = (chains, len(self.seen)), {"long_name": _ABOUT[name], "coordinates": "sweep"}
+            found[name] = Stored(name, (along, "draw"), shape, shape, "float64", attributes)
         return found
 
     def coordinates(self) -> dict[str, range]:
@@ -114,11 +123,13 @@ class ChainsJob:
 
     def finish(self, unfinished: pathlib.Path) -> None:
         """Write what was measured, when all blocks are done."""
-        if not self.seen:
-            return
-        totals, arrays = self.totals(), self.arrays()
-        for name in ("energy", "magnetisation"):
-            store.write_chunk(unfinished, arrays[name], (0, 0), finished(self.values, self.n_units, name, totals)[0])
+        totals, arrays = self.totals() if self.seen and set(self.observe) - {OVERLAP} else None, self.arrays()
+        for name in self.observe if self.seen else ():
+            if name == OVERLAP:
+                values = self.totals_of_pairs() / self.n_units
+            else:
+                values = finished(self.values, self.n_units, name, totals)[0]
+            store.write_chunk(unfinished, arrays[name], (0, 0), values)
 
     # What lies on disk while it goes on
 

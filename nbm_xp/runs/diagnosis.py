@@ -19,7 +19,7 @@ import numpy as np
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann.energy import energy
 from nbm_xp.boltzmann.rows import positive_int
-from nbm_xp.boltzmann.sampling import placeholders
+from nbm_xp.boltzmann.sampling import told_placeholders
 from nbm_xp.namespace import asarray, get_namespace, to_numpy, use_backend
 from nbm_xp.namespace.needs import need
 
@@ -133,9 +133,9 @@ def _energies(run: RunDirectory, draws: Any, first: int) -> tuple[str, Any]:
         name = "free energy bound"
         if {*asked["layers"], *held} == {*topology.layers}:
             name, layers = "energy", [_states(run, layer, draws, held, first) for layer in topology.layers]
-            given = placeholders(parameters, topology.layers, None)
+            given, state = told_placeholders(parameters, topology.layers, None)
             with use_backend(model._home):
-                of = B.function(given, energy(parameters, given), name="energy")
+                of = B.function(given, energy(parameters, state), name="energy")
 
     def of_blocks(*blocks: Any) -> Any:
         states = [asarray(np.reshape(block, (-1, block.shape[2])), xp, dtype) for block in blocks]

@@ -14,6 +14,7 @@ import numpy as np
 
 from nbm_xp.boltzmann.annealed_chains import AnnealedChains, ReverseChains
 from nbm_xp.boltzmann.chains import Chains
+from nbm_xp.boltzmann.exchanges import in_turn, odd_pairs
 from nbm_xp.boltzmann.ladder_chains import LadderChains
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 
@@ -284,9 +285,7 @@ class Climbing(_Blocks):
                 seen.append([to_numpy(part) for part in now.looks])
         for array, looks in zip(self.arrays(), zip(*seen, strict=True), strict=False):
             # Even pairs have their turn in every first step of two, odd ones in the second.
-            turns = np.stack(looks).reshape(count // 2, 2, self.pairs, block.rows)
-            mine = np.where(np.arange(self.pairs)[:, None] % 2 == 0, turns[:, 0], turns[:, 1])
-            self.write(array, block, mine, number, 0)
+            self.write(array, block, in_turn(np.stack(looks), np.asarray(odd_pairs(self.pairs)) == 0), number, 0)
         return tuple(map(to_numpy, states))
 
 

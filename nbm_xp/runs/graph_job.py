@@ -10,13 +10,14 @@ import math
 import pathlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from nbm_xp.graphs.lazily import OVERLAP
 from nbm_xp.graphs.packed import packed, unpack
 from nbm_xp.graphs.part_sweeps import Bundle, PartStates
 from nbm_xp.graphs.parted import TOGETHER
@@ -114,7 +115,7 @@ class GraphJob(ChainsJob):
         """The job of a run's directory."""
         asked = dict(run.configuration)
         asked.pop("couplings")
-        return cls(**cls.begun(run), **asked | {"betas": tuple(asked["betas"])})
+        return cls(**cls.begun(run), **asked | {name: tuple(asked[name]) for name in ("betas", "observe")})
 
     # How it is divided
 
@@ -160,7 +161,8 @@ class GraphJob(ChainsJob):
         """Chains that run together, as tasks know them."""
         first = number * TOGETHER
         return _bundle(
-            self.n_units, self.units, self.rule, hashed_seed(self.seed), first, self.betas[first : first + TOGETHER]
+            self.n_units, self.units, self.rule, hashed_seed(self.seed), first, self.betas[first : first + TOGETHER],
+            OVERLAP in self.observe,
         )  # fmt: skip
 
     # What the result is
@@ -174,12 +176,20 @@ class GraphJob(ChainsJob):
     def totals(self) -> Any:
         """The sums over all units, of shape (chains, draws, sums), when all is done."""
         found = []
+        for bundle, columns in self._columns():
+            total = np.reshape(columns[:, : bundle.sums * bundle.chains], (len(self.seen), -1, bundle.chains))
+            found.append(np.transpose(total, (2, 0, 1)))
+        return np.concatenate(found)
+
+    def totals_of_pairs(self) -> Any:
+        """The sums of products of two chains each, of shape (pairs, draws), when all is done."""
+        return np.concatenate([columns[:, bundle.sums * bundle.chains :].T for bundle, columns in self._columns()])
+
+    def _columns(self) -> Iterator[tuple[Bundle, Any]]:
+        """All that was measured of each bundle, of shape (draws, columns)."""
         for number in range(len(self.blocks) // self.parts):
             blocks = range(number * self.parts, (number + 1) * self.parts)
-            total = sum(self.measured(block) for block in blocks)  # whole multiples: no sum is rounded
-            chains = self.bundle(number).chains
-            found.append(np.transpose(np.reshape(total, (len(self.seen), -1, chains)), (2, 0, 1)))
-        return np.concatenate(found)
+            yield self.bundle(number), sum(self.measured(block) for block in blocks)  # whole multiples: not rounded
 
     def finish(self, unfinished: pathlib.Path) -> None:
         """Write states and what was measured, when all blocks are done."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from nbm_xp.boltzmann.rows import positive_int
 from nbm_xp.graphs.graph import finite
+from nbm_xp.graphs.lazily import checked_names
 from nbm_xp.namespace.needs import need
 from nbm_xp.namespace.paths import local_path
 
@@ -49,8 +50,18 @@ class Projected:
         return f"{self.memory / 1e9:.2f} GB of memory and {self.disk / 1e9:.2f} GB of disk"
 
 
-def asked_of(machine: Any, chains: int, sweeps: int, burn_in: int, beta: Any, rule: str, every: int) -> dict[str, Any]:
-    """What all such runs are asked for, as their directories keep it.
+def asked_of(
+    machine: Any,
+    chains: int,
+    sweeps: int,
+    burn_in: int,
+    beta: Any,
+    rule: str,
+    every: int,
+    observe: Any,
+    also: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """What all such runs are asked for, as their directories keep it; `also` names what some can observe besides.
 
     Raises
     ------
@@ -65,6 +76,7 @@ def asked_of(machine: Any, chains: int, sweeps: int, burn_in: int, beta: Any, ru
         "burn_in": positive_int(burn_in, "burn_in", 0),
         "sweeps": positive_int(sweeps, "sweeps"),
         "every": positive_int(every, "every"),
+        "observe": list(checked_names(machine, observe, chains, "in such a run", also)),
     }
 
 

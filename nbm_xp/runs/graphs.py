@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from nbm_xp.graphs.clamping import checked_clamp
-from nbm_xp.graphs.lazily import checked_rule
+from nbm_xp.graphs.lazily import OVERLAP, SUMS, checked_rule
 from nbm_xp.graphs.parted import TOGETHER
 from nbm_xp.graphs.partition import numbers_of_parts, partitioned
 from nbm_xp.namespace import is_array
@@ -83,6 +83,7 @@ def sample_graph(
     beta: Any = 1.0,
     rule: str = "heat_bath",
     every: int = 1,
+    observe: Any = SUMS,
     clamp: dict[int, int] | None = None,
     parts: Any = None,
     seed: Any = None,
@@ -92,7 +93,7 @@ def sample_graph(
     resume: bool = False,
     progress: Progress | None = None,
 ) -> RunDirectory:
-    """Draw states of any graph by sweeps, in parts on disk, and measure energy and magnetisation on the way.
+    """Draw states of any graph by sweeps, in parts on disk, and measure on the way.
 
     Parameters
     ----------
@@ -101,6 +102,8 @@ def sample_graph(
         The run's directory: one that does not exist, or, with `resume`, may.
     chains, sweeps, burn_in, beta, rule, every, clamp : optional
         See `GraphMachine.sample`.
+    observe : str or sequence of str, optional
+        What to measure: energy, magnetisation, or overlap, of spins in an even number of chains.
     parts : int or array of shape (units,), optional
         How many parts the graph is divided into, or the part that each unit is in. By default they have some 260,000
         units. pymetis makes them where it is installed, else a walk that goes to near units first.
@@ -110,7 +113,7 @@ def sample_graph(
     Returns
     -------
     RunDirectory
-        `open_dataset` reads what is in it: ``state``, the last states, ``energy`` and ``magnetisation``, of a unit.
+        `open_dataset` reads what is in it: ``state``, the last states, and what was measured, of a unit or a pair.
 
     Raises
     ------
@@ -144,7 +147,7 @@ def sample_graph(
     count = int(numbers.max()) + 1
     held = None if clamp is None else checked_clamp(machine, clamp)
     told = layout.order, layout.neighbours, layout.couplings, layout.fields, numbers, *(held or ())
-    configuration = asked_of(machine, chains, sweeps, burn_in, beta, rule, every) | {
+    configuration = asked_of(machine, chains, sweeps, burn_in, beta, rule, every, observe, (OVERLAP,)) | {
         "n_units_": layout.units,
         "colours": len(layout.ends),
         "parts": count,

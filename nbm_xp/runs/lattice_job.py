@@ -72,7 +72,7 @@ class LatticeJob(ChainsJob):
         """The job of a run's directory."""
         asked = dict(run.configuration)
         asked.pop("couplings")
-        for name in ("shape", "periodic", "betas", "chunks"):
+        for name in ("shape", "periodic", "betas", "chunks", "observe"):
             asked[name] = tuple(asked[name])
         return cls(**cls.begun(run), **asked)
 

@@ -14,6 +14,7 @@ from nbm_xp.graphs.brick_sweeps import Couplings, couplings_of
 from nbm_xp.graphs.chunked import checked_lattice
 from nbm_xp.graphs.clamping import checked_clamp
 from nbm_xp.graphs.division import divided
+from nbm_xp.graphs.lazily import SUMS
 
 from .carrying_out import Progress
 from .copies import digest_of
@@ -64,6 +65,7 @@ def sample_lattice(
     beta: Any = 1.0,
     rule: str = "heat_bath",
     every: int = 1,
+    observe: Any = SUMS,
     clamp: dict[int, int] | None = None,
     chunks: Any = None,
     checkpoint_every: int | None = None,
@@ -74,7 +76,7 @@ def sample_lattice(
     resume: bool = False,
     progress: Progress | None = None,
 ) -> RunDirectory:
-    """Draw states of a lattice by sweeps, in blocks on disk, and measure energy and magnetisation on the way.
+    """Draw states of a lattice by sweeps, in blocks on disk, and measure on the way.
 
     Parameters
     ----------
@@ -84,6 +86,8 @@ def sample_lattice(
         The run's directory: one that does not exist, or, with `resume`, may.
     chains, sweeps, burn_in, beta, rule, every, clamp : optional
         See `GraphMachine.sample`.
+    observe : str or sequence of str, optional
+        What to measure: energy, magnetisation. What takes two chains is measured by `sample_graph`.
     chunks : int or sequence of int, optional
         How long blocks are along each axis, -1 being the whole axis; the last one may be shorter. By default they have
         some 16 million units.
@@ -102,7 +106,7 @@ def sample_lattice(
     Returns
     -------
     RunDirectory
-        `open_dataset` reads what is in it: ``state``, the last states, ``energy`` and ``magnetisation``, of a unit.
+        `open_dataset` reads what is in it: ``state``, the last states, and what was measured, of a unit.
 
     Raises
     ------
@@ -133,7 +137,7 @@ def sample_lattice(
     lengths = _lengths(graph.shape, chunks)
     at_once = divided(graph.shape, graph.periodic, lengths).sweeps_at_once
     made = couplings_of(machine, None if clamp is None else checked_clamp(machine, clamp))
-    configuration = asked_of(machine, chains, sweeps, burn_in, beta, rule, every) | {
+    configuration = asked_of(machine, chains, sweeps, burn_in, beta, rule, every, observe) | {
         "shape": graph.shape,
         "periodic": graph.periodic,
         "chunks": lengths,

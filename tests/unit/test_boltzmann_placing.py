@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pathlib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,6 +86,46 @@ def test_a_run_takes_them_too(tmp_path: pathlib.Path) -> None:
     assert found.log_z == pytest.approx(model.log_partition(), abs=0.3)
 
 
+@pytest.mark.parametrize("strength", [0.3, 1.5, 3.0])
+def test_replicas_exchange_as_often_all_along_their_ladder(strength: float) -> None:
+    _, shares = machine(strength).parallel_tempering(
+        200, 300, n_temperatures="adaptive", exchanges=True, random_state=1
+    )
+    means = shares.mean(axis=0)
+    assert 0.2 < means.min() <= means.max() < 0.45
+
+
+def test_ladders_of_strong_machines_have_more_rungs() -> None:
+    few, many = (temperatures_of(machine(strength), "adaptive", None, 7, exchanging=True) for strength in (0.2, 3.0))
+    for found in (few, many):
+        assert found[0] == 0.0
+        assert found[-1] == 1.0
+        assert all(low < high for low, high in itertools.pairwise(found))
+    assert len(few) < len(many)
+    steps = np.diff(many)
+    assert steps.max() > 2 * steps.min()
+
+
+def test_replicas_find_both_ends_without_being_told_how_many() -> None:
+    ends = RBM.from_parameters(np.full((1, 24), 6.0), [-72.0], np.full(24, -3.0), random_state=0)
+    assert abs(ends.parallel_tempering(300, 150, n_temperatures="adaptive").mean() - 0.5) < 0.15
+
+
+@pytest.mark.parametrize("library", libraries("array_api_strict", "torch", "cupy"))
+def test_ladders_are_the_same_wherever_the_model_is(library: Library) -> None:
+    here, there = machine(), machine().to(library.name)
+    how: dict[str, Any] = {"n_temperatures": "adaptive", "exchanges": True, "random_state": 1}
+    drawn, shares = here.parallel_tempering(12, 4, **how)
+    for found in (
+        there.parallel_tempering(12, 4, **how),
+        here.parallel_tempering(12, 4, library="dask", chunks=5, **how),
+    ):
+        np.testing.assert_array_equal(to_numpy(found[0]), drawn)
+        np.testing.assert_allclose(to_numpy(found[1]), shares)
+
+
 def test_other_words_are_refused() -> None:
     with pytest.raises(ValueError, match=r"n_temperatures must be a whole number or 'adaptive', got 'many'"):
         machine().ais(5, "many")
+    with pytest.raises(ValueError, match=r"n_temperatures must be a whole number or 'adaptive', got 'many'"):
+        machine().parallel_tempering(5, 2, n_temperatures="many")

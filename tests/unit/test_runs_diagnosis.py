@@ -7,7 +7,9 @@ import pathlib
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import RBM
+from nbm_xp.boltzmann import DBM, RBM
+from nbm_xp.boltzmann.energy import energy, opened
+from nbm_xp.namespace import to_numpy
 from nbm_xp.runs import diagnose, open_samples, sample
 from tests.runs import SAMPLE, deep, ordinary
 
@@ -74,6 +76,24 @@ def test_of_a_deep_machine_it_is_the_energy_where_all_layers_are_there(
         expected = expected - np.einsum("cdi,ij,cdj->cd", states[low], weights, states[high])
     assert found["mean"].iloc[0] == pytest.approx(expected.mean(), rel=1e-5)
     assert found["sd"].iloc[0] == pytest.approx(expected.std(ddof=1), rel=1e-4)
+
+
+@pytest.mark.parametrize(("visible", "hidden"), [("categorical:3", "binary"), ("normal", "binary"), ("spin", "spin")])
+def test_units_of_other_kinds_have_the_energy_of_what_their_states_tell(
+    tmp_path: pathlib.Path, visible: str, hidden: str
+) -> None:
+    """A site of several units is one number in the states that are kept."""
+    rows = np.random.default_rng(0).integers(0, 3, (30, 4)).astype("float64")
+    if visible == "spin":
+        rows = 2 * (rows > 0) - 1.0
+    model = DBM([4, 3, 2], visible=visible, hidden=hidden, n_iter=3, learning_rate=0.01, random_state=0).fit(rows)
+    run = sample(model, tmp_path / "run", 4, 12, layers=range(3), seed=3)
+    found = diagnose(run.path, units=1)
+    kept = [open_samples(run.path, name).compute() for name in ("visible", "hidden_1", "hidden_2")]
+    states = [opened(model._parameters, layer, part.reshape(-1, part.shape[2])) for layer, part in enumerate(kept)]
+    expected = to_numpy(energy(model._parameters, states).eval())
+    assert list(found.index) == ["energy", "unit 0"]
+    assert found["mean"].iloc[0] == pytest.approx(expected.mean(), rel=1e-5)
 
 
 def test_of_a_deep_machine_it_is_a_bound_where_a_layer_is_missing(tmp_path: pathlib.Path) -> None:

@@ -39,6 +39,16 @@ def test_runs_have_the_states_of_undivided_chains(name: str, tmp_path: pathlib.P
     assert not (run.path / "checkpoints").exists()
 
 
+def test_overlaps_are_measured_in_runs(tmp_path: pathlib.Path) -> None:
+    machine, asked = MACHINES["three neighbours"], {"chains": 66, "beta": 0.5, "sweeps": 3, "observe": "overlap"}
+    whole = machine.sample(**asked, random_state=5)
+    found = open_dataset(sample_graph(machine, tmp_path / "run", **asked, seed=5, parts=3).path)
+    assert found["overlap"].dims == ("pair", "draw")
+    assert (found["overlap"].values == whole["overlap"].values).all()
+    assert set(found.data_vars) == {"state", "overlap"}
+    assert len(set(whole["overlap"].values[:, -1].tolist())) > 3
+
+
 def test_held_units_are_held_in_runs(tmp_path: pathlib.Path) -> None:
     machine, clamp = MACHINES["three neighbours"], {3: 1, 100: -1, 199: -1}
     whole = machine.sample(**ASKED, clamp=clamp)
@@ -121,6 +131,8 @@ def test_what_is_needed_grows_with_what_is_asked() -> None:
         ({"rule": "wolff"}, "rule must be one of heat_bath, metropolis where there are parts"),
         ({"beta": [1.0, 2.0]}, "beta must be one number or of shape"),
         ({"sweeps": 0}, "sweeps must be"),
+        ({"observe": "overlap", "chains": 3}, "observe: overlaps are those of two chains each"),
+        ({"observe": "means"}, "observe must be of energy, magnetisation, overlap in such a run, got 'means'"),
     ],
 )
 def test_what_cannot_be_run_is_refused(asked: dict[str, Any], message: str, tmp_path: pathlib.Path) -> None:

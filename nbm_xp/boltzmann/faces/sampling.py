@@ -86,7 +86,7 @@ class Sampling(Model):
         n_chains: int = 100,
         n_steps: int = 1000,
         *,
-        n_temperatures: int = 10,
+        n_temperatures: int | str = 10,
         betas: Any = None,
         layer: int | None = 0,
         exchanges: bool = False,
@@ -103,8 +103,10 @@ class Sampling(Model):
         n_chains : int, optional
         n_steps : int, optional
             Sweeps of Gibbs sampling, each followed by exchanges.
-        n_temperatures : int, optional
+        n_temperatures : int or "adaptive", optional
             Replicas of each chain, their inverse temperatures evenly from the base-rate model, 0, to this one, 1.
+            ``"adaptive"``: as many as it takes for all neighbours to exchange states in about 0.3 of their turns, by a
+            pilot with streams of its own, which follow from the seed.
         betas : sequence of float, optional
             Inverse temperatures rising from 0 to 1, in place of `n_temperatures`.
         layer : int or None, optional
