@@ -12,7 +12,6 @@ from nbm_xp.namespace.refusals import name_methods
 
 from . import sampling, storage
 from .faces import Evaluating, Learning, Sampling, Transforming
-from .partition import AISEstimate, log_z_of
 from .posterior import compile_mean_field
 from .rows import known_length, positive_int
 from .sampler import Sampler
@@ -265,23 +264,6 @@ class DBM(Learning, Transforming, Evaluating, Sampling):
         array of shape (rows,)
         """
         return self._converge(X, _TOLERANCE, _SWEEPS)[-1]
-
-    def log_likelihood(self, X: Any, log_z: float | AISEstimate | None = None) -> Any:
-        """A lower bound on the log-probability of each row, in mean-field approximation.
-
-        Parameters
-        ----------
-        X : array of shape (rows, n_features_in_)
-        log_z : float or AISEstimate, optional
-            The logarithm of the partition function. Without it, it is found exactly, for models small enough.
-
-        Returns
-        -------
-        array of shape (rows,)
-        """
-        X = self._rows(X)
-        known = self.log_partition() if log_z is None else log_z_of(log_z)
-        return -self.free_energy(X) - known
 
     def score_samples(self, X: Any) -> Any:
         """The negative of `free_energy`: comparable between rows, not between models.

@@ -65,7 +65,7 @@ def exchanged(values: Any, swap: Any, axis: int) -> Any:
     """
 
     def along(array: Any, *place: int | None) -> Any:
-        return array[(*[slice(None)] * axis, slice(*place))]
+        return array[(*[slice(None)] * axis, slice(*place), ...)]
 
     end = along(swap, 0, 1) * 0
     after, before = B.concatenate([swap, end], axis=axis) > 0, B.concatenate([end, swap], axis=axis) > 0

@@ -14,7 +14,6 @@ from . import sampling
 from .energy import expectation, free_energy
 from .faces import Evaluating, Learning, Sampling, Transforming
 from .model import transposed
-from .partition import AISEstimate, log_z_of
 from .randomness import stream
 from .rows import known_length, positive_int
 from .topology import Topology
@@ -358,24 +357,6 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         rows = known_length(v, "v")
         build = partial(sampling.compile_sweep, self._parameters, rows, self._rng)
         return self._function(("gibbs", rows), build)(v)[0]
-
-    def log_likelihood(self, X: Any, log_z: float | AISEstimate | None = None) -> Any:
-        """The log-probability of each row.
-
-        Parameters
-        ----------
-        X : array of shape (rows, n_features_in_)
-            Values in [0, 1].
-        log_z : float or AISEstimate, optional
-            The logarithm of the partition function. Without it, it is found exactly, for models small enough.
-
-        Returns
-        -------
-        array of shape (rows,)
-        """
-        X = self._rows(X)
-        known = self.log_partition() if log_z is None else log_z_of(log_z)
-        return -self.free_energy(X) - known
 
     def _layers(self, n_visible: int | None = None) -> Topology:
         n_hidden = positive_int(self.n_components, "n_components")

@@ -11,8 +11,10 @@ from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, to_numpy
 from nbm_xp.namespace.sparse import SparseRows, is_sparse
 
+from ..bridging import LadderEstimate
 from ..evaluator import Evaluator
 from ..model import Model
+from ..partition import AISEstimate, log_z_of
 from ..rows import checked_weights, known_length
 
 __all__ = ["Transforming"]
@@ -24,8 +26,8 @@ _AT_ONCE = 4096  # rows of a sparse matrix
 class Transforming(Model):
     """A Boltzmann machine in a pipeline."""
 
-    def log_likelihood(self, X: Any, log_z: Any = None) -> Any:
-        """The log-probability of each row, or a bound on it."""
+    def free_energy(self, X: Any) -> Any:
+        """F of each row, or a bound on it."""
         raise NotImplementedError
 
     def score_samples(self, X: Any) -> Any:
@@ -63,6 +65,26 @@ class Transforming(Model):
     def _represent(self, X: Any) -> Any:
         """What `transform` gives of rows that have been checked."""
         raise NotImplementedError
+
+    def log_likelihood(self, X: Any, log_z: float | AISEstimate | LadderEstimate | None = None) -> Any:
+        """The log-probability of each row; where hidden layers are connected with one another, a lower bound on it.
+
+        The bound is that of the mean-field approximation.
+
+        Parameters
+        ----------
+        X : array of shape (rows, n_features_in_)
+            Values in [0, 1], or what the visible units have in its place.
+        log_z : float or AISEstimate or LadderEstimate, optional
+            The logarithm of the partition function. Without it, it is found exactly, for models small enough.
+
+        Returns
+        -------
+        array of shape (rows,)
+        """
+        X = self._rows(X)
+        known = Evaluator(self).exact() if log_z is None else log_z_of(log_z)
+        return -self.free_energy(X) - known
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Learn from rows, then transform them.
