@@ -196,9 +196,9 @@ DASK = libraries("dask")
 def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Which items wait for ``--everywhere``: NumPy runs every case, other libraries one in three of those alike.
 
-    Alike are cases of one function on dtypes of one kind, in one test; on JAX, which compiles for each of them anew, of
-    one function, and one in six is run. Everywhere the same is true of recorded cases that a library is asked for in
-    another way again.
+    Alike are cases of one function on dtypes of one kind, in one test; on libraries that compile or lay out each of
+    them anew, of one function, and one in six is run. Everywhere the same is true of recorded cases that a library is
+    asked for in another way again.
     """
     of_libraries = [(item, case, library) for item in items for case, library in _case_and_library(item)]
     if EVERYWHERE:
@@ -209,10 +209,10 @@ def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     for item, case, library in of_libraries:
         if library.readonly or (library.name == "numpy" and (_test(item), True) not in whole):
             continue
-        jax = library.name == "jax"
-        kinds = () if jax else _kinds(case)
+        prepared = library.name in ("jax", "dask")
+        kinds = () if prepared else _kinds(case)
         alike = _test(item), library.id, getattr(case, "function", None) or case.name, kinds
-        if met[alike] % (2 * ONE_CASE_IN if jax else ONE_CASE_IN):
+        if met[alike] % (2 * ONE_CASE_IN if prepared else ONE_CASE_IN):
             found.append(item)
         met[alike] += 1
     return found

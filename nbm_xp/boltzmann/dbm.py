@@ -58,7 +58,7 @@ class DBM(Learning, Transforming, Evaluating, Sampling):
         How hidden layers are found for the data: as means in mean-field approximation, or drawn along short chains.
     n_positive : int, optional
         Sweeps of that.
-    training, n_gibbs, momentum, weight_decay, schedule, shuffle, clip, persistent, watch, optimizer
+    training, n_gibbs, momentum, weight_decay, schedule, shuffle, clip, persistent, watch, optimizer, average
         As for `RBM`.
 
     Attributes
@@ -117,6 +117,7 @@ class DBM(Learning, Transforming, Evaluating, Sampling):
         persistent: bool | None = None,
         watch: bool | str = "auto",
         optimizer: str = "sgd",
+        average: bool | str = "auto",
     ) -> None:
         self.layers = layers
         self.learning_rate = learning_rate
@@ -139,6 +140,7 @@ class DBM(Learning, Transforming, Evaluating, Sampling):
         self.shuffle = shuffle
         self.watch = watch
         self.optimizer = optimizer
+        self.average = average
         self.clip = clip
 
     @property

@@ -41,6 +41,11 @@ class Settings:
         return self.way == "tempered" if _is_auto(self.model.centred) else bool(self.model.centred)
 
     @property
+    def average(self) -> bool:
+        """Whether learning ends with the mean of the parameters along the last steps."""
+        return self.way == "tempered" if _is_auto(self.model.average) else bool(self.model.average)
+
+    @property
     def schedule(self) -> Any:
         """How the learning rate changes."""
         usual = "quadratic" if self.way == "tempered" else "constant"
@@ -71,9 +76,9 @@ class Settings:
                 raise ValueError(f"{name} must be a number, {above} and below {high}, got {value!r}")
         if model.training not in WAYS:
             raise ValueError(f"training must be one of {list(WAYS)}, got {model.training!r}")
-        for name in ("persistent", "centred", "shuffle"):
+        for name in ("persistent", "centred", "shuffle", "average"):
             value = getattr(model, name)
-            if (name == "persistent" and value is None) or (name == "centred" and _is_auto(value)):
+            if (name == "persistent" and value is None) or (name in ("centred", "average") and _is_auto(value)):
                 continue
             if getattr(value, "shape", ()) or value not in (True, False):
                 raise ValueError(f"{name} must be True or False, got {value!r}")

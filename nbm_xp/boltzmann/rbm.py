@@ -89,6 +89,10 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
     optimizer : {"sgd", "adam"}, optional
         Steps along the gradient, or Adam's, which are of the size of `learning_rate` in each parameter: it must be far
         lower then, as 0.001. `momentum` is how slowly Adam forgets gradients; `weight_decay` is decoupled from them.
+    average : bool or "auto", optional
+        Whether `fit` ends with the mean of the parameters along the last quarter of its steps, later ones counting
+        more. Where the learning rate does not fall, what single minibatches and chains leave in the parameters costs
+        nats. ``"auto"`` means that it does in tempered training, and not in the others.
 
     Attributes
     ----------
@@ -163,6 +167,7 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         persistent: bool | None = None,
         watch: bool | str = "auto",
         optimizer: str = "sgd",
+        average: bool | str = "auto",
     ) -> None:
         self.n_components = n_components
         self.learning_rate = learning_rate
@@ -182,6 +187,7 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         self.centred = centred
         self.watch = watch
         self.optimizer = optimizer
+        self.average = average
         self.clip = clip
 
     @classmethod

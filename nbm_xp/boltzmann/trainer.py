@@ -119,7 +119,7 @@ class Trainer:
         model = self.model
         steps = -(-model.n_samples_seen_ // self._batch)
         first = first_averaged(model.n_iter_, model.n_iter, steps)
-        return float(first) if self.settings.way == "tempered" and first < steps else math.inf
+        return float(first) if self.settings.average and first < steps else math.inf
 
     def partial_fit(self, X: Any, sample_weight: Any) -> None:
         """Learn from rows as one minibatch: see `RBM.partial_fit`."""

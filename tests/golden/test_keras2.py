@@ -1,8 +1,9 @@
 """keras2 answers what Keras 2.0's backend answered on TensorFlow.
 
-Every recorded case is one test. Those that compute from floating-point arrays are run twice more: arrays handed over as
-variables, and as placeholders of unknown lengths (recorded, compiled, then run). What is a program, which calls several
-functions, is run with variables too. Values are once more computed at once with nothing but the standard.
+Every recorded case is one test. Those that compute from floating-point arrays are run once more with arrays handed over
+as placeholders of unknown lengths (recorded, compiled, then run), or as variables where they are programs, which call
+several functions; one case of each function, and with ``--everywhere`` all, with both. Values are once more computed at
+once with nothing but the standard.
 
 All that runs on NumPy; with ``--everywhere``, which docs/keras2_functions.md is made with, on every library.
 """
@@ -18,7 +19,7 @@ from tests.golden.everywhere import library, pytest_generate_tests
 from tests.golden.keras import hold_to_record, hold_with_standard, on_library
 from tests.golden.reader import Case, read
 from tests.golden.runner import System, check, each
-from tests.libraries import Library, why_not
+from tests.libraries import EVERYWHERE, Library, why_not
 
 # The gradients of another product than the documented one, which `test_gradients_of_batches_by_the_first_axis` holds
 # to their own: see BATCHES.
@@ -150,11 +151,6 @@ COMPUTED = [
 ]
 
 
-@each(COMPUTED, REMARKED)
-def test_arrays_as_variables(case: Case, system: System) -> None:
-    system.check(system.answer(case, lambda value: tensor(value, system), system.variable), case)
-
-
 # Programs that only record, and leave what they made to be computed.
 RECORDING = {"normalize_batch_in_training", "rnn"}
 RECORDED = [
@@ -162,6 +158,15 @@ RECORDED = [
     for case in COMPUTED
     if (not case.is_program or case.function in RECORDING) and case.function not in ABOUT_VARIABLES
 ]
+# What placeholders record is what variables do; of each function one case is computed without being compiled.
+_ONE_EACH = {id(case) for case in {case.function: case for case in RECORDED}.values()}
+_ALIKE = {id(case) for case in RECORDED} - _ONE_EACH
+AS_VARIABLES = [case for case in COMPUTED if EVERYWHERE or id(case) not in _ALIKE]
+
+
+@each(AS_VARIABLES, REMARKED)
+def test_arrays_as_variables(case: Case, system: System) -> None:
+    system.check(system.answer(case, lambda value: tensor(value, system), system.variable), case)
 
 
 @each(RECORDED, REMARKED)

@@ -17,7 +17,7 @@ from tests.windows import channels_last, convolved, pooled, transposed, where
 
 QUICK = libraries("numpy", "dask-halves", "dask-singles", "array_api_strict", "torch")
 COMPILED = libraries("jax", "cupy")
-FEW = settings(max_examples=3)  # each new shape is compiled anew
+FEW = settings(max_examples=2)  # each new shape is compiled anew
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from tests.windows import convolved, from_maps, pooled, to_maps
 
 OTHERS = libraries("array_api_strict", "dask", "torch", without=("dask-singles", "dask-ragged", "dask-halves"))
 COMPILED = libraries("jax", "cupy")
-FEW = settings(max_examples=5)  # each new shape is compiled anew
+FEW = settings(max_examples=2)  # each new shape is compiled anew
 FACTORS = st.sampled_from([(1.0, 0.0), (0.5, 0.0), (-2.0, 1.0), (1.0, -0.5)])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from nbm_xp.tape import Length, Tensor, Variable, evaluate, function, placeholde
 from nbm_xp.tape import namespace as tape
 from tests.gradcheck import flat_list
 from tests.libraries import AGAIN, Library, libraries
-from tests.tables import CASES, Case
+from tests.tables import CASES, Case, by_function, told
 from tests.tables.known import expect_failure
 
 NUMPY = Library("numpy", "numpy")
@@ -60,14 +61,15 @@ def test_declared_shape_and_dtype_with_unknown_lengths(
     run_with([(None,) * a.ndim for a in case.arrays], case, library)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.unknown], ids=str)
-def test_declared_shape_and_dtype_with_one_unknown_length(case: Case) -> None:
-    for unknown in (0, -1):
+@pytest.mark.parametrize("cases", by_function(case for case in CASES if case.unknown))
+def test_declared_shape_and_dtype_with_one_unknown_length(cases: list[Case]) -> None:
+    for case, unknown in itertools.product(cases, (0, -1)):
         shapes: list[list[int | None]] = [list(a.shape) for a in case.arrays]
         for shape in shapes:
             if shape:
                 shape[unknown] = None
-        run_with(shapes, case, NUMPY)
+        with told(case):
+            run_with(shapes, case, NUMPY)
 
 
 def run_with(shapes: Sequence[Sequence[int | None]], case: Case, library: Library) -> None:

@@ -16,9 +16,9 @@ from tests.tables import (
     sets,
     statistical,
 )
-from tests.tables.case import Case
+from tests.tables.case import Case, by_function, told
 
-__all__ = ["CASES", "Case"]
+__all__ = ["CASES", "Case", "by_function", "told"]
 
 CASES: list[Case] = [
     *assignment.CASES,

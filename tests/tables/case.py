@@ -7,14 +7,16 @@ gradients. A chapter of the standard is one table of cases.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
-__all__ = ["Case", "attribute", "case", "complex_values", "plain", "values", "whole"]
+__all__ = ["Case", "attribute", "by_function", "case", "complex_values", "plain", "told", "values", "whole"]
 
 Array = NDArray[Any]
 
@@ -62,6 +64,24 @@ class Case:
         """Whether all floating arguments are in double precision, as finite differences need, and there are any."""
         kinds = {str(a.dtype) for a in self.arrays if a.dtype.kind in "fc"}
         return bool(kinds) and kinds <= {"float64", "complex128"}
+
+
+def by_function(cases: Iterable[Case]) -> list[Any]:
+    """Pytest parameters: all cases of a function at once, where a test of each would cost more than what is tested."""
+    found: dict[str, list[Case]] = {}
+    for one in cases:
+        found.setdefault(one.function, []).append(one)
+    return [pytest.param(together, id=function) for function, together in found.items()]
+
+
+@contextmanager
+def told(case: Case) -> Iterator[None]:
+    """What fails herein says of which case."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"in the case {case}")
+        raise
 
 
 def attribute(xp: Any, dotted: str) -> Any:

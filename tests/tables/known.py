@@ -9,7 +9,7 @@ import pytest
 from tests.libraries import Library
 from tests.tables.case import Case
 
-__all__ = ["KNOWN_IN_NAMESPACE", "expect_failure"]
+__all__ = ["KNOWN_IN_NAMESPACE", "expect_failure", "is_known"]
 
 _BOUNDS = "array_api_strict refuses slices beyond the ends of an axis, which the standard leaves open"
 _LAZY = "the length of the result depends on values, which a lazy array has only after it is computed"
@@ -32,6 +32,11 @@ KNOWN_IN_NAMESPACE: list[tuple[str, str, str]] = [
     ("array_api_strict", "vecdot-axis=0-*", "array_api_strict counts axes from the end, as the standard has it"),
 ]
 """What the library's own namespace cannot do, where the tape can."""
+
+
+def is_known(case: Case, library: Library) -> bool:
+    """Whether the tape cannot do a case on a library, for the reason given above."""
+    return any(name == library.name and fnmatchcase(str(case), pattern) for name, pattern, _ in KNOWN)
 
 
 def expect_failure(

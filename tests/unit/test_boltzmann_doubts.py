@@ -13,6 +13,7 @@ import pytest
 from nbm_xp.boltzmann import RBM, LadderEstimate, LadderWarning, TrainingWarning, load
 from nbm_xp.boltzmann.bridging import bennett, cut_off, parting
 from nbm_xp.boltzmann.ladder import LADDER
+from nbm_xp.boltzmann.negative_phase import PersistentChains
 from nbm_xp.boltzmann.tempered import TemperedChains
 from nbm_xp.boltzmann.watching import Watch
 from tests.unit.test_boltzmann_tempered import on_a_ladder, two_clusters
@@ -103,25 +104,36 @@ def test_the_pace_falls_where_steps_are_too_long_for_rare_rows() -> None:
     assert float(slow._made_up[f"{LADDER}pace"].value[0]) == 1.0
 
 
-def test_fit_ends_with_the_mean_of_the_last_quarter_of_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    met, follow = [], TemperedChains.follow
+AVERAGED = [(TemperedChains, {"training": "tempered"}), (PersistentChains, {"average": True})]
 
-    def seen(chains: TemperedChains, number: int) -> bool:
+
+@pytest.mark.parametrize(("phase", "settings"), AVERAGED)
+def test_fit_ends_with_the_mean_of_the_last_quarter_of_its_steps(
+    phase: Any, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    met, follow = [], phase.follow
+
+    def seen(chains: Any, number: int) -> bool:
         met.append(np.array(chains.parameters.weights[0].value.T))
-        return follow(chains, number)
+        return bool(follow(chains, number))
 
-    monkeypatch.setattr(TemperedChains, "follow", seen)
-    rbm = RBM(3, n_iter=5, training="tempered", random_state=0).fit(two_clusters(160))
+    monkeypatch.setattr(phase, "follow", seen)
+    rbm = RBM(3, n_iter=5, random_state=0, **settings).fit(two_clusters(160))
     last = met[-20:]  # of 80
     np.testing.assert_allclose(
         rbm.components_, np.average(last, axis=0, weights=np.arange(1, 21)), rtol=1e-4, atol=1e-6
     )
     assert not [name for name in rbm._made_up if name.startswith("mean.")]
+    rbm.set_params(average=False).fit(two_clusters(160))
+    np.testing.assert_array_equal(rbm.components_, met[-1])
 
 
-def test_a_mean_that_was_begun_goes_on_from_a_file_or_is_dropped(tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize("settings", [settings for _, settings in AVERAGED], ids=str)
+def test_a_mean_that_was_begun_goes_on_from_a_file_or_is_dropped(
+    settings: dict[str, Any], tmp_path: pathlib.Path
+) -> None:
     file, rows = tmp_path / "model.safetensors", two_clusters(160)
-    whole = RBM(3, n_iter=8, training="tempered", random_state=0)
+    whole = RBM(3, n_iter=8, random_state=0, **settings)
     whole.fit(rows, callback=lambda model: model.n_iter_ == 7 and model.save(file))
     again = load(file)
     assert "mean.steps" in again._made_up
@@ -129,6 +141,12 @@ def test_a_mean_that_was_begun_goes_on_from_a_file_or_is_dropped(tmp_path: pathl
     longer = load(file).set_params(n_iter=40)
     longer.fit(rows, resume=True, callback=lambda model: model.set_params(n_iter=8))
     assert "mean.steps" not in longer._made_up
+
+
+def test_the_mean_of_parameters_is_truer_than_the_last_ones_where_the_rate_does_not_fall() -> None:
+    rows = (np.random.default_rng(0).random((200, 16)) < 0.4).astype("float32")
+    last, mean = (RBM(8, 2.0, n_iter=10, average=way, random_state=0).fit(rows) for way in (False, True))
+    assert mean.log_likelihood(rows).mean() > last.log_likelihood(rows).mean() + 0.15
 
 
 def test_a_ladder_of_a_file_without_a_pace_goes_on(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

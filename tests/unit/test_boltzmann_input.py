@@ -122,6 +122,7 @@ def test_lists_are_rows_too(rbm: RBM) -> None:
         ("persistent", "no"),
         ("centred", None),
         ("shuffle", "yes"),
+        ("average", "last"),
     ],
 )
 def test_bad_hyperparameters_are_refused(name: str, value: Any) -> None:

@@ -18,7 +18,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"momentum": 0.5, "n_gibbs": 3, "schedule": "linear", "weight_decay": 0.01},
     {"shuffle": False, "centred": True},
     {"training": "tempered", "learning_rate": 3.0, "n_gibbs": 2},
-    {"optimizer": "adam", "learning_rate": 0.01},
+    {"optimizer": "adam", "learning_rate": 0.01, "average": True},
 ]
 
 

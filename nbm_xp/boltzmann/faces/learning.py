@@ -38,6 +38,7 @@ class Learning(Model):
     shuffle: bool
     watch: bool | str
     optimizer: str
+    average: bool | str
 
     def fit(
         self,
