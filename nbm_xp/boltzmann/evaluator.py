@@ -98,6 +98,8 @@ class Evaluator:
             count = len(start) if hasattr(start, "__len__") else repr(start)
             raise ValueError(f"start must have {len(topology.sizes)} entries, one for each layer, got {count}")
         if model is None:
+            if n_steps is not None:
+                raise ValueError("n_steps must be left out where base is: the base-rate model is drawn from exactly")
             return None
         states = start
         if start is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import dask.array
@@ -155,3 +156,17 @@ def test_what_is_no_base_is_refused() -> None:
     with pytest.raises(ValueError, match="base_log_z must be given, as base is too large"):
         large.ais(5, 5, base=large)
     assert large.ais(5, 5, base=large, base_log_z=0).log_z == 0.0
+    with pytest.raises(ValueError, match="n_steps must be left out where base is"):
+        model.ais(5, 5, n_steps=3)
+
+
+def test_states_of_a_large_base_are_the_ends_of_chains() -> None:
+    """Units that agree, or do not, in a machine whose chains take some sweeps to forget how they began."""
+    ones, strengths = np.ones(30), (1.0, 1.1)
+    base, model = (RBM.from_parameters(5 * s * np.eye(30), -2.5 * s * ones, -2 * s * ones) for s in strengths)
+    below, above = (math.log(1 + math.exp(-2 * s) + math.exp(-2.5 * s) + math.exp(0.5 * s)) for s in strengths)
+    exact = 30 * (above - below)
+    found = model.ais(500, 20, base=base, base_log_z=0, n_steps=100, random_state=0)
+    assert found.log_z_low < exact < found.log_z_high
+    assert found.standard_error < 0.05
+    assert model.ais(500, 20, base=base, base_log_z=0, n_steps=0, random_state=0).log_z_high < exact

@@ -43,6 +43,7 @@ class Evaluating(Model):
         betas: Any = None,
         base: Model | None = None,
         base_log_z: Any = None,
+        n_steps: int | None = None,
         library: str | None = None,
         chunks: Any = None,
         random_state: Any = None,
@@ -67,6 +68,8 @@ class Evaluating(Model):
         base_log_z : float or AISEstimate, optional
             Log Z of `base`, by default by enumeration; 0 makes of `log_z` the logarithm of the ratio of the two
             models' Z. The error bars are those of the ratio alone.
+        n_steps : int, optional
+            As in `reverse_ais`, for the states of `base`.
         library, chunks : optional
             As in `sample`.
         random_state : int, None, or generator, optional
@@ -104,7 +107,7 @@ class Evaluating(Model):
         True
         """
         chains = Evaluator(self, library, chunks, random_state)
-        return chains.annealed(n_runs, n_temperatures, betas, base=base, base_log_z=base_log_z)
+        return chains.annealed(n_runs, n_temperatures, betas, base=base, base_log_z=base_log_z, n_steps=n_steps)
 
     def ladder_log_partition(
         self,
