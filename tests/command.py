@@ -13,6 +13,7 @@ from typing import Any
 
 import nbm_xp
 import nbm_xp.cli
+from tests.runs import HEARS_INTERRUPTIONS
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -62,13 +63,9 @@ def refused(*arguments: str) -> str:
 def started(*arguments: str, first: str = "pass") -> subprocess.Popen[str]:
     """The command in a process of its own, which has said that it is ready.
 
-    A process in the background of a shell is started deaf to interruptions, and so are those that it starts: this one
-    is made to hear them. `first` are statements that it runs before.
+    `first` are statements that it runs before.
     """
-    code = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        f"from nbm_xp.cli import commands, main; {first}; print('ready', flush=True); main()"
-    )
+    code = f"{HEARS_INTERRUPTIONS}from nbm_xp.cli import commands, main; {first}; print('ready', flush=True); main()"
     root = str(pathlib.Path(nbm_xp.__file__).parents[1])
     process = subprocess.Popen(
         [sys.executable, "-c", code, *arguments],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ import numpy as np
 
 from nbm_xp.boltzmann import DBM, RBM, Topology
 
-__all__ = ["SAMPLE", "deep", "dyadic", "files_of", "ordinary", "program"]
+__all__ = ["HEARS_INTERRUPTIONS", "SAMPLE", "deep", "dyadic", "files_of", "ordinary", "program"]
 
 
 def ordinary(n_visible: int = 20, n_hidden: int = 12, seed: int = 0) -> RBM:
@@ -68,17 +67,20 @@ SAMPLE: dict[str, Any] = {
 }
 
 
+HEARS_INTERRUPTIONS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+"""The beginning of a program that may be started deaf to them, as a process in the background of a shell is."""
+
+
 def program(source: str, **options: Any) -> subprocess.Popen[str]:
     """A Python program of its own, with this package to import; a signal ends it, whatever began these tests."""
     root = os.fspath(pathlib.Path(__file__).parents[1])
     paths = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = os.environ | {"PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
     return subprocess.Popen(
-        [sys.executable, "-c", source],
+        [sys.executable, "-c", HEARS_INTERRUPTIONS + source],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # which a shell's background jobs ignore
         **options,
     )
