@@ -5,6 +5,7 @@ JAX has 64-bit types in all tests (its own default has none); tests that are abo
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 from collections.abc import Iterator
@@ -77,6 +78,21 @@ def blocks_as_configured(request: pytest.FixtureRequest) -> Iterator[None]:
 def xp(library: Library) -> Any:
     """The namespace of the library under test."""
     return library.xp
+
+
+@pytest.fixture(scope="session")
+def two_workers() -> Iterator[Any]:
+    """A client of a cluster of two processes, which is started once for all tests that disturb no worker."""
+    if importlib.util.find_spec("distributed") is None:
+        pytest.skip("distributed is not installed")
+    distributed: Any = importlib.import_module("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
 
 
 @pytest.fixture(scope="session")

@@ -48,6 +48,28 @@ AGAIN = ("jax",) if EVERYWHERE else ()
 """What compiles for each shape, for the lists of tests that ask for what another test asked it for already."""
 ONE_CASE_IN = 3
 
+AT_NIGHT: dict[str, tuple[str, ...]] = {
+    "jax": (
+        *("property/test_functions_extremes.py", "property/test_functions_random.py", "property/test_rng_float16.py"),
+        *("property/test_neon_views.py", "property/test_rng_single_values.py", "property/test_tape_extremes.py"),
+        *("property/test_namespace_linalg.py", "unit/test_rng_parameters.py"),
+        *("unit/test_neon_backend.py", "unit/test_neon_buffers.py", "unit/test_neon_images.py"),
+        *("unit/test_neon_release.py", "unit/test_rng_generator.py", "unit/test_rng_random_streams.py"),
+        "property/test_boltzmann.py::test_a_gibbs_step_leaves_the_distribution_as_it_is",
+        "property/test_boltzmann.py::test_free_energy_and_transform_are_what_they_are_by_definition",
+        "property/test_boltzmann_layers.py::test_annealing_in_another_library_gives_the_same_estimate",
+        "unit/test_boltzmann_kinds.py::test_units_are_the_same_on_every_library",
+        "unit/test_graphs_moves.py::test_clusters_are_the_same_on_every_library",
+        "unit/test_namespace_convolution.py::test_other_dtypes",
+    ),
+}
+"""Tests that a library is asked for with ``--everywhere`` alone, by files or names.
+
+JAX compiles each function for each shape, which takes a second in a test that takes NumPy a millisecond. Every day it
+is asked for the bits of its random numbers, for the functions of its namespace and the documented ones, for values and
+gradients of all of them, for loops, and for machines that learn and draw as NumPy's do; what is left is made of these.
+"""
+
 
 def one_block(length: int) -> tuple[int, ...]:
     """The whole axis in one block."""
@@ -200,12 +222,13 @@ def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     them anew, of one function, and one in six is run. Everywhere the same is true of recorded cases that a library is
     asked for in another way again.
     """
-    of_libraries = [(item, case, library) for item in items for case, library in _case_and_library(item)]
+    found = [item for item in items if _is_at_night(item)]
+    asked = set(items) - set(found)
+    of_libraries = [(item, *pair) for item in items if item in asked for pair in _case_and_library(item)]
     if EVERYWHERE:
         of_libraries = [each for each in of_libraries if _is_asked_again(*each)]
     whole = {(_test(item), library.readonly) for item, _, library in of_libraries if library.name == "numpy"}
     met: Counter[tuple[Any, ...]] = Counter()
-    found: list[pytest.Item] = []
     for item, case, library in of_libraries:
         if library.readonly or (library.name == "numpy" and (_test(item), True) not in whole):
             continue
@@ -216,6 +239,12 @@ def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
             found.append(item)
         met[alike] += 1
     return found
+
+
+def _is_at_night(item: pytest.Item) -> bool:
+    library = getattr(getattr(item, "callspec", None), "params", {}).get("library")
+    patterns = AT_NIGHT.get(library.name, ()) if isinstance(library, Library) and not EVERYWHERE else ()
+    return any(pattern in item.nodeid for pattern in patterns)
 
 
 def _kinds(case: Any) -> tuple[str, ...]:

@@ -84,7 +84,7 @@ def test_portable_form_in_many_panels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(states, streams, sizes, st.sampled_from(DTYPES))
-@settings(max_examples=8)
+@settings(max_examples=4)
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_every_library_draws_the_same(
     library: Library, state: tuple[int, ...], count: int, size: tuple[int, ...], dtype: str
@@ -119,7 +119,7 @@ def test_dask_blocks_do_not_depend_on_the_chunks(
 
 @pytest.mark.parametrize("library", libraries("numpy", "torch", "jax", "array_api_strict", "cupy"))
 @given(states, streams, chunked(), st.sampled_from(("float32", "float64")))
-@settings(max_examples=4)
+@settings(max_examples=2)
 def test_a_block_in_any_library(
     library: Library, state: tuple[int, ...], count: int, division: tuple[tuple[int, ...], Any], dtype: str
 ) -> None:

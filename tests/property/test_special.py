@@ -92,7 +92,7 @@ def test_portable_form_says_what_scipy_says(name: str) -> None:
     public = {"polygamma_of": "polygamma", "hurwitz_zeta": "zeta", "riemann_zeta": "zeta"}.get(name, name)
     body, xp = portable(name), get_namespace("array_api_strict")
 
-    @settings(max_examples=2 if name == "stdtrit" else 8)  # an incomplete beta function in each of Newton's steps
+    @settings(max_examples=1 if name == "stdtrit" else 4)  # an incomplete beta function in each of Newton's steps
     @given(arguments(public))
     def check(arrays: tuple[np.ndarray, ...]) -> None:
         arrays = arrays[: ARITY[name]]

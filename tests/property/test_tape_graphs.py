@@ -107,7 +107,7 @@ def total(language: Language, values: list[Any]) -> Any:
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(programs(), st.integers(0, 99))
 def test_values_and_gradients(known: bool, program: Program, seed: int) -> None:
     arrays = inputs_of(seed)
@@ -142,7 +142,7 @@ LAZY = libraries("array_api_strict", "dask-halves")
 
 
 @pytest.mark.parametrize("library", LAZY, indirect=True)
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(programs(), st.integers(0, 99))
 def test_on_other_libraries(library: Library, program: Program, seed: int) -> None:
     arrays = inputs_of(seed)

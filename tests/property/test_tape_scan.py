@@ -223,14 +223,13 @@ def test_gradients_on_every_library(name: str, library: Library) -> None:
             results = [results[0][-1]]
         loss = sum((xp.sum(xp.sin(r)) for r in results), xp.asarray(0.0, dtype="float64"))
         first = gradients(loss, variables)
-        if library.lazy and name == "until never":
-            return [loss]
+        if library.lazy:  # a second order is thousands of tasks
+            return evaluate([loss] if name == "until never" else [loss, *first])
         second = sum((xp.sum(g * g) for g in first), xp.asarray(0.0, dtype="float64"))
         return evaluate([loss, *first, *gradients(second, variables)])
 
-    for got, want in zip(run(library.array), run(np.asarray), strict=True):
-        if not isinstance(got, Tensor):
-            np.testing.assert_allclose(library.numpy(got), want, rtol=1e-9, atol=1e-12)
+    for got, want in zip(run(library.array), run(np.asarray), strict=not library.lazy):
+        np.testing.assert_allclose(library.numpy(got), want, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("library", EVERY, indirect=True)

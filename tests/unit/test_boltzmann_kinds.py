@@ -88,7 +88,7 @@ def test_a_machine_has_the_distribution_of_its_energy(visible: str, hidden: str)
     assert rbm.log_partition() == pytest.approx(log_z, rel=1e-6)
     np.testing.assert_allclose(rbm.free_energy(told), -weights, atol=2e-6)
     np.testing.assert_allclose(np.exp(rbm.log_likelihood(told)), np.exp(weights - log_z), rtol=1e-5)
-    drawn = rbm.sample(4000, 60, random_state=0)
+    drawn = rbm.sample(4000, 30, random_state=0)
     probabilities = np.exp(weights - log_z)
     assert {*np.unique(drawn)} <= {*np.unique(told)}
     assert np.abs(drawn.mean(axis=0) - probabilities @ told).max() < 0.08

@@ -45,7 +45,7 @@ def learnt(model: Any, **settings: Any) -> list[warnings.WarningMessage]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 @pytest.mark.parametrize("way", ["persistent", "contrastive"])
 def test_chains_that_stay_where_they_are_are_warned_of_once(way: str, seed: int) -> None:
     rbm = RBM(24, training=way, random_state=seed)

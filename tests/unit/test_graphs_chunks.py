@@ -140,18 +140,9 @@ def test_chains_begin_where_they_are_told_to() -> None:
     same(machine.sample(**asked), here(machine.sample(**asked, chunks=5)))
 
 
-def test_two_workers_change_no_bit() -> None:
-    if importlib.util.find_spec("distributed") is None:
-        pytest.skip("distributed is not installed")
-    distributed: Any = importlib.import_module("distributed")
+def test_two_workers_change_no_bit(two_workers: Any) -> None:
     machine = MACHINES["signs in space"]
-    whole = machine.sample(**ASKED)
-    on = {"host": "127.0.0.1", "dashboard_address": None}
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **on) as two,
-        distributed.Client(two, set_as_default=False) as client,
-    ):
-        same(whole, client.compute(machine.sample(**ASKED, chunks=3)).result())
+    same(machine.sample(**ASKED), two_workers.compute(machine.sample(**ASKED, chunks=3)).result())
 
 
 def test_what_was_learnt_is_what_is_sampled_in_chunks() -> None:

@@ -252,7 +252,7 @@ def test_ladders_exchange_as_often_as_they_are_told() -> None:
     pytest.importorskip("xarray")
     machine = GraphMachine(edwards_anderson((4, 4, 6), random_state=1))
     ladder = placed_ladder(machine, 0.2, 1.2, 0.3, sweeps=150, random_state=1)
-    found = machine.temper(betas=ladder, sets=4, sweeps=1000, burn_in=100, random_state=2)
+    found = machine.temper(betas=ladder, sets=4, sweeps=400, burn_in=50, random_state=2)
     shares = found["acceptance"].values
     assert ladder[0] == 0.2
     assert ladder[-1] == 1.2

@@ -120,17 +120,9 @@ def test_chains_begin_where_they_are_told_to() -> None:
     same(machine.sample(**asked), here(machine.sample(**asked, parts=3)))
 
 
-def test_two_workers_change_no_bit() -> None:
-    if importlib.util.find_spec("distributed") is None:
-        pytest.skip("distributed is not installed")
-    distributed: Any = importlib.import_module("distributed")
+def test_two_workers_change_no_bit(two_workers: Any) -> None:
     machine = MACHINES["any neighbours"]
-    on = {"host": "127.0.0.1", "dashboard_address": None}
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **on) as two,
-        distributed.Client(two, set_as_default=False) as client,
-    ):
-        same(machine.sample(**ASKED), client.compute(machine.sample(**ASKED, parts=3)).result())
+    same(machine.sample(**ASKED), two_workers.compute(machine.sample(**ASKED, parts=3)).result())
 
 
 @pytest.mark.parametrize(

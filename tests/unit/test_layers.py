@@ -7,6 +7,7 @@ import ast
 import importlib
 import pathlib
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
@@ -36,10 +37,16 @@ def part(path: pathlib.Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@cache
+def tree_of(path: pathlib.Path) -> ast.Module:
+    """The syntax tree of a file, which several tests go through."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path: pathlib.Path) -> Iterator[tuple[int, str]]:
     """Line and absolute name of every module that a file imports, in either spelling."""
     inside = ["nbm_xp", *path.relative_to(PACKAGE).parts[:-1]]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -69,7 +76,7 @@ def test_imports_run_one_way(path: pathlib.Path) -> None:
     ids=lambda path: str(path.relative_to(PACKAGE)),
 )
 def test_no_library_is_named_above_the_namespace(path: pathlib.Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     named = [f"line {line}: import of {module}" for line, module in imports(path) if module.split(".")[0] in LIBRARIES]
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in LIBRARIES | {"np", "cp", "da", "jnp"}:
@@ -80,7 +87,7 @@ def test_no_library_is_named_above_the_namespace(path: pathlib.Path) -> None:
 
 
 def test_every_module_says_what_it_is() -> None:
-    silent = [str(path) for path in FILES if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]
+    silent = [str(path) for path in FILES if not ast.get_docstring(tree_of(path))]
     assert not silent
 
 

@@ -79,7 +79,7 @@ def test_a_flipped_bit_in_any_file_is_told(run: Any, tmp_path: pathlib.Path) -> 
     shutil.copytree(whole, tmp_path / "run")
     for file in files(tmp_path / "run"):
         content = file.read_bytes()
-        for place in sorted({5, len(content) // 2, len(content) - 2}):
+        for place in sorted({5, len(content) // 2}):
             file.write_bytes(content[:place] + bytes([content[place] ^ 16]) + content[place + 1 :])
             copy = tmp_path / "copy"
             shutil.copytree(tmp_path / "run", copy)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import pathlib
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.graphs import GraphMachine
-from nbm_xp.runs import RunError, Workers, graph_job, open_dataset, projected, resume, sample_graph
+from nbm_xp.runs import RunError, graph_job, open_dataset, projected, resume, sample_graph
 from nbm_xp.runs.graph_job import GRAPH
 from tests.runs import files_of
 from tests.unit.test_graphs_parts import ASKED, MACHINES
@@ -61,11 +60,11 @@ def test_held_units_are_held_in_runs(tmp_path: pathlib.Path) -> None:
 def test_files_are_the_same_for_all_parts(tmp_path: pathlib.Path) -> None:
     machine, found = MACHINES["three neighbours"], []
     asked = ASK | {"chains": 67, "beta": 0.5, "sweeps": 2}
-    for number, parts in enumerate([1, 3, 7, np.arange(200) % 5]):
+    for number, parts in enumerate([1, 3, np.arange(200) % 5]):
         run = sample_graph(machine, tmp_path / str(number), **asked, parts=parts, n_workers=1 + number % 2)
         found.append(drawn(run.path))
     assert len(found[0]) > 67
-    assert found[0] == found[1] == found[2] == found[3]
+    assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.parametrize(("share", "rule"), [(0.0, "heat_bath"), (0.13, "metropolis"), (0.7, "metropolis")])
@@ -107,13 +106,10 @@ def test_states_are_read_from_disk_where_none_are_at_hand(
     assert (open_dataset(run.path)["energy"].values == whole["energy"].values).all()
 
 
-def test_two_workers_write_the_same_files(tmp_path: pathlib.Path) -> None:
-    if importlib.util.find_spec("distributed") is None:
-        pytest.skip("distributed is not installed")
+def test_two_workers_write_the_same_files(tmp_path: pathlib.Path, two_workers: Any) -> None:
     machine = MACHINES["three neighbours"]
     whole = sample_graph(machine, tmp_path / "whole", **ASK, parts=2, n_workers=1)
-    with Workers("local", n_workers=2) as workers:
-        run = sample_graph(machine, tmp_path / "run", **ASK, parts=2, scheduler=workers)
+    run = sample_graph(machine, tmp_path / "run", **ASK, parts=2, scheduler=two_workers.scheduler.address)
     assert files_of(run.path / GRAPH) == files_of(whole.path / GRAPH)
 
 
