@@ -151,6 +151,14 @@ def no_settings_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def what_jax_compiled() -> Iterator[None]:
+    """Gone when a file ends: of little use to the next, it is gigabytes in a process that has run them all."""
+    yield
+    if "jax" in sys.modules:
+        sys.modules["jax"].clear_caches()
+
+
 @pytest.fixture(autouse=True)
 def clean_configuration() -> Iterator[None]:
     """Every test starts from the built-in defaults: no settings left by another test."""
