@@ -5,7 +5,6 @@ JAX has 64-bit types in all tests (its own default has none); tests that are abo
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ if "--standin-cupy" in sys.argv or "STANDIN_CUPY" in os.environ:  # before anyth
     install()
 
 from nbm_xp.namespace import reset_configuration
+from tests.clusters import two_processes
 from tests.dask_expressions import mark_known
 from tests.function_table import note_findings, pytest_addoption, pytest_configure
 from tests.host_kernels import COMPILER, HostKernels, InPlace
@@ -83,15 +83,7 @@ def xp(library: Library) -> Any:
 @pytest.fixture(scope="session")
 def two_workers() -> Iterator[Any]:
     """A client of a cluster of two processes, which is started once for all tests that disturb no worker."""
-    if importlib.util.find_spec("distributed") is None:
-        pytest.skip("distributed is not installed")
-    distributed: Any = importlib.import_module("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+    with two_processes(as_default=False) as client:
         yield client
 
 
@@ -157,6 +149,14 @@ def no_settings_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterat
             patch.delenv(f"NBM_XP_{name}", raising=False)
         patch.setenv("HOME", str(tmp_path_factory.getbasetemp() / "home"))
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def what_jax_compiled() -> Iterator[None]:
+    """Gone when a file ends: of little use to the next, it is gigabytes in a process that has run them all."""
+    yield
+    if "jax" in sys.modules:
+        sys.modules["jax"].clear_caches()
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ import importlib.util
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -38,6 +38,7 @@ __all__ = [
     "guard",
     "libraries",
     "not_every_day",
+    "on_libraries",
 ]
 
 EVERYWHERE = "--everywhere" in sys.argv or "TESTS_EVERYWHERE" in os.environ
@@ -47,28 +48,6 @@ if EVERYWHERE:
 AGAIN = ("jax",) if EVERYWHERE else ()
 """What compiles for each shape, for the lists of tests that ask for what another test asked it for already."""
 ONE_CASE_IN = 3
-
-AT_NIGHT: dict[str, tuple[str, ...]] = {
-    "jax": (
-        *("property/test_functions_extremes.py", "property/test_functions_random.py", "property/test_rng_float16.py"),
-        *("property/test_neon_views.py", "property/test_rng_single_values.py", "property/test_tape_extremes.py"),
-        *("property/test_namespace_linalg.py", "unit/test_rng_parameters.py"),
-        *("unit/test_neon_backend.py", "unit/test_neon_buffers.py", "unit/test_neon_images.py"),
-        *("unit/test_neon_release.py", "unit/test_rng_generator.py", "unit/test_rng_random_streams.py"),
-        "property/test_boltzmann.py::test_a_gibbs_step_leaves_the_distribution_as_it_is",
-        "property/test_boltzmann.py::test_free_energy_and_transform_are_what_they_are_by_definition",
-        "property/test_boltzmann_layers.py::test_annealing_in_another_library_gives_the_same_estimate",
-        "unit/test_boltzmann_kinds.py::test_units_are_the_same_on_every_library",
-        "unit/test_graphs_moves.py::test_clusters_are_the_same_on_every_library",
-        "unit/test_namespace_convolution.py::test_other_dtypes",
-    ),
-}
-"""Tests that a library is asked for with ``--everywhere`` alone, by files or names.
-
-JAX compiles each function for each shape, which takes a second in a test that takes NumPy a millisecond. Every day it
-is asked for the bits of its random numbers, for the functions of its namespace and the documented ones, for values and
-gradients of all of them, for loops, and for machines that learn and draw as NumPy's do; what is left is made of these.
-"""
 
 
 def one_block(length: int) -> tuple[int, ...]:
@@ -210,6 +189,16 @@ def libraries(*names: str, without: Sequence[str] = ()) -> list[Any]:
     return [pytest.param(library, id=library.id) for library in chosen]
 
 
+def on_libraries(cases: Mapping[str, Any], among: Sequence[Any]) -> list[Any]:
+    """Pytest parameters, a case and a library: every case on each; on JAX, which compiles all, one in three."""
+    return [
+        pytest.param(case, *parameter.values, id=f"{parameter.id}-{name}")
+        for parameter in among
+        for number, (name, case) in enumerate(cases.items())
+        if EVERYWHERE or parameter.id != "jax" or number % ONE_CASE_IN == 0
+    ]
+
+
 LIBRARIES = libraries()
 EAGER = libraries(without=("dask",))
 DASK = libraries("dask")
@@ -217,6 +206,11 @@ DASK = libraries("dask")
 
 def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """Which items wait for ``--everywhere``: NumPy runs every case, other libraries one in three of those alike.
+
+    JAX compiles each function for each shape, which takes a second in a test that takes NumPy a millisecond. Every day
+    it is asked for the bits of its random numbers, for the functions of its namespace and the documented ones, for
+    values and gradients of all of them, for loops, and for machines that learn and draw as NumPy's do. Tests of what is
+    made of these are marked ``jax_at_night``.
 
     Alike are cases of one function on dtypes of one kind, in one test; on libraries that compile or lay out each of
     them anew, of one function, and one in six is run. Everywhere the same is true of recorded cases that a library is
@@ -243,8 +237,8 @@ def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
 
 def _is_at_night(item: pytest.Item) -> bool:
     library = getattr(getattr(item, "callspec", None), "params", {}).get("library")
-    patterns = AT_NIGHT.get(library.name, ()) if isinstance(library, Library) and not EVERYWHERE else ()
-    return any(pattern in item.nodeid for pattern in patterns)
+    is_jax = isinstance(library, Library) and library.name == "jax"
+    return is_jax and not EVERYWHERE and item.get_closest_marker("jax_at_night") is not None
 
 
 def _kinds(case: Any) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ __all__ = ["Path", "annealed", "compile_ais", "inverse_temperatures", "path_to"]
 Fields = tuple[Any, Any]
 
 
-def inverse_temperatures(n_temperatures: int, betas: Sequence[float] | None) -> list[float]:
+def inverse_temperatures(n_temperatures: Any, betas: Sequence[float] | None) -> list[float]:
     """The inverse temperatures of annealing, rising from 0 to 1: so many evenly, or those given, checked."""
     if betas is None:
         steps = positive_int(n_temperatures, "n_temperatures", 2) - 1
@@ -84,13 +84,12 @@ def compile_ais(path: Path, betas: Sequence[float], rows: int, rng: Any, *, give
     if not given:
         state = path.start(column(inputs[0]), chains, rng)
     cold, warm = (constant(list(part), parameters.dtype) for part in (betas[1:], betas[:-1]))
-    log_weights = B.cast(B.sum(B.zeros_like(inputs[0]), axis=1), "float64")
-    (*_, log_weights), updates = annealed(path, cold, warm, state, log_weights, chains, rng)
+    (*_, log_weights), updates = annealed(path, cold, warm, state, chains, rng)
     return compile_chains(inputs, log_weights, updates, "ais")
 
 
 def annealed(
-    path: Path, cold: Any, warm: Any, state: Sequence[Any], log_weights: Any, rows: int | tuple[Any, ...], rng: Any
+    path: Path, cold: Any, warm: Any, state: Sequence[Any], rows: int | tuple[Any, ...], rng: Any
 ) -> tuple[list[Any], Any]:
     """Chains along a path, recorded.
 
@@ -101,8 +100,6 @@ def annealed(
         The inverse temperatures after and before each step.
     state : sequence of Tensors
         The first states, of ``topology.retained``.
-    log_weights : Tensor of shape (rows,)
-        Zeros, float64.
     rows
         As for `draw_layer`.
     rng : RandomStreams
@@ -118,7 +115,8 @@ def annealed(
     def anneal(after: Any, before: Any, *carried: Any) -> list[Any]:
         return path.step(after, before, carried, rows, rng)
 
-    first = [*(state[layer] for layer in path.last.topology.retained), log_weights]
+    weights = B.cast(B.sum(B.zeros_like(state[0]), axis=1), "float64")
+    first = [*(state[layer] for layer in path.last.topology.retained), weights]
     found, updates = B.scan(anneal, sequences=[cold, warm], outputs_info=first)
     return [values[-1] for values in found], updates
 

@@ -29,7 +29,7 @@ from . import storage
 from .energy import Parameters
 from .model import variable
 
-__all__ = ["Averaging", "first_averaged"]
+__all__ = ["Averaging", "finish", "first_averaged", "forget"]
 
 _PART = 4  # the last quarter of the steps
 
@@ -64,16 +64,15 @@ class Averaging:
     >>> for bias in (1.0, 2.0, 6.0):
     ...     rbm.intercept_hidden_ = np.array([bias])
     ...     averaging.add()
-    >>> averaging.finish()
+    >>> finish(rbm._parameters, kept)
     >>> rbm.intercept_hidden_.round(6), kept  # (1 + 2 * 2 + 3 * 6) / (1 + 2 + 3)
     (array([3.833333]), {})
     """
 
     def __init__(self, parameters: Parameters, arrays: dict[str, Any]) -> None:
-        self._parameters, self._arrays = parameters, arrays
-        like = parameters.biases[0].value
+        like, named = parameters.biases[0].value, _named(parameters)
         xp = array_namespace(like)
-        for name, now in self._named():
+        for name, now in named:
             if name not in arrays:
                 arrays[name] = variable(xp.zeros_like(now.value), name)
         if _STEPS not in arrays:
@@ -81,22 +80,26 @@ class Averaging:
         with use_backend(library_name(like)):
             steps = arrays[_STEPS]
             part = B.reshape(2.0 / (steps + 2.0), ())
-            moved = [(arrays[name], arrays[name] + part * (now - arrays[name])) for name, now in self._named()]
+            moved = [(arrays[name], arrays[name] + part * (now - arrays[name])) for name, now in named]
             self._step = B.function([], [], updates=[*moved, (steps, steps + 1.0)], name="averaging")
 
     def add(self) -> None:
         """Let the parameters as they are count."""
         self._step()
 
-    def finish(self) -> None:
-        """Set the parameters to the mean, which is forgotten."""
-        for name, now in self._named():
-            now.set_value(self._arrays[name].value)
-        forget(self._arrays)
 
-    def _named(self) -> list[tuple[str, Any]]:
-        names = storage.names(self._parameters.topology)
-        return [(storage.MEAN + name, now) for name, now in zip(names, self._parameters, strict=True)]
+def finish(parameters: Parameters, arrays: dict[str, Any]) -> None:
+    """Set parameters to their mean, if one was begun, which is then forgotten."""
+    if _STEPS in arrays:
+        for name, now in _named(parameters):
+            now.set_value(arrays[name].value)
+        forget(arrays)
+
+
+def _named(parameters: Parameters) -> list[tuple[str, Any]]:
+    """The parameters, and what their means are called."""
+    names = storage.names(parameters.topology)
+    return [(storage.MEAN + name, now) for name, now in zip(names, parameters, strict=True)]
 
 
 def forget(arrays: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from .energy import told
 from .exchanges import in_turn
 from .ladder import LADDER, Ladder
 from .partition import exact_states, is_enumerable, log_partition_of_biases
-from .sampling import compile_chain, placed_like, repeated
+from .sampling import column, compile_chain, placed_like, repeated
 
 __all__ = [
     "STEPS",
@@ -129,9 +129,9 @@ def compile_states(ladder: Ladder, rows: int, n_steps: int, wanted: Sequence[int
     count, inputs = len(topology.sizes), _inputs(ladder, rows)
     start: list[Any] = [*(inputs.get(layer) for layer in topology.layers), _no_turn(inputs), *([None] * 2 * count)]
     shown = [count + 1 + place for layer in wanted for place in (layer, count + layer)]
-    column = B.sum(inputs[topology.retained[0]][0, :, :], axis=1, keepdims=True) * 0
+    nothing = column(inputs[topology.retained[0]][0, :, :])
     for place in shown:
-        start[place] = column + B.zeros_like(ladder.top.biases[(place - count - 1) % count])
+        start[place] = nothing + B.zeros_like(ladder.top.biases[(place - count - 1) % count])
 
     def step(now: list[Any]) -> list[Any]:
         move = ladder.move(now[:count], now[count], rows, rng)

@@ -16,7 +16,7 @@ from .bridging import LadderEstimate
 from .equilibrium import compile_weighing, estimate
 from .model import Model
 from .partition import AISEstimate
-from .placing import temperatures_of
+from .placing import temperatures_of, told_temperatures
 from .rows import positive_int
 from .sampler import Sampler
 
@@ -67,13 +67,20 @@ class Evaluator:
         base_log_z: Any = None,
     ) -> AISEstimate:
         """Log Z by annealing from the base-rate model, or another one, or in reverse: see `RBM.ais`, `reverse_ais`."""
-        model, rows, known = self.model, positive_int(n_runs, "n_runs"), self._base_log_z(base, base_log_z)
-        temperatures = temperatures_of(model, n_temperatures, betas, self.chains.entropy, base)
-        given = self._first(model if reverse else base, rows, start, n_steps)
+        model, chains, rows = self.model, self.chains, positive_int(n_runs, "n_runs")
+        told_temperatures(n_temperatures, betas)  # refused before any work, as what follows
+        self._check_base(base, base_log_z)
+        first = model if reverse else base
+        given = self._given(first, rows, start, n_steps)
+        like, known = chains.base_rows(rows), self._base_log_z(base, base_log_z)
+        temperatures = temperatures_of(model, n_temperatures, betas, chains.entropy, base)
+        if given is None and first is not None:
+            own = Sampler(first, chains.library, chains.chunks).own_states(rows, n_steps, chains.rng)
+            given = [chains.given_rows(own[layer], rows, layer, "start") for layer in model._topology.retained]
         with use_backend(model._home):
             betas = temperatures[::-1] if reverse else temperatures
-            anneal = compile_ais(path_to(model, base), betas, rows, self.chains.rng, given=given is not None)
-        log_weights = anneal(*([self.chains.base_rows(rows)] if given is None else given.values()))
+            anneal = compile_ais(path_to(model, base), betas, rows, chains.rng, given=given is not None)
+        log_weights = anneal(*([like] if given is None else given))
         return partition.estimate(to_numpy(log_weights), known, len(temperatures), reverse=reverse)
 
     def by_ladder(self, n_chains: int = 100, n_steps: int = 400) -> LadderEstimate:
@@ -89,42 +96,48 @@ class Evaluator:
         found.warn(stacklevel=4)
         return found
 
-    def _first(self, model: Model | None, rows: int, start: Any, n_steps: int | None) -> dict[int, Any] | None:
-        """The states that chains begin with, given or of a model; None for those of the base-rate model."""
+    def _given(self, first: Model | None, rows: int, start: Any, n_steps: int | None) -> Sequence[Any] | None:
+        """The states that chains are told to begin with, checked; None where they are to be drawn from a model."""
         topology, chains = self.model._topology, self.chains
         if n_steps is not None:
             positive_int(n_steps, "n_steps", 0)
-        if start is not None and (not hasattr(start, "__len__") or len(start) != len(topology.sizes)):
+            if first is None:
+                raise ValueError("n_steps must be left out where base is: the base-rate model is drawn from exactly")
+            if start is not None:
+                raise ValueError("n_steps must be left out where start is given: no states are drawn then")
+        if start is None:
+            return None
+        if not hasattr(start, "__len__") or len(start) != len(topology.sizes):
             count = len(start) if hasattr(start, "__len__") else repr(start)
             raise ValueError(f"start must have {len(topology.sizes)} entries, one for each layer, got {count}")
-        if model is None:
-            if n_steps is not None:
-                raise ValueError("n_steps must be left out where base is: the base-rate model is drawn from exactly")
-            return None
-        states = start
-        if start is None:
-            states = Sampler(model, chains.library, chains.chunks).own_states(rows, n_steps, chains.rng)
-        given = {layer: chains.given_rows(states[layer], rows, layer, "start") for layer in topology.retained}
-        return given if start is None else chains.placed(given, rows)
+        given = {layer: chains.given_rows(start[layer], rows, layer, "start") for layer in topology.retained}
+        return list(chains.placed(given, rows).values())
 
-    def _base_log_z(self, base: Any, known: Any) -> float:
-        """Log Z of what is annealed from or to: of another model, told or by enumeration."""
+    def _check_base(self, base: Any, known: Any) -> None:
+        """Refuse what cannot be annealed from or to, or log Z of it."""
         model = self.model
         if base is None:
             if known is not None:
                 raise ValueError("base_log_z must be left out where base is: log Z of the base-rate model is known")
-            return partition.base_log_partition(model._topology, model._base_bias())
+            return
         if not isinstance(base, Model):
             raise TypeError(f"base must be a model as this one is, got {type(base).__name__}")
+        if not hasattr(base, "n_features_in_"):
+            raise ValueError(f"base must have parameters, but this {type(base).__name__} has learnt nothing yet")
         if base._topology != model._topology:
             raise ValueError(f"base must have the layers of the model, {model._topology}, got {base._topology}")
         if base._home != model._home:
             ours, theirs = model._home, base._home
             raise ValueError(f"base must be of {ours}, as the model is, got one of {theirs}: move it with to({ours!r})")
         if known is not None:
-            return partition.log_z_of(known, "base_log_z")
-        if not partition.is_enumerable(base._topology):
+            partition.log_z_of(known, "base_log_z")
+        elif not partition.is_enumerable(base._topology):
             raise ValueError(
                 "base_log_z must be given, as base is too large to enumerate: its log Z, or 0 for the ratio of the two"
             )
-        return Evaluator(base).exact()
+
+    def _base_log_z(self, base: Model | None, known: Any) -> float:
+        """Log Z of what is annealed from or to: of another model, told or by enumeration."""
+        if base is None:
+            return partition.base_log_partition(self.model._topology, self.model._base_bias())
+        return Evaluator(base).exact() if known is None else partition.log_z_of(known, "base_log_z")

@@ -15,6 +15,9 @@ __all__ = ["WAYS", "Settings"]
 WAYS = ("persistent", "contrastive", "tempered")
 """What `training` can be."""
 
+_OPEN = ("momentum", "centred", "average", "watch")
+"""What may be "auto"; a schedule says so itself."""
+
 _TEMPERED = 0.75  # momentum: the chains of tempered training follow steps that are four times as long
 
 
@@ -69,21 +72,20 @@ class Settings:
             positive_int(getattr(model, name), name, least)
         for name, low, high in (("learning_rate", 1e-300, math.inf), ("momentum", 0, 1), ("weight_decay", 0, math.inf)):
             value = getattr(model, name)
-            if name == "momentum" and _is_auto(value):
+            if name in _OPEN and _is_auto(value):
                 continue
             if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) < high:
-                above = "above 0" if low else "at least 0"
-                raise ValueError(f"{name} must be a number, {above} and below {high}, got {value!r}")
+                above, left_open = "above 0" if low else "at least 0", "'auto' or " if name in _OPEN else ""
+                raise ValueError(f"{name} must be {left_open}a number, {above} and below {high}, got {value!r}")
         if model.training not in WAYS:
             raise ValueError(f"training must be one of {list(WAYS)}, got {model.training!r}")
-        for name in ("persistent", "centred", "shuffle", "average"):
+        for name in ("persistent", "centred", "shuffle", "average", "watch"):
             value = getattr(model, name)
-            if (name == "persistent" and value is None) or (name in ("centred", "average") and _is_auto(value)):
+            if (name == "persistent" and value is None) or (name in _OPEN and _is_auto(value)):
                 continue
             if getattr(value, "shape", ()) or value not in (True, False):
-                raise ValueError(f"{name} must be True or False, got {value!r}")
-        if getattr(model.watch, "shape", ()) or model.watch not in ("auto", True, False):
-            raise ValueError(f"watch must be 'auto', True or False, got {model.watch!r}")
+                left_open = "'auto', " if name in _OPEN else ""
+                raise ValueError(f"{name} must be {left_open}True or False, got {value!r}")
         if not isinstance(model.clip, bool) and model.clip != "new":
             raise ValueError(f"clip must be True, False or 'new', got {model.clip!r}")
         if model.optimizer not in OPTIMIZERS:
@@ -92,5 +94,5 @@ class Settings:
 
 
 def _is_auto(value: Any) -> bool:
-    """Whether a hyperparameter is left to what suits the way of training."""
+    """Whether a hyperparameter is left open."""
     return isinstance(value, str) and value == "auto"

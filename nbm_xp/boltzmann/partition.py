@@ -297,8 +297,9 @@ def log_z_of(known: float | AISEstimate | LadderEstimate, name: str = "log_z") -
     """
     if isinstance(known, (AISEstimate, LadderEstimate)):
         return known.log_z
-    if isinstance(known, (str, bool)) or not hasattr(known, "__float__") or not math.isfinite(known):
-        raise ValueError(f"{name} must be a finite number or an AISEstimate, got {known!r}")
+    scalar = hasattr(known, "__float__") and not isinstance(known, (str, bool)) and not getattr(known, "shape", ())
+    if not scalar or not math.isfinite(known):
+        raise ValueError(f"{name} must be a finite number, an AISEstimate or a LadderEstimate, got {known!r}")
     return float(known)
 
 

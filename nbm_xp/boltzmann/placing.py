@@ -34,7 +34,7 @@ from .randomness import stream
 from .sampling import column, placeholder, told_placeholders
 from .tempering import compile_tempering
 
-__all__ = ["ADAPTIVE", "placed_ladder", "placed_temperatures", "temperatures_of"]
+__all__ = ["ADAPTIVE", "placed_ladder", "placed_temperatures", "temperatures_of", "told_temperatures"]
 
 ADAPTIVE = "adaptive"
 """What `n_temperatures` can be besides a number."""
@@ -47,6 +47,21 @@ _REPLICAS = 20  # at each temperature of a ladder's pilot
 _SETTLING, _COUNTED, _ROUNDS = 40, 60, 3  # steps of it before its exchanges count, and after; how often it is run
 _ACCEPTANCE = 0.3
 _HALVINGS, _LEAST = 20, 1e-4  # of an interval of inverse temperatures; what a stage goes at least
+
+
+def told_temperatures(n_temperatures: int | str, betas: Any) -> list[float] | None:
+    """Inverse temperatures, rising from 0 to 1: so many evenly, or those given; None where they are to be placed.
+
+    Raises
+    ------
+    ValueError
+        If they are something else.
+    """
+    if betas is None and isinstance(n_temperatures, str):
+        if n_temperatures == ADAPTIVE:
+            return None
+        raise ValueError(f"n_temperatures must be a whole number or {ADAPTIVE!r}, got {n_temperatures!r}")
+    return inverse_temperatures(n_temperatures, betas)
 
 
 def temperatures_of(
@@ -72,10 +87,9 @@ def temperatures_of(
     ValueError
         If they are something else.
     """
-    if betas is not None or n_temperatures != ADAPTIVE:
-        if betas is None and isinstance(n_temperatures, str):
-            raise ValueError(f"n_temperatures must be a whole number or {ADAPTIVE!r}, got {n_temperatures!r}")
-        return inverse_temperatures(n_temperatures, betas)  # type: ignore[arg-type]
+    told_already = told_temperatures(n_temperatures, betas)
+    if told_already is not None:
+        return told_already
     rng = stream(entropy, "temperatures")
     given = None
     if base is not None:

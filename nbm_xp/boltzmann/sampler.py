@@ -80,11 +80,11 @@ class Sampler:
         """The last states of chains of parallel tempering: see `RBM.parallel_tempering`."""
         model = self.model
         rows, steps = positive_int(n_chains, "n_chains"), positive_int(n_steps, "n_steps")
-        wanted = None if layer is None else self._layer(layer, "layer")
+        wanted, like = None if layer is None else self._layer(layer, "layer"), self.base_rows(rows)
         temperatures = temperatures_of(model, n_temperatures, betas, self.entropy, exchanging=True)
         with use_backend(model._home):
             chain = compile_tempering(path_to(model), temperatures, rows, steps, self.rng)
-        *states, shares = chain(self.base_rows(rows))
+        *states, shares = chain(like)
         chosen = states[: len(model._topology.sizes)] if wanted is None else states[wanted]
         return (chosen, shares) if exchanges else chosen
 
@@ -150,9 +150,10 @@ class Sampler:
 
     def _on_ladder(self, ladder: Ladder, rows: int, steps: int, wanted: tuple[int, ...]) -> Sequence[Any]:
         """The last states of chains on the ladder, and their means."""
+        start = self.ladder_states(ladder, rows)
         build = partial(compile_states, ladder, rows, steps, wanted, self.rng)
         climb = self._compiled(("equilibrium", ("tempered", ladder.pairs), rows, steps, wanted), build)
-        results: Sequence[Any] = climb(*self.ladder_states(ladder, rows))
+        results: Sequence[Any] = climb(*start)
         return results
 
     def _compiled(self, key: tuple[Any, ...], build: Any) -> Any:

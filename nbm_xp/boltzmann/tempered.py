@@ -113,12 +113,9 @@ class TemperedChains:
         """States of the machine that learns, and whatever becomes of the ladder."""
         topology, ladder, chains = self.parameters.topology, self.ladder, self.chains
         count, kept = len(topology.sizes), topology.retained
-        state: State = [None] * (count + 2)
         gains = self._gains()
-        for layer, states in zip(kept, self._followed(gains, rng), strict=True):
-            state[layer] = states
-        state[count], state[count + 1] = self.arrays[f"{LADDER}turn"], self.arrays[f"{LADDER}accepted"]
-        state.append(self.arrays[f"{LADDER}alone"])
+        state: State = topology.with_retained(self._followed(gains, rng))
+        state += [self.arrays[LADDER + name] for name in ("turn", "accepted", "alone")]
 
         def step(now: State) -> State:
             move = ladder.move(now, now[count], chains, rng)
@@ -163,10 +160,7 @@ class TemperedChains:
 
     def _tops(self) -> State:
         """The states of the machine that learns."""
-        tops: State = [None] * len(self.parameters.topology.sizes)
-        for layer, values in zip(self.parameters.topology.retained, self._states(), strict=True):
-            tops[layer] = values[-1, :, :]
-        return tops
+        return self.parameters.topology.with_retained(values[-1, :, :] for values in self._states())
 
     def _gains(self) -> Any:
         """What the logarithm of the weight of each of its states has gained by the last step."""
@@ -261,9 +255,7 @@ class TemperedChains:
         for layer, after in zip(self.parameters.topology.retained, states, strict=True):
             updates.append((self.arrays[f"{LADDER}state.{layer}"], after))
         updates.append((self.arrays[f"{LADDER}turn"], turn))
-        tops: State = [None] * len(self.parameters.topology.sizes)
-        for layer, after in zip(self.parameters.topology.retained, states, strict=True):
-            tops[layer] = after[-1, :, :]
+        tops = self.parameters.topology.with_retained(after[-1, :, :] for after in states)
         updates.append((self.arrays[f"{LADDER}free"], free_energy(self.parameters, tops)))
         return B.function([], outputs, updates=updates, name="watch")
 

@@ -19,7 +19,7 @@ from nbm_xp.namespace.sparse import SparseRows, is_sparse
 from nbm_xp.rng import Generator
 
 from . import storage
-from .averaging import Averaging, first_averaged, forget
+from .averaging import Averaging, finish, first_averaged, forget
 from .balancing import Balance
 from .columns import check_names, column_names
 from .energy import Parameters, gauged_weights
@@ -83,11 +83,13 @@ class Trainer:
             began = time.perf_counter()
             done = self._pass(X, weights, steps)
             model.n_iter_ += 1
+            self._end()
             look = watch.look(model.n_iter_, self.negative_phase.weighed(model._function, done, model._rng))
             if model.verbose:
                 self._report(X, look, time.perf_counter() - began)
             if callback is not None:
                 callback(model)
+                self._end()  # if it said that this pass was the last one
         self._warn_of_divergence()
 
     def _pass(self, X: Any, weights: Any, steps: dict[int, tuple[Any, Any]]) -> int:
@@ -110,9 +112,12 @@ class Trainer:
             if number >= first:
                 averaging = averaging or Averaging(model._parameters, model._made_up)
                 averaging.add()
-        if averaging is not None and model.n_iter_ + 1 >= model.n_iter:
-            averaging.finish()
         return number + 1
+
+    def _end(self) -> None:
+        """After the last pass, take the mean of the parameters that was begun, if one was."""
+        if self.model.n_iter_ >= self.model.n_iter:
+            finish(self.model._parameters, self.model._made_up)
 
     def _first_averaged(self) -> float:
         """The first step of the next pass whose parameters count in the mean that `fit` ends with, if any does."""

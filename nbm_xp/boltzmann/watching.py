@@ -335,8 +335,7 @@ def compile_annealing(model: Any, rows: int, rng: Any) -> Any:
     cold, warm = (B.placeholder(ndim=1, dtype=parameters.dtype, name=name) for name in ("cold", "warm"))
     state = path.start(column(first), rows, rng)
     state[0] = here * first + (1 - here) * state[0]
-    nothing = B.cast(B.sum(B.zeros_like(first), axis=1), "float64")
-    (visible, *_, log_weights), updates = annealed(path, cold, warm, state, nothing, rows, rng)
+    (visible, *_, log_weights), updates = annealed(path, cold, warm, state, rows, rng)
     return B.function([first, here, cold, warm], [visible, log_weights], updates=updates, name="watch")
 
 

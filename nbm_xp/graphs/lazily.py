@@ -6,6 +6,7 @@ Contract: however a graph is divided, the same arguments are taken, and the same
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -164,8 +165,8 @@ def checked_names(
     ValueError
         If it cannot be.
     """
-    if observe is None:
-        raise ValueError("observe must be names, got None: an empty list observes nothing")
+    if not isinstance(observe, Iterable):
+        raise ValueError(f"observe must be names, got {observe!r}: an empty list observes nothing")
     names = (observe,) if isinstance(observe, str) else tuple(observe)
     for name in names:
         if name not in (known := (*SUMS, *also)):

@@ -6,7 +6,7 @@ lie until the end, so that a device is not waited for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from nbm_xp.namespace import asarray, dtype_of, host_namespace, to_numpy, wide_dtypes
@@ -221,7 +221,8 @@ def check_overlap(machine: EnergyModel, chains: int) -> None:
         If they are not even in number, or not of spins.
     """
     if machine.values.kind != "spin" or chains % 2:
-        raise ValueError("observe: overlaps are those of two chains each, of spins: chains must be even")
+        of = f"{chains} of {machine.values.kind} units"
+        raise ValueError(f"observe: overlaps are those of two chains each, of spins: chains must be even, got {of}")
 
 
 def _overlap(chains: Chains) -> Observer:
@@ -269,9 +270,10 @@ def observers_of(observe: Any, chains: Chains) -> list[Observer]:
         If a name is not known, or an observer is not for these chains.
     """
     found: list[Observer] = []
-    if observe is None:
-        raise ValueError("observe must be names or observers, got None: an empty list observes nothing")
-    for name in [observe] if isinstance(observe, (str, Observer)) else observe:
+    asked = [observe] if isinstance(observe, (str, Observer)) else observe
+    if not isinstance(asked, Iterable):
+        raise ValueError(f"observe must be names or observers, got {observe!r}: an empty list observes nothing")
+    for name in asked:
         if not isinstance(name, Observer) and name not in OBSERVERS:
             raise ValueError(f"observe must be of {', '.join(OBSERVERS)}, got {name!r}")
         found.append(name if isinstance(name, Observer) else OBSERVERS[name](chains))

@@ -181,13 +181,17 @@ class Training:
         self._tell(passes, look)
 
     def _fit_into_the_hours(self, model: Any, seconds: float) -> None:
-        """Set how many passes there will be by how long they take; the first one, slow to begin, does not count."""
+        """Set how many passes there will be by how long they take; the first one, slow to begin, does not count.
+
+        While there is time the last pass is said to be that before it begins: `fit` ends it otherwise than others.
+        """
         left = (self.hours or 0.0) * 3600 - seconds
         if self._first is None:
             self._first = (model.n_iter_, seconds)
         passes = model.n_iter_ - self._first[0]
         each = (seconds - self._first[1]) / passes if passes else seconds
-        model.n_iter = model.n_iter_ + max(0, round(left / max(each, 1e-9)))
+        least = 1 if left > 0 and model.n_iter_ < model.n_iter else 0
+        model.n_iter = model.n_iter_ + max(least, round(left / max(each, 1e-9)))
 
     def _scores(self, model: Any, whole: bool) -> dict[str, float]:
         if model.log_likelihoods_ and model._ladder is not None:

@@ -54,6 +54,7 @@ def chi_square(drawn: Any, expected: Any) -> float:
     return float(((counts - len(codes) * expected) ** 2 / (len(codes) * expected)).sum())
 
 
+@pytest.mark.jax_at_night
 @given(n_hidden=st.integers(1, 4), n_visible=st.integers(1, 4), seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=6)
 def test_free_energy_and_transform_are_what_they_are_by_definition(
@@ -108,6 +109,7 @@ def test_the_gradient_of_the_free_energy_agrees_with_finite_differences(wrt: int
     np.testing.assert_allclose((gradient * direction).sum(), (ends[0] - ends[1]) / (2 * step), rtol=1e-7)
 
 
+@pytest.mark.jax_at_night
 @pytest.mark.parametrize("library", libraries("numpy", "dask-ragged", "array_api_strict", "torch", "jax", "cupy"))
 def test_a_gibbs_step_leaves_the_distribution_as_it_is(library: Library) -> None:
     """False alarms: once in a million seeds."""

@@ -438,6 +438,7 @@ def test_annealing_in_blocks_gives_the_same_estimate(library: Library, how: str)
     np.testing.assert_allclose(found.log_weights, annealed().log_weights, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.jax_at_night
 @pytest.mark.parametrize("library", libraries("array_api_strict", "torch", "jax", "cupy"))
 def test_annealing_in_another_library_gives_the_same_estimate(library: Library) -> None:
     host = machine(Topology([6, 4, 3]), seed=1)

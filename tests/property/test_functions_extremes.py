@@ -19,6 +19,8 @@ from nbm_xp.tape import Variable, evaluate, gradients
 from tests.gradcheck import check_gradient
 from tests.libraries import Library, libraries
 
+pytestmark = pytest.mark.jax_at_night
+
 ELEMENTS = st.sampled_from([-math.inf, -1e4, -800.0, -100.0, -30.0, -1.0, -1e-9, 0.0, 0.5, 20.0, 100.0, 1e4, math.inf])
 FINITE = ELEMENTS.filter(math.isfinite)
 ROWS = st.integers(0, 4)

@@ -20,6 +20,8 @@ from nbm_xp import natural_bm as B
 from nbm_xp.tape import Variable, evaluate
 from tests.libraries import Library, libraries
 
+pytestmark = pytest.mark.jax_at_night
+
 DTYPES = st.sampled_from(["float32", "float64", "int8", "int32", "int64", "uint8", "bool"])
 SOME = libraries("numpy-readonly", "array_api_strict", "dask-ragged", "torch", "jax", "cupy")
 SHAPES = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)

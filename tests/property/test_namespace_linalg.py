@@ -14,6 +14,8 @@ from tests.libraries import Library, libraries
 from tests.tables import Case, decompositions, fft, linalg
 from tests.tables.known import KNOWN_IN_NAMESPACE, expect_failure
 
+pytestmark = pytest.mark.jax_at_night
+
 ALL = [
     case
     for case in (*decompositions.CASES, *fft.CASES, *linalg.CASES)

@@ -4,11 +4,14 @@ import math
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nbm_xp.neon import Backend, Buffer
 from tests.libraries import Library, computing
+
+pytestmark = pytest.mark.jax_at_night
 
 SHAPES = st.lists(st.integers(0, 4), min_size=2, max_size=3).map(tuple)
 

@@ -29,7 +29,7 @@ from nbm_xp.rng.distributions.rejection import gamma, large_binomial, poisson
 from nbm_xp.rng.distributions.whole_numbers import integers
 from nbm_xp.rng.parameters import INTEGERS
 from tests.distributions import DRAWS, REAL, VECTORS, WITH_ARRAYS
-from tests.libraries import AGAIN, EVERYWHERE, Library, guard, libraries
+from tests.libraries import AGAIN, Library, guard, libraries, on_libraries
 
 OTHERS = libraries("dask-ragged", "array_api_strict", "torch", *AGAIN, "cupy")
 seeds = st.integers(1, M2 - 1)
@@ -44,18 +44,13 @@ def test_numbers_as_parameters(library: Library, name: str) -> None:
     np.testing.assert_array_equal(library.numpy(got), want, strict=True)
 
 
-def names_and_libraries() -> list[Any]:
-    """Every distribution on every library; on JAX, which compiles each step for a second, one in three."""
-    others = libraries("numpy-readonly", "dask", "array_api_strict", "torch", "jax", "cupy")
-    return [
-        pytest.param(name, *parameter.values, id=f"{name}-{parameter.id}")
-        for parameter in others
-        for number, name in enumerate(WITH_ARRAYS)
-        if EVERYWHERE or parameter.id != "jax" or number % 3 == 0
-    ]
-
-
-@pytest.mark.parametrize(("name", "library"), names_and_libraries())
+@pytest.mark.parametrize(
+    ("name", "library"),
+    on_libraries(
+        {name: name for name in WITH_ARRAYS},
+        libraries("numpy-readonly", "dask", "array_api_strict", "torch", "jax", "cupy"),
+    ),
+)
 def test_arrays_as_parameters(library: Library, name: str) -> None:
     want = to_numpy(WITH_ARRAYS[name](Generator(2026), np.asarray))
     with guard():

@@ -12,7 +12,9 @@ from nbm_xp.namespace import get_namespace, wide_dtypes
 from nbm_xp.namespace.compat.cupy import astype_once
 from nbm_xp.namespace.compat.half import TWICE_ROUNDED
 from nbm_xp.rng import Generator
-from tests.libraries import EVERYWHERE, Library, libraries
+from tests.libraries import Library, libraries
+
+pytestmark = pytest.mark.jax_at_night
 
 COUNT = 100_000
 
@@ -35,21 +37,8 @@ DRAWS: dict[str, Callable[[Generator, Any], Any]] = {
 }
 
 
-COMPILED = DRAWS if EVERYWHERE else ("uniform/arrays", "exponential")
-"""The draws on JAX, which compiles for seconds for each."""
-
-
-@pytest.mark.parametrize(
-    ("name", "library"),
-    [
-        pytest.param(name, *one.values, id=f"{name}-{one.id}")
-        for one, names in [
-            *((one, DRAWS) for one in libraries("torch")),
-            *((one, COMPILED) for one in libraries("jax")),
-        ]
-        for name in names
-    ],
-)
+@pytest.mark.parametrize("library", libraries("torch", "jax"))
+@pytest.mark.parametrize("name", DRAWS)
 def test_numbers_are_those_of_numpy(name: str, library: Library) -> None:
     want = DRAWS[name](Generator(5, "numpy"), np.asarray)
     got = library.numpy(DRAWS[name](Generator(5, library.name), lambda x: library.array(np.asarray(x))))

@@ -11,6 +11,8 @@ import pytest
 from nbm_xp.rng import Generator
 from tests.libraries import Library, libraries
 
+pytestmark = pytest.mark.jax_at_night
+
 NAN, INF = float("nan"), float("inf")
 
 BROKEN: list[tuple[str, str, dict[str, Any], list[Any]]] = [

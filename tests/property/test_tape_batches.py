@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from nbm_xp import natural_bm as B
 from nbm_xp.rng import RandomStreams
 from nbm_xp.tape import Variable, function, gradients, placeholder, scan
 from nbm_xp.tape import namespace as xp
+from tests.clusters import two_processes
 from tests.gradcheck import flat_list
 from tests.libraries import guard, ragged
 from tests.tables import CASES, Case, by_function, told
@@ -141,12 +141,7 @@ def test_every_gradient_in_blocks(case: Case) -> None:
 @pytest.mark.slow
 def test_on_a_cluster() -> None:
     """Tasks run in other processes: the graph travels, and nothing of this process is missed there."""
-    pytest.importorskip("distributed")
-    distributed = importlib.import_module("distributed")
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with two_processes() as client:
         lazy = function(*contrastive_divergence(), batch_axis=0)(da.from_array(DATA, chunks=(5, VISIBLE)))
         found = client.gather(client.compute(lazy))
     for got, want in zip(found, WANTED, strict=True):

@@ -13,6 +13,8 @@ from nbm_xp.tape import Variable, evaluate, gradients, sigmoid, softplus
 from nbm_xp.tape import namespace as xp
 from tests.libraries import Library, libraries
 
+pytestmark = pytest.mark.jax_at_night
+
 INF, NAN = math.inf, math.nan
 POINTS = [-INF, -1e4, 0.0, 1e4, INF]
 EVERY = libraries("numpy", "array_api_strict", "dask-halves", "torch", "jax", "cupy", without=("numpy-readonly",))

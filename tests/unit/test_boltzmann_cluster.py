@@ -16,8 +16,7 @@ import pytest
 
 from nbm_xp.boltzmann import RBM
 from nbm_xp.namespace.stored import open_array
-
-distributed = pytest.importorskip("distributed")
+from tests.clusters import two_processes
 
 pytestmark = [
     pytest.mark.slow,
@@ -58,11 +57,7 @@ def file(values: list[Any], tmp_path_factory: pytest.TempPathFactory) -> pathlib
 
 @pytest.fixture
 def client() -> Iterator[Any]:
-    with (
-        dask.config.set({"array.chunk-size": "1KiB"}),
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with dask.config.set({"array.chunk-size": "1KiB"}), two_processes() as client:
         yield client
 
 

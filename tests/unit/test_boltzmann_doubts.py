@@ -143,6 +143,23 @@ def test_a_mean_that_was_begun_goes_on_from_a_file_or_is_dropped(
     assert "mean.steps" not in longer._made_up
 
 
+@pytest.mark.parametrize("settings", [settings for _, settings in AVERAGED], ids=str)
+def test_fit_ends_with_the_mean_where_a_callback_says_that_it_ends(settings: dict[str, Any]) -> None:
+    """That of the passes since it was begun: two of twelve, where the eleventh turns out to be the last."""
+    met: list[Any] = []
+
+    def stop_after_eleven(rbm: RBM) -> None:
+        met.append(np.array(rbm.components_))
+        rbm.n_iter = 11 if rbm.n_iter_ == 11 else 12
+
+    rbm = RBM(3, 0.5, n_iter=12, schedule="constant", batch_size=20, random_state=0, **settings)
+    rbm.fit(two_clusters(20), callback=stop_after_eleven)
+    assert len(met) == 11
+    assert np.abs(met[-1] - met[-2]).max() > 1e-3
+    np.testing.assert_allclose(rbm.components_, (met[-2] + 2 * met[-1]) / 3, rtol=1e-4, atol=1e-6)
+    assert not [name for name in rbm._made_up if name.startswith("mean.")]
+
+
 def test_the_mean_of_parameters_is_truer_than_the_last_ones_where_the_rate_does_not_fall() -> None:
     rows = (np.random.default_rng(0).random((200, 16)) < 0.4).astype("float32")
     last, mean = (RBM(8, 2.0, n_iter=10, average=way, random_state=0).fit(rows) for way in (False, True))

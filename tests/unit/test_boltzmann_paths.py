@@ -93,6 +93,7 @@ def test_zeros_that_are_left_out_are_zeros(pair: str) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.jax_at_night
 @pytest.mark.parametrize("library", libraries())
 def test_every_library_anneals_from_another_machine(library: Library) -> None:
     model, base = machine(1), machine(2)
@@ -150,7 +151,7 @@ def test_what_is_no_base_is_refused() -> None:
             weigh(5, 5, base=machine(2), base_log_z="exact")
         with pytest.raises(ValueError, match="base_log_z must be left out where base is"):
             weigh(5, 5, base_log_z=0.0)
-        with pytest.raises(ValueError, match="learnt nothing yet"):
+        with pytest.raises(ValueError, match="base must have parameters, but this RBM has learnt nothing yet"):
             weigh(5, 5, base=RBM(4))
     assert model._rng.rstate.tolist() == before
     with pytest.raises(ValueError, match="base_log_z must be given, as base is too large"):
@@ -158,6 +159,34 @@ def test_what_is_no_base_is_refused() -> None:
     assert large.ais(5, 5, base=large, base_log_z=0).log_z == 0.0
     with pytest.raises(ValueError, match="n_steps must be left out where base is"):
         model.ais(5, 5, n_steps=3)
+
+
+def test_nothing_is_done_before_all_is_known_to_be_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, large = machine(1), DBM.from_parameters([np.zeros((30, 30))], [np.zeros(30)] * 2, random_state=0)
+
+    def working(*arguments: Any, **options: Any) -> Any:
+        raise AssertionError("work")
+
+    for name in ("temperatures_of", "Sampler.own_states", "Evaluator.exact"):
+        monkeypatch.setattr(f"nbm_xp.boltzmann.evaluator.{name}", working)
+    states = np.zeros((5, 30))
+    wrong: list[tuple[str, dict[str, Any]]] = [
+        ("n_runs", {"n_runs": 0}),
+        ("n_temperatures", {"n_temperatures": "many"}),
+        ("betas", {"betas": [0.5, 1.0]}),
+        ("base_log_z", {"base": large, "base_log_z": "one"}),
+        ("base_log_z", {"base": large}),
+        ("base", {"base": model}),
+        ("n_steps", {"base": large, "base_log_z": 0, "n_steps": -1}),
+        ("beer", {"library": "beer"}),
+    ]
+    for named, how in wrong:
+        for weigh in (large.ais, large.reverse_ais):
+            with pytest.raises(ValueError, match=named):
+                weigh(**{"n_runs": 5, "n_temperatures": "adaptive"} | how)
+    for start in ([states], [states[:4], None], [states + 2, None]):
+        with pytest.raises(ValueError, match="start"):
+            large.reverse_ais(5, "adaptive", start=start)
 
 
 def test_states_of_a_large_base_are_the_ends_of_chains() -> None:

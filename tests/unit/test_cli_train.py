@@ -235,6 +235,16 @@ def test_hours_say_how_long_to_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert RBM.load(f"run/{MODEL_FILE}").n_iter == found["passes"]
 
 
+def test_the_last_pass_of_so_many_hours_is_known_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though one took longer than was thought: then `fit` ends with the mean, and what is told is true of it."""
+    ends, said, after = [0.0, 1.0, 2.0, 3.0, 4.0, 6.9, 8.0], [], Training._after_a_pass
+    monkeypatch.setattr(Training, "seconds", property(lambda task: ends[task.model.n_iter_]))
+    monkeypatch.setattr(Training, "_after_a_pass", lambda task, model: said.append(model.n_iter) or after(task, model))
+    found = told(*SMALL, "--training", "tempered", "--hours", str(7.2 / 3600))
+    assert found["passes"] == len(said) == said[-1] == 6
+    assert "mean.steps" not in RBM.load(f"run/{MODEL_FILE}")._made_up
+
+
 def test_one_pass_is_no_passes() -> None:
     assert ", 1 pass in" in ran(*SMALL, "--epochs", "1")
 

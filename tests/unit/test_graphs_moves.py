@@ -68,6 +68,7 @@ def test_clusters_are_the_same_however_they_are_found(monkeypatch: pytest.Monkey
     np.testing.assert_array_equal(chains.rows(), found[1][2:])
 
 
+@pytest.mark.jax_at_night
 @pytest.mark.parametrize("library", libraries("numpy", "array_api_strict", "torch", "jax"))
 @pytest.mark.parametrize("rule", clusters.CLUSTER_RULES)
 def test_clusters_are_the_same_on_every_library(rule: str, library: Library) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.namespace import dtype_name, get_namespace
-from tests.libraries import EVERYWHERE, LIBRARIES, Library
+from tests.libraries import LIBRARIES, Library, on_libraries
 
 RNG = np.random.default_rng(12345)
 FLOATS = RNG.normal(size=(3, 5, 4)).astype("float32")
@@ -334,17 +334,9 @@ def test_names_are_unique() -> None:
     assert len(names) == len(set(names))
 
 
-def cases_and_libraries() -> list[Any]:
-    """Every case on every library; on JAX, which compiles for each, one in three: the tape calls all again."""
-    return [
-        pytest.param(case, *parameter.values, id=f"{parameter.id}-{case[0]}")
-        for parameter in LIBRARIES
-        for number, case in enumerate(CASES)
-        if EVERYWHERE or parameter.id != "jax" or number % 3 == 0
-    ]
-
-
-@pytest.mark.parametrize(("case", "library"), cases_and_libraries(), indirect=["library"])
+@pytest.mark.parametrize(
+    ("case", "library"), on_libraries({case[0]: case for case in CASES}, LIBRARIES), indirect=["library"]
+)
 def test_function(library: Library, case: Case, request: pytest.FixtureRequest) -> None:
     name, function, arrays = case
     if (library.name, name) in KNOWN:

@@ -13,6 +13,8 @@ from nbm_xp.rng import Generator
 from nbm_xp.tape import evaluate
 from tests.libraries import Library, computing
 
+pytestmark = pytest.mark.jax_at_night
+
 
 @pytest.fixture
 def be() -> Backend:

@@ -12,6 +12,8 @@ from nbm_xp.namespace import asarray, library_name
 from nbm_xp.neon import Backend, Buffer
 from tests.libraries import Library, computing, libraries
 
+pytestmark = pytest.mark.jax_at_night
+
 WRITING_IN_PLACE = libraries("numpy", "torch", "cupy", without=("numpy-readonly",))
 
 

@@ -9,6 +9,8 @@ import pytest
 from nbm_xp.neon import Autodiff, Backend
 from tests.libraries import Library, computing
 
+pytestmark = pytest.mark.jax_at_night
+
 
 def drawn(*shape: int, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=shape)

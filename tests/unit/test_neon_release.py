@@ -10,6 +10,8 @@ import pytest
 from nbm_xp.neon import Autodiff, Backend, Buffer, compute_on
 from tests.libraries import Library, computing
 
+pytestmark = pytest.mark.jax_at_night
+
 
 @pytest.fixture
 def be() -> Any:  # which is called in forms beyond its documented ones

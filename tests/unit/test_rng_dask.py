@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import pickle
 from typing import Any
@@ -16,6 +17,7 @@ from nbm_xp.rng.blocks import FewNumbers, in_few_numbers
 from nbm_xp.rng.distributions import tasks
 from nbm_xp.rng.uniforms import advance
 from nbm_xp.tape import function, placeholder
+from tests.clusters import two_processes
 from tests.distributions import DRAWS, WITH_ARRAYS
 from tests.libraries import guard
 
@@ -114,13 +116,11 @@ def test_schedulers_and_workers_change_nothing() -> None:
 
 @pytest.mark.slow
 def test_a_lost_worker_changes_nothing() -> None:
-    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     want = Generator(5).gamma(0.7, 2.0, (400, 50))
-    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
-    with cluster, distributed.Client(cluster) as client:
+    with two_processes() as client:
         lazy = Generator(5, "dask").gamma(0.7, 2.0, (400, 50), chunks=(10, 10)).persist()
-        distributed.wait(lazy)
-        first, *_ = list(cluster.workers.values())
+        importlib.import_module("distributed").wait(lazy)
+        first, *_ = list(client.cluster.workers.values())
         client.sync(first.kill)
         np.testing.assert_array_equal(client.compute(lazy).result(timeout=120), want, strict=True)
 

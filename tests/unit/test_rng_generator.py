@@ -19,6 +19,8 @@ from nbm_xp.rng import Generator, RandomStreams, jump
 from nbm_xp.tape import Variable
 from tests.libraries import Library, libraries
 
+pytestmark = pytest.mark.jax_at_night
+
 LIKE_THE_STREAMS = [
     (lambda g: g.random((3, 4)), lambda s: s.uniform((3, 4))),
     (lambda g: g.uniform(-1, 2.5, (7,), "float64"), lambda s: s.uniform((7,), -1, 2.5, dtype="float64")),

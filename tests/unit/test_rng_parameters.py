@@ -14,6 +14,8 @@ from nbm_xp.namespace import kernels, library_name, to_numpy
 from nbm_xp.rng import Generator
 from tests.libraries import Library, guard, libraries
 
+pytestmark = pytest.mark.jax_at_night
+
 LIBRARIES = libraries("numpy", "dask", "array_api_strict", "torch", "jax", "cupy")
 
 ONE: dict[str, Any] = {

@@ -14,6 +14,8 @@ from nbm_xp.tape import Variable, evaluate, function, gradients, placeholder, sc
 from nbm_xp.tape import namespace as xp
 from tests.libraries import LIBRARIES, Library, libraries
 
+pytestmark = pytest.mark.jax_at_night
+
 NP = get_namespace("numpy")
 
 

@@ -209,8 +209,8 @@ def test_other_rows_are_refused(tmp_path: pathlib.Path) -> None:
         (ROWS, {"reverse": True, "n_steps": -1}, "n_steps must be"),
         (ROWS, {"betas": [0.5, 1.0]}, "betas must rise from 0 to 1"),
         (ROWS, {"checkpoint_every": 0}, "checkpoint_every must be"),
-        (ROWS, {"log_z": float("nan")}, "log_z must be a finite number or an AISEstimate, got nan"),
-        (ROWS, {"log_z": "many"}, "log_z must be a finite number or an AISEstimate, got 'many'"),
+        (ROWS, {"log_z": float("nan")}, "log_z must be a finite number, an AISEstimate or a LadderEstimate, got nan"),
+        (ROWS, {"log_z": "many"}, "log_z must be a finite number, an AISEstimate or a LadderEstimate, got 'many'"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(

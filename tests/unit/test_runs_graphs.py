@@ -128,6 +128,7 @@ def test_what_is_needed_grows_with_what_is_asked() -> None:
         ({"beta": [1.0, 2.0]}, "beta must be one number or of shape"),
         ({"sweeps": 0}, "sweeps must be"),
         ({"observe": "overlap", "chains": 3}, "observe: overlaps are those of two chains each"),
+        ({"observe": 7}, "observe must be names, got 7"),
         ({"observe": "means"}, "observe must be of energy, magnetisation, overlap in such a run, got 'means'"),
     ],
 )

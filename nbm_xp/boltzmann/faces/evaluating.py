@@ -65,7 +65,7 @@ class Evaluating(Model):
         base : model of the same layers, optional
             Where to anneal from, in place of the base-rate model: the closer to this model, the fewer temperatures do.
             The chains begin with states of it, drawn as `reverse_ais` draws those of its model.
-        base_log_z : float or AISEstimate, optional
+        base_log_z : float or AISEstimate or LadderEstimate, optional
             Log Z of `base`, by default by enumeration; 0 makes of `log_z` the logarithm of the ratio of the two
             models' Z. The error bars are those of the ratio alone.
         n_steps : int, optional
@@ -194,7 +194,7 @@ class Evaluating(Model):
             exactly, where `log_partition` can tell Z exactly; else on the ladder that the model learnt on, if it has
             one; else along Markov chains. Chains too short for the model void the bound.
         n_steps : int, optional
-            Steps on the ladder, by default 400, or sweeps of these chains, by default 1000.
+            Steps on the ladder, by default 400, or sweeps of these chains, by default 1000; not beside `start`.
         base, base_log_z : optional
             As in `ais`: where to anneal to, in place of the base-rate model.
         library, chunks : optional

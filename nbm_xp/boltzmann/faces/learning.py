@@ -18,8 +18,8 @@ class Learning(Model):
 
     Attributes
     ----------
-    learning_rate, batch_size, n_iter, verbose, random_state, training, persistent, n_gibbs, momentum, weight_decay,
-    schedule, shuffle, clip
+    learning_rate, batch_size, n_iter, verbose, random_state, training, persistent, n_gibbs, centred, momentum,
+    weight_decay, schedule, shuffle, clip, watch, optimizer, average
         Hyperparameters, as `RBM` explains them.
     """
 
