@@ -18,12 +18,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import DBM, RBM
 from nbm_xp.cli.answering import signed
 from nbm_xp.cli.pictures import panels
-from nbm_xp.cli.pictures.look import BLUE, GREY, ORANGE, drawn
+from nbm_xp.cli.pictures.look import BLUE, GREY, ORANGE, SUBTLE, drawn
 
 __all__ = ["PUBLISHED", "Look", "draw", "learn"]
 
@@ -91,12 +92,11 @@ def learn(
     last = FALLS[0]
     for number, rows in enumerate(_minibatches(train)):
         began, share = clock(), used / seconds
-        (since, rate), sweeps = _now(FALLS, share), _now(SWEEPS, share)[1]
-        if last != (since, rate):
+        (fall, done), sweeps = _fall(share), _now(SWEEPS, share)[1]
+        if last != fall:
             mean.leave(model)
-            mean, last = Mean(), (since, rate)
-        done = (share - since) / (min([start for start, _ in FALLS if start > since], default=1.0) - since)
-        model.set_params(learning_rate=rate * max(1.0 - done, 1e-4), n_gibbs=sweeps).partial_fit(rows)
+            mean, last = Mean(), fall
+        model.set_params(learning_rate=_rate(share), n_gibbs=sweeps).partial_fit(rows)
         if done >= AVERAGED and not number % EVERY:
             mean.add(model)
         used += clock() - began
@@ -160,6 +160,19 @@ def _now(changes: Sequence[tuple[float, Any]], share: float) -> tuple[float, Any
     return [change for change in changes if share >= change[0]][-1]
 
 
+def _fall(share: float) -> tuple[tuple[float, float], float]:
+    """Which fall of the rate goes on at a share of the time, and how much of it is done."""
+    fall = _now(FALLS, share)
+    end = min([start for start, _ in FALLS if start > fall[0]], default=1.0)
+    return fall, (share - fall[0]) / (end - fall[0])
+
+
+def _rate(share: float) -> float:
+    """The learning rate at a share of the time."""
+    (_, highest), done = _fall(share)
+    return highest * max(1.0 - done, 1e-4)
+
+
 def _minibatches(rows: Any) -> Iterator[Any]:
     """Minibatches without end, in another order in each pass."""
     random = np.random.default_rng(0)
@@ -194,7 +207,30 @@ def draw(model: RBM | DBM, found: Sequence[Look], path: pathlib.Path) -> None:
         curve.set_xlabel("minutes of one core")
         curve.set_ylabel("mean log-likelihood (nats)")
         curve.set_title("Learning curve")
-        curve.legend(loc="lower right")
+        curve.legend(loc="upper left")
+        _draw_rate(curve, minutes[-1])
+        lowest = min(found, key=lambda look: look.test)
+        if lowest not in (found[0], found[-1]):
+            curve.annotate(
+                "the rate is high: chains lag\nbehind the model, and it swings",
+                (lowest.seconds / 60, lowest.test),
+                xytext=(14, -4),
+                textcoords="offset points",
+                color=SUBTLE,
+                va="center",
+            )
+
+
+def _draw_rate(curve: Axes, minutes: float) -> None:
+    """Draw how the learning rate falls, as an area at the foot of the learning curve."""
+    shares = np.linspace(0.0, 1.0, 1001)
+    area = curve.twinx()
+    area.fill_between(shares * minutes, [_rate(share) for share in shares], color=GREY, alpha=0.25, linewidth=0)
+    area.set_ylim(0.0, 5 * FALLS[0][1])
+    area.set_yticks([0.0, FALLS[0][1]])
+    area.set_ylabel("learning rate", loc="bottom")
+    area.grid(visible=False)
+    area.spines["right"].set_visible(False)
 
 
 def main() -> None:

@@ -33,7 +33,7 @@ from .sampling import column, compile_chains, counted, placeholder, rows_told, t
 
 __all__ = ["Path", "annealed", "compile_ais", "inverse_temperatures", "path_to"]
 
-Received = tuple[Any, Any]
+Fields = tuple[Any, Any]
 
 
 def inverse_temperatures(n_temperatures: Any, betas: Sequence[float] | None) -> list[float]:
@@ -142,7 +142,7 @@ class Path:
         excess = self.last.like(there if here is None else there - here for here, there in pairs)
         object.__setattr__(self, "excess", excess)
 
-    def received(self, layer: int, state: Sequence[Any]) -> Received:
+    def local_fields(self, layer: int, state: Sequence[Any]) -> Fields:
         """What a layer receives in the first model, None for nothing, and how much more in the last."""
         return local_field(self.first, layer, state), local_field(self.excess, layer, state)
 
@@ -160,14 +160,14 @@ class Path:
             state[layer] = draw_layer(self.last, layer, mean, rows, rng, inputs)
         return state
 
-    def log_ratio(self, cold: Any, warm: Any, state: Sequence[Any]) -> tuple[Any, dict[int, Received]]:
+    def log_ratio(self, cold: Any, warm: Any, state: Sequence[Any]) -> tuple[Any, dict[int, Fields]]:
         """The logarithm of the ratio of a state's weights at two temperatures.
 
         The state is told by ``topology.retained``, and its weight the sum over the states of the other layers. What
         these receive comes along.
         """
         topology, axis = self.last.topology, self.last.units_axis
-        known = {layer: self.received(layer, state) for layer in topology.marginalised}
+        known = {layer: self.local_fields(layer, state) for layer in topology.marginalised}
         gain = (warm - cold) * energy_within(self.excess, state, topology.retained)
         for layer, parts in known.items():
             units = topology.units[layer]
@@ -193,7 +193,7 @@ class Path:
         state: Sequence[Any],
         rows: int | tuple[int, ...],
         rng: Any,
-        known: Mapping[int, Received] | None = None,
+        known: Mapping[int, Fields] | None = None,
     ) -> list[Any]:
         """One sweep of Gibbs sampling at an inverse temperature: see `energy.sweep`.
 
@@ -201,10 +201,10 @@ class Path:
         """
         given = known or {}
 
-        def received(layer: int, states: Sequence[Any]) -> Any:
-            return _mixed(beta, given[layer] if layer in given else self.received(layer, states))
+        def mixed_field(layer: int, states: Sequence[Any]) -> Any:
+            return _mixed(beta, given[layer] if layer in given else self.local_fields(layer, states))
 
-        return sweep(self.last, state, rows, rng, received=received)[0]
+        return sweep(self.last, state, rows, rng, field=mixed_field)[0]
 
     def excess_energy(self, state: Sequence[Any]) -> Any:
         """How much more energy a state of all layers has in the last model than in the first."""
@@ -230,7 +230,7 @@ def path_to(model: Any, base: Any = None, *, in_columns: bool = False) -> Path:
     return Path(last.like([*(None for _ in last.weights), bias, *(None for _ in last.biases[1:])]), last)
 
 
-def _mixed(beta: Any, parts: Received) -> Any:
+def _mixed(beta: Any, parts: Fields) -> Any:
     """What a layer receives at an inverse temperature."""
     own, more = parts
     return beta * more if own is None else own + beta * more

@@ -206,7 +206,7 @@ def sweep(
     rows: int | tuple[int, ...],
     rng: Any,
     clamped: Collection[int] = (),
-    received: Callable[[int, State], Any] | None = None,
+    field: Callable[[int, State], Any] | None = None,
 ) -> tuple[list[Any], list[Any]]:
     """One sweep of Gibbs sampling: each group of layers given all the others.
 
@@ -223,7 +223,7 @@ def sweep(
         is clamped makes none.
     clamped : collection of int, optional
         Layers that stay as they are.
-    received : callable, optional
+    field : callable, optional
         What a layer receives in a state, where that is not its `local_field`.
 
     Returns
@@ -234,7 +234,7 @@ def sweep(
         What they were drawn with; of clamped layers, their state.
     """
     states, means = list(state), list(state)
-    field = functools.partial(local_field, parameters) if received is None else received
+    field = functools.partial(local_field, parameters) if field is None else field
     for group in parameters.topology.sweep:
         drawn = [layer for layer in group if layer not in clamped]
         inputs = {layer: field(layer, states) for layer in drawn}

@@ -122,10 +122,10 @@ class Ladder:
         ]
         known = {layer: xp.where(swapped, part[:, chains:, :], part[:, :chains, :]) for layer, part in inputs.items()}
 
-        def received(layer: int, states: Sequence[Any]) -> Any:
+        def known_field(layer: int, states: Sequence[Any]) -> Any:
             return known[layer] if layer in known else self._local_field(layer, states)
 
-        moved, means = sweep(self.top, now, (self.pairs + 1, chains), rng, received=received)
+        moved, means = sweep(self.top, now, (self.pairs + 1, chains), rng, field=known_field)
         return Move(moved, means, 1 - turn, paired, chance, up, down)
 
     def _local_field(self, layer: int, state: Sequence[Any]) -> Any:

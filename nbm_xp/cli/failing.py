@@ -13,13 +13,32 @@ from typer.core import TyperCommand, TyperGroup
 from nbm_xp.namespace.needs import how_to_install
 from nbm_xp.namespace.paths import local_path
 from nbm_xp.runs import RunError
+from nbm_xp.runs.failing import OtherRunError, Parameter
 
-__all__ = ["BrokenOffError", "Command", "Group", "InputError", "going_on"]
+__all__ = ["BrokenOffError", "Command", "Group", "InputError", "going_on", "option"]
 
 # typer's own errors (a missing option, a value that is no number) have one base class, whichever parser it is built on.
 _UsageError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 _PATHS = {"model", "out", "path"}  # what commands call the options and arguments that are paths
 _INTERRUPTED = "interrupted; nothing half-written is left"
+_OPTIONS = {
+    "betas": "--temperatures", "contents.data": "what is in --data", "contents.held_out": "what is in --held-out",
+    "n_chains": "--chains", "n_draws": "--draws", "n_runs": "--runs", "reverse.n_steps": "--steps",
+    "rows": "what is in --data",
+}  # fmt: skip
+"""What parameters are called whose options have other names."""
+
+
+def option(parameter: Parameter) -> str:
+    """What the command calls a parameter of the library; of one that it has no option for, its name.
+
+    Examples
+    --------
+    >>> option(Parameter("n_runs")), option(Parameter("resume", True)), option(Parameter("versions.numpy"))
+    ('--runs', '--resume', 'versions.numpy')
+    """
+    name = parameter.name
+    return _OPTIONS.get(name, name if "." in name else f"--{name.replace('_', '-')}")
 
 
 class InputError(Exception):
@@ -43,14 +62,23 @@ class Command(TyperCommand):
     """A command whose paths are of this machine's files."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command, unless one of its paths is the address of something elsewhere."""
+        """Run the command, unless one of its paths is the address of something elsewhere.
+
+        Raises
+        ------
+        InputError
+            If it is, or if a run in a directory is another one than was asked for.
+        """
         for name in _PATHS & ctx.params.keys():
             if ctx.params[name] is not None:
                 try:
                     local_path(ctx.params[name], name if name == "path" else f"--{name}")
                 except (TypeError, ValueError) as error:
                     raise InputError(str(error)) from error
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except OtherRunError as error:
+            raise InputError(error.said(option)) from error
 
 
 class Group(TyperGroup):
@@ -77,8 +105,7 @@ class Group(TyperGroup):
         except (typer.Abort, KeyboardInterrupt):
             code = 130
         except RunError as error:
-            # What Python calls resume=True is --resume here.
-            _end(str(error).replace("resume=True", "--resume"), 1)
+            _end(error.said(option), 1)
         except ModuleNotFoundError as error:
             message = how_to_install(error)
             if message is None:

@@ -16,6 +16,7 @@ from nbm_xp.boltzmann.units import BINARY, Values
 from nbm_xp.namespace import asarray, get_namespace
 from nbm_xp.namespace.files import check_claims
 from nbm_xp.namespace.paths import local_path
+from nbm_xp.runs.failing import OtherRunError
 
 from .failing import InputError
 
@@ -34,6 +35,8 @@ def saying(what: str | None = None) -> Iterator[None]:
     """Turn the library's refusals of a value or a type into bad input, with the argument's source in front."""
     try:
         yield
+    except OtherRunError:  # which says itself what its parameters are called
+        raise
     except (ValueError, TypeError, ImportError) as error:
         raise InputError(f"{what}: {error}" if what else str(error)) from error
 

@@ -146,7 +146,9 @@ def normal(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = 
     return xp.reshape(normals(xp, states, n, dtype), shape), after(states, 2 * half)
 
 
-def normals(xp: Any, states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, out: Any = None) -> Any:
+def normals(
+    xp: Any, states: Any, n: int, dtype: str, scale_and_shift: Any = (), threads: int = 1, out: Any = None
+) -> Any:
     """Make `n` standard normal numbers of the next uniforms of streams; see `normal`.
 
     Parameters
@@ -159,7 +161,7 @@ def normals(xp: Any, states: Any, n: int, dtype: str, stretch: Any = (), threads
         How many.
     dtype : {"float16", "float32", "float64"}
         Their dtype.
-    stretch : two floats, optional
+    scale_and_shift : two floats, optional
         What each is multiplied by, and what is added then; rounded to the dtype.
     threads : int
         How many threads work side by side, where the library's kernel can.
@@ -173,9 +175,9 @@ def normals(xp: Any, states: Any, n: int, dtype: str, stretch: Any = (), threads
     """
     compiled = kernel("rng.normals", xp)
     if compiled is not None and n and dtype != "float16":
-        return compiled(convert(states, xp), _rows(states.shape[0]), n, dtype, stretch, threads, out)
+        return compiled(convert(states, xp), _rows(states.shape[0]), n, dtype, scale_and_shift, threads, out)
     z = paired(xp, numbers(xp, states, n + n % 2, dtype, threads=threads), n)
-    return z * stretch[0] + stretch[1] if stretch else z
+    return z * scale_and_shift[0] + scale_and_shift[1] if scale_and_shift else z
 
 
 def _rows(streams: int) -> Callable[[Any], Any]:

@@ -29,9 +29,9 @@ from nbm_xp.namespace import (
 from .uniforms import DTYPES, stream_count
 
 __all__ = [
-    "MOST_ELEMENTS", "Size", "as_stretch", "between", "checked", "chunks_of", "counting_dtype", "counts_on", "flag",
-    "integer_dtype", "is_double", "is_number", "known_integer", "line_between", "most_of", "real_dtype", "rounded",
-    "shape_of", "streams_of", "stretched",
+    "MOST_ELEMENTS", "Size", "as_scale_and_shift", "between", "checked", "chunks_of", "counting_dtype", "counts_on",
+    "flag", "integer_dtype", "is_double", "is_number", "known_integer", "line_between", "most_of", "real_dtype",
+    "rounded", "scaled_and_shifted", "shape_of", "streams_of",
 ]  # fmt: skip
 
 Size: TypeAlias = int | Sequence[int] | None
@@ -267,7 +267,7 @@ def chunks_of(chunks: Any, shape: tuple[int, ...], *parameters: Any) -> Any:
 def between(xp: Any, u: Any, low: Any, high: Any, dtype: str, times: Any = operator.mul) -> Any:
     """Give ``u * (high - low) + low``; `times` multiplies."""
     low, scale = line_between(xp, low, high, dtype)
-    return stretched(xp, u, low, scale, dtype, times)
+    return scaled_and_shifted(xp, u, low, scale, dtype, times)
 
 
 def line_between(xp: Any, low: Any, high: Any, dtype: str) -> tuple[Any, Any]:
@@ -278,14 +278,14 @@ def line_between(xp: Any, low: Any, high: Any, dtype: str) -> tuple[Any, Any]:
     return low, high - low
 
 
-def as_stretch(loc: Any, scale: Any, dtype: str) -> tuple[float, float] | tuple[()] | None:
+def as_scale_and_shift(loc: Any, scale: Any, dtype: str) -> tuple[float, float] | tuple[()] | None:
     """What kernels multiply by and add: nothing for 1 and 0, None where one of them is an array."""
     if not (isinstance(loc, float) and isinstance(scale, float)) or dtype == "float16":
         return None
     return () if (loc, scale) == (0.0, 1.0) else (scale, loc)
 
 
-def stretched(xp: Any, x: Any, loc: Any, scale: Any, dtype: str, times: Any = operator.mul) -> Any:
+def scaled_and_shifted(xp: Any, x: Any, loc: Any, scale: Any, dtype: str, times: Any = operator.mul) -> Any:
     """Give ``x * scale + loc``; `times` multiplies."""
     loc, scale = rounded(xp, loc, dtype), rounded(xp, scale, dtype)
     if not isinstance(scale, float) or scale != 1:

@@ -90,7 +90,9 @@ def advance(states: Any, n: int) -> Any:
         return recurrence.advance(xp, states, n)
 
 
-def numbers(xp: Any, states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, out: Any = None) -> Any:
+def numbers(
+    xp: Any, states: Any, n: int, dtype: str, scale_and_shift: Any = (), threads: int = 1, out: Any = None
+) -> Any:
     """Draw uniforms from streams, and nothing else.
 
     Parameters
@@ -103,7 +105,7 @@ def numbers(xp: Any, states: Any, n: int, dtype: str, stretch: Any = (), threads
         How many.
     dtype : {"float16", "float32", "float64"}
         Their dtype.
-    stretch : two floats, optional
+    scale_and_shift : two floats, optional
         What each uniform is multiplied by, and what is added then; rounded to the dtype.
     threads : int
         How many threads work side by side, where the library's kernel can.
@@ -120,14 +122,14 @@ def numbers(xp: Any, states: Any, n: int, dtype: str, stretch: Any = (), threads
     own = kernel("rng.draw", xp)
     states = convert(states, xp)
     if own is not None and dtype != "float16":
-        return own(states, n, dtype, stretch, threads, out)[0]
+        return own(states, n, dtype, scale_and_shift, threads, out)[0]
     xp.empty((0,), dtype=dtype_of(xp, dtype))  # refused where the library, as it is set now, lacks the dtype
     if own is not None:
         u = own(states, n, dtype)[0]
     else:
         with wide_dtypes(xp):
             (u,) = _drawing(xp, n, dtype)(states)
-    return u * stretch[0] + stretch[1] if stretch else u
+    return u * scale_and_shift[0] + scale_and_shift[1] if scale_and_shift else u
 
 
 @lru_cache(maxsize=256)

@@ -1,6 +1,6 @@
 """What a run was asked for, as JSON tells it: written down, and compared years later with what is asked for then.
 
-Contract: what is compared is alike; what differs is said, a phrase for each.
+Contract: what is compared is alike; what differs is said, a name and a phrase for each.
 """
 
 from __future__ import annotations
@@ -11,7 +11,11 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .failing import Parameter
+
 __all__ = ["as_json", "differences", "plain"]
+
+_LONGEST = 80
 
 
 def as_json(value: Any, name: str = "configuration") -> Any:
@@ -37,18 +41,28 @@ def as_json(value: Any, name: str = "configuration") -> Any:
     raise TypeError(f"{name} must be a number, a string, a list or a mapping of such, got {value!r}")
 
 
-def differences(there: Mapping[str, Any], asked: Mapping[str, Any], within: str = "") -> Iterator[str]:
-    """What differs between two configurations, a phrase for each."""
+def differences(
+    there: Mapping[str, Any], asked: Mapping[str, Any], within: str = ""
+) -> Iterator[tuple[Parameter, str]]:
+    """What differs between two configurations: each parameter, and what is to be said of it."""
     for name in sorted(there.keys() | asked.keys()):
         full = f"{within}{name}"
-        if name not in there:
-            yield f"{full} is not said there, and {asked[name]!r} was asked for"
-        elif name not in asked:
-            yield f"{full} is {there[name]!r} there, and was not asked for"
-        elif isinstance(there[name], dict) and isinstance(asked[name], dict):
+        if name in there and name in asked and there[name] == asked[name]:
+            continue
+        if isinstance(there.get(name), dict) and isinstance(asked.get(name), dict):
             yield from differences(there[name], asked[name], f"{full}.")
-        elif there[name] != asked[name]:
-            yield f"{full} is {there[name]!r} there, and {asked[name]!r} was asked for"
+            continue
+        was = f"is {_short(there[name])} there" if name in there else "is not said there"
+        now = f"{_short(asked[name])} was asked for" if name in asked else "was not asked for"
+        yield Parameter(full), f"{was}, and {now}"
+
+
+def _short(value: Any) -> str:
+    """A value in a line; of a long list, its ends and its length."""
+    text = repr(value)
+    if isinstance(value, list) and len(text) > _LONGEST:
+        return f"[{value[0]!r}, …, {value[-1]!r}] ({len(value):,} of them)"
+    return text
 
 
 def plain(value: Any) -> Any:

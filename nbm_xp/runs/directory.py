@@ -24,7 +24,7 @@ from nbm_xp.namespace.version import __version__
 from nbm_xp.namespace.whole import sweep
 
 from .asked import as_json, differences
-from .failing import RunError, needing_room
+from .failing import OtherRunError, Parameter, RunError, needing_room
 from .making import ABOUT, locked, make
 
 __all__ = ["RunDirectory"]
@@ -259,13 +259,16 @@ class RunDirectory:
 
     def _same(self, kind: str, configuration: Mapping[str, Any], seed: int | None) -> None:
         """Refuse to go on as something else."""
-        found = [] if kind == self.kind else [f"it is a run of {self.kind!r}, and {kind!r} was asked for"]
-        if seed is not None and seed != self.seed:
-            found.append(f"seed is {self.seed} there, and {seed} was asked for")
+        there, asked = ({}, {}) if seed is None else ({"seed": self.seed}, {"seed": seed})
+        found: list[tuple[str | Parameter, ...]] = list(differences(there, asked))
         if kind == self.kind:
             found += differences(self.configuration, configuration)
+        else:
+            found.insert(0, (f"it is a run of {self.kind!r}, and {kind!r} was asked for",))
         if found:
-            raise ValueError(f"{self.path} holds another run: {'; '.join(found)}")
+            *others, last = found
+            parts = [part for (*first, phrase) in others for part in (*first, f"{phrase};")]
+            raise OtherRunError(f"{self.path} holds another run:", *parts, *last)
 
     def agree(self, said: Mapping[str, Any], seed: Any = None) -> None:
         """Refuse what is said otherwise than the run was asked for; what is not said is as it was.

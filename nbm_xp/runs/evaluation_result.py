@@ -16,7 +16,7 @@ from . import store
 from .asked import plain
 from .directory import RunDirectory
 from .evaluation_jobs import LADDER_LOOKS
-from .failing import RunError
+from .failing import GOING_ON, RunError
 
 __all__ = ["ARRAYS", "RESULT", "Evaluation", "bounded", "read_evaluation", "result_of"]
 
@@ -82,7 +82,7 @@ def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
     """
     run = RunDirectory.open(directory, "evaluate")
     if not (run.path / RESULT).exists():
-        raise RunError(f"the run in {run.path} is not finished: go on with it by resume=True")
+        raise RunError(f"the run in {run.path} is not finished: go on with it by", GOING_ON)
     about = unsealed(read_record(run.path / RESULT), run.path / RESULT)
     if about.pop("run", None) != run.result_identity:
         raise ValueError(f"{run.path / RESULT} is of another run than {run.path}")

@@ -11,7 +11,7 @@ from nbm_xp.namespace.needs import need
 
 from . import store
 from .directory import RunDirectory
-from .failing import RunError
+from .failing import GOING_ON, RunError
 from .graph_job import GRAPH
 from .lattice_job import LATTICE
 from .sampling import SAMPLES
@@ -83,5 +83,5 @@ def open_dataset(directory: str | os.PathLike[str]) -> Any:
 def _whole(directory: str | os.PathLike[str], kind: str = "sample") -> RunDirectory:
     run = RunDirectory.open(directory, kind)
     if not (run.path / _RESULTS[kind]).exists():
-        raise RunError(f"the run in {run.path} is not finished: go on with it by resume=True")
+        raise RunError(f"the run in {run.path} is not finished: go on with it by", GOING_ON)
     return run

@@ -102,7 +102,7 @@ def test_what_was_killed_goes_on_with_the_same_bytes() -> None:
     assert killed.returncode == -signal.SIGKILL
     assert not pathlib.Path("ising/lattice.json").exists()
     assert "--resume goes on with the run in it" in refused(*ASKED)
-    assert "sweeps is 400 there, and 500 was asked for" in refused(
+    assert "--sweeps is 400 there, and 500 was asked for" in refused(
         "lattice", "--resume", "--sweeps", "500", "--out", "ising"
     )
     ran("lattice", "--resume", "--out", "ising")

@@ -119,7 +119,7 @@ def test_resume_takes_what_was_not_said_from_the_run() -> None:
     before = contents("chains/samples.zarr")
     ran("sample", "--resume", "--out", "chains")
     ran("sample", "--resume", "--out", "chains", "--thin", "2", "--seed", "3", *M)
-    assert "thin is 2 there, and 3 was asked for" in refused("sample", "--resume", "--out", "chains", "--thin", "3")
+    assert "--thin is 2 there, and 3 was asked for" in refused("sample", "--resume", "--out", "chains", "--thin", "3")
     assert "is not empty: --resume goes on" in refused(*CHAINS)
     assert "holds a run of 'sample', not of 'train'" in refused("train", "--resume", "--out", "chains")
     assert contents("chains/samples.zarr") == before
@@ -172,7 +172,10 @@ def test_evaluate_is_a_run_with_a_folder(model: RBM) -> None:
     assert found["estimates"][0]["log_z"] == pytest.approx(model.log_partition(), abs=0.2)
     again = told("evaluate", "--resume", "--out", "weighed")
     assert {**again, "seconds": 0} == {**found, "seconds": 0}
-    assert "n_runs is 60 there" in refused("evaluate", "--resume", "--out", "weighed", "--runs", "61")
+    resumed = ("evaluate", "--resume", "--out", "weighed")
+    said = refused(*resumed, "--runs", "61", "--temperatures", "90", "--seed", "4")
+    assert "another run: --seed is 0 there, and 4 was asked for; --temperatures is [0.0, …, 1.0] (80 of them)" in said
+    assert "; --runs is 60 there, and 61 was asked for" in said
     elsewhere = told(*asked, "--out", "elsewhere", "--workers", "1", "--checkpoint-every", "7")
     assert elsewhere["estimates"] == found["estimates"]
 
@@ -305,7 +308,7 @@ def test_sweeps_before_annealing_in_reverse_can_be_chosen() -> None:
     about = json.loads(pathlib.Path("weighed/run.json").read_text())
     assert about["configuration"]["reverse"] == {"from": "chains", "n_steps": 7}
     assert told("evaluate", "--resume", "--out", "weighed")["reverse"] == first["reverse"]
-    assert "n_steps is 7 there, and 8 was asked for" in refused(*run, "--resume", "--steps", "8")
+    assert "--steps is 7 there, and 8 was asked for" in refused(*run, "--resume", "--steps", "8")
 
 
 def test_info_tells_of_all_layers() -> None:

@@ -184,14 +184,14 @@ def test_a_real_interruption_leaves_a_run_to_go_on_with() -> None:
 def test_resume_goes_on_as_what_the_run_is() -> None:
     ran(*SMALL, "--epochs", "2", "--momentum", "0.5")
     before = contents("run")
-    assert "rate is 0.1 there, and 0.3 was asked for" in refused("train", "--resume", "--rate", "0.3")
-    assert "seed is 5 there, and 6 was asked for" in refused("train", "--resume", "--seed", "6")
+    assert "--rate is 0.1 there, and 0.3 was asked for" in refused("train", "--resume", "--rate", "0.3")
+    assert "--seed is 5 there, and 6 was asked for" in refused("train", "--resume", "--seed", "6")
     assert "rate 0.1" not in ran("train", "--resume", "--rate", "0.1", "--seed", "5")  # the same may be said again
     os.rename("scans.npy", "moved.npy")
     assert "scans.npy: no such file" in refused("train", "--resume")
     ran("train", "--resume", "--data", "moved.npy")  # what counts is what is in the file
     np.save("moved.npy", 1 - SCANS)
-    assert "contents.data is" in refused("train", "--resume", "--data", "moved.npy")
+    assert "what is in --data is" in refused("train", "--resume", "--data", "moved.npy")
     after = contents("run")
     assert {name for name in after if after[name] != before[name]} == {"run/run.log"}
 

@@ -89,12 +89,12 @@ def test_the_text_stretches_as_the_host_does(dtype: str) -> None:
 
 @pytest.mark.usefixtures("on_host")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("stretch", [(), (2.5, -0.3)])
-def test_the_text_makes_the_normal_numbers_of_the_host(dtype: str, stretch: Any) -> None:
+@pytest.mark.parametrize("scale_and_shift", [(), (2.5, -0.3)])
+def test_the_text_makes_the_normal_numbers_of_the_host(dtype: str, scale_and_shift: Any) -> None:
     for streams, n in [*DRAWS[:-2], (7, 21), (40, 2**17 + 3), (15360, 99_999)]:
         states = substreams((12345, 1, 2, 3, 4, 5), streams)
-        got = cuda.normals(states, None, n, dtype, stretch)
-        np.testing.assert_array_equal(got, normals(NP, states, n, dtype, stretch), strict=True)
+        got = cuda.normals(states, None, n, dtype, scale_and_shift)
+        np.testing.assert_array_equal(got, normals(NP, states, n, dtype, scale_and_shift), strict=True)
 
 
 @pytest.mark.usefixtures("on_host")
@@ -147,11 +147,15 @@ def test_cupy_gives_the_numbers_of_the_host(library: Library, dtype: str) -> Non
         ones, _ = bernoulli(library.xp, asarray(states, library.xp), p, (n,), "float32", dtype)
         np.testing.assert_array_equal(to_numpy(ones), (want < np.float32(0.3)).astype("float32"))
         if dtype != "float16":
-            for stretch in ((), (3.3, -1.1)):
-                got = normals(library.xp, asarray(states, library.xp), n, dtype, stretch)
-                np.testing.assert_array_equal(to_numpy(got), normals(NP, states, n, dtype, stretch), strict=True)
-                got = numbers(library.xp, asarray(states, library.xp), n, dtype, stretch)
-                np.testing.assert_array_equal(to_numpy(got), numbers(NP, states, n, dtype, stretch), strict=True)
+            for scale_and_shift in ((), (3.3, -1.1)):
+                got = normals(library.xp, asarray(states, library.xp), n, dtype, scale_and_shift)
+                np.testing.assert_array_equal(
+                    to_numpy(got), normals(NP, states, n, dtype, scale_and_shift), strict=True
+                )
+                got = numbers(library.xp, asarray(states, library.xp), n, dtype, scale_and_shift)
+                np.testing.assert_array_equal(
+                    to_numpy(got), numbers(NP, states, n, dtype, scale_and_shift), strict=True
+                )
 
 
 def pinned(library: Library, count: int) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import pickle
 import shutil
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from nbm_xp.namespace.whole import leftover_name, sweep, write_whole
 from nbm_xp.runs import RunDirectory, RunError
+from nbm_xp.runs.failing import GOING_ON, OtherRunError, Parameter
 from tests.runs import files_of, ordinary
 
 CONFIGURATION = {"n_iter": 3, "rate": 0.5, "layers": (1, 2), "data": {"rows": np.int64(7)}}
@@ -62,6 +64,17 @@ def test_it_goes_on_only_as_what_it_is(
         RunDirectory.begin(place, kind, CONFIGURATION | change, seed=seed, resume=True)
     assert says in str(error.value)
     assert files_of(place) == before
+
+
+def test_errors_know_the_parameters_that_they_speak_of(place: pathlib.Path) -> None:
+    with pytest.raises(OtherRunError) as error:
+        RunDirectory.begin(place, "train", CONFIGURATION | {"n_iter": 4, "more": list(range(99))}, seed=5, resume=True)
+    named = [part.name for part in error.value.args if isinstance(part, Parameter)]
+    assert named == ["seed", "more", "n_iter"]
+    assert "more is not said there, and [0, …, 98] (99 of them) was asked for; n_iter is 3 there" in str(error.value)
+    again = pickle.loads(pickle.dumps(RunError("resume=True is not finished: go on with", GOING_ON)))  # from a worker
+    assert str(again) == "resume=True is not finished: go on with resume=True"
+    assert again.said(lambda parameter: f"--{parameter.name}") == "resume=True is not finished: go on with --resume"
 
 
 def test_something_that_is_there_is_left_alone(place: pathlib.Path) -> None:

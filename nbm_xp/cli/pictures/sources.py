@@ -20,7 +20,7 @@ from nbm_xp.runs.learner import CURVE_FILE
 
 from .. import alignments, finding, reading
 from ..answering import signed
-from ..failing import InputError
+from ..failing import InputError, option
 from ..weighing import Evaluator, exact_log_z, lengths
 from . import drawing, watched
 
@@ -171,7 +171,7 @@ def _finished() -> Iterator[None]:
         with reading.saying():
             yield
     except RunError as error:
-        raise InputError(str(error).replace("resume=True", "--resume")) from error
+        raise InputError(error.said(option)) from error
 
 
 def _diagnosis(values: Any) -> str:

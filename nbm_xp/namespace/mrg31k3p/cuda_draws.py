@@ -82,17 +82,19 @@ def _memory(states: Any, n: int, dtype: str, out: Any) -> Any:
     return xp.empty((n,), dtype=dtype_of(xp, dtype))
 
 
-def _line(states: Any, dtype: str, stretch: Any) -> Any:
+def _line(states: Any, dtype: str, scale_and_shift: Any) -> Any:
     """What numbers are multiplied by, and what is added then."""
-    return asarray(list(stretch) or [1.0, 0.0], array_namespace(states), dtype)
+    return asarray(list(scale_and_shift) or [1.0, 0.0], array_namespace(states), dtype)
 
 
-def draw(states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, out: Any = None) -> tuple[Any, Any]:
+def draw(
+    states: Any, n: int, dtype: str, scale_and_shift: Any = (), threads: int = 1, out: Any = None
+) -> tuple[Any, Any]:
     """Draw the next `n` uniforms of the streams: see `numpy_draws.draw`; `threads` says nothing here."""
     with on_device_of(states):
         out = _memory(states, n, dtype, out)
-        line = _line(states, dtype, stretch)
-        return out, _carried(source("draw", **REALS[dtype]), "draw", states, n, line, bool(stretch), out)
+        line = _line(states, dtype, scale_and_shift)
+        return out, _carried(source("draw", **REALS[dtype]), "draw", states, n, line, bool(scale_and_shift), out)
 
 
 def bernoulli(
@@ -113,16 +115,18 @@ def bernoulli(
         return out, _carried(text, "bernoulli", states, out.size, bounds, p.size > 1, out), None
 
 
-def normals(states: Any, rows: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, out: Any = None) -> Any:
+def normals(
+    states: Any, rows: Any, n: int, dtype: str, scale_and_shift: Any = (), threads: int = 1, out: Any = None
+) -> Any:
     """Make normal numbers of the next uniforms of the streams: see `numpy_draws.normals`."""
     xp, count, half = array_namespace(states), states.shape[0], (n + 1) // 2
     many, length, jumps = divided(count, half)
     with on_device_of(states):
         out = _memory(states, n, dtype, out)
         tables = number_by_number(states), matrices(xp, jumps), matrices(xp, [half // count, half // count + 1])
-        line = _line(states, dtype, stretch)
+        line = _line(states, dtype, scale_and_shift)
         text = source("normals", **REALS[dtype])
-        launch(xp, text, "normals", many, *tables, count, half, n, length, line, bool(stretch), out)
+        launch(xp, text, "normals", many, *tables, count, half, n, length, line, bool(scale_and_shift), out)
     return out
 
 

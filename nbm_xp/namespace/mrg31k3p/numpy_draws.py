@@ -66,7 +66,9 @@ def advance(states: Any, n: int) -> Any:
     return new.view(np.int32).T
 
 
-def draw(states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, out: Any = None) -> tuple[Any, Any]:
+def draw(
+    states: Any, n: int, dtype: str, scale_and_shift: Any = (), threads: int = 1, out: Any = None
+) -> tuple[Any, Any]:
     """Draw the next `n` uniforms of the streams.
 
     Parameters
@@ -77,7 +79,7 @@ def draw(states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, o
         How many.
     dtype : {"float16", "float32", "float64"}
         Of what dtype.
-    stretch : two floats, optional
+    scale_and_shift : two floats, optional
         What each uniform is multiplied by, and what is added then; not for float16.
     threads : int
         How many threads work side by side.
@@ -94,13 +96,15 @@ def draw(states: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, o
     numbers = number_by_number(states, n)
     after = room_for(numbers.shape[1])
     line, uniforms = _memory(n, dtype, out)
-    fill, table = functions[f"draw_{dtype}"], _float16() if dtype == "float16" else np.asarray(stretch, dtype)
+    fill, table = functions[f"draw_{dtype}"], _float16() if dtype == "float16" else np.asarray(scale_and_shift, dtype)
 
     together(threads, numbers.shape[1], n, lambda claims: fill(numbers, table, line, after, claims))
     return uniforms, completed(after, states)
 
 
-def normals(states: Any, rows: Any, n: int, dtype: str, stretch: Any = (), threads: int = 1, out: Any = None) -> Any:
+def normals(
+    states: Any, rows: Any, n: int, dtype: str, scale_and_shift: Any = (), threads: int = 1, out: Any = None
+) -> Any:
     """Make normal numbers of the next uniforms of the streams, without writing the uniforms down.
 
     Parameters
@@ -113,7 +117,7 @@ def normals(states: Any, rows: Any, n: int, dtype: str, stretch: Any = (), threa
         How many.
     dtype : {"float32", "float64"}
         Of what dtype.
-    stretch : two floats, optional
+    scale_and_shift : two floats, optional
         What each number is multiplied by, and what is added then.
     threads : int
         How many threads work side by side.
@@ -127,7 +131,7 @@ def normals(states: Any, rows: Any, n: int, dtype: str, stretch: Any = (), threa
     """
     half = (n + 1) // 2
     numbers = number_by_number(states, states.shape[0])
-    (line, drawn), factors = _memory(n, dtype, out), np.asarray(stretch, dtype)
+    (line, drawn), factors = _memory(n, dtype, out), np.asarray(scale_and_shift, dtype)
     make = functions[f"normals_{dtype}"]
 
     def part(begin: int, end: int) -> None:

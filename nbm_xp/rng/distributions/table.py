@@ -73,7 +73,7 @@ class Distribution:
     together: Rule | None = None
 
 
-def _stretched(inverse: Callable[[Any], Any]) -> Callable[..., Any]:
+def _scaled_and_shifted(inverse: Callable[[Any], Any]) -> Callable[..., Any]:
     """A sampler of one uniform, a location and a scale."""
 
     def sample(uniforms: ElementUniforms, loc: Any, scale: Any) -> Any:
@@ -113,9 +113,9 @@ _LINE: Final = {"loc": FINITE, "scale": NOT_NEGATIVE}
 
 DISTRIBUTIONS: Final[dict[str, Distribution]] = {
     "exponential": Distribution({"scale": NOT_NEGATIVE}, _scaled_exponential, "inversion [1]"),
-    "laplace": Distribution(_LINE, _stretched(inversion.laplace), "inversion [1]"),
-    "logistic": Distribution(_LINE, _stretched(inversion.logistic), "inversion [1]"),
-    "gumbel": Distribution(_LINE, _stretched(inversion.gumbel), "inversion [1]"),
+    "laplace": Distribution(_LINE, _scaled_and_shifted(inversion.laplace), "inversion [1]"),
+    "logistic": Distribution(_LINE, _scaled_and_shifted(inversion.logistic), "inversion [1]"),
+    "gumbel": Distribution(_LINE, _scaled_and_shifted(inversion.gumbel), "inversion [1]"),
     "truncated_normal": Distribution(_LINE, _truncated_normal, "inversion, AS 241 [2]", "many"),
     "gamma": Distribution({"shape": NOT_NEGATIVE, "scale": NOT_NEGATIVE}, rejection.gamma, "rejection [3]", "many"),
     "beta": Distribution({"a": POSITIVE, "b": POSITIVE}, rejection.beta, "two gamma numbers [3]", "many", "share"),

@@ -13,7 +13,7 @@ from typing import Any
 from nbm_xp.namespace import dtype_name, dtype_of, get_namespace, is_array, promote_types
 
 from ..blocks import Uniforms, lazily
-from ..parameters import line_between, stretched
+from ..parameters import line_between, scaled_and_shifted
 from ..rules import FINITE, NOT_NEGATIVE, PROBABILITY, Rule, finite_in, require
 from ..trials import less
 
@@ -76,7 +76,7 @@ class BetweenBounds(_OfDraw):
         base, width = line_between(xp, low, high, self.dtype)
         if is_array(width):
             require(f"high - low in {self.dtype}", width, NOT_NEGATIVE)
-        return xp.asarray(stretched(xp, self.draw(offset, shape), base, width, self.dtype))
+        return xp.asarray(scaled_and_shifted(xp, self.draw(offset, shape), base, width, self.dtype))
 
 
 class OfMean(_OfDraw):
@@ -88,7 +88,7 @@ class OfMean(_OfDraw):
         """Make the block of some shape that begins at some place."""
         xp, (loc, scale) = get_namespace(self.library), self.parameters(blocks)
         loc, scale = self.held("loc", loc, FINITE), self.held("scale", scale, NOT_NEGATIVE)
-        return xp.asarray(stretched(xp, self.draw(offset, shape), loc, scale, self.dtype))
+        return xp.asarray(scaled_and_shifted(xp, self.draw(offset, shape), loc, scale, self.dtype))
 
 
 @dataclass(frozen=True, slots=True)

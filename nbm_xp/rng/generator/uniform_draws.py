@@ -17,7 +17,7 @@ from ..blocks import Normals, Uniforms, Wide, lazily, library_of_blocks
 from ..draws import normals
 from ..parameters import (
     Size,
-    as_stretch,
+    as_scale_and_shift,
     checked,
     chunks_of,
     counts_on,
@@ -25,9 +25,9 @@ from ..parameters import (
     line_between,
     real_dtype,
     rounded,
+    scaled_and_shifted,
     shape_of,
     streams_of,
-    stretched,
 )
 from ..rules import FINITE, NOT_NEGATIVE, PROBABILITY, finite_in, require
 from ..transforms import two_draws
@@ -122,11 +122,11 @@ class UniformDraws(GeneratorState):
             chunks = chunks_of(chunks, shape, low, high)
             with self._taking() as state:
                 draw = kind(state, streams, shape, name, library)
-                plain = as_stretch(base, width, name) == ()
+                plain = as_scale_and_shift(base, width, name) == ()
                 return fill(
                     out, lazily(xp, draw, chunks) if plain else made_of(xp, BetweenBounds, draw, (low, high), chunks)
                 )
-        n, line = math.prod(shape), as_stretch(base, width, name)
+        n, line = math.prod(shape), as_scale_and_shift(base, width, name)
         xp.empty((0,), dtype=dtype_of(xp, name))  # refused where the library, as it is set now, lacks the dtype
         with self._taking() as state:
             states = substreams(state, streams)
@@ -136,7 +136,7 @@ class UniformDraws(GeneratorState):
             else:
                 u = numbers(xp, states, n, name, line or (), self._threads, None if line is None else out)
             u = u if u is out else xp.reshape(u, shape)
-            return fill(out, stretched(xp, u, base, width, name) if line is None or resolution == 53 else u)
+            return fill(out, scaled_and_shifted(xp, u, base, width, name) if line is None or resolution == 53 else u)
 
     def normal(
         self,
@@ -187,17 +187,17 @@ class UniformDraws(GeneratorState):
             library, chunks = library_of_blocks(xp, loc, scale), chunks_of(chunks, shape, loc, scale)
             with self._taking() as state:
                 draw = Normals(state, streams, shape, name, library)
-                plain = as_stretch(base, width, name) == ()
+                plain = as_scale_and_shift(base, width, name) == ()
                 if plain:
                     return fill(out, lazily(xp, draw, chunks))
                 return fill(out, made_of(xp, OfMean, draw, (loc, scale), chunks))
-        n, line = math.prod(shape), as_stretch(base, width, name)
+        n, line = math.prod(shape), as_scale_and_shift(base, width, name)
         xp.empty((0,), dtype=dtype_of(xp, name))
         with self._taking() as state:
             states, into = substreams(state, streams), None if line is None else out
             z = normals(xp, states, n, name, line or (), self._threads, into)
             z = z if z is out else xp.reshape(z, shape)
-            return fill(out, z if line is not None else stretched(xp, z, base, width, name))
+            return fill(out, z if line is not None else scaled_and_shifted(xp, z, base, width, name))
 
     def standard_normal(
         self,

@@ -18,7 +18,7 @@ from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS
 from nbm_xp.tape import Tensor
 from nbm_xp.tape import namespace as recorded
 
-from ..parameters import between, flag, most_of, real_dtype, stretched
+from ..parameters import between, flag, most_of, real_dtype, scaled_and_shifted
 from . import draws as draws
 from .sizes import (
     as_parameter,
@@ -210,7 +210,9 @@ class RandomStreams(StreamStates):
             state = self.take_streams(size, nstreams)
             z, new = draws.normal(state, size=shape, dtype=name)
             self.pretty_return(state, new, z, size=size, nstreams=nstreams)
-            drawn: Tensor = stretched(recorded, recorded.astype(z, wide), avg, std, wide, draws.rounded_product)
+            drawn: Tensor = scaled_and_shifted(
+                recorded, recorded.astype(z, wide), avg, std, wide, draws.rounded_product
+            )
             return drawn
 
     def multinomial(
