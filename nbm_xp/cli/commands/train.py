@@ -164,6 +164,9 @@ def train(
         identity = _IDENTITY
     weights = sequence_weights(rows, identity) if identity else None
     model = _model(settings, rows, seed)
+    with reading.saying():  # what learning could not begin with is refused before there is a directory
+        model._check_hyperparameters()
+        model._layers(rows.shape[1])
     contents = {"data": _fingerprint(rows), "held_out": None if held is None else _fingerprint(held)}
     for name, content in contents.items():
         # A file may have another name by now; what counts is what is in it.
