@@ -135,6 +135,7 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
         (["train", "--held-out", "digits", "--data", "scans.npy"], "--held-out: 64 features, but --data has 9"),
         (["train", "--hours", "0"], "--hours"),
         (["train", "--visible", "gaussian", "--hidden-units", "relu"], "connections must not join layers of gaussian"),
+        (["train", "--hidden-units", "spin,binary"], "--hidden-units must be a kind of units, or 1 of them"),
         (["lattice", "--size", "1", "--out", "a"], "size must be a whole number, at least 2, got 1"),
         (["lattice", "--sweeps", "2", "--chains", "1", "--out", "a"], "sweeps must be a whole number, at least 3"),
         (["sample", *M, "--out", "nowhere/samples.npy"], "there is no folder nowhere"),
