@@ -113,7 +113,7 @@ Every documented name of `nbm_xp.keras2`, and what the tests found when they hel
   that library and from variables that hold them. What is made of no array is made there. Dask's arrays are in two
   blocks along each axis, and nothing is computed unasked; so `ctc_decode` gives as many columns there as there are
   frames, and `shape` NumPy's numbers. Arrays are tried in every case; variables and unknown lengths in every case on
-  NumPy, and of each function in one case in three on the others, in six on JAX.
+  NumPy, and of each function in one case in three on the others, in six on Dask and JAX.
 - **Gradient**: the gradients recorded for the function are met. Empty where none are recorded: what gives integers,
   truth values or Python's objects has none.
 - **Unknown lengths**: the function is recorded for placeholders whose lengths are all unknown, compiled, and run on

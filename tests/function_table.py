@@ -50,9 +50,11 @@ def note_findings(items: list[pytest.Item]) -> None:
     """Note with each test what it finds out, for which page; the notes travel with its report."""
     for item in items:
         parameters = getattr(getattr(item, "callspec", None), "params", {})
+        library = parameters.get("library", parameters.get("stranger"))
+        # Of cases that are tested together, the one that tells most tells what the others do.
+        case = max(parameters.get("cases", ()), key=lambda one: one.order, default=parameters.get("case"))
         for name, page in PAGES.items():
-            library = parameters.get("library", parameters.get("stranger"))
-            finding = page.finding(getattr(item, "originalname", ""), parameters.get("case"), library)
+            finding = page.finding(getattr(item, "originalname", ""), case, library)
             if finding:
                 item.user_properties.append((name, asdict(finding)))
 

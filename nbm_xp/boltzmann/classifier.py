@@ -108,7 +108,7 @@ class RBMClassifier(Estimator):
         *,
         training: str = "persistent",
         n_gibbs: int = 1,
-        momentum: float = 0.0,
+        momentum: float | str = "auto",
         weight_decay: float = 0.0,
         schedule: Any = "auto",
         shuffle: bool = True,

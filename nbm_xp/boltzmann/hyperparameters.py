@@ -16,7 +16,7 @@ WAYS = ("persistent", "contrastive", "tempered")
 """What `training` can be."""
 
 _OPEN = ("momentum", "centred", "average", "watch")
-"""What may be "auto"; a schedule says so itself."""
+"""What may be "auto", besides the schedule."""
 
 _TEMPERED = 0.75  # momentum: the chains of tempered training follow steps that are four times as long
 

@@ -26,7 +26,7 @@ down to a hundredth, by one factor in each pass; a tenth after half of the passe
 
 
 def check_schedule(schedule: Any) -> None:
-    """Refuse what is neither the name of a schedule nor callable.
+    """Refuse what is neither the name of a schedule nor callable; what "auto" means is settled before.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def check_schedule(schedule: Any) -> None:
         If it is something else.
     """
     if not callable(schedule) and not (isinstance(schedule, str) and schedule in SCHEDULES):
-        raise ValueError(f"schedule must be one of {list(SCHEDULES)} or a callable, got {schedule!r}")
+        raise ValueError(f"schedule must be one of {['auto', *SCHEDULES]} or a callable, got {schedule!r}")
 
 
 def rate_after(schedule: str | Schedule, rate: float, done: int, total: int) -> float:

@@ -168,13 +168,13 @@ class Topology:
         return self.sizes[low], self.sizes[high]
 
 
-def hidden_kinds(hidden: Any, count: int) -> tuple[str, ...]:
-    """The kind of each of so many hidden layers, by name."""
+def hidden_kinds(hidden: Any, count: int, name: str = "hidden") -> tuple[str, ...]:
+    """The kind of each of so many hidden layers, by name; `name` is what the argument is called."""
     if isinstance(hidden, str):
         return (hidden,) * count
     if not isinstance(hidden, Sequence) or len(hidden) != count:
         raise ValueError(
-            f"hidden must be a kind of units, or {count} of them, one for each hidden layer, got {hidden!r}"
+            f"{name} must be a kind of units, or {count} of them, one for each hidden layer, got {hidden!r}"
         )
     return tuple(hidden)
 

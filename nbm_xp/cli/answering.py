@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -38,12 +39,14 @@ def answer(document: Mapping[str, Any], lines: Sequence[Any], as_json: bool) -> 
         console().print(line, markup=False)
 
 
-def signed(value: float, decimals: int = 1) -> str:
-    """A number with a minus sign as wide as it should be.
+def signed(value: float | None, decimals: int = 1, minus: str = "−") -> str:
+    """A number with a minus sign as wide as it should be; None is what JSON has in the place of one that is not finite.
 
     Examples
     --------
-    >>> signed(-12.34)
-    '−12.3'
+    >>> signed(-12.34), signed(None)
+    ('−12.3', 'not finite')
     """
-    return f"{value:.{decimals}f}".replace("-", "−")
+    if value is None or math.isnan(value):
+        return "not finite"
+    return f"{value:.{decimals}f}".replace("-", minus)

@@ -108,10 +108,13 @@ def jackknife_error(function: Callable[[Any], float], series: Any, blocks: int =
     host = host_namespace()
     x = _series(series, "series")
     rows = host.reshape(x, (-1, x.shape[-1]))
+    if rows.shape[0] * rows.shape[1] < 3:
+        raise ValueError(f"series must have three numbers at least, of which one can be left out, got {x.size}")
     each = max(2, -(-positive_int(blocks, "blocks", 2) // rows.shape[0]))
     length = max(1, rows.shape[1] // each)
     parts = host.reshape(rows[:, : length * (rows.shape[1] // length)], (-1, length))
-    found = [function(host.concat([parts[:k], parts[k + 1 :]], axis=0)) for k in range(parts.shape[0])]
+    whole = (-1,) if length == 1 else (-1, length)  # a series of one sweep is none
+    found = [function(host.reshape(host.concat([parts[:k], parts[k + 1 :]]), whole)) for k in range(parts.shape[0])]
     return float(host.std(host.asarray(found)) * (len(found) - 1) ** 0.5)
 
 

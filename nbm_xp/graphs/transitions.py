@@ -102,7 +102,7 @@ def transition(
     points = checked_temperatures(temperatures)
     chains, units = positive_int(chains, "chains"), machine.units_count
     draws = machine.sample(
-        chains=chains * len(points), sweeps=positive_int(sweeps, "sweeps", 2), burn_in=burn_in,
+        chains=chains * len(points), sweeps=measured_sweeps(sweeps, chains), burn_in=burn_in,
         beta=host.repeat(1.0 / host.asarray(points), chains), rule=rule, random_state=random_state, library=library,
         initial=host.ones((chains * len(points), units), dtype=host.int8),
     )  # fmt: skip
@@ -110,6 +110,11 @@ def transition(
     energies, sizes = (host.reshape(draws[name].values, shape) for name in ("energy", "magnetisation"))
     states = draws["state"].values[::chains, :]
     return [measured_at(machine, *at) for at in zip(points, energies, sizes, states, strict=True)]
+
+
+def measured_sweeps(sweeps: Any, chains: int) -> int:
+    """How many sweeps are measured: two, or of a single chain three, so that there are errors."""
+    return positive_int(sweeps, "sweeps", 2 if chains > 1 else 3)
 
 
 def checked_temperatures(temperatures: Sequence[float]) -> list[float]:

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from . import dispatch, libraries
+from . import config, dispatch, libraries
 
 __all__ = [
     "DTYPE_NAMES",
     "dtype_name",
     "dtype_of",
+    "floating_dtype",
     "is_bool",
     "is_complex",
     "is_floating",
@@ -26,6 +27,7 @@ __all__ = [
     "promote_types",
     "running_dtype",
     "to_floating",
+    "weak_dtype",
     "wide_dtypes",
 ]
 
@@ -218,6 +220,38 @@ def promote_types(*dtypes: Any) -> str:
     return _PROMOTED.setdefault(names, name)
 
 
+def floating_dtype(dtype: Any) -> str:
+    """The name of the floating dtype that integers and truth values become.
+
+    That is float64 where it is `floatx`; else what NumPy's promotion gives with float32: float32 for 8 and 16 bits and
+    truth values, float64 for wider integers, which holds them exactly (up to 2^53).
+
+    Examples
+    --------
+    >>> floating_dtype("int8"), floating_dtype("int32")
+    ('float32', 'float64')
+    """
+    return promote_types(dtype, "float64" if config.floatx() == "float64" else "float32")
+
+
+def weak_dtype(dtype: Any, *scalars: type) -> Any:
+    """The dtype that an array of `dtype`, given by name, and Python scalars of these types have together.
+
+    A scalar is weak: it has the array's dtype unless it is of a higher kind. A float then makes integers floating (see
+    `floating_dtype`), a complex number the complex counterpart, and an int makes bool int64.
+
+    Examples
+    --------
+    >>> weak_dtype("int8", int), weak_dtype("int8", float), weak_dtype("float64", complex), weak_dtype("bool", int)
+    ('int8', 'float32', 'complex128', 'int64')
+    """
+    if complex in scalars:
+        return dtype if dtype[0] == "c" else promote_types(dtype, "complex64")
+    if float in scalars:
+        return floating_dtype(dtype) if dtype[0] in "biu" else dtype
+    return "int64" if int in scalars and dtype == "bool" else dtype
+
+
 def kind(x: Any) -> str:
     """The kind of a dtype or an array: ``'b'``, ``'i'``, ``'u'``, ``'f'`` or ``'c'``. Python scalars have theirs.
 
@@ -290,8 +324,7 @@ def cast(x: Any, name: str) -> Any:
 def to_floating(x: Any) -> Any:
     """The array itself if it is floating (or complex), else cast to a floating dtype.
 
-    Booleans and integers of 8 and 16 bits become float32, wider integers float64, which hold their values exactly (up
-    to 2^53). A Python int becomes a float.
+    What integers and truth values become `floating_dtype` says. A Python int becomes a float.
 
     Examples
     --------
@@ -308,4 +341,4 @@ def to_floating(x: Any) -> Any:
     name = dtype_name(x)
     if KINDS[name] in "fc":
         return x
-    return cast(x, promote_types(name, "float32"))
+    return cast(x, floating_dtype(name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .dispatch import settled
-from .dtypes import INEXACT, KINDS, SCALAR_KINDS, WEAK_REALS, cast, dtype_name, promote_types
+from .dtypes import INEXACT, KINDS, SCALAR_KINDS, WEAK_REALS, cast, dtype_name, promote_types, weak_dtype
 from .mixing import in_one_library
 
 __all__ = ["promote"]
@@ -16,9 +16,8 @@ def promote(*values: Any) -> tuple[Any, ...]:
 
     The host's arrays beside those of a lazy library that takes none itself are brought to that library.
 
-    A Python float that meets integer or bool arrays makes them floating (as with float32: int8 to float32, int32 to
-    float64), a complex one makes the arrays complex, and an int makes bool arrays int64. A Python bool that meets
-    numbers becomes an int.
+    What scalars make of arrays `nbm_xp.namespace.dtypes.weak_dtype` says. A Python bool that meets numbers becomes an
+    int.
 
     Examples
     --------
@@ -42,27 +41,15 @@ def promote(*values: Any) -> tuple[Any, ...]:
             pass
     if not all(type(value) in settled for value in values):
         values = tuple(in_one_library(values))
-    names: list[str] = []
-    weak = ""
-    for value in values:
-        scalar = SCALAR_KINDS.get(type(value))
-        if scalar is not None:
-            weak += scalar
-        elif value is not None:
-            names.append(dtype_name(value))
+    kinds = [type(value) for value in values]
+    names = [dtype_name(value) for value in values if value is not None and type(value) not in SCALAR_KINDS]
     if not names:
         return values
-    name = promote_types(*names)
-    order = "bifc"
-    own = order.index(KINDS[name].replace("u", "i"))
-    strongest = max((order.index(scalar) for scalar in weak), default=0)
-    if strongest > own:
-        name = promote_types(name, ("bool", "int64", "float32", "complex64")[strongest])
-        own = strongest
+    name = weak_dtype(promote_types(*names), *kinds)
     out = []
     for value in values:
         if type(value) is bool:
-            out.append(int(value) if own else value)
+            out.append(value if name == "bool" else int(value))
         elif value is None or type(value) in SCALAR_KINDS or dtype_name(value) == name:
             out.append(value)
         else:

@@ -94,6 +94,11 @@ class ChainsJob:
         """After which sweeps chains are measured."""
         return range(self.burn_in + self.every, self.burn_in + self.sweeps + 1, self.every)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What there is in the result besides states: nothing where no sweep is measured."""
+        return self.observe if self.seen else ()
+
     # What the result is
 
     def state(self) -> Stored:
@@ -111,20 +116,21 @@ class ChainsJob:
     def arrays(self) -> dict[str, Stored]:
         """The last states, and what was measured."""
         found = {"state": self.state()}
-        for name in self.observe if self.seen else ():
+        for name in self.names:
             along, chains = ("pair", len(self.betas) // 2) if name == OVERLAP else ("chain", len(self.betas))
             shape, attributes = (chains, len(self.seen)), {"long_name": _ABOUT[name], "coordinates": "sweep"}
             found[name] = Stored(name, (along, "draw"), shape, shape, "float64", attributes)
         return found
 
     def coordinates(self) -> dict[str, range]:
-        """The numbers of chains and draws, and how many sweeps went before each draw."""
-        return {"chain": range(len(self.betas)), "draw": range(len(self.seen)), "sweep": self.seen}
+        """The numbers of chains and, if there are any, of draws, and how many sweeps went before each draw."""
+        of_draws = {"draw": range(len(self.seen)), "sweep": self.seen} if self.names else {}
+        return {"chain": range(len(self.betas))} | of_draws
 
     def finish(self, unfinished: pathlib.Path) -> None:
         """Write what was measured, when all blocks are done."""
-        totals, arrays = self.totals() if self.seen and set(self.observe) - {OVERLAP} else None, self.arrays()
-        for name in self.observe if self.seen else ():
+        totals, arrays = self.totals() if set(self.names) - {OVERLAP} else None, self.arrays()
+        for name in self.names:
             if name == OVERLAP:
                 values = self.totals_of_pairs() / self.n_units
             else:

@@ -7,6 +7,7 @@ the model that it would have ended with, to the last bit; looking at the model c
 from __future__ import annotations
 
 import dataclasses
+import math
 import pathlib
 import shutil
 import time
@@ -206,7 +207,9 @@ class Training:
                 if model._ladder is None
                 else model.ladder_log_partition(random_state=0)
             )
-            found["log_likelihood"] = float(to_numpy(B.mean(model.log_likelihood(self.held_out, weighed.log_z))))
+            known = math.isfinite(weighed.log_z)  # else learning has diverged
+            told = B.mean(model.log_likelihood(self.held_out, weighed.log_z)) if known else math.nan
+            found["log_likelihood"] = float(to_numpy(told))
             found |= {"log_z": weighed.log_z, "log_z_low": weighed.log_z_low, "log_z_high": weighed.log_z_high}
             found |= bounded(model)
         return found

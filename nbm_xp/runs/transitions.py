@@ -19,7 +19,7 @@ from nbm_xp.graphs import GraphMachine
 from nbm_xp.graphs.chains import Chains, begun
 from nbm_xp.graphs.families import lattice
 from nbm_xp.graphs.observers import observers_of
-from nbm_xp.graphs.transitions import Measured, checked_temperatures, measured_at
+from nbm_xp.graphs.transitions import Measured, checked_temperatures, measured_at, measured_sweeps
 from nbm_xp.namespace import default_namespace, get_namespace, library_name
 from nbm_xp.namespace.paths import local_path
 from nbm_xp.namespace.whole import replacing
@@ -205,9 +205,9 @@ def measure_lattice(
     [1, 0]
     """
     local_path(directory, "directory")
-    shape, count = tuple(positive_int(n, "size") for n in size), positive_int(chains, "chains")
+    shape, count = tuple(positive_int(n, "size", 2) for n in size), positive_int(chains, "chains")
     points = tuple(checked_temperatures(temperatures))
-    total = positive_int(sweeps, "sweeps", 2) + positive_int(burn_in, "burn_in", 0)
+    total = measured_sweeps(sweeps, count) + positive_int(burn_in, "burn_in", 0)
     machine = _machine(shape, bool(periodic), float(coupling))
     begun(machine, count, 1.0 / points[0], 0, rule=rule, library=library)  # refuses what cannot be
     usual = max(1, min(total, FLIPS_IN_A_SEGMENT // (count * machine.units_count)))

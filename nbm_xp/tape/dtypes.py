@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from nbm_xp.namespace import dtype_name, dtype_of, floatx, host_namespace, promote_types
+from nbm_xp.namespace import dtype_name, dtype_of, dtypes, host_namespace, promote_types
 
 __all__ = [
     "DType", "as_dtype", "bool", "common_dtype", "complex64", "complex128", "float16", "float32", "float64", "int8",
@@ -112,21 +112,10 @@ def common_dtype(*dtypes: DType) -> DType:
 
 
 def float_of(dtype: DType) -> DType:
-    """The floating dtype that integers become: float64 where that is ``floatx``, else at least float32.
-
-    It is what NumPy's promotion gives: float32 for 8 and 16 bits and truth values, float64 for wider integers.
-    """
-    return common_dtype(dtype, float64 if floatx() == "float64" else float32)
+    """The floating dtype that integers become: see `nbm_xp.namespace.dtypes.floating_dtype`."""
+    return as_dtype(dtypes.floating_dtype(dtype))
 
 
 def weak_dtype(dtype: DType, *scalars: type) -> DType:
-    """The dtype that an array of `dtype` and Python scalars of these types give together.
-
-    A scalar is weak: it has the array's dtype unless it is of a higher kind. A float then makes integers floating (see
-    `float_of`), a complex number the complex counterpart, and an int makes bool int64.
-    """
-    if complex in scalars:
-        return dtype if dtype[0] == "c" else common_dtype(dtype, complex64)
-    if float in scalars:
-        return float_of(dtype) if dtype[0] in "biu" else dtype
-    return int64 if int in scalars and dtype == "bool" else dtype
+    """The dtype that an array and Python scalars of these types have: see `nbm_xp.namespace.dtypes.weak_dtype`."""
+    return as_dtype(dtypes.weak_dtype(dtype, *scalars)) if scalars else dtype

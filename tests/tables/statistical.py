@@ -11,7 +11,6 @@ from tests.tables.case import Case, attribute, plain, values, whole
 __all__ = ["CASES"]
 
 AXES: tuple[Any, ...] = (None, 0, -1, (0, 2), (0, 1, 2), ())
-SOME_AXES: tuple[Any, ...] = (None, 1, (0, 2))
 
 
 def _reductions() -> list[Case]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann import RBMClassifier
+from nbm_xp.boltzmann import RBM, RBMClassifier
 from nbm_xp.boltzmann.classifier import _Joint
 from nbm_xp.namespace import array_namespace, is_lazy, library_name
 from tests.libraries import DASK, LIBRARIES, Library
@@ -48,6 +48,11 @@ def test_probabilities_are_those_of_the_joint_machine(visible: str, hidden: str)
 @pytest.mark.parametrize("settings", [{}, {"generative": 1.0, "centred": True}, {"generative": 0, "momentum": 0.5}])
 def test_it_learns_to_tell_classes(settings: dict[str, Any]) -> None:
     assert fitted(**settings).score(*clusters(1)) > 0.95
+
+
+def test_what_is_as_for_the_machine_is_so_by_default() -> None:
+    own, machine = RBMClassifier().get_params(), RBM().get_params()
+    assert {name: own[name] for name in own.keys() & machine.keys()}.items() <= machine.items()
 
 
 def test_its_loss_is_the_mean_of_what_it_gives_to_the_labels() -> None:

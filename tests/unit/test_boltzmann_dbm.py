@@ -161,7 +161,7 @@ def test_a_schedule_that_gives_no_rate_is_refused(factor: float) -> None:
         ({"visible": "poisson"}, "visible must be one of"),
         ({"positive": "exact"}, "positive must be 'mean_field' or 'gibbs', got 'exact'"),
         ({"n_positive": 0}, "n_positive must be a whole number, at least 1"),
-        ({"schedule": "cosine"}, "schedule must be one of"),
+        ({"schedule": "cosine"}, r"schedule must be one of \['auto', 'constant', .* or a callable, got 'cosine'"),
         ({"learning_rate": -1}, "learning_rate"),
     ],
 )

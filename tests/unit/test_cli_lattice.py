@@ -130,6 +130,18 @@ def test_jackknife_errors_are_those_of_means_and_variances() -> None:
     assert jackknife_error(np.var, x) == pytest.approx(np.sqrt(2 / x.size), rel=0.3)
 
 
+@pytest.mark.parametrize(("chains", "sweeps"), [(1, 3), (1, 33), (2, 2), (4, 5)])
+def test_few_sweeps_have_errors_too(chains: int, sweeps: int) -> None:
+    machine = GraphMachine(lattice((4, 4)))
+    (found,) = transition(machine, [2.0], chains=chains, sweeps=sweeps, burn_in=5, random_state=1)
+    assert 0.0 <= found.specific_heat_error < np.inf
+    x = np.random.default_rng(2).normal(size=(chains, sweeps))
+    left_out = [np.delete(x, k).mean() for k in range(x.size)]
+    assert jackknife_error(np.mean, x, blocks=99) == pytest.approx(np.std(left_out) * (x.size - 1) ** 0.5)
+    with pytest.raises(ValueError, match="three numbers at least"):
+        jackknife_error(np.mean, x.reshape(-1)[:2])
+
+
 @pytest.mark.slow
 def test_the_square_lattice_is_onsagers() -> None:
     """13 temperatures of 128 × 128 spins, with errors of 0.1 % of the energy at most.

@@ -201,6 +201,20 @@ def test_resume_begins_where_there_is_nothing_to_go_on_with() -> None:
     assert pathlib.Path("run", MODEL_FILE).exists()
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_training_that_diverges_is_told_of_and_drawn() -> None:
+    asked = ("--data", "scans.npy", "--epochs", "9", "--rate", "999", "--batch", "3", "--visible", "gaussian")
+    result = run("train", *asked, "--held-out", "scans.npy")
+    assert result.exit_code == 0, result.output
+    assert "mean free energy not finite" in result.stdout
+    assert "log-likelihood of the held-out rows not finite" in result.stdout
+    assert run("plot", "run", "--what", "curve").exit_code == 0
+    weigh = ("evaluate", "--model", "run", "--temperatures", "5", "--runs", "5")
+    assert "not finite" in run(*weigh, "--out", "weighed").stdout
+    assert "log Z there is not finite" in refused("plot", "weighed", "--what", "convergence")
+    assert run("info", "run", "--json").exit_code == 0
+
+
 def test_a_place_that_is_taken_is_refused() -> None:
     ran(*SMALL, "--epochs", "1")
     assert "run is not empty: --resume goes on with the run in it" in refused(*SMALL)

@@ -14,9 +14,8 @@ def test_it_learns_and_draws(hidden: tuple[int, ...], seconds: float, least: flo
     from examples.mnist import draw, learn
 
     bits = np.random.default_rng(5).random((400, 4)) < 0.5
-    rows = np.repeat(bits, 4, axis=1).astype(
-        "float32"
-    )  # 16 units in fours that agree: -4 log 2 = -2.8 at best, -16 log 2 = -11.1 for units
+    # 16 units in fours that agree: -4 log 2 = -2.8 at best, -16 log 2 = -11.1 for units
+    rows = np.repeat(bits, 4, axis=1).astype("float32")
     steps = itertools.count()
     model, found = learn(
         rows[:300],

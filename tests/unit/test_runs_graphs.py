@@ -48,6 +48,16 @@ def test_overlaps_are_measured_in_runs(tmp_path: pathlib.Path) -> None:
     assert len(set(whole["overlap"].values[:, -1].tolist())) > 3
 
 
+@pytest.mark.parametrize("asked", [{"observe": []}, {"every": 9}, {"every": 9, "observe": "overlap"}], ids=str)
+def test_states_are_all_there_is_where_nothing_is_measured(asked: dict[str, Any], tmp_path: pathlib.Path) -> None:
+    machine = MACHINES["three neighbours"]
+    run = sample_graph(machine, tmp_path / "run", chains=2, sweeps=2, parts=2, seed=1, n_workers=1, **asked)
+    found = open_dataset(run.path)
+    assert set(found.variables) == {"state", "chain"}
+    whole = machine.sample(chains=2, sweeps=2, random_state=1, **asked)
+    assert (found["state"].values == whole["state"].values).all()
+
+
 def test_held_units_are_held_in_runs(tmp_path: pathlib.Path) -> None:
     machine, clamp = MACHINES["three neighbours"], {3: 1, 100: -1, 199: -1}
     whole = machine.sample(**ASKED, clamp=clamp)

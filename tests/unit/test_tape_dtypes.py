@@ -8,10 +8,12 @@ import pickle
 import numpy as np
 import pytest
 
-from nbm_xp.namespace import set_floatx
+from nbm_xp import natural_bm as B
+from nbm_xp.namespace import dtype_name, promote, set_floatx, to_floating
 from nbm_xp.tape import Variable, evaluate, placeholder
 from nbm_xp.tape import namespace as xp
 from nbm_xp.tape.dtypes import DType, as_dtype, common_dtype
+from nbm_xp.tape.standard.promotion import floating, together
 
 NAMES = [
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "complex64",
@@ -143,3 +145,16 @@ def test_small_integers_become_the_configured_precision(dtype: str, precision: s
     for y in (xp.exp(x), x * 0.5, 0.5 + x, xp.mean(x), xp.where(x != 0, x, 0.5), xp.maximum(x, 0.5)):
         assert y.dtype == evaluate(y).dtype == precision
     assert xp.result_type(x, 1.0) == precision
+
+
+@pytest.mark.parametrize("precision", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("name", [*NAMES, "float16"])
+def test_what_is_computed_and_what_is_recorded_have_one_promotion(name: str, precision: str) -> None:
+    set_floatx(precision)
+    x = np.ones(2, dtype=name)
+    for scalar in (True, 2, 0.5, 1j):
+        assert together(Variable(x), scalar)[0].dtype == dtype_name(promote(x, scalar)[0]), scalar
+    assert floating(Variable(x)).dtype == dtype_name(to_floating(x))
+    if name[0] != "c":
+        for function in (B.sigmoid, B.log, B.mean, lambda x: B.maximum(x, 0.5)):
+            assert function(Variable(x)).dtype == dtype_name(function(x))

@@ -66,7 +66,8 @@ class Learning(Model):
             Rows that the model does not learn from, whose log-likelihood the looks of `watch` follow too.
         callback : callable, optional
             Called with the model after each pass. It may save the model, and may set `n_iter`, which then says how
-            many passes there will be in all.
+            many passes there will be in all; where it says that this one was the last, the mean of parameters that
+            `average` asks for is taken after it.
         resume : bool, optional
             Whether to go on after the `n_iter_` passes that are done, in this process or before the model was saved.
             With the same rows and hyperparameters, the model ends as it would have ended without a break, to the

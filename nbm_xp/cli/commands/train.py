@@ -25,7 +25,7 @@ from nbm_xp.runs.learner import Training, measures
 from nbm_xp.runs.training import keep
 
 from .. import alignments, finding, reading
-from ..answering import answer
+from ..answering import answer, signed
 from ..failing import InputError, going_on
 from ..running import bar, threads_for
 from ..weighing import likelihood_words
@@ -164,6 +164,9 @@ def train(
         identity = _IDENTITY
     weights = sequence_weights(rows, identity) if identity else None
     model = _model(settings, rows, seed)
+    with reading.saying():  # what learning could not begin with is refused before there is a directory
+        model._check_hyperparameters()
+        model._layers(rows.shape[1])
     contents = {"data": _fingerprint(rows), "held_out": None if held is None else _fingerprint(held)}
     for name, content in contents.items():
         # A file may have another name by now; what counts is what is in it.
@@ -220,9 +223,12 @@ def _as_written(configuration: dict[str, Any], there: RunDirectory | None) -> di
 def _noted(look: Mapping[str, Any]) -> str:
     """What was seen of a model in training, in a few words."""
     if "log_likelihood" in look:
-        return f"held-out {likelihood_words(look)} {look['log_likelihood']:.2f}"
+        return f"held-out {likelihood_words(look)} {_number(look['log_likelihood'])}"
     ((name, words),) = measures(look).items()
-    return f"{words} {look[name]:.2f}"
+    return f"{words} {_number(look[name])}"
+
+
+_number = functools.partial(signed, decimals=2, minus="-")
 
 
 _SETTINGS = (
@@ -301,7 +307,7 @@ def _sizes(layers: str | None) -> list[int] | None:
 def _check(settings: dict[str, Any]) -> None:
     with reading.saying():
         kind_of(settings["visible"], "--visible", hidden=False)
-        for name in hidden_kinds(_hidden(settings), max(1, len(settings["layers"] or ()) - 1)):
+        for name in hidden_kinds(_hidden(settings), max(1, len(settings["layers"] or ()) - 1), "--hidden-units"):
             kind_of(name, "--hidden-units")
     kinds = (("schedule", tuple(SCHEDULES)), ("training", WAYS))
     for name, allowed in kinds:
@@ -327,9 +333,10 @@ def _in_words(found: dict[str, Any]) -> list[str]:
     passes = "1 pass" if found["passes"] == 1 else f"{found['passes']:,} passes"
     lines = [
         f"{found['rows']:,} rows of {found['features']} on {found['library']}, {passes} in {found['seconds']:.1f} s",
-        *(f"mean {words} {found[name]:.2f}" for name, words in measures(found).items()),
+        *(f"mean {words} {_number(found[name])}" for name, words in measures(found).items()),
     ]
     if "log_likelihood" in found:
         how = "the ladder" if "train_log_likelihood" in found else "AIS"
-        lines.append(f"mean {likelihood_words(found)} of the held-out rows {found['log_likelihood']:.2f} (by {how})")
+        value = _number(found["log_likelihood"])
+        lines.append(f"mean {likelihood_words(found)} of the held-out rows {value} (by {how})")
     return [*lines, f"wrote {found['model']}"]

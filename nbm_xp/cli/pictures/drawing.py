@@ -78,9 +78,8 @@ def draw_curve(looks: Sequence[Mapping[str, Any]], path: pathlib.Path) -> None:
             figure.subplots(1, len(kinds), squeeze=False)[0], kinds, strict=True
         ):
             passes = [look["pass"] for look in shown]
-            panels.learning_curve(
-                axes, passes, {name: [look[key] for look in shown]}, f"mean {name} (nats a row)", title
-            )
+            values = [math.nan if look[key] is None else look[key] for look in shown]  # not finite, in JSON
+            panels.learning_curve(axes, passes, {name: values}, f"mean {name} (nats a row)", title)
 
 
 def draw_convergence(

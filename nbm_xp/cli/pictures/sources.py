@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import math
 import pathlib
 import warnings
 from collections.abc import Callable, Iterator
@@ -138,6 +139,8 @@ class Source:
             estimate = read_evaluation(self.path).ais
         if estimate is None:
             raise InputError(f"{self.path}: log Z was given there, not estimated")
+        if not math.isfinite(estimate.log_z):
+            raise InputError(f"{self.path}: the estimate of log Z there is not finite, as of a model that diverged")
         title = f"Partition function, {estimate.n_temperatures:,} temperatures"
         drawing.draw_weights(estimate, title, exact_log_z(self.model), out)
 
