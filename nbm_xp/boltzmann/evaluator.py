@@ -52,7 +52,7 @@ class Evaluator:
         """Log Z of a model that can be enumerated, or that has a ladder; None of others."""
         if partition.is_enumerable(self.model._topology):
             return self.exact()
-        return None if self.model._ladder is None else self.by_ladder().log_z
+        return None if self.model._ladder is None else self.by_ladder(stacklevel=5).log_z
 
     def annealed(
         self,
@@ -83,8 +83,11 @@ class Evaluator:
         log_weights = anneal(*([like] if given is None else given))
         return partition.estimate(to_numpy(log_weights), known, len(temperatures), reverse=reverse)
 
-    def by_ladder(self, n_chains: int = 100, n_steps: int = 400) -> LadderEstimate:
-        """Log Z along the ladder of machines that the model learnt on: see `RBM.ladder_log_partition`."""
+    def by_ladder(self, n_chains: int = 100, n_steps: int = 400, stacklevel: int = 4) -> LadderEstimate:
+        """Log Z along the ladder of machines that the model learnt on: see `RBM.ladder_log_partition`.
+
+        `stacklevel` leads a warning to the line that called the model.
+        """
         rows, steps = positive_int(n_chains, "n_chains"), positive_int(n_steps, "n_steps", 4)
         ladder = self.model._ladder
         if ladder is None:
@@ -93,7 +96,7 @@ class Evaluator:
         with use_backend(self.model._home):
             weigh = compile_weighing(ladder, rows, steps - steps % 4, self.chains.rng)
         found = estimate(ladder, weigh(*start))
-        found.warn(stacklevel=4)
+        found.warn(stacklevel)
         return found
 
     def _given(self, first: Model | None, rows: int, start: Any, n_steps: int | None) -> Sequence[Any] | None:

@@ -76,6 +76,17 @@ def test_states_that_the_machine_below_never_has_are_counted() -> None:
         cut.warn()
 
 
+def test_warnings_point_to_the_line_that_called_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.repeat(np.eye(2, 30, dtype="float32"), 5, axis=0)
+    model = RBM(30, n_iter=1, training="tempered", random_state=0).fit(rows)
+    monkeypatch.setattr(LadderEstimate, "doubts", "this and that")
+    calls: list[Any] = [lambda: model.ladder_log_partition(5, 4), lambda: model.score(rows)]
+    for call in calls:
+        with pytest.warns(LadderWarning, match="log Z may be off: this and that") as told:
+            call()
+        assert [warning.filename for warning in told] == [__file__]
+
+
 def test_annealing_that_finds_more_of_z_than_the_ladder_is_told() -> None:
     rbm = two_places(8.0).set_params(watch=True, n_iter=1)
     rbm.looks_ = []
