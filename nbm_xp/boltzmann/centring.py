@@ -1,6 +1,7 @@
-"""Centred Boltzmann machines: the same models, learnt along the gradient of other parameters.
+"""The gradient of the free energy by products of states, plain and centred.
 
-In terms of units less their means o_l, the offsets, a machine has the energy
+Centred Boltzmann machines are the same models with other parameters. In terms of units less their means o_l, the
+offsets, a machine has the energy
 
     E(x) = - Σ_l (x_l - o_l)·c_l - Σ_ij (x_i - o_i)·W_ij (x_j - o_j)
 
@@ -24,7 +25,7 @@ from nbm_xp import natural_bm as B
 
 from .energy import Parameters, expectation
 
-__all__ = ["centred", "centred_gradients", "plain_steps", "sliding_means", "with_means"]
+__all__ = ["centred", "gradients", "plain_steps", "sliding_means", "with_means"]
 
 SLIDING = 0.01
 """How much a minibatch moves the offsets towards its own means."""
@@ -39,11 +40,14 @@ def _shifts(parameters: Parameters, weights: Sequence[Any], offsets: Sequence[An
     return shifts
 
 
-def centred_gradients(parameters: Parameters, states: Sequence[Any], counts: Any, offsets: Sequence[Any]) -> list[Any]:
-    """The gradients, with respect to the weights and the biases of the centred model, of the free energy of states.
+def gradients(
+    parameters: Parameters, states: Sequence[Any], counts: Any, offsets: Sequence[Any] | None = None
+) -> list[Any]:
+    """The gradients, with respect to weights and biases, of the free energy of states.
 
-    Of the energy they are -(x_i - o_i)(x_j - o_j) and -x_i, where layers that are summed out have their means: one
-    product of centred states, in which the constant between the two energies has no part.
+    Of the energy they are -x_i x_j and -x_i, where layers that are summed out have their means: one product of all
+    states for each connection. Of the centred model they are -(x_i - o_i)(x_j - o_j) and -x_i: the constant between
+    the two energies has no part in it.
 
     Parameters
     ----------
@@ -52,13 +56,14 @@ def centred_gradients(parameters: Parameters, states: Sequence[Any], counts: Any
         As `with_means` gives them.
     counts : Tensor of shape (states,)
         What each of them counts: 0 in all.
-    offsets : sequence of Tensor, one for each layer
+    offsets : sequence of Tensor, one for each layer, or None
+        Of the centred model; None for the plain one.
     """
-    moved = [state - offset for state, offset in zip(states, offsets, strict=True)]
-    found = []
+    moved = states if offsets is None else [state - offset for state, offset in zip(states, offsets, strict=True)]
+    found, down = [], -counts
     for low, high in parameters.topology.connections:
-        found.append(B.dot(B.transpose(moved[low]), -counts[:, None] * moved[high]))
-    return [*found, *(-B.dot(counts, state) for state in states)]
+        found.append(B.dot(B.transpose(moved[low]), down[:, None] * moved[high]))
+    return [*found, *(B.dot(down, state) for state in states)]
 
 
 def centred(parameters: Parameters, gradients: Sequence[Any], offsets: Sequence[Any]) -> list[Any]:

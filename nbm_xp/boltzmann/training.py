@@ -1,9 +1,8 @@
 """One step of learning, compiled.
 
 The gradient of the mean log-likelihood is that of the free energy, averaged over the model's own states, less that
-averaged over the data. Where the model's states come from is the matter of `negative_phase`. The states are held fixed,
-and the tape differentiates the difference of the two means; where parameters are those of centred units, the gradient
-is one product of centred states (`centring`), which is written out.
+averaged over the data. Where the model's states come from is the matter of `negative_phase`. The gradient is one
+product of states for each connection (`centring`); what else is to fall, the tape differentiates.
 
 Where the free energy of the data depends on further hidden layers, as in a deep machine, their states are the means of
 the posterior given the data in mean-field approximation (a bound on the log-likelihood is followed), or drawn from it.
@@ -22,8 +21,8 @@ from typing import Any
 from nbm_xp import natural_bm as B
 
 from .balancing import Balance
-from .centring import centred, centred_gradients, plain_steps, sliding_means, with_means
-from .energy import Parameters, free_energy, gauged
+from .centring import centred, gradients, plain_steps, sliding_means, with_means
+from .energy import Parameters, gauged
 from .negative_phase import NegativePhase
 from .optimising import Optimizer
 from .posterior import posterior
@@ -98,24 +97,20 @@ def compile_step(learner: Learner, rows: int | None) -> Any:
     besides = None
     if learner.also is not None:
         besides = learner.optimizer.shared(learner.also(parameters, data, counts[made_up[0].shape[0] :]))
-    if learner.offsets is None:
-        loss = B.sum(scaled * free_energy(parameters, states))
-        loss = loss if besides is None else loss + besides
-        updates += _descent(learner, B.gradients(loss, list(parameters)))
-    else:
-        whole = with_means(parameters, states)
-        if learner.balance is None:
-            offsets = sliding_means(whole, counts, learner.offsets)
-            updates += zip(learner.offsets, offsets, strict=True)
-        else:
-            first = made_up[0].shape[0]
-            offsets, moved = learner.balance.followed([state[first:, :] for state in whole], counts[first:])
-            updates += moved
-        gradients = centred_gradients(parameters, whole, scaled, offsets)
-        if besides is not None:
-            also = centred(parameters, B.gradients(besides, list(parameters)), offsets)
-            gradients = [one + other for one, other in zip(gradients, also, strict=True)]
-        updates += _descent(learner, gradients, offsets)
+    whole, offsets = with_means(parameters, states), None
+    if learner.balance is not None:
+        first = made_up[0].shape[0]
+        offsets, moved = learner.balance.followed([state[first:, :] for state in whole], counts[first:])
+        updates += moved
+    elif learner.offsets is not None:
+        offsets = sliding_means(whole, counts, learner.offsets)
+        updates += zip(learner.offsets, offsets, strict=True)
+    slopes = gradients(parameters, whole, scaled, offsets)
+    if besides is not None:
+        also = B.gradients(besides, list(parameters))
+        also = also if offsets is None else centred(parameters, also, offsets)
+        slopes = [one + other for one, other in zip(slopes, also, strict=True)]
+    updates += _descent(learner, slopes, offsets)
     return B.function([told, sample_weights], [], updates=updates, name="contrastive_divergence")
 
 

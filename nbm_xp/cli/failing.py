@@ -23,8 +23,8 @@ _PATHS = {"model", "out", "path"}  # what commands call the options and argument
 _INTERRUPTED = "interrupted; nothing half-written is left"
 _OPTIONS = {
     "betas": "--temperatures", "contents.data": "what is in --data", "contents.held_out": "what is in --held-out",
-    "n_chains": "--chains", "n_draws": "--draws", "n_runs": "--runs", "reverse.n_steps": "--steps",
-    "rows": "what is in --data",
+    "model": "what is in --model", "n_chains": "--chains", "n_draws": "--draws", "n_runs": "--runs",
+    "reverse.n_steps": "--steps", "rows": "what is in --data",
 }  # fmt: skip
 """What parameters are called whose options have other names."""
 

@@ -22,6 +22,7 @@ from .failing import InputError
 
 __all__ = ["DATA_NAMES", "absolute", "checked_out", "digits", "library", "on_library", "read_data", "saying", "side"]
 
+_NPY, _ZIP = b"\x93NUMPY", b"PK"  # what files of these kinds begin with
 DATA_NAMES = ("digits", "digits:train", "digits:test")
 _USUAL_KEYS = {
     "train": ("X", "x_train", "X_train", "train.data", "train_data", "data", "train"),
@@ -147,6 +148,10 @@ def _read_array(source: str, part: str) -> Any:
         fault = "is a folder" if path.is_dir() else "no such file"
         raise InputError(f"{source}: {fault} (data is a .npy or .npz file, or has the name {names})")
     with open(path, "rb") as file:
+        if not file.read(len(_NPY)).startswith((_NPY, _ZIP)):
+            hint = "rows of text become one by np.save(name, np.loadtxt(file, delimiter=','))"
+            raise InputError(f"{source}: not a .npy or .npz file of numbers; {hint}")
+        file.seek(0)
         try:
             check_claims(file)
             loaded = np.load(file, allow_pickle=False)

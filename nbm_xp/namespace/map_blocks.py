@@ -7,14 +7,15 @@ empty array of the wished-for shape tells how the library splits it; it is what 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from . import dispatch, dtypes
 from .conversion import concrete_int
 
-__all__ = ["falling_into", "from_blocks", "put", "replaced"]
+__all__ = ["chunks_said", "falling_into", "from_blocks", "made", "put", "replaced", "split_alike"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,27 @@ class _Block:
             args[place] = dispatch.array_namespace(flat).reshape(flat, shape)
         parts = arrays[: self.split]
         shape = tuple(empty.shape)[: self.axes]
-        block = self.function(offset, shape, *parts, *args)
-        if tuple(block.shape) != shape or dtypes.dtype_name(block) != self.dtype:
-            raise ValueError(
-                f"the function gave a block of shape {tuple(block.shape)} and dtype {block.dtype} for {shape} and "
-                f"{self.dtype}"
-            )
+        block = made(self.function, self.dtype, offset, shape, *parts, *args)
         return block if self.axes else dispatch.array_namespace(block).reshape(block, (1,))
+
+
+def made(function: Callable[..., Any], dtype: str, offset: tuple[int, ...], shape: tuple[int, ...], *args: Any) -> Any:
+    """What a function gives for a block, held to what it is to be."""
+    block = function(offset, shape, *args)
+    if tuple(block.shape) != shape or dtypes.dtype_name(block) != dtype:
+        found = f"a block of shape {tuple(block.shape)} and dtype {block.dtype}"
+        raise ValueError(f"the function gave {found} for {shape} and {dtype}")
+    return block
+
+
+@contextmanager
+def chunks_said(title: str, shape: tuple[int, ...], chunks: Any) -> Iterator[None]:
+    """Have a library that cannot split an array so say what it was given."""
+    try:
+        yield
+    except (ArithmeticError, TypeError, ValueError) as error:
+        wanted = f"chunks must say how {title} is to split an array of shape {shape}"
+        raise ValueError(f"{wanted}, got {chunks!r}: {error}") from error
 
 
 def from_blocks(
@@ -60,14 +75,10 @@ def from_blocks(
     """See `nbm_xp.namespace.from_blocks`."""
     own = dtypes.dtype_of(xp, dtype)
     laid = shape or (1,)  # a flat array can only stand beside one with an axis
-    try:
+    with chunks_said(getattr(xp, "__name__", str(xp)), shape, chunks):
         empty = xp.empty(laid, dtype=own, **({} if chunks == "auto" or not shape else {"chunks": chunks}))
-    except (ArithmeticError, TypeError, ValueError) as error:
-        title = getattr(xp, "__name__", xp)
-        wanted = f"chunks must say how {title} is to split an array of shape {shape}"
-        raise ValueError(f"{wanted}, got {chunks!r}: {error}") from error
     starts = tuple(tuple(itertools.accumulate((0, *sizes)))[:-1] for sizes in empty.chunks)
-    split = [_split_alike(block, empty.chunks) for block in blocks]
+    split = [split_alike(block, empty.chunks) for block in blocks]
     wholes = tuple(
         (place, tuple(arg.shape))
         for place, arg in enumerate(args)
@@ -76,11 +87,11 @@ def from_blocks(
     flat = [xp.reshape(_chunked(args[place], args[place].shape), (-1,)) for place, _ in wholes]
     kept = tuple(None if place in dict(wholes) else arg for place, arg in enumerate(args))
     task = _Block(function, dtype, starts, len(split), kept, wholes, len(shape))
-    made = xp.map_blocks(task, empty, *split, *flat, dtype=own)
-    return made if shape else xp.reshape(made, ())
+    found = xp.map_blocks(task, empty, *split, *flat, dtype=own)
+    return found if shape else xp.reshape(found, ())
 
 
-def _split_alike(x: Any, chunks: Any) -> Any:
+def split_alike(x: Any, chunks: Any) -> Any:
     """An array that broadcasts to another, split as that is; an axis of length 1 stays as it is."""
     last = chunks[len(chunks) - x.ndim :]
     return _chunked(x, tuple((1,) if length == 1 else sizes for length, sizes in zip(x.shape, last, strict=True)))

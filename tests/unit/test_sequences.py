@@ -237,3 +237,4 @@ def test_contacts_of_a_potts_model_are_found() -> None:
     frequencies = site_pairs(pair_frequencies(states, n_states))
     again = site_pairs(pair_frequencies(potts(couplings, 3000, 10, seed=1), n_states))
     assert pearson(frequencies, again) > 0.9  # the rest is the noise of 3,000 sequences
+    assert np.isnan(pearson(np.ones(3), np.arange(3.0)))

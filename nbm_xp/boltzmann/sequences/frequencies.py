@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from nbm_xp import natural_bm as B
@@ -121,7 +122,7 @@ def site_pairs(values: Any) -> Any:
 
 
 def pearson(one: Any, other: Any) -> float:
-    """The correlation coefficient of Pearson of the elements of two arrays.
+    """The correlation coefficient of Pearson of the elements of two arrays; nan where one has the same everywhere.
 
     Examples
     --------
@@ -130,7 +131,8 @@ def pearson(one: Any, other: Any) -> float:
     1.0
     """
     one, other = one - B.mean(one), other - B.mean(other)
-    return float(B.sum(one * other) / B.sqrt(B.sum(one * one) * B.sum(other * other)))
+    spread = float(B.sqrt(B.sum(one * one) * B.sum(other * other)))
+    return float(B.sum(one * other)) / spread if spread else math.nan
 
 
 def _sample_weights(states: Any, weights: Any) -> Any:

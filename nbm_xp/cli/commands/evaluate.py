@@ -77,6 +77,8 @@ def evaluate(
         option = f"--{wrong[0].replace('_', '-')}"
         needs = f"{option} needs a folder for a run: --out"
         raise InputError(needs if out is None else f"{option} is not for a run: leave --out out, or {option}")
+    if threshold is not None and data is None:
+        raise InputError("--threshold is for the rows of --data")
     if options.given(context, "steps") and not (reverse or resume):
         raise InputError("--steps is for chains in reverse: --reverse")
     if out is not None:

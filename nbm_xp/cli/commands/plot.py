@@ -62,6 +62,9 @@ def plot(
     answer({"pictures": [str(place) for place in written]}, [f"wrote {place}" for place in written], as_json)
 
 
+_OTHER_PICTURES = (".gif", ".jpeg", ".jpg", ".pdf", ".svg", ".webp")
+
+
 def _numbers(units: str | None) -> list[int]:
     try:
         found = [int(part) for part in (units or "").split(",") if part.strip()]
@@ -81,6 +84,8 @@ def _place(out: pathlib.Path | None, name: str, path: pathlib.Path, count: int) 
         if count > 1:
             raise InputError(f"--out: {out} is one file, and there are {count} pictures: choose one with --what")
         folder = out.parent
+    elif out.suffix in _OTHER_PICTURES and not out.is_dir():
+        raise InputError(f"--out must end in .png, or be a folder, got {out}")
     if not folder.is_dir():
         raise InputError(f"--out: there is no folder {folder}")
     return out if out is not None and out.suffix == ".png" else folder / f"{name}.png"

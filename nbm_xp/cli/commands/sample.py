@@ -81,6 +81,8 @@ def sample(
     if wrong:
         kind = "a folder for a run" if others is _OF_A_RUN else f"a file ({', '.join(_FILES)})"
         raise InputError(f"--{wrong[0].replace('_', '-')} is for --out with {kind}, got --out {out}")
+    if threshold is not None and data is None:
+        raise InputError("--threshold is for the rows of --data")
     if others is _OF_A_FILE:
         _to_a_run(context, out, as_json)
     else:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from dask.layers import ArrayBlockwiseDep
 
-from ..map_blocks import falling_into
+from ..map_blocks import chunks_said, falling_into, made, split_alike
 from .dask_names import da
 
 __all__ = ["BlockPlaces", "at_places", "from_blocks"]
@@ -34,19 +34,7 @@ class BlockPlaces(ArrayBlockwiseDep):
 def _make(function: Callable[..., Any], dtype: str, place: Any, *args: Any) -> Any:
     """One block: the task's work."""
     offset, shape = place
-    block = function(tuple(offset), tuple(shape), *args)
-    if tuple(block.shape) != tuple(shape) or str(block.dtype) != dtype:
-        raise ValueError(
-            f"the function gave a block of shape {tuple(block.shape)} and dtype {block.dtype} for {tuple(shape)} "
-            f"and {dtype}"
-        )
-    return block
-
-
-def _split_alike(x: Any, chunks: tuple[tuple[int, ...], ...]) -> Any:
-    """An array that broadcasts to another, split as that is; an axis of length 1 stays as it is."""
-    last = chunks[len(chunks) - x.ndim :]
-    return x.rechunk(tuple((1,) if length == 1 else sizes for length, sizes in zip(x.shape, last, strict=True)))
+    return made(function, dtype, tuple(offset), tuple(shape), *args)
 
 
 def from_blocks(
@@ -60,15 +48,12 @@ def from_blocks(
     blocks: tuple[Any, ...] = (),
 ) -> Any:
     """See `nbm_xp.namespace.from_blocks`."""
-    try:
+    with chunks_said("Dask", shape, chunks):
         normal = da.core.normalize_chunks(chunks, shape, dtype=np.dtype(dtype))
-    except (ArithmeticError, TypeError, ValueError) as error:
-        wanted = f"chunks must say how Dask is to split an array of shape {shape}"
-        raise ValueError(f"{wanted}, got {chunks!r}: {error}") from error
     if any(length != length for sizes in normal for length in sizes):
         raise ValueError(f"chunks must be known, got {chunks!r}")
     whole = [arg.rechunk(-1) if isinstance(arg, da.Array) else arg for arg in args]
-    split = [_split_alike(block, normal) for block in blocks]
+    split = [split_alike(block, normal) for block in blocks]
     indices = tuple(range(len(shape)))
     inputs: list[Any] = [function, None, dtype, None, BlockPlaces(normal), indices]
     for block in split:

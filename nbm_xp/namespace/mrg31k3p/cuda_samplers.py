@@ -7,6 +7,7 @@ served.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from nbm_xp.namespace.conversion import asarray, concrete_int, convert
@@ -29,7 +30,7 @@ def _each(columns: tuple[Any, ...]) -> int:
     return sum((column.size > 1) << k for k, column in enumerate(columns))
 
 
-def _each_until_accepted(name: str, draws: Draws, dtype: str, *columns: Any) -> Any:
+def _each_until_accepted(name: str, dtype: str, draws: Draws, *columns: Any) -> Any:
     """A number for each element of a block, by a kernel and parameters for all elements or for each."""
     xp, (steps, ahead) = draws.xp, divmod(draws.n, draws.streams)
     with on_device_of(columns[0]):
@@ -50,40 +51,21 @@ def truncated_normals(draws: Draws) -> Any:
     return truncated_normal(draws.uniform(0))
 
 
-def log_gamma(draws: Draws, *constants: Any) -> Any:
-    """The logarithms of gamma numbers: see `nbm_xp.rng.distributions.rejection`."""
-    return _each_until_accepted("log_gamma", draws, "float64", *constants)
-
-
-def poisson(draws: Draws, *constants: Any) -> Any:
-    """Poisson numbers of large means: see `nbm_xp.rng.distributions.rejection`."""
-    return _each_until_accepted("poisson", draws, "float64", *constants)
-
-
-def binomial(draws: Draws, *constants: Any) -> Any:
-    """Binomial numbers, neither of few successes nor of few failures: see `nbm_xp.rng.distributions.rejection`."""
-    return _each_until_accepted("binomial", draws, "float64", *constants)
+log_gamma, poisson, binomial = (
+    partial(_each_until_accepted, name, "float64") for name in ("log_gamma", "poisson", "binomial")
+)
+"""Logarithms of gamma numbers; Poisson and binomial ones of large means: see `nbm_xp.rng.distributions.rejection`."""
 
 
 def digits(draws: Draws, each: int, low: Any, span: Any) -> Any:
     """Integers of one or two outputs each: see `nbm_xp.rng.distributions.whole_numbers.integers`."""
-    return _each_until_accepted("digits" if each == 1 else "digits_of_two", draws, "int64", low, span)
+    return _each_until_accepted("digits" if each == 1 else "digits_of_two", "int64", draws, low, span)
 
 
 def wide_integers(draws: Draws, start: int, most: int) -> Any:
     """Integers of three outputs each, from `start` on: see `nbm_xp.rng.distributions.whole_numbers.wide_integers`."""
     bounds = (asarray([bound], draws.xp, "int64") for bound in (start, most))
-    return _each_until_accepted("wide_integers", draws, "int64", *bounds)
-
-
-def poisson_search(u: Any, *constants: Any) -> Any:
-    """Poisson numbers of small means: see `nbm_xp.rng.distributions.rejection`."""
-    return _searched("poisson_searches", u, *constants)
-
-
-def binomial_search(u: Any, *constants: Any) -> Any:
-    """Binomial numbers of few successes: see `nbm_xp.rng.distributions.rejection`."""
-    return _searched("binomial_searches", u, *constants)
+    return _each_until_accepted("wide_integers", "int64", draws, *bounds)
 
 
 def _searched(name: str, u: Any, *constants: Any) -> Any:
@@ -94,3 +76,7 @@ def _searched(name: str, u: Any, *constants: Any) -> Any:
         if u.size:
             launch(xp, source("searches"), name, u.size, u, u.size, *own, _each(constants), out)
     return out
+
+
+poisson_search, binomial_search = (partial(_searched, name) for name in ("poisson_searches", "binomial_searches"))
+"""Poisson and binomial numbers of small means, of a uniform each: see `nbm_xp.rng.distributions.rejection`."""

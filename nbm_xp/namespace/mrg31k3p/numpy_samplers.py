@@ -6,6 +6,7 @@ are made a few at a time and never reach memory.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -48,7 +49,7 @@ class Draws(Protocol):
         """The rows of the elements at some places, those where runs begin unless told, not centred."""
 
 
-def _each_until_accepted(name: str, draws: Draws, dtype: str, *columns: Any) -> Any:
+def _each_until_accepted(name: str, dtype: str, draws: Draws, *columns: Any) -> Any:
     """A number for each element of a block, by a function of the core and parameters for all elements or for each."""
     out = np.empty(draws.count, dtype)
     lost = functions[name](
@@ -69,45 +70,30 @@ def _each_until_accepted(name: str, draws: Draws, dtype: str, *columns: Any) -> 
 
 def truncated_normals(draws: Draws) -> Any:
     """Normal numbers within two standard deviations: see `nbm_xp.rng.quantiles.truncated_normal`."""
-    return _each_until_accepted("truncated_normals", draws, "float64")
+    return _each_until_accepted("truncated_normals", "float64", draws)
 
 
-def log_gamma(draws: Draws, *constants: Any) -> Any:
-    """The logarithms of gamma numbers: see `nbm_xp.rng.distributions.rejection`."""
-    return _each_until_accepted("log_gamma", draws, "float64", *constants)
-
-
-def poisson(draws: Draws, *constants: Any) -> Any:
-    """Poisson numbers of large means: see `nbm_xp.rng.distributions.rejection`."""
-    return _each_until_accepted("poisson", draws, "float64", *constants)
-
-
-def binomial(draws: Draws, *constants: Any) -> Any:
-    """Binomial numbers, neither of few successes nor of few failures: see `nbm_xp.rng.distributions.rejection`."""
-    return _each_until_accepted("binomial", draws, "float64", *constants)
+log_gamma, poisson, binomial = (
+    partial(_each_until_accepted, name, "float64") for name in ("log_gamma", "poisson", "binomial")
+)
+"""Logarithms of gamma numbers; Poisson and binomial ones of large means: see `nbm_xp.rng.distributions.rejection`."""
 
 
 def digits(draws: Draws, each: int, low: Any, span: Any) -> Any:
     """Integers of one or two outputs each: see `nbm_xp.rng.distributions.whole_numbers.integers`."""
-    return _each_until_accepted("digits" if each == 1 else "digits_of_two", draws, "int64", low, span)
+    return _each_until_accepted("digits" if each == 1 else "digits_of_two", "int64", draws, low, span)
 
 
 def wide_integers(draws: Draws, start: int, most: int) -> Any:
     """Integers of three outputs each, from `start` on: see `nbm_xp.rng.distributions.whole_numbers.wide_integers`."""
-    return _each_until_accepted("wide_integers", draws, "int64", np.asarray([start]), np.asarray([most]))
-
-
-def poisson_search(u: Any, *constants: Any) -> Any:
-    """Poisson numbers of small means: see `nbm_xp.rng.distributions.rejection`."""
-    return _searched("poisson_search", u, *constants)
-
-
-def binomial_search(u: Any, *constants: Any) -> Any:
-    """Binomial numbers of few successes: see `nbm_xp.rng.distributions.rejection`."""
-    return _searched("binomial_search", u, *constants)
+    return _each_until_accepted("wide_integers", "int64", draws, np.asarray([start]), np.asarray([most]))
 
 
 def _searched(name: str, u: Any, *constants: Any) -> Any:
     out = np.empty(u.shape)
     functions[name](contiguous(u), *map(contiguous, constants), out)
     return out
+
+
+poisson_search, binomial_search = (partial(_searched, name) for name in ("poisson_search", "binomial_search"))
+"""Poisson and binomial numbers of small means, of a uniform each: see `nbm_xp.rng.distributions.rejection`."""
