@@ -164,18 +164,17 @@ def dask_expressions(session: nox.Session) -> None:
 
 # Where a difference between CuPy and NumPy would show; what else is tested on CuPy calls the same functions.
 STANDIN = [
-    *("tests/unit/test_standin_cupy.py", "tests/unit/test_rng_cuda.py", "tests/property/test_rng_bits.py"),
-    *(
-        "tests/property/test_functions_values.py",
-        "tests/property/test_tape_values.py",
-        "tests/unit/test_boltzmann_input.py",
-    ),
-    *(
-        "tests/property/test_boltzmann.py",
-        "tests/property/test_boltzmann_layers.py",
-        "tests/unit/test_rng_generator.py",
-    ),
-    *("tests/unit/test_neon_buffers.py", "tests/unit/test_rng_refusals.py"),
+    "tests/unit/test_boltzmann_input.py",
+    "tests/unit/test_neon_buffers.py",
+    "tests/unit/test_rng_cuda.py",
+    "tests/unit/test_rng_generator.py",
+    "tests/unit/test_rng_refusals.py",
+    "tests/unit/test_standin_cupy.py",
+    "tests/property/test_boltzmann.py",
+    "tests/property/test_boltzmann_layers.py",
+    "tests/property/test_functions_values.py",
+    "tests/property/test_rng_bits.py",
+    "tests/property/test_tape_values.py",
 ]
 
 

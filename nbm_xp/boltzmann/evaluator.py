@@ -106,8 +106,6 @@ class Evaluator:
             positive_int(n_steps, "n_steps", 0)
             if first is None:
                 raise ValueError("n_steps must be left out where base is: the base-rate model is drawn from exactly")
-            if start is not None:
-                raise ValueError("n_steps must be left out where start is given: no states are drawn then")
         if start is None:
             return None
         if not hasattr(start, "__len__") or len(start) != len(topology.sizes):

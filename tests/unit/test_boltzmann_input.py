@@ -168,7 +168,6 @@ def test_what_is_no_seed_is_refused() -> None:
         (lambda rbm: rbm.log_likelihood(GOOD, np.zeros(2)), "log_z must be a finite number, .*, got array"),
         (lambda rbm: rbm.ais(5, 5, library="beer"), "beer"),
         (lambda rbm: rbm.parallel_tempering(5, 5, library="beer"), "beer"),
-        (lambda rbm: rbm.reverse_ais(5, 5, start=[GOOD[:5], None], n_steps=3), "n_steps must be left out where start"),
         (lambda rbm: RBM(average=None).fit(GOOD), "average must be 'auto', True or False, got None"),
         (lambda rbm: RBM(momentum=2).fit(GOOD), "momentum must be 'auto' or a number, at least 0 and below 1, got 2"),
         (lambda rbm: RBM(2, schedule=lambda done, total: "a").fit(GOOD), "schedule must give a finite factor"),

@@ -22,7 +22,6 @@ from nbm_xp import keras1, keras2
 from tests.function_pages import PAGES as TABLES
 from tests.pages import LANGUAGES, PAGES, ROOT, Block, Page
 
-DOCS = ROOT / "docs"
 INVENTORY = ROOT / "tests" / "golden" / "inventory.json"
 BY_NAME = {page.name: page for page in PAGES}
 TABLE_TEXTS = {name: BY_NAME[f"docs/{name}"].text for name in TABLES}

@@ -23,7 +23,7 @@ from tests.libraries import libraries
 from tests.windows import convolved, pooled
 
 LINE, IMAGE, VOLUME = np.ones((1, 5, 2)), np.ones((1, 5, 4, 2)), np.ones((1, 3, 3, 3, 2))
-K1, K2, K3 = np.ones((3, 2, 4)), np.ones((3, 3, 2, 4)), np.ones((2, 2, 2, 2, 4))
+K1, K2 = np.ones((3, 2, 4)), np.ones((3, 3, 2, 4))
 
 REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: conv2d(IMAGE, K2, padding="SAME"), "padding must be one of 'valid', 'same', .* got 'SAME'"),

@@ -46,7 +46,6 @@ def stacked(xp: Any) -> bool:
     return same(xp.asarray([xp.ones(2), xp.zeros(2)]), np.asarray([[1.0, 1.0], [0.0, 0.0]]))
 
 
-COUNTS = np.asarray([2, 0, 1])
 NANS = np.asarray([1.0, np.nan, 0.0, np.nan, 1.0])
 HALVES = np.linspace(1, 100, 400, dtype="float16")
 INTS = np.arange(12).reshape(3, 4).astype("int32")

@@ -194,7 +194,7 @@ class Evaluating(Model):
             exactly, where `log_partition` can tell Z exactly; else on the ladder that the model learnt on, if it has
             one; else along Markov chains. Chains too short for the model void the bound.
         n_steps : int, optional
-            Steps on the ladder, by default 400, or sweeps of these chains, by default 1000; not beside `start`.
+            Steps on the ladder, by default 400, or sweeps of these chains, by default 1000; none beside `start`.
         base, base_log_z : optional
             As in `ais`: where to anneal to, in place of the base-rate model.
         library, chunks : optional
