@@ -88,7 +88,7 @@ def _forward(call: Call) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
     smooth = [output for output in outputs if is_smooth(output)]
     nodes = [target.node for target in targets]
 
-    def kept_and_back() -> tuple[list[Node], list[Node], list[Node]]:
+    def residuals_and_back() -> tuple[list[Node], list[Node], list[Node]]:
         seeds = [inner_placeholder(output.node.shape, output.dtype, free=True) for output in smooth]
         back = [tensor.node for tensor in pulled(smooth, list(map(Tensor, seeds)), targets)]
         return captured_by(back, seeds), seeds, back
@@ -96,19 +96,19 @@ def _forward(call: Call) -> tuple[list[Any], Callable[[list[Any]], list[Any]]]:
     found = structural_key([output.node for output in outputs], nodes)
     arrays = [held(node) for node in nodes]
     if found is None:
-        kept, seeds, back = kept_and_back()
-        results = function(targets, [*outputs, *map(Tensor, kept)])(*arrays)
-        reverse = planned([*kept, *seeds], back, len(back), running_namespace(results, default_namespace()))
+        residuals, seeds, back = residuals_and_back()
+        results = function(targets, [*outputs, *map(Tensor, residuals)])(*arrays)
+        reverse = planned([*residuals, *seeds], back, len(back), running_namespace(results, default_namespace()))
     else:
         structure, inputs = found
         arrays += [held(node) for node in inputs[len(nodes) :]]
         key = ("vjp", structure, cache_key(arrays))
         plans = recalled(key)
         if plans is None:
-            kept, seeds, back = kept_and_back()
+            residuals, seeds, back = residuals_and_back()
             xp = running_namespace(arrays, default_namespace())
-            forward = planned(inputs, [*(output.node for output in outputs), *kept], len(outputs), xp)
-            plans = remembered(key, (forward, planned([*kept, *seeds], back, len(back), xp)))
+            forward = planned(inputs, [*(output.node for output in outputs), *residuals], len(outputs), xp)
+            plans = remembered(key, (forward, planned([*residuals, *seeds], back, len(back), xp)))
         forward, reverse = plans
         results = forward(arrays)
     rest = results[len(outputs) :]
