@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from .dtypes import DType
 from .lengths import Length, Size, axis_length
@@ -21,8 +21,8 @@ from .source_locations import SourceLocation, current_location
 
 __all__ = [
     "ALONG_AXES_TAG", "COMPOSITE_TAG", "CONSTANT", "ELEMENTWISE_TAG", "FLAT", "IDENTITY_TAG", "IFELSE_NAME", "LEAVES",
-    "LINEAR_TAG", "SUBGRAPH_TAG", "MATRICES_TAG", "OUTPUT", "PLACEHOLDER", "VARIABLE", "Joint", "Memory", "Node",
-    "Operation", "Rule", "Shape", "Spec", "call_of", "leaf", "nodes_in", "same_as_first",
+    "LINEAR_TAG", "SUBGRAPH_TAG", "MATRICES_TAG", "OUTPUT", "PLACEHOLDER", "VARIABLE", "ChainStep", "Joint", "Memory",
+    "Node", "Operation", "Rule", "Shape", "Spec", "call_of", "leaf", "nodes_in", "same_as_first",
 ]  # fmt: skip
 
 Shape: TypeAlias = tuple[Size, ...]
@@ -60,6 +60,25 @@ class Memory(Enum):
         return self in (Memory.VIEW, Memory.SPREAD)
 
 
+class ChainStep(NamedTuple):
+    """What a call is in a chain of elementwise functions.
+
+    Attributes
+    ----------
+    name
+        ``"fill"``, of a number and a dtype; ``"same"``, of a value with the shape asked for; ``"broadcast"``, of one
+        that is repeated to it.
+    args
+        Of what.
+    shape
+        The shape asked for.
+    """
+
+    name: str
+    args: tuple[Any, ...]
+    shape: Shape
+
+
 @dataclass(eq=False, slots=True)
 class Operation:
     """What a node does.
@@ -90,11 +109,18 @@ class Operation:
         How Python writes a call, before its operand or between the two.
     shape_at
         Which argument is the shape of the result, if one is: its lengths are those of a block where there are blocks.
+    length_at
+        Which argument is a length, if one is, in the form that it has in shapes.
     cheap
         Whether to compute a large result again costs less than to read it from memory.
     vmap_rule, split_rule
         How a call is recorded for many examples (`derivatives.batching`), and for the blocks of a batch (`blockwise`),
         where tags do not tell.
+    chain_step
+        ``chain_step(node)``: what a call that is no elementwise function does in a chain of them (`plans.chains`), or
+        None where it has to stay outside.
+    adds_up
+        Whether it adds up along axes, as chains can on the way.
     written
         ``written(part, x, *args, **attributes)``: what writing `part` to the result makes of the first argument `x`,
         for a result that is a part or view of it.
@@ -110,9 +136,12 @@ class Operation:
     memory: Memory = Memory.ANY
     symbol: str | None = None
     shape_at: int | None = None
+    length_at: int | None = None
     cheap: bool = False
     vmap_rule: Callable[..., Any] | None = None
     split_rule: Callable[..., Any] | None = None
+    chain_step: Callable[[Node], ChainStep | None] | None = None
+    adds_up: bool = False
     written: Callable[..., Any] | None = None
 
     def __repr__(self) -> str:

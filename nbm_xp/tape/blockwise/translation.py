@@ -54,8 +54,6 @@ SplitRule = Callable[..., "int | Value | Sequence[Value] | Mapping[int, Value] |
 _BY_TAG: dict[str, SplitRule] = {}
 _TAGS = (ELEMENTWISE_TAG, COMPOSITE_TAG, ALONG_AXES_TAG, MATRICES_TAG)
 """The tags that say how a call splits; of two, the first one tells."""
-_LENGTHS = {"loop": 0, "arange": 1}
-"""Which argument must not be the length of the batch, or only as its rule says."""
 
 
 def split_rule(*names: str, tag: str | None = None) -> Callable[[SplitRule], SplitRule]:
@@ -272,7 +270,7 @@ class Translator:
 
     def arguments(self, node: Node) -> list[Any]:
         """The arguments of a call with Values for nodes; lengths are those of a block in shapes, else numbers."""
-        own = (node.op.shape_at, _LENGTHS.get(node.op.name))
+        own = (node.op.shape_at, node.op.length_at)
         return [_renewed(arg, self.local if i in own else self.total, self.value) for i, arg in enumerate(node.args)]
 
     def _settled_arguments(self, args: Sequence[Any]) -> list[Any]:

@@ -54,7 +54,7 @@ def results_of(call: Node) -> tuple[list[Tensor], list[Tensor]]:
     return finals, stacked
 
 
-LOOP = declare("loop", lambda *args: (), run=loop_runner, tags=frozenset({SUBGRAPH_TAG}))
+LOOP = declare("loop", lambda *args: (), run=loop_runner, tags=frozenset({SUBGRAPH_TAG}), length_at=0)
 """Its gradient rule is given in `gradient`."""
 
 

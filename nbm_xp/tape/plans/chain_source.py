@@ -11,7 +11,7 @@ from ..dtypes import DType
 from ..lengths import Length, known
 from ..node import Node
 from ..operators import is_number
-from .chains import FILLS, HANDED_ON, SUMS, Chain, is_fill
+from .chains import Chain
 
 __all__ = ["as_program", "call_lines"]
 
@@ -47,7 +47,7 @@ class _Describing:
         self.full: dict[Hashable, int | tuple[int, ...]] = {}
 
     def described(self) -> tuple[library.Program, list[str], str]:
-        values = [node for node in self.chain.members if node.op.name not in SUMS]
+        values = [node for node in self.chain.members if not node.op.adds_up]
         for node in values:
             self._add(node)
         results = tuple(map(self._result, self.chain.outputs))
@@ -71,25 +71,19 @@ class _Describing:
         return self.given.setdefault(self.written(value), len(self.given))
 
     def _add(self, node: Node) -> None:
-        name = node.op.name
-        if name in HANDED_ON or name == "broadcast_to":
-            x, shape = node.args
-            name, args = "same", [x]
-            self._require_shape(shape)
-            if node.op.name != "broadcast_to" and self.resolve(x) not in self.step_of:
-                self.full[self.resolve(x).shape] = (self._place(x),)
-        elif is_fill(node):
-            name, args = "fill", [node.args[1] if name == "full" else FILLS[name], node.dtype]
-            self._require_shape(node.args[0])
-        else:
-            args = list(node.args)
+        step = None if node.op.chain_step is None else node.op.chain_step(node)
+        name, args = (node.op.name, node.args) if step is None else step[:2]
+        if step is not None:
+            self._require_shape(step.shape)
+        if name == "same" and self.resolve(args[0]) not in self.step_of:
+            self.full[self.resolve(args[0]).shape] = (self._place(args[0]),)
         taken = tuple(self._argument(arg) for arg in args)
-        if name not in ("same", "fill") and node.shape not in self.full:
+        if step is None and node.shape not in self.full:
             nodes = [self.resolve(arg) for arg in args if isinstance(arg, Node)]
             if not any(one in self.step_of for one in nodes):
                 self.full[node.shape] = tuple(self._place(one) for one in nodes if one.shape)
         self.step_of[node] = len(self.steps)
-        self.steps.append(library.Step(name, taken))
+        self.steps.append(library.Step("same" if name == "broadcast" else name, taken))
 
     def _require_shape(self, shape: Any) -> None:
         self.full["shape", self.written(shape)] = self._place(shape)
@@ -113,7 +107,7 @@ class _Describing:
         return "given", place
 
     def _result(self, node: Node) -> library.Result:
-        if node.op.name not in SUMS:
+        if not node.op.adds_up:
             return library.Result(self.step_of[node])
         step = self.step_of[self.resolve(node.args[0])]
         options = node.attributes

@@ -22,13 +22,10 @@ from ..lengths import known
 from ..node import LEAVES, Node, nodes_in
 from ..operators import is_number
 
-__all__ = ["FILLS", "HANDED_ON", "SUMS", "Chain", "chains_of", "crosses", "in_chains", "is_fill"]
+__all__ = ["Chain", "chains_of", "crosses", "in_chains"]
 
-FILLS = {"zeros": 0, "ones": 1}
-SUMS = frozenset({"sum", "mean"})
 _SUMMED = frozenset({"float32", "float64", "int64", "uint64"})
-HANDED_ON = frozenset({"sum_to", "sum_of_broadcast"})
-"""What hands its argument on where that has the shape asked for."""
+"""The dtypes that a library adds up in an order which blocks can keep."""
 
 
 @dataclass(eq=False)
@@ -84,7 +81,7 @@ def chains_of(
         leader[node] = node
         for operand in operands[node]:
             alike = kinds.get(operand) == kinds[node] and stage[operand] == stage[node]
-            if alike and operand.op.name not in SUMS:
+            if alike and not operand.op.adds_up:
                 leader[find(operand)] = find(node)
     groups: dict[Node, Chain] = defaultdict(lambda: Chain([]))
     for node in order:
@@ -117,13 +114,7 @@ def _among(order: Sequence[Node], operands: Mapping[Node, Sequence[Node]]) -> di
 
 
 def _computes(node: Node) -> bool:
-    return not is_fill(node) and node.op.name not in HANDED_ON
-
-
-def is_fill(node: Node) -> bool:
-    """Whether a value is one number everywhere, or another one repeated."""
-    name = node.op.name
-    return name in FILLS or (name == "full" and is_number(node.args[1])) or name == "broadcast_to"
+    return node.op.chain_step is None
 
 
 def _kinds(
@@ -140,19 +131,17 @@ def _kinds(
         if node in given or node.op in LEAVES or node in fused or paths[node] or node.payload is not None:
             continue
         shape = tuple(map(known, node.shape))
-        name = node.op.name
-        if name in SUMS:
+        if node.op.adds_up:
             first = resolve(node.args[0])
-            if first in kinds and _computes(first) and first.op.name not in SUMS and _is_in_order(node, first):
+            if first in kinds and _computes(first) and not first.op.adds_up and _is_in_order(node, first):
                 kinds[node] = kinds[first]
         elif not shape:
             continue
-        elif name in HANDED_ON or is_fill(node):
-            alike = name not in HANDED_ON or tuple(map(known, node.args[0].shape)) == shape
-            asked = node.args[0] if name in FILLS or name == "full" else node.args[1]
-            if alike and not any(resolve(one) in kinds for one in nodes_in(asked)):
+        elif node.op.chain_step is not None:
+            step = node.op.chain_step(node)
+            if step is not None and not any(resolve(one) in kinds for one in nodes_in(step.shape)):
                 kinds[node] = shape
-        elif name in names and not node.attributes and _plain_arguments(node):
+        elif node.op.name in names and not node.attributes and _plain_arguments(node):
             kinds[node] = shape
     return kinds
 
@@ -193,7 +182,7 @@ def _stages(
 
     def rise(operand: Node, node: Node) -> int:
         kind = kinds.get(operand)
-        return int(kind is not None and (kind != kinds.get(node) or operand.op.name in SUMS))
+        return int(kind is not None and (kind != kinds.get(node) or operand.op.adds_up))
 
     early: dict[Node, int] = {}
     for node in order:
@@ -205,7 +194,7 @@ def _stages(
             most = here - rise(operand, node)
             late[operand] = min(late.get(operand, most), most)
     for node in order:  # a sum takes what it sums while it is there
-        if node in kinds and node.op.name in SUMS:
+        if node in kinds and node.op.adds_up:
             late[node] = late[operands[node][0]]
     return late
 

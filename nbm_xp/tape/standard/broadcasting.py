@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from nbm_xp.tape.lengths import known, same_length
-from nbm_xp.tape.node import LINEAR_TAG, Memory, Operation, Shape, same_as_first
+from nbm_xp.tape.node import LINEAR_TAG, ChainStep, Memory, Node, Operation, Shape, same_as_first
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
 
@@ -24,6 +24,7 @@ _BROADCAST = declare(
     tags=frozenset({LINEAR_TAG}),
     memory=Memory.SPREAD,
     shape_at=1,
+    chain_step=lambda node: ChainStep("broadcast", node.args[:1], node.args[1]),
     written=not_written,
 )
 
@@ -63,6 +64,12 @@ def _run_sum_to(xp: Any, x: Any, shape: tuple[int, ...]) -> Any:
     return xp.reshape(x, tuple(shape)) if extra else x
 
 
+def _handed_on(node: Node) -> ChainStep | None:
+    """In a chain the argument itself, where that has the shape asked for."""
+    x, shape = node.args
+    return ChainStep("same", (x,), shape) if [*map(known, x.shape)] == [*map(known, node.shape)] else None
+
+
 _SUM_TO = declare(
     "sum_to",
     of_shape,
@@ -71,6 +78,7 @@ _SUM_TO = declare(
     shape_at=1,
     tags=frozenset({LINEAR_TAG}),
     memory=Memory.FIRST,
+    chain_step=_handed_on,
 )
 
 
@@ -81,6 +89,7 @@ _REPEATED: Operation = declare(
     tags=frozenset({LINEAR_TAG}),
     run=lambda xp, x, shape: x if x.shape == shape else x * (math.prod(shape) / max(1, math.prod(x.shape))),
     memory=Memory.FIRST,
+    chain_step=_handed_on,
 )
 
 

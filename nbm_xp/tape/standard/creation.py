@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, default_namespace, dtype_of, floatx, host_namespace, is_array
 from nbm_xp.namespace import asarray as library_asarray
 from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.lengths import Length
-from nbm_xp.tape.node import CONSTANT, IDENTITY_TAG, Memory, Shape, same_as_first
+from nbm_xp.tape.node import CONSTANT, IDENTITY_TAG, ChainStep, Memory, Node, Shape, same_as_first
 from nbm_xp.tape.operators import is_number
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record, with_attributes
@@ -36,10 +36,22 @@ def _shaped(shape: Shape, *, dtype: DType) -> Any:
     return shape, dtype
 
 
-_ZEROS = declare("zeros", _shaped, (), memory=Memory.OWN, shape_at=0)
-_ONES = declare("ones", _shaped, (), memory=Memory.OWN, shape_at=0)
+def _of_number(number: Any) -> Callable[[Node], ChainStep]:
+    """How an array that has a number everywhere is made in a chain."""
+    return lambda node: ChainStep("fill", (number, node.dtype), node.args[0])
+
+
+_ZEROS = declare("zeros", _shaped, (), memory=Memory.OWN, shape_at=0, chain_step=_of_number(0))
+_ONES = declare("ones", _shaped, (), memory=Memory.OWN, shape_at=0, chain_step=_of_number(1))
 _EMPTY = declare("empty", _shaped, (), memory=Memory.OWN, shape_at=0)
-_FULL = declare("full", lambda shape, value, *, dtype: (shape, dtype), (), memory=Memory.OWN, shape_at=0)
+_FULL = declare(
+    "full",
+    lambda shape, value, *, dtype: (shape, dtype),
+    (),
+    memory=Memory.OWN,
+    shape_at=0,
+    chain_step=lambda node: _of_number(node.args[1])(node) if is_number(node.args[1]) else None,
+)
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:

@@ -40,7 +40,7 @@ def _infer_arange(start: Any, stop: Any, step: Any, *, dtype: DType) -> Any:
     return (max(0, count),), dtype
 
 
-_ARANGE = declare("arange", _infer_arange, (), memory=Memory.OWN)
+_ARANGE = declare("arange", _infer_arange, (), memory=Memory.OWN, length_at=1)
 
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Tensor:

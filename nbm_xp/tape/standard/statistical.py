@@ -79,7 +79,7 @@ def _of_nothing_nan(name: str) -> Callable[..., Any]:
     return run
 
 
-_MEAN = along_axes("mean", reduced_spec, (_mean_rule,), run=_of_nothing_nan("mean"))
+_MEAN = along_axes("mean", reduced_spec, (_mean_rule,), run=_of_nothing_nan("mean"), adds_up=True)
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:

@@ -54,7 +54,7 @@ def _sum_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, dtype: Any, keepd
     return along_reduced(g, x, axis, keepdims)
 
 
-_SUM = along_axes("sum", reduced_spec, (_sum_rule,), linear=True)
+_SUM = along_axes("sum", reduced_spec, (_sum_rule,), linear=True, adds_up=True)
 
 
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor:
