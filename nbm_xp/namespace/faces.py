@@ -7,7 +7,8 @@ What type checkers are to see, the package imports for them alone.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 __all__ = ["face"]
@@ -17,7 +18,7 @@ def _is_public(name: str) -> bool:
     return name[0] != "_" or name == "__version__"
 
 
-def face(package: dict[str, Any], later: Mapping[str, str] | None = None) -> None:
+def face(package: dict[str, Any], later: Mapping[str, str] | None = None, elsewhere: Sequence[Any] = ()) -> None:
     """Give a package ``__dir__`` and ``__getattr__``, as PEP 562 has it.
 
     Parameters
@@ -26,6 +27,8 @@ def face(package: dict[str, Any], later: Mapping[str, str] | None = None) -> Non
         Its ``globals()``, with ``__all__``.
     later : mapping, optional
         Names that wait, each with the module of the package that has it; "" where it is a module itself.
+    elsewhere : sequence of modules, optional
+        Where a name is looked for that the package does not have, to say so.
 
     Examples
     --------
@@ -37,7 +40,10 @@ def face(package: dict[str, Any], later: Mapping[str, str] | None = None) -> Non
 
     def look_up(name: str) -> Any:
         if name not in waiting:
-            raise AttributeError(f"module {own!r} has no attribute {name!r}")
+            where = next((place.__name__ for place in elsewhere if name in getattr(place, "__all__", ())), None)
+            found = "" if where is None else f": it is in {where}"
+            module = sys.modules.get(own)  # by which Python tells of names that are like it
+            raise AttributeError(f"module {own!r} has no attribute {name!r}{found}", name=name, obj=module)
         module = importlib.import_module(f".{waiting[name] or name}", own)
         package[name] = getattr(module, name) if waiting[name] else module
         return package[name]

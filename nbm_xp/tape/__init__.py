@@ -50,4 +50,4 @@ __all__ = [
 
 name_errors(globals(), but=("is_tensor", "register_gradient", "sigmoid", "softplus"))
 
-face(globals())
+face(globals(), elsewhere=[namespace])

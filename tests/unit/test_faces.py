@@ -37,6 +37,14 @@ def test_dir_shows_public_names_alone(name: str) -> None:
         _ = package.nothing
 
 
+def test_names_that_are_missing_are_looked_for() -> None:
+    code = "import nbm_xp; nbm_xp.Generater"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stderr
+    assert told.endswith("has no attribute 'Generater'. Did you mean: 'Generator'?\n")
+    with pytest.raises(AttributeError, match=r"has no attribute 'exp': it is in nbm_xp\.tape\.namespace$"):
+        _ = nbm_xp.tape.exp
+
+
 @pytest.mark.parametrize(
     ("name", "home"),
     [("RBM", "boltzmann"), ("DBM", "boltzmann"), ("Generator", "rng"), ("grad", "tape"), ("value_and_grad", "tape")],

@@ -90,13 +90,23 @@ class TestValueAndGrad:
     def test_what_does_not_matter_has_a_gradient_of_zero(self) -> None:
         assert value_and_grad(lambda x, y: xp.sum(y))(np.ones(2), np.ones(3))[1].tolist() == [0.0, 0.0]
 
+    def test_a_float_is_an_array_without_axes(self) -> None:
+        value, slope = value_and_grad(lambda x: x**2)(3.0)
+        assert (float(value), float(slope), slope.shape, str(slope.dtype)) == (9.0, 6.0, (), "float32")
+        assert float(grad(lambda p: p["x"] ** 3)({"x": 2.0})["x"]) == 12.0
+        assert float(grad(grad(lambda x: x**3))(2.0)) == 12.0
+        assert [float(x) for x in grad(lambda x, y: x * y, (0, 1))(2.0, np.asarray(5.0))] == [5.0, 2.0]
+        assert float(jvp(lambda x: x * x, (3.0,), (1.0,))[1]) == float(vjp(lambda x: x * x, 3.0)[1](1.0)[0]) == 6.0
+        with pytest.raises(TypeError, match="argument 0 must be floating to differentiate in, got the integer 3"):
+            grad(lambda x: x**2)(3)
+
     def test_what_is_wrong_is_named(self) -> None:
         with pytest.raises(TypeError, match="scalar"):
             value_and_grad(lambda x: x)(np.ones(2))
         with pytest.raises(TypeError, match="floating"):
             value_and_grad(lambda x: xp.sum(x))(np.asarray([1, 2]))
         with pytest.raises(TypeError, match="must be an array"):
-            value_and_grad(lambda x: xp.sum(x))(1.0)
+            value_and_grad(lambda x: xp.sum(x))("1.0")
         with pytest.raises(TypeError, match="argument 1"):
             value_and_grad(lambda x: xp.sum(x), argnums=1)(np.ones(2))
         for derivative in (grad, value_and_grad, jacobian):

@@ -18,10 +18,12 @@ from typing import Any, cast
 
 from nbm_xp.namespace import (
     array_namespace,
+    asarray,
     brought,
     default_namespace,
     dtype_name,
     floatx,
+    host_namespace,
     is_array,
     is_lazy,
     running_namespace,
@@ -102,6 +104,10 @@ def called(
     if not callable(fn):
         raise TypeError(f"fn must be a function, got {type(fn).__name__}: give the function, not what it returns")
     positions = _positions(argnums, args)
+    args = [mapped(_array, value) if position in positions else value for position, value in enumerate(args)]
+    for position in positions:
+        for leaf in leaves(args[position]):
+            _check_floating(leaf, position)
     recorded = any(is_tensor(leaf) for value in args for leaf in leaves(value))
     targets = {position: mapped(argument, args[position]) for position in positions}
     given = [mapped(_handle, targets.get(position, value)) for position, value in enumerate(args)]
@@ -138,19 +144,23 @@ def is_settled(results: Sequence[Tensor]) -> bool:
 
 
 def _positions(argnums: Sequence[int], args: Sequence[Any]) -> list[int]:
-    """The arguments to differentiate in, counted from the front, after a look at each."""
+    """The arguments to differentiate in, counted from the front."""
     positions = []
     for number in map(operator.index, argnums):
         if not -len(args) <= number < len(args):
             raise TypeError(f"argnums names argument {number}, but {len(args)} were given")
-        position = number % len(args)
-        for leaf in leaves(args[position]):
-            _check_floating(leaf, position)
-        positions.append(position)
+        positions.append(number % len(args))
     return positions
 
 
+def _array(leaf: Any) -> Any:
+    """A leaf to differentiate in: a Python float counts as an array of `floatx` without axes."""
+    return asarray(leaf, host_namespace(), dtype=floatx()) if type(leaf) is float else leaf
+
+
 def _check_floating(leaf: Any, position: int) -> None:
+    if type(leaf) is int:
+        raise TypeError(f"argument {position} must be floating to differentiate in, got the integer {leaf}")
     if not is_output(leaf):
         raise TypeError(
             f"argument {position} must be an array to differentiate in, or a tuple, list or dict of arrays, "

@@ -30,8 +30,8 @@ def value_and_grad(
         A function of arrays, written over the functions and operators of this library or of ``array_namespace``, that
         returns one number.
     argnums : int or sequence of int
-        Which arguments to differentiate in, each an array or a tuple, list or dict of arrays; the others may be
-        anything.
+        Which arguments to differentiate in, each an array or a tuple, list or dict of arrays, where a Python float is
+        an array of `floatx` without axes; the others may be anything.
     has_aux : bool
         Whether `fn` returns a pair: the number, and something further that is not differentiated.
 
