@@ -59,10 +59,11 @@ class _Graph:
 
     def __init__(self, layout: Layout, arrays: Mapping[int, Any]) -> None:
         self.layout = layout
-        self.split, self.lengths = _in_step(layout.split, arrays)
+        self.xp = block_namespace(list(arrays.values()))
+        split, self.lengths = _in_step(layout.split, arrays)
+        self.split = {number: _in_blocks_of(self.xp, array) for number, array in split.items()}
         whole = {number: array for number, array in arrays.items() if number not in layout.split}
         self.whole = {n: array.rechunk(-1) if isinstance(array, GraphArray) else array for n, array in whole.items()}
-        self.xp = block_namespace(list(self.split.values()))
         names = [array.name for array in self.split.values()]
         names += [array.name if isinstance(array, GraphArray) else tokenize(array) for array in self.whole.values()]
         self.name = f"blockwise-{tokenize(layout.name, names, self.lengths)}"
@@ -271,6 +272,16 @@ def _shaped(shape: list[Any], axis: int, length: int) -> Shaped:
 
 def _offsets(lengths: list[int]) -> list[int]:
     return list(itertools.accumulate(lengths, initial=0))
+
+
+def _in_blocks_of(xp: Any, array: Any) -> Any:
+    """An array whose blocks are of a library, or of the host and to be moved."""
+    from nbm_xp.namespace import array_namespace, library_name
+
+    if array_namespace(array._meta) is xp:
+        return array
+    empty = xp.zeros((0,) * array.ndim, dtype=_dtype(xp, str(array.dtype)))
+    return array.map_blocks(_moved, library_name(xp), dtype=array.dtype, meta=empty)
 
 
 def _moved(array: Any, library: str) -> Any:

@@ -50,10 +50,22 @@ def linspace(*args: Any, **kwargs: Any) -> Any:
 
 def clip(x: Any, /, min: Any = None, max: Any = None, **kwargs: Any) -> Any:
     """As array-api-compat's, which makes arrays of NumPy's of bounds that are numbers, also beside CuPy's blocks."""
-    if x.dtype.kind != "f" or not all(bound is None or type(bound) in (int, float) for bound in (min, max)) or kwargs:
+    bounds = [bound for bound in (min, max) if bound is not None]
+    if kwargs or not all(_is_weak_bound(bound, x.dtype) for bound in bounds):
         return original.clip(x, min, max, **kwargs)
-    low = x if min is None else original.maximum(x, float(min))
-    return low if max is None else original.minimum(low, float(max))
+    number = float if x.dtype.kind == "f" else int
+    low = x if min is None else original.maximum(x, number(min))
+    return low if max is None else original.minimum(low, number(max))
+
+
+def _is_weak_bound(bound: Any, dtype: Any) -> bool:
+    """Whether a bound is a number that takes the dtype of an array, and can."""
+    if dtype.kind == "f":
+        return type(bound) in (int, float)
+    if dtype.kind not in "iu" or type(bound) is not int:
+        return False
+    limits = np.iinfo(dtype)
+    return bool(limits.min <= bound <= limits.max)
 
 
 def _has_dask(obj: Any) -> bool:

@@ -215,7 +215,7 @@ class Blockwise:
 
     def run(self, xp: ModuleType, arrays: Sequence[Any], states: Sequence[bool]) -> list[Any]:
         """The results for arrays, one for each leaf; those of `states` at once where nothing lazy is involved."""
-        blocks = layout.block_namespace(xp, [arrays[number] for number in self.split])
+        blocks = layout.block_namespace(xp, arrays)
         if blocks not in self._compiled:
             self._compiled[blocks] = self._compile(blocks)
         stages, measure = self._compiled[blocks]
