@@ -79,7 +79,7 @@ class RunDirectory:
     >>> RunDirectory.begin(place, "train", {"n_iter": 4}, resume=True)
     Traceback (most recent call last):
     ...
-    ValueError: ...first holds another run: n_iter is 3 there, and 4 was asked for
+    nbm_xp.runs.failing.OtherRunError: ...first holds another run: n_iter is 3 there, and 4 was asked for
     """
 
     path: pathlib.Path
