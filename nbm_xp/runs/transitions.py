@@ -29,7 +29,7 @@ from .carrying_out import Progress, carry_out, interruptible
 from .checkpoints import read_checkpoint
 from .copies import digest_of
 from .directory import RunDirectory
-from .failing import needing_room
+from .failing import GOING_ON, RunError, needing_room
 from .job import Alone, Block
 from .schedulers import workers_of
 
@@ -273,10 +273,15 @@ def read_transition(directory: str | os.PathLike[str]) -> dict[str, Any]:
 
     Raises
     ------
+    RunError
+        If the run is not finished.
     ValueError
-        If it is damaged, or not there.
+        If it is damaged, or another kind of run.
     """
     place = local_path(directory, "directory")
+    if not (place / TRANSITION).exists():
+        run = RunDirectory.open(place, "transition")
+        raise RunError(f"the run in {run.path} is not finished: go on with it by", GOING_ON)
     try:
         document = json.loads((place / TRANSITION).read_text(encoding="utf-8"))
         whole = document["spins"] == digest_of(np.load(place / SPINS, allow_pickle=False))

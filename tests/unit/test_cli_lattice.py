@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.graphs import GraphMachine, jackknife_error, lattice, onsager, transition
-from nbm_xp.runs import read_transition, resume
+from nbm_xp.runs import RunDirectory, RunError, read_transition, resume
 from tests.command import PNG, ran, refused, told
 from tests.runs import program
 
@@ -128,6 +128,17 @@ def test_jackknife_errors_are_those_of_means_and_variances() -> None:
     x = np.random.default_rng(1).normal(size=(4, 5000))
     assert jackknife_error(np.mean, x) == pytest.approx(1 / np.sqrt(x.size), rel=0.3)
     assert jackknife_error(np.var, x) == pytest.approx(np.sqrt(2 / x.size), rel=0.3)
+
+
+def test_what_is_no_finished_measurement_is_said() -> None:
+    for kind in ("transition", "sample"):
+        RunDirectory.begin(kind, kind, {}).close()
+    with pytest.raises(RunError, match="the run in transition is not finished: go on with it by resume=True"):
+        read_transition("transition")
+    with pytest.raises(ValueError, match="sample holds a run of 'sample', not of 'transition'"):
+        read_transition("sample")
+    with pytest.raises(FileNotFoundError, match="there is no run's directory nothing"):
+        read_transition("nothing")
 
 
 @pytest.mark.parametrize(("chains", "sweeps"), [(1, 3), (1, 33), (2, 2), (4, 5)])
