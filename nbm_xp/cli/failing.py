@@ -22,9 +22,10 @@ _UsageError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name_
 _PATHS = {"model", "out", "path"}  # what commands call the options and arguments that are paths
 _INTERRUPTED = "interrupted; nothing half-written is left"
 _OPTIONS = {
-    "betas": "--temperatures", "contents.data": "what is in --data", "contents.held_out": "what is in --held-out",
-    "model": "what is in --model", "n_chains": "--chains", "n_draws": "--draws", "n_runs": "--runs",
-    "reverse.n_steps": "--steps", "rows": "what is in --data",
+    "alphabet": "the alphabet of --data", "betas": "--temperatures", "contents.data": "what is in --data",
+    "contents.held_out": "what is in --held-out", "model": "what is in --model", "n_chains": "--chains",
+    "n_draws": "--draws", "n_runs": "--runs", "persistent": "--pcd", "reverse.n_steps": "--steps",
+    "rows": "what is in --data",
 }  # fmt: skip
 """What parameters are called whose options have other names."""
 
