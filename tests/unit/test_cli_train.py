@@ -409,6 +409,6 @@ def test_units_can_be_of_any_kind() -> None:
         found = told("evaluate", "--model", name, "--data", "sites.npy", "--runs", "20", "--temperatures", "20")
         assert -6 < found["log_likelihood"] < -3
     wrong = refused("train", *potts, "--hidden-units", "spin,spin", "--out", "wrong")
-    assert "hidden must be a kind of units, or 1 of them" in wrong
+    assert "--hidden-units must be a kind of units, or 1 of them" in wrong
     np.save("sites.npy", np.minimum(sites + 0.5, 2))
     assert "values must be whole numbers" in refused("train", *potts, "--out", "wrong")
