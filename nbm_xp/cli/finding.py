@@ -83,8 +83,9 @@ def model_of(path: pathlib.Path) -> pathlib.Path:
         return found
     if run.kind == "train":
         raise InputError(f"{path}: the training in it has kept no model yet")
-    with saying():
-        return run.model_path
+    if not run.has_model:
+        raise InputError(f"{path}: a run of kind {run.kind} has no model")
+    return run.model_path
 
 
 def trained(run: RunDirectory) -> pathlib.Path | None:

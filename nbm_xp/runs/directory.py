@@ -296,6 +296,11 @@ class RunDirectory:
         return folder
 
     @property
+    def has_model(self) -> bool:
+        """Whether the run began with a model, whose copy it holds."""
+        return self._model is not None
+
+    @property
     def model_path(self) -> pathlib.Path:
         """The file of the model's copy.
 

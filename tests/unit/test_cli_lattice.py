@@ -130,6 +130,16 @@ def test_jackknife_errors_are_those_of_means_and_variances() -> None:
     assert jackknife_error(np.var, x) == pytest.approx(np.sqrt(2 / x.size), rel=0.3)
 
 
+def test_a_lattice_s_run_is_described() -> None:
+    ran("lattice", "--size", "4", "--temperatures", "2", "--sweeps", "5", "--out", "ising")
+    found = told("info", "ising")
+    assert found["run"]["kind"] == "transition" and "lattice.json" in found["run"]["files"]
+    assert found["configuration"]["sweeps"] == 5 and "model" not in found
+    assert "a run of kind transition has no model" in refused("evaluate", "--model", "ising")
+    RunDirectory.begin("graph", "graph", {}).close()
+    assert "there are no pictures of runs of kind graph" in refused("plot", "graph")
+
+
 def test_what_is_no_finished_measurement_is_said() -> None:
     for kind in ("transition", "sample"):
         RunDirectory.begin(kind, kind, {}).close()

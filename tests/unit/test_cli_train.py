@@ -18,6 +18,7 @@ pytest.importorskip("typer")
 pytest.importorskip("matplotlib")
 pytest.importorskip("sklearn")
 
+from nbm_xp import runs
 from nbm_xp.boltzmann import RBM
 from nbm_xp.runs import RunDirectory
 from nbm_xp.runs.learner import MODEL_FILE, Training
@@ -392,6 +393,20 @@ def test_data_claim_no_more_than_they_hold() -> None:
     text = "{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000, 1000000), }\n"
     pathlib.Path("x.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode())
     assert "claims 4,000,000,000,000,000 bytes" in refused("train", "--data", "x.npy")
+
+
+def test_a_run_that_was_begun_in_python_goes_on() -> None:
+    def break_off(done: int, total: int) -> None:
+        if done == 2:
+            raise KeyboardInterrupt
+
+    model = RBM(3, n_iter=4, random_state=1)
+    with pytest.raises(KeyboardInterrupt):
+        runs.train(model, "run", SCANS, checkpoint_every=1, progress=break_off)
+    words = "run: nbm_xp.runs.train began it, and it goes on as it was: leave --rate out"
+    assert words in refused("train", "--resume", "--rate", "0.3")
+    assert "30 rows of 9 on numpy, 4 passes" in ran("train", "--resume")
+    np.testing.assert_array_equal(runs.trained_model("run").components_, model.fit(SCANS).components_)
 
 
 def test_units_can_be_of_any_kind() -> None:

@@ -74,7 +74,7 @@ def _of_path(path: pathlib.Path) -> dict[str, Any]:
     elif run.kind == "train":
         kept = run.path / "checkpoints" / MODEL_FILE
         found["run"]["state"] = "not finished" + ("" if kept.exists() else ", nothing kept yet")
-    if run.kind != "train" or finding.trained(run):
+    if finding.trained(run) if run.kind == "train" else run.has_model:
         found["model"] = _of_model(finding.model_of(path))
     return found
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from nbm_xp import runs
 from nbm_xp.boltzmann import DBM, RBM
 from nbm_xp.boltzmann.hyperparameters import WAYS
 from nbm_xp.boltzmann.schedules import SCHEDULES
@@ -21,13 +22,13 @@ from nbm_xp.boltzmann.units import kind_of
 from nbm_xp.namespace import to_numpy
 from nbm_xp.runs.directory import RunDirectory
 from nbm_xp.runs.failing import needing_room
-from nbm_xp.runs.learner import Training, measures
+from nbm_xp.runs.learner import MODEL_FILE, Training, measures, result_of
 from nbm_xp.runs.training import keep
 
 from .. import alignments, finding, reading
 from ..answering import answer, signed
 from ..failing import InputError, going_on
-from ..running import bar, threads_for
+from ..running import amount, bar, threads_for
 from ..weighing import likelihood_words
 from . import options
 
@@ -139,6 +140,9 @@ def train(
     asked = {name for name in (*_SETTINGS, "seed") if options.given(context, name)}
     asked |= set() if persistent is None else {"training"}
     there = finding.run_to_go_on_with(out, "train") if resume else None
+    if there is not None and "params" in there.configuration:
+        _begun_in_python(out, asked, as_json)
+        return
     if there is not None:
         known = {"training": _way(there.configuration.get("persistent", True))} | there.configuration
         settings |= {name: known.get(name) for name in _SETTINGS if name not in asked}
@@ -195,6 +199,21 @@ def train(
             task.watch = lambda done, look, total: advance(done, "" if look is None else _noted(look), total)
             found = task.complete()
     answer(found, list(_in_words(found)), as_json)
+
+
+def _begun_in_python(out: pathlib.Path, asked: set[str], as_json: bool) -> None:
+    """Go on with a run that `nbm_xp.runs.train` began: its directory says all about it."""
+    if asked:
+        given = f"--{min(asked).replace('_', '-')}"
+        raise InputError(f"{out}: nbm_xp.runs.train began it, and it goes on as it was: leave {given} out")
+    with (
+        amount("training", "passes") as advance,
+        going_on(f"nbm-xp train --resume --out {out}"),
+        reading.saying(),
+    ):
+        run = runs.resume(out, progress=advance)
+        found = result_of(run) | {"run": str(run.path), "model": str(run.path / MODEL_FILE)}
+    answer(found, _in_words(found), as_json)
 
 
 def _refuse_contradictions(context: typer.Context) -> None:

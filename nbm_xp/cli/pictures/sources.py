@@ -51,6 +51,8 @@ class Source:
         self.path = path
         self.run = finding.run_at(path)
         self.kind = "model" if self.run is None else self.run.kind
+        if self.run is not None and self.kind != "train" and not self.run.has_model:
+            raise InputError(f"{path}: there are no pictures of runs of kind {self.kind}; info says what is in it")
         self.model = finding.read_model(path)
         self.seed = seed
         self.units = units
