@@ -45,7 +45,10 @@ def saying(what: str | None = None) -> Iterator[None]:
 def library(name: str) -> Any:
     """A library's namespace by name."""
     with saying():
-        return get_namespace(name)
+        try:
+            return get_namespace(name)
+        except RuntimeError as error:  # no device, or no driver
+            raise InputError(f"library {name!r} is installed, but cannot be used here: {error}") from error
 
 
 def digits() -> tuple[Any, Any]:

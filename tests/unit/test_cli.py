@@ -187,6 +187,16 @@ def test_bad_arguments_are_refused_in_one_line(model: RBM, scans: Any, arguments
     assert said in refused(*arguments)
 
 
+def test_a_library_without_its_device_is_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_device(name: str) -> Any:
+        raise RuntimeError("no driver")
+
+    monkeypatch.setattr("nbm_xp.cli.reading.get_namespace", no_device)
+    said = "library 'numpy' is installed, but cannot be used here: no driver"
+    assert said in refused("info", "--library", "numpy")
+    assert said in refused("train", "--library", "numpy")
+
+
 def test_a_library_that_is_not_installed_is_refused_with_what_to_install() -> None:
     absent = [name for name in ("cupy", "torch", "jax") if name not in nbm_xp.installed_libraries()]
     if not absent:
