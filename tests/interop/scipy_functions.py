@@ -13,10 +13,10 @@ from scipy.optimize import elementwise  # noqa: F401  (a module of its own)
 from tests.interop.case import Foreign, foreign
 from tests.tables.case import values
 
-__all__ = ["CASES"]
+__all__ = ["CASES", "SIMPSON_LEAVES"]
 
-# Until 1.18 SciPy's `simpson` computes on NumPy whatever it is given.
-_LEAVES = tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 18)
+SIMPSON_LEAVES = tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 18)
+"""Until then SciPy's `simpson` computes on NumPy whatever it is given."""
 
 X = values(4, 5)
 Y = values(4, 5, low=-1.0)
@@ -173,7 +173,9 @@ CASES: list[Foreign] = [
     foreign("fft.irfft", lambda x: fft.irfft(fft.rfft(x, axis=1) * 2.0, n=5, axis=1), X),
     foreign("fft.fftn", lambda x: fft.fftn(x), X),
     foreign("integrate.trapezoid", lambda x, y: integrate.trapezoid(x, y, axis=1), X, np.sort(Y, axis=1)),
-    foreign("integrate.simpson", lambda x: integrate.simpson(x, dx=0.5, axis=1), X, smooth=False, refused=_LEAVES),
+    foreign(
+        "integrate.simpson", lambda x: integrate.simpson(x, dx=0.5, axis=1), X, smooth=False, refused=SIMPSON_LEAVES
+    ),
     foreign("integrate.cumulative_trapezoid", lambda x: integrate.cumulative_trapezoid(x, axis=1), X),
     foreign("cluster.vq.whiten", lambda x: cluster.vq.whiten(x), X),
     foreign("differentiate.derivative", _derivative, V, rtol=1e-6),

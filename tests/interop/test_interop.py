@@ -111,5 +111,10 @@ def test_value_of_inputs_of_unknown_lengths(case: Foreign) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_tables_in_the_pages_say_what_the_cases_show(page: str) -> None:
     pytest.importorskip("sklearn" if "scikit" in page else "scipy")
+    if PAGES[page] == "scipy_functions":
+        from tests.interop.scipy_functions import SIMPSON_LEAVES
+
+        if not SIMPSON_LEAVES:
+            pytest.skip("the page is of SciPy before 1.18, whose simpson computes in NumPy")
     text = (ROOT / page).read_text(encoding="utf-8")
     assert text == with_table(text, PAGES[page]), "python -m tests.interop.table writes it anew"
