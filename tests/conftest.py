@@ -5,6 +5,7 @@ JAX has 64-bit types in all tests (its own default has none); tests that are abo
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -51,6 +52,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Confi
     config.hook.pytest_deselected(items=left_out)
     chosen = set(left_out)
     items[:] = [item for item in items if item not in chosen]
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector the tests themselves, tens of thousands, which it would go through again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(params=LIBRARIES)
