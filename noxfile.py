@@ -53,9 +53,10 @@ def pytest(session: nox.Session, *arguments: str, **environment: str) -> None:
 
 
 def run_on_expressions(session: nox.Session, *chosen: str) -> None:
-    """Run what is tested on Dask in the files or folders given, on its arrays that are expressions."""
+    """Run what is tested on Dask, all of it or in the files given, on its arrays that are expressions."""
     environment = ONE_THREAD | {"DASK_ARRAY__QUERY_PLANNING": "True"}
-    session.run("pytest", "-m", "not slow", "-k", "dask or mixed or tiles", *PARALLEL, *chosen, env=environment)
+    where = chosen or ("tests/unit", "tests/property")
+    session.run("pytest", "-m", "not slow", "-k", "dask or mixed or tiles", *PARALLEL, *where, env=environment)
 
 
 def run_clients(session: nox.Session) -> None:
@@ -96,7 +97,7 @@ def ci(session: nox.Session) -> None:
     groups = ("test", "strangers", "cuda-text", "docs")
     install(session, *groups, extras=f"{EXTRAS},jax", packages=(TORCH, *BESIDE_KERAS))
     build_site(session)
-    run_on_expressions(session, *WHERE_EXPRESSIONS_DIFFER)
+    run_on_expressions(session)
     run_clients(session)
     pytest(session, "-m", "not slow")
 
@@ -121,7 +122,7 @@ def everywhere(session: nox.Session) -> None:
     install(session, "test", extras=f"{EXTRAS},jax", packages=(TORCH,))
     pytest(session, "--everywhere", "-m", "not slow")
     if not session.posargs:
-        run_on_expressions(session, "tests/unit", "tests/property")
+        run_on_expressions(session)
 
 
 @nox.session
@@ -146,20 +147,11 @@ def scipy(session: nox.Session) -> None:
     session.run("python", "-m", "tests.interop.scipy_own", *session.posargs, env=ONE_THREAD)
 
 
-# Where Dask itself is called, and one program of each kind above that.
-WHERE_EXPRESSIONS_DIFFER = [
-    *sorted(map(str, pathlib.Path("tests").glob("*/test_namespace*.py"))),
-    *(f"tests/unit/test_{name}.py" for name in ("rng_dask", "rng_random_streams", "runs_training")),
-    *(f"tests/property/test_{name}.py" for name in ("rng_bits", "rng_distributions", "tape_values", "tape_batches")),
-    *(f"tests/property/test_{name}.py" for name in ("functions_values", "boltzmann")),
-]
-
-
 @nox.session
 def dask_expressions(session: nox.Session) -> None:
-    """What is tested on Dask once more, on its arrays that are expressions; `-- tests` for all of it."""
+    """What is tested on Dask once more, on its arrays that are expressions."""
     install(session, "test")
-    run_on_expressions(session, *(session.posargs or WHERE_EXPRESSIONS_DIFFER))
+    run_on_expressions(session, *session.posargs)
 
 
 # Where a difference between CuPy and NumPy would show; what else is tested on CuPy calls the same functions.

@@ -187,7 +187,7 @@ def lifted(function: Callable[..., Any]) -> Callable[..., Any]:
         names = [expression._name for expression in expressions]
         rest, found = made(expressions)
         results = [
-            arrays[names.index(result.name)]
+            own_handle(arrays[names.index(result.name)])
             if result.name in names
             else new_collection(Node(made, place, result.chunks, result._meta, *expressions))
             for place, result in enumerate(found)
