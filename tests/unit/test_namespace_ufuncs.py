@@ -95,7 +95,9 @@ def test_special_values_and_errors_are_those_of_numpy(name: str, dtype: str) -> 
         among = np.concatenate([plain, x, plain])  # found among others, in arrays that lie apart as well
         with np.errstate(all="ignore"):
             same(own(among)[999], found[0])
-        wanted_of_it = told(theirs, x)
+        wanted_of_it = [line for line in told(theirs, x) if "underflow" not in line]  # NumPy's depends on the machine
+        if np.isfinite(value) and x[0] and abs(found[0]) < np.finfo(dtype).tiny:
+            wanted_of_it.append(f"underflow encountered in {name}")
         assert told(own, x) == wanted_of_it
         assert told(own, among) == wanted_of_it
         assert told(own, np.repeat(among, 2)[::2]) == wanted_of_it
