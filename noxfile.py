@@ -59,13 +59,13 @@ def run_on_expressions(session: nox.Session, *chosen: str) -> None:
     session.run("pytest", "-m", "not slow", "-k", "dask or mixed or tiles", *PARALLEL, *where, env=environment)
 
 
-def run_clients(session: nox.Session) -> None:
+def run_clients(session: nox.Session, *arguments: str) -> None:
     """Run each release of Keras on the package, from a folder of its own."""
     for keras in KERAS:
         folder = pathlib.Path(session.virtualenv.location).resolve() / f"keras-{keras}"
         if not folder.exists():
             session.install("--no-deps", "--target", str(folder), f"keras=={keras}")
-        pytest(session, "tests/clients", "-k", f"keras{keras[0]}", PYTHONPATH=str(folder))
+        pytest(session, "tests/clients", "-k", f"keras{keras[0]}", *arguments, PYTHONPATH=str(folder))
 
 
 def build_site(session: nox.Session) -> None:
@@ -98,7 +98,7 @@ def ci(session: nox.Session) -> None:
     install(session, *groups, extras=f"{EXTRAS},jax", packages=(TORCH, *BESIDE_KERAS))
     build_site(session)
     run_on_expressions(session)
-    run_clients(session)
+    run_clients(session, "-m", "not slow")
     pytest(session, "-m", "not slow")
 
 

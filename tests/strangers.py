@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fnmatch import fnmatchcase
@@ -20,7 +20,7 @@ import pytest
 
 from nbm_xp.namespace import asarray, dispatch, dtype_name, kernels, libraries, to_numpy
 from nbm_xp.namespace import library_name as name_of
-from tests.libraries import Library, halves, one_block
+from tests.libraries import EVERYWHERE, ONE_CASE_IN, Library, halves, one_block
 
 __all__ = [
     "ABSENT",
@@ -32,6 +32,7 @@ __all__ = [
     "left_out",
     "met",
     "missing",
+    "on_strangers",
     "restored",
     "strangers",
 ]
@@ -173,4 +174,25 @@ def strangers(*names: str, among: tuple[Stranger, ...] = STRANGERS) -> list[Any]
     """Pytest parameters for these strangers (all, if none is named) that are installed."""
     return [
         pytest.param(each, id=each.id) for each in among if each.id not in ABSENT and (not names or each.name in names)
+    ]
+
+
+def on_strangers(
+    cases: Iterable[Any],
+    is_long: Callable[[Any, str], bool],
+    among: tuple[Stranger, ...] = STRANGERS,
+    seldom: tuple[str, ...] = ("ndonnx",),
+) -> list[Any]:
+    """Pytest parameters, a case and a stranger: every case on each; what takes long, `is_long` says, is slow.
+
+    One case in three is run on the libraries in `seldom`, all of them with ``--everywhere``: ndonnx makes an ONNX model
+    of each step as long as values are known.
+    """
+    numbered = list(enumerate(cases))
+    return [
+        pytest.param(case, each, id=f"{each.id}-{case}", marks=[pytest.mark.slow] * is_long(case, each.name))
+        for each in among
+        if each.id not in ABSENT
+        for number, case in numbered
+        if EVERYWHERE or each.name not in seldom or number % ONE_CASE_IN == 0
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from nbm_xp import special
 from nbm_xp.tape import Variable, evaluate, gradients
 from nbm_xp.tape import namespace as recorded
 from tests.property.test_special import ANY, DOMAINS, ELEMENTWISE, called, wanted
-from tests.strangers import IN_BLOCKS, STRANGERS, Stranger, met, strangers
+from tests.strangers import IN_BLOCKS, STRANGERS, Stranger, met, on_strangers, strangers
 
 _NARROW = "onnxruntime has no {} of float64, and ndonnx says so"
 _INTEGRALS = "betainc chdtr chdtrc gammainc gammaincc stdtr stdtrit"
@@ -25,23 +25,17 @@ KNOWN: list[tuple[str, str, str]] = [
 """What a library cannot do, as data: its name, which functions (a pattern of their names), and why."""
 
 SLOW = ("beta", "betaln", "erfinv", "ndtri", *_INTEGRALS.split())
-"""What takes long on ndonnx, each of whose steps is an ONNX model of its own as long as values are known."""
+"""What takes long on ndonnx."""
 
 SUMS = ("log_softmax", "logsumexp", "softmax")
-ALL = strangers(among=(*STRANGERS, *IN_BLOCKS))
+EVERY = (*STRANGERS, *IN_BLOCKS)
 
 
-def each(names: Iterable[str]) -> list[Any]:
-    """Every function for every library; what takes a library long is slow."""
-    return [
-        pytest.param(name, *param.values, id=f"{param.id}-{name}", marks=[pytest.mark.slow] * long)
-        for param in ALL
-        for name in names
-        for long in [name == "stdtrit" or (param.values[0].name == "ndonnx" and name in SLOW)]
-    ]
+def is_long(name: str, library: str) -> bool:
+    return name == "stdtrit" or (library == "ndonnx" and name in SLOW)
 
 
-@pytest.fixture(params=ALL)
+@pytest.fixture(params=strangers(among=EVERY))
 def stranger(request: pytest.FixtureRequest) -> Iterator[Stranger]:
     """Each library without an entry in turn."""
     with met(request, KNOWN) as found:
@@ -56,14 +50,16 @@ def arguments(name: str, count: int = 6) -> tuple[np.ndarray, ...]:
     return tuple(column.reshape((-1, 1) if place and place % 2 else (1, -1)) for place, column in enumerate(columns))
 
 
-@pytest.mark.parametrize(("name", "stranger"), each(ELEMENTWISE), indirect=["stranger"])
+@pytest.mark.parametrize(("name", "stranger"), on_strangers(ELEMENTWISE, is_long, EVERY), indirect=["stranger"])
 def test_values(name: str, stranger: Stranger) -> None:
     arrays = arguments(name)
     result = called(special, name, tuple(map(stranger.array, arrays)))
     np.testing.assert_allclose(stranger.numpy(result), wanted(name, arrays), rtol=1e-10, atol=1e-13)
 
 
-@pytest.mark.parametrize(("name", "stranger"), each(ELEMENTWISE), indirect=["stranger"])
+@pytest.mark.parametrize(
+    ("name", "stranger"), on_strangers(ELEMENTWISE, is_long, EVERY, ("cubed", "ndonnx")), indirect=["stranger"]
+)
 def test_gradients(name: str, stranger: Stranger) -> None:
     def slopes(make: Any) -> list[Any]:
         variables = [Variable(make(array)) for array in arguments(name, 3)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ from nbm_xp.tape import Variable, evaluate, function, gradients, is_tensor, plac
 from nbm_xp.tape import namespace as recorded
 from tests.distributions import DRAWS, WITH_ARRAYS
 from tests.property.function_cases import CASES, FunctionCase
-from tests.strangers import ABSENT, IN_BLOCKS, STRANGERS, Stranger, asked, left_out, met, strangers
+from tests.strangers import ABSENT, IN_BLOCKS, STRANGERS, Stranger, asked, left_out, met, on_strangers, strangers
 
 pytestmark = pytest.mark.filterwarnings("ignore:numpy.core:DeprecationWarning")  # cubed's moveaxis imports from there
 
@@ -100,18 +100,11 @@ QUICK_DRAWS = ("random", "normal", "permutation")
 """What is drawn with ndonnx too, each of whose steps is an ONNX model of its own as long as values are known."""
 
 
-def each(cases: Iterable[Any], among: tuple[Stranger, ...] = STRANGERS) -> list[Any]:
-    """Every case for every library; what a library takes long for is slow: windows, with a step for each place."""
-    found = []
-    for param in strangers(among=among):
-        library = param.values[0].name
-        for case in cases:
-            windows = not isinstance(case, str) and any(word in case.name for word in ("conv", "maps", "pool"))
-            long = windows and library in ("cubed", "ndonnx")
-            long |= isinstance(case, str) and library == "ndonnx" and case not in QUICK_DRAWS
-            marks = [*param.marks, *([pytest.mark.slow] if long else [])]
-            found.append(pytest.param(case, *param.values, id=f"{param.id}-{case}", marks=marks))
-    return found
+def is_long(case: FunctionCase | str, library: str) -> bool:
+    """What a library takes long for: windows, with a step for each place, and most draws of ndonnx's."""
+    if isinstance(case, str):
+        return library == "ndonnx" and case not in QUICK_DRAWS
+    return library in ("cubed", "ndonnx") and any(word in case.name for word in ("conv", "maps", "pool"))
 
 
 def close(stranger: Stranger, case: FunctionCase, result: Any) -> None:
@@ -150,17 +143,21 @@ def test_beside_another_library(stranger: Stranger) -> None:
         array_namespace(stranger.array([1.0]), da.ones(1))
 
 
-@pytest.mark.parametrize(("case", "stranger"), each(FEW), indirect=["stranger"])
+@pytest.mark.parametrize(("case", "stranger"), on_strangers(FEW, is_long), indirect=["stranger"])
 def test_of_arrays(case: FunctionCase, stranger: Stranger) -> None:
     close(stranger, case, case.call(B, *map(stranger.array, case.arrays)))
 
 
-@pytest.mark.parametrize(("case", "stranger"), each(FEW, IN_BLOCKS), indirect=["stranger"])
+@pytest.mark.parametrize(("case", "stranger"), on_strangers(FEW, is_long, IN_BLOCKS), indirect=["stranger"])
 def test_of_blocks(case: FunctionCase, stranger: Stranger) -> None:
     close(stranger, case, case.call(B, *map(stranger.array, case.arrays)))
 
 
-@pytest.mark.parametrize(("case", "stranger"), each([case for case in FEW if case.recorded]), indirect=["stranger"])
+@pytest.mark.parametrize(
+    ("case", "stranger"),
+    on_strangers([case for case in FEW if case.recorded], is_long, seldom=("cubed", "ndonnx")),
+    indirect=["stranger"],
+)
 def test_of_variables_and_their_gradients(case: FunctionCase, stranger: Stranger) -> None:
     def of(make: Any) -> Any:
         variables = [Variable(make(array)) for array in case.arrays]
@@ -207,7 +204,7 @@ def test_copies_with_a_part_replaced(stranger: Stranger) -> None:
     np.testing.assert_array_equal(stranger.numpy(scatter_add(x, stranger.array(places), 1.0)), want)
 
 
-@pytest.mark.parametrize(("name", "stranger"), each(DRAWS), indirect=["stranger"])
+@pytest.mark.parametrize(("name", "stranger"), on_strangers(DRAWS, is_long, seldom=()), indirect=["stranger"])
 def test_draws_have_the_same_bits(name: str, stranger: Stranger) -> None:
     want = to_numpy(DRAWS[name](Generator(2026, "numpy")))
     for library in (stranger.xp, stranger.xp.__name__):
@@ -216,7 +213,7 @@ def test_draws_have_the_same_bits(name: str, stranger: Stranger) -> None:
             break
 
 
-@pytest.mark.parametrize(("name", "stranger"), each(WITH_ARRAYS), indirect=["stranger"])
+@pytest.mark.parametrize(("name", "stranger"), on_strangers(WITH_ARRAYS, is_long, seldom=()), indirect=["stranger"])
 def test_draws_with_arrays_as_parameters(name: str, stranger: Stranger) -> None:
     want = to_numpy(WITH_ARRAYS[name](Generator(2026), np.asarray))
     got = WITH_ARRAYS[name](Generator(2026), stranger.array)

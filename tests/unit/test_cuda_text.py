@@ -15,8 +15,9 @@ import pytest
 from nbm_xp.namespace import core
 from nbm_xp.namespace.mrg31k3p.cuda_launching import OPTIONS, every_text
 from tests import nvrtc
+from tests.libraries import EVERYWHERE
 
-CAPABILITIES = ("75", "80", "90", "100")
+CAPABILITIES = ("75", "80", "90", "100") if EVERYWHERE else ("75", "100")
 TEXTS = every_text()
 ELEMENTS = sorted((pathlib.Path(core.__file__).parent / "elements").glob("*.h"))
 FUSED = re.compile(r"\bfma\.\S*f\d+")

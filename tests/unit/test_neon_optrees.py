@@ -235,6 +235,7 @@ class TestOneHot:
 
 
 class TestGradients:
+    @pytest.mark.jax_at_night
     def test_of_a_network(self, library: Library) -> None:
         be = Backend(rng_seed=3, default_dtype="float64", library=library.name)
         w, x, t = be.zeros((2, 3)), be.zeros((3, 4)), be.zeros((2, 4))
