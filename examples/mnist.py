@@ -5,11 +5,15 @@ learning curve and a picture; ``--hidden 500,1000`` makes it a deep machine, who
 let steps be long. The learning rate falls to 0 twice, the second time from far lower: while it is high, the chains
 follow the model badly, and it swings; as it falls, the chains make more sweeps in a step. Each fall ends with the mean
 of the parameters along its last steps, the later ones counting more.
+
+A deep machine learns its first hidden layer alone, and is then given the others with weights of almost 0: such a
+machine has the distribution it had before, and its bound is its likelihood. From there all layers learn together.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import pathlib
 import time
@@ -30,13 +34,46 @@ __all__ = ["PUBLISHED", "Look", "draw", "learn"]
 
 PUBLISHED = -86.34  # mean log-likelihood in testing, CD-25, 500 hidden units: Salakhutdinov and Murray, ICML 2008
 BATCH, DECAY = 100, 3e-4
-FALLS = ((0.0, 0.1), (0.865, 0.015))
-"""From which share of the time on the learning rate falls to 0, and from where."""
-SWEEPS = ((0.0, 2), (0.52, 4), (0.865, 5))
-"""From which share of the time on the chains make how many sweeps in a step."""
 AVERAGED, EVERY = 0.6, 5
 """From which share of a fall on the parameters count in their mean, and every how many steps."""
 POSITIVE = 5  # updates of the mean-field approximation of a deep machine
+FIRST_LAYER = 0.6  # of the time of a deep machine
+SETTLING = 100  # steps in which the chains of a deep machine find their places, before it learns
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How a machine learns in its time.
+
+    Attributes
+    ----------
+    falls : sequence of pairs of float
+        From which share of the time on the learning rate falls to 0, and from where.
+    sweeps : sequence of pairs of float and int
+        From which share of the time on the chains make how many sweeps in a step.
+    """
+
+    falls: Sequence[tuple[float, float]]
+    sweeps: Sequence[tuple[float, int]]
+
+    def fall(self, share: float) -> tuple[tuple[float, float], float]:
+        """Which fall of the rate goes on at a share of the time, and how much of it is done."""
+        fall = _now(self.falls, share)
+        end = min([start for start, _ in self.falls if start > fall[0]], default=1.0)
+        return fall, (share - fall[0]) / (end - fall[0])
+
+    def rate(self, share: float) -> float:
+        """The learning rate at a share of the time."""
+        (_, highest), done = self.fall(share)
+        return highest * max(1.0 - done, 1e-4)
+
+    def n_gibbs(self, share: float) -> int:
+        """The sweeps of a step at a share of the time."""
+        return int(_now(self.sweeps, share)[1])
+
+
+ALONE = Schedule(falls=((0.0, 0.1), (0.865, 0.015)), sweeps=((0.0, 2), (0.52, 4), (0.865, 5)))
+TOGETHER = Schedule(falls=((0.0, 0.03),), sweeps=((0.0, 2), (0.5, 5)))
 
 
 @dataclass(frozen=True)
@@ -87,30 +124,44 @@ def learn(
     model : RBM, or DBM of more than one hidden layer
     found : list of Look
     """
-    model = _begun(hidden, train)
-    mean, used, passes, found = Mean(), 0.0, 0.0, list[Look]()
-    last = FALLS[0]
+    model, used, passes, found = _begun(hidden, train), 0.0, 0.0, list[Look]()
+    parts = [1.0] if len(hidden) == 1 else [FIRST_LAYER, 1.0 - FIRST_LAYER]
+    for number, (part, schedule) in enumerate(zip(parts, (ALONE, TOGETHER), strict=False)):
+        before = used
+        if number:
+            model = _deepened(model, hidden)
+            _settle(model, train)
+        for rows, spent in _steps(model, train, schedule, part * seconds, clock):
+            passes += rows / len(train)
+            used = before + spent
+            ended = spent >= part * seconds and number == len(parts) - 1
+            if ended or used >= seconds * (len(found) + 1) / (looks + 1):
+                effort = (200, temperatures) if ended else (100, temperatures // 10)
+                found.append(_look(model, train[: len(test)], test, passes, used, *effort))
+                said(found[-1])
+    return model, found
+
+
+def _steps(
+    model: RBM | DBM, train: Any, schedule: Schedule, seconds: float, clock: Callable[[], float]
+) -> Iterator[tuple[int, float]]:
+    """Learn for so long; after each step, its rows and the time that all steps took."""
+    mean, used, last = Mean(), 0.0, schedule.falls[0]
     for number, rows in enumerate(_minibatches(train)):
         began, share = clock(), used / seconds
-        (fall, done), sweeps = _fall(share), _now(SWEEPS, share)[1]
+        fall, done = schedule.fall(share)
         if last != fall:
             mean.leave(model)
             mean, last = Mean(), fall
-        model.set_params(learning_rate=_rate(share), n_gibbs=sweeps).partial_fit(rows)
+        model.set_params(learning_rate=schedule.rate(share), n_gibbs=schedule.n_gibbs(share)).partial_fit(rows)
         if done >= AVERAGED and not number % EVERY:
             mean.add(model)
         used += clock() - began
-        passes += len(rows) / len(train)
-        ended = used >= seconds
-        if ended:
+        if used >= seconds:
             mean.leave(model)
-        if ended or used >= seconds * (len(found) + 1) / (looks + 1):
-            effort = (200, temperatures) if ended else (100, temperatures // 10)
-            found.append(_look(model, train[: len(test)], test, passes, used, *effort))
-            said(found[-1])
-        if ended:
-            break
-    return model, found
+        yield len(rows), used
+        if used >= seconds:
+            return
 
 
 class Mean:
@@ -132,11 +183,28 @@ class Mean:
 
 
 def _begun(hidden: Sequence[int], train: Any) -> RBM | DBM:
-    """A machine that has learnt nothing yet."""
-    settings: dict[str, Any] = {"batch_size": BATCH, "weight_decay": DECAY, "centred": True, "random_state": 0}
-    if len(hidden) == 1:
-        return RBM(hidden[0], n_iter=0, **settings).fit(train)
-    return DBM([train.shape[1], *hidden], n_iter=0, n_positive=POSITIVE, **settings).fit(train)
+    """A machine of the first hidden layer that has learnt nothing yet."""
+    return RBM(hidden[0], n_iter=0, **_settings()).fit(train)
+
+
+def _deepened(model: Any, hidden: Sequence[int]) -> DBM:
+    """A deep machine of almost the same distribution: further layers, whose weights are almost 0."""
+    random, pairs = np.random.default_rng(3), itertools.pairwise(hidden)
+    further = [0.01 * random.standard_normal(pair).astype("float32") for pair in pairs]
+    coefs = [model.components_.T, *further]
+    intercepts = [model.intercept_visible_, model.intercept_hidden_, *(np.zeros(n, "float32") for n in hidden[1:])]
+    return DBM.from_parameters(coefs, intercepts, base_rate=model.base_rate_, n_positive=POSITIVE, **_settings())
+
+
+def _settle(model: DBM, train: Any) -> None:
+    """Let the chains of a machine that has just been made go on, while it learns next to nothing."""
+    model.set_params(learning_rate=1e-9, n_gibbs=10)
+    for rows, _ in zip(_minibatches(train), range(SETTLING), strict=False):
+        model.partial_fit(rows)
+
+
+def _settings() -> dict[str, Any]:
+    return {"batch_size": BATCH, "weight_decay": DECAY, "centred": True, "random_state": 0}
 
 
 def parameters(model: RBM | DBM) -> list[Any]:
@@ -158,19 +226,6 @@ def set_parameters(model: RBM | DBM, values: Sequence[Any]) -> None:
 def _now(changes: Sequence[tuple[float, Any]], share: float) -> tuple[float, Any]:
     """What holds at a share of the time, and since when."""
     return [change for change in changes if share >= change[0]][-1]
-
-
-def _fall(share: float) -> tuple[tuple[float, float], float]:
-    """Which fall of the rate goes on at a share of the time, and how much of it is done."""
-    fall = _now(FALLS, share)
-    end = min([start for start, _ in FALLS if start > fall[0]], default=1.0)
-    return fall, (share - fall[0]) / (end - fall[0])
-
-
-def _rate(share: float) -> float:
-    """The learning rate at a share of the time."""
-    (_, highest), done = _fall(share)
-    return highest * max(1.0 - done, 1e-4)
 
 
 def _minibatches(rows: Any) -> Iterator[Any]:
@@ -208,7 +263,7 @@ def draw(model: RBM | DBM, found: Sequence[Look], path: pathlib.Path) -> None:
         curve.set_ylabel("mean log-likelihood (nats)")
         curve.set_title("Learning curve")
         curve.legend(loc="upper left")
-        _draw_rate(curve, minutes[-1])
+        _draw_rate(curve, minutes[-1], deep=isinstance(model, DBM))
         lowest = min(found, key=lambda look: look.test)
         if lowest not in (found[0], found[-1]):
             curve.annotate(
@@ -221,13 +276,15 @@ def draw(model: RBM | DBM, found: Sequence[Look], path: pathlib.Path) -> None:
             )
 
 
-def _draw_rate(curve: Axes, minutes: float) -> None:
+def _draw_rate(curve: Axes, minutes: float, *, deep: bool) -> None:
     """Draw how the learning rate falls, as an area at the foot of the learning curve."""
-    shares = np.linspace(0.0, 1.0, 1001)
+    shares, first = np.linspace(0.0, 1.0, 1001), FIRST_LAYER if deep else 1.0
+    alone = [ALONE.rate(share / first) for share in shares[shares <= first]]
+    together = [TOGETHER.rate((share - first) / (1.0 - first)) for share in shares[shares > first]]
     area = curve.twinx()
-    area.fill_between(shares * minutes, [_rate(share) for share in shares], color=GREY, alpha=0.25, linewidth=0)
-    area.set_ylim(0.0, 5 * FALLS[0][1])
-    area.set_yticks([0.0, FALLS[0][1]])
+    area.fill_between(shares * minutes, [*alone, *together], color=GREY, alpha=0.25, linewidth=0)
+    area.set_ylim(0.0, 5 * ALONE.falls[0][1])
+    area.set_yticks([0.0, ALONE.falls[0][1]])
     area.set_ylabel("learning rate", loc="bottom")
     area.grid(visible=False)
     area.spines["right"].set_visible(False)
