@@ -113,7 +113,8 @@ class Topology:
     @property
     def retained(self) -> tuple[int, ...]:
         """The layers that are not `marginalised`, rising: what a chain carries from sweep to sweep."""
-        return tuple(layer for layer in self.layers if layer not in self.marginalised)
+        summed_out = set(self.marginalised)
+        return tuple(layer for layer in self.layers if layer not in summed_out)
 
     def with_retained(self, values: Iterable[Any]) -> list[Any]:
         """A state of these values for the layers of `retained`, rising, and None for the others.
@@ -181,9 +182,10 @@ def hidden_kinds(hidden: Any, count: int, name: str = "hidden") -> tuple[str, ..
 
 def _check_units(topology: Topology) -> None:
     """Refuse kinds of units that cannot be where they are."""
+    retained = set(topology.retained)
     for layer in topology.layers:
         topology.sites(layer)
-        if layer in topology.retained and not topology.units[layer].knows_means:
+        if layer in retained and not topology.units[layer].knows_means:
             raise ValueError(
                 f"hidden must not be {topology.units[layer].name} in layer {layer}: such units can be in layers "
                 f"{list(topology.marginalised)} of this machine, which are drawn from all others"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from . import config, core, libraries
@@ -25,12 +27,17 @@ def _version(*distributions: str) -> str | None:
 
 
 def _version_of(library: libraries.Library) -> str | None:
-    import importlib.metadata
-
     if version := _version(library.package):
         return version
     # CuPy has a distribution for each CUDA: the files of all that is installed tell which it was
-    return _version(*importlib.metadata.packages_distributions().get(library.package, []))
+    return _version(*_distributions().get(library.package, []))
+
+
+@cache  # to read those files takes a second
+def _distributions() -> Mapping[str, list[str]]:
+    import importlib.metadata
+
+    return importlib.metadata.packages_distributions()
 
 
 def _devices(name: str) -> list[str]:
