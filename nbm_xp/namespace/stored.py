@@ -19,7 +19,6 @@ import numpy as np
 
 from . import dispatch
 from .checksums import DIGEST, parsed
-from .compat.dask_names import da
 from .conversion import to_numpy
 from .files import map_array
 from .needs import need
@@ -103,9 +102,9 @@ def open_array(path: str | os.PathLike[str], chunks: Any = None) -> Any:
             held = zarr.open_array(store, mode="r", zarr_format=3)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{place} is no Zarr array that can be read: {error}") from error
-        return da.from_array(held, chunks=held.chunks if chunks is None else chunks)
+        return _lazy(held, held.chunks if chunks is None else chunks)
     try:
-        return da.from_array(NpyFile(place), chunks="auto" if chunks is None else chunks)
+        return _lazy(NpyFile(place), "auto" if chunks is None else chunks)
     except (ValueError, EOFError, OverflowError, RecursionError, MemoryError) as error:
         raise ValueError(f"{place} is no .npy file of numbers: {error}") from error
 
@@ -177,7 +176,17 @@ def open_group(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Any]:
         if there < header.n_tiles:
             raise ValueError(f"{place} is damaged: {name} lacks {header.n_tiles - there} tiles")
     arrays = open_whole(place, headers)
-    return {name: da.from_array(held, chunks=held.chunks) for name, held in arrays.items()}, about
+    return {name: _lazy(held, held.chunks) for name, held in arrays.items()}, about
+
+
+def _lazy(held: Any, chunks: Any) -> Any:
+    return _dask().from_array(held, chunks=chunks)
+
+
+def _dask() -> Any:
+    from .compat.dask_names import da  # which takes half a second, and models in memory do not need it
+
+    return da
 
 
 def _is_ours(place: pathlib.Path) -> bool:
@@ -192,7 +201,9 @@ def _save(zarr: Any, group: Any, name: str, array: Any) -> None:
     """Write one array to a group."""
     lazy = dispatch.library_of(array) == "dask"
     array = _even(array) if lazy else to_numpy(array)
-    chunks = array.chunks if lazy else da.core.normalize_chunks("auto", array.shape, limit=_TILE, dtype=array.dtype)
+    chunks = (
+        array.chunks if lazy else _dask().core.normalize_chunks("auto", array.shape, limit=_TILE, dtype=array.dtype)
+    )
     sizes = tuple(max(1, parts[0]) for parts in chunks)
     held = group.create_array(
         name,
@@ -203,7 +214,7 @@ def _save(zarr: Any, group: Any, name: str, array: Any) -> None:
         config={"write_empty_chunks": True},  # a tile that is not there is an error, also one of zeros
     )
     if lazy:
-        da.store(array, held, lock=False)
+        _dask().store(array, held, lock=False)
     else:
         held[...] = array
 

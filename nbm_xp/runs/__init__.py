@@ -1,22 +1,28 @@
-"""Long computations with Boltzmann machines, on disk: they survive faults, and come out the same wherever they run."""
+"""Long computations with Boltzmann machines, on disk: they survive faults, and come out the same wherever they run.
+
+What a name needs is imported with it: Dask, xarray and zarr take a second.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from nbm_xp.namespace.faces import face
 
-from .diagnosis import diagnose
-from .directory import RunDirectory
-from .evaluation import evaluate
-from .evaluation_result import Evaluation, read_evaluation
-from .failing import RunError
-from .graphs import projected, sample_graph
-from .lattices import sample_lattice
-from .reading import open_dataset, open_samples
-from .resuming import resume
-from .sampling import sample
-from .schedulers import Workers
-from .training import train, trained_model
-from .transitions import measure_lattice, read_transition
+if TYPE_CHECKING:
+    from .diagnosis import diagnose
+    from .directory import RunDirectory
+    from .evaluation import evaluate
+    from .evaluation_result import Evaluation, read_evaluation
+    from .failing import RunError
+    from .graphs import projected, sample_graph
+    from .lattices import sample_lattice
+    from .reading import open_dataset, open_samples
+    from .resuming import resume
+    from .sampling import sample
+    from .schedulers import Workers
+    from .training import train, trained_model
+    from .transitions import measure_lattice, read_transition
 
 __all__ = [
     "Evaluation",
@@ -39,4 +45,26 @@ __all__ = [
     "trained_model",
 ]
 
-face(globals())
+face(
+    globals(),
+    later={
+        "diagnose": "diagnosis",
+        "RunDirectory": "directory",
+        "evaluate": "evaluation",
+        "Evaluation": "evaluation_result",
+        "read_evaluation": "evaluation_result",
+        "RunError": "failing",
+        "projected": "graphs",
+        "sample_graph": "graphs",
+        "sample_lattice": "lattices",
+        "open_dataset": "reading",
+        "open_samples": "reading",
+        "resume": "resuming",
+        "sample": "sampling",
+        "Workers": "schedulers",
+        "train": "training",
+        "trained_model": "training",
+        "measure_lattice": "transitions",
+        "read_transition": "transitions",
+    },
+)
