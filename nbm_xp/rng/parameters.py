@@ -29,9 +29,9 @@ from nbm_xp.namespace import (
 from .uniforms import DTYPES, stream_count
 
 __all__ = [
-    "MOST_ELEMENTS", "Size", "as_scale_and_shift", "between", "checked", "chunks_of", "counting_dtype", "counts_on",
-    "flag", "integer_dtype", "is_double", "is_number", "known_integer", "line_between", "most_of", "real_dtype",
-    "rounded", "scaled_and_shifted", "shape_of", "streams_of",
+    "MOST_ELEMENTS", "Size", "as_scale_and_shift", "between", "checked", "chunks_of", "countable", "counting_dtype",
+    "counts_on", "flag", "integer_dtype", "is_double", "is_number", "known_integer", "line_between", "most_of",
+    "real_dtype", "rounded", "scaled_and_shifted", "shape_of", "streams_of",
 ]  # fmt: skip
 
 Size: TypeAlias = int | Sequence[int] | None
@@ -118,7 +118,7 @@ def shape_of(size: Size, *parameters: Any) -> tuple[int, ...]:
     if any(length != length for shape in shapes for length in shape):
         raise TypeError(f"parameters must have known shapes, got {shapes}")
     if size is None:
-        return _countable(_broadcast(shapes))
+        return countable(_broadcast(shapes))
     try:
         several = isinstance(size, Sequence) or (is_array(size) and getattr(size, "ndim", 0) == 1)
         shape = tuple(map(operator.index, size)) if several else (operator.index(size),)  # type: ignore[arg-type]
@@ -132,11 +132,17 @@ def shape_of(size: Size, *parameters: Any) -> tuple[int, ...]:
     )
     if not fits:
         raise ValueError(f"size must hold what the parameters broadcast to, {together}; got {size!r}")
-    return _countable(shape)
+    return countable(shape)
 
 
-def _countable(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Refuse more elements than places can count."""
+def countable(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Give a shape back, or refuse it where it has more elements than places can count.
+
+    Examples
+    --------
+    >>> countable((2, 3))
+    (2, 3)
+    """
     if math.prod(shape) > MOST_ELEMENTS:
         raise ValueError(f"size must hold at most 2**55 elements, got {shape}")
     return shape

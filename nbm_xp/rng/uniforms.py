@@ -123,7 +123,9 @@ def numbers(
     states = convert(states, xp)
     if own is not None and dtype != "float16":
         return own(states, n, dtype, scale_and_shift, threads, out)[0]
-    xp.empty((0,), dtype=dtype_of(xp, dtype))  # refused where the library, as it is set now, lacks the dtype
+    xp.empty(
+        (n,), dtype=dtype_of(xp, dtype)
+    )  # refused at once where the library lacks the dtype, or memory for so many
     if own is not None:
         u = own(states, n, dtype)[0]
     else:

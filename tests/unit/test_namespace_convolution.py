@@ -36,6 +36,8 @@ def numbers(*shape: int, dtype: str = "float64") -> Any:
 @pytest.fixture
 def short_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """The 16 products for small arrays too, in several blocks."""
+    if not core.functions:
+        pytest.skip("installed without a compiler: the 16 products are the core's")
     monkeypatch.setattr(winograd, "_WORTH", 0)
     monkeypatch.setattr(winograd, "_CHANNELS", 8)
     monkeypatch.setattr(winograd, "_BLOCK", 2**15)

@@ -85,6 +85,7 @@ def test_sizes(size: Any, shape: tuple[int, ...], library: Library) -> None:
     [
         (2.0, TypeError, "size must be an int or a tuple of ints, got 2.0"),
         ((2, None), TypeError, "size must be an int or a tuple of ints"),
+        ((2**28, 2**28), ValueError, r"size must hold at most 2\*\*55 elements, got \(268435456, 268435456\)"),
         ("23", TypeError, "size must be an int or a tuple of ints"),
         (-1, ValueError, "size must hold lengths of 0 or more, got -1"),
     ],

@@ -168,6 +168,7 @@ def test_size_may_be_an_integer_tensor() -> None:
         ),
         (lambda s: s.choice((2, 2), a=3), TypeError, r"size must be an int or an integer Tensor, got \(2, 2\)"),
         (lambda s: s.normal((0,)), ValueError, "size must hold lengths of 1 or more"),
+        (lambda s: s.normal((2**28, 2**28)), ValueError, r"size must hold at most 2\*\*55 elements"),
         (lambda s: s.multinomial(), TypeError, "pvals must be given"),
         (lambda s: s.multinomial(size=(2,), pvals=[[1.0]]), ValueError, "size must not be given"),
         (lambda s: s.multinomial(ndim=2, pvals=[[1.0]]), ValueError, "ndim must not be given"),

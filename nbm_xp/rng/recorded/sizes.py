@@ -25,7 +25,7 @@ from nbm_xp.tape import KnownLength, Length, Tensor, as_tensor, is_tensor
 from nbm_xp.tape import namespace as recorded
 from nbm_xp.tape.length_arguments import recorded_length
 
-from ..parameters import is_double, is_number, known_integer
+from ..parameters import countable, is_double, is_number, known_integer
 
 __all__ = [
     "Lengths", "as_parameter", "as_wide_as", "count_of", "elements_of", "equal_chances", "recorded_shape",
@@ -73,7 +73,8 @@ def recorded_shape(size: Any, ndim: int | None) -> tuple[Any, Lengths]:
         raise ValueError(f"ndim must be the number of lengths in size, {len(shape)}; got {ndim}")
     if any(isinstance(length, int) and length < 1 for length in shape):
         raise ValueError(f"size must hold lengths of 1 or more, got {size!r}")
-    return (shape if all(isinstance(length, int) for length in shape) else size), shape
+    known = tuple(length for length in shape if isinstance(length, int))
+    return (countable(known) if len(known) == len(shape) else size), shape
 
 
 def size_or_parameters(size: Any, *parameters: Any) -> Any:
