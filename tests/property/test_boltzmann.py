@@ -165,6 +165,7 @@ def test_learning_from_blocks_is_learning_from_the_whole(library: Library) -> No
     np.testing.assert_allclose(to_numpy(blocks.base_rate_), whole.base_rate_, rtol=1e-6)
 
 
+@pytest.mark.jax_at_night
 @pytest.mark.parametrize("library", libraries("array_api_strict", "torch", "jax", "cupy"))
 def test_learning_stays_in_the_library_of_the_rows(library: Library) -> None:
     rows = (np.random.default_rng(1).random((24, 6)) < 0.4).astype("float32")

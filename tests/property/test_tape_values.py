@@ -36,6 +36,7 @@ def check(case: Case, actual: list[Any], library: Library) -> None:
 VARIABLES = libraries("numpy-readonly", "array_api_strict", "dask-halves", "torch", "jax", "cupy", "dask-cupy")
 
 
+@pytest.mark.jax_at_night
 @pytest.mark.parametrize("library", VARIABLES, indirect=True)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_value_from_variables(case: Case, library: Library, request: pytest.FixtureRequest) -> None:
