@@ -209,7 +209,7 @@ def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
 
     JAX compiles each function for each shape, which takes a second in a test that takes NumPy a millisecond. Every day
     it is asked for the bits of its random numbers, for the functions of its namespace and the documented ones, for
-    values and gradients of all of them, for loops, and for machines that learn and draw as NumPy's do. Tests of what is
+    their gradients, for loops, and for machines that learn and draw as NumPy's do. Tests of what is
     made of these are marked ``jax_at_night``.
 
     Alike are cases of one function on dtypes of one kind, in one test; on libraries that compile or lay out each of
