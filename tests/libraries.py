@@ -209,8 +209,8 @@ def not_every_day(items: Sequence[pytest.Item]) -> list[pytest.Item]:
 
     JAX compiles each function for each shape, which takes a second in a test that takes NumPy a millisecond. Every day
     it is asked for the bits of its random numbers, for the functions of its namespace and the documented ones, for
-    their gradients, for loops, and for machines that learn and draw as NumPy's do. Tests of what is
-    made of these are marked ``jax_at_night``.
+    their gradients, for loops, and for machines that learn and draw as NumPy's do. Tests of what is made of these are
+    marked ``jax_at_night``.
 
     Alike are cases of one function on dtypes of one kind, in one test; on libraries that compile or lay out each of
     them anew, of one function, and one in six is run. Everywhere the same is true of recorded cases that a library is
