@@ -153,13 +153,7 @@ def train(
     if letters is not None and there is None and not options.given(context, "visible"):
         settings["visible"] = f"categorical:{letters.size}"
     _check(settings)
-    within = kind_of(settings["visible"]).within
-    rows = alignments.rows_for(settings["data"], settings["threshold"], "train", within)
-    held = None
-    if settings["held_out"] is not None:
-        held = alignments.rows_for(settings["held_out"], settings["threshold"], "valid", within)
-    if held is not None and held.shape[1] != rows.shape[1]:
-        raise InputError(f"--held-out: {held.shape[1]} features, but --data has {rows.shape[1]}")
+    rows, held = _rows(settings)
     if there is not None and not options.given(context, "identity"):
         identity = there.configuration.get("identity")
     elif letters is None and identity is not None:
@@ -171,18 +165,13 @@ def train(
     with reading.saying():  # what learning could not begin with is refused before there is a directory
         model._check_hyperparameters()
         model._layers(rows.shape[1])
-    contents = {"data": _fingerprint(rows), "held_out": None if held is None else _fingerprint(held)}
-    for name, content in contents.items():
-        # A file may have another name by now; what counts is what is in it.
-        same = there is not None and there.configuration.get("contents", {}).get(name) == content
-        known = there.configuration[name] if there is not None and same else settings[name]
-        settings[name] = known if same else reading.absolute(known)
-    on_library = reading.on_library(rows, settings["library"])
-    sizes = settings["layers"] or [rows.shape[1], settings["hidden"]]
-    products = model.batch_size * max(low * high for low, high in itertools.pairwise(sizes))
+    contents = _settle_files(settings, {"data": rows, "held_out": held}, there)
     of_sequences = {"alphabet": None if letters is None else letters.name, "identity": identity}
     told = {name: value for name, value in of_sequences.items() if value is not None}
     configuration = _as_written(settings | {"contents": contents} | told, there)
+    sizes = settings["layers"] or [rows.shape[1], settings["hidden"]]
+    products = model.batch_size * max(low * high for low, high in itertools.pairwise(sizes))
+    on_library = reading.on_library(rows, settings["library"])
     held_on_library = None if held is None else reading.on_library(held, settings["library"])
     watching = {"hours": settings["hours"], "look_every": settings["look_every"], "checkpoint_every": checkpoint_every}
     also = functools.partial(keep, model, on_library, held_on_library, weights, **watching)
@@ -272,6 +261,31 @@ _SETTINGS = (
     "library",
 )
 """What the result depends on: the arguments that a run's directory holds as its configuration."""
+
+
+def _rows(settings: dict[str, Any]) -> tuple[Any, Any]:
+    """The rows to learn, and those held out, or None."""
+    within = kind_of(settings["visible"]).within
+    rows = alignments.rows_for(settings["data"], settings["threshold"], "train", within)
+    if settings["held_out"] is None:
+        return rows, None
+    held = alignments.rows_for(settings["held_out"], settings["threshold"], "valid", within)
+    if held.shape[1] != rows.shape[1]:
+        raise InputError(f"--held-out: {held.shape[1]} features, but --data has {rows.shape[1]}")
+    return rows, held
+
+
+def _settle_files(settings: dict[str, Any], rows: dict[str, Any], there: RunDirectory | None) -> dict[str, str | None]:
+    """Name files in the settings as the run's directory does where their content is the same; tell the contents.
+
+    A file may have another name by now; what counts is what is in it.
+    """
+    before = {} if there is None else there.configuration
+    contents = {name: None if read is None else _fingerprint(read) for name, read in rows.items()}
+    for name, content in contents.items():
+        same = there is not None and before.get("contents", {}).get(name) == content
+        settings[name] = before[name] if same else reading.absolute(settings[name])
+    return contents
 
 
 def _model(settings: dict[str, Any], rows: Any, seed: int) -> Any:
