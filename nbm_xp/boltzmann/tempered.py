@@ -239,7 +239,7 @@ class TemperedChains:
             self.arrays[LADDER + name] = variable(value, LADDER + name)
 
     def weighed(self, compiled: Callable[..., Any], steps: int, rng: Any) -> LadderEstimate:
-        """Log Z, by some more steps of the ladder that hold the machine as it is: about a fifth of those of the pass.
+        """Log Z, by 100 to 200 more steps of the ladder, which hold the machine as it is.
 
         The first half of them does not count: the machine was made to agree with the states that it had then.
         """

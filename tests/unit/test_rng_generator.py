@@ -97,6 +97,14 @@ def test_bad_sizes_leave_the_state_alone(size: Any, error: type[Exception], mess
     assert generator == Generator(1)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_what_no_memory_holds_is_refused_at_once(dtype: str) -> None:
+    rng = Generator(1, "numpy")
+    with pytest.raises(MemoryError):
+        rng.random(2**50, dtype)
+    assert rng == Generator(1, "numpy")
+
+
 def test_parameters_broadcast(library: Library) -> None:
     lows, highs = np.asarray([[0.0], [-10.0]], "float32"), np.asarray([1.0, 2.0, 3.0], "float32")
     low, high = library.array(lows), library.array(highs)
