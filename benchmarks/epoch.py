@@ -1,4 +1,4 @@
-"""One epoch of persistent contrastive divergence beside scikit-learn at equal work.
+"""Ten passes of persistent contrastive divergence beside scikit-learn's ten, its default, at equal work.
 
 Both see the same rows in the same batches, keep as many chains as a batch has rows, and move them one step a batch. The
 handwritten digits are 1,797 binarised scans in batches of ten, whose arrays are so small that calls are what costs. Of
@@ -15,7 +15,7 @@ from nbm_xp.boltzmann import RBM
 from .harness import Contender, Row
 from .libraries import Library, absent, elsewhere
 
-SMALL = {"n_components": 100, "learning_rate": 0.05, "batch_size": 10, "n_iter": 1, "random_state": 2026}
+SMALL = {"n_components": 100, "learning_rate": 0.05, "batch_size": 10, "n_iter": 10, "random_state": 2026}
 LARGE = {**SMALL, "n_components": 500, "batch_size": 100}
 ROWS, UNITS = 3000, 784
 OVER_SCIKIT_LEARN = 0.5
@@ -31,7 +31,7 @@ def rows(library: Library) -> Iterator[Row]:
         (f"PCD, {ROWS} rows of {UNITS}, {LARGE['n_components']} hidden units", sparse(ROWS, UNITS), LARGE),
     ):
         ours = Contender("nbm_xp RBM.fit", library.finished(fit(settings)), (library.array(data),))
-        yield Row(name, ours, [scikit_learn(library, data, settings)], per=len(data), unit="row")
+        yield Row(name, ours, [scikit_learn(library, data, settings)], per=settings["n_iter"] * len(data), unit="row")
 
 
 def fit(settings):

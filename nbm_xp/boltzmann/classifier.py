@@ -24,9 +24,9 @@ from nbm_xp.namespace import array_namespace, asarray, dtype_name, get_namespace
 from . import columns, storage
 from .energy import Parameters, marginalised_layer
 from .estimator import Estimator
-from .model import float_dtype
+from .model import as_plain, float_dtype
 from .rbm import RBM
-from .rows import checked_rows, checked_weights
+from .rows import checked_rows, checked_weights, known_length
 from .units import Mixed, kind_of
 
 __all__ = ["RBMClassifier"]
@@ -241,7 +241,7 @@ class RBMClassifier(Estimator):
         float
         """
         predicted = self.predict(X)
-        wanted = _labels(y, len(predicted)).tolist()
+        wanted = _labels(y, known_length(predicted)).tolist()
         right = map(operator.eq, predicted.tolist(), wanted)
         weights = checked_weights(sample_weight, predicted)  # of mean 1
         return math.fsum(right if weights is None else map(operator.mul, right, weights.tolist())) / len(wanted)
@@ -272,7 +272,7 @@ class RBMClassifier(Estimator):
         """
         self._fitted()
         machine = self.rbm_
-        own = {name: getattr(self, name) for name in _OWN}
+        own = {name: as_plain(getattr(self, name)) for name in _OWN}
         own |= {"classes": self.classes_.tolist(), "names": self._features_in}
         about = {"library": machine._home, "params": machine._plain_params(), "progress": machine._progress() | own}
         storage.write(path, type(self).__name__, machine._topology, machine._arrays(), about)

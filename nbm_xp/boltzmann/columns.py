@@ -21,6 +21,7 @@ __all__ = [
     "configured",
     "framed",
     "numbered",
+    "of_one_dtype",
     "texts",
 ]
 
@@ -48,6 +49,29 @@ def column_names(X: Any) -> list[str] | None:
     if kinds == {True, False}:
         raise TypeError(f"X must have names of one kind for its columns, text or numbers, got {names[:_SHOWN]}")
     return names if kinds == {True} else None
+
+
+def of_one_dtype(X: Any, name: str) -> Any:
+    """A table whose columns are of several dtypes, or may lack values, as an array of float64; all else as it is.
+
+    Raises
+    ------
+    ValueError
+        If a column holds anything else than numbers, or lacks some.
+    """
+    dtypes = getattr(X, "dtypes", None)
+    if dtypes is None or not hasattr(X, "to_numpy") or X.to_numpy().dtype.kind != "O":
+        return X
+    host, arrays = host_namespace(), list[Any]()
+    for column in X.columns:
+        values = X[column].to_numpy()
+        try:
+            if values.dtype.kind == "O" and any(isinstance(value, str) for value in values):
+                raise TypeError("texts")
+            arrays.append(host.asarray(values, dtype=host.float64))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name} must hold numbers in all columns, got others in {column!r}: {error}") from error
+    return host.stack(arrays, axis=1)
 
 
 def check_names(known: Sequence[str] | None, X: Any) -> None:

@@ -38,7 +38,7 @@ from .resuming import Draws
 from .rows import checked_rows, checked_values, numbers
 from .topology import Topology
 
-__all__ = ["Model", "float_dtype", "transposed", "variable"]
+__all__ = ["Model", "as_plain", "float_dtype", "transposed", "variable"]
 
 _VARIABLES = ("weights.", "biases.", "velocity.", "square.", "adam.", "offset.", *storage.NEGATIVE)
 
@@ -282,7 +282,8 @@ class Model(Estimator):
     def _plain_params(self) -> dict[str, Any]:
         """The hyperparameters; those that are no plain values as their defaults."""
         defaults = self._defaults()
-        return {name: value if _is_plain(value) else defaults[name] for name, value in self.get_params().items()}
+        given = {name: as_plain(value) for name, value in self.get_params().items()}
+        return {name: value if _is_plain(value) else defaults[name] for name, value in given.items()}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], library: str | None = None) -> Self:
@@ -337,6 +338,20 @@ def variable(value: Any, name: str | None = None) -> Any:
     """A Variable with the dtype and of the library of its array, where natural_bm would follow the configuration."""
     with use_backend(library_name(value)):
         return B.variable(value, dtype=dtype_name(value), name=name)
+
+
+def as_plain(value: Any) -> Any:
+    """A hyperparameter with the numbers of array libraries, as a search over arrays sets them, as Python's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_plain((np.int64(3), np.bool_(True))), as_plain(np.asarray([6, 4]))
+    ([3, True], [6, 4])
+    """
+    if isinstance(value, (list, tuple)):
+        return [as_plain(item) for item in value]
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _is_plain(value: Any) -> bool:

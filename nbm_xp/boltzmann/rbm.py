@@ -64,8 +64,9 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
     visible : str, optional
         The kind of visible units: "binary", 0 or 1; "spin", -1 or 1, rows then having values in [-1, 1]; "gaussian",
         real numbers with variance 1 given the hidden units (standardise the data, so that each feature has variance
-        1); "normal", real numbers whose variances are learnt; "categorical:Q", features with one of Q states each,
-        which rows tell by whole numbers from 0 to Q - 1; or columns of several kinds, "3*normal+2*categorical:5".
+        1); "normal", real numbers whose variances are learnt, to be standardised too; "categorical:Q", features with
+        one of Q states each, which rows tell by whole numbers from 0 to Q - 1; or columns of several kinds,
+        "3*normal+2*categorical:5".
     hidden : str, optional
         The kind of hidden units: one of these, or "relu", real numbers of at least 0. Of categorical ones,
         `n_components` counts the sites, which have Q units each.

@@ -33,6 +33,8 @@ from nbm_xp.namespace import (
 from nbm_xp.namespace.compiling import is_traced
 from nbm_xp.namespace.sparse import SparseRows, dense
 
+from .columns import of_one_dtype
+
 __all__ = [
     "WINDOW",
     "Values",
@@ -112,6 +114,7 @@ def numbers(values: Any, name: str, xp: Any, dtype: Any = None) -> Any:
     ...
     ValueError: X must be an array of numbers, got None
     """
+    values = of_one_dtype(values, name)
     try:
         array = asarray(values, xp, dtype)
         dtype_name(array)  # refuses arrays of objects and of text
@@ -203,6 +206,12 @@ def sparse_rows(
     """Rows of a sparse matrix, checked as `checked_rows` does, without making them dense."""
     rows = SparseRows(X)
     checked_rows(rows[:1, :], n_features, within=None, owner=owner)
+    if within is not None and within.parts:  # what may be stored depends on the column
+        if clip:
+            raise ValueError("clip must be False, or 'new', where sparse rows have units of several kinds")
+        for block, _ in minibatches(rows, WINDOW):
+            checked_values(block, "X", within)
+        return rows
     stored = rows.values
     if not stored.shape[0]:
         return rows
@@ -302,7 +311,7 @@ def checked_weights(weights: Any, X: Any) -> Any:
         found = f"got an array of shape {tuple(host.shape)}"
         raise ValueError(f"sample_weight must have one axis, a weight for each of {count} rows, {found}")
     low, total = float(B.min(host)), float(B.sum(host))
-    if not 0.0 <= low <= total <= sys.float_info.max or not total:
+    if not 0.0 <= low <= total <= sys.float_info.max or total < count / sys.float_info.max:
         found = f"got weights from {low:g}, {total:g} in all"
         raise ValueError(f"sample_weight must have finite weights of at least 0, and not all zero, {found}")
     return host * (count / total)

@@ -16,6 +16,7 @@ from nbm_xp.namespace import array_namespace, from_blocks, get_namespace, is_laz
 
 from . import sampling
 from .annealing import path_to
+from .columns import check_names
 from .equilibrium import compile_states, first_states, own_states
 from .ladder import Ladder
 from .model import Model
@@ -111,7 +112,10 @@ class Sampler:
         """A row of states of a layer for each chain, checked."""
         model, label = self.model, name if name == "start" else f"{name}[{layer}]"
         within, size = model._topology.units[layer].within, model._topology.sites(layer)
-        states = checked_rows(states, size, name=label, within=within, owner=type(model).__name__)
+        clip = not layer and model.clip is True
+        if not layer:
+            check_names(model._features_in, states)
+        states = checked_rows(states, size, name=label, within=within, clip=clip, owner=type(model).__name__)
         states = model._same_library(states)
         if states.shape[0] != rows:
             raise ValueError(f"{label} must have a row for each of {rows} chains, got {states.shape[0]} rows")

@@ -69,7 +69,9 @@ class Trainer:
         layers, known = model._layers(), model._fitted().n_features_in_ if resume else None
         X, names = self._training_rows(X, known, layers.units[0])
         if held_out is not None:
-            held_out = checked_rows(held_out, X.shape[1], name="held_out", within=layers.units[0].within)
+            check_names(model._features_in if resume else names, held_out)
+            within, clip = layers.units[0].within, model.clip is True
+            held_out = checked_rows(held_out, X.shape[1], name="held_out", within=within, clip=clip)
         weights = checked_weights(sample_weight, X)
         if resume:
             model._same_library(X[:1, :])
@@ -191,6 +193,9 @@ class Trainer:
         topology, home, dtype = model._layers(int(X.shape[1])), array_namespace(first), float_dtype(dtype_name(first))
         units = topology.units[0]
         rate = units.base_rate(to_numpy(observed(units, X, weights)), X.shape[0])
+        unsuited = units.unsuited(rate)
+        if unsuited and model.watch:
+            warnings.warn(f"X: {unsuited}", TrainingWarning, stacklevel=5)
         entropy = entropy_of(model.random_state)
         arrays: dict[str, Any] = {}
         seed = to_numpy(stream(entropy, "weights").rstate).tolist()

@@ -17,6 +17,8 @@ from .energy_model import EnergyModel, check_machine
 __all__ = ["Enumeration", "SquareLattice", "enumerated", "onsager"]
 
 MOST_STATES: Final = 2**25
+_FROZEN: Final = 100.0
+"""Beyond it, in units of the coupling, all that a float64 can tell of a lattice is of its two ground states."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +169,8 @@ def onsager(shape: tuple[int, int], beta: float, coupling: float = 1.0) -> Squar
     K = beta * coupling
     if not 0 < K < math.inf:
         raise ValueError(f"beta times coupling must be positive and finite, got {K}")
+    if K > _FROZEN:
+        return SquareLattice(2 * K + math.log(2) / (n * m), -2.0 * coupling, 0.0)
     s, c = math.sinh(2 * K), math.cosh(2 * K)
     # cosh γ_l = s + 1 / s - cos(π l / n), and its derivatives by K
     first, second = 2 * c * (1 - 1 / s**2), 4 * s * (1 - 1 / s**2) + 8 * c**2 / s**3

@@ -238,14 +238,17 @@ def read_gset(path: Any) -> Graph:
     """
     host = host_namespace()
     place = pathlib.Path(path)
-    lines = [line.split() for line in place.read_text(encoding="utf-8").splitlines() if line.strip()]
     try:
+        lines = [line.split() for line in place.read_text(encoding="utf-8").splitlines() if line.strip()]
         units, edges = (int(word) for word in lines[0][:2])
         rows = [(int(line[0]), int(line[1]), float(line[2]) if len(line) > 2 else 1.0) for line in lines[1:]]
     except (IndexError, ValueError) as error:
         raise ValueError(f"{place}: lines must hold two units and a weight, after one of units and edges") from error
     if len(rows) != edges:
         raise ValueError(f"{place}: its first line promises {edges} edges, and there are {len(rows)}")
+    beyond = [row[:2] for row in rows if not (1 <= row[0] <= units and 1 <= row[1] <= units)]
+    if beyond:
+        raise ValueError(f"{place}: edges must join units from 1 to {units}, got {beyond[0]}")
     ends = host.reshape(host.asarray([row[:2] for row in rows], dtype=host.int64), (-1, 2)) - 1
     weights = host.asarray([row[2] for row in rows], dtype=host.float64)
     return Graph(units, ends[:, 0], ends[:, 1], weights, name=place.stem)

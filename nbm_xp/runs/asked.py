@@ -34,6 +34,8 @@ def as_json(value: Any, name: str = "configuration") -> Any:
         return [as_json(item, f"{name}[{i}]") for i, item in enumerate(value)]
     if isinstance(value, os.PathLike):
         return os.fspath(value)
+    if hasattr(value, "tolist"):  # an array's, or one of its numbers
+        return as_json(value.tolist(), name)
     if hasattr(value, "__index__"):
         return int(value)
     if isinstance(value, numbers.Real):

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Sequence
 from typing import Any
 
+from nbm_xp.boltzmann.columns import check_names
 from nbm_xp.boltzmann.equilibrium import STEPS
 from nbm_xp.boltzmann.partition import AISEstimate, is_enumerable, log_z_of
 from nbm_xp.boltzmann.placing import temperatures_of
@@ -142,7 +143,8 @@ def evaluate(
         raise ValueError("reverse must be left out where log_z is given: then nothing is annealed")
     rows = 0
     if X is not None:
-        X = checked_rows(X, model.n_features_in_, within=topology.units[0].within)
+        check_names(model._features_in, X)
+        X = checked_rows(X, model.n_features_in_, within=topology.units[0].within, clip=model.clip is True)
         rows = known_length(X)
     elif log_z is not None:
         raise ValueError("X must be given where log_z is: there would be nothing to do")

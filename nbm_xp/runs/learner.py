@@ -11,7 +11,7 @@ import math
 import pathlib
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +75,8 @@ class Training:
         1, 2, 5, 10, 20, … passes and at the end.
     checkpoint_every : int or None
         Passes between two checkpoints; None for one a minute.
+    feature_names : sequence of str or None
+        The names of the columns of the table that rows came in.
     watch : callable or None
         See `Watch`; also called before the first pass of a process.
     """
@@ -87,6 +89,7 @@ class Training:
     hours: float | None = None
     look_every: int | None = None
     checkpoint_every: int | None = None
+    feature_names: Sequence[str] | None = None
     watch: Watch | None = None
 
     def __post_init__(self) -> None:
@@ -161,6 +164,7 @@ class Training:
 
     def _after_a_pass(self, model: Any) -> None:
         seconds = self.seconds
+        self._name_features()
         if self.hours is not None:
             self._fit_into_the_hours(model, seconds)
         passes, last = model.n_iter_, model.n_iter_ >= model.n_iter
@@ -221,7 +225,12 @@ class Training:
         self._kept_at = time.perf_counter()
         self.run.log(f"pass {model.n_iter_} of {model.n_iter} is kept")
 
+    def _name_features(self) -> None:
+        if self.feature_names is not None:
+            self.model._name_features(list(self.feature_names))
+
     def _finish(self) -> dict[str, Any]:
+        self._name_features()
         with replacing(self.run.path / MODEL_FILE) as part:
             self.model.save(part)
         last = (

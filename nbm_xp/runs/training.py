@@ -9,14 +9,15 @@ from __future__ import annotations
 import functools
 import os
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
 from nbm_xp import boltzmann
+from nbm_xp.boltzmann.columns import check_names, column_names
 from nbm_xp.boltzmann.faces import Learning
 from nbm_xp.boltzmann.randomness import entropy_of
-from nbm_xp.boltzmann.rows import checked_rows, checked_weights, positive_int
+from nbm_xp.boltzmann.rows import checked_rows, checked_weights, known_length, positive_int
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_lazy, library_name, to_numpy
 from nbm_xp.namespace.checksums import digest_of_file, read_record, sealed, unsealed
 from nbm_xp.namespace.paths import local_path
@@ -106,9 +107,17 @@ def train(
     if callable(model.get_params().get("schedule")):
         raise ValueError("schedule must be a name in a run, which another process may go on with, got a function")
     model._check_hyperparameters()
-    within = model._layers().units[0].within
-    X = checked_rows(X, within=within)
-    held = None if held_out is None else checked_rows(held_out, X.shape[1], name="held_out", within=within)
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress must be callable, got {progress!r}")
+    within, clip, names = model._layers().units[0].within, model.clip is True, column_names(X)
+    if held_out is not None:
+        check_names(names, held_out)
+    X = checked_rows(X, within=within, clip=clip)
+    known_length(X)
+    held = None
+    if held_out is not None:
+        held = checked_rows(held_out, X.shape[1], name="held_out", within=within, clip=clip)
+        known_length(held, "held_out")
     weights = None
     if checked_weights(sample_weight, X) is not None:  # kept as they were given: `fit` scales them, once
         weights = asarray(to_numpy(sample_weight), host_namespace(), "float64")
@@ -133,7 +142,7 @@ def train(
     }
     if weights is not None:
         configuration["sample_weight"] = digest_of(weights)
-    also = functools.partial(keep, learner, X, held, weights, hours=hours, **watching)
+    also = functools.partial(keep, learner, X, held, weights, hours=hours, feature_names=names, **watching)
     with (
         interruptible(),
         needing_room(place),
@@ -141,7 +150,7 @@ def train(
     ):
         if checkpoint_every is None:
             watching["checkpoint_every"] = _learnt(run).get("checkpoint_every")
-        task = Training(run, learner, X, held, weights, hours, **watching, watch=_watch(progress))
+        task = Training(run, learner, X, held, weights, hours, **watching, feature_names=names, watch=_watch(progress))
         task.prepare()
         task.complete()
     return run
@@ -157,6 +166,7 @@ def keep(
     hours: float | None = None,
     look_every: int | None = None,
     checkpoint_every: int | None = None,
+    feature_names: Sequence[str] | None = None,
 ) -> None:
     """Write into a new run's directory what a training is to learn, and how it is watched."""
     place = folder / "checkpoints"
@@ -176,6 +186,8 @@ def keep(
         "checkpoint_every": checkpoint_every,
         "files": files,
     }
+    if feature_names is not None:
+        about["feature_names"] = list(feature_names)
     write_json(folder / LEARNT, sealed(about))
 
 
@@ -187,7 +199,8 @@ def carry_on(run: RunDirectory, progress: Progress | None = None) -> None:
         raise ValueError(f"{run.path / LEARNT} tells of a model {name!r}, which nbm_xp.boltzmann does not have")
     model = getattr(boltzmann, name)(**about["params"])
     watching = {name: about[name] for name in ("hours", "look_every", "checkpoint_every")}
-    task = Training(run, model, None, **watching, watch=_watch(progress))
+    names = about.get("feature_names")
+    task = Training(run, model, None, **watching, feature_names=names, watch=_watch(progress))
     if not task.is_finished:
         task.rows, task.held_out, task.sample_weight = (_rows(run, about["files"], name) for name in _ROWS)
     with needing_room(run.path):

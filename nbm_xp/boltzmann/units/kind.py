@@ -168,6 +168,10 @@ class Units:
         """A base rate at which every state has some chance."""
         return rate
 
+    def unsuited(self, rate: Any, first: int = 0) -> str:
+        """What of data with a base rate learns badly, in words; of units whose sites begin at a number."""
+        return ""
+
     def followed(self, rate: Any, seen: int, mean: Any, count: int) -> Any:
         """A base rate that so many rows have told, after so many more with a mean."""
         seen = seen + self.prior_count

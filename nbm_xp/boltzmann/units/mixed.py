@@ -171,6 +171,15 @@ class Mixed(Units):
         """Each part for itself."""
         return self._each(lambda kind, part: kind.possible(part), rate, 0)
 
+    def unsuited(self, rate: Any, first: int = 0) -> str:
+        """What the first part says that has something to say."""
+        for (kind, count), part in zip(self.parts, self._cut(rate, 0), strict=True):
+            told = kind.unsuited(part, first)
+            if told:
+                return told
+            first += count
+        return ""
+
     def neutral_rates(self, size: int) -> list[float]:
         """Those of all parts."""
         return [rate for kind, count in self.parts for rate in kind.neutral_rates(kind.size(count))]

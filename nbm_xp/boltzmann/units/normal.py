@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import array_namespace
+from nbm_xp.namespace import array_namespace, to_numpy
 
 from .kind import Units
 
@@ -19,6 +19,8 @@ __all__ = ["NORMAL", "Normal"]
 
 _LEAST = 1e-6
 """A variance is no less."""
+_FAR, _WIDE = 4.0, 5.0
+"""Means and standard deviations with which learning still works at the usual rates, by trials."""
 
 
 class Normal(Units):
@@ -100,6 +102,17 @@ class Normal(Units):
         """That of the normal distribution with these moments."""
         middle, variance = _moments(rate, 0)
         return _joined(middle / variance, 1 / variance, 0)
+
+    def unsuited(self, rate: Any, first: int = 0) -> str:
+        """Columns far from a mean of 0 and a variance of 1, for which steps are too long."""
+        middle, variance = (to_numpy(part).tolist() for part in _moments(rate, 0))
+        for number, (mean, deviation) in enumerate(zip(middle, map(math.sqrt, variance), strict=True), first):
+            if abs(mean) > _FAR or not 1 / _WIDE <= deviation <= _WIDE:
+                return (
+                    f"column {number} has mean {mean:.3g} and standard deviation {deviation:.3g}, and normal units "
+                    "learn from columns of about 0 and 1: standardise them, as scikit-learn's StandardScaler does"
+                )
+        return ""
 
     def neutral_rates(self, size: int) -> list[float]:
         """A mean of 0 and a variance of 1."""

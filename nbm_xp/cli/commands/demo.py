@@ -9,6 +9,7 @@ import typer
 
 from ..answering import console
 from ..failing import InputError
+from ..finding import checked_place
 from ..running import threads_for
 from . import options
 
@@ -25,8 +26,9 @@ def demo(
     """Train an RBM on handwritten digits, weigh it, sample it, and draw what it learnt."""
     from ..demo import LARGE, run
 
-    if out.exists() and not out.is_dir():
-        raise InputError(f"--out: {out} is not a folder")
-    out.mkdir(parents=True, exist_ok=True)
+    checked_place(out)
+    if (out / "run.json").is_file():
+        raise InputError(f"--out: {out} holds a run: name another folder")
+    out.mkdir(exist_ok=True)
     with threads_for(LARGE["batch_size"] * LARGE["n_components"] * 64):
         run(out, seed, epochs, console())

@@ -265,7 +265,7 @@ _SETTINGS = (
 
 def _rows(settings: dict[str, Any]) -> tuple[Any, Any]:
     """The rows to learn, and those held out, or None."""
-    within = kind_of(settings["visible"]).within
+    within = kind_of(settings["visible"], "--visible", hidden=False).within
     rows = alignments.rows_for(settings["data"], settings["threshold"], "train", within)
     if settings["held_out"] is None:
         return rows, None
