@@ -37,6 +37,7 @@ from .randomness import entropy_of, stream
 from .resuming import Draws
 from .rows import checked_rows, checked_values, numbers
 from .topology import Topology
+from .units import Units
 
 __all__ = ["Model", "as_plain", "float_dtype", "transposed", "variable"]
 
@@ -227,6 +228,7 @@ class Model(Estimator):
             if not is_lazy(array_namespace(converted[name])):
                 within = topology.units[0].rates_within if name == "base_rate" else None
                 checked_values(converted[name], labels[name], within)
+                _check_visible(topology.units[0], converted[name], name, labels[name])
         self._install(topology, converted, entropy_of(self.get_params()["random_state"]))
         return self
 
@@ -313,6 +315,14 @@ class Model(Estimator):
         except (KeyError, OverflowError, TypeError, ValueError) as error:
             raise ValueError(f"{os.fspath(path)} holds no {cls.__name__} of this release: {error}") from error
         return model
+
+
+def _check_visible(units: Units, value: Any, name: str, label: str) -> None:
+    """Refuse parameters that visible units of a kind do not have."""
+    if name == "biases.0":
+        units.check_bias(value, label)
+    elif name.startswith("weights.0-") and not bool(B.all(B.equal(units.unweighted(value, 0), value))):
+        raise ValueError(f"{label} must be 0 for the second unit of each normal site, which has no weights")
 
 
 def float_dtype(given: str) -> str:

@@ -232,3 +232,40 @@ def test_minibatches_hold_every_row_once_in_windows() -> None:
     length = WINDOW // 10 * 10
     assert all(np.ptp(batch // length) == 0 for batch in batches)
     np.testing.assert_array_equal(np.concatenate([rows for rows, _ in minibatches(X, 10)]), X)
+
+
+def test_sparse_rows_of_several_kinds_are_held_to_the_kinds_of_their_columns() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    settings: dict[str, Any] = {"visible": "2*categorical:3+2*binary", "n_iter": 1, "random_state": 0}
+    rows = np.array([[2.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 0.0]])
+    of_sparse, of_dense = (RBM(2, **settings).fit(X).components_ for X in (sparse.csr_array(rows), rows))
+    np.testing.assert_array_equal(of_sparse, of_dense)
+    rows[1, 2] = 2.0
+    with pytest.raises(ValueError, match=r"X\[..., 2:4\] must have values in \[0, 1\]"):
+        RBM(2, **settings).fit(sparse.csr_array(rows))
+
+
+def test_tables_of_columns_of_several_dtypes_are_rows() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"height": [1.0, 0.5, -1.0], "smoker": [True, False, True]})
+    settings: dict[str, Any] = {"visible": "1*gaussian+1*binary", "n_iter": 1, "random_state": 0}
+    of_table = RBM(2, **settings).fit(table)
+    np.testing.assert_array_equal(of_table.components_, RBM(2, **settings).fit(table.to_numpy("float64")).components_)
+    nullable = pandas.DataFrame({"a": [0, 1, 1], "b": [1, 0, 1]}).astype("Int64")
+    RBM(2, n_iter=1).fit(nullable)
+    nullable.loc[1, "b"] = pandas.NA
+    with pytest.raises(ValueError, match="got NaN"):
+        RBM(2, n_iter=1).fit(nullable)
+    with pytest.raises(ValueError, match="X must hold numbers in all columns, got others in 'smoker'"):
+        RBM(2, n_iter=1).fit(table.assign(smoker=["yes", "no", "yes"]))
+
+
+def test_held_out_rows_and_starts_are_held_to_names_and_clipped_as_rows_are() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame((np.random.default_rng(0).random((20, 3)) < 0.5).astype("float32"), columns=list("abc"))
+    turned = table[list("cba")]
+    with pytest.raises(ValueError, match="in the same order"):
+        RBM(2, n_iter=1).fit(table, held_out=turned)
+    with pytest.raises(ValueError, match="in the same order"):
+        RBM(2, n_iter=1).fit(table).sample(20, 1, start=turned)
+    RBM(2, n_iter=1, clip=True).fit(table, held_out=2 * table).sample(20, 1, start=2 * table)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann import RBM, Topology, load
+from nbm_xp.boltzmann import RBM, Topology, TrainingWarning, load
 from nbm_xp.boltzmann.energy import free_energy
 from nbm_xp.boltzmann.units import NORMAL
 from nbm_xp.runs import open_samples, sample
@@ -106,3 +106,24 @@ def test_it_stays_a_distribution_and_is_where_it_can_be() -> None:
         Topology([2, 2], hidden="normal")
     with pytest.raises(ValueError, match="without bounds on either side"):
         Topology([2, 2], visible="normal", hidden="relu")
+
+
+def test_precisions_that_none_are_and_weights_of_the_second_units_are_refused() -> None:
+    weights, visible = np.zeros((2, 4)), np.array([0.0, 1.0, 0.0, 2.0])
+    with pytest.raises(ValueError, match=r"intercept_visible must hold a precision above 0 .* got -2"):
+        RBM.from_parameters(weights, np.zeros(2), visible * [1, 1, 1, -1], visible="normal")
+    weights[0, 1] = 0.5
+    with pytest.raises(ValueError, match="components must be 0 for the second unit of each normal site"):
+        RBM.from_parameters(weights, np.zeros(2), visible, visible="normal")
+    weights = np.stack([weights[:, 0], np.ones(2)], axis=1)
+    with pytest.raises(ValueError, match="got 0"):
+        RBM.from_parameters(weights * 0, np.zeros(2), np.zeros(2), visible="1*normal")
+
+
+@pytest.mark.parametrize("visible", ["normal", "1*binary+2*normal"])
+def test_columns_that_learn_badly_are_warned_of(visible: str) -> None:
+    rows = np.random.default_rng(0).normal(size=(50, 3)) * [1.0, 1.0, 30.0]
+    rows[:, 0] = rows[:, 0] > 0
+    with pytest.warns(TrainingWarning, match="column 2 has mean .* and standard deviation .* standardise"):
+        RBM(2, n_iter=1, visible=visible, random_state=0).fit(rows)
+    RBM(2, n_iter=1, visible=visible, random_state=0).fit(rows * [1, 1, 1 / 30])

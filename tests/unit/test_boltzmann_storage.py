@@ -199,3 +199,20 @@ def test_endings_of_other_formats_are_refused(rbm: RBM, tmp_path: pathlib.Path, 
     assert os.listdir(tmp_path) == []
     rbm.save(tmp_path / "model of mine")
     RBM.load(tmp_path / "model of mine")
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "wanted"),
+    [
+        (lambda: RBM(np.int64(3), n_iter=1), "n_components", 3),
+        (lambda: RBM(3, np.float64(0.05), n_iter=np.int64(1)), "learning_rate", 0.05),
+        (lambda: RBM(3, n_iter=1, centred=np.bool_(True)), "centred", True),
+        (lambda: DBM([np.int64(6), 3], n_iter=1), "layers", [6, 3]),
+        (lambda: DBM(np.asarray([6, 4, 3]), n_iter=1), "layers", [6, 4, 3]),
+    ],
+)
+def test_hyperparameters_that_a_search_over_arrays_sets_are_saved(
+    make: Any, name: str, wanted: Any, tmp_path: pathlib.Path
+) -> None:
+    make().fit(ROWS).save(tmp_path / "model.safetensors")
+    assert load(tmp_path / "model.safetensors").get_params()[name] == wanted

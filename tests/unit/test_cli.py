@@ -180,6 +180,7 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
         (["info", "scans.npy"], "scans.npy is no whole .safetensors file"),
         (["info", "--out", "info.txt"], "--out must end in .json"),
         (["demo", "--out", "scans.npy"], "scans.npy is not a folder"),
+        (["demo", "--out", "nowhere/demo"], "there is no folder nowhere"),
     ],
 )
 def test_bad_arguments_are_refused_in_one_line(model: RBM, scans: Any, arguments: list[str], said: str) -> None:

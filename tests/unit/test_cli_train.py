@@ -53,6 +53,21 @@ def test_train_reads_files(source: str) -> None:
     assert RBM.load(f"run/{MODEL_FILE}").components_.shape == (3, 9)
 
 
+@pytest.mark.parametrize("visible", ["normal", "4*binary+5*normal"])
+def test_train_takes_every_kind_of_visible_units(visible: str) -> None:
+    np.save("scans.npy", SCANS)
+    ran(*SMALL, "--epochs", "1", "--visible", visible)
+    assert RBM.load(f"run/{MODEL_FILE}").visible == visible
+
+
+def test_the_demo_leaves_a_run_alone() -> None:
+    np.save("scans.npy", SCANS)
+    ran(*SMALL, "--epochs", "1")
+    before = model()
+    assert "--out: run holds a run: name another folder" in run("demo", "--out", "run", "--epochs", "1").stderr
+    assert model() == before
+
+
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float64"])
 def test_train_reads_all_kinds_of_numbers(dtype: str) -> None:
     np.save("scans.npy", SCANS.astype(dtype))

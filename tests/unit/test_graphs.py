@@ -241,6 +241,12 @@ def test_files_of_the_g_set_are_read(tmp_path: Any) -> None:
     file.write_text("4 1\n1 x 1\n", encoding="utf-8")
     with pytest.raises(ValueError, match="lines must hold two units and a weight"):
         read_gset(file)
+    file.write_text("3 1\n2 4 1\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"G.txt: edges must join units from 1 to 3, got \(2, 4\)"):
+        read_gset(file)
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match=r"G.txt: lines must hold two units and a weight"):
+        read_gset(file)
 
 
 @pytest.mark.parametrize(("make", "size", "units"), [(chimera, (3,), 72), (pegasus, (2,), 40), (zephyr, (2,), 160)])

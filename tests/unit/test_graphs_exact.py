@@ -124,3 +124,11 @@ def test_sampling_gives_what_is_exact(name: str, rule: str) -> None:
     assert abs(energy.mean() - states.energy(beta)) < 4 * error < 0.02
     heat = beta**2 * machine.units_count * energy.var()
     assert heat == pytest.approx(states.specific_heat(beta), rel=0.05)
+
+
+def test_a_lattice_that_is_frozen_has_its_ground_states_alone() -> None:
+    near, frozen = onsager((4, 4), 99.0), onsager((4, 4), 1000.0)
+    assert near.energy == pytest.approx(frozen.energy) == -2.0
+    assert near.log_partition - 2 * 99.0 == pytest.approx(frozen.log_partition - 2 * 1000.0, abs=1e-9)
+    assert abs(near.specific_heat) < 1e-100
+    assert frozen.specific_heat == 0.0

@@ -13,7 +13,17 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM, TrainingWarning
-from nbm_xp.runs import RunDirectory, RunError, open_samples, resume, sample, train, trained_model
+from nbm_xp.runs import (
+    RunDirectory,
+    RunError,
+    evaluate,
+    open_samples,
+    read_evaluation,
+    resume,
+    sample,
+    train,
+    trained_model,
+)
 from nbm_xp.runs.asked import plain
 from nbm_xp.runs.learner import MODEL_FILE, Training
 
@@ -242,3 +252,48 @@ def test_what_is_not_there_is_said(tmp_path: pathlib.Path) -> None:
         pass
     with pytest.raises(ValueError, match="holds a run of 'paint', which nobody here knows"):
         resume(tmp_path / "other")
+
+
+def test_a_run_keeps_the_names_of_columns_and_clips_as_fit_does(tmp_path: pathlib.Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(ROWS, columns=list("abcdefghi"))
+    turned = table[list("ihgfedcba")]
+    run = train(RBM(3, n_iter=2, random_state=5, clip=True), tmp_path / "run", 2 * table, held_out=2 * table)
+    model = trained_model(run.path)
+    assert list(model.feature_names_in_) == list(table.columns)
+    with pytest.raises(ValueError, match="in the same order"):
+        evaluate(model, tmp_path / "evaluation", turned, n_runs=4, n_temperatures=4)
+    settings = {"n_runs": 4, "n_temperatures": 4, "seed": 1}
+    evaluation, whole = (
+        evaluate(model, tmp_path / name, X, **settings) for name, X in (("evaluation", 2 * table), ("whole", table))
+    )
+    assert read_evaluation(evaluation.path) == read_evaluation(whole.path)
+    with pytest.raises(ValueError, match="in the same order"):
+        train(RBM(3, n_iter=2), tmp_path / "other", table, held_out=turned)
+
+
+def test_a_resumed_run_keeps_the_names_of_columns(tmp_path: pathlib.Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    broken_off(tmp_path / "run", RBM(3, n_iter=4, random_state=5), 2, pandas.DataFrame(ROWS, columns=list("abcdefghi")))
+    assert list(trained_model(resume(tmp_path / "run").path).feature_names_in_) == list("abcdefghi")
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        (ROWS[:0], {}, "X must have at least one row"),
+        (ROWS, {"held_out": ROWS[:0]}, "held_out must have at least one row"),
+        (ROWS, {"progress": 3}, "progress must be callable, got 3"),
+    ],
+)
+def test_what_cannot_be_learnt_begins_no_run(
+    rows: np.ndarray, options: dict[str, Any], message: str, tmp_path: pathlib.Path
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        train(RBM(3, n_iter=2), tmp_path / "run", rows, **options)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_takes_hyperparameters_of_arrays(tmp_path: pathlib.Path) -> None:
+    model = DBM(np.asarray([9, np.int64(4)]), np.float64(0.05), n_iter=1, random_state=5)
+    assert trained_model(train(model, tmp_path / "run", ROWS).path).layers == [9, 4]

@@ -168,6 +168,9 @@ class Units:
         """A base rate at which every state has some chance."""
         return rate
 
+    def check_bias(self, bias: Any, name: str) -> None:
+        """Refuse a bias that such units cannot have."""
+
     def unsuited(self, rate: Any, first: int = 0) -> str:
         """What of data with a base rate learns badly, in words; of units whose sites begin at a number."""
         return ""

@@ -171,6 +171,11 @@ class Mixed(Units):
         """Each part for itself."""
         return self._each(lambda kind, part: kind.possible(part), rate, 0)
 
+    def check_bias(self, bias: Any, name: str) -> None:
+        """Each part for itself."""
+        for kind, part in self._pairs(bias, 0):
+            kind.check_bias(part, name)
+
     def unsuited(self, rate: Any, first: int = 0) -> str:
         """What the first part says that has something to say."""
         for (kind, count), part in zip(self.parts, self._cut(rate, 0), strict=True):

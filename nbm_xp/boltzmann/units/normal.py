@@ -103,6 +103,14 @@ class Normal(Units):
         middle, variance = _moments(rate, 0)
         return _joined(middle / variance, 1 / variance, 0)
 
+    def check_bias(self, bias: Any, name: str) -> None:
+        """Precisions are above 0."""
+        least = float(B.min(_apart(bias, 0)[1]))
+        if not least > 0.0:
+            raise ValueError(
+                f"{name} must hold a precision above 0 in the second place of each normal site, got {least:g}"
+            )
+
     def unsuited(self, rate: Any, first: int = 0) -> str:
         """Columns far from a mean of 0 and a variance of 1, for which steps are too long."""
         middle, variance = (to_numpy(part).tolist() for part in _moments(rate, 0))

@@ -26,6 +26,8 @@ def demo(
     """Train an RBM on handwritten digits, weigh it, sample it, and draw what it learnt."""
     from ..demo import LARGE, run
 
+    if out.exists() and not out.is_dir():
+        raise InputError(f"--out: {out} is not a folder")
     checked_place(out)
     if (out / "run.json").is_file():
         raise InputError(f"--out: {out} holds a run: name another folder")

@@ -70,8 +70,8 @@ def train(
     visible: Annotated[
         str,
         _model_option(
-            "Visible units: binary, gaussian (real numbers), spin (-1 and 1), or categorical:Q (whole numbers from 0 "
-            "to Q - 1)."
+            "Visible units: binary, gaussian or normal (real numbers), spin (-1 and 1), categorical:Q (whole numbers "
+            "from 0 to Q - 1), or several kinds in turn, 3*normal+2*binary."
         ),
     ] = "binary",
     hidden_units: Annotated[
