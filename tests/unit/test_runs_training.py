@@ -267,7 +267,8 @@ def test_a_run_keeps_the_names_of_columns_and_clips_as_fit_does(tmp_path: pathli
     evaluation, whole = (
         evaluate(model, tmp_path / name, X, **settings) for name, X in (("evaluation", 2 * table), ("whole", table))
     )
-    assert read_evaluation(evaluation.path) == read_evaluation(whole.path)
+    found, wanted = (read_evaluation(each.path).mean_log_likelihood for each in (evaluation, whole))
+    assert found == wanted is not None
     with pytest.raises(ValueError, match="in the same order"):
         train(RBM(3, n_iter=2), tmp_path / "other", table, held_out=turned)
 
