@@ -17,12 +17,24 @@ from .directory import RunDirectory
 from .failing import RunError, needing_room
 from .pools import Pool, WorkerLostError
 
-__all__ = ["Progress", "carry_out", "interruptible"]
+__all__ = ["Progress", "carry_out", "check_progress", "interruptible"]
 
 Progress = Callable[[int, int], object]
 
 TRIES = 5
 """How often in a row a segment may lose its worker, before it is taken for the cause."""
+
+
+def check_progress(progress: Any) -> None:
+    """Refuse what cannot be called, before anything is begun.
+
+    Raises
+    ------
+    TypeError
+        If it is neither callable nor None.
+    """
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress must be callable, got {progress!r}")
 
 
 def carry_out(run: RunDirectory, job: Any, blocks: Sequence[Any], pool: Pool, progress: Progress | None) -> None:

@@ -19,7 +19,7 @@ from nbm_xp.namespace.paths import local_path
 from nbm_xp.namespace.whole import write_json
 
 from . import store
-from .carrying_out import Progress, carry_out, interruptible
+from .carrying_out import Progress, carry_out, check_progress, interruptible
 from .copies import digest_of, digest_of_ladder, digest_of_model, fitted_model, library_for, save_rows
 from .directory import RunDirectory
 from .evaluation_jobs import FROM_LADDER, jobs_of
@@ -124,6 +124,7 @@ def evaluate(
     True
     """
     local_path(directory, "directory")
+    check_progress(progress)
     if model is None:
         if not resume:
             raise ValueError("model must be given, unless resume=True takes that of the run to go on with")

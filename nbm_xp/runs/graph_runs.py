@@ -16,7 +16,7 @@ from nbm_xp.namespace.needs import need
 from nbm_xp.namespace.paths import local_path
 
 from . import store
-from .carrying_out import Progress, carry_out, interruptible
+from .carrying_out import Progress, carry_out, check_progress, interruptible
 from .directory import RunDirectory
 from .failing import RunError, needing_room
 from .graph_job import GraphJob
@@ -103,6 +103,7 @@ def begin(
         seed, scheduler, n_workers, memory_limit, resume, progress: see `sample_lattice`.
     """
     place = local_path(directory, "directory")
+    check_progress(how["progress"])
     need("zarr")  # before a directory is made
     with interruptible(), workers_of(how["scheduler"], how["n_workers"], how["memory_limit"]) as workers:
         there = place.is_dir() and any(place.iterdir())

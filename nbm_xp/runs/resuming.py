@@ -8,7 +8,7 @@ from typing import Any
 from nbm_xp.namespace.needs import need
 
 from . import evaluation, graph_runs, sampling, training, transitions
-from .carrying_out import Progress, interruptible
+from .carrying_out import Progress, check_progress, interruptible
 from .directory import RunDirectory
 from .schedulers import workers_of
 
@@ -77,6 +77,7 @@ def resume(
     >>> bool((trained_model(run.path).components_ == RBM(4, n_iter=3, random_state=0).fit(rows).components_).all())
     True
     """
+    check_progress(progress)
     kind = RunDirectory.read(directory).kind
     if kind == "train":
         if scheduler != "threads" or n_workers is not None or memory_limit is not None:

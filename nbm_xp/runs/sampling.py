@@ -20,7 +20,7 @@ from nbm_xp.namespace.needs import need
 from nbm_xp.namespace.paths import local_path
 
 from . import store
-from .carrying_out import Progress, carry_out, interruptible
+from .carrying_out import Progress, carry_out, check_progress, interruptible
 from .copies import (
     clamped_arrays,
     digest_of,
@@ -146,6 +146,7 @@ def sample(
     ((4, 5, 3), dtype('uint8'), [1.0, 0.0])
     """
     local_path(directory, "directory")
+    check_progress(progress)
     if model is None:
         if not resume:
             raise ValueError("model must be given, unless resume=True takes that of the run to go on with")

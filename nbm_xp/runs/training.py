@@ -25,7 +25,7 @@ from nbm_xp.namespace.stored import open_array
 from nbm_xp.namespace.whole import write_json
 
 from .asked import as_json
-from .carrying_out import Progress, interruptible
+from .carrying_out import Progress, check_progress, interruptible
 from .copies import digest_of, rows_of, save_rows
 from .directory import RunDirectory
 from .failing import RunError, needing_room
@@ -107,8 +107,7 @@ def train(
     if callable(model.get_params().get("schedule")):
         raise ValueError("schedule must be a name in a run, which another process may go on with, got a function")
     model._check_hyperparameters()
-    if progress is not None and not callable(progress):
-        raise TypeError(f"progress must be callable, got {progress!r}")
+    check_progress(progress)
     within, clip, names = model._layers().units[0].within, model.clip is True, column_names(X)
     if held_out is not None:
         check_names(names, held_out)

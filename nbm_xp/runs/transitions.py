@@ -25,7 +25,7 @@ from nbm_xp.namespace.paths import local_path
 from nbm_xp.namespace.whole import replacing
 from nbm_xp.rng import hashed_seed
 
-from .carrying_out import Progress, carry_out, interruptible
+from .carrying_out import Progress, carry_out, check_progress, interruptible
 from .checkpoints import read_checkpoint
 from .copies import digest_of
 from .directory import RunDirectory
@@ -205,6 +205,7 @@ def measure_lattice(
     [1, 0]
     """
     local_path(directory, "directory")
+    check_progress(progress)
     shape, count = tuple(positive_int(n, "size", 2) for n in size), positive_int(chains, "chains")
     points = tuple(checked_temperatures(temperatures))
     total = measured_sweeps(sweeps, count) + positive_int(burn_in, "burn_in", 0)

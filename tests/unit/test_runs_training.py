@@ -13,14 +13,17 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM, TrainingWarning
+from nbm_xp.graphs import GraphMachine, lattice
 from nbm_xp.runs import (
     RunDirectory,
     RunError,
     evaluate,
+    measure_lattice,
     open_samples,
     read_evaluation,
     resume,
     sample,
+    sample_lattice,
     train,
     trained_model,
 )
@@ -298,3 +301,17 @@ def test_what_cannot_be_learnt_begins_no_run(
 def test_a_run_takes_hyperparameters_of_arrays(tmp_path: pathlib.Path) -> None:
     model = DBM(np.asarray([9, np.int64(4)]), np.float64(0.05), n_iter=1, random_state=5)
     assert trained_model(train(model, tmp_path / "run", ROWS).path).layers == [9, 4]
+
+
+def test_a_progress_that_cannot_be_called_begins_no_run(tmp_path: pathlib.Path) -> None:
+    model, place = RBM(3, n_iter=1, random_state=5).fit(ROWS), tmp_path / "run"
+    for begin in (
+        lambda: sample(model, place, 4, 2, progress=3),
+        lambda: evaluate(model, place, progress=3),
+        lambda: sample_lattice(GraphMachine(lattice((4, 4))), place, sweeps=4, progress=3),
+        lambda: measure_lattice(place, (4, 4), [2.0], sweeps=4, progress=3),
+        lambda: resume(place, progress=3),
+    ):
+        with pytest.raises(TypeError, match="progress must be callable, got 3"):
+            begin()
+        assert not place.exists()
