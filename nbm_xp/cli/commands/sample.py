@@ -74,7 +74,7 @@ def sample(
 
     A run's draws are the same, bit for bit, wherever they are computed and however often it was broken off.
     """
-    if out.suffix.lower() in _NOT_OURS and not out.is_dir():
+    if out.suffix not in _FILES and out.suffix.lower() in (*_FILES, *_NOT_OURS) and not out.is_dir():
         raise InputError(f"--out must be a file ({', '.join(_FILES)}) or a folder for a run, got {out}")
     others = _OF_A_RUN if out.suffix in _FILES or alignments.is_alignment(out) else _OF_A_FILE
     wrong = [name for name in others if options.given(context, name)]
