@@ -326,9 +326,10 @@ def test_draws_that_are_damaged_are_not_drawn() -> None:
     assert "it lacks the chunk c.0.0.0" in refused("plot", "chains", "--what", "samples")
 
 
-def test_the_name_of_another_kind_of_file_is_no_folder() -> None:
-    words = "--out must be a file (.npy, .npz, .png) or a folder for a run, got fantasies.jpg"
-    assert words in refused("sample", "--model", "model.safetensors", "--out", "fantasies.jpg")
+@pytest.mark.parametrize("name", ["fantasies.jpg", "fantasies.PNG"])
+def test_the_name_of_another_kind_of_file_is_no_folder(name: str) -> None:
+    words = f"--out must be a file (.npy, .npz, .png) or a folder for a run, got {name}"
+    assert words in refused("sample", "--model", "model.safetensors", "--out", name)
 
 
 @pytest.mark.parametrize("command", ["sample", "evaluate"])
