@@ -123,9 +123,8 @@ def numbers(
     states = convert(states, xp)
     if own is not None and dtype != "float16":
         return own(states, n, dtype, scale_and_shift, threads, out)[0]
-    xp.empty(
-        (n,), dtype=dtype_of(xp, dtype)
-    )  # refused at once where the library lacks the dtype, or memory for so many
+    # Refused at once where the library, as it is set now, lacks the dtype, or there is no memory for so many.
+    xp.empty((n,), dtype=dtype_of(xp, dtype))
     if own is not None:
         u = own(states, n, dtype)[0]
     else:
