@@ -37,8 +37,8 @@ BATCH, DECAY = 100, 3e-4
 AVERAGED, EVERY = 0.6, 5
 """From which share of a fall on the parameters count in their mean, and every how many steps."""
 POSITIVE = 5  # updates of the mean-field approximation of a deep machine
-FIRST_LAYER = 0.6  # of the time of a deep machine
-SETTLING = 100  # steps in which the chains of a deep machine find their places, before it learns
+FIRST_LAYER = 0.8  # of the time of a deep machine
+SETTLING = 1500  # steps in which the chains of a deep machine find their places, before it learns
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Schedule:
 
 
 ALONE = Schedule(falls=((0.0, 0.1), (0.865, 0.015)), sweeps=((0.0, 2), (0.52, 4), (0.865, 5)))
-TOGETHER = Schedule(falls=((0.0, 0.03),), sweeps=((0.0, 2), (0.5, 5)))
+TOGETHER = Schedule(falls=((0.0, 0.002),), sweeps=((0.0, 3), (0.5, 5)))
 
 
 @dataclass(frozen=True)
@@ -127,14 +127,16 @@ def learn(
     model, used, passes, found = _begun(hidden, train), 0.0, 0.0, list[Look]()
     parts = [1.0] if len(hidden) == 1 else [FIRST_LAYER, 1.0 - FIRST_LAYER]
     for number, (part, schedule) in enumerate(zip(parts, (ALONE, TOGETHER), strict=False)):
-        before = used
+        before, left = used, part * seconds
         if number:
-            model = _deepened(model, hidden)
+            began, model = clock(), _deepened(model, hidden)
             _settle(model, train)
-        for rows, spent in _steps(model, train, schedule, part * seconds, clock):
+            settled = clock() - began
+            before, left = before + settled, left - settled
+        for rows, spent in _steps(model, train, schedule, left, clock):
             passes += rows / len(train)
             used = before + spent
-            ended = spent >= part * seconds and number == len(parts) - 1
+            ended = spent >= left and number == len(parts) - 1
             if ended or used >= seconds * (len(found) + 1) / (looks + 1):
                 effort = (200, temperatures) if ended else (100, temperatures // 10)
                 found.append(_look(model, train[: len(test)], test, passes, used, *effort))

@@ -11,7 +11,7 @@ pytest.importorskip("matplotlib", reason="pictures need nbm_xp[app]")
 
 @pytest.mark.parametrize(
     ("hidden", "seconds", "sweeps", "least"),
-    [((16,), 2000.0, [2, 4, 5], -5.6), ((12, 4), 2000.0, [4, 2, 5], -4.6)],  # a deep machine begins as its first layer
+    [((16,), 2000.0, [2, 4, 5], -5.6), ((12, 4), 2000.0, [2, 4, 5], -4.6)],  # a deep machine begins as its first layer
 )
 def test_it_learns_and_draws(
     hidden: tuple[int, ...], seconds: float, sweeps: list[int], least: float, tmp_path: pathlib.Path
