@@ -49,7 +49,7 @@ from .dtypes import (
     wide_dtypes,
 )
 from .faces import face
-from .global_state import global_integer, hashed_words
+from .global_state import global_integer
 from .indexing import scatter_add, scattered, take_along_axis
 from .kernels import kernel, register_kernel
 from .lazy import host_namespace, is_lazy
@@ -87,7 +87,6 @@ __all__ = [
     "get_namespace",
     "global_integer",
     "has_blocks",
-    "hashed_words",
     "host_namespace",
     "image_data_format",
     "in_one_library",

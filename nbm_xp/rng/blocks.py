@@ -15,11 +15,11 @@ from nbm_xp.namespace import asarray, dtype_of, from_blocks, get_namespace, host
 from nbm_xp.namespace.mrg31k3p.integers import State
 
 from .runs import above, below, block_runs, later_draw
-from .transforms import box_muller, two_draws
+from .transforms import box_muller
 from .uniforms import HOST, advance, elements, substreams
 
 __all__ = [
-    "FewNumbers", "Normals", "Uniforms", "Wide", "in_few_numbers", "later_states", "lazily", "library_of_blocks",
+    "FewNumbers", "Normals", "Uniforms", "in_few_numbers", "later_states", "lazily", "library_of_blocks",
 ]  # fmt: skip
 
 
@@ -108,20 +108,6 @@ class Uniforms:
         """The numbers of the runs, one after the other."""
         runs = later_draw(begins, lengths, math.prod(self.shape), self.streams, self.trial)
         return elements(source, self.streams, *runs, self.dtype, self.library)
-
-
-class Wide(Uniforms):
-    """The float64 uniforms of one block with a resolution of 53 bits."""
-
-    __slots__ = ()
-
-    def flat(self, source: Any, begins: Any, lengths: Any) -> Any:
-        """The numbers of the runs, one after the other."""
-        high, low = (
-            elements(source, self.streams, begins + shift, lengths, self.dtype, self.library)
-            for shift in (0, math.prod(self.shape))
-        )
-        return two_draws(high, low)
 
 
 class Normals(Uniforms):

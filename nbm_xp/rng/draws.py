@@ -1,4 +1,4 @@
-"""Draws from states: numbers, and the states after them.
+"""Draws of `RandomStreams` from states: numbers, and the states after them.
 
 Contract: the same numbers on every library, for every chunking, and from every kernel; on Dask
 nothing is computed, and the states after a draw stay a small array.
@@ -7,17 +7,10 @@ nothing is computed, and the states after a draw stay a small array.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from nbm_xp.namespace import (
-    array_namespace,
-    concrete_int,
-    convert,
-    host_namespace,
-    is_lazy,
-    library_name,
-)
+from nbm_xp.namespace import array_namespace, convert, is_lazy, library_name
 from nbm_xp.namespace.mrg31k3p import kernel
 
 from . import recurrence
@@ -25,7 +18,7 @@ from .blocks import Normals, Uniforms, later_states, lazily, library_of_blocks
 from .transforms import paired
 from .uniforms import advance, numbers
 
-__all__ = ["after", "draw", "normal", "normals"]
+__all__ = ["after", "draw", "halved_normals", "normal"]
 
 
 def after(states: Any, n: int) -> Any:
@@ -143,12 +136,10 @@ def normal(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = 
     if is_lazy(xp):
         block = Normals(None, states.shape[0], shape, dtype, library_of_blocks(xp, states))
         return lazily(xp, block, chunks, states), after(states, 2 * half)
-    return xp.reshape(normals(xp, states, n, dtype), shape), after(states, 2 * half)
+    return xp.reshape(halved_normals(xp, states, n, dtype), shape), after(states, 2 * half)
 
 
-def normals(
-    xp: Any, states: Any, n: int, dtype: str, scale_and_shift: Any = (), threads: int = 1, out: Any = None
-) -> Any:
+def halved_normals(xp: Any, states: Any, n: int, dtype: str) -> Any:
     """Make `n` standard normal numbers of the next uniforms of streams; see `normal`.
 
     Parameters
@@ -161,31 +152,13 @@ def normals(
         How many.
     dtype : {"float16", "float32", "float64"}
         Their dtype.
-    scale_and_shift : two floats, optional
-        What each is multiplied by, and what is added then; rounded to the dtype.
-    threads : int
-        How many threads work side by side, where the library's kernel can.
-    out : array, optional
-        See `nbm_xp.rng.uniforms.numbers`.
 
     Returns
     -------
     array
-        `out`, where the numbers are there; else of shape (n,).
+        Of shape (n,).
     """
-    compiled = kernel("rng.normals", xp)
+    compiled = kernel("rng.halved_normals", xp)
     if compiled is not None and n and dtype != "float16":
-        return compiled(convert(states, xp), _rows(states.shape[0]), n, dtype, scale_and_shift, threads, out)
-    z = paired(xp, numbers(xp, states, n + n % 2, dtype, threads=threads), n)
-    return z * scale_and_shift[0] + scale_and_shift[1] if scale_and_shift else z
-
-
-def _rows(streams: int) -> Callable[[Any], Any]:
-    """What gives the rows of the elements at a few places."""
-    host = host_namespace()
-
-    def rows(places: Any) -> Any:
-        steps = places // streams
-        return recurrence.rows_at(host, steps, (concrete_int(host.min(steps)), concrete_int(host.max(steps))))
-
-    return rows
+        return compiled(convert(states, xp), recurrence.rows_of(states.shape[0]), n, dtype)
+    return paired(xp, numbers(xp, states, n + n % 2, dtype), n)

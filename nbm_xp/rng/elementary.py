@@ -302,7 +302,7 @@ def normal_quantile(p: Any) -> Any:
     Parameters
     ----------
     p : array
-        float64, from 1.4e-11 to 1 less that.
+        float64, between 0 and 1.
 
     Examples
     --------

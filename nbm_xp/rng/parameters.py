@@ -26,7 +26,7 @@ from nbm_xp.namespace import (
     running_dtype,
 )
 
-from .uniforms import DTYPES, stream_count
+from .uniforms import DTYPES
 
 __all__ = [
     "MOST_ELEMENTS", "Size", "as_scale_and_shift", "between", "checked", "chunks_of", "countable", "counting_dtype",
@@ -159,16 +159,14 @@ def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     return tuple(reversed(out))
 
 
-def streams_of(nstreams: int | None, shape: tuple[int, ...] | None = None, name: str = "nstreams") -> int:
-    """Give the number of streams that a draw takes, and no more of them than a draw of some shape makes use of.
+def streams_of(nstreams: int, name: str = "nstreams") -> int:
+    """Give the number of streams that a draw takes.
 
     Examples
     --------
-    >>> streams_of(None, (12,)), streams_of(5, (12,)), streams_of(10**6, (12,)), streams_of(10**6)
-    (2, 5, 24, 1000000)
+    >>> streams_of(10**6)
+    1000000
     """
-    if nstreams is None:
-        return max(1, stream_count(shape))
     try:
         count = operator.index(nstreams)
     except TypeError:
@@ -177,7 +175,7 @@ def streams_of(nstreams: int | None, shape: tuple[int, ...] | None = None, name:
         raise ValueError(f"{name} must be 1 or more, got {count}")
     if count > MOST_STREAMS:
         raise ValueError(f"{name} must be at most 2**31, got {count}")
-    return count if shape is None else min(count, max(1, 2 * math.prod(shape)))  # normals and 53 bits take two each
+    return count
 
 
 def real_dtype(dtype: Any, *parameters: Any) -> str:

@@ -15,7 +15,14 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from nbm_xp.namespace import array_namespace
-from nbm_xp.namespace.mrg31k3p.approximations import FARTHEST, HALF_WIDTH, central_quantile, outer_quantile
+from nbm_xp.namespace.mrg31k3p.approximations import (
+    FAR_TAIL,
+    HALF_WIDTH,
+    LEAST_TAIL,
+    central_quantile,
+    far_quantile,
+    outer_quantile,
+)
 
 __all__ = ["normal_quantile", "truncated_normal"]
 
@@ -31,7 +38,7 @@ def normal_quantile(p: Any, log: Function | None = None, sqrt: Function | None =
     Parameters
     ----------
     p : array
-        Probabilities, floating, from 1.4e-11 to 1 less that.
+        Probabilities, floating, between 0 and 1.
     log, sqrt : callable, optional
         The natural logarithm and the square root; the library's own by default.
 
@@ -46,15 +53,26 @@ def normal_quantile(p: Any, log: Function | None = None, sqrt: Function | None =
     array([-1.959964,  0.      ,  1.959964])
     """
     xp = array_namespace(p)
+    tail = xp.maximum(xp.minimum(p, 1.0 - p), LEAST_TAIL)
+    root = (sqrt or xp.sqrt)(-(log or xp.log)(tail))
+    is_far = root > FAR_TAIL
+    far = far_quantile(xp.where(is_far, root, FAR_TAIL) - FAR_TAIL)
+    near = _near_quantile(xp.where(is_far, 0.5, p), log, sqrt)
+    return xp.where(is_far, xp.where(p < 0.5, -far, far), near)
+
+
+def _near_quantile(p: Any, log: Function | None = None, sqrt: Function | None = None) -> Any:
+    """The same of probabilities from exp(-25) to 1 less that."""
+    xp = array_namespace(p)
     q = p - 0.5
     middle = xp.abs(q) <= HALF_WIDTH
     near = q * central_quantile(HALF_WIDTH**2 - xp.where(middle, q * q, 0.0))
-    outside = xp.maximum(xp.minimum(p, 1.0 - p), FARTHEST)
-    far = outer_quantile((sqrt or xp.sqrt)(-(log or xp.log)(xp.where(middle, 0.05, outside))) - 1.6)
+    outside = xp.where(middle, 0.05, xp.minimum(p, 1.0 - p))
+    far = outer_quantile((sqrt or xp.sqrt)(-(log or xp.log)(outside)) - 1.6)
     return xp.where(middle, near, xp.where(q < 0, -far, far))
 
 
-def truncated_normal(u: Any, quantile: Function = normal_quantile) -> Any:
+def truncated_normal(u: Any, quantile: Function = _near_quantile) -> Any:
     """Standard normal numbers within two standard deviations, from uniforms.
 
     Parameters

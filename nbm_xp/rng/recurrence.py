@@ -10,15 +10,29 @@ power ``t + 1``: so a table of rows and a table of states give any element, in a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from nbm_xp.namespace import asarray, dtype_of, host_namespace
+from nbm_xp.namespace import asarray, concrete_int, dtype_of, host_namespace
 from nbm_xp.namespace.mrg31k3p import kernel
-from nbm_xp.namespace.mrg31k3p.integers import M1, M2, MAX_STREAMS, STREAM_STEPS, State, Transition, centred, transition
+from nbm_xp.namespace.mrg31k3p.integers import (
+    M1,
+    M2,
+    MAX_STREAMS,
+    OUTPUT_STEPS,
+    STREAM_STEPS,
+    State,
+    Transition,
+    centred,
+    transition,
+)
+from nbm_xp.namespace.mrg31k3p.integers import jump as jump_of_ints
 
-__all__ = ["Six", "advance", "integers", "integers_at", "orbit", "rows_at", "starts", "starts_at", "substreams"]
+__all__ = [
+    "Six", "advance", "integers", "integers_at", "jumped", "moved", "orbit", "rows_at", "rows_of", "starts",
+    "starts_at", "substreams",
+]  # fmt: skip
 
 Six: TypeAlias = tuple[Any, Any, Any, Any, Any, Any]
 
@@ -97,15 +111,24 @@ def _ladder(xp: Any, start: Six, steps: int, exponents: Any, largest: int, *, ro
 
 
 def _constant(xp: Any, values: Sequence[int]) -> Six:
-    """Six arrays of shape (1,) from six integers."""
-    a, b, c, d, e, f = (asarray([value], xp, "int64") for value in values)
+    """Six arrays of shape (1,) from six integers, or from six arrays without axes."""
+    kind = dtype_of(xp, "int64")
+    a, b, c, d, e, f = (
+        asarray([v], xp, "int64") if isinstance(v, int) else xp.reshape(xp.astype(v, kind), (1,)) for v in values
+    )
     return a, b, c, d, e, f
 
 
-def _first_row(steps: int) -> tuple[int, ...]:
-    """The first rows of both matrices of `steps` steps."""
-    first, second = transition(steps)
-    return (*first[0], *second[0])
+def _first_row(steps: int, output: int = 0) -> tuple[int, ...]:
+    """The first rows of both matrices of `steps` steps, and of so many times `OUTPUT_STEPS` more."""
+    rows = [(*matrix[0],) for matrix in transition(steps)]
+    if output:
+        further = zip(rows, transition(output * OUTPUT_STEPS), (M1, M2), strict=True)
+        rows = [
+            tuple(sum(a * matrix[k][i] for k, a in enumerate(row)) % modulus for i in range(3))
+            for row, matrix, modulus in further
+        ]
+    return (*rows[0], *rows[1])
 
 
 def _centre(xp: Any, rows: Six) -> Six:
@@ -174,6 +197,32 @@ def starts(xp: Any, state: State, count: int, steps: int) -> Any:
         int32, of shape (count, 6).
     """
     return join(xp, orbit(xp, _constant(xp, state), steps, count))
+
+
+def moved(xp: Any, states: Any, steps: int) -> Any:
+    """Give the states `steps` steps after some, all streams alike.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> xp = get_namespace("numpy")
+    >>> moved(xp, xp.ones((1, 6), dtype=xp.int32), 1).tolist()
+    [[4194433, 1, 1, 65537, 1, 1]]
+    """
+    return join(xp, _times(centred(transition(steps)), split(xp, states)))
+
+
+def jumped(state: State, steps: int) -> State:
+    """Give the state `steps` steps after one of six ints, or of six 64-bit arrays whose values are followed.
+
+    Examples
+    --------
+    >>> jumped((1, 1, 1, 1, 1, 1), 1)
+    (4194433, 1, 1, 65537, 1, 1)
+    """
+    if isinstance(state[0], int):
+        return jump_of_ints(state, steps)
+    return _times(centred(transition(steps)), state)
 
 
 def advance(xp: Any, states: Any, n: int) -> Any:
@@ -251,7 +300,7 @@ def integers(xp: Any, states: Any, n: int) -> Any:
     return (xp.concat(parts, axis=0) if len(parts) > 1 else parts[0])[:n]
 
 
-def integers_at(xp: Any, source: State | Any, streams: int, places: Any, span: tuple[int, int]) -> Any:
+def integers_at(xp: Any, source: State | Any, streams: int, places: Any, span: tuple[int, int], output: int = 0) -> Any:
     """Make the integers at any places of a draw, each on its own.
 
     Parameters
@@ -267,6 +316,8 @@ def integers_at(xp: Any, source: State | Any, streams: int, places: Any, span: t
         int64, of any shape: which elements.
     span : tuple of two ints
         The smallest and the largest of `places`.
+    output : int
+        Which output of each element: `OUTPUT_STEPS` lie from one to the next.
 
     Returns
     -------
@@ -282,11 +333,11 @@ def integers_at(xp: Any, source: State | Any, streams: int, places: Any, span: t
     True
     """
     shape, places = places.shape, xp.reshape(places, (-1,))
-    rows = _centre(xp, rows_at(xp, places // streams, (span[0] // streams, span[1] // streams)))
+    rows = _centre(xp, rows_at(xp, places // streams, (span[0] // streams, span[1] // streams), output))
     return xp.reshape(_outputs(xp, rows, starts_at(xp, source, streams, places % streams)), shape)
 
 
-def rows_at(xp: Any, steps: Any, span: tuple[int, int]) -> Six:
+def rows_at(xp: Any, steps: Any, span: tuple[int, int], output: int = 0) -> Six:
     """Give the rows of any outputs: by one table where they lie close together, else each on its own.
 
     Parameters
@@ -297,6 +348,8 @@ def rows_at(xp: Any, steps: Any, span: tuple[int, int]) -> Six:
         int64, of shape (count,): which outputs.
     span : tuple of two ints
         The smallest and the largest of `steps`.
+    output : int
+        See `integers_at`.
 
     Returns
     -------
@@ -304,12 +357,23 @@ def rows_at(xp: Any, steps: Any, span: tuple[int, int]) -> Six:
         Of shape (count,).
     """
     first, length = span[0], span[1] - span[0] + 1
-    start = _first_row(first + 1)
+    start = _first_row(first + 1, output)
     if length > steps.shape[0] + LONGEST_TABLE:
         return _ladder(xp, _constant(xp, start), 1, steps - first, length - 1, rows=True)
     own = kernel("rng.rows", xp)
     table = orbit(xp, _constant(xp, start), 1, length, rows=True) if own is None else own(start, length)
     return _gathered(xp, table, steps - first)
+
+
+def rows_of(streams: int, output: int = 0) -> Callable[[Any], Six]:
+    """Give what makes the rows of the elements at some places, a NumPy array, of a draw from so many streams."""
+    host = host_namespace()
+
+    def rows(places: Any) -> Six:
+        steps = places // streams
+        return rows_at(host, steps, (concrete_int(host.min(steps)), concrete_int(host.max(steps))), output)
+
+    return rows
 
 
 def starts_at(xp: Any, source: State | Any, streams: int, which: Any) -> Six:

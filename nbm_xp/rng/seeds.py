@@ -11,11 +11,18 @@ from __future__ import annotations
 import operator
 import secrets
 from collections.abc import Iterable, Sequence
+from itertools import cycle, islice
+from typing import Any, Final
 
-from nbm_xp.namespace import hashed_words
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2, State
 
-__all__ = ["check_seed", "fresh_seed", "from_words", "hashed_seed"]
+__all__ = ["check_seed", "fresh_seed", "from_words", "hashed", "hashed_seed"]
+
+_POOL, _WORD, _MASK = 4, 32, 2**32 - 1
+_INIT_A, _MULTIPLIER_A = 0x43B0D7E5, 0x931E8875
+_INIT_B, _MULTIPLIER_B = 0x8B51F9DD, 0x58F38DED
+_LEFT, _RIGHT, _SHIFT = 0xCA01F9DD, 0x4973F715, 16
+_WORDS: Final = 12  # six numbers of 64 bits
 
 
 def check_seed(seed: object) -> State:
@@ -90,7 +97,7 @@ def hashed_seed(seed: object) -> State:
         return found
     if found < 0:
         raise ValueError(f"seed must be 0 or more, got {found}")
-    return from_words(hashed_words(found, 6))
+    return hashed([found >> shift & _MASK for shift in range(0, max(1, found.bit_length()), _WORD)])
 
 
 def _read(seed: object) -> int | State:
@@ -123,6 +130,59 @@ def _check_six(seed: object) -> State:
     return a, b, c, d, e, f
 
 
+def hashed(entropy: Sequence[Any]) -> State:
+    """Hash 32-bit words to a state, as NumPy's ``SeedSequence`` [1]_ hashes its entropy.
+
+    Parameters
+    ----------
+    entropy : sequence of ints or arrays
+        Words from 0 to 2**32 - 1; arrays are int64 and without axes.
+
+    Returns
+    -------
+    six ints, or six arrays
+        The state that the first six 64-bit numbers of the ``SeedSequence`` stand for; arrays where any word is one.
+
+    References
+    ----------
+    .. [1] NumPy documentation, ``numpy.random.SeedSequence``.
+
+    Examples
+    --------
+    >>> hashed([1]) == hashed_seed(1)
+    True
+    """
+    constant = _INIT_A
+
+    def mixed(word: Any) -> Any:
+        nonlocal constant
+        word = word ^ constant
+        constant = constant * _MULTIPLIER_A & _MASK
+        word = word * constant & _MASK
+        return word ^ word >> _SHIFT
+
+    def joined(word: Any, other: Any) -> Any:
+        word = (word * _LEFT & _MASK) - (other * _RIGHT & _MASK) & _MASK
+        return word ^ word >> _SHIFT
+
+    words = [*entropy, *(0,) * (_POOL - len(entropy))]
+    pool = [mixed(word) for word in words[:_POOL]]
+    for source in range(_POOL):
+        for place in range(_POOL):
+            if place != source:
+                pool[place] = joined(pool[place], mixed(pool[source]))
+    for word in words[_POOL:]:
+        pool = [joined(kept, mixed(word)) for kept in pool]
+
+    constant, generated = _INIT_B, []
+    for word in islice(cycle(pool), _WORDS):
+        word = word ^ constant
+        constant = constant * _MULTIPLIER_B & _MASK
+        word = word * constant & _MASK
+        generated.append(word ^ word >> _SHIFT)
+    return _state_of(list(zip(generated[1::2], generated[::2], strict=True)))
+
+
 def from_words(words: Sequence[int]) -> State:
     """Make a state from six numbers of 64 bits.
 
@@ -131,9 +191,14 @@ def from_words(words: Sequence[int]) -> State:
     >>> from_words([M1 + 5, 2, 3, 0, 0, M2])
     (5, 2, 3, 0, 0, 1)
     """
-    a, b, c, d, e, f = words
-    a, b, c, d, e, f = a % M1, b % M1, c % M1, d % M2, e % M2, f % M2
-    return a, b, c or int(not (a or b)), d, e, f or int(not (d or e))
+    return _state_of([(word >> _WORD, word & _MASK) for word in words])
+
+
+def _state_of(halves: Sequence[tuple[Any, Any]]) -> State:
+    """The state of six numbers of 64 bits, the upper halves and the lower ones of each."""
+    moduli = (M1, M1, M1, M2, M2, M2)
+    a, b, c, d, e, f = ((high % m * (2**_WORD % m) + low) % m for (high, low), m in zip(halves, moduli, strict=True))
+    return a, b, c + ((a + b + c) == 0), d, e, f + ((d + e + f) == 0)
 
 
 def fresh_seed() -> int:

@@ -18,7 +18,10 @@ from nbm_xp.namespace import dtype_name, dtype_of, wide_dtypes
 
 from . import elementary
 
-__all__ = ["box_muller", "multinomial_counts", "paired", "two_draws", "with_replacement", "without_replacement"]
+__all__ = [
+    "box_muller", "multinomial_counts", "normal_of_pairs", "paired", "stepwise_normals", "two_draws",
+    "with_replacement", "without_replacement",
+]  # fmt: skip
 
 _AT_ONCE: Final = 2**15
 """So many probabilities are compared with uniforms in one go."""
@@ -108,6 +111,57 @@ def paired(xp: Any, u: Any, n: int) -> Any:
         cosines = radius * xp.astype(elementary.cos(angle), radius.dtype)
         sines = radius[: n - half] * xp.astype(elementary.sin(angle[: n - half]), radius.dtype)
         return xp.astype(xp.concat([cosines, sines], axis=0), u.dtype, copy=False)
+
+
+def normal_of_pairs(xp: Any, u1: Any, u2: Any, is_sine: Any) -> Any:
+    """Make a standard normal number of each pair of uniforms, the sine where `is_sine`, else the cosine.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> xp = get_namespace("numpy")
+    >>> u1, u2 = xp.asarray([0.5, 0.5]), xp.asarray([0.25, 0.25])
+    >>> normal_of_pairs(xp, u1, u2, xp.asarray([False, True])).round(4).tolist()
+    [0.0, 1.1774]
+    """
+    with wide_dtypes(xp):
+        radius, angle = _polar(xp, u1, u2)
+        z = xp.where(is_sine, elementary.sin(angle), elementary.cos(angle))
+        return xp.astype(radius * xp.astype(z, radius.dtype), u1.dtype, copy=False)
+
+
+def stepwise_normals(xp: Any, u: Any, streams: int, n: int) -> Any:
+    """Make `n` standard normal numbers of pairs of steps of streams.
+
+    Parameters
+    ----------
+    xp : namespace
+        The array library.
+    u : array
+        Uniforms of an even number of steps of all streams, one after the other.
+    streams : int
+        How many streams there are.
+    n : int
+        How many normal numbers to make.
+
+    Returns
+    -------
+    array
+        Of shape (n,): of each pair of steps the cosines for the first, the sines for the second.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import get_namespace
+    >>> xp = get_namespace("numpy")
+    >>> stepwise_normals(xp, xp.asarray([0.5, 0.5, 0.25, 0.25]), 2, 3).round(4).tolist()
+    [0.0, 0.0, 1.1774]
+    """
+    pairs = xp.reshape(u, (-1, 2, streams))
+    with wide_dtypes(xp):
+        radius, angle = _polar(xp, pairs[:, 0, :], pairs[:, 1, :])
+        z = xp.stack([elementary.cos(angle), elementary.sin(angle)], axis=1)
+        z = radius[:, None, :] * xp.astype(z, radius.dtype)
+        return xp.astype(xp.reshape(z, (-1,))[:n], u.dtype, copy=False)
 
 
 def _polar(xp: Any, u1: Any, u2: Any) -> tuple[Any, Any]:

@@ -8,6 +8,8 @@ An integer ``z`` from 1 to 2**31 - 1 becomes a number between 0 and 1, both excl
 - float64: ``z * 2**-31``
 - float32: ``float32(z) * float32(4.6566126e-10)``, a constant just below 2**-31, so that 1 never comes out
 - float16: ``((z mod 2**15) + 1) * float16(3.0458e-05)``, rounded once
+
+A float64 of 53 bits is made of two integers: ``((z1 - 1) + z2 * 2**-31) * 2**-31``, rounded once.
 """
 
 from __future__ import annotations
@@ -29,11 +31,14 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.compiling import compiled
 from nbm_xp.namespace.mrg31k3p import kernel
-from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, State
+from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, OUTPUT_STEPS, State
 
 from . import recurrence
+from .transforms import two_draws
 
-__all__ = ["DTYPES", "advance", "elements", "numbers", "stream_count", "substreams"]
+__all__ = [
+    "DTYPES", "advance", "elements", "numbers", "stream_count", "substreams", "touched_streams", "wide_numbers",
+]  # fmt: skip
 
 MOST_COMPILED: Final = 2**24
 """So many numbers a compiled draw has at most: its source grows with them."""
@@ -78,6 +83,25 @@ def substreams(state: State, count: int) -> Any:
     """Make the states in which `count` streams start, as a NumPy array: see `recurrence.substreams`."""
     own = kernel("rng.substreams", HOST)
     return recurrence.substreams(host_namespace(), state, count) if own is None else own(state, count)
+
+
+def touched_streams(xp: Any, state: State, n: int) -> Any:
+    """Make the states of the streams that a draw of `n` elements takes, of at most 15360.
+
+    Parameters
+    ----------
+    xp : namespace
+        The library of the draw.
+    state : six ints, or six arrays without axes
+        That of the first stream; arrays where a library that compiles follows their values.
+
+    Returns
+    -------
+    array
+        int32, of shape (count, 6): a NumPy array of ints, else one of the library.
+    """
+    count = min(n, MAX_STREAMS)
+    return substreams(state, count) if isinstance(state[0], int) else recurrence.substreams(xp, state, count)
 
 
 def advance(states: Any, n: int) -> Any:
@@ -133,11 +157,39 @@ def numbers(
     return u * scale_and_shift[0] + scale_and_shift[1] if scale_and_shift else u
 
 
+def wide_numbers(xp: Any, states: Any, n: int, scale_and_shift: Any = (), threads: int = 1, out: Any = None) -> Any:
+    """Draw float64 uniforms of 53 bits from streams, each of two outputs that are `OUTPUT_STEPS` apart.
+
+    Parameters
+    ----------
+    xp, states, n, scale_and_shift, threads, out
+        See `numbers`.
+
+    Returns
+    -------
+    array
+        See `numbers`; from 2**-62 on.
+    """
+    if not n:
+        return xp.zeros((0,), dtype=dtype_of(xp, "float64"))
+    own = kernel("rng.draw_wide", xp)
+    states = convert(states, xp)
+    if own is not None:
+        return own(states, n, scale_and_shift, threads, out)
+    xp.empty((n,), dtype=dtype_of(xp, "float64"))
+    with wide_dtypes(xp):
+        (u,) = _drawing(xp, n, "wide")(states)
+    return u * scale_and_shift[0] + scale_and_shift[1] if scale_and_shift else u
+
+
 @lru_cache(maxsize=256)
 def _drawing(xp: Any, n: int, dtype: str) -> Callable[[Any], tuple[Any, ...]]:
     """What draws so many numbers from states; a library that compiles does so, unless there are very many."""
 
     def drawn(states: Any) -> tuple[Any, ...]:
+        if dtype == "wide":
+            planes = states, recurrence.moved(xp, states, OUTPUT_STEPS)
+            return (two_draws(*(from_integers(xp, recurrence.integers(xp, plane, n), "float64") for plane in planes)),)
         return (from_integers(xp, recurrence.integers(xp, states, n), dtype),)
 
     return compiled(drawn, xp) if n <= MOST_COMPILED else drawn
@@ -154,7 +206,9 @@ def from_integers(xp: Any, z: Any, dtype: str) -> Any:
     return xp.astype(few * (511 * 2.0**-24), dtype_of(xp, "float16"))
 
 
-def elements(source: State | Any, streams: int, begins: Any, lengths: Any, dtype: str, library: str = HOST) -> Any:
+def elements(
+    source: State | Any, streams: int, begins: Any, lengths: Any, dtype: str, library: str = HOST, output: int = 0
+) -> Any:
     """Make runs of consecutive elements of a draw, and no others.
 
     Parameters
@@ -165,10 +219,12 @@ def elements(source: State | Any, streams: int, begins: Any, lengths: Any, dtype
         How many streams the draw is dealt out to.
     begins, lengths : numpy.ndarray
         int64, of shape (count,): where runs begin, and how long they are.
-    dtype : {"float16", "float32", "float64"}
-        The dtype of the numbers.
+    dtype : {"float16", "float32", "float64", "wide"}
+        The dtype of the numbers; "wide" stands for float64 of 53 bits, of two outputs each.
     library : str
         The library of the numbers.
+    output : int
+        Which output of each element: `OUTPUT_STEPS` lie from one to the next.
 
     Returns
     -------
@@ -184,15 +240,26 @@ def elements(source: State | Any, streams: int, begins: Any, lengths: Any, dtype
     host, xp = host_namespace(), get_namespace(library)
     total = int(host.sum(lengths))
     if not total:
-        return xp.zeros((0,), dtype=dtype_of(xp, dtype))
+        return xp.zeros((0,), dtype=dtype_of(xp, "float64" if dtype == "wide" else dtype))
     span = int(host.min(begins)), int(host.max(begins + lengths)) - 1
-    own = kernel("rng.runs", library)
+    own = kernel("rng.runs_wide" if dtype == "wide" else "rng.runs", library)
     if own is not None and streams <= max(total, MAX_STREAMS):
         first, last = span[0] // streams, span[1] // streams
         states = substreams(source, streams) if isinstance(source, tuple) else source
-        rows = lambda places: recurrence.rows_at(host, places // streams, (first, last))  # noqa: E731
-        return own(begins, lengths, rows, convert(states, xp), dtype)
+        rows = lambda places: recurrence.rows_at(host, places // streams, (first, last), output)  # noqa: E731
+        kind = () if dtype == "wide" else (dtype,)
+        return own(begins, lengths, rows, convert(states, xp), *kind)
     within = host.arange(total) - host.repeat(host.cumulative_sum(lengths) - lengths, lengths)
     with wide_dtypes(xp):
         places = asarray(host.repeat(begins, lengths) + within, xp)
-        return from_integers(xp, recurrence.integers_at(xp, source, streams, places, span), dtype)
+        return at_places(xp, source, streams, places, span, dtype, output)
+
+
+def at_places(
+    xp: Any, source: State | Any, streams: int, places: Any, span: tuple[int, int], dtype: str, output: int = 0
+) -> Any:
+    """Make the elements at any places of a draw: see `elements`, and `recurrence.integers_at` for places and span."""
+    if dtype == "wide":
+        both = (at_places(xp, source, streams, places, span, "float64", k) for k in (output, output + 1))
+        return two_draws(*both)
+    return from_integers(xp, recurrence.integers_at(xp, source, streams, places, span, output), dtype)

@@ -22,7 +22,7 @@
 
 enum {
     TRIES = 1000,      /* more attempts than any element needs */
-    MOST_UNIFORMS = 3, /* an attempt takes */
+    MOST_UNIFORMS = 4, /* an attempt takes */
     MOST_COLUMNS = 11, /* of parameters */
     SURE = 512,        /* answers that are looked through together, whether one is open */
     WORTH_STEPPING = 3, /* steps: fewer are made from afar */
@@ -85,24 +85,10 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #define NAMED(name) name##_float
 #define UNIFORM uniform_float
 #define ROOT rootf_of
+#define WHOLE at_random_float
 #include "loops/random_access.h"
 #include "loops/steps.h"
 #include "loops/draws.h"
-#include "loops/windows.h"
-#include "loops/pooling.h"
-#include "loops/winograd.h"
-#include "loops/correlate.h"
-#include "undefine.h"
-
-#define REAL double
-#define OWN double
-#define NAMED(name) name##_double
-#define UNIFORM uniform_double
-#define ROOT root_of
-#include "loops/random_access.h"
-#include "loops/steps.h"
-#include "loops/draws.h"
-#include "loops/accepted.h"
 #include "loops/windows.h"
 #include "loops/pooling.h"
 #include "loops/winograd.h"
@@ -116,6 +102,25 @@ static i64 refused(const i8 *restrict done, i64 count, i32 *restrict where) {
 #include "loops/random_access.h"
 #include "loops/steps.h"
 #include "loops/accepted.h"
+#include "undefine.h"
+
+static void stretch_double(double *row, i64 width, const double *line);
+#include "loops/wide.h"
+
+#define REAL double
+#define OWN double
+#define NAMED(name) name##_double
+#define UNIFORM uniform_double
+#define ROOT root_of
+#define WHOLE wide_at_random
+#include "loops/random_access.h"
+#include "loops/steps.h"
+#include "loops/draws.h"
+#include "loops/accepted.h"
+#include "loops/windows.h"
+#include "loops/pooling.h"
+#include "loops/winograd.h"
+#include "loops/correlate.h"
 #include "undefine.h"
 
 #include "loops/halves.h"
@@ -146,18 +151,22 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"runs_float32", "lliiF", runs_float},
     {"runs_float64", "lliiD", runs_double},
     {"runs_int32", "lliiI", runs_integer},
-    {"normals_float32", "iilfFF", normals_float},
-    {"normals_float64", "iildDD", normals_double},
+    {"draw_wide", "IdDLw", draw_wide},
+    {"runs_wide", "lliiD", runs_wide},
+    {"normals_float32", "iifF", normals_float},
+    {"normals_float64", "iidD", normals_double},
+    {"halved_normals_float32", "iilfFF", halved_normals_float},
+    {"halved_normals_float64", "iildDD", halved_normals_double},
     {"log", "D", log_in_place},
     {"exp", "D", exp_in_place},
     {"normal_quantile", "dD", normal_quantile},
-    {"truncated_normals", "innnlliDw", truncated_normals},
-    {"log_gamma", "innnlliDdddw", log_gamma},
-    {"poisson", "innnlliDddddddw", poisson},
-    {"binomial", "innnlliDdddddddddddw", binomial},
-    {"digits", "innnlliLllw", digits},
-    {"digits_of_two", "innnlliLllw", digits_of_two},
-    {"wide_integers", "innnlliLllw", wide_integers},
+    {"truncated_normals", "innlliDw", truncated_normals},
+    {"log_gamma", "innlliDdddw", log_gamma},
+    {"poisson", "innlliDddddddw", poisson},
+    {"binomial", "innlliDdddddddddddw", binomial},
+    {"digits", "innlliLllw", digits},
+    {"digits_of_two", "innlliLllw", digits_of_two},
+    {"wide_integers", "innlliLllw", wide_integers},
     {"poisson_search", "dddD", poisson_searches},
     {"binomial_search", "ddddD", binomial_searches},
     {"exp_float32", "fF", exp_float_of_each},

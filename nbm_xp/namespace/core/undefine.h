@@ -4,3 +4,4 @@
 #undef NAMED
 #undef UNIFORM
 #undef ROOT
+#undef WHOLE

@@ -19,9 +19,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 __all__ = [
-    "FARTHEST", "HALF_LOG_TWO_PI", "HALF_PI_HIGH", "HALF_PI_LOW", "HALF_WIDTH", "LN2_HIGH", "LN2_LOW",
+    "FAR_TAIL", "HALF_LOG_TWO_PI", "HALF_PI_HIGH", "HALF_PI_LOW", "HALF_WIDTH", "LEAST_TAIL", "LN2_HIGH", "LN2_LOW",
     "LOG_FACTORIALS", "MANY_EVENTS", "ROOT_TWO", "STIRLING_ERRORS", "SURELY_ACCEPTED", "TWO_PI", "central_quantile",
-    "cosine_near_zero", "exp_near_zero", "large_poisson_deviance", "log_from_parts", "outer_quantile",
+    "cosine_near_zero", "exp_near_zero", "far_quantile", "large_poisson_deviance", "log_from_parts", "outer_quantile",
     "sine_near_zero", "stirling_series",
 ]  # fmt: skip
 
@@ -58,8 +58,11 @@ SURELY_ACCEPTED: Final = 2.0**40
 HALF_WIDTH: Final = 0.425
 """How far from a half a probability may be whose normal number is `central_quantile`'s."""
 
-FARTHEST: Final = 1.3887943864964021e-11
-"""The exponential of -25: the least probability whose normal number is `outer_quantile`'s."""
+LEAST_TAIL: Final = 2.0**-1000
+"""The least probability that has a normal number here: lesser ones have the same."""
+
+FAR_TAIL: Final = 5.0
+"""Where ``sqrt(-log(p))`` is more, the normal number is `far_quantile`'s."""
 
 
 def log_from_parts(f: Any, k: Any) -> Any:
@@ -169,6 +172,29 @@ def outer_quantile(r: Any) -> Any:
     ) * r + 1.48103976427480074590e-1
     below = (
         ((below * r + 6.89767334985100004550e-1) * r + 1.67638483018380384940e0) * r + 2.05319162663775882187e0
+    ) * r + 1.0
+    return above / below
+
+
+def far_quantile(r: Any) -> Any:
+    """The normal number beyond which lies a probability below exp(-25), of which `r` is ``sqrt(-log(p)) - 5`` [3]_.
+
+    Examples
+    --------
+    >>> round(far_quantile(0.5), 12)
+    7.390976407744
+    """
+    above = (
+        (2.01033439929228813265e-7 * r + 2.71155556874348757815e-5) * r + 1.24266094738807843860e-3
+    ) * r + 2.65321895265761230930e-2
+    above = (
+        ((above * r + 2.96560571828504891230e-1) * r + 1.78482653991729133580e0) * r + 5.46378491116411436990e0
+    ) * r + 6.65790464350110377720e0
+    below = (
+        (2.04426310338993978564e-15 * r + 1.42151175831644588870e-7) * r + 1.84631831751005468180e-5
+    ) * r + 7.86869131145613259100e-4
+    below = (
+        ((below * r + 1.48753612908506148525e-2) * r + 1.36929880922735805310e-1) * r + 5.99832206555887937690e-1
     ) * r + 1.0
     return above / below
 

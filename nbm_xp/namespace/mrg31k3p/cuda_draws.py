@@ -30,8 +30,11 @@ from .cuda_launching import (
     on_device_of,
     source,
 )
+from .numpy_draws import cut_at_steps
 
-__all__ = ["advance", "bernoulli", "divided", "draw", "normals", "pieces", "runs"]
+__all__ = [
+    "advance", "bernoulli", "divided", "draw", "draw_wide", "halved_normals", "normals", "pieces", "runs", "runs_wide",
+]  # fmt: skip
 
 
 def divided(streams: int, n: int) -> tuple[int, int, list[int]]:
@@ -115,28 +118,64 @@ def bernoulli(
         return out, _carried(text, "bernoulli", states, out.size, bounds, p.size > 1, out), None
 
 
+def _whole(name: str, text: str, states: Any, n: int, dtype: str, scale_and_shift: Any, out: Any) -> Any:
+    """Launch a kernel whose threads carry streams along through a draw, and leave no states."""
+    xp, streams = array_namespace(states), states.shape[0]
+    threads, length, _ = divided(streams, n)
+    length += length % 2  # pairs of steps stay together
+    threads = streams * max(1, -(-n // (streams * length)))
+    jumps = [length << bit for bit in range(max(1, (threads // streams - 1).bit_length()))]
+    with on_device_of(states):
+        out, line = _memory(states, n, dtype, out), _line(states, dtype, scale_and_shift)
+        tables = number_by_number(states), matrices(xp, jumps)
+        launch(xp, text, name, threads, *tables, streams, n, length, line, bool(scale_and_shift), out)
+    return out
+
+
+def draw_wide(states: Any, n: int, scale_and_shift: Any = (), threads: int = 1, out: Any = None) -> Any:
+    """Draw the next `n` uniforms of the streams, of 53 bits: see `numpy_draws.draw_wide`."""
+    return _whole("draw_wide", source("wide"), states, n, "float64", scale_and_shift, out)
+
+
 def normals(
     states: Any, rows: Any, n: int, dtype: str, scale_and_shift: Any = (), threads: int = 1, out: Any = None
 ) -> Any:
-    """Make normal numbers of the next uniforms of the streams: see `numpy_draws.normals`."""
+    """Make normal numbers of pairs of steps of the streams: see `numpy_draws.normals`."""
+    outputs = "2" if dtype == "float64" else "1"
+    return _whole("normals", source("normals", **REALS[dtype], OUTPUTS=outputs), states, n, dtype, scale_and_shift, out)
+
+
+def halved_normals(
+    states: Any, rows: Any, n: int, dtype: str, scale_and_shift: Any = (), threads: int = 1, out: Any = None
+) -> Any:
+    """Make normal numbers of the next uniforms of the streams: see `numpy_draws.halved_normals`."""
     xp, count, half = array_namespace(states), states.shape[0], (n + 1) // 2
     many, length, jumps = divided(count, half)
     with on_device_of(states):
         out = _memory(states, n, dtype, out)
         tables = number_by_number(states), matrices(xp, jumps), matrices(xp, [half // count, half // count + 1])
         line = _line(states, dtype, scale_and_shift)
-        text = source("normals", **REALS[dtype])
-        launch(xp, text, "normals", many, *tables, count, half, n, length, line, bool(scale_and_shift), out)
+        text = source("halved_normals", **REALS[dtype])
+        launch(xp, text, "halved_normals", many, *tables, count, half, n, length, line, bool(scale_and_shift), out)
     return out
 
 
 def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:
     """Draw runs of consecutive elements of a draw: see `numpy_draws.runs`."""
+    return _runs("runs", source("runs", **REALS[dtype]), begins, lengths, rows, states, dtype)
+
+
+def runs_wide(begins: Any, lengths: Any, rows: Any, states: Any) -> Any:
+    """Draw runs of consecutive elements of a draw, of 53 bits: see `numpy_draws.runs`."""
+    return _runs("runs_wide", source("wide"), begins, lengths, rows, states, "float64")
+
+
+def _runs(name: str, text: str, begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:
     xp = array_namespace(states)
     with on_device_of(states):
         n, *tables = pieces(xp, begins, lengths, rows, states.shape[0])
         out = xp.empty((n,), dtype=dtype_of(xp, dtype))
-        launch(xp, source("runs", **REALS[dtype]), "runs", n, number_by_number(states), *tables, out)
+        launch(xp, text, name, n, number_by_number(states), *tables, out)
     return out
 
 
@@ -152,9 +191,7 @@ def advance(states: Any, n: int) -> Any:
     return after.T
 
 
-def pieces(
-    xp: Any, begins: Any, lengths: Any, rows: Callable[[Any], Any], streams: int, *more: int
-) -> tuple[int, Any, Any]:
+def pieces(xp: Any, begins: Any, lengths: Any, rows: Callable[[Any], Any], streams: int) -> tuple[int, Any, Any]:
     """The tables that tell a thread which element of a draw is its own: see ``devices/pieces.cuh``.
 
     Parameters
@@ -167,8 +204,6 @@ def pieces(
         ``rows(places)`` gives the rows of the elements at some places.
     streams : int
         How many streams there are.
-    *more : ints
-        What else a kernel reads at the head of the table of places, at most two.
 
     Returns
     -------
@@ -178,20 +213,9 @@ def pieces(
         On the current device.
     """
     host = host_namespace()
-    begins, lengths = _cut(begins, lengths, streams)
+    begins, lengths = cut_at_steps(begins, lengths, streams)
     ends = host.cumulative_sum(lengths)
     n = int(ends[-1])
-    head = host.asarray([n, streams, ends.shape[0], *more, 0, 0][:5])
+    head = host.asarray([n, streams, ends.shape[0]])
     places = host.concat([head, begins % streams, ends])
     return n, asarray(host.stack(rows(begins)), xp, "uint32"), asarray(places, xp, "int64")
-
-
-def _cut(begins: Any, lengths: Any, streams: int) -> tuple[Any, Any]:
-    """Runs, cut wherever the streams start anew."""
-    host = host_namespace()
-    first, last = begins // streams, (begins + lengths - 1) // streams
-    counts = last - first + 1
-    nth = host.arange(int(host.sum(counts))) - host.repeat(host.cumulative_sum(counts) - counts, counts)
-    starts = host.maximum(host.repeat(begins, counts), (host.repeat(first, counts) + nth) * streams)
-    ends = host.minimum(host.repeat(begins + lengths, counts), (host.repeat(first, counts) + nth + 1) * streams)
-    return starts, ends - starts

@@ -64,10 +64,12 @@ def every_text() -> dict[str, str]:
     >>> "runs float16" in every_text()
     True
     """
-    texts = {name: source(name) for name in ("advance", "elementary", "samplers", "searches")}
+    texts = {name: source(name) for name in ("advance", "elementary", "samplers", "searches", "wide")}
     for dtype, types in REALS.items():
-        for name in ("draw", "runs") if dtype == "float16" else ("draw", "runs", "normals"):
+        for name in ("draw", "runs") if dtype == "float16" else ("draw", "runs", "halved_normals"):
             texts[f"{name} {dtype}"] = source(name, **types)
+    for dtype, outputs in (("float32", "1"), ("float64", "2")):
+        texts[f"normals {dtype}"] = source("normals", **REALS[dtype], OUTPUTS=outputs)
     for dtype in P_TYPES:
         for probability, p_type in P_TYPES.items():
             for sample, out in SAMPLES.items():

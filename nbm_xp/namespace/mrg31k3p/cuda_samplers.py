@@ -17,6 +17,7 @@ from nbm_xp.namespace.dtypes import dtype_of
 from .cuda_draws import pieces
 from .cuda_elementary import truncated_normal
 from .cuda_launching import consecutive, launch, matrices, number_by_number, on_device_of, source
+from .integers import OUTPUT_STEPS
 from .numpy_samplers import Draws
 
 __all__ = [
@@ -32,11 +33,11 @@ def _each(columns: tuple[Any, ...]) -> int:
 
 def _each_until_accepted(name: str, dtype: str, draws: Draws, *columns: Any) -> Any:
     """A number for each element of a block, by a kernel and parameters for all elements or for each."""
-    xp, (steps, ahead) = draws.xp, divmod(draws.n, draws.streams)
+    xp = draws.xp
     with on_device_of(columns[0]):
         states = number_by_number(convert(draws.states(), xp))
-        n, *tables = pieces(xp, draws.begins, draws.lengths, draws.rows, draws.streams, ahead, int(draws.first > 0))
-        jumps = matrices(xp, [j * further for j in (draws.first, draws.step) for further in (steps, steps + 1)])
+        n, *tables = pieces(xp, draws.begins, draws.lengths, draws.rows, draws.streams)
+        jumps = matrices(xp, [draws.first * OUTPUT_STEPS, draws.step * OUTPUT_STEPS])
         own = [consecutive(column, dtype) for column in columns]
         out, lost = xp.empty((n,), dtype=dtype_of(xp, dtype)), xp.zeros((1,), dtype=dtype_of(xp, "int32"))
         launch(xp, source("samplers"), name, n, states, *tables, jumps, *own, _each(columns), out, lost)
@@ -48,7 +49,7 @@ def _each_until_accepted(name: str, dtype: str, draws: Draws, *columns: Any) -> 
 
 def truncated_normals(draws: Draws) -> Any:
     """Normal numbers within two standard deviations: see `nbm_xp.rng.quantiles.truncated_normal`."""
-    return truncated_normal(draws.uniform(0))
+    return truncated_normal(draws.fine(0))
 
 
 log_gamma, poisson, binomial = (

@@ -23,8 +23,8 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 __all__ = [
-    "DRAW_STEPS", "M1", "M2", "MAX_STREAMS", "ONE_STEP", "STREAM_STEPS", "Matrix", "State", "Transition", "centred",
-    "jump", "transition",
+    "DRAW_STEPS", "M1", "M2", "MAX_STREAMS", "ONE_STEP", "OUTPUT_STEPS", "STREAM_STEPS", "Matrix", "State",
+    "Transition", "centred", "jump", "transition",
 ]  # fmt: skip
 
 M1: Final = 2**31 - 1
@@ -42,8 +42,11 @@ ONE_STEP: Final[Transition] = (
 STREAM_STEPS: Final = 2**72
 """Steps from the start of one stream to the start of the next."""
 
+OUTPUT_STEPS: Final = 2**56
+"""Steps from one output of an element of a `Generator`'s draw to its next output, in the same stream."""
+
 DRAW_STEPS: Final = 2**134
-"""Steps from the first stream of one draw to the first stream of the next draw."""
+"""Steps from the first stream of one draw of `RandomStreams` to the first stream of its next draw."""
 
 MAX_STREAMS: Final = 60 * 256
 """The largest number of streams that a draw takes unless it is told otherwise."""

@@ -17,11 +17,11 @@ import numpy as np
 
 from nbm_xp.namespace.core import ROOM, functions, room
 
-from .integers import STREAM_STEPS, State, transition
+from .integers import OUTPUT_STEPS, STREAM_STEPS, State, transition
 
 __all__ = [
-    "advance", "completed", "contiguous", "draw", "normals", "number_by_number", "room_for", "rows", "runs",
-    "side_by_side", "substreams", "together",
+    "advance", "completed", "contiguous", "cut_at_steps", "draw", "draw_wide", "halved_normals", "normals",
+    "number_by_number", "room_for", "rows", "runs", "runs_wide", "side_by_side", "substreams", "together",
 ]  # fmt: skip
 
 _INT32, _UINT32 = np.dtype("int32"), np.dtype("uint32")
@@ -32,7 +32,7 @@ _PAGE: Final = (
 )
 _ALONE: Final = np.empty(0, np.int64)  # claims of one thread
 _MANY: Final = 2**15  # bytes of states
-_RUNS: Final = {"float16": "int32", "float32": "float32", "float64": "float64"}
+_RUNS: Final = {"float16": "int32", "float32": "float32", "float64": "float64", "wide": "wide"}
 
 
 @lru_cache(maxsize=1)
@@ -62,8 +62,14 @@ def advance(states: Any, n: int) -> Any:
     steps, ahead = divmod(n, states.shape[0])
     numbers = number_by_number(states, states.shape[0])
     new = room_for(numbers.shape[1])
-    functions["advance"](np.asarray([transition(steps + 1), transition(steps)], np.uint32), numbers, ahead, new)
+    functions["advance"](_matrices(steps + 1, steps), numbers, ahead, new)
     return new.view(np.int32).T
+
+
+@lru_cache(maxsize=64)
+def _matrices(*steps: int) -> Any:
+    """The matrices that take a state so many steps on, each count's in turn."""
+    return np.asarray([transition(count) for count in steps], np.uint32)
 
 
 def draw(
@@ -102,7 +108,49 @@ def draw(
     return uniforms, completed(after, states)
 
 
+def draw_wide(states: Any, n: int, scale_and_shift: Any = (), threads: int = 1, out: Any = None) -> Any:
+    """Draw the next `n` uniforms of the streams, of 53 bits: see `draw`, and `nbm_xp.rng.uniforms.wide_numbers`."""
+    count = min(n, states.shape[0])
+    planes = np.empty((2, 6, count), np.uint32)
+    planes[0] = number_by_number(states, count)
+    functions["advance"](_matrices(0, OUTPUT_STEPS), planes[0], 0, planes[1])
+    line, uniforms = _memory(n, "float64", out)
+    fill, factors = functions["draw_wide"], np.asarray(scale_and_shift, np.float64)
+
+    together(threads, count, n, lambda claims: fill(planes, factors, line, claims))
+    return uniforms
+
+
 def normals(
+    states: Any, rows: Any, n: int, dtype: str, scale_and_shift: Any = (), threads: int = 1, out: Any = None
+) -> Any:
+    """Make normal numbers of pairs of steps of the streams, without writing the uniforms down.
+
+    Parameters
+    ----------
+    states, rows, n, dtype, scale_and_shift, threads, out
+        See `halved_normals`.
+
+    Returns
+    -------
+    numpy.ndarray
+        `out`, or of shape (n,); see `nbm_xp.rng.transforms.stepwise_normals`.
+    """
+    count = min(n, states.shape[0])
+    numbers = number_by_number(states, count)
+    (line, drawn), factors = _memory(n, dtype, out), np.asarray(scale_and_shift, dtype)
+    make = functions[f"normals_{dtype}"]
+
+    def part(begin: int, end: int) -> None:
+        begin, end = 2 * count * begin, 2 * count * end
+        row = np.stack(rows(np.asarray([begin])), axis=-1).astype(np.uint32)
+        make(numbers, row, factors, line[begin:end])
+
+    side_by_side(threads, n, -(-n // (2 * count)), part)
+    return drawn
+
+
+def halved_normals(
     states: Any, rows: Any, n: int, dtype: str, scale_and_shift: Any = (), threads: int = 1, out: Any = None
 ) -> Any:
     """Make normal numbers of the next uniforms of the streams, without writing the uniforms down.
@@ -132,7 +180,7 @@ def normals(
     half = (n + 1) // 2
     numbers = number_by_number(states, states.shape[0])
     (line, drawn), factors = _memory(n, dtype, out), np.asarray(scale_and_shift, dtype)
-    make = functions[f"normals_{dtype}"]
+    make = functions[f"halved_normals_{dtype}"]
 
     def part(begin: int, end: int) -> None:
         places = np.asarray([begin, half + begin])
@@ -141,6 +189,23 @@ def normals(
 
     side_by_side(threads, n, half, part)
     return drawn
+
+
+def cut_at_steps(begins: Any, lengths: Any, streams: int) -> tuple[Any, Any]:
+    """Cut runs wherever the streams start anew: into pieces of one step each.
+
+    Examples
+    --------
+    >>> begins, lengths = cut_at_steps(np.asarray([1]), np.asarray([5]), 4)
+    >>> begins.tolist(), lengths.tolist()
+    ([1, 4], [3, 2])
+    """
+    first, last = begins // streams, (begins + lengths - 1) // streams
+    counts = last - first + 1
+    nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    starts = np.maximum(np.repeat(begins, counts), (np.repeat(first, counts) + nth) * streams)
+    ends = np.minimum(np.repeat(begins + lengths, counts), (np.repeat(first, counts) + nth + 1) * streams)
+    return starts, ends - starts
 
 
 def side_by_side(threads: int, n: int, count: int, part: Callable[..., Any]) -> list[Any]:
@@ -218,11 +283,16 @@ def runs(begins: Any, lengths: Any, rows: Any, states: Any, dtype: str) -> Any:
         The runs one after the other.
     """
     kind = _RUNS[dtype]
-    out = np.empty(int(lengths.sum()), kind)
+    out = np.empty(int(lengths.sum()), "float64" if kind == "wide" else kind)
     table = np.stack(rows(begins), axis=-1).astype(np.uint32)
     states = number_by_number(states, states.shape[0])
     functions[f"runs_{kind}"](contiguous(begins), contiguous(lengths), table, states, out)
     return _float16()[out & 0x7FFF].view(np.float16) if dtype == "float16" else out
+
+
+def runs_wide(begins: Any, lengths: Any, rows: Any, states: Any) -> Any:
+    """Draw runs of consecutive elements of a draw, of 53 bits: see `runs`."""
+    return runs(begins, lengths, rows, states, "wide")
 
 
 def _memory(n: int, dtype: str, out: Any) -> tuple[Any, Any]:

@@ -25,7 +25,6 @@ class Draws(Protocol):
     """Which uniforms the elements of a block have: see `nbm_xp.rng.distributions.element_uniforms`."""
 
     streams: int
-    n: int
     begins: Any
     lengths: Any
     first: int
@@ -42,8 +41,8 @@ class Draws(Protocol):
     def states(self) -> Any:
         """The states of all streams."""
 
-    def uniform(self, j: int) -> Any:
-        """Uniform `j` of each element."""
+    def fine(self, j: int) -> Any:
+        """A uniform of 53 bits of outputs `j` and ``j + 1`` of each element."""
 
     def rows(self, places: Any = None) -> Any:
         """The rows of the elements at some places, those where runs begin unless told, not centred."""
@@ -54,7 +53,6 @@ def _each_until_accepted(name: str, dtype: str, draws: Draws, *columns: Any) -> 
     out = np.empty(draws.count, dtype)
     lost = functions[name](
         number_by_number(draws.states(), draws.streams),
-        draws.n,
         draws.first,
         draws.step,
         contiguous(draws.begins),

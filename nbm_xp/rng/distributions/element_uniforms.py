@@ -1,8 +1,8 @@
-"""As many uniforms as an element needs, for the elements of a block or only some of them.
+"""The uniforms of the elements of a draw of a `Generator`, of all of them or of a block.
 
-Contract: uniform ``j`` of an element is what the ``j``-th draw after the first, of the same size
-and from the same streams, gives for that element. So it depends on the element's place in the whole array and on
-``j``, neither on what other elements need nor on how the array is divided, and any of them can be had on its own.
+Contract: output ``j`` of element ``i`` is that of stream ``i mod 15360`` at step ``i div 15360 + j * 2**56`` after the
+state of the draw. So it depends on the state, the element's place in the array and ``j`` alone: neither on how many
+elements there are, nor on what others need, nor on how the array is divided; and any of them can be had on its own.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from nbm_xp.namespace import asarray, concrete_int, dtype_of, get_namespace, host_namespace, put
+from nbm_xp.namespace import asarray, concrete_int, convert, dtype_of, get_namespace, host_namespace, put
 from nbm_xp.namespace.mrg31k3p import kernel
-from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, State
+from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, OUTPUT_STEPS, State
+from nbm_xp.namespace.mrg31k3p.numpy_draws import cut_at_steps
 
 from .. import recurrence
-from ..runs import block_runs, later_draw
-from ..uniforms import HOST, advance, elements, from_integers, numbers, substreams
+from ..runs import block_runs
+from ..transforms import normal_of_pairs, stepwise_normals, two_draws
+from ..uniforms import HOST, at_places, elements, numbers, touched_streams, wide_numbers
 
 __all__ = ["ElementUniforms", "of_block", "until_accepted"]
 
@@ -36,10 +38,8 @@ class ElementUniforms:
 
     Parameters
     ----------
-    source : six ints, or array
-        The state of the first stream, or the states of all streams.
-    streams : int
-        How many streams there are.
+    state : six ints, or six arrays without axes
+        The state of the first stream.
     n : int
         How many elements the whole array has.
     begins, lengths : numpy.ndarray
@@ -47,18 +47,17 @@ class ElementUniforms:
     library : str
         The library of the uniforms.
     first, step : int
-        Uniform ``j`` is number ``first + j * step`` of the element.
+        Uniform ``j`` is made of output ``first + j * step`` of the element.
     """
 
-    source: State | Any
-    streams: int
+    state: State
     n: int
     begins: Any
     lengths: Any
     library: str
     first: int = 0
     step: int = 1
-    _states: list[Any] = field(default_factory=list, repr=False, compare=False)
+    _kept: list[Any] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def xp(self) -> Any:
@@ -66,19 +65,29 @@ class ElementUniforms:
         return get_namespace(self.library)
 
     @property
+    def streams(self) -> int:
+        """How many streams the whole array takes."""
+        return min(self.n, MAX_STREAMS)
+
+    @property
     def count(self) -> int:
         """How many elements the block has."""
         return concrete_int(host_namespace().sum(self.lengths))
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the block is the array."""
+        return self.lengths.shape[0] == 1 and self.lengths[0] == self.n
+
     def every(self, first: int, step: int) -> ElementUniforms:
-        """The same, of which only every so manieth uniform is counted."""
+        """The same, of which only every so manieth output is counted."""
         return replace(self, first=self.first + first * self.step, step=self.step * step)
 
     def stretches(self, length: int) -> Iterator[tuple[int, ElementUniforms]]:
         """Divide the elements into stretches of so many, each with the number of those before it."""
-        whole = replace(self, source=self.states(), _states=[])
+        self.states()  # which all of them share
         for start in range(0, self.count, length):
-            yield start, whole.between(start, min(start + length, self.count))
+            yield start, self.between(start, min(start + length, self.count))
 
     def between(self, start: int, stop: int) -> ElementUniforms:
         """The same for the elements from one on to before another."""
@@ -88,27 +97,59 @@ class ElementUniforms:
         here = (ends > start) & (starts < stop)
         since = host.maximum(starts[here], start)
         begins, lengths = self.begins[here] + (since - starts[here]), host.minimum(ends[here], stop) - since
-        return replace(self, begins=begins, lengths=lengths, _states=[])
+        return replace(self, begins=begins, lengths=lengths)
 
     def states(self) -> Any:
-        """The states in which all streams start."""
-        return substreams(self.source, self.streams) if isinstance(self.source, tuple) else self.source
+        """The states in which the streams of the whole array start."""
+        if not self._kept:
+            self._kept.append(touched_streams(self.xp, self.state, self.n))
+        return self._kept[0]
+
+    def states_at(self, output: int) -> Any:
+        """The states of the streams from which an output of each element follows."""
+        if not output:
+            return self.states()
+        return touched_streams(self.xp, recurrence.jumped(self.state, output * OUTPUT_STEPS), self.n)
 
     def rows(self, places: Any = None) -> Any:
         """The rows of the elements at some places, those where runs begin unless told: see `recurrence.rows_at`."""
-        steps = (self.begins if places is None else places) // self.streams
-        host = host_namespace()
-        return recurrence.rows_at(host, steps, (concrete_int(host.min(steps)), concrete_int(host.max(steps))))
+        return recurrence.rows_of(self.streams)(self.begins if places is None else places)
 
     def own(self, name: str) -> Callable[..., Any] | None:
         """The kernel that makes numbers of these uniforms, ``kernel(uniforms, *parameters)``, or None."""
         compiled = kernel(f"rng.{name}", self.library)
-        if compiled is None or not self.count or self.streams > max(self.count, MAX_STREAMS):
-            return None
-        return partial(compiled, self)
+        return None if compiled is None or not self.count else partial(compiled, self)
+
+    def drawn(self, dtype: str, output: int = 0, line: Any = (), threads: int = 1, out: Any = None) -> Any:
+        """Give a uniform of each element.
+
+        Parameters
+        ----------
+        dtype : {"float16", "float32", "float64", "wide"}
+            Its dtype: see `nbm_xp.rng.uniforms.elements`.
+        output : int
+            Which output of the element, the first of two where `dtype` is "wide".
+        line : two floats, optional
+            What each is multiplied by, and what is added then.
+        threads, out
+            See `nbm_xp.rng.uniforms.numbers`.
+
+        Returns
+        -------
+        array
+            Of shape (count,).
+        """
+        if self.is_whole and self.n:
+            xp = self.xp
+            states = self.states_at(output)
+            if dtype == "wide":
+                return wide_numbers(xp, states, self.n, line, threads, out)
+            return numbers(xp, states, self.n, dtype, line, threads, out)
+        u = elements(self.states(), self.streams, self.begins, self.lengths, dtype, self.library, output)
+        return u * line[0] + line[1] if line else u
 
     def uniform(self, j: int, among: Any = None) -> Any:
-        """Give uniform `j` of each element, or of those at some places in the block.
+        """Give uniform `j` of each element, of one output, or of those at some places in the block.
 
         Parameters
         ----------
@@ -122,63 +163,70 @@ class ElementUniforms:
         array
             float64, of shape (count,).
         """
-        trial = self.first + j * self.step
-        if among is not None:
-            return self._some(trial, among)
-        whole = self.begins.shape[0] == 1 and self.lengths[0] == self.n
-        if whole and not self._has_random_access:
-            return numbers(self.xp, self._states_before(trial), self.n, "float64")
-        runs = later_draw(self.begins, self.lengths, self.n, self.streams, trial)
-        return elements(self.source, self.streams, *runs, "float64", self.library)
+        return self._one("float64", j, among)
 
-    def integer(self, j: int, among: Any = None) -> Any:
-        """Give the integer from 1 to M1 behind a uniform, as int64; see `uniform`."""
-        return self.xp.astype(self.uniform(j, among) * 2.0**31, dtype_of(self.xp, "int64"))
+    def fine(self, j: int, among: Any = None) -> Any:
+        """Give the float64 uniform of 53 bits that outputs `j` and ``j + 1`` make; see `uniform`."""
+        if self.step == 1:
+            return self._one("wide", j, among)
+        return two_draws(self.uniform(j, among), self.uniform(j + 1, among))
 
-    @property
-    def _has_random_access(self) -> bool:
-        """Whether a kernel makes elements at places in host memory, and no slower than in their order."""
-        return self.library == HOST and kernel("rng.runs", HOST) is not None
-
-    def _states_before(self, trial: int) -> Any:
-        """The states of all streams after so many draws."""
-        if not self._states:
-            self._states.append(self.states())
-        while len(self._states) <= trial:
-            self._states.append(advance(self._states[-1], self.n))
-        return self._states[trial]
-
-    def _some(self, trial: int, among: Any) -> Any:
-        """One uniform of some elements."""
+    def _one(self, dtype: str, j: int, among: Any) -> Any:
+        output = self.first + j * self.step
+        if among is None:
+            return self.drawn(dtype, output)
         host, xp = host_namespace(), self.xp
-        steps, ahead = divmod(self.n, self.streams)
         within = host.arange(self.count) - host.repeat(host.cumulative_sum(self.lengths) - self.lengths, self.lengths)
         places = xp.take(asarray(host.repeat(self.begins, self.lengths) + within, xp), among, axis=0)
-        later = xp.astype(places % self.streams < ahead, dtype_of(xp, "int64"))
-        places = places + trial * self.streams * (steps + later)
-        if self._has_random_access:
-            return elements(self.source, self.streams, places, host.ones_like(places), "float64", self.library)
-        last = concrete_int(host.max(self.begins + self.lengths)) - 1
-        span = concrete_int(host.min(self.begins)), last + trial * self.streams * (steps + 1)
-        return from_integers(xp, recurrence.integers_at(xp, self.source, self.streams, places, span), "float64")
+        if self.library == HOST and kernel("rng.runs", HOST) is not None:
+            ones = host.ones_like(places)
+            return elements(self.states(), self.streams, places, ones, dtype, self.library, output)
+        span = concrete_int(host.min(self.begins)), concrete_int(host.max(self.begins + self.lengths)) - 1
+        return at_places(xp, convert(self.states(), xp), self.streams, places, span, dtype, output)
+
+    def normals(self, dtype: str, line: Any = (), threads: int = 1, out: Any = None) -> Any:
+        """Give a standard normal number of each element, by the method of Box and Muller.
+
+        Steps ``2 k`` and ``2 k + 1`` of a stream give the uniforms of a pair, whose cosine is the number of the first
+        and whose sine that of the second. See `drawn` for the parameters.
+        """
+        xp, wide = self.xp, "wide" if dtype == "float64" else dtype
+        if not self.is_whole:
+            return self._normals_of_runs(wide, line)
+        n, streams = self.n, self.streams
+        own = kernel("rng.normals", xp)
+        if own is not None and n and dtype != "float16":
+            return own(convert(self.states(), xp), recurrence.rows_of(streams), n, dtype, line, threads, out)
+        pairs = -(-n // (2 * streams)) * streams if n else 0
+        drawn = wide_numbers if wide == "wide" else partial(numbers, dtype=dtype)
+        u = drawn(xp, self.states(), n=2 * pairs, threads=threads)
+        z = stepwise_normals(xp, u, streams, n) if n else u
+        return z * line[0] + line[1] if line else z
+
+    def _normals_of_runs(self, dtype: str, line: Any) -> Any:
+        """Normal numbers of a block: of each element the pair that it belongs to."""
+        host, xp, streams = host_namespace(), self.xp, self.streams
+        begins, lengths = cut_at_steps(self.begins, self.lengths, streams)
+        second = begins // streams % 2
+        u1, u2 = (
+            elements(self.states(), streams, begins + streams * (k - second), lengths, dtype, self.library)
+            for k in (0, 1)
+        )
+        z = normal_of_pairs(xp, u1, u2, asarray(host.repeat(second == 1, lengths), xp))
+        return z * line[0] + line[1] if line else z
 
 
 def of_block(
-    source: State | Any,
-    streams: int,
-    whole: tuple[int, ...],
-    offset: tuple[int, ...],
-    shape: tuple[int, ...],
-    library: str,
+    state: State, whole: tuple[int, ...], offset: tuple[int, ...], shape: tuple[int, ...], library: str
 ) -> ElementUniforms:
     """Give the uniforms of the elements of the block of some shape that begins at some place.
 
     Examples
     --------
-    >>> of_block((234,) * 6, 1, (2, 3), (0, 1), (2, 1), "numpy").uniform(0).round(3).tolist()
-    [0.448, 0.385]
+    >>> of_block((234,) * 6, (2, 3), (0, 1), (2, 1), "numpy").uniform(0).round(3).tolist()
+    [0.306, 0.574]
     """
-    return ElementUniforms(source, streams, math.prod(whole), *block_runs(whole, offset, shape), library)
+    return ElementUniforms(state, math.prod(whole), *block_runs(whole, offset, shape), library)
 
 
 def until_accepted(

@@ -24,7 +24,7 @@ _SCALE: Final = 2.0**400
 
 def fine(uniforms: ElementUniforms, j: int = 0) -> Any:
     """A uniform of the numbers `j` and ``j + 1``: from 2**-62 on."""
-    return two_draws(uniforms.uniform(j), uniforms.uniform(j + 1))
+    return uniforms.fine(j)
 
 
 def folded(uniforms: ElementUniforms, j: int = 0) -> tuple[Any, Any]:

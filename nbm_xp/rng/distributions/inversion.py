@@ -1,7 +1,6 @@
 """Real numbers of one uniform each: the inverse of a distribution function.
 
-Contract: one uniform makes one number, in order, through functions with the same bits on every
-library; a uniform is a multiple of 2**-31, so ``1 - u`` is exact, and no number lies further out than 2**-31 of all do.
+Contract: through functions with the same bits on every library; both tails are as fine as `fine_uniforms` are.
 """
 
 from __future__ import annotations
@@ -10,70 +9,47 @@ from typing import Any
 
 from nbm_xp.namespace import array_namespace
 
-from ..elementary import log, normal_quantile
+from ..elementary import log, log1p, normal_quantile
 from ..quantiles import truncated_normal
+from .element_uniforms import ElementUniforms
+from .fine_uniforms import folded
 
 __all__ = ["exponential", "gumbel", "laplace", "logistic", "truncated_normal_number"]
 
 
-def exponential(u: Any) -> Any:
+def exponential(uniforms: ElementUniforms) -> Any:
     """Standard exponential numbers: ``-log(u)``, of which the distribution is the same as of ``-log(1 - u)``.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> exponential(np.asarray([0.5])).round(6)
-    array([0.693147])
+    >>> from .element_uniforms import of_block
+    >>> exponential(of_block((234,) * 6, (1,), (0,), (1,), "numpy")).round(6)
+    array([0.798721])
     """
-    return -log(u)
+    return -log(uniforms.fine(0))
 
 
-def laplace(u: Any) -> Any:
-    """Standard Laplace numbers: ``log(2 u)`` below the median, ``-log(2 (1 - u))`` above.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> laplace(np.asarray([0.25, 0.75])).round(6)
-    array([-0.693147,  0.693147])
-    """
-    xp = array_namespace(u)
-    below = u < 0.5
-    size = log(2.0 * xp.where(below, u, 1.0 - u))
-    return xp.where(below, size, -size)
+def laplace(uniforms: ElementUniforms) -> Any:
+    """Standard Laplace numbers: ``log(2 u)`` below the median, ``-log(2 (1 - u))`` above."""
+    below, v = folded(uniforms)
+    size = log(2.0 * v)
+    return array_namespace(v).where(below, size, -size)
 
 
-def logistic(u: Any) -> Any:
-    """Standard logistic numbers: ``log(u) - log(1 - u)``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> logistic(np.asarray([0.5, 0.75])).round(6)
-    array([0.      , 1.098612])
-    """
-    return log(u) - log(1.0 - u)
+def logistic(uniforms: ElementUniforms) -> Any:
+    """Standard logistic numbers: ``log(u) - log(1 - u)``."""
+    below, v = folded(uniforms)
+    size = log(v) - log1p(-v)
+    return array_namespace(v).where(below, size, -size)
 
 
-def gumbel(u: Any) -> Any:
-    """Standard Gumbel numbers: ``-log(-log(u))``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> gumbel(np.asarray([0.5])).round(6)
-    array([0.366513])
-    """
-    return -log(-log(u))
+def gumbel(uniforms: ElementUniforms) -> Any:
+    """Standard Gumbel numbers: ``-log(-log(u))``."""
+    below, v = folded(uniforms)
+    return -log(-array_namespace(v).where(below, log(v), log1p(-v)))
 
 
-def truncated_normal_number(u: Any) -> Any:
-    """Standard normal numbers within two standard deviations: see `nbm_xp.rng.quantiles`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> truncated_normal_number(np.asarray([0.5, 0.75])).round(6)
-    array([0.      , 0.639112])
-    """
-    return truncated_normal(u, normal_quantile)
+def truncated_normal_number(uniforms: ElementUniforms) -> Any:
+    """Standard normal numbers within two standard deviations: see `nbm_xp.rng.quantiles`."""
+    own = uniforms.own("truncated_normals")
+    return truncated_normal(uniforms.fine(0), normal_quantile) if own is None else own()

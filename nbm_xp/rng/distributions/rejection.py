@@ -29,8 +29,10 @@ from nbm_xp.namespace.mrg31k3p.approximations import (
 )
 
 from ..elementary import exp, log, log_factorial, normal_quantile, quotient, sqrt, stirling_error
+from ..transforms import two_draws
 from .deviance import log_binomial_ratio
 from .element_uniforms import ElementUniforms, until_accepted
+from .fine_uniforms import fine
 
 __all__ = ["any_of", "beta", "gamma", "large_binomial", "log_gamma", "log_of_rest", "poisson"]
 
@@ -69,22 +71,30 @@ def log_gamma(uniforms: ElementUniforms, shape: Any, below: Sequence[bool] | Non
     d = xp.where(small, shape + 1.0, xp.minimum(shape, _LARGEST)) - 1.0 / 3.0
     c = 1.0 / sqrt(9.0 * d)
 
-    def attempt(u1: Any, u2: Any, d: Any, c: Any) -> tuple[Any, Any]:
-        x = normal_quantile(u1)
+    def attempt(high: Any, low: Any, u: Any, v: Any, d: Any, c: Any) -> tuple[Any, Any]:
+        x = _normal_number(high, low)
         root = 1.0 + c * x
         inside = root > 0.0
-        v = xp.where(inside, root * root * root, 1.0)
-        log_v = log(v)
-        fits = log(u2) < 0.5 * x * x + d - d * v + d * log_v
+        cube = xp.where(inside, root * root * root, 1.0)
+        log_v = log(cube)
+        fits = log(two_draws(u, v)) < 0.5 * x * x + d - d * cube + d * log_v
         return log(d) + log_v, inside & ((d > SURELY_ACCEPTED) | fits)
 
-    tried = uniforms.every(1, 1)
+    tried = uniforms.every(2, 1)
     own = tried.own("log_gamma")
-    value = until_accepted(tried, 2, attempt, d, c) if own is None else own(d, c, log(d))
+    value = until_accepted(tried, 4, attempt, d, c) if own is None else own(d, c, log(d))
     if not some_small:
         return value
-    power = quotient(log(uniforms.uniform(0)), xp.where(small, xp.maximum(shape, _LEAST), 1.0))
+    power = quotient(log(fine(uniforms)), xp.where(small, xp.maximum(shape, _LEAST), 1.0))
     return value + (xp.where(small, power, 0.0) if some_not else power)
+
+
+def _normal_number(high: Any, low: Any) -> Any:
+    """The standard normal number of a uniform of 53 bits, as far out as both its ends are fine."""
+    xp = array_namespace(high)
+    below = high < 0.5
+    z = normal_quantile(two_draws(xp.where(below, high, 1.0 - high), low))
+    return xp.where(below, z, -z)
 
 
 def gamma(uniforms: ElementUniforms, shape: Any, scale: Any) -> Any:
@@ -96,7 +106,7 @@ def gamma(uniforms: ElementUniforms, shape: Any, scale: Any) -> Any:
     value = exp(log_gamma(uniforms, xp.where(none | large, 1.0, shape) if some_none or some_large else shape, below))
     if some_large:
         d = xp.where(large, shape, 1.0) - 1.0 / 3.0
-        root = 1.0 + normal_quantile(uniforms.uniform(1)) / sqrt(9.0 * xp.minimum(d, _LARGEST))
+        root = 1.0 + _normal_number(uniforms.uniform(2), uniforms.uniform(3)) / sqrt(9.0 * xp.minimum(d, _LARGEST))
         value = xp.where(large, d * (root * root * root), value)
     value = xp.where(none, 0.0, value) if some_none else value
     return value * scale if scaled else value

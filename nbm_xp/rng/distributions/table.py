@@ -73,22 +73,17 @@ class Distribution:
     together: Rule | None = None
 
 
-def _scaled_and_shifted(inverse: Callable[[Any], Any]) -> Callable[..., Any]:
-    """A sampler of one uniform, a location and a scale."""
+def _scaled_and_shifted(inverse: Callable[[ElementUniforms], Any]) -> Callable[..., Any]:
+    """A sampler of standard numbers, a location and a scale."""
 
     def sample(uniforms: ElementUniforms, loc: Any, scale: Any) -> Any:
-        return inverse(uniforms.uniform(0)) * scale + loc
+        return inverse(uniforms) * scale + loc
 
     return sample
 
 
 def _scaled_exponential(uniforms: ElementUniforms, scale: Any) -> Any:
-    return inversion.exponential(uniforms.uniform(0)) * scale
-
-
-def _truncated_normal(uniforms: ElementUniforms, loc: Any, scale: Any) -> Any:
-    own = uniforms.own("truncated_normals")
-    return (inversion.truncated_normal_number(uniforms.uniform(0)) if own is None else own()) * scale + loc
+    return inversion.exponential(uniforms) * scale
 
 
 def _is_ascending(left: Any, mode: Any, right: Any) -> Any:
@@ -116,7 +111,9 @@ DISTRIBUTIONS: Final[dict[str, Distribution]] = {
     "laplace": Distribution(_LINE, _scaled_and_shifted(inversion.laplace), "inversion [1]"),
     "logistic": Distribution(_LINE, _scaled_and_shifted(inversion.logistic), "inversion [1]"),
     "gumbel": Distribution(_LINE, _scaled_and_shifted(inversion.gumbel), "inversion [1]"),
-    "truncated_normal": Distribution(_LINE, _truncated_normal, "inversion, AS 241 [2]", "many"),
+    "truncated_normal": Distribution(
+        _LINE, _scaled_and_shifted(inversion.truncated_normal_number), "inversion, AS 241 [2]", "many"
+    ),
     "gamma": Distribution({"shape": NOT_NEGATIVE, "scale": NOT_NEGATIVE}, rejection.gamma, "rejection [3]", "many"),
     "beta": Distribution({"a": POSITIVE, "b": POSITIVE}, rejection.beta, "two gamma numbers [3]", "many", "share"),
     "poisson": Distribution({"lam": RATE}, rejection.poisson, "search below 10, else PTRS [4]", "many", "count"),

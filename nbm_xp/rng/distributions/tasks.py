@@ -38,8 +38,6 @@ class Elements:
     ----------
     state : six ints
         The state of the first stream.
-    streams : int
-        How many streams there are.
     whole : tuple of ints
         The shape of the whole draw.
     dtype : str
@@ -53,7 +51,6 @@ class Elements:
     """
 
     state: State
-    streams: int
     whole: tuple[int, ...]
     dtype: str
     library: str
@@ -62,7 +59,7 @@ class Elements:
 
     def uniforms(self, offset: tuple[int, ...], shape: tuple[int, ...]) -> ElementUniforms:
         """Give the uniforms of the elements of a block."""
-        return of_block(self.state, self.streams, self.whole, offset, shape, self.library)
+        return of_block(self.state, self.whole, offset, shape, self.library)
 
     def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], *arrays: Any) -> Any:
         """Make a block, of some shape, that begins at some place."""
@@ -84,7 +81,8 @@ class Elements:
         """What ``sample(uniforms, *columns)`` makes, a stretch at a time, which stays in the processor's caches."""
         if self.library != HOST or uniforms.count < 2 * _STRETCH:
             return sample(uniforms, *columns)
-        xp, length = get_namespace(self.library), max(1, _STRETCH // self.streams) * self.streams  # whole steps
+        xp, streams = get_namespace(self.library), uniforms.streams
+        length = max(1, _STRETCH // streams) * streams  # whole steps
 
         def made_of(stretch: tuple[int, ElementUniforms]) -> Any:
             begin, part = stretch
@@ -204,7 +202,7 @@ class Multinomials(Elements):
             return xp.zeros(shape, dtype=dtype_of(xp, self.dtype))
         *_, p = blocks
         check_weights(self.name, p)
-        uniforms = of_block(self.state, self.streams, self.whole[:-1], offset[:-1], rows, self.library)
+        uniforms = of_block(self.state, self.whole[:-1], offset[:-1], rows, self.library)
         with wide_dtypes(xp):
             trials = self.numbers[0]
             left = asarray(trials, xp, "float64") if trials is not None else blocks[0][..., 0]

@@ -48,7 +48,7 @@ class _Vectors(Elements):
             parameters = self.checked(*(xp.astype(block, dtype_of(xp, "float64")) for block in blocks))
             if 0 in shape:
                 return xp.zeros(shape, dtype=dtype_of(xp, self.dtype))
-            uniforms = of_block(self.state, self.streams, self.whole[:-1], offset[:-1], shape[:-1], self.library)
+            uniforms = of_block(self.state, self.whole[:-1], offset[:-1], shape[:-1], self.library)
             return self.finished(xp.stack(self.components(uniforms, shape, *parameters), axis=-1), shape)
 
     def checked(self, *parameters: Any) -> tuple[Any, ...]:

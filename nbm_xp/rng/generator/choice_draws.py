@@ -31,7 +31,7 @@ from ..blocks import library_of_blocks
 from ..distributions.element_uniforms import ElementUniforms
 from ..distributions.tasks import Elements, made
 from ..distributions.whole_numbers import random_order
-from ..parameters import MOST_ELEMENTS, Size, checked, counts_on, flag, known_integer, shape_of, streams_of
+from ..parameters import MOST_ELEMENTS, Size, checked, counts_on, flag, known_integer, shape_of
 from ..rules import NOT_NEGATIVE, check_weights, require, require_integer, weights_of
 from .filling import fill, require_writable
 from .vector_draws import VectorDraws
@@ -64,7 +64,7 @@ class Ordered(Elements):
         if 0 in shape:
             return xp.zeros(shape, dtype=dtype_of(xp, self.dtype))
         begins, lengths = host.asarray([0]), host.asarray([self.population])
-        uniforms = ElementUniforms(self.state, self.streams, self.population, begins, lengths, self.library)
+        uniforms = ElementUniforms(self.state, self.population, begins, lengths, self.library)
         with wide_dtypes(xp):
             p = None
             if self.weighted:
@@ -93,7 +93,6 @@ class ChoiceDraws(VectorDraws):
         shuffle: bool = True,
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
     ) -> Any:
         """Choose some of many things.
 
@@ -112,7 +111,7 @@ class ChoiceDraws(VectorDraws):
             The axis of an array `a`.
         shuffle : bool
             Of no effect: what is chosen without replacement comes in a random order at no further cost.
-        chunks, nstreams
+        chunks
             See `Generator`.
 
         Returns
@@ -133,7 +132,7 @@ class ChoiceDraws(VectorDraws):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).choice(10, 5, replace=False).tolist()
-        [5, 0, 7, 8, 6]
+        [9, 0, 1, 4, 3]
         >>> Generator(234).choice([1.5, 2.5], 4, p=[0.9, 0.1]).tolist()
         [1.5, 1.5, 2.5, 1.5]
         """
@@ -152,12 +151,12 @@ class ChoiceDraws(VectorDraws):
             weights_of("p", p)
         if not replace:
             _require_enough(population, math.prod(shape), weights)
-        with self._taking() as state:
+        with self._taking(math.prod(shape) if replace else population) as state:
             own = None if is_array(a) else chunks
-            index = self._chosen(xp, state, population, shape, replace, weights, own, nstreams)
+            index = self._chosen(xp, state, population, shape, replace, weights, own)
             return _taken(xp, a, index, along, chunks) if is_array(a) else index
 
-    def permutation(self, x: Any, axis: int = 0, *, chunks: Any = None, nstreams: int | None = None) -> Any:
+    def permutation(self, x: Any, axis: int = 0, *, chunks: Any = None) -> Any:
         """Give the integers below a number, or what lies along an axis of an array, in a random order.
 
         Parameters
@@ -166,7 +165,7 @@ class ChoiceDraws(VectorDraws):
             A number, or an array, which stays as it is, and on NumPy may hold anything.
         axis : int
             The axis of an array.
-        chunks, nstreams
+        chunks
             See `Generator`; the axis of an array is not split.
 
         Returns
@@ -187,11 +186,6 @@ class ChoiceDraws(VectorDraws):
         >>> Generator(234).permutation(5).tolist()
         [0, 1, 4, 3, 2]
         """
-        with self._taking() as state:
-            return self._in_order(state, x, axis, chunks, nstreams)
-
-    def _in_order(self, state: State, x: Any, axis: int, chunks: Any, nstreams: int | None) -> Any:
-        """See `permutation`."""
         things = things_of("x", x)
         xp, (x,) = self._alike(None, things)
         x = known_integer(things) if is_array(x) and not x.ndim else x
@@ -199,20 +193,21 @@ class ChoiceDraws(VectorDraws):
             require("x", x, NOT_NEGATIVE)
             if x > MOST_ELEMENTS:
                 raise ValueError(f"x must be at most {MOST_ELEMENTS}, got {x}")
-            return self._chosen(xp, state, int(x), shape_of(int(x)), False, [], chunks, nstreams)
+            with self._taking(int(x)) as state:
+                return self._chosen(xp, state, int(x), shape_of(int(x)), False, [], chunks)
         along = axis_of("x", x, axis)
         shape, population = shape_of(None, x), x.shape[along]
-        if not is_lazy(xp):
-            order = self._chosen(xp, state, population, (population,), False, [], None, nstreams)
-            return xp.take(x, order, axis=along) if 0 not in shape else x
-        dtype, sizes = dtype_name(x), chunks if isinstance(chunks, tuple) else (chunks,) * len(shape)
-        sizes = x.chunks if chunks is None else sizes
-        chunks = (*sizes[:along], -1, *sizes[along + 1 :])
-        streams = streams_of(nstreams, (population,))
-        task = Ordered(state, streams, shape, dtype, library_of_blocks(xp, x), population=population, axis=along)
-        return made(xp, task, (x,), chunks=chunks)
+        with self._taking(population) as state:
+            if not is_lazy(xp):
+                order = self._chosen(xp, state, population, (population,), False, [], None)
+                return xp.take(x, order, axis=along) if 0 not in shape else x
+            dtype, sizes = dtype_name(x), chunks if isinstance(chunks, tuple) else (chunks,) * len(shape)
+            sizes = x.chunks if chunks is None else sizes
+            chunks = (*sizes[:along], -1, *sizes[along + 1 :])
+            task = Ordered(state, shape, dtype, library_of_blocks(xp, x), population=population, axis=along)
+            return made(xp, task, (x,), chunks=chunks)
 
-    def shuffle(self, x: Any, axis: int = 0, *, nstreams: int | None = None) -> None:
+    def shuffle(self, x: Any, axis: int = 0) -> None:
         """Bring what lies along an axis of an array into a random order, in place.
 
         Parameters
@@ -221,8 +216,6 @@ class ChoiceDraws(VectorDraws):
             It must be one that can be written to: `permutation` serves those of JAX, which cannot.
         axis : int
             The axis.
-        nstreams
-            See `Generator`.
 
         Examples
         --------
@@ -234,8 +227,7 @@ class ChoiceDraws(VectorDraws):
         [0, 1, 4, 3, 2]
         """
         require_writable("x", x, ", use permutation instead")
-        with self._taking() as state:
-            fill(x, self._in_order(state, x, axis_of("x", x, axis), None, nstreams))
+        fill(x, self.permutation(x, axis_of("x", x, axis)))
 
     def _chosen(
         self,
@@ -246,17 +238,15 @@ class ChoiceDraws(VectorDraws):
         replace: bool,
         weights: list[Any],
         chunks: Any,
-        nstreams: int | None,
     ) -> Any:
         """Choose integers below a number."""
         held = counts_on(xp, "int64", 0, population)
         if replace and weights:
-            return self._outcomes(xp, state, weights[0], shape, held, chunks, nstreams, "p")
+            return self._outcomes(xp, state, weights[0], shape, held, chunks, "p")
         if replace:
-            return self._integers(xp, state, 0, population, shape, held, chunks, nstreams)
+            return self._integers(xp, state, 0, population, shape, held, chunks)
         library = library_of_blocks(xp, *weights) if is_lazy(xp) else library_name(xp)
-        streams = streams_of(nstreams, (population,))
-        task = Ordered(state, streams, shape, held, library, population=population, weighted=bool(weights))
+        task = Ordered(state, shape, held, library, population=population, weighted=bool(weights))
         return made(xp, task, chunks=-1 if chunks is None else chunks, args=tuple(weights))
 
 

@@ -5,6 +5,7 @@ Contract: names, parameters and meaning of `numpy.random.Generator`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -24,7 +25,6 @@ from ..parameters import (
     known_integer,
     most_of,
     shape_of,
-    streams_of,
 )
 from ..rules import TRIALS, Rule, require, require_integer, weights_of, within
 from .tail_draws import TailDraws
@@ -61,7 +61,6 @@ class CountDraws(UniformDraws, TailDraws):
         endpoint: bool = False,
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
     ) -> Any:
         """Draw integers between two bounds, all with exactly the same probability, by rejection [1]_.
 
@@ -69,7 +68,7 @@ class CountDraws(UniformDraws, TailDraws):
         ----------
         low, high : int or array of ints
             The bounds; the first is included. With one alone, it is the upper bound, and the lower one is 0.
-        size, chunks, nstreams
+        size, chunks
             See `Generator`.
         dtype : str
             The dtype, of integers or ``bool``, which must hold both bounds.
@@ -88,7 +87,7 @@ class CountDraws(UniformDraws, TailDraws):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).integers(1, 6, 8, endpoint=True).tolist()
-        [1, 2, 1, 6, 2, 3, 4, 4]
+        [1, 5, 2, 2, 5, 3, 2, 5]
         """
         low, high = (0, low) if high is None else (low, high)
         endpoint = flag("endpoint", endpoint)
@@ -117,8 +116,8 @@ class CountDraws(UniformDraws, TailDraws):
                 require("high - low", span, _SPAN)
             if is_lazy(xp):
                 low, span = watched(xp, "low", low, bounds), watched(xp, "high - low", span, _SPAN)
-        with self._taking() as state:
-            return self._integers(xp, state, low, span, shape, name, chunks, nstreams)
+        with self._taking(math.prod(shape)) as state:
+            return self._integers(xp, state, low, span, shape, name, chunks)
 
     def _integers(
         self,
@@ -129,14 +128,13 @@ class CountDraws(UniformDraws, TailDraws):
         shape: tuple[int, ...],
         dtype: str,
         chunks: Any,
-        nstreams: int | None,
     ) -> Any:
         """Make integers from `low` on, `span` of them, both of which were checked."""
         values = (low, span)
         library = library_of_blocks(xp, *values) if is_lazy(xp) else library_name(xp)
         numbers = tuple(None if is_array(value) else int(value) for value in values)
         threads = 1 if is_lazy(xp) else self._threads
-        task = Integers(state, streams_of(nstreams, shape), shape, dtype, library, numbers, threads)
+        task = Integers(state, shape, dtype, library, numbers, threads)
         return made(xp, task, values, chunks=chunks_of(chunks, shape, *values))
 
     def binomial(
@@ -147,7 +145,6 @@ class CountDraws(UniformDraws, TailDraws):
         dtype: Any = "int64",
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
     ) -> Any:
         """Count the successes of `n` trials.
 
@@ -157,7 +154,7 @@ class CountDraws(UniformDraws, TailDraws):
             How many trials, from 0 to 2**53.
         p : number or array
             The probability of success, from 0 to 1.
-        size, dtype, chunks, nstreams
+        size, dtype, chunks
             See `Generator`.
 
         Returns
@@ -179,7 +176,7 @@ class CountDraws(UniformDraws, TailDraws):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(31).binomial(10, 0.5, size=6).tolist()
-        [7, 4, 7, 6, 6, 7]
+        [7, 4, 7, 4, 6, 2]
         >>> Generator(31).binomial(10**6, 0.5, size=3).tolist()
         [499803, 499362, 499965]
         """
@@ -188,8 +185,8 @@ class CountDraws(UniformDraws, TailDraws):
         if isinstance(n, int):
             require("n", n, TRIALS)
             if n <= FEW_TRIALS:
-                return self._trials(n, p, size, name, chunks, nstreams)
-        return self._independent("binomial", size, counting_dtype(name), chunks, nstreams, counts=True, n=n, p=p)
+                return self._trials(n, p, size, name, chunks)
+        return self._independent("binomial", size, counting_dtype(name), chunks, counts=True, n=n, p=p)
 
     def poisson(
         self,
@@ -198,7 +195,6 @@ class CountDraws(UniformDraws, TailDraws):
         dtype: Any = "int64",
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
     ) -> Any:
         """Draw Poisson numbers: by search of the distribution function below a mean of 10, else by PTRS [1]_.
 
@@ -206,7 +202,7 @@ class CountDraws(UniformDraws, TailDraws):
         ----------
         lam : number or array
             The mean, 0 or more.
-        size, dtype, chunks, nstreams
+        size, dtype, chunks
             See `Generator`.
 
         Returns
@@ -224,7 +220,7 @@ class CountDraws(UniformDraws, TailDraws):
         >>> Generator(234).poisson(4.0, 6).tolist()
         [3, 3, 8, 3, 3, 4]
         """
-        return self._independent("poisson", size, counting_dtype(dtype), chunks, nstreams, counts=True, lam=lam)
+        return self._independent("poisson", size, counting_dtype(dtype), chunks, counts=True, lam=lam)
 
     def multinomial(
         self,
@@ -234,7 +230,6 @@ class CountDraws(UniformDraws, TailDraws):
         dtype: Any = "int64",
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
     ) -> Any:
         """Count the outcomes of `n` trials: each count is binomial, given those before it [1]_.
 
@@ -246,7 +241,7 @@ class CountDraws(UniformDraws, TailDraws):
             The probabilities of the outcomes, along the last axis; they add up to 1.
         size : int or tuple of ints
             The shape without the axis of outcomes: what `n` and the rows of `pvals` broadcast to, by default.
-        dtype, chunks, nstreams
+        dtype, chunks
             See `Generator`; the axis of outcomes is not split.
 
         Returns
@@ -262,7 +257,7 @@ class CountDraws(UniformDraws, TailDraws):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).multinomial(20, [0.2, 0.3, 0.5], 2).tolist()
-        [[3, 7, 10], [3, 5, 12]]
+        [[3, 4, 13], [3, 4, 13]]
         """
         require_integer("n", n)
         name = counting_dtype(dtype)
@@ -277,8 +272,8 @@ class CountDraws(UniformDraws, TailDraws):
         library = library_of_blocks(xp, *values) if is_lazy(xp) else library_name(xp)
         numbers = tuple(None if is_array(value) else value for value in values)
         chunks = with_whole_axis(chunks_of(chunks, rows, *(v[..., 0] for v in values if is_array(v))), shape)
-        with self._taking() as state:
-            task = Multinomials(state, streams_of(nstreams, rows), shape, name, library, numbers)
+        with self._taking(math.prod(rows)) as state:
+            task = Multinomials(state, shape, name, library, numbers)
             return made(xp, task, values, chunks=chunks)
 
     def categorical(
@@ -288,7 +283,6 @@ class CountDraws(UniformDraws, TailDraws):
         dtype: Any = "int64",
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
     ) -> Any:
         """Draw outcomes by their probabilities, by inversion [1]_ with a uniform of 53 bits.
 
@@ -298,7 +292,7 @@ class CountDraws(UniformDraws, TailDraws):
             The probabilities of the outcomes 0, 1, …, along the last axis; they add up to 1.
         size : int or tuple of ints
             The shape: that of the rows of `pvals`, by default, or what they broadcast to.
-        dtype, chunks, nstreams
+        dtype, chunks
             See `Generator`.
 
         Returns
@@ -314,7 +308,7 @@ class CountDraws(UniformDraws, TailDraws):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).categorical([0.2, 0.3, 0.5], 8).tolist()
-        [1, 2, 2, 1, 2, 0, 1, 1]
+        [1, 1, 2, 1, 1, 1, 1, 2]
         """
         name = integer_dtype(dtype)
         xp, (pvals,) = self._parameters(pvals=pvals)
@@ -324,8 +318,8 @@ class CountDraws(UniformDraws, TailDraws):
         rows = [p[..., 0]] if p.ndim > 1 else []
         shape = shape_of(size, *rows)
         name = counts_on(xp, name)
-        with self._taking() as state:
-            return self._outcomes(xp, state, p, shape, name, chunks, nstreams, "pvals")
+        with self._taking(math.prod(shape)) as state:
+            return self._outcomes(xp, state, p, shape, name, chunks, "pvals")
 
     def _outcomes(
         self,
@@ -335,13 +329,12 @@ class CountDraws(UniformDraws, TailDraws):
         shape: tuple[int, ...],
         dtype: str,
         chunks: Any,
-        nstreams: int | None,
         name: str,
     ) -> Any:
         """Make outcomes by probabilities that were checked."""
         library = library_of_blocks(xp, p) if is_lazy(xp) else library_name(xp)
         rows = [p[..., 0]] if p.ndim > 1 else []
-        task = Outcomes(state, streams_of(nstreams, shape), shape, dtype, library, name=name)
+        task = Outcomes(state, shape, dtype, library, name=name)
         return made(xp, task, chunks=chunks_of(chunks, shape, *rows), args=(p,))
 
 

@@ -1,7 +1,7 @@
 """`Generator`: random arrays at once, with the method names of `numpy.random.Generator`.
 
 Contract: the same seed and the same calls give the same numbers, on every library and for every
-chunking, and those of `RandomStreams` where that has them.
+chunking; a shorter draw begins as a longer one does.
 
 The methods stand in rooms, each built on the ones before: `uniform_draws`; `real_draws`, `ratio_draws`, `tail_draws`;
 `count_draws`, `tally_draws`, `vector_draws`, `choice_draws` and `order_draws`. They share the state of `state`.
@@ -31,11 +31,12 @@ class Generator(OrderDraws):
 
     Notes
     -----
-    The numbers are those of MRG31k3p [1]_ in the layout of Theano's ``MRG_RandomStreams`` [2]_, bit for bit: each call
-    takes `nstreams` streams, 2**72 steps apart, deals the elements out to them in turn, and moves the state on by
-    2**134 steps. So what one call gives depends on the calls before it, but neither on their sizes nor on the library
-    nor on how Dask splits the array. Where an element needs several uniforms, they are those that as many draws of the
-    same size from the same streams give for it, however many other elements need.
+    The numbers are those of MRG31k3p [1]_. Its period is divided into streams 2**72 steps apart, of which a draw takes
+    15360, as Theano's ``MRG_RandomStreams`` [2]_ does at most: element ``i``, in C order, comes from stream
+    ``i mod 15360`` at step ``i div 15360`` after the state, and ``n`` elements move the state on by ``n / 15360``
+    steps, rounded up; normal numbers, which are made in pairs of steps, by an even number. So a draw begins as any
+    longer one from the same state does, and its numbers depend neither on the library nor on how Dask splits the
+    array. Where an element needs several outputs, they lie 2**56 steps apart.
 
     An integer is hashed by NumPy's ``SeedSequence``, so that seeds may follow one another. `RandomStreams` repeats it
     six times, as Theano does: its numbers for seed 234 are those of ``Generator((234,) * 6)``.
@@ -49,13 +50,12 @@ class Generator(OrderDraws):
     chunks
         How Dask, or another lazy library in blocks, is to split the array, in any form that it takes. By default each
         axis is split as the first parameter that has it, else as the library likes. Other libraries take no notice.
-    nstreams : int
-        How many streams to take. By default a sixth of the number of elements, at most 15360.
     out : array
         Takes the numbers, and is given back: an array that can be written to, of the library, shape and dtype of the
         draw, both of which it says where they are not given.
-    resolution : {31, 53}
-        How many bits a float64 has; with 53 each takes two draws.
+    bits : {31, 53}
+        How many bits a uniform has: 53, of two outputs, where it is float64, unless 31 are asked for; 31 otherwise, of
+        which float32 keeps 24.
 
     A parameter out of range is a ValueError that names it, one of a wrong kind a TypeError, and the state stays as it
     was. Values in a Dask array are not known before it is computed, and are refused then.
@@ -71,8 +71,8 @@ class Generator(OrderDraws):
     >>> rng = Generator(234)
     >>> rng.uniform(-1.0, 1.0, size=3, dtype="float64").round(3).tolist()
     [-0.49, -0.24, 0.943]
-    >>> rng
-    Generator((514645935, 1365741631, 1335374371, 1923568490, 2105946628, 981233701))
+    >>> Generator(234).uniform(-1.0, 1.0, size=2, dtype="float64").round(3).tolist()  # it begins as the longer draw
+    [-0.49, -0.24]
     >>> Generator(rng.state) == rng
     True
     """

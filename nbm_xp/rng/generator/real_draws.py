@@ -6,6 +6,7 @@ and rounded once to the dtype asked for, so that those of one dtype are those of
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from nbm_xp.namespace import dtype_of, is_array, is_lazy, library_name
@@ -13,7 +14,7 @@ from nbm_xp.namespace import dtype_of, is_array, is_lazy, library_name
 from ..blocks import library_of_blocks
 from ..distributions.table import DISTRIBUTIONS
 from ..distributions.tasks import Independent, made
-from ..parameters import Size, chunks_of, counts_on, real_dtype, shape_of, streams_of
+from ..parameters import Size, chunks_of, counts_on, real_dtype, shape_of
 from ..rules import finite_in, require, require_together
 from .filling import fill, form_of
 from .state import GeneratorState
@@ -31,7 +32,6 @@ class RealDraws(GeneratorState):
         dtype: Any = None,
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
         out: Any = None,
     ) -> Any:
         """Draw exponential numbers, by inversion [1]_: ``-log(u) * scale``.
@@ -40,7 +40,7 @@ class RealDraws(GeneratorState):
         ----------
         scale : number or array
             The mean, 0 or more.
-        size, dtype, chunks, nstreams, out
+        size, dtype, chunks, out
             See `Generator`.
 
         Returns
@@ -57,7 +57,7 @@ class RealDraws(GeneratorState):
         >>> Generator(234).exponential(2.0, 3, "float64").round(3).tolist()
         [2.734, 1.936, 0.058]
         """
-        return self._independent("exponential", size, dtype, chunks, nstreams, out, scale=scale)
+        return self._independent("exponential", size, dtype, chunks, out, scale=scale)
 
     def standard_exponential(
         self,
@@ -67,13 +67,12 @@ class RealDraws(GeneratorState):
         out: Any = None,
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
     ) -> Any:
         """Draw exponential numbers of mean 1: see `exponential`.
 
         Parameters
         ----------
-        size, dtype, out, chunks, nstreams
+        size, dtype, out, chunks
             See `Generator`.
         method : {"inv"}
             Inversion, the one method there is: it takes one uniform for each number, whatever that is.
@@ -90,7 +89,7 @@ class RealDraws(GeneratorState):
         """
         if str(method) != "inv":
             raise ValueError(f"method must be 'inv', inversion, got {method!r}")
-        return self.exponential(1.0, size, dtype, chunks=chunks, nstreams=nstreams, out=out)
+        return self.exponential(1.0, size, dtype, chunks=chunks, out=out)
 
     def laplace(
         self,
@@ -100,7 +99,6 @@ class RealDraws(GeneratorState):
         dtype: Any = None,
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
     ) -> Any:
         """Draw numbers of Laplace's distribution, by inversion [1]_.
 
@@ -108,7 +106,7 @@ class RealDraws(GeneratorState):
         ----------
         loc, scale : number or array
             Mean, and the mean distance from it, 0 or more.
-        size, dtype, chunks, nstreams
+        size, dtype, chunks
             See `Generator`.
 
         Returns
@@ -125,7 +123,7 @@ class RealDraws(GeneratorState):
         >>> Generator(234).laplace(size=3, dtype="float64").round(3).tolist()
         [-0.674, -0.275, 2.857]
         """
-        return self._independent("laplace", size, dtype, chunks, nstreams, loc=loc, scale=scale)
+        return self._independent("laplace", size, dtype, chunks, loc=loc, scale=scale)
 
     def logistic(
         self,
@@ -135,7 +133,6 @@ class RealDraws(GeneratorState):
         dtype: Any = None,
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
     ) -> Any:
         """Draw numbers of the logistic distribution, by inversion [1]_: ``log(u / (1 - u)) * scale + loc``.
 
@@ -143,7 +140,7 @@ class RealDraws(GeneratorState):
         ----------
         loc, scale : number or array
             Mean and scale, 0 or more.
-        size, dtype, chunks, nstreams
+        size, dtype, chunks
             See `Generator`.
 
         Returns
@@ -160,7 +157,7 @@ class RealDraws(GeneratorState):
         >>> Generator(234).logistic(size=3, dtype="float64").round(3).tolist()
         [-1.073, -0.49, 3.521]
         """
-        return self._independent("logistic", size, dtype, chunks, nstreams, loc=loc, scale=scale)
+        return self._independent("logistic", size, dtype, chunks, loc=loc, scale=scale)
 
     def gumbel(
         self,
@@ -170,7 +167,6 @@ class RealDraws(GeneratorState):
         dtype: Any = None,
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
     ) -> Any:
         """Draw numbers of Gumbel's distribution of largest values, by inversion [1]_: ``-log(-log(u)) * scale + loc``.
 
@@ -178,7 +174,7 @@ class RealDraws(GeneratorState):
         ----------
         loc, scale : number or array
             Mode and scale, 0 or more.
-        size, dtype, chunks, nstreams
+        size, dtype, chunks
             See `Generator`.
 
         Returns
@@ -195,7 +191,7 @@ class RealDraws(GeneratorState):
         >>> Generator(234).gumbel(size=3, dtype="float64").round(3).tolist()
         [-0.312, 0.033, 3.536]
         """
-        return self._independent("gumbel", size, dtype, chunks, nstreams, loc=loc, scale=scale)
+        return self._independent("gumbel", size, dtype, chunks, loc=loc, scale=scale)
 
     def truncated_normal(
         self,
@@ -205,7 +201,6 @@ class RealDraws(GeneratorState):
         dtype: Any = None,
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
     ) -> Any:
         """Draw normal numbers within two standard deviations, by inversion [1]_.
 
@@ -213,7 +208,7 @@ class RealDraws(GeneratorState):
         ----------
         loc, scale : number or array
             Mean and standard deviation, 0 or more, of the normal distribution.
-        size, dtype, chunks, nstreams
+        size, dtype, chunks
             See `Generator`.
 
         Returns
@@ -231,7 +226,7 @@ class RealDraws(GeneratorState):
         >>> Generator(234).truncated_normal(size=3, dtype="float64").round(3).tolist()
         [-0.625, -0.292, 1.643]
         """
-        return self._independent("truncated_normal", size, dtype, chunks, nstreams, loc=loc, scale=scale)
+        return self._independent("truncated_normal", size, dtype, chunks, loc=loc, scale=scale)
 
     def gamma(
         self,
@@ -241,7 +236,6 @@ class RealDraws(GeneratorState):
         dtype: Any = None,
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
     ) -> Any:
         """Draw gamma numbers, by the rejection method of Marsaglia and Tsang [1]_.
 
@@ -249,7 +243,7 @@ class RealDraws(GeneratorState):
         ----------
         shape, scale : number or array
             0 or more; the mean is their product.
-        size, dtype, chunks, nstreams
+        size, dtype, chunks
             See `Generator`.
 
         Returns
@@ -265,9 +259,9 @@ class RealDraws(GeneratorState):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).gamma(2.0, 3.0, 3, "float64").round(3).tolist()
-        [6.768, 3.39, 8.062]
+        [2.56, 4.938, 4.194]
         """
-        return self._independent("gamma", size, dtype, chunks, nstreams, shape=shape, scale=scale)
+        return self._independent("gamma", size, dtype, chunks, shape=shape, scale=scale)
 
     def beta(
         self,
@@ -277,7 +271,6 @@ class RealDraws(GeneratorState):
         dtype: Any = None,
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
     ) -> Any:
         """Draw beta numbers, from two gamma numbers [1]_ each: ``x / (x + y)``.
 
@@ -285,7 +278,7 @@ class RealDraws(GeneratorState):
         ----------
         a, b : number or array
             More than 0; the mean is ``a / (a + b)``.
-        size, dtype, chunks, nstreams
+        size, dtype, chunks
             See `Generator`.
 
         Returns
@@ -301,9 +294,9 @@ class RealDraws(GeneratorState):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).beta(2.0, 3.0, 3, "float64").round(3).tolist()
-        [0.494, 0.256, 0.411]
+        [0.476, 0.341, 0.26]
         """
-        return self._independent("beta", size, dtype, chunks, nstreams, a=a, b=b)
+        return self._independent("beta", size, dtype, chunks, a=a, b=b)
 
     def _independent(
         self,
@@ -311,7 +304,6 @@ class RealDraws(GeneratorState):
         size: Size,
         dtype: Any,
         chunks: Any,
-        nstreams: int | None,
         out: Any = None,
         *,
         counts: bool = False,
@@ -332,8 +324,7 @@ class RealDraws(GeneratorState):
         xp.empty((0,), dtype=dtype_of(xp, dtype))  # refused where the library, as it is set now, lacks the dtype
         library = library_of_blocks(xp, *values) if is_lazy(xp) else library_name(xp)
         numbers = tuple(None if is_array(value) else float(value) for value in values)
-        streams = streams_of(nstreams, shape)
-        with self._taking() as state:
+        with self._taking(math.prod(shape)) as state:
             threads = 1 if is_lazy(xp) else self._threads
-            task = Independent(state, streams, shape, dtype, library, numbers, threads, name)
+            task = Independent(state, shape, dtype, library, numbers, threads, name)
             return fill(out, made(xp, task, tuple(values), chunks=chunks_of(chunks, shape, *values)))

@@ -1,18 +1,16 @@
 """The state of a `Generator`: where it is, how it moves on, and other generators made from it.
 
 Contract: the state is six integers and a counter, that can be looked at, set, compared, copied,
-written down and read again; each draw takes a state of its own, in whatever thread; a call that fails takes none.
+written down and read again; each draw takes steps of its own, in whatever thread; a call that fails takes none.
 """
 
 from __future__ import annotations
 
-import hashlib
 import operator
 import os
 import secrets
-import struct
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Self
 
@@ -26,22 +24,22 @@ from nbm_xp.namespace import (
     running_dtype,
 )
 from nbm_xp.namespace.libraries import imported
-from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, State, jump
+from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, MAX_STREAMS, State, jump
 
 from ..parameters import checked, known_integer
 from ..recurrence import starts
-from ..seeds import from_words, hashed_seed
+from ..seeds import from_words, hashed, hashed_seed
 
-__all__ = ["GeneratorState", "WORKER_DRAWS"]
+__all__ = ["GeneratorState"]
 
-WORKER_DRAWS: Final = 2**26
-"""How many draws lie between one of `substreams` and the next."""
+_WORKER_STEPS: Final = 2**160
+"""How many steps lie between one of `substreams` and the next."""
 
 _MOST_AT_ONCE: Final = 2**25
 """So many generators are made at once: of `substreams`, as many as fit the period, which is close to 2**185."""
 
-
-_SIX_WORDS: Final = struct.Struct("<6Q")
+_NUMBER, _TEXT, _CHILD, _PART = range(4)
+"""What is hashed with the state: data of `fold_in`, the number of a child of `spawn` or of a part of `split`."""
 
 
 class GeneratorState:
@@ -108,28 +106,25 @@ class GeneratorState:
         threads = "" if self._threads == 1 else f", threads={self._threads}"
         return f"{type(self).__name__}({self.state if self._spawned else self._state}{library}{threads})"
 
-    def jump(self, times: int = 1) -> Self:
-        """Move on by 2**134 steps, as a draw does, without drawing.
+    def jumped(self, jumps: int = 1) -> Self:
+        """Make a generator whose state is so many times 2**134 steps after this one's, which stays where it is.
 
         Parameters
         ----------
-        times : int
-            How often.
+        jumps : int
+            How often, 0 or more.
 
         Returns
         -------
         Generator
-            This one.
 
         Examples
         --------
         >>> from nbm_xp.rng import Generator
-        >>> rng = Generator(234)
-        >>> u = rng.random(3)
-        >>> rng == Generator(234).jump()
+        >>> Generator((1, 1, 1, 1, 1, 1)).jumped() == Generator((1, 1, 1, 1, 1, 1)).advance(2**134)
         True
         """
-        return self.advance(_count("times", times) * DRAW_STEPS)
+        return self._at(jump(self._state, _count("jumps", jumps) * DRAW_STEPS))
 
     def advance(self, n: int) -> Self:
         """Move on by any number of steps of the recurrence, in time that grows with the digits of the number.
@@ -147,8 +142,12 @@ class GeneratorState:
         Examples
         --------
         >>> from nbm_xp.rng import Generator
-        >>> Generator((1, 1, 1, 1, 1, 1)).advance(1)
-        Generator((4194433, 1, 1, 65537, 1, 1))
+        >>> rng = Generator((1, 1, 1, 1, 1, 1))
+        >>> u = rng.random(20000)  # of 15360 streams, two steps
+        >>> rng
+        Generator((4194433, 4194433, 1, 86606, 65537, 1))
+        >>> rng == Generator((1, 1, 1, 1, 1, 1)).advance(2)
+        True
         """
         steps = _count("n", n)
         with self._lock:
@@ -169,13 +168,8 @@ class GeneratorState:
 
         Notes
         -----
-        Its state is the BLAKE2b hash [1]_ of both. The streams of two generators made so could only overlap by chance:
-        of 2**20 generators that draw 2**40 numbers each, with a probability below 2**-60.
-
-        References
-        ----------
-        .. [1] M.-J. Saarinen and J.-P. Aumasson, "The BLAKE2 cryptographic hash and message authentication code",
-           RFC 7693, 2015.
+        Its state is the hash of both by the method of NumPy's ``SeedSequence``, of 128 bits. The streams of two
+        generators made so could only overlap by chance: of 2**20 generators, with a probability below 2**-88.
 
         Examples
         --------
@@ -185,12 +179,13 @@ class GeneratorState:
         (True, False)
         """
         if isinstance(data, str):
-            return self._at(_ended(_hash_of(self.state, "text "), data))
+            encoded = data.encode("utf-8", "surrogatepass")
+            return self._hashed(_TEXT, len(encoded), int.from_bytes(encoded, "little"))
         try:
             number = operator.index(data)
         except TypeError:
             raise TypeError(f"data must be an int or a str, got {data!r}") from None
-        return self._at(_ended(_hash_of(self.state, "number "), str(number)))
+        return self._hashed(_NUMBER, int(number < 0), abs(number))
 
     def spawn(self, n: int) -> list[Self]:
         """Make generators that have nothing to do with this one or with each other.
@@ -204,7 +199,7 @@ class GeneratorState:
         -------
         list of Generators
             Each from the hash of this one's state and of how many were spawned before it, as for `fold_in`. This one
-            counts them and draws on as if nothing had been.
+            counts them and draws on as before.
 
         Examples
         --------
@@ -216,14 +211,35 @@ class GeneratorState:
         """
         count = _count_of_generators(n)
         with self._lock:
-            begun = _hash_of(self._state, "child ")
             children = range(self._spawned, self._spawned + count)
-            made = [self._at(_ended(begun, str(child))) for child in children]
+            made = [self._hashed(_CHILD, child) for child in children]
             self._spawned += count
         return made
 
+    def split(self, n: int = 2) -> list[Self]:
+        """Make generators from this one's state alone; this one stays as it is, and is best not used any more.
+
+        Parameters
+        ----------
+        n : int
+            How many, at most 2**25.
+
+        Returns
+        -------
+        list of Generators
+            The same whenever the state is the same, unlike those of `spawn`.
+
+        Examples
+        --------
+        >>> from nbm_xp.rng import Generator
+        >>> rng = Generator(234)
+        >>> rng.split(2) == rng.split(3)[:2], rng == Generator(234)
+        (True, True)
+        """
+        return [self._hashed(_PART, part) for part in range(_count_of_generators(n))]
+
     def substreams(self, n: int) -> list[Self]:
-        """Make generators for so many workers, which surely share no number for 2**26 draws each.
+        """Make generators for so many workers, which surely share no number: each has 2**160 steps of its own.
 
         Parameters
         ----------
@@ -239,13 +255,13 @@ class GeneratorState:
         --------
         >>> from nbm_xp.rng import Generator
         >>> first, second = Generator(234).substreams(2)
-        >>> first == Generator(234), second == Generator(234).jump(2**26)
+        >>> first == Generator(234), second == Generator(234).jumped(2**26)
         (True, True)
         """
         count = _count_of_generators(n)
         if not count:
             return []
-        states = starts(host_namespace(), self._state, count, WORKER_DRAWS * DRAW_STEPS)
+        states = starts(host_namespace(), self._state, count, _WORKER_STEPS)
         return [self._at((a, b, c, d, e, f)) for a, b, c, d, e, f in states.tolist()]
 
     def _at(self, state: State) -> Self:
@@ -255,22 +271,27 @@ class GeneratorState:
         made._library, made._threads = self._library, self._threads
         return made
 
-    def _take(self) -> State:
-        """The state for one call, moving on to the next."""
-        with self._lock:
-            state = self._state
-            self._state = jump(state, DRAW_STEPS)
-        return state
+    def _hashed(self, *data: int) -> Self:
+        """A generator whose state is the hash of this one's and of some numbers."""
+        entropy = [*self._state]
+        for number in data:
+            words = range(0, max(1, number.bit_length()), 32)
+            entropy += [len(words), *(number >> shift & (2**32 - 1) for shift in words)]
+        return self._at(hashed(entropy))
 
     @contextmanager
-    def _taking(self) -> Iterator[State]:
-        """The state for one call; it is given back if the call fails, unless another call came after it."""
-        state = self._take()
+    def _taking(self, n: int, *, pairs: bool = False) -> Iterator[State]:
+        """Take the steps of one draw of `n` elements; given back if it fails, unless another draw came after it."""
+        steps = -(-n // MAX_STREAMS)
+        steps += pairs and steps % 2
+        with self._lock:
+            state = self._state
+            after = self._state = jump(state, steps)
         try:
             yield state
         except BaseException:
             with self._lock:
-                if self._state == jump(state, DRAW_STEPS):
+                if self._state == after:
                     self._state = state
             raise
 
@@ -305,18 +326,6 @@ def _checked_state(seed: Any) -> tuple[State, int]:
 
 def _fresh_state() -> State:
     return from_words([secrets.randbits(64) for _ in range(6)])
-
-
-def _hash_of(state: Sequence[int], text: str) -> Any:
-    """The hash of a state and the beginning of a text, to be ended."""
-    return hashlib.blake2b(f"{' '.join(map(str, state))} {text}".encode(), digest_size=48)
-
-
-def _ended(begun: Any, text: str) -> State:
-    """The state that a hash stands for when it has the rest of its text."""
-    hashed = begun.copy()
-    hashed.update(text.encode("utf-8", "surrogatepass"))
-    return from_words(_SIX_WORDS.unpack(hashed.digest()))
 
 
 def _count_of_generators(n: Any) -> int:

@@ -1,39 +1,31 @@
 """Uniforms, normal numbers, ones and zeros: the draws of a `Generator` that kernels make in one go.
 
-Contract: the numbers of `RandomStreams` for the same seed and calls, to the last bit, whether a
-kernel makes them, the portable form, or a task for each block.
+Contract: the same numbers to the last bit whether a kernel makes them, the portable form, or a
+task for each block.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
-from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_array, is_lazy
-from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, State
+from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_array, is_lazy, library_name
 
-from ..blocks import Normals, Uniforms, Wide, lazily, library_of_blocks
-from ..draws import normals
+from ..blocks import library_of_blocks
+from ..distributions.plain import Normals, Successes, Uniforms
+from ..distributions.tasks import made
 from ..parameters import (
     Size,
-    as_scale_and_shift,
     checked,
     chunks_of,
     counts_on,
     known_integer,
     line_between,
     real_dtype,
-    rounded,
-    scaled_and_shifted,
     shape_of,
-    streams_of,
 )
 from ..rules import FINITE, NOT_NEGATIVE, PROBABILITY, finite_in, require
-from ..transforms import two_draws
-from ..trials import trials
-from ..uniforms import DTYPES, numbers, substreams
-from .block_draws import BetweenBounds, OfMean, Successes, made_of
+from ..uniforms import DTYPES
 from .filling import fill, form_of
 from .state import GeneratorState
 
@@ -50,14 +42,13 @@ class UniformDraws(GeneratorState):
         out: Any = None,
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
-        resolution: int | None = None,
+        bits: int | None = None,
     ) -> Any:
         """Draw uniforms between 0 and 1, both excluded.
 
         Parameters
         ----------
-        size, dtype, out, chunks, nstreams, resolution
+        size, dtype, out, chunks, bits
             See `Generator`.
 
         Returns
@@ -70,7 +61,7 @@ class UniformDraws(GeneratorState):
         >>> Generator(234).random((2, 2), "float64").round(3).tolist()
         [[0.255, 0.38], [0.971, 0.423]]
         """
-        return self.uniform(0.0, 1.0, size, dtype, chunks=chunks, nstreams=nstreams, resolution=resolution, out=out)
+        return self.uniform(0.0, 1.0, size, dtype, chunks=chunks, bits=bits, out=out)
 
     def uniform(
         self,
@@ -80,8 +71,7 @@ class UniformDraws(GeneratorState):
         dtype: Any = None,
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
-        resolution: int | None = None,
+        bits: int | None = None,
         out: Any = None,
     ) -> Any:
         """Draw uniforms between two bounds.
@@ -90,7 +80,7 @@ class UniformDraws(GeneratorState):
         ----------
         low, high : number or array
             The bounds, finite and so that their difference is; `high` is not below `low`.
-        size, dtype, chunks, nstreams, resolution, out
+        size, dtype, chunks, bits, out
             See `Generator`.
 
         Returns
@@ -111,32 +101,11 @@ class UniformDraws(GeneratorState):
         for bound, value in (("low", low), ("high", high)):
             require(bound, value, FINITE)
             require(f"{bound} in {name}", value, finite_in(name))
-        base, width = line_between(xp, low, high, name)
-        require(f"high - low in {name}", width, NOT_NEGATIVE)
-        resolution = known_integer(resolution)
-        if is_array(resolution) or resolution not in (None, 31, 53) or (resolution == 53 and name != "float64"):
-            raise ValueError(f"resolution must be 31, or 53 where dtype is float64; got {resolution!r} and {name}")
-        streams = streams_of(nstreams, shape)
-        if is_lazy(xp):
-            kind, library = Wide if resolution == 53 else Uniforms, library_of_blocks(xp, low, high)
-            chunks = chunks_of(chunks, shape, low, high)
-            with self._taking() as state:
-                draw = kind(state, streams, shape, name, library)
-                plain = as_scale_and_shift(base, width, name) == ()
-                return fill(
-                    out, lazily(xp, draw, chunks) if plain else made_of(xp, BetweenBounds, draw, (low, high), chunks)
-                )
-        n, line = math.prod(shape), as_scale_and_shift(base, width, name)
-        xp.empty((0,), dtype=dtype_of(xp, name))  # refused where the library, as it is set now, lacks the dtype
-        with self._taking() as state:
-            states = substreams(state, streams)
-            if resolution == 53:
-                u = numbers(xp, states, 2 * n, name, threads=self._threads)
-                u = two_draws(u[:n], u[n:])
-            else:
-                u = numbers(xp, states, n, name, line or (), self._threads, None if line is None else out)
-            u = u if u is out else xp.reshape(u, shape)
-            return fill(out, scaled_and_shifted(xp, u, base, width, name) if line is None or resolution == 53 else u)
+        require(f"high - low in {name}", line_between(xp, low, high, name)[1], NOT_NEGATIVE)
+        bits = (53 if name == "float64" else 31) if bits is None else known_integer(bits)
+        if is_array(bits) or bits not in (31, 53) or (bits == 53 and name != "float64"):
+            raise ValueError(f"bits must be 31, or 53 where dtype is float64; got {bits!r} and {name}")
+        return self._scaled(xp, Uniforms, (low, high), shape, name, chunks, out, bits=bits)
 
     def normal(
         self,
@@ -146,7 +115,6 @@ class UniformDraws(GeneratorState):
         dtype: Any = None,
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
         out: Any = None,
     ) -> Any:
         """Draw normal numbers, by the method of Box and Muller [1]_.
@@ -155,13 +123,14 @@ class UniformDraws(GeneratorState):
         ----------
         loc, scale : number or array
             Mean and standard deviation, which is 0 or more.
-        size, dtype, chunks, nstreams, out
-            See `Generator`, but that `nstreams` is 15360 by default, as it is in Theano.
+        size, dtype, chunks, out
+            See `Generator`.
 
         Returns
         -------
         array
-            None is further from the mean than 6.6 standard deviations, which the smallest uniform, 2**-31, gives.
+            Of float64 none is further from the mean than 9.3 standard deviations, which the smallest uniform, 2**-62,
+            gives; of the others 6.6, of 2**-31.
 
         References
         ----------
@@ -172,7 +141,7 @@ class UniformDraws(GeneratorState):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).normal(size=3, dtype="float64").round(3).tolist()
-        [1.627, -1.231, -0.297]
+        [-0.89, -0.584, -0.003]
         """
         xp, (loc, scale) = self._parameters(out, loc=loc, scale=scale)
         size, dtype = form_of(xp, out, size, dtype)
@@ -181,23 +150,31 @@ class UniformDraws(GeneratorState):
         require("scale", scale, NOT_NEGATIVE)
         for parameter, value in (("loc", loc), ("scale", scale)):
             require(f"{parameter} in {name}", value, finite_in(name))
-        base, width = rounded(xp, loc, name), rounded(xp, scale, name)
-        streams = streams_of(MAX_STREAMS if nstreams is None else nstreams, shape)
-        if is_lazy(xp):
-            library, chunks = library_of_blocks(xp, loc, scale), chunks_of(chunks, shape, loc, scale)
-            with self._taking() as state:
-                draw = Normals(state, streams, shape, name, library)
-                plain = as_scale_and_shift(base, width, name) == ()
-                if plain:
-                    return fill(out, lazily(xp, draw, chunks))
-                return fill(out, made_of(xp, OfMean, draw, (loc, scale), chunks))
-        n, line = math.prod(shape), as_scale_and_shift(base, width, name)
-        xp.empty((0,), dtype=dtype_of(xp, name))
-        with self._taking() as state:
-            states, into = substreams(state, streams), None if line is None else out
-            z = normals(xp, states, n, name, line or (), self._threads, into)
-            z = z if z is out else xp.reshape(z, shape)
-            return fill(out, z if line is not None else scaled_and_shifted(xp, z, base, width, name))
+        return self._scaled(xp, Normals, (loc, scale), shape, name, chunks, out, pairs=True)
+
+    def _scaled(
+        self,
+        xp: Any,
+        kind: type[Uniforms | Normals],
+        parameters: tuple[Any, Any],
+        shape: tuple[int, ...],
+        dtype: str,
+        chunks: Any,
+        out: Any,
+        *,
+        pairs: bool = False,
+        **more: Any,
+    ) -> Any:
+        """Draw standard numbers, scaled and shifted by parameters that were checked."""
+        xp.empty((0,), dtype=dtype_of(xp, dtype))  # refused where the library, as it is set now, lacks the dtype
+        lazy, numbers = is_lazy(xp), tuple(None if is_array(value) else value for value in parameters)
+        library = library_of_blocks(xp, *parameters) if lazy else library_name(xp)
+        with self._taking(math.prod(shape), pairs=pairs) as state:
+            task = kind(state, shape, dtype, library, numbers, 1 if lazy else self._threads, **more)
+            if lazy:
+                return fill(out, made(xp, task, parameters, chunks=chunks_of(chunks, shape, *parameters)))
+            blocks = [value for value in parameters if is_array(value)]
+            return fill(out, task((0,) * len(shape), shape, *blocks, out=out))
 
     def standard_normal(
         self,
@@ -206,13 +183,12 @@ class UniformDraws(GeneratorState):
         out: Any = None,
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
     ) -> Any:
         """Draw normal numbers of mean 0 and standard deviation 1: see `normal`.
 
         Parameters
         ----------
-        size, dtype, out, chunks, nstreams
+        size, dtype, out, chunks
             As for `normal`.
 
         Returns
@@ -223,20 +199,18 @@ class UniformDraws(GeneratorState):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).standard_normal(3, "float64").round(3).tolist()
-        [1.627, -1.231, -0.297]
+        [-0.89, -0.584, -0.003]
         """
-        return self.normal(0.0, 1.0, size, dtype, chunks=chunks, nstreams=nstreams, out=out)
+        return self.normal(0.0, 1.0, size, dtype, chunks=chunks, out=out)
 
-    def bernoulli(
-        self, p: Any = 0.5, size: Size = None, dtype: Any = None, *, chunks: Any = None, nstreams: int | None = None
-    ) -> Any:
+    def bernoulli(self, p: Any = 0.5, size: Size = None, dtype: Any = None, *, chunks: Any = None) -> Any:
         """Draw ones with probability `p`, else zeros.
 
         Parameters
         ----------
         p : number or array
             The probabilities, from 0 to 1.
-        size, chunks, nstreams
+        size, chunks
             See `Generator`.
         dtype : str, optional
             Any dtype. By default that of `p` where it is a floating-point array, else ``floatx``.
@@ -250,41 +224,24 @@ class UniformDraws(GeneratorState):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(31).bernoulli(0.5, size=8).tolist()
-        [1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0]
+        [1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0]
         """
         if dtype is None:
             own = dtype_name(checked("p", p)) if is_array(p) else ""
             dtype = own if own in DTYPES else floatx()
-        return self._trials(1, p, size, dtype_name(dtype), chunks, nstreams)
+        return self._trials(1, p, size, dtype_name(dtype), chunks)
 
-    def _trials(self, n: int, p: Any, size: Size, dtype: str, chunks: Any, nstreams: int | None) -> Any:
-        """Add up the ones of a few draws from the same streams, one after the other."""
+    def _trials(self, n: int, p: Any, size: Size, dtype: str, chunks: Any) -> Any:
+        """Add up the ones of a few outputs of each element."""
         xp, (p,) = self._parameters(p=p)
         shape = shape_of(size, p)
-        chunks, streams, precision = chunks_of(chunks, shape, p), streams_of(nstreams, shape), floatx()
         dtype = counts_on(xp, dtype)
-        kind = counts_on(xp, "int64") if dtype == "bool" and n > 1 else dtype
-        xp.empty((0,), dtype=dtype_of(xp, kind))
+        xp.empty((0,), dtype=dtype_of(xp, counts_on(xp, "int64") if dtype == "bool" and n > 1 else dtype))
         if is_lazy(xp) or not is_array(p):
             require("p", p, PROBABILITY)
-        with self._taking() as state:
-            if is_lazy(xp) and n:
-                draw = Uniforms(state, streams, shape, precision, library_of_blocks(xp, p))
-                return made_of(xp, Successes, draw, (p,), chunks, count=n, dtype_of_sum=dtype)
-            samples = self._successes(xp, state, streams, p, shape, kind, precision)
-            total = next(samples) if n else xp.zeros(shape, dtype=dtype_of(xp, kind))
-            for _ in range(n - 1):
-                total = xp.asarray(total + next(samples))  # NumPy's sum of arrays without axes is none
-            return total if kind == dtype else xp.astype(total, dtype_of(xp, dtype))
-
-    def _successes(
-        self, xp: Any, state: State, streams: int, p: Any, shape: tuple[int, ...], dtype: str, precision: str
-    ) -> Iterator[Any]:
-        """Draw ones with probability `p`, else zeros, again and again from the same streams."""
-        states = substreams(state, streams)
-        sample, states, wrong = trials(xp, states, p, shape, dtype, precision, threads=self._threads)
-        if is_array(p) and wrong != 0:  # the kernel found some, or nobody looked
-            require("p", p, PROBABILITY)
-        while True:
-            yield sample
-            sample, states, _ = trials(xp, states, p, shape, dtype, precision, threads=self._threads)
+        library = library_of_blocks(xp, p) if is_lazy(xp) else library_name(xp)
+        with self._taking(math.prod(shape)) as state:
+            threads = 1 if is_lazy(xp) else self._threads
+            numbers = () if is_array(p) else (p,)
+            task = Successes(state, shape, dtype, library, numbers, threads, count=n, precision=floatx())
+            return made(xp, task, (p,), chunks=chunks_of(chunks, shape, p))

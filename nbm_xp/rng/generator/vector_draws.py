@@ -6,6 +6,7 @@ axis, which Dask does not split.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from nbm_xp.namespace import dtype_of, is_array, is_lazy, library_name
@@ -22,7 +23,6 @@ from ..parameters import (
     known_integer,
     real_dtype,
     shape_of,
-    streams_of,
 )
 from ..rules import FINITE, NOT_NEGATIVE, TRIALS, require, require_integer
 from .count_draws import with_whole_axis
@@ -41,7 +41,6 @@ class VectorDraws(TallyDraws):
         dtype: Any = None,
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
     ) -> Any:
         """Draw proportions that add up to 1, of Dirichlet's distribution: gamma numbers over their sum [1]_.
 
@@ -51,7 +50,7 @@ class VectorDraws(TallyDraws):
             The shapes of the gamma numbers along the last axis, 0 or more and not all 0.
         size : int or tuple of ints
             The shape without the axis of proportions: that of the rows of `alpha`, by default.
-        dtype, chunks, nstreams
+        dtype, chunks
             See `Generator`; the axis of proportions is not split.
 
         Returns
@@ -67,7 +66,7 @@ class VectorDraws(TallyDraws):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).dirichlet([1.0, 2.0, 3.0], 2, "float64").round(3).tolist()
-        [[0.139, 0.498, 0.363], [0.348, 0.091, 0.561]]
+        [[0.102, 0.257, 0.641], [0.168, 0.293, 0.539]]
         """
         xp, (alpha,) = self._parameters(alpha=alpha)
         if not is_array(alpha) or not alpha.ndim:
@@ -76,8 +75,8 @@ class VectorDraws(TallyDraws):
         name, rows = real_dtype(dtype, alpha), [alpha[..., 0]] if alpha.ndim > 1 and alpha.shape[-1] else []
         shape = (*shape_of(size, *rows), alpha.shape[-1])
         chunks = with_whole_axis(chunks_of(chunks, shape[:-1], *rows), shape)
-        with self._taking() as state:
-            return self._vectors(xp, Dirichlets, state, shape, name, nstreams, chunks, (alpha,))
+        with self._taking(math.prod(shape[:-1])) as state:
+            return self._vectors(xp, Dirichlets, state, shape, name, chunks, (alpha,))
 
     def multivariate_normal(
         self,
@@ -90,7 +89,6 @@ class VectorDraws(TallyDraws):
         *,
         method: str = "svd",
         chunks: Any = None,
-        nstreams: int | None = None,
     ) -> Any:
         """Draw normal vectors: a factor of the covariance times independent normal numbers [1]_.
 
@@ -106,7 +104,7 @@ class VectorDraws(TallyDraws):
             What to do where `cov` is not as it must be.
         tol : float
             How far it may be from that.
-        dtype, chunks, nstreams
+        dtype, chunks
             See `Generator`; the axis of components is not split.
         method : {"svd", "eigh", "cholesky"}
             Of no effect: the factor is always Cholesky's, made of sums and products, since no decomposition of a
@@ -126,7 +124,7 @@ class VectorDraws(TallyDraws):
         >>> from nbm_xp.rng import Generator
         >>> cov = [[2.0, 1.0], [1.0, 2.0]]
         >>> Generator(234).multivariate_normal([0.0, 1.0], cov, 2, dtype="float64").round(3).tolist()
-        [[-2.072, 0.478], [0.707, 2.474]]
+        [[1.989, 3.097], [-1.258, 0.951]]
         """
         _one_of("check_valid", check_valid, ("warn", "raise", "ignore"))
         _one_of("method", method, ("svd", "eigh", "cholesky"))
@@ -142,10 +140,8 @@ class VectorDraws(TallyDraws):
             raise ValueError(f"mean and cov must be of one length, got {mean.shape[0]} and {cov.shape[0]}")
         shape, name = (*shape_of(size), mean.shape[0]), real_dtype(dtype, mean, cov)
         chunks, options = with_whole_axis(chunks, shape), {"check_valid": check_valid, "tol": float(tol)}
-        with self._taking() as state:
-            return self._vectors(
-                xp, NormalVectors, state, shape, name, nstreams, chunks, args=(mean, cov), options=options
-            )
+        with self._taking(math.prod(shape[:-1])) as state:
+            return self._vectors(xp, NormalVectors, state, shape, name, chunks, args=(mean, cov), options=options)
 
     def multivariate_hypergeometric(
         self,
@@ -156,7 +152,6 @@ class VectorDraws(TallyDraws):
         dtype: Any = "int64",
         *,
         chunks: Any = None,
-        nstreams: int | None = None,
     ) -> Any:
         """Draw how many of each color are in a sample without replacement, each given those before it [1]_.
 
@@ -170,7 +165,7 @@ class VectorDraws(TallyDraws):
             The shape without the axis of colors.
         method : {"marginals", "count"}
             Of no effect: one color comes after the other.
-        dtype, chunks, nstreams
+        dtype, chunks
             See `Generator`; the axis of colors is not split.
 
         Returns
@@ -186,7 +181,7 @@ class VectorDraws(TallyDraws):
         --------
         >>> from nbm_xp.rng import Generator
         >>> Generator(234).multivariate_hypergeometric([16, 8, 4], 6, 2).tolist()
-        [[4, 1, 1], [3, 2, 1]]
+        [[3, 3, 0], [3, 2, 1]]
         """
         _one_of("method", method, ("marginals", "count"))
         require_integer("colors", colors)
@@ -203,10 +198,8 @@ class VectorDraws(TallyDraws):
             require_sample(colors, nsample)
         shape = (*shape_of(size), colors.shape[0])
         chunks = with_whole_axis(chunks, shape)
-        with self._taking() as state:
-            return self._vectors(
-                xp, Hypergeometrics, state, shape, name, nstreams, chunks, args=(colors,), numbers=(nsample,)
-            )
+        with self._taking(math.prod(shape[:-1])) as state:
+            return self._vectors(xp, Hypergeometrics, state, shape, name, chunks, args=(colors,), numbers=(nsample,))
 
     def _vectors(
         self,
@@ -215,7 +208,6 @@ class VectorDraws(TallyDraws):
         state: Any,
         shape: tuple[int, ...],
         dtype: str,
-        nstreams: int | None,
         chunks: Any,
         parameters: tuple[Any, ...] = (),
         *,
@@ -226,7 +218,7 @@ class VectorDraws(TallyDraws):
         """Make vectors of parameters that were checked; of `args` each task gets the whole."""
         xp.empty((0,), dtype=dtype_of(xp, dtype))  # refused where the library, as it is set now, lacks the dtype
         library = library_of_blocks(xp, *parameters, *args) if is_lazy(xp) else library_name(xp)
-        task = kind(state, streams_of(nstreams, shape[:-1]), shape, dtype, library, numbers, **(options or {}))
+        task = kind(state, shape, dtype, library, numbers, **(options or {}))
         return made(xp, task, parameters, chunks=chunks, args=args)
 
 

@@ -1,30 +1,28 @@
-/* Normal numbers, by Box and Muller: see draw.cuh. ROOT is the square root of a REAL. */
+/* Normal numbers of pairs of two steps of a stream, the cosine for the first and the sine for the second. OUTPUTS is how
+   many outputs a uniform takes: 1, or 2 of which WHOLE makes one of 53 bits. */
+#include "polar.cuh"
 #include "steps.cuh"
-#include "../elements/elementary.h"
 
-/* A pair is element i and element half + i: a thread carries a stream along for either. `bases` are the matrices from
-   the first to the second, of streams that do not start anew between them and of those that do. */
-extern "C" __global__ void normals(const u32 *states, const u32 *jumps, const u32 *bases, i64 streams, i64 half, i64 n,
-                                   i64 length, const REAL *line, i64 stretched, REAL *out) {
-    Steps own = own_steps(streams, half, length);
+/* a thread takes an even number of steps, `length` of `n` elements; `jumps` as for draw.cuh */
+extern "C" __global__ void normals(const u32 *states, const u32 *jumps, i64 streams, i64 n, i64 length,
+                                   const REAL *line, i64 stretched, REAL *out) {
+    Steps own = own_steps(streams, n, length);
     if (own.begin >= own.end)
         return;
-    i64 other = own.stream + half % streams;
-    bool wraps = other >= streams;
-    State s = carried(jumps, own.panel, state_at(states, streams, own.stream));
-    State t = jumped(bases + (wraps ? 18 : 0), state_at(states, streams, wraps ? other - streams : other));
-    t = carried(jumps, own.panel, t);
-    for (i64 step = own.begin; step < own.end; ++step) {
-        REAL u1 = UNIFORM(stepped(&s)), u2 = UNIFORM(stepped(&t));
-        REAL radius = ROOT((REAL)-2.0 * (REAL)log_of((double)u1));
-        double cosine, sine;
-        waves((double)(REAL)(u2 * (REAL)TWO_PI), &cosine, &sine);
-        REAL first = radius * (REAL)cosine, second = radius * (REAL)sine;
-        if (stretched)
-            first = first * line[0] + line[1], second = second * line[0] + line[1];
+    State first = state_at(states, streams, own.stream), second = first;
+    if (OUTPUTS == 2)
+        second = carried(jumps, own.panel, jumped(next_output, first));
+    first = carried(jumps, own.panel, first);
+    for (i64 step = own.begin; step < own.end; step += 2) {
+        REAL u[2], cosine, sine;
+        for (int k = 0; k < 2; ++k) {
+            u32 z = stepped(&first);
+            u[k] = OUTPUTS == 2 ? (REAL)uniform_wide(z, stepped(&second)) : (REAL)UNIFORM(z);
+        }
+        polar(u[0], u[1], stretched ? line : nullptr, &cosine, &sine);
         i64 i = step * streams + own.stream;
-        out[i] = first;
-        if (half + i < n)
-            out[half + i] = second;
+        out[i] = cosine;
+        if (i + streams < n)
+            out[i + streams] = sine;
     }
 }

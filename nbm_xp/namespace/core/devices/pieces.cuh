@@ -6,7 +6,7 @@
 #include "threads.cuh"
 
 /* What a table of places begins with; the first streams of all pieces follow, then where they end among all elements. */
-enum { ELEMENTS, STREAMS, PIECES, AHEAD, LATER_FIRST, HEAD };
+enum { ELEMENTS, STREAMS, PIECES, HEAD };
 
 struct Element {
     i64 stream;

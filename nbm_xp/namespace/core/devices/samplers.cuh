@@ -1,8 +1,7 @@
 /* Numbers made each of its own uniforms, tried until one is accepted, an element to a thread.
 
-   What all these kernels take: states, of which those ahead are one step further after a draw; rows and places of the
-   pieces of elements (see pieces.cuh); matrices from uniform 0 to the first that is counted, which may be the same, of
-   streams that are not ahead and of those that are, then those from one counted uniform to the next. Then parameters,
+   What all these kernels take: states; rows and places of the pieces of elements (see pieces.cuh); matrices from uniform 0
+   to the first that is counted, and from one counted uniform to the next. Then parameters,
    one for all elements or one for each: bit k of `each` says so of the k-th. `lost` counts the elements that were never
    accepted. */
 #include "../elements/samplers.h"
@@ -21,8 +20,8 @@ ELEMENT void until_accepted(const u32 *states, const u32 *rows, const i64 *place
     if (i >= places[ELEMENTS])
         return;
     Element found = element_at(states, rows, places, i);
-    const u32 *to_first = matrices + (found.stream < places[AHEAD] ? 18 : 0), *onward = to_first + 36;
-    State row = places[LATER_FIRST] ? later_row(found.row, to_first) : found.row;
+    const u32 *onward = matrices + 18;
+    State row = later_row(found.row, matrices);
     Own value = 0;
     int accepted = 0;
     for (int tried = 0; tried < TRIES && !accepted; ++tried) {
@@ -44,9 +43,9 @@ ELEMENT void until_accepted(const u32 *states, const u32 *rows, const i64 *place
 extern "C" __global__ void log_gamma(const u32 *states, const u32 *rows, const i64 *places, const u32 *matrices,
                                      const double *d, const double *c, const double *log_d, i64 each, double *out,
                                      i32 *lost) {
-    until_accepted<double, 2>(
+    until_accepted<double, 4>(
         states, rows, places, matrices, out, lost, [=](i64 i, const double *u, double *value) {
-            return gamma_attempt(u[0], u[1], OF(d, 0), OF(c, 1), OF(log_d, 2), value);
+            return gamma_attempt(u, OF(d, 0), OF(c, 1), OF(log_d, 2), value);
         });
 }
 

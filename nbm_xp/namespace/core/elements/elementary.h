@@ -12,7 +12,8 @@
 #define HALF_PI_LOW 6.07710050650619224932e-11
 #define TWO_PI 6.283185307179586
 #define HALF_WIDTH 0.425
-#define FARTHEST 1.3887943864964021e-11 /* exp(-25) */
+#define LEAST_TAIL 9.332636185032189e-302 /* 2**-1000 */
+#define FAR_TAIL 5.0 /* sqrt(-log(p)) beyond which far_quantile serves */
 #define LEAST_EXPONENT -708.0
 #define MOST_EXPONENT 709.0
 #define INTEGERS 6755399441055744.0 /* 1.5 * 2**52: the last bits of a sum with it are an integer */
@@ -109,19 +110,34 @@ ELEMENT double outer_quantile(double r) {
     return above / below;
 }
 
-/* how far a probability is from the nearer of 0 and 1, FARTHEST at the least */
-ELEMENT double tail_of(double p) {
-    double tail = p < 1.0 - p ? p : 1.0 - p;
-    return tail > FARTHEST ? tail : FARTHEST;
+/* the same of a probability below exp(-25); r = sqrt(-log(p)) - 5 */
+ELEMENT double far_quantile(double r) {
+    double above = ((2.01033439929228813265e-7 * r + 2.71155556874348757815e-5) * r + 1.24266094738807843860e-3) * r +
+                   2.65321895265761230930e-2;
+    above = (((above * r + 2.96560571828504891230e-1) * r + 1.78482653991729133580e0) * r + 5.46378491116411436990e0) *
+                r + 6.65790464350110377720e0;
+    double below = ((2.04426310338993978564e-15 * r + 1.42151175831644588870e-7) * r + 1.84631831751005468180e-5) * r +
+                   7.86869131145613259100e-4;
+    below = (((below * r + 1.48753612908506148525e-2) * r + 1.36929880922735805310e-1) * r + 5.99832206555887937690e-1) *
+                r + 1.0;
+    return above / below;
 }
 
-ELEMENT double quantile_of_tail(double log_tail) { return outer_quantile(root_of(-log_tail) - 1.6); }
+/* how far a probability is from the nearer of 0 and 1, LEAST_TAIL at the least */
+ELEMENT double tail_of(double p) {
+    double tail = p < 1.0 - p ? p : 1.0 - p;
+    return tail > LEAST_TAIL ? tail : LEAST_TAIL;
+}
+
+ELEMENT double quantile_of_tail(double root) {
+    return root <= FAR_TAIL ? outer_quantile(root - 1.6) : far_quantile(root - FAR_TAIL);
+}
 
 ELEMENT double quantile_of(double p) {
     double q = p - 0.5;
     if (magnitude_of(q) <= HALF_WIDTH)
         return q * central_quantile(HALF_WIDTH * HALF_WIDTH - q * q);
-    double outer = quantile_of_tail(log_of(tail_of(p)));
+    double outer = quantile_of_tail(root_of(-log_of(tail_of(p))));
     return p < 0.5 ? -outer : outer;
 }
 

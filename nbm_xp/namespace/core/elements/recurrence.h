@@ -107,6 +107,17 @@ ELEMENT float uniform_float(u32 z) { return (float)(i32)z * 4.6566126e-10f; }
 
 ELEMENT double uniform_double(u32 z) { return (double)(i32)z * 4.656612873077393e-10; }
 
+/* 53 bits of two outputs, the first for the leading ones: ((high - 1) + low 2**-31) 2**-31, rounded once */
+ELEMENT double uniform_wide(u32 high, u32 low) {
+    return (double)(i32)(high - 1u) * 4.656612873077393e-10 + (double)(i32)low * 2.168404344971009e-19;
+}
+
+/* the matrices of 2**56 steps, from one output of an element to its next */
+TABLE u32 next_output[18] = {
+    2046293185u, 133016457u,  1987176594u, 714585192u,  2046293185u, 1842896814u, 1912062268u, 714585192u,  717158625u,
+    1372254995u, 836608500u,  1989549396u, 1928707414u, 1311413013u, 836608500u,  1112388734u, 57025069u,   1311413013u,
+};
+
 /* the bits of the float16 number nearest to (z mod 2**15 + 1) * 511 * 2**-24; ties to even */
 ELEMENT u16 uniform_half(u32 z) {
     u32 v = ((z & 0x7fffu) + 1u) * 511u, shift = 0;

@@ -38,6 +38,13 @@ ELEMENT double large_poisson_deviance(double delta, double lam) {
     return 0.5 * delta * x * (1.0 - x * (0.3333333333333333 - x * 0.16666666666666666));
 }
 
+/* two uniforms of 31 bits as one of 53; and its distance from the nearer of 0 and 1, from 2**-62 on */
+ELEMENT double wide_of(double high, double low) {
+    return (high - 4.656612873077393e-10) + low * 4.656612873077393e-10;
+}
+
+ELEMENT double folded_wide(double high, double low) { return wide_of(high < 0.5 ? high : 1.0 - high, low); }
+
 /* --- gamma: Marsaglia and Tsang */
 
 ELEMENT double gamma_cube(double x, double c) {
@@ -53,10 +60,10 @@ ELEMENT int gamma_verdict(double x, double c, double d, double log_u, double bou
     return (1.0 + c * x > 0.0) & ((d > SURELY_ACCEPTED) | (log_u < bound));
 }
 
-ELEMENT int gamma_attempt(double u1, double u2, double d, double c, double log_d, double *value) {
-    double x = quantile_of(u1), v = gamma_cube(x, c), log_v = log_of(v);
+ELEMENT int gamma_attempt(const double *u, double d, double c, double log_d, double *value) {
+    double z = quantile_of(folded_wide(u[0], u[1])), x = u[0] < 0.5 ? z : -z, v = gamma_cube(x, c), log_v = log_of(v);
     *value = log_d + log_v;
-    return gamma_verdict(x, c, d, log_of(u2), gamma_bound(x, d, v, log_v));
+    return gamma_verdict(x, c, d, log_of(wide_of(u[2], u[3])), gamma_bound(x, d, v, log_v));
 }
 
 /* --- Poisson of a mean of 10 or more, binomial likewise: Hörmann's transformed rejection */

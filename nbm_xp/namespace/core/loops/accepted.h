@@ -20,9 +20,9 @@ typedef void NAMED(Attempt)(REAL (*u)[AT_ONCE], OWN (*own)[AT_ONCE], i64 count, 
 
 typedef struct {
     const u32 *states;
-    i64 streams, ahead; /* so many streams are a step ahead of the others after a draw */
-    Leap to_first[2], onward[2]; /* to the first uniform that is counted, and from one to the next: others, those ahead */
-    Leap to_second[2];           /* to the first of the second attempt */
+    i64 streams;
+    Leap to_first, onward; /* to the first uniform that is counted, and from one to the next */
+    Leap to_second;        /* to the first of the second attempt */
     NAMED(Attempt) *attempt;
     int each, columns; /* uniforms of an attempt, and parameters */
     const Argument *column;
@@ -38,14 +38,13 @@ typedef struct {
 } NAMED(Work);
 
 /* Makes `count` numbers from `place` on of the first uniforms that are counted, `u`, which are those of `row` of the
-   streams from one on, all of them ahead or none; gives how many were never accepted. */
+   streams from one on; gives how many were never accepted. */
 static i64 NAMED(settle)(const NAMED(Work) *work, REAL (*u)[AT_ONCE], i64 place, i64 stream, i64 count, State row) {
     const Argument *column = work->column;
     OWN(*own)[AT_ONCE] = work->room->own;
     i64 *left = work->room->left;
     i32 *where = work->room->where;
     i8 *done = work->room->done;
-    int later = stream < work->ahead;
     for (int c = 0; c < work->columns; ++c)
         if (column[c].size > 1)
             memcpy(own[c], (const OWN *)column[c].data + place, (size_t)count * sizeof(OWN));
@@ -55,7 +54,7 @@ static i64 NAMED(settle)(const NAMED(Work) *work, REAL (*u)[AT_ONCE], i64 place,
     i64 waiting = refused(done, count, where);
     for (i64 m = 0; m < waiting; ++m)
         left[m] = where[m];
-    row = later_row(row, work->to_second[later].at);
+    row = later_row(row, work->to_second.at);
     for (int tried = 1; waiting && tried < TRIES; ++tried) {
         for (int c = 0; c < work->columns; ++c)
             if (column[c].size > 1)
@@ -63,7 +62,7 @@ static i64 NAMED(settle)(const NAMED(Work) *work, REAL (*u)[AT_ONCE], i64 place,
                     own[c][m] = own[c][where[m]];
         for (int j = 0; j < work->each; ++j) {
             if (tried + j > 1)
-                row = later_row(row, work->onward[later].at);
+                row = later_row(row, work->onward.at);
             NAMED(at_places)(work->states, work->streams, stream, left, waiting, row, u[j]);
         }
         work->attempt(u, own, waiting, work->room->value, done);
@@ -76,9 +75,9 @@ static i64 NAMED(settle)(const NAMED(Work) *work, REAL (*u)[AT_ONCE], i64 place,
     return waiting;
 }
 
-/* so many elements, and no more than are made at once, of streams from one on of which all are ahead or none */
-static i64 NAMED(alike)(const NAMED(Work) *work, i64 stream, i64 count) {
-    i64 rest = (stream < work->ahead ? work->ahead : work->streams) - stream;
+/* so many elements, and no more than are made at once, of streams from one on */
+static i64 NAMED(together)(const NAMED(Work) *work, i64 stream, i64 count) {
+    i64 rest = work->streams - stream;
     count = count < rest ? count : rest;
     return count < AT_ONCE ? count : AT_ONCE;
 }
@@ -90,11 +89,10 @@ static i64 NAMED(by_stepping)(const NAMED(Work) *work, i64 before, i64 steps, i6
     State here = *row;
     Leap there = repeated(one_on, before);
     for (i64 stream = 0, width; stream < work->streams; stream += width) {
-        int later = stream < work->ahead;
-        Leap leap = joined(there, work->to_first[later]);
+        Leap leap = joined(there, work->to_first);
         here = *row;
-        width = NAMED(alike)(work, stream, work->streams);
-        for (int j = 0; j < work->each; ++j, leap = joined(leap, work->onward[later]))
+        width = NAMED(together)(work, stream, work->streams);
+        for (int j = 0; j < work->each; ++j, leap = joined(leap, work->onward))
             multiply(leap.at, work->states + stream, work->streams, (u32 *)&work->room->tiles[j], TILE + APART, width);
         for (i64 step = 0; step < steps; step += 3) {
             i64 some = steps - step < 3 ? steps - step : 3;
@@ -120,10 +118,9 @@ static i64 NAMED(by_stepping)(const NAMED(Work) *work, i64 before, i64 steps, i6
 static i64 NAMED(by_rows)(const NAMED(Work) *work, i64 place, i64 stream, i64 length, State row) {
     i64 lost = 0;
     for (i64 end = place + length, count; place < end; place += count) {
-        int later = stream < work->ahead;
-        State here = later_row(row, work->to_first[later].at);
-        count = NAMED(alike)(work, stream, end - place);
-        for (int j = 0; j < work->each; ++j, here = later_row(here, work->onward[later].at))
+        State here = later_row(row, work->to_first.at);
+        count = NAMED(together)(work, stream, end - place);
+        for (int j = 0; j < work->each; ++j, here = later_row(here, work->onward.at))
             NAMED(at_random)(work->states, work->streams, stream, count, here, work->room->u[0][j]);
         lost += NAMED(settle)(work, work->room->u[0], place, stream, count, row);
         stream += count;
@@ -133,26 +130,25 @@ static i64 NAMED(by_rows)(const NAMED(Work) *work, i64 place, i64 stream, i64 le
     return lost;
 }
 
-/* ARGUMENTS(states, n, first, step, begins, lengths, rows, out, columns…): runs of elements of a draw of n, with the rows
-   of their first; of the uniforms of an element, which number is counted first, and how many further the next; parameters,
-   one for all elements or one for each. Gives how many elements were never accepted. */
+/* ARGUMENTS(states, first, step, begins, lengths, rows, out, columns…): runs of elements of a draw, with the rows of their
+   first; of the uniforms of an element, which number is counted first, and how many further the next; parameters, one for
+   all elements or one for each. Gives how many elements were never accepted. */
 static i64 NAMED(until_accepted)(const Argument *a, NAMED(Attempt) *attempt, int each, int columns) {
-    const i64 *begins = a[4].data, *lengths = a[5].data;
-    i64 streams = a[0].size / 6, n = a[1].integer, place = 0, lost = 0;
-    NAMED(Work) work = {.states = a[0].data, .streams = streams, .ahead = n % streams, .attempt = attempt, .each = each,
-                        .columns = columns, .column = a + 8, .out = a[7].data, .room = a[8 + columns].data};
+    const i64 *begins = a[3].data, *lengths = a[4].data;
+    i64 streams = a[0].size / 6, place = 0, lost = 0;
+    NAMED(Work) work = {.states = a[0].data, .streams = streams, .attempt = attempt, .each = each, .columns = columns,
+                        .column = a + 7, .out = a[6].data, .room = a[7 + columns].data};
     _Static_assert(sizeof *work.room <= ROOM, "a room holds what is worked with");
-    for (int later = 0; later < 2; ++later) {
-        Leap draw = repeated(one_on, n / streams + later);
-        work.to_first[later] = repeated(draw, a[2].integer);
-        work.onward[later] = repeated(draw, a[3].integer);
-        work.to_second[later] = joined(work.to_first[later], repeated(work.onward[later], each));
-    }
+    Leap one_output;
+    memcpy(one_output.at, next_output, sizeof next_output);
+    work.to_first = repeated(one_output, a[1].integer);
+    work.onward = repeated(one_output, a[2].integer);
+    work.to_second = joined(work.to_first, repeated(work.onward, each));
     for (int c = 0; c < columns; ++c)
         for (i64 i = 0; i < AT_ONCE; ++i)
             work.room->own[c][i] = *(const OWN *)work.column[c].data;
-    for (i64 k = 0; k < a[4].size; ++k) {
-        State row = row_at(a[6].data, k);
+    for (i64 k = 0; k < a[3].size; ++k) {
+        State row = row_at(a[5].data, k);
         i64 stream = begins[k] % streams, steps = lengths[k] / streams, rest = lengths[k];
         if (stream == 0 && steps >= WORTH_STEPPING && streams >= WORTH_A_TILE) {
             lost += NAMED(by_stepping)(&work, begins[k] / streams, steps, place, &row);

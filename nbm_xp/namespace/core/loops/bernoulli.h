@@ -8,7 +8,7 @@ static i64 NAMED(bernoulli)(const Argument *a, Compare *compare, u64 most) {
         REAL rows[3][TILE];
     } *room = a[5].data;
     _Static_assert(sizeof *room <= ROOM, "a room holds what is worked with");
-    Walk walk = walk_through(a, a[2].size, a + 3, a + 4, &room->tile);
+    Walk walk = walk_through(a, 1, a[2].size, a + 3, a + 4, &room->tile);
     while (goes_on(&walk)) {
         if (walk.rows == 3)
             NAMED(three_steps)(walk.tile, walk.some, room->rows[0], room->rows[1], room->rows[2]);

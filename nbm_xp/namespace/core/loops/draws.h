@@ -11,7 +11,7 @@ static void NAMED(stretch)(REAL *row, i64 width, const REAL *line) {
    `line`, if it is not empty, is what each is multiplied by, and what is added then; claims as in tile.h */
 static i64 NAMED(draw)(const Argument *a) {
     const REAL *line = a[1].size ? a[1].data : NULL;
-    Walk walk = walk_through(a, a[2].size, a + 3, a + 4, a[5].data);
+    Walk walk = walk_through(a, 1, a[2].size, a + 3, a + 4, a[5].data);
     while (goes_on(&walk)) {
         REAL *row = (REAL *)a[2].data + walk.place;
         if (walk.rows == 3)
@@ -24,9 +24,24 @@ static i64 NAMED(draw)(const Argument *a) {
     return 0;
 }
 
-/* normals(states, rows, places, line, cosines, sines): what pairs of uniforms make, by Box and Muller. The uniforms are
-   elements from places[0] and from places[1] on, whose rows are `rows`. There may be a sine less than cosines. */
-static i64 NAMED(normals)(const Argument *a) {
+/* normal numbers of pairs of uniforms, by Box and Muller; u1 is overwritten */
+static void NAMED(polar)(REAL *restrict u1, const REAL *restrict u2, i64 width, const REAL *line, REAL *cosines,
+                         REAL *sines) {
+    for (i64 i = 0; i < width; ++i)
+        u1[i] = ROOT((REAL)-2.0 * (REAL)log_of((double)u1[i]));
+    for (i64 i = 0; i < width; ++i) {
+        double cosine, sine;
+        waves((double)(REAL)(u2[i] * (REAL)TWO_PI), &cosine, &sine);
+        cosines[i] = u1[i] * (REAL)cosine;
+        sines[i] = u1[i] * (REAL)sine;
+    }
+    NAMED(stretch)(cosines, width, line);
+    NAMED(stretch)(sines, width, line);
+}
+
+/* halved_normals(states, rows, places, line, cosines, sines): of uniforms of one output each, elements from places[0] and
+   from places[1] on, whose rows are `rows`. There may be a sine less than cosines. */
+static i64 NAMED(halved_normals)(const Argument *a) {
     const i64 *places = a[2].data;
     const REAL *line = a[3].size ? a[3].data : NULL;
     REAL *cosines = a[4].data, *sines = a[5].data;
@@ -40,24 +55,40 @@ static i64 NAMED(normals)(const Argument *a) {
         width = width < streams - stream2 ? width : streams - stream2;
         NAMED(at_random)(a[0].data, streams, stream1, width, row1, u1);
         NAMED(at_random)(a[0].data, streams, stream2, width, row2, u2);
-        for (i64 i = 0; i < width; ++i)
-            u1[i] = ROOT((REAL)-2.0 * (REAL)log_of((double)u1[i]));
-        REAL *out1 = cosines + begin, *out2 = begin + width <= both ? sines + begin : spare;
-        for (i64 i = 0; i < width; ++i) {
-            double cosine, sine;
-            waves((double)(REAL)(u2[i] * (REAL)TWO_PI), &cosine, &sine);
-            out1[i] = u1[i] * (REAL)cosine;
-            out2[i] = u1[i] * (REAL)sine;
-        }
-        NAMED(stretch)(out1, width, line);
-        NAMED(stretch)(out2, width, line);
-        if (out2 == spare && both > begin)
+        REAL *out = begin + width <= both ? sines + begin : spare;
+        NAMED(polar)(u1, u2, width, line, cosines + begin, out);
+        if (out == spare && both > begin)
             memcpy(sines + begin, spare, (size_t)(both - begin) * sizeof(REAL));
         begin += width, stream1 += width, stream2 += width;
         if (stream1 == streams)
             stream1 = 0, row1 = next_row(row1);
         if (stream2 == streams)
             stream2 = 0, row2 = next_row(row2);
+    }
+    return 0;
+}
+
+/* normals(states, row, line, out): pairs of two steps of a stream, the cosine for the first and the sine for the second;
+   `row` is that of the first step. WHOLE makes uniforms of all bits that the type has. */
+static i64 NAMED(normals)(const Argument *a) {
+    const REAL *line = a[2].size ? a[2].data : NULL;
+    REAL *out = a[3].data, u1[AT_ONCE], u2[AT_ONCE], spare[AT_ONCE];
+    i64 streams = a[0].size / 6, n = a[3].size;
+    State row1 = row_at(a[1].data, 0);
+    for (i64 begin = 0; begin < n; begin += 2 * streams) {
+        State row2 = next_row(row1);
+        i64 end = begin + streams < n ? begin + streams : n;
+        for (i64 place = begin, width; place < end; place += width) {
+            width = end - place < AT_ONCE ? end - place : AT_ONCE;
+            WHOLE(a[0].data, streams, place - begin, width, row1, u1);
+            WHOLE(a[0].data, streams, place - begin, width, row2, u2);
+            i64 rest = n - place - streams;
+            REAL *sines = rest >= width ? out + place + streams : spare;
+            NAMED(polar)(u1, u2, width, line, out + place, sines);
+            if (sines == spare && rest > 0)
+                memcpy(out + place + streams, spare, (size_t)rest * sizeof(REAL));
+        }
+        row1 = next_row(row2);
     }
     return 0;
 }

@@ -22,8 +22,17 @@ static void quantiles(const double *restrict p, i64 count, double *restrict out,
         spare[m] = p[places[m]];
     for (i64 m = 0; m < found; ++m)
         spare[m] = log_of(tail_of(spare[m]));
-    for (i64 m = 0; m < found; ++m)
-        spare[m] = quantile_of_tail(spare[m]);
+    double farthest = 0.0;
+    for (i64 m = 0; m < found; ++m) {
+        spare[m] = root_of(-spare[m]);
+        farthest = spare[m] > farthest ? spare[m] : farthest;
+    }
+    if (farthest <= FAR_TAIL)
+        for (i64 m = 0; m < found; ++m)
+            spare[m] = outer_quantile(spare[m] - 1.6);
+    else
+        for (i64 m = 0; m < found; ++m)
+            spare[m] = quantile_of_tail(spare[m]);
     for (i64 m = 0; m < found; ++m)
         out[places[m]] = double_of(bits_of(spare[m]) | (bits_of(p[places[m]] - 0.5) & SIGN)); /* it is positive */
 }

@@ -9,7 +9,7 @@ static i64 draw_half(const Argument *a) {
         i32 z[3][TILE];
     } *room = a[5].data;
     _Static_assert(sizeof *room <= ROOM, "a room holds what is worked with");
-    Walk walk = walk_through(a, a[2].size, a + 3, a + 4, &room->tile);
+    Walk walk = walk_through(a, 1, a[2].size, a + 3, a + 4, &room->tile);
     while (goes_on(&walk)) {
         if (walk.rows == 3)
             three_steps_integer(walk.tile, walk.some, room->z[0], room->z[1], room->z[2]);

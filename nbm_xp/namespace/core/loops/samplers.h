@@ -14,13 +14,17 @@ static void gamma_attempts(double (*u)[AT_ONCE], double (*own)[AT_ONCE], i64 cou
     const double *restrict d = own[0], *restrict c = own[1], *restrict log_d = own[2];
     double x[AT_ONCE], v[AT_ONCE], log_v[AT_ONCE], log_u[AT_ONCE];
     i32 places[AT_ONCE];
-    quantiles(u[0], count, x, v, places);
+    for (i64 i = 0; i < count; ++i)
+        value[i] = folded_wide(u[0][i], u[1][i]);
+    quantiles(value, count, x, v, places);
+    for (i64 i = 0; i < count; ++i)
+        x[i] = u[0][i] < 0.5 ? x[i] : -x[i];
     for (i64 i = 0; i < count; ++i)
         v[i] = gamma_cube(x[i], c[i]);
     for (i64 i = 0; i < count; ++i)
         log_v[i] = log_of(v[i]);
     for (i64 i = 0; i < count; ++i)
-        log_u[i] = log_of(u[1][i]);
+        log_u[i] = log_of(wide_of(u[2][i], u[3][i]));
     for (i64 i = 0; i < count; ++i)
         v[i] = gamma_bound(x[i], d[i], v[i], log_v[i]);
     for (i64 i = 0; i < count; ++i)
@@ -92,6 +96,8 @@ static void truncated_attempts(double (*u)[AT_ONCE], double (*own)[AT_ONCE], i64
     double spare[AT_ONCE];
     i32 places[AT_ONCE];
     (void)own;
+    for (i64 i = 0; i < count; ++i)
+        u[0][i] = wide_of(u[0][i], u[1][i]);
     truncated(u[0], count, value, spare, places);
     memset(done, ACCEPTED, (size_t)count);
 }
@@ -180,10 +186,10 @@ static void wide_attempts(i32 (*u)[AT_ONCE], i64 (*own)[AT_ONCE], i64 count, i64
 }
 
 /* of one bound for all: `a`, see loops/accepted.h */
-static int is_alike(const Argument *a) { return a[8].size == 1 && a[9].size == 1; }
+static int is_alike(const Argument *a) { return a[7].size == 1 && a[8].size == 1; }
 
-static i64 truncated_normals(const Argument *a) { return until_accepted_double(a, truncated_attempts, 1, 0); }
-static i64 log_gamma(const Argument *a) { return until_accepted_double(a, gamma_attempts, 2, 3); }
+static i64 truncated_normals(const Argument *a) { return until_accepted_double(a, truncated_attempts, 2, 0); }
+static i64 log_gamma(const Argument *a) { return until_accepted_double(a, gamma_attempts, 4, 3); }
 static i64 poisson(const Argument *a) { return until_accepted_double(a, poisson_attempts, 2, 6); }
 static i64 binomial(const Argument *a) { return until_accepted_double(a, binomial_attempts, 2, 11); }
 static i64 digits(const Argument *a) {

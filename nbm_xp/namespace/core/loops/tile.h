@@ -39,13 +39,14 @@ static void store(const Tile *tile, u32 *states, i64 streams, i64 first, i64 wid
 
 /* A way through the elements of a draw, some rows of a tile at a time: tile after tile of streams, and panel after panel
    of steps, which stay in the caches until all tiles have filled their part of them; memory that is new to the process is
-   so written right after it was first touched. Threads that share claims, {the next stream, how many are taken at once},
+   so written right after it was first touched. Where an element takes several outputs, there are as many planes of
+   states, and as many tiles. Threads that share claims, {the next stream, how many are taken at once},
    fill one draw together: each takes streams that no other has, and goes through all their steps. */
 typedef struct {
     const u32 *states;
     u32 *new;
-    Tile *tile;
-    i64 *claims, streams, size, length; /* of the draw, and of a panel */
+    Tile *tile; /* one for each plane */
+    i64 planes, *claims, streams, size, length; /* of the draw, and of a panel */
     i64 low, high, begin, end, threes;  /* the streams that were taken; the panel, and where its threes of steps end */
     i64 first, width;                   /* the streams of the tile */
     i64 place, rows, some;              /* where the rows begin, how many they are, and how long each is */
@@ -63,8 +64,10 @@ static i64 claimed(i64 *number, i64 some) {
 }
 
 /* through a draw of so many elements; `new`, which may be `states`, gets the states after it */
-static Walk walk_through(const Argument *states, i64 size, const Argument *new, const Argument *claims, Tile *tile) {
-    Walk walk = {.states = states->data, .new = new->data, .tile = tile, .streams = states->size / 6, .size = size};
+static Walk walk_through(const Argument *states, i64 planes, i64 size, const Argument *new, const Argument *claims,
+                         Tile *tile) {
+    Walk walk = {.states = states->data, .new = new->data, .tile = tile, .planes = planes, .size = size};
+    walk.streams = states->size / (6 * planes);
     walk.claims = claims->size ? claims->data : NULL;
     i64 together = walk.claims ? walk.claims[1] : walk.streams;
     i64 threes = PANEL / (3 * (together ? together : 1)); /* there are none for a draw of nothing */
@@ -81,8 +84,8 @@ static int takes_streams(Walk *walk) {
 }
 
 static int takes_tile(Walk *walk) {
-    if (walk->width)
-        store(walk->tile, walk->new, walk->streams, walk->first, walk->width);
+    for (i64 k = 0; k < walk->planes && walk->width; ++k)
+        store(walk->tile + k, walk->new + k * 6 * walk->streams, walk->streams, walk->first, walk->width);
     walk->first += walk->width;
     if (walk->first >= walk->high) {
         walk->begin = walk->end;
@@ -97,7 +100,9 @@ static int takes_tile(Walk *walk) {
     }
     walk->width = walk->high - walk->first < TILE ? walk->high - walk->first : TILE;
     walk->place = walk->begin + walk->first;
-    load(walk->tile, walk->begin ? walk->new : walk->states, walk->streams, walk->first, walk->width);
+    for (i64 k = 0; k < walk->planes; ++k)
+        load(walk->tile + k, (walk->begin ? walk->new : walk->states) + k * 6 * walk->streams, walk->streams, walk->first,
+             walk->width);
     return 1;
 }
 

@@ -138,7 +138,7 @@ static i64 by_odds(const Argument *a, Decide *decide) {
         float rows[3][TILE], sums[TILE];
     } *room = a[10].data;
     _Static_assert(sizeof *room <= ROOM, "a room holds what is worked with");
-    Walk walk = walk_through(a, a[5].size, a + 6, &no_claims, &room->tile);
+    Walk walk = walk_through(a, 1, a[5].size, a + 6, &no_claims, &room->tile);
     while (goes_on(&walk)) {
         if (walk.rows == 3)
             three_steps_float(walk.tile, walk.some, room->rows[0], room->rows[1], room->rows[2]);
