@@ -9,7 +9,7 @@ import numpy as np
 
 from nbm_xp.rng import Generator
 
-__all__ = ["DRAWS", "REAL", "WITH_ARRAYS"]
+__all__ = ["DRAWS", "LONG", "REAL", "WITH_ARRAYS"]
 
 SIZE = (4, 11)
 LAM = np.asarray([0.0, 0.3, 5.0, 12.0, 300.0, 1e6])
@@ -56,7 +56,7 @@ REAL: dict[str, Draw] = {
 """Real numbers, whose dtype may be asked for."""
 
 DRAWS: dict[str, Draw] = REAL | {
-    "random, 53 bits": lambda g, **k: g.random(SIZE, "float64", resolution=53, **k),
+    "random, 31 bits": lambda g, **k: g.random(SIZE, "float64", bits=31, **k),
     "bernoulli": lambda g, **k: g.bernoulli(0.3, SIZE, **k),
     "integers": lambda g, **k: g.integers(-3, 12, SIZE, **k),
     "integers, two outputs": lambda g, **k: g.integers(-(2**40), 2**60, SIZE, **k),
@@ -133,3 +133,25 @@ WITH_ARRAYS: dict[str, Callable[[Generator, Callable[[Any], Any]], Any]] = {
     "multivariate_hypergeometric": lambda g, a: g.multivariate_hypergeometric(a(np.asarray([3, 2**40, 0])), 2**30, 5),
 }
 """With parameters that are arrays, of whatever library: called with a generator and with what makes the arrays."""
+
+LONG: dict[str, Draw] = {
+    "random, float32": lambda g, n: g.random(n, "float32"),
+    "random, float64": lambda g, n: g.random(n, "float64"),
+    "random, 31 bits": lambda g, n: g.random(n, "float64", bits=31),
+    "normal": lambda g, n: g.normal(0.5, 1.5, n, "float32"),
+    "standard_normal": lambda g, n: g.standard_normal(n, "float64"),
+    "exponential": lambda g, n: g.exponential(2.5, n, "float64"),
+    "gamma": lambda g, n: g.gamma(0.3, 1.5, n, "float64"),
+    "beta": lambda g, n: g.beta(0.5, 2.5, n, "float32"),
+    "vonmises": lambda g, n: g.vonmises(0.5, 1.5, n, "float64"),
+    "standard_t": lambda g, n: g.standard_t(2.5, n, "float64"),
+    "integers": lambda g, n: g.integers(-(2**40), 2**60, n),
+    "binomial, few": lambda g, n: g.binomial(5, 0.3, n),
+    "binomial, many": lambda g, n: g.binomial(10**6, 0.7, n),
+    "poisson": lambda g, n: g.poisson(60.5, n),
+    "bernoulli": lambda g, n: g.bernoulli(0.3, n),
+    "categorical": lambda g, n: g.categorical([0.25, 0.25, 0.5], n),
+    "dirichlet": lambda g, n: g.dirichlet([0.5, 0.0, 2.5], n, "float64"),
+    "multinomial": lambda g, n: g.multinomial(30, [0.25, 0.25, 0.5], n),
+}
+"""Draws of any number of elements, each made in another way."""

@@ -105,7 +105,7 @@ def erdos_renyi(units: int, probability: float, random_state: Any = None) -> Gra
         while last < pairs - 1:
             expected = (pairs - 1 - last) * probability
             count = int(expected + 4 * math.sqrt(expected) + 16)
-            u = rng.random(count, "float64", resolution=53)
+            u = rng.random(count, "float64", bits=53)
             skips = host.minimum(host.floor(host.log1p(-u) / math.log1p(-probability)), float(pairs))
             parts.append(last + host.cumulative_sum(host.astype(skips, host.int64) + 1))
             last = int(parts[-1][-1])

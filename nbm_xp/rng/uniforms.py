@@ -100,7 +100,7 @@ def touched_streams(xp: Any, state: State, n: int) -> Any:
     array
         int32, of shape (count, 6): a NumPy array of ints, else one of the library.
     """
-    count = min(n, MAX_STREAMS)
+    count = max(1, min(n, MAX_STREAMS))
     return substreams(state, count) if isinstance(state[0], int) else recurrence.substreams(xp, state, count)
 
 

@@ -15,7 +15,9 @@ from nbm_xp.namespace import asarray, get_namespace, to_numpy, use_backend
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import M1, M2
 from nbm_xp.rng import Generator, RandomStreams, after, bernoulli, draw, recurrence, substreams
-from nbm_xp.rng.blocks import Normals, Uniforms, Wide, lazily
+from nbm_xp.rng.blocks import Normals, Uniforms, lazily
+from nbm_xp.rng.draws import normal
+from nbm_xp.rng.recurrence import integers_at
 from nbm_xp.rng.runs import block_runs, later_draw
 from nbm_xp.rng.trials import bernoulli_of_affine, bernoulli_of_sigmoid
 from nbm_xp.rng.uniforms import elements, from_integers
@@ -190,20 +192,14 @@ def test_fused_bernoulli_is_a_comparison(
 
 
 @given(states, st.integers(1, 40), chunked(), st.sampled_from(DTYPES))
-def test_normals_and_wide_uniforms_do_not_depend_on_the_chunks(
+def test_normals_of_streams_do_not_depend_on_the_chunks(
     state: tuple[int, ...], count: int, division: tuple[tuple[int, ...], Any], dtype: str
 ) -> None:
     shape, chunks = division
-    xp = get_namespace("dask")
-    z = Generator(state).normal(size=shape, dtype=dtype, nstreams=count)
+    z, _ = normal(NP, substreams(state, count), shape, dtype)
     with guard():
-        lazy = Generator(state, "dask").normal(size=shape, dtype=dtype, nstreams=count, chunks=chunks)
-        again = lazily(xp, Normals(state, count, shape, dtype), chunks)
-    for got in (lazy, again):
-        np.testing.assert_array_equal(got.compute(scheduler="synchronous"), z, strict=True)
-    w = Generator(state).random(shape, "float64", nstreams=count, resolution=53)
-    got = lazily(xp, Wide(state, count, shape, "float64"), chunks).compute(scheduler="synchronous")
-    np.testing.assert_array_equal(got, w, strict=True)
+        got = lazily(get_namespace("dask"), Normals(state, count, shape, dtype), chunks)
+    np.testing.assert_array_equal(got.compute(scheduler="synchronous"), z, strict=True)
 
 
 @given(states, chunked(), st.integers(0, 4))
@@ -233,8 +229,9 @@ def test_a_dask_draw_computes_nothing() -> None:
         u = Generator((1,) * 6, "dask").random((10**6, 10**4), chunks=(10**4, 10**3))
     assert u.numblocks == (100, 10)
     tile = u[123_456:123_460, 5000:5003].compute(scheduler="synchronous")
-    task = Uniforms((1,) * 6, 15360, (10**6, 10**4), "float32")
-    np.testing.assert_array_equal(tile, task((123_456, 5000), (4, 3)), strict=True)
+    places = np.arange(123_456, 123_460)[:, None] * 10**4 + np.arange(5000, 5003)
+    integers = integers_at(NP, (1,) * 6, 15360, places, (int(places.min()), int(places.max())))
+    np.testing.assert_array_equal(tile, from_integers(NP, integers, "float32"), strict=True)
 
 
 def test_read_only_states_and_probabilities() -> None:

@@ -28,7 +28,7 @@ OTHERWISE = {
 DEFAULTS = {("standard_exponential", "method")}
 """Parameters that have another default, beside dtypes, which are of ``floatx`` unless told."""
 
-OURS = {"self", "dtype", "out", "chunks", "nstreams", "resolution"}
+OURS = {"self", "dtype", "out", "chunks", "bits"}
 
 
 @pytest.mark.parametrize("name", [name for name in dir(np.random.Generator) if name[0] != "_"])

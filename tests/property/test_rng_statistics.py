@@ -85,7 +85,7 @@ def gamma_cdf(shape: int) -> Callable[[Any], Any]:
 BELOW, WITHIN = normal_cdf(np.asarray(-2.0)), normal_cdf(np.asarray(2.0)) - normal_cdf(np.asarray(-2.0))
 CONTINUOUS: dict[str, tuple[Callable[[Generator], Any], Callable[[Any], Any]]] = {
     "random": (lambda g: g.random(N, "float64"), lambda x: x),
-    "random, 53 bits": (lambda g: g.random(N, "float64", resolution=53), lambda x: x),
+    "random, 53 bits": (lambda g: g.random(N, "float64", bits=53), lambda x: x),
     "uniform": (lambda g: g.uniform(-1, 3, N, "float64"), lambda x: (x + 1) / 4),
     "normal": (lambda g: g.normal(1, 2, N, "float64"), lambda x: normal_cdf((x - 1) / 2)),
     "normal, float32": (lambda g: g.standard_normal(N, "float32"), normal_cdf),

@@ -13,9 +13,10 @@ from nbm_xp.namespace import asarray, get_namespace, to_numpy
 from nbm_xp.namespace.mrg31k3p import cuda_draws as cuda
 from nbm_xp.namespace.mrg31k3p.cuda_launching import SAMPLES
 from nbm_xp.rng import after, bernoulli, draw, substreams
-from nbm_xp.rng.draws import normals
-from nbm_xp.rng.recurrence import rows_at
-from nbm_xp.rng.uniforms import elements, numbers
+from nbm_xp.rng.distributions.element_uniforms import of_block
+from nbm_xp.rng.draws import halved_normals
+from nbm_xp.rng.recurrence import rows_of
+from nbm_xp.rng.uniforms import elements, numbers, wide_numbers
 from tests.libraries import Library, libraries
 
 NP = get_namespace("numpy")
@@ -89,12 +90,30 @@ def test_the_text_stretches_as_the_host_does(dtype: str) -> None:
 
 @pytest.mark.usefixtures("on_host")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("scale_and_shift", [(), (2.5, -0.3)])
-def test_the_text_makes_the_normal_numbers_of_the_host(dtype: str, scale_and_shift: Any) -> None:
+@pytest.mark.parametrize("line", [(), (2.5, -0.3)])
+def test_the_text_makes_the_normal_numbers_of_the_host(dtype: str, line: Any) -> None:
     for streams, n in [*DRAWS[:-2], (7, 21), (40, 2**17 + 3), (15360, 99_999)]:
         states = substreams((12345, 1, 2, 3, 4, 5), streams)
-        got = cuda.normals(states, None, n, dtype, scale_and_shift)
-        np.testing.assert_array_equal(got, normals(NP, states, n, dtype, scale_and_shift), strict=True)
+        want = halved_normals(NP, states, n, dtype)
+        want = want * want.dtype.type(line[0]) + want.dtype.type(line[1]) if line else want
+        np.testing.assert_array_equal(cuda.halved_normals(states, None, n, dtype, line), want, strict=True)
+    for n in (1, 5, 15_361, 99_999):
+        uniforms = of_block((12345, 1, 2, 3, 4, 5), (n,), (0,), (n,), "numpy")
+        got = cuda.normals(uniforms.states(), None, n, dtype, line)
+        np.testing.assert_array_equal(got, uniforms.normals(dtype, line), strict=True)
+
+
+@pytest.mark.usefixtures("on_host")
+@pytest.mark.parametrize("line", [(), (2.5, -0.3)])
+def test_the_text_makes_uniforms_of_53_bits_as_the_host_does(line: Any) -> None:
+    for streams, n in DRAWS:
+        states = substreams((12345, 1, 2, 3, 4, 5), streams)
+        want = wide_numbers(NP, states, n, line)
+        np.testing.assert_array_equal(cuda.draw_wide(states, n, line), want, strict=True)
+        begins, lengths = np.asarray([0, n // 2]), np.asarray([n // 2 + 1, n - n // 2])
+        if not line:
+            runs = cuda.runs_wide(begins, lengths, rows_of(streams), states)
+            np.testing.assert_array_equal(runs, np.concatenate([want[: n // 2 + 1], want[n // 2 :]]), strict=True)
 
 
 @pytest.mark.usefixtures("on_host")
@@ -125,13 +144,8 @@ def test_runs_are_those_of_the_whole_draw(streams: int, begins: list[int], lengt
     states = substreams((12345, 1, 2, 3, 4, 5), streams)
     whole = draw(NP, states, (8000,), dtype)[0]
     firsts, sizes = np.asarray(begins), np.asarray(lengths[: len(begins)])
-
-    def rows(places: Any) -> Any:
-        steps = places // streams
-        return rows_at(NP, steps, (int(steps.min()), int(steps.max())))
-
     want = np.concatenate([whole[first : first + size] for first, size in zip(firsts, sizes, strict=True)])
-    np.testing.assert_array_equal(cuda.runs(firsts, sizes, rows, states, dtype), want, strict=True)
+    np.testing.assert_array_equal(cuda.runs(firsts, sizes, rows_of(streams), states, dtype), want, strict=True)
 
 
 @pytest.mark.parametrize("library", libraries("cupy", without=("dask-cupy",)))
@@ -147,11 +161,9 @@ def test_cupy_gives_the_numbers_of_the_host(library: Library, dtype: str) -> Non
         ones, _ = bernoulli(library.xp, asarray(states, library.xp), p, (n,), "float32", dtype)
         np.testing.assert_array_equal(to_numpy(ones), (want < np.float32(0.3)).astype("float32"))
         if dtype != "float16":
+            got = halved_normals(library.xp, asarray(states, library.xp), n, dtype)
+            np.testing.assert_array_equal(to_numpy(got), halved_normals(NP, states, n, dtype), strict=True)
             for scale_and_shift in ((), (3.3, -1.1)):
-                got = normals(library.xp, asarray(states, library.xp), n, dtype, scale_and_shift)
-                np.testing.assert_array_equal(
-                    to_numpy(got), normals(NP, states, n, dtype, scale_and_shift), strict=True
-                )
                 got = numbers(library.xp, asarray(states, library.xp), n, dtype, scale_and_shift)
                 np.testing.assert_array_equal(
                     to_numpy(got), numbers(NP, states, n, dtype, scale_and_shift), strict=True
@@ -183,10 +195,10 @@ def test_cupy_draws_where_the_states_lie(library: Library) -> None:
     with pinned(library, 2).Device(1):
         there = asarray(states, library.xp)
     u, new = draw(library.xp, there, (10**5,), "float32")
-    z = normals(library.xp, there, 10**5, "float32")
+    z = halved_normals(library.xp, there, 10**5, "float32")
     assert u.device == new.device == z.device == there.device
     np.testing.assert_array_equal(to_numpy(u), draw(NP, states, (10**5,), "float32")[0], strict=True)
-    np.testing.assert_array_equal(to_numpy(z), normals(NP, states, 10**5, "float32"), strict=True)
+    np.testing.assert_array_equal(to_numpy(z), halved_normals(NP, states, 10**5, "float32"), strict=True)
 
 
 @pytest.mark.parametrize("library", libraries("cupy", without=("dask-cupy",)))

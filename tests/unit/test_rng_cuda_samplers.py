@@ -12,13 +12,13 @@ from nbm_xp.namespace import to_numpy
 from nbm_xp.namespace.mrg31k3p import _CUDA, cuda_elementary, cuda_samplers
 from nbm_xp.rng import Generator
 from nbm_xp.rng.distributions.element_uniforms import of_block
-from nbm_xp.rng.distributions.inversion import truncated_normal_number
 from nbm_xp.rng.distributions.rejection import _poisson_constants
 from nbm_xp.rng.elementary import exp, log, normal_quantile, sqrt
+from nbm_xp.rng.quantiles import truncated_normal
 from tests.host_kernels import InPlace
 from tests.libraries import Library, libraries
 
-SIZE = (70, 71)  # of so many elements the first two streams are a step ahead of the others after a draw
+SIZE = (170, 171)  # of so many elements the first streams take one step more than the others
 MEANS = np.linspace(0.0, 60.0, SIZE[1])
 SHAPES = np.geomspace(1e-3, 1e13, SIZE[1])
 TRIALS = np.arange(SIZE[1])[:, None] * 40
@@ -53,12 +53,13 @@ CALLS: dict[str, tuple[set[str], Callable[[Any, Callable[[Any], Any]], Any]]] = 
         lambda g, array: g.binomial(array(TRIALS), 0.7, (SIZE[1], SIZE[0])),
     ),
     "choice": ({"digits"}, lambda g, array: g.choice(17, SIZE)),
-    "weighed choice": ({"runs"}, lambda g, array: g.choice(4, SIZE, p=array(SHARES))),
-    "drawn without replacement": ({"runs"}, lambda g, array: g.choice(3000, 500, replace=False)),
-    "permutation": ({"runs"}, lambda g, array: g.permutation(3000)),
+    "weighed choice": ({"draw_wide"}, lambda g, array: g.choice(4, SIZE, p=array(SHARES))),
+    "drawn without replacement": ({"draw"}, lambda g, array: g.choice(3000, 500, replace=False)),
+    "permutation": ({"draw"}, lambda g, array: g.permutation(3000)),
     "multinomial": ({"binomial"}, lambda g, array: g.multinomial(500, array(SHARES), 700)),
     "normal": ({"normals"}, lambda g, array: g.normal(0.5, 2.0, SIZE)),
     "uniform": ({"draw"}, lambda g, array: g.uniform(-1.0, 3.0, SIZE, dtype="float32")),
+    "uniform of 53 bits": ({"draw_wide"}, lambda g, array: g.uniform(-1.0, 3.0, SIZE, dtype="float64")),
     "bernoulli": ({"bernoulli"}, lambda g, array: g.bernoulli(0.3, SIZE)),
 }
 
@@ -79,12 +80,14 @@ def test_the_text_makes_the_numbers_of_the_host(name: str, cuda_kernels: InPlace
     assert kernels <= set(launched)
 
 
-@pytest.mark.parametrize("streams", [1, 7, 4970, 6000])
+@pytest.mark.parametrize("size", [(7, 71), SIZE])
 @pytest.mark.parametrize("whole", [True, False])
-def test_the_elements_of_a_block_are_those_of_the_whole(streams: int, whole: bool, cuda_kernels: InPlace) -> None:
-    offset, shape = ((0, 0), SIZE) if whole else ((31, 5), (20, 40))
-    uniforms = of_block((12345, 1, 2, 3, 4, 5), streams, SIZE, offset, shape, "numpy").every(3, 2)
-    low, span = np.asarray([5]), np.arange(1, uniforms.count + 1) * 10**5
+def test_the_elements_of_a_block_are_those_of_the_whole(
+    size: tuple[int, int], whole: bool, cuda_kernels: InPlace
+) -> None:
+    offset, shape = ((0, 0), size) if whole else ((size[0] - 4, 5), (4, 40))
+    uniforms = of_block((12345, 1, 2, 3, 4, 5), size, offset, shape, "numpy").every(3, 2)
+    low, span = np.asarray([5]), np.arange(1, uniforms.count + 1) * 7 * 10**4
     own = uniforms.own("digits")
     assert own is not None
     want = own(1, low, span)
@@ -100,7 +103,7 @@ def never_for_four(array: Callable[[Any], Any]) -> list[Any]:
 
 
 def test_elements_that_no_attempt_serves_are_counted(cuda_kernels: InPlace) -> None:
-    uniforms = of_block((12345,) * 6, 3, (10,), (0,), (10,), "numpy")
+    uniforms = of_block((12345,) * 6, (10,), (0,), (10,), "numpy")
     with cuda_kernels(), pytest.raises(RuntimeError, match="were not enough for 4 elements"):
         cuda_samplers.poisson(uniforms, *never_for_four(np.asarray))
 
@@ -115,7 +118,8 @@ def test_elementary_functions_have_the_bits_of_the_host() -> None:
         (cuda_elementary.exp, exp, np.linspace(-760.0, 720.0, 3001)),
         (cuda_elementary.normal_quantile, normal_quantile, p),
         (cuda_elementary.normal_quantile, normal_quantile, p.T[::2]),
-        (cuda_elementary.truncated_normal, truncated_normal_number, p),
+        (cuda_elementary.truncated_normal, lambda u: truncated_normal(u, normal_quantile), p),
+        (cuda_elementary.normal_quantile, normal_quantile, np.geomspace(1e-300, 1e-3, 3001)),
         (cuda_elementary.log, log, np.asarray(2.5)),
         (cuda_elementary.log, log, np.zeros((0, 3))),
         (cuda_elementary.log, log, np.broadcast_to(np.asarray(2.5), (3, 4))),
@@ -134,6 +138,6 @@ def test_cupy_makes_the_numbers_of_the_host(library: Library, name: str) -> None
 
 @pytest.mark.parametrize("library", libraries("cupy", without=("dask-cupy",)))
 def test_cupy_counts_elements_that_no_attempt_serves(library: Library) -> None:
-    uniforms = of_block((12345,) * 6, 3, (10,), (0,), (10,), library.name)
+    uniforms = of_block((12345,) * 6, (10,), (0,), (10,), library.name)
     with pytest.raises(RuntimeError, match="were not enough for 4 elements"):
         cuda_samplers.poisson(uniforms, *never_for_four(library.array))

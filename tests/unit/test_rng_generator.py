@@ -15,33 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbm_xp.namespace import core, set_floatx, to_numpy, use_backend
-from nbm_xp.rng import Generator, RandomStreams, jump
+from nbm_xp.rng import Generator, jump
 from nbm_xp.tape import Variable
 from tests.libraries import Library, libraries
 
 pytestmark = pytest.mark.jax_at_night
-
-LIKE_THE_STREAMS = [
-    (lambda g: g.random((3, 4)), lambda s: s.uniform((3, 4))),
-    (lambda g: g.uniform(-1, 2.5, (7,), "float64"), lambda s: s.uniform((7,), -1, 2.5, dtype="float64")),
-    (lambda g: g.uniform(0.1, 0.9, (7,)), lambda s: s.uniform((7,), 0.1, 0.9)),
-    (lambda g: g.random((9,), nstreams=2), lambda s: s.uniform((9,), nstreams=2)),
-    (lambda g: g.normal(size=(5,)), lambda s: s.normal((5,))),
-    (lambda g: g.normal(2.5, 0.1, (3, 3), nstreams=4), lambda s: s.normal((3, 3), 2.5, 0.1, nstreams=4)),
-    (lambda g: g.binomial(1, 0.3, (20,)), lambda s: s.binomial((20,), p=0.3)),
-    (lambda g: g.binomial(5, 0.3, (20,)), lambda s: s.binomial((20,), n=5, p=0.3)),
-    (lambda g: g.bernoulli(0.3, (20,)), lambda s: s.binomial((20,), p=0.3, dtype="float32")),
-]
-
-
-def test_same_state_and_calls_give_the_numbers_of_random_streams(library: Library) -> None:
-    with use_backend(library.name):
-        generator, streams = Generator((31,) * 6), RandomStreams(31)
-        for ours, theirs in LIKE_THE_STREAMS:
-            got, want = library.numpy(ours(generator)), library.numpy(theirs(streams).eval())
-            np.testing.assert_allclose(got, want, rtol=1e-6, strict=True)
-        assert generator.state == (*streams.rstate.tolist(), 0)
-
 
 def test_library_comes_from_the_generator_then_the_parameters_then_the_configuration(library: Library) -> None:
     with use_backend(library.name):
@@ -75,7 +53,7 @@ def test_sizes(size: Any, shape: tuple[int, ...], library: Library) -> None:
             Generator(1).random(size),
             Generator(1).normal(size=size),
             Generator(1).binomial(3, 0.5, size),
-            Generator(1).random(size, "float64", resolution=53),
+            Generator(1).random(size, "float64", bits=31),
         ):
             assert library.numpy(x).shape == shape
 
@@ -150,25 +128,17 @@ def test_jax_without_its_64_bit_types_draws_the_same_bits_and_refuses_float64() 
             Generator(1, "jax").random(3, "float64")
 
 
-@pytest.mark.parametrize("nstreams", [0, -2])
-def test_nstreams_is_positive(nstreams: int) -> None:
-    with pytest.raises(ValueError, match="nstreams must be 1 or more"):
-        Generator(1).random(3, nstreams=nstreams)
-    with pytest.raises(TypeError, match=r"nstreams must be an int, got 2\.5"):
-        Generator(1).random(3, nstreams=2.5)  # type: ignore[arg-type]
-
-
-def test_resolution_of_53_bits() -> None:
-    fine = Generator(1).random(10_000, "float64", resolution=53)
-    plain = Generator(1).random(10_000, "float64")
+def test_bits_of_uniforms() -> None:
+    fine, plain = Generator(1).random(10_000, "float64"), Generator(1).random(10_000, "float64", bits=31)
     assert np.array_equal(plain * 2.0**31 % 1, np.zeros(10_000))
     assert (fine * 2.0**31 % 1 != 0).mean() > 0.99
+    assert (np.abs(fine - plain) <= 2.0**-31).all()
     assert (fine > 0).all()
     assert (fine < 1).all()
-    assert abs(fine.mean() - 0.5) < 0.02
-    for dtype, resolution in (("float32", 53), ("float64", 32)):
-        with pytest.raises(ValueError, match="resolution must be 31, or 53 where dtype is float64"):
-            Generator(1).random(3, dtype, resolution=resolution)
+    assert np.array_equal(Generator(1).random(9, "float64", bits=53), fine[:9])
+    for dtype, bits in (("float32", 53), ("float64", 32)):
+        with pytest.raises(ValueError, match="bits must be 31, or 53 where dtype is float64"):
+            Generator(1).random(3, dtype, bits=bits)
 
 
 def test_binomial_with_arrays_of_trials() -> None:
@@ -251,6 +221,7 @@ def test_children_differ_from_each_other_and_from_all_else() -> None:
     made = [*generator.spawn(3), *generator.spawn(2), *generator.spawn(2)[0].spawn(2), Generator(5)]
     made += [Generator(5).fold_in(data) for data in (0, 1, -1, 10**30, "", "0", "1")]
     made += Generator(5).substreams(3)[1:]
+    made += Generator(5).split(3)
     assert len({other.state for other in made}) == len(made)
     assert Generator(5).spawn(5) == [*Generator(5).spawn(3), *_spawned_later(3, 2)]
     assert generator.state == (*Generator(5).state[:6], 7)
@@ -265,15 +236,21 @@ def _spawned_later(before: int, n: int) -> list[Generator]:
 
 def test_jumps() -> None:
     state = (6, 5, 4, 3, 2, 1)
-    assert Generator(state).jump(3).state[:6] == jump(state, 3 * 2**134)
-    assert Generator(state).advance(12345).state[:6] == jump(state, 12345)
+    generator = Generator(state)
+    assert generator.jumped(3).state[:6] == jump(state, 3 * 2**134)
+    assert generator == Generator(state)
+    assert generator.advance(12345).state[:6] == jump(state, 12345)
     drawn = Generator(5)
-    for _ in range(3):
-        drawn.normal(size=2)
-    assert drawn == Generator(5).jump(3)
+    for n, steps in ((0, 0), (1, 2), (15_360, 2), (15_361, 2), (3 * 15_360, 4)):
+        drawn.normal(size=n)
+        assert drawn == Generator(5).advance(steps)
+        drawn.state = 5
+        drawn.gamma(2.0, size=n)
+        assert drawn == Generator(5).advance(-(-n // 15_360))
+        drawn.state = 5
     for index, worker in enumerate(Generator(state).substreams(6)):
         assert worker.state[:6] == jump(state, index * 2**160)
-    assert Generator(5).substreams(0) == Generator(5).spawn(0) == []
+    assert Generator(5).substreams(0) == Generator(5).spawn(0) == Generator(5).split(0) == []
 
 
 def test_seed_sequences() -> None:

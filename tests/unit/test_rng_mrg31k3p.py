@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, ONE_STEP, STREAM_STEPS, centred, transition
+from nbm_xp.namespace import core
+from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, ONE_STEP, OUTPUT_STEPS, STREAM_STEPS, centred, transition
 from nbm_xp.rng import M1, M2, Generator, RandomStreams, check_seed, fresh_seed, jump, stream_count, substreams
 from tests.streams import starts, step
 
@@ -27,13 +29,14 @@ def test_moduli_and_multipliers_are_those_of_the_article() -> None:
 @pytest.mark.parametrize("seed", AFTER_ONE_DRAW)
 def test_one_draw_moves_the_state_on_by_two_to_the_134(seed: int) -> None:
     assert jump(check_seed(seed), DRAW_STEPS) == AFTER_ONE_DRAW[seed]
-    generator = Generator((seed,) * 6)
-    generator.random(3)
-    assert generator.state == (*AFTER_ONE_DRAW[seed], 0)
+    assert Generator((seed,) * 6).jumped().state == (*AFTER_ONE_DRAW[seed], 0)
 
 
 def test_the_jumps_are_those_of_the_layout() -> None:
-    assert (STREAM_STEPS, DRAW_STEPS) == (2**72, 2**134)
+    assert (OUTPUT_STEPS, STREAM_STEPS, DRAW_STEPS) == (2**56, 2**72, 2**134)
+    found = re.search(r"next_output\[18\] = {([^}]*)}", core.text("elements/recurrence.h"))
+    assert found is not None
+    assert list(map(int, re.findall(r"\d+", found[1]))) == list(np.asarray(transition(OUTPUT_STEPS)).ravel())
 
 
 def test_a_jump_is_as_many_steps() -> None:

@@ -266,13 +266,13 @@ def test_draws_of_python_threads_are_those_of_one(threads: int) -> None:
         )
 
     one, many = Generator(3), Generator(3, threads=threads)
-    want = {one.random(70_000).tobytes() for _ in range(40)}
+    want = {one.random(70_000).tobytes() for _ in range(40)}  # of five steps each
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(lambda _: many.random(70_000).tobytes(), range(40))) == want
         assert one == many
         drawn = list(pool.map(lambda _: draw(many), range(20)))
     assert len(set(drawn)) == 20
-    assert many == one.jump(60)
+    assert many == one.advance(60)  # a step for each of three draws
 
 
 def test_a_number_of_trials_means_the_same_however_it_is_given() -> None:

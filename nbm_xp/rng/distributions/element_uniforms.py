@@ -67,7 +67,7 @@ class ElementUniforms:
     @property
     def streams(self) -> int:
         """How many streams the whole array takes."""
-        return min(self.n, MAX_STREAMS)
+        return max(1, min(self.n, MAX_STREAMS))
 
     @property
     def count(self) -> int:
@@ -139,7 +139,7 @@ class ElementUniforms:
         array
             Of shape (count,).
         """
-        if self.is_whole and self.n:
+        if self.is_whole:
             xp = self.xp
             states = self.states_at(output)
             if dtype == "wide":
@@ -197,9 +197,8 @@ class ElementUniforms:
         own = kernel("rng.normals", xp)
         if own is not None and n and dtype != "float16":
             return own(convert(self.states(), xp), recurrence.rows_of(streams), n, dtype, line, threads, out)
-        pairs = -(-n // (2 * streams)) * streams if n else 0
         drawn = wide_numbers if wide == "wide" else partial(numbers, dtype=dtype)
-        u = drawn(xp, self.states(), n=2 * pairs, threads=threads)
+        u = drawn(xp, self.states(), n=-(-n // (2 * streams)) * 2 * streams, threads=threads)
         z = stepwise_normals(xp, u, streams, n) if n else u
         return z * line[0] + line[1] if line else z
 

@@ -21,7 +21,6 @@ from nbm_xp.namespace import array_namespace, concrete_int, dtype_of
 from nbm_xp.namespace.mrg31k3p.integers import M1
 
 from ..elementary import log
-from ..transforms import two_draws
 from .element_uniforms import ElementUniforms, until_accepted
 
 __all__ = ["ONE", "SPAN_OF_TWO", "integers", "levels", "order_keys", "outcomes", "random_order", "wide_integers"]
@@ -152,7 +151,7 @@ def outcomes(uniforms: ElementUniforms, sums: Any) -> Any:
         int64, of shape (count,): the first outcome whose running sum exceeds a uniform of 53 bits.
     """
     xp = array_namespace(sums)
-    u = two_draws(uniforms.uniform(0), uniforms.uniform(1))
+    u = uniforms.fine(0)
     total = sums[..., -1]
     level = xp.astype(u * xp.astype(total, u.dtype), sums.dtype)
     level = xp.minimum(level, total - 1)
@@ -187,7 +186,7 @@ def random_order(uniforms: ElementUniforms, p: Any = None) -> Any:
         key = order_keys(uniforms)
     else:
         some = p > 0.0
-        waiting = -log(two_draws(uniforms.uniform(0), uniforms.uniform(1)))
+        waiting = -log(uniforms.fine(0))
         key = xp.where(some, waiting / xp.where(some, xp.maximum(p, _LEAST), 1.0), xp.inf)
     return xp.astype(_stable_order(xp, key), dtype_of(xp, "int64"))
 

@@ -12,6 +12,7 @@ import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final, Self
 
 from nbm_xp.namespace import (
@@ -29,8 +30,15 @@ from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, MAX_STREAMS, State, j
 from ..parameters import checked, known_integer
 from ..recurrence import starts
 from ..seeds import from_words, hashed, hashed_seed
+from ..uniforms import numbers, substreams, wide_numbers
 
-__all__ = ["GeneratorState"]
+__all__ = ["FEW", "GeneratorState"]
+
+FEW: Final = 64
+"""So many numbers at most are taken from a table that is made ahead."""
+
+MOST_AHEAD: Final = 512
+"""The largest number of steps that such a table has."""
 
 _WORKER_STEPS: Final = 2**160
 """How many steps lie between one of `substreams` and the next."""
@@ -47,6 +55,7 @@ class GeneratorState:
 
     def __init__(self, seed: object = None, library: Any = None, *, threads: int | None = 1) -> None:
         self._state, self._spawned = (_fresh_state(), 0) if seed is None else _checked_state(seed)
+        self._ahead: tuple[str, Any] | None = None
         self._library = None if library is None else library_name(get_namespace(library))
         self._threads = _checked_threads(threads)
         self._lock = threading.Lock()
@@ -71,6 +80,35 @@ class GeneratorState:
         False
         """
         return cls(None, library, threads=threads)
+
+    @property
+    def _state(self) -> State:
+        origin, steps = self._place
+        return jump(origin, steps) if steps else origin
+
+    @_state.setter
+    def _state(self, state: State) -> None:
+        self._place = state, 0
+        self._ahead = None
+
+    def _few(self, n: int, dtype: str) -> Any:
+        """A draw of so few uniforms that most of its time would go into finding the state: rows of a table.
+
+        The table has the uniforms of the first streams for some steps after an origin; it is there until anything else
+        is drawn.
+        """
+        with self._lock:
+            origin, step = self._place
+            ahead = self._ahead
+            if ahead is None or ahead[0] != dtype or step >= ahead[1].shape[0]:
+                length = 8 if ahead is None else min(8 * ahead[1].shape[0], MOST_AHEAD)
+                origin, step = self._state, 0
+                states = substreams(origin, FEW)
+                make = wide_numbers if dtype == "float64" else partial(numbers, dtype=dtype)
+                table = make(host_namespace(), states, n=FEW * length)
+                ahead = self._ahead = dtype, table.reshape(length, FEW)
+            self._place = origin, step + 1
+            return ahead[1][step, :n].copy()
 
     @property
     def state(self) -> tuple[int, ...]:

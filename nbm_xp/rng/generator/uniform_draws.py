@@ -25,11 +25,13 @@ from ..parameters import (
     shape_of,
 )
 from ..rules import FINITE, NOT_NEGATIVE, PROBABILITY, finite_in, require
-from ..uniforms import DTYPES
+from ..uniforms import DTYPES, HOST
 from .filling import fill, form_of
-from .state import GeneratorState
+from .state import FEW, GeneratorState
 
 __all__ = ["UniformDraws"]
+
+_TABLES = ("float32", "float64")
 
 
 class UniformDraws(GeneratorState):
@@ -61,6 +63,9 @@ class UniformDraws(GeneratorState):
         >>> Generator(234).random((2, 2), "float64").round(3).tolist()
         [[0.255, 0.38], [0.971, 0.423]]
         """
+        if type(size) is int and 0 < size <= FEW and self._library == HOST and dtype in _TABLES:
+            if out is None and bits is None and chunks is None:
+                return self._few(size, dtype)
         return self.uniform(0.0, 1.0, size, dtype, chunks=chunks, bits=bits, out=out)
 
     def uniform(

@@ -1,0 +1,50 @@
+"""Draws of a `Generator` begin as longer ones do, on every library and for every division into blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nbm_xp.namespace import to_numpy
+from nbm_xp.rng import Generator
+from tests.distributions import LONG
+from tests.libraries import Library, libraries
+
+STREAMS = 15_360
+PAIRED = {"normal", "standard_normal"}
+LENGTHS = st.one_of(st.integers(0, 60), st.integers(STREAMS - 2, STREAMS + 2), st.integers(0, 4 * STREAMS))
+
+
+@pytest.mark.parametrize("name", LONG)
+@given(lengths=st.tuples(LENGTHS, LENGTHS), seed=st.integers(0, 2**70))
+@settings(max_examples=5)
+def test_a_draw_begins_as_a_longer_one_does(name: str, lengths: tuple[int, int], seed: int) -> None:
+    short, long = (LONG[name](Generator(seed, "numpy"), n) for n in sorted(lengths))
+    np.testing.assert_array_equal(long[: len(short)], short, strict=True)
+
+
+@pytest.mark.parametrize("name", LONG)
+@given(steps=st.integers(0, 2), rest=st.integers(0, STREAMS), seed=st.integers(0, 2**70))
+@settings(max_examples=3)
+def test_two_draws_of_whole_steps_are_one(name: str, steps: int, rest: int, seed: int) -> None:
+    first = STREAMS * steps * (2 if name in PAIRED else 1)
+    whole, parts = Generator(seed, "numpy"), Generator(seed, "numpy")
+    once = LONG[name](whole, first + rest)
+    twice = np.concatenate([LONG[name](parts, n) for n in (first, rest)])
+    np.testing.assert_array_equal(twice, once, strict=True)
+    assert whole == parts
+
+
+@pytest.mark.parametrize("library", libraries(without=("numpy-readonly", "jax")))
+@pytest.mark.parametrize("name", LONG)
+def test_a_draw_begins_as_a_longer_one_does_on_every_library(library: Library, name: str) -> None:
+    wanted = LONG[name](Generator(5, "numpy"), STREAMS + 500)
+    for shape in ((130,), (9, 13)):
+        size: Any = shape if len(shape) > 1 else shape[0]
+        drawn = to_numpy(LONG[name](Generator(5, library.name), size))
+        rows = int(np.prod(shape))
+        np.testing.assert_array_equal(drawn.reshape(rows, -1), wanted[:rows].reshape(rows, -1))
