@@ -22,6 +22,7 @@ from nbm_xp.namespace.mrg31k3p.integers import (
     MAX_STREAMS,
     OUTPUT_STEPS,
     STREAM_STEPS,
+    Followed,
     State,
     Transition,
     centred,
@@ -110,7 +111,7 @@ def _ladder(xp: Any, start: Six, steps: int, exponents: Any, largest: int, *, ro
     return out
 
 
-def _constant(xp: Any, values: Sequence[int]) -> Six:
+def _constant(xp: Any, values: Sequence[Any]) -> Six:
     """Six arrays of shape (1,) from six integers, or from six arrays without axes."""
     kind = dtype_of(xp, "int64")
     a, b, c, d, e, f = (
@@ -121,7 +122,7 @@ def _constant(xp: Any, values: Sequence[int]) -> Six:
 
 def _first_row(steps: int, output: int = 0) -> tuple[int, ...]:
     """The first rows of both matrices of `steps` steps, and of so many times `OUTPUT_STEPS` more."""
-    rows = [(*matrix[0],) for matrix in transition(steps)]
+    rows: list[tuple[int, ...]] = [matrix[0] for matrix in transition(steps)]
     if output:
         further = zip(rows, transition(output * OUTPUT_STEPS), (M1, M2), strict=True)
         rows = [
@@ -153,7 +154,7 @@ def _outputs(xp: Any, rows: Six, x: Six) -> Any:
     return xp.where(difference > 0, difference, difference + M1)
 
 
-def substreams(xp: Any, state: State, count: int) -> Any:
+def substreams(xp: Any, state: Followed, count: int) -> Any:
     """Make the states in which `count` streams start, each 2**72 steps after the one before it.
 
     Parameters
@@ -179,7 +180,7 @@ def substreams(xp: Any, state: State, count: int) -> Any:
     return starts(xp, state, count, STREAM_STEPS)
 
 
-def starts(xp: Any, state: State, count: int, steps: int) -> Any:
+def starts(xp: Any, state: Followed, count: int, steps: int) -> Any:
     """Make so many states, each so many steps after the one before it, beginning with a given one.
 
     Parameters
@@ -212,7 +213,7 @@ def moved(xp: Any, states: Any, steps: int) -> Any:
     return join(xp, _times(centred(transition(steps)), split(xp, states)))
 
 
-def jumped(state: State, steps: int) -> State:
+def jumped(state: Followed, steps: int) -> Followed:
     """Give the state `steps` steps after one of six ints, or of six 64-bit arrays whose values are followed.
 
     Examples

@@ -31,7 +31,7 @@ from nbm_xp.namespace import (
 )
 from nbm_xp.namespace.compiling import compiled
 from nbm_xp.namespace.mrg31k3p import kernel
-from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, OUTPUT_STEPS, State
+from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, OUTPUT_STEPS, Followed, State
 
 from . import recurrence
 from .transforms import two_draws
@@ -85,7 +85,7 @@ def substreams(state: State, count: int) -> Any:
     return recurrence.substreams(host_namespace(), state, count) if own is None else own(state, count)
 
 
-def touched_streams(xp: Any, state: State, n: int) -> Any:
+def touched_streams(xp: Any, state: Followed, n: int) -> Any:
     """Make the states of the streams that a draw of `n` elements takes, of at most 15360.
 
     Parameters
@@ -252,6 +252,7 @@ def elements(
     within = host.arange(total) - host.repeat(host.cumulative_sum(lengths) - lengths, lengths)
     with wide_dtypes(xp):
         places = asarray(host.repeat(begins, lengths) + within, xp)
+        source = source if isinstance(source, tuple) else convert(source, xp)
         return at_places(xp, source, streams, places, span, dtype, output)
 
 

@@ -21,10 +21,10 @@ from nbm_xp.rng import M2, Generator, substreams
 seeds = st.integers(1, M2 - 1)
 
 
-@given(seeds, st.sampled_from([None, 1, 7, 15360]), st.sampled_from(["float16", "float32", "float64"]))
+@given(seeds, st.sampled_from(["float16", "float32", "float64"]))
 @settings(max_examples=10)
-def test_uniforms_fill_the_interval_evenly(seed: int, nstreams: int | None, dtype: str) -> None:
-    u = Generator(seed).random(50_000, dtype, nstreams=nstreams).astype("float64")
+def test_uniforms_fill_the_interval_evenly(seed: int, dtype: str) -> None:
+    u = Generator(seed).random(50_000, dtype).astype("float64")
     assert u.min() > 0
     assert u.max() < 1
     counts = np.bincount((u * 50).astype(int), minlength=50)
@@ -57,7 +57,7 @@ def test_binomials_have_the_moments_they_should(seed: int, p: float, n: int) -> 
 @settings(max_examples=5)
 def test_neighbouring_streams_and_draws_have_nothing_in_common(seed: int) -> None:
     generator = Generator(seed)
-    first, second = (generator.random((2000, 8), "float64", nstreams=8) for _ in range(2))
+    first, second = (np.stack([generator.random(8, "float64") for _ in range(2000)]) for _ in range(2))
     correlations = np.corrcoef(np.concatenate([first, second], axis=1).T)
     assert np.abs(correlations - np.eye(16)).max() < 0.13
     assert len({tuple(state) for state in substreams(generator.state[:6], 15360)}) == 15360

@@ -29,6 +29,7 @@ from nbm_xp.namespace import core, host_namespace
 from nbm_xp.namespace.convolution import winograd
 from nbm_xp.namespace.exponentials import numpy_rows, numpy_stretches
 from nbm_xp.rng import Generator, bernoulli, elementary, substreams
+from nbm_xp.rng.draws import halved_normals
 from nbm_xp.rng.trials import bernoulli_of_affine, bernoulli_of_sigmoid
 from nbm_xp.rng.uniforms import advance
 from nbm_xp.tape import value_and_grad
@@ -139,6 +140,8 @@ def exercise() -> None:
     rng = np.random.default_rng(0)
     xp, states = host_namespace(), substreams((SEED,) * 6, 770)
     advance(states, 12345)
+    for dtype in ("float32", "float64"):
+        halved_normals(xp, states, 1001, dtype)
     for precision in ("float32", "float64"):
         for kind in ("float32", "float64"):
             p = rng.random(SIZE).astype(kind)

@@ -21,6 +21,7 @@ from tests.libraries import Library, libraries
 
 pytestmark = pytest.mark.jax_at_night
 
+
 def test_library_comes_from_the_generator_then_the_parameters_then_the_configuration(library: Library) -> None:
     with use_backend(library.name):
         library.numpy(Generator(1).random(3))

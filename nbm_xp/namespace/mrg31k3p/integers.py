@@ -20,17 +20,20 @@ References
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 __all__ = [
-    "DRAW_STEPS", "M1", "M2", "MAX_STREAMS", "ONE_STEP", "OUTPUT_STEPS", "STREAM_STEPS", "Matrix", "State",
-    "Transition", "centred", "jump", "transition",
+    "DRAW_STEPS", "Followed", "M1", "M2", "MAX_STREAMS", "ONE_STEP", "OUTPUT_STEPS", "STREAM_STEPS", "Matrix",
+    "State", "Transition", "centred", "jump", "transition",
 ]  # fmt: skip
 
 M1: Final = 2**31 - 1
 M2: Final = 2**31 - 21069
 
 State: TypeAlias = tuple[int, int, int, int, int, int]
+Followed: TypeAlias = tuple[Any, Any, Any, Any, Any, Any]
+"""A state of six ints, or of six arrays without axes whose values a compiler follows."""
+
 Matrix: TypeAlias = tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int]]
 Transition: TypeAlias = tuple[Matrix, Matrix]
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from nbm_xp.namespace import asarray, concrete_int, convert, dtype_of, get_namespace, host_namespace, put
 from nbm_xp.namespace.mrg31k3p import kernel
-from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, OUTPUT_STEPS, State
+from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, OUTPUT_STEPS, Followed
 from nbm_xp.namespace.mrg31k3p.numpy_draws import cut_at_steps
 
 from .. import recurrence
@@ -50,7 +50,7 @@ class ElementUniforms:
         Uniform ``j`` is made of output ``first + j * step`` of the element.
     """
 
-    state: State
+    state: Followed
     n: int
     begins: Any
     lengths: Any
@@ -77,7 +77,7 @@ class ElementUniforms:
     @property
     def is_whole(self) -> bool:
         """Whether the block is the array."""
-        return self.lengths.shape[0] == 1 and self.lengths[0] == self.n
+        return self.lengths.shape[0] == 1 and concrete_int(self.lengths[0]) == self.n
 
     def every(self, first: int, step: int) -> ElementUniforms:
         """The same, of which only every so manieth output is counted."""
@@ -216,7 +216,7 @@ class ElementUniforms:
 
 
 def of_block(
-    state: State, whole: tuple[int, ...], offset: tuple[int, ...], shape: tuple[int, ...], library: str
+    state: Followed, whole: tuple[int, ...], offset: tuple[int, ...], shape: tuple[int, ...], library: str
 ) -> ElementUniforms:
     """Give the uniforms of the elements of the block of some shape that begins at some place.
 

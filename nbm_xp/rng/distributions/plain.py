@@ -41,7 +41,7 @@ class _Scaled(Elements):
         """The numbers of shape (count,), scaled and shifted by a line, if there is one."""
         raise NotImplementedError(f"{type(self).__name__} is what tasks have in common")
 
-    def held(self, name: str, value: Any, rule: Rule) -> Any:
+    def checked(self, name: str, value: Any, rule: Rule) -> Any:
         """A parameter; a block of one is held to a rule, and to be finite in the dtype."""
         if is_array(value):
             require(name, value, rule)
@@ -58,7 +58,7 @@ class Uniforms(_Scaled):
 
     def line(self, xp: Any, first: Any, second: Any) -> tuple[Any, Any]:
         """The lower bound, and how far the upper one is from it."""
-        low, high = self.held("low", first, FINITE), self.held("high", second, FINITE)
+        low, high = self.checked("low", first, FINITE), self.checked("high", second, FINITE)
         base, width = line_between(xp, low, high, self.dtype)
         require(f"high - low in {self.dtype}", width, NOT_NEGATIVE)
         return base, width
@@ -76,7 +76,7 @@ class Normals(_Scaled):
 
     def line(self, xp: Any, first: Any, second: Any) -> tuple[Any, Any]:
         """The mean and the standard deviation."""
-        loc, scale = self.held("loc", first, FINITE), self.held("scale", second, NOT_NEGATIVE)
+        loc, scale = self.checked("loc", first, FINITE), self.checked("scale", second, NOT_NEGATIVE)
         return rounded(xp, loc, self.dtype), rounded(xp, scale, self.dtype)
 
     def standard(self, offset: tuple[int, ...], shape: tuple[int, ...], line: Any, out: Any) -> Any:

@@ -63,9 +63,9 @@ class UniformDraws(GeneratorState):
         >>> Generator(234).random((2, 2), "float64").round(3).tolist()
         [[0.255, 0.38], [0.971, 0.423]]
         """
-        if type(size) is int and 0 < size <= FEW and self._library == HOST and dtype in _TABLES:
-            if out is None and bits is None and chunks is None:
-                return self._few(size, dtype)
+        is_few = type(size) is int and 0 < size <= FEW and dtype in _TABLES and self._library == HOST
+        if is_few and out is None and bits is None and chunks is None:
+            return self._few(size, dtype)  # type: ignore[arg-type]
         return self.uniform(0.0, 1.0, size, dtype, chunks=chunks, bits=bits, out=out)
 
     def uniform(
