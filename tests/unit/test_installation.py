@@ -53,15 +53,14 @@ class Places:
                     (self.needed / name).symlink_to(found)
                     break
 
-    def installed(self, compiled: bytes | None) -> pathlib.Path:
+    def installed(self, compiled: bytes | None) -> None:
         """What an installation leaves, of the package's files only the compiled module."""
         (self.site / "nbm_xp-1.dist-info").mkdir()
         (self.site / "nbm_xp-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: nbm_xp\nVersion: 1\n")
-        module = self.site / CORE / "compiled.abi3.so"
+        module = self.site / CORE / pathlib.Path(core.compiled.__file__ if core.is_there() else "compiled.abi3.so").name
         if compiled is not None:
             module.parent.mkdir(parents=True)
             module.write_bytes(compiled)
-        return module
 
     def draw(self) -> tuple[list[str], list[str]]:
         """What is printed, and the warnings, by a process that draws twice in the clone."""
