@@ -14,15 +14,13 @@ from nbm_xp.namespace import core
 
 def pytest_report_header() -> str:
     """Say which compiled loops are tested."""
-    return f"compiled core: {core.level() if core.is_there() else 'none, ' + core.MEND}"
+    return f"compiled core: {core.missing() or core.level()}"
 
 
 def pytest_sessionstart() -> None:
     """Refuse to test a core that was built of another text than the one that lies here."""
-    if core.is_there() and not core.is_current():
-        pytest.exit(
-            "the compiled core is not of the text that lies here: pip install -e . builds it anew", returncode=4
-        )
+    if core.is_outdated():
+        pytest.exit(core.missing(), returncode=4)
 
 
 @pytest.hookimpl(wrapper=True)

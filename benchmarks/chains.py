@@ -15,7 +15,7 @@ import numpy as np
 from nbm_xp.tape import function, gradients, placeholder, threads
 from nbm_xp.tape import namespace as recorded
 
-from .harness import Contender, Row
+from .harness import Contender, Row, power
 from .libraries import Library, absent, elsewhere
 
 SIZE, BLOCK = 10**7, 1 << 14
@@ -24,11 +24,11 @@ OVER_COMPILED, OVER_COMPILED_GRADIENT = 1.10, 1.20
 
 def rows(library: Library) -> Iterator[Row]:
     random = np.random.default_rng(0)
-    host = [random.standard_normal(SIZE, dtype="float32") for _ in range(2)]
-    small = [array[:10].copy() for array in host]
+    size = library.sized(SIZE)
+    host, numbers = [random.standard_normal(size, dtype="float32") for _ in range(2)], f"{power(size)} numbers"
     for name, chain in (("twelve operations", twelve), ("four sums and products", four)):
         yield Row(
-            f"{name}, 10⁷ numbers",
+            f"{name}, {numbers}",
             ours(library, chain, host),
             [
                 whole(library, chain, host),
@@ -36,30 +36,30 @@ def rows(library: Library) -> Iterator[Row]:
                 jitted(library, chain, host, at_most=OVER_COMPILED if chain is twelve else None),
                 pytensor(library, chain, host),
             ],
-            per=SIZE,
+            per=size,
             unit="number",
         )
     yield Row(
-        "twelve operations, their sum and its gradient, 10⁷ numbers",
+        f"twelve operations, their sum and its gradient, {numbers}",
         ours(library, twelve, host, with_gradient=True),
         [
             jitted(library, twelve, host, with_gradient=True, at_most=OVER_COMPILED_GRADIENT),
             pytensor(library, twelve, host, with_gradient=True),
         ],
-        per=SIZE,
+        per=size,
         unit="number",
     )
     if library.name == "numpy":
         yield Row(
-            "twelve operations on two threads, 10⁷ numbers",
+            f"twelve operations on two threads, {numbers}",
             ours(library, twelve, host, count=2),
             [ours(library, twelve, host, count=1, label="on one thread")],
-            per=SIZE,
+            per=size,
             unit="number",
         )
-    for size in (10, 10**5):
-        some = small if size == 10 else [array[:size].copy() for array in host]
-        yield Row(f"twelve operations, {size:,} numbers", ours(library, twelve, some), [whole(library, twelve, some)])
+    for few in (10, 10**5):
+        some = [array[:few].copy() for array in host]
+        yield Row(f"twelve operations, {few:,} numbers", ours(library, twelve, some), [whole(library, twelve, some)])
 
 
 def twelve(xp: Any, x: Any, y: Any) -> Any:

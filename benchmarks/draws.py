@@ -1,6 +1,7 @@
 """Random numbers in the sizes that the bars are for: ours beside NumPy's PCG64 and Dask's generators."""
 
 import importlib
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,16 +9,18 @@ import numpy as np
 
 from nbm_xp.rng import Generator, substreams
 
-from .harness import Contender, Row
+from .harness import Contender, Row, power
 from .libraries import Library
 
-SIZE = 10**8
-SIDE = 10**4
-STREAMS = 15_360
-BARS = {"float32": 1 / 2.8, "float64": 1 / 1.8}
-BOTH_CORES, ZIGGURAT, GIBBS, TILES, COLUMNS = 1 / 1.7, 1 / 0.9, 1 / 2.5, 1 / 1.2, 1 / 0.6
+SIZE, SIDE, STREAMS = 10**8, 10**4, 15_360
+MANY, SMALL = 10**7, 10
+BITS = "resolution"  # the keyword that says how many bits a float64 uniform has
+INTO = (("float32", {}, 0.33), ("float64", {BITS: 31}, 1 / 1.8), ("float64", {BITS: 53}, 0.8))  # with their bars
+NEW = {"float32": 1 / 2.8, "float64": 1 / 1.8}
+BOTH_CORES, ZIGGURAT, GIBBS, TILES, COLUMNS = 1 / 1.7, 1 / 0.9, 1 / 2.5, 1 / 1.5, 1 / 0.6
 SEEDING = 3e-3  # seconds
-MANY, ACCEPTED = 10**7, 2.0
+TEN_NUMBERS, ACCEPTED = 1.3, 2.0
+GOALS = {"integers below 6, int8": 0.8}
 
 
 def rows(library: Library) -> Iterator[Row]:
@@ -26,53 +29,65 @@ def rows(library: Library) -> Iterator[Row]:
     ours, both = Generator(2026, "numpy"), Generator(2026, "numpy", threads=2)
     pcg64 = np.random.Generator(np.random.PCG64(2026))
 
-    def row(name: str, call: Any, peer: str, other: Any, bar: float) -> Row:
-        return Row(name, Contender("nbm_xp", call), [Contender(peer, other, at_most=bar)], per=SIZE, unit="number")
+    size = library.sized(SIZE)
+    many = power(size)
 
-    for dtype, bar in BARS.items():
-        memory = np.ones(SIZE, dtype)  # its pages are the process's own already; of a new array, that is half the time
+    def row(name: str, call: Any, peer: str, other: Any, bar: float, size: int = size) -> Row:
+        return Row(name, Contender("nbm_xp", call), [Contender(peer, other, at_most=bar)], per=size, unit="number")
+
+    for dtype, bits, bar in INTO:
+        memory = np.ones(size, dtype)  # its pages are the process's own already; of a new array, that is half the time
         yield row(
-            f"1e8 uniforms into an array that is there, {dtype}",
-            lambda memory=memory: ours.random(out=memory),
+            f"{many} uniforms into an array that is there, {dtype}{''.join(f', {n} bits' for n in bits.values())}",
+            lambda memory=memory, bits=bits: ours.random(out=memory, **bits),
             "NumPy PCG64",
             lambda memory=memory, dtype=dtype: pcg64.random(dtype=dtype, out=memory),
             bar,
         )
+    for dtype, bar in NEW.items():
         yield row(
-            f"1e8 uniforms, {dtype}",
-            lambda dtype=dtype: ours.random(SIZE, dtype),
+            f"{many} uniforms, {dtype}",
+            lambda dtype=dtype: ours.random(size, dtype),
             "NumPy PCG64",
-            lambda dtype=dtype: pcg64.random(SIZE, dtype=dtype),
+            lambda dtype=dtype: pcg64.random(size, dtype=dtype),
             bar,
         )
-    memory = np.ones(SIZE, "float32")
     yield row(
-        "1e8 uniforms into an array that is there, float32, two threads",
+        "ten uniforms, float64",
+        lambda: ours.random(SMALL, "float64"),
+        "NumPy PCG64",
+        lambda: pcg64.random(SMALL),
+        TEN_NUMBERS,
+        SMALL,
+    )
+    memory = np.ones(size, "float32")
+    yield row(
+        f"{many} uniforms into an array that is there, float32, two threads",
         lambda: both.random(out=memory),
         "one thread",
         lambda: ours.random(out=memory),
         BOTH_CORES,
     )
     yield row(
-        "1e8 normals, float32",
-        lambda: ours.standard_normal(SIZE, "float32"),
+        f"{many} normals, float32",
+        lambda: ours.standard_normal(size, "float32"),
         "NumPy's ziggurat",
-        lambda: pcg64.standard_normal(SIZE, dtype=np.float32),
+        lambda: pcg64.standard_normal(size, dtype=np.float32),
         ZIGGURAT,
     )
-    p = pcg64.random(SIZE, dtype=np.float32)
+    p = pcg64.random(size, dtype=np.float32)
     yield row(
-        "1e8 ones and zeros by an array of probabilities, float32",
+        f"{many} ones and zeros by an array of probabilities, float32",
         lambda: ours.binomial(1, p, dtype="float32"),
         "NumPy random < p, as float32",
-        lambda: (pcg64.random(SIZE, dtype=np.float32) < p).astype(np.float32),
+        lambda: (pcg64.random(size, dtype=np.float32) < p).astype(np.float32),
         GIBBS,
     )
     yield row(
-        "1e8 ones and zeros by an array of probabilities, bool",
+        f"{many} ones and zeros by an array of probabilities, bool",
         lambda: ours.binomial(1, p, dtype="bool"),
         "NumPy random < p",
-        lambda: pcg64.random(SIZE, dtype=np.float32) < p,
+        lambda: pcg64.random(size, dtype=np.float32) < p,
         GIBBS,
     )
     yield Row(
@@ -80,15 +95,15 @@ def rows(library: Library) -> Iterator[Row]:
         Contender("nbm_xp", lambda: substreams((2026,) * 6, STREAMS)),
         [Contender("nothing", lambda: None, at_most_more=SEEDING)],
     )
-    yield from distributions(ours, pcg64)
-    yield from lazy()
+    yield from distributions(ours, pcg64, library.sized(MANY))
+    yield from lazy((library.sized(SIDE), SIDE))
 
 
-def distributions(ours: Generator, pcg64: np.random.Generator) -> Iterator[Row]:
+def distributions(ours: Generator, pcg64: np.random.Generator, many: int) -> Iterator[Row]:
     """Integers and numbers by rejection or search, beside NumPy's of the same name."""
 
     def redrawn() -> Any:
-        z = pcg64.standard_normal(MANY)
+        z = pcg64.standard_normal(many)
         far = np.nonzero(np.abs(z) > 2)[0]
         while far.size:
             z[far] = pcg64.standard_normal(far.size)
@@ -96,53 +111,53 @@ def distributions(ours: Generator, pcg64: np.random.Generator) -> Iterator[Row]:
         return z
 
     for name, call, other in (
-        ("integers below 6", lambda: ours.integers(0, 6, MANY), lambda: pcg64.integers(0, 6, MANY)),
-        ("integers below 2**40", lambda: ours.integers(0, 2**40, MANY), lambda: pcg64.integers(0, 2**40, MANY)),
+        ("integers below 6", lambda: ours.integers(0, 6, many), lambda: pcg64.integers(0, 6, many)),
+        ("integers below 2**40", lambda: ours.integers(0, 2**40, many), lambda: pcg64.integers(0, 2**40, many)),
         (
             "integers of 64 bits",
-            lambda: ours.integers(-(2**63), 2**63, MANY),
-            lambda: pcg64.integers(-(2**63), 2**63 - 1, MANY, endpoint=True),
+            lambda: ours.integers(-(2**63), 2**63, many),
+            lambda: pcg64.integers(-(2**63), 2**63 - 1, many, endpoint=True),
         ),
         (
             "integers below 6, int8",
-            lambda: ours.integers(0, 6, MANY, "int8"),
-            lambda: pcg64.integers(0, 6, MANY, np.int8),
+            lambda: ours.integers(0, 6, many, "int8"),
+            lambda: pcg64.integers(0, 6, many, np.int8),
         ),
-        ("truncated normals", lambda: ours.truncated_normal(size=MANY, dtype="float64"), redrawn),
-        ("gamma(2)", lambda: ours.gamma(2.0, 3.0, MANY, "float64"), lambda: pcg64.gamma(2.0, 3.0, MANY)),
-        ("beta(2, 3)", lambda: ours.beta(2.0, 3.0, MANY, "float64"), lambda: pcg64.beta(2.0, 3.0, MANY)),
-        ("poisson(30)", lambda: ours.poisson(30.0, MANY), lambda: pcg64.poisson(30.0, MANY)),
-        ("binomial(100, 0.3)", lambda: ours.binomial(100, 0.3, MANY), lambda: pcg64.binomial(100, 0.3, MANY)),
-        ("binomial(1000, 0.5)", lambda: ours.binomial(1000, 0.5, MANY), lambda: pcg64.binomial(1000, 0.5, MANY)),
-        ("poisson(4)", lambda: ours.poisson(4.0, MANY), lambda: pcg64.poisson(4.0, MANY)),
+        ("truncated normals", lambda: ours.truncated_normal(size=many, dtype="float64"), redrawn),
+        ("gamma(2)", lambda: ours.gamma(2.0, 3.0, many, "float64"), lambda: pcg64.gamma(2.0, 3.0, many)),
+        ("beta(2, 3)", lambda: ours.beta(2.0, 3.0, many, "float64"), lambda: pcg64.beta(2.0, 3.0, many)),
+        ("poisson(30)", lambda: ours.poisson(30.0, many), lambda: pcg64.poisson(30.0, many)),
+        ("binomial(100, 0.3)", lambda: ours.binomial(100, 0.3, many), lambda: pcg64.binomial(100, 0.3, many)),
+        ("binomial(1000, 0.5)", lambda: ours.binomial(1000, 0.5, many), lambda: pcg64.binomial(1000, 0.5, many)),
+        ("poisson(4)", lambda: ours.poisson(4.0, many), lambda: pcg64.poisson(4.0, many)),
     ):
         peer = "NumPy's, redrawn" if other is redrawn else "NumPy PCG64"
         yield Row(
-            f"1e7 {name}",
+            f"{power(many)} {name}",
             Contender("nbm_xp", call),
-            [Contender(peer, other, at_most=ACCEPTED)],
-            per=MANY,
+            [Contender(peer, other, at_most=GOALS.get(name, ACCEPTED))],
+            per=many,
             unit="number",
         )
 
 
-def lazy() -> Iterator[Row]:
-    """Draws of (10000, 10000) on Dask, summed, on one thread."""
+def lazy(shape: tuple[int, int]) -> Iterator[Row]:
+    """Draws on Dask, summed, on one thread."""
     da = importlib.import_module("dask.array")
-    ours = Generator(2026, "dask")
-    for name, chunks, bar in (("tiles of 1000 × 1000", (1000, 1000), TILES), ("columns of 100", (SIDE, 100), COLUMNS)):
+    ours, size = Generator(2026, "dask"), math.prod(shape)
+    for name, chunks, bar in (("tiles of 1000 × 1000", (1000, 1000), TILES), ("columns of 100", (-1, 100), COLUMNS)):
         theirs = da.random.default_rng(2026)
         yield Row(
-            f"Dask, 1e8 uniforms in {name}, summed",
-            Contender("nbm_xp", lambda c=chunks: summed(ours.random((SIDE, SIDE), "float32", chunks=c))),
+            f"Dask, {power(size)} uniforms in {name}, summed",
+            Contender("nbm_xp", lambda c=chunks: summed(ours.random(shape, "float32", chunks=c))),
             [
                 Contender(
                     "dask.array.random",
-                    lambda c=chunks, g=theirs: summed(g.random((SIDE, SIDE), dtype=np.float32, chunks=c)),
+                    lambda c=chunks, g=theirs: summed(g.random(shape, dtype=np.float32, chunks=c)),
                     at_most=bar,
                 )
             ],
-            per=SIDE * SIDE,
+            per=size,
             unit="number",
         )
     yield Row(

@@ -12,7 +12,7 @@ import numpy as np
 
 from nbm_xp.graphs import GraphMachine, edwards_anderson, random_regular
 
-from .harness import Contender, Row
+from .harness import Contender, Row, power
 from .libraries import Library, absent, elsewhere
 
 SIDE, REGULAR, EDGES = 256, 10**6, 10**7
@@ -39,21 +39,22 @@ def rows(library: Library) -> Iterator[Row]:
             per=64 * 16 * units,
             unit="flip",
         )
-    graph = random_regular(REGULAR, 3, 1)
+    regular, edges = library.sized(REGULAR), library.sized(EDGES)
+    graph = random_regular(regular, 3, 1)
     couplings = np.random.default_rng(0).normal(size=graph.edges)
     for name, machine in (
         ("normal couplings", GraphMachine(graph, couplings=couplings)),
         ("alike", GraphMachine(graph)),
     ):
         yield Row(
-            f"random graph of 10⁶ units with three neighbours each, {name}, 64 chains, two sweeps",
+            f"random graph of {power(regular)} units with three neighbours each, {name}, 64 chains, two sweeps",
             ours(library, machine, 64, 2),
             [thrml(library, machine, 64, 2, OVER_THRML_REGULAR)],
-            per=64 * 2 * REGULAR,
+            per=64 * 2 * regular,
             unit="flip",
         )
-    pairs = np.random.default_rng(0).integers(0, 2 * 10**6, (EDGES + 1000, 2), dtype=np.int32)
-    pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)[:EDGES]
+    pairs = np.random.default_rng(0).integers(0, edges // 5, (edges + 1000, 2), dtype=np.int32)
+    pairs = np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0)[:edges]
     pairs = np.random.default_rng(1).permutation(pairs)
     yield Row(
         f"a machine of {pairs.shape[0]:,} edges", Contender("GraphMachine and its layout", lambda: laid_out(pairs))

@@ -11,9 +11,11 @@ import os
 import platform
 import statistics
 import timeit
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from nbm_xp.namespace import core
 
 QUANTUM = 0.02  # seconds that one sample takes at least: far above the clock's own grain
 
@@ -154,7 +156,7 @@ def duration(seconds: float) -> str:
 
 
 HEADER = ("", "median", "spread", "each", "ours / peer", "ours - peer", "bar", "")
-
+WIDTHS = (42, 9, 11, 15, 11, 11, 17, 11)  # fixed, so that a line can be printed before the next one is known
 
 VERDICT = {True: "holds", False: "falls short", None: ""}
 
@@ -179,26 +181,35 @@ def line(timing: Timing | Peak) -> tuple[str, ...]:
     )
 
 
-def table(timings: Sequence[Timing | Peak]) -> str:
-    """All timings, grouped by row, in columns."""
-    cells: list[tuple[str, ...]] = [HEADER]
+def lines(timings: Iterable[Timing | Peak]) -> Iterator[str]:
+    """The lines of the table, as the timings come, grouped by row."""
+    yield in_columns(HEADER)
     before = None
     for timing in timings:
         if (timing.benchmark, timing.row) != before:
             before = (timing.benchmark, timing.row)
-            cells.append((f"{timing.benchmark}: {timing.row}",))
-        cells.append(line(timing))
-    widths = [max(len(row[i]) for row in cells if len(row) == len(HEADER)) for i in range(len(HEADER))]
-    texts = []
-    for row in cells:
-        ends = zip(row, widths, strict=False)
-        texts.append("  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(ends)).rstrip())
-    return "\n".join(texts)
+            yield f"{timing.benchmark}: {timing.row}"
+        yield in_columns(line(timing))
 
 
-def page(timings: Sequence[Timing | Peak], about: str) -> str:
-    """The table as a piece of a page in Markdown, under the machine that it is of."""
-    return f"{about}\n\n```text\n{table(timings)}\n```\n"
+def in_columns(cells: Sequence[str]) -> str:
+    """The cells of one line."""
+    pairs = zip(cells, WIDTHS, strict=True)
+    return "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(pairs)).rstrip()
+
+
+def power(size: int) -> str:
+    """A power of ten, as ``1e8``."""
+    return f"{size:.0e}".replace("e+0", "e")
+
+
+def refuse_without_core() -> None:
+    """Raise an error where the compiled core is not in use: figures would be of the portable forms."""
+    if core.level() == "none":
+        reason = core.missing() or f"{core.VARIABLE} is {os.environ.get(core.VARIABLE)}"
+        raise RuntimeError(
+            f"nbm_xp's compiled core is not in use ({reason}); --without-core measures the portable forms"
+        )
 
 
 def machine(threads: int) -> str:
@@ -214,7 +225,8 @@ def machine(threads: int) -> str:
         except importlib.metadata.PackageNotFoundError:
             continue
     counted = f"{os.cpu_count()} cores, {threads} thread{'s' if threads > 1 else ''} used"
-    return f"{cpu}, {counted}; Python {platform.python_version()}, {', '.join(releases)}"
+    loops = f"compiled core {core.level()}"
+    return f"{cpu}, {counted}; Python {platform.python_version()}, {loops}, {', '.join(releases)}"
 
 
 def record(timings: Sequence[Timing | Peak], about: str) -> dict[str, Any]:

@@ -21,6 +21,11 @@ class Library:
     xp: Any
     threads: int
     device: str = ""
+    smaller: int = 1
+
+    def sized(self, size: int) -> int:
+        """A size of a benchmark that is smaller where not all is to be measured."""
+        return size // self.smaller
 
     def wait(self) -> None:
         """Wait for everything that was handed to the device."""
@@ -49,7 +54,7 @@ class Library:
         return self.name != "cupy"
 
 
-def open_library(name: str, threads: int) -> Library:
+def open_library(name: str, threads: int, smaller: int = 1) -> Library:
     """Import a library, hold it and its peers to a number of threads, and make it the default."""
     from nbm_xp.namespace import set_backend
 
@@ -65,7 +70,7 @@ def open_library(name: str, threads: int) -> Library:
         device = f"; on {properties['name'].decode()}"
     elif known != "numpy":
         device = f"; ours on {known}"
-    return Library(known, xp, threads, device)
+    return Library(known, xp, threads, device, smaller)
 
 
 def absent(name: str, package: str, install: str = "") -> Contender | None:

@@ -50,12 +50,18 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--folder", type=pathlib.Path, help="where the weights are put, and removed again")
     parser.add_argument("--share", type=float, default=1.0, help="of the products and reads timed alone, how many (1)")
     parser.add_argument("--model", type=pathlib.Path, help="weights to keep, or kept before, for the same options")
+    parser.add_argument("--without-core", action="store_true", help="start where the compiled core is not in use too")
     return parser.parse_args(arguments)
 
 
 def main(arguments: list[str]) -> int:
     options = parsed(arguments)
     os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))  # the worker's threads are those that multiply
+
+    from benchmarks import harness
+
+    if not options.without_core:
+        harness.refuse_without_core()
     if options.model is not None:
         return run(options, options.model)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="tiles-", dir=options.folder))

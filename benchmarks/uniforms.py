@@ -8,7 +8,7 @@ import numpy as np
 
 from nbm_xp.rng import Generator
 
-from .harness import Contender, Row
+from .harness import Contender, Row, power
 from .libraries import Library, absent
 
 SIZE, DEVICE_SIZE = 10**7, 10**9
@@ -17,13 +17,13 @@ OVER_PCG64 = 1 / 2.0
 
 def rows(library: Library) -> Iterator[Row]:
     on_device = not library.on_host
-    size = DEVICE_SIZE if on_device else SIZE
+    size = DEVICE_SIZE if on_device else library.sized(SIZE)
     if on_device and importlib.import_module("cupy").cuda.runtime.memGetInfo()[0] < 24 * size:
         size //= 10  # two results, what the peers hold, and room to spare
     generator = Generator(2026, library=library.name)
     ours = Contender("nbm_xp", library.finished(lambda: generator.random(size, dtype="float32")))
     peers = device_peers(size) if on_device else host_peers(library, size)
-    yield Row(f"{size:.0e} float32".replace("e+0", "e"), ours, peers, per=size, unit="number")
+    yield Row(f"{power(size)} float32", ours, peers, per=size, unit="number")
 
 
 def host_peers(library: Library, size: int) -> list[Contender]:

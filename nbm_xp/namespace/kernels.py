@@ -7,14 +7,14 @@ A kernel must give the same result as the body, and is tested against it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from . import libraries
+from . import core, libraries
 from .dispatch import array_namespace
 
-__all__ = ["OPERATIONS", "kernel", "or_kernel", "portably", "register_kernel"]
+__all__ = ["OPERATIONS", "kernel", "or_kernel", "portably", "register_core_kernels", "register_kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -67,6 +67,7 @@ OPERATIONS: dict[str, str] = {
 
 _KERNELS: dict[tuple[str, str], Callable[..., Any]] = {}
 _WAITING: dict[tuple[str, str], str] = {}
+_WITHOUT_CORE: set[tuple[str, str]] = set()
 
 
 def register_kernel(name: str, library: Any, function: Callable[..., Any] | str) -> None:
@@ -102,6 +103,31 @@ def register_kernel(name: str, library: Any, function: Callable[..., Any] | str)
         raise TypeError(f"function must be callable or 'package.module:name', got {function!r}")
 
 
+def register_core_kernels(part: str, module: str, names: Iterable[str]) -> None:
+    """Register functions of a module as NumPy's kernels for the operations ``part.name``, if there is a compiled core.
+
+    Without one, the first look-up of any of them warns.
+
+    Parameters
+    ----------
+    part : str
+        The first part of the operations' names.
+    module : str
+        The module whose functions have the second parts of the names.
+    names : iterable of str
+        The second parts.
+
+    Examples
+    --------
+    >>> register_core_kernels("graphs", "nbm_xp.namespace.graph_kernels.numpy_bricks", ["brick"])
+    """
+    for name in names:
+        if core.functions:
+            register_kernel(f"{part}.{name}", "numpy", f"{module}:{name}")
+        else:
+            _WITHOUT_CORE.add((f"{part}.{name}", "numpy"))
+
+
 def kernel(name: str, library: Any) -> Callable[..., Any] | None:
     """The kernel a library has for an operation, or None: then the portable body serves.
 
@@ -122,6 +148,8 @@ def kernel(name: str, library: Any) -> Callable[..., Any] | None:
     if found is None:
         place = _WAITING.get(key)
         if place is None:
+            if key in _WITHOUT_CORE:
+                core.warn_if_missing()
             return _KERNELS.get(key)  # another thread may have found it just now
         found = _KERNELS[key] = libraries.built(place)
         _WAITING.pop(key, None)  # only now: another thread that asks meanwhile must find it here

@@ -93,7 +93,7 @@ def info() -> dict[str, Any]:
         "core": {
             "level": core.level(),
             "levels": list(core.levels),
-            "install": None if core.is_there() else core.MEND,
+            "install": core.missing() or None,
         },
         "libraries": found,
         "configuration": config.configuration(),

@@ -1,14 +1,23 @@
-"""The benchmarks' records and pictures: a ratio is of the same round, and every peer that did the work is shown."""
+"""The benchmarks' records, pictures and table: a ratio is of the same round, and every peer that did the work is shown.
+
+What other pages quote from the table is what it says.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import pathlib
+import subprocess
+import sys
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-from benchmarks import harness, plot
+from benchmarks import harness, pages, plot
+from nbm_xp.namespace import core
+from tests.pages import PAGES, ROOT
 
 ROW = harness.Row("a row", harness.Contender("nbm_xp"), per=100.0, unit="number")
 OURS = harness.timing("one", ROW, ROW.ours, {"nbm_xp": [1.0, 2.0, 3.0]})
@@ -41,10 +50,61 @@ def test_ratios_are_of_the_same_round() -> None:
     assert all(r.low == r.high for r in found)  # the machine's slower rounds are slower for both
 
 
-def test_a_page_holds_the_machine_and_every_contender() -> None:
-    page = harness.page(TIMINGS, "a machine; and its releases")
-    assert page.startswith("a machine; and its releases\n\n```text\n")
-    assert all(timing.contender in page for timing in TIMINGS)
+def test_lines_come_as_they_are_measured() -> None:
+    taken: list[str] = []
+
+    def measured() -> Iterator[harness.Timing | harness.Peak]:
+        for timing in TIMINGS:
+            taken.append(timing.contender)
+            yield timing
+
+    lines = harness.lines(measured())
+    while not next(lines).startswith("  slower"):
+        pass
+    assert taken == ["nbm_xp", "slower"]
+
+
+def test_the_table_takes_the_place_of_the_one_before(tmp_path: pathlib.Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# A page\n\n## The table\n\n| old |\n\n## On a device\n", encoding="utf-8")
+    for _ in range(2):
+        pages.write(page, pages.table(TIMINGS, "a machine; and its releases"))
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("# A page\n\n## The table\n\na machine; and its releases.\n")
+    assert text.endswith("|\n\n## On a device\n")
+    assert "| old |" not in text
+    ratios = {"one: a row, beside slower": "0.50", "one: a row, beside far slower": "0.010"}
+    assert pages.figures(text) == ratios | {"two: memory, beside by hand": "0.25"}
+    quote = '[0.7](page.md#the-table "one: a row, beside slower")'
+    assert pages.quoted(f"It takes {quote}.", ratios) == f"It takes {quote.replace('0.7', '0.50')}."
+    with pytest.raises(KeyError, match="beside faster"):
+        pages.quoted(quote.replace("slower", "faster"), ratios)
+
+
+def test_pages_quote_the_table() -> None:
+    """`python -m benchmarks.pages` writes the quotes anew."""
+    ratios = pages.figures(pages.TABLE.read_text(encoding="utf-8"))
+    texts = {page.name: page.text for page in PAGES}
+    assert sum(len(pages.QUOTE.findall(text)) for text in texts.values()) == sum(
+        text.count('#the-table "') for text in texts.values()
+    )
+    assert {name: pages.quoted(text, ratios) for name, text in texts.items()} == texts
+
+
+def test_a_start_without_the_core_must_be_asked_for() -> None:
+    def start(*options: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "benchmarks", "--quick", "--only", "uniforms", *options]
+        environment = os.environ | {core.VARIABLE: "none"}
+        return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    refused = start()
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "core is not in use (NBM_XP_LEVEL is none); --without-core" in refused.stderr
+    about, _, progress, row, *_ = start("--without-core").stdout.splitlines()
+    assert "compiled core none" in about
+    assert about.endswith("3 rounds, the largest sizes divided by 10 (--quick)")
+    assert progress.startswith("[1 of 1, ")
+    assert row == "uniforms: 1e6 float32"
 
 
 @pytest.mark.parametrize("options", [[], ["--throughput", "one"]], ids=["ratios", "throughput"])

@@ -271,32 +271,6 @@ def test_a_level_that_is_not_there_is_refused() -> None:
     assert core.functions == before
 
 
-def test_a_core_for_another_machine_is_told_once_and_done_without(tmp_path: pathlib.Path) -> None:
-    copy = shutil.copytree(
-        pathlib.Path(nbm_xp.__file__).parent,
-        tmp_path / "nbm_xp",
-        ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"),
-    )
-    file = (
-        copy / "namespace" / "core" / pathlib.Path(core.compiled.__file__ if core.levels else "compiled.abi3.so").name
-    )
-    file.write_bytes(b"\x7fELF, but of no processor that there is")
-    code = (
-        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "sys.meta_path[:] = [f for f in sys.meta_path if 'Redirecting' not in type(f).__name__]  # pip install -e's\n"
-        "import nbm_xp; from nbm_xp.namespace import core; from nbm_xp.rng import Generator\n"
-        "print(nbm_xp.__file__, core.level(), Generator(1).random(1, 'float64')[0])\n"
-        "print(nbm_xp.format_info())"
-    )
-    done = fresh(code)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split()[:3] == [str(copy / "__init__.py"), "none", str(Generator(1).random(1, "float64")[0])]
-    assert done.stderr.count("compiled core cannot be loaded") == 1
-    assert "RuntimeWarning" in done.stderr
-    assert str(file) in done.stderr
-    assert core.MEND in done.stdout
-
-
 def test_info_tells_of_the_core() -> None:
     found = nbm_xp.info()["core"]
     assert found["level"] == core.level()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.namespace.core import functions
+from nbm_xp.namespace.core import functions, warn_if_missing
 
 from .geometry import Lengths
 
@@ -23,6 +23,7 @@ def core_function(name: str, *arrays: Any) -> Callable[..., Any] | None:
     dtype = arrays[0].dtype
     if not dtype.isnative or any(other.dtype != dtype for other in arrays[1:]):
         return None
+    warn_if_missing()
     return functions.get(f"{name}_{dtype.name}")
 
 

@@ -5,6 +5,9 @@ no functions here, and the portable forms serve, with the same bits. Each functi
 vector instructions, and the best that the machine has is taken when the package is loaded; each level gives the same
 bits. What happens to one element stands in ``elements/*.h``, which the CUDA kernels in ``devices/*.cuh`` read too.
 
+A core is taken only if it was built from the sources that lie beside this file. It lies there too, or where an editable
+installation put it; in a clone that was installed otherwise, it is the one of the installed package.
+
 The environment variable ``NBM_XP_LEVEL`` picks another level: one of `levels`, or ``none`` for the portable forms.
 """
 
@@ -16,37 +19,41 @@ import os
 import pathlib
 import posixpath
 import re
+import shlex
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 __all__ = [
-    "MEND", "ROOM", "VARIABLE", "functions", "is_current", "is_there", "level", "levels", "room", "text",
-    "using_level", "whole_text",
+    "ROOM", "VARIABLE", "functions", "is_outdated", "is_there", "level", "levels", "missing", "room", "text",
+    "using_level", "warn_if_missing", "whole_text",
 ]  # fmt: skip
 
-MEND: Final = "pip install --force-reinstall --no-deps . in the clone, with a C compiler and Python's headers there"
-"""How a core comes to be where there is none, or an old one."""
+_FOLDER: Final = pathlib.Path(__file__).parent
+_OUTDATED: Final = "the installed core was built from other sources; to build it anew"
 
 
-def _loaded() -> Any:
-    """The compiled module, if it is there and for this machine."""
+def _loaded() -> tuple[Any, str]:
+    """The compiled module, or None and why it cannot be used; no reason where there is no module at all."""
+    for folder in sys.path:  # a package that was installed from a clone has the core, the clone itself has none
+        __path__.append(os.path.join(os.path.abspath(folder), *__name__.split(".")))
     try:
-        return importlib.import_module(f"{__name__}.compiled")
-    except ModuleNotFoundError:  # installed without a compiler
-        return None
+        module: Any = importlib.import_module(f"{__name__}.compiled")
+    except ModuleNotFoundError:
+        return None, ""
     except ImportError as error:
-        warnings.warn(
-            f"nbm_xp's compiled core cannot be loaded, and everything works without it, more slowly: {error}. Install "
-            "the package anew on this machine",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return None
+        return None, f"the installed core cannot be loaded here ({error}); to build it anew"
+    sources = sorted(path for path in _FOLDER.rglob("*") if path.suffix in (".c", ".h"))
+    digests = "".join(hashlib.sha256(path.read_bytes()).hexdigest() for path in sources)
+    if module.source != hashlib.sha256(digests.encode()).hexdigest():
+        return None, _OUTDATED
+    return module, ""
 
 
-compiled: Final = _loaded()
+_found, _reason = _loaded()
+compiled: Final = _found
 
 VARIABLE: Final = "NBM_XP_LEVEL"
 """The environment variable that picks a level."""
@@ -65,8 +72,8 @@ room: Final[Callable[[], Any] | None] = getattr(compiled, "room", None)
 ROOM: Final[int] = getattr(compiled, "ROOM", 0)
 """How many bytes a room has."""
 
-_FOLDER: Final = pathlib.Path(__file__).parent
 _in_use = [NONE]
+_warned: list[str] = []
 
 
 def level() -> str:
@@ -149,7 +156,7 @@ def whole_text(name: str) -> str:
 
 
 def is_there() -> bool:
-    """Whether the package was installed with a core, and it can be loaded.
+    """Whether there is a core that was built from the sources beside this file, and it can be loaded.
 
     Examples
     --------
@@ -159,16 +166,46 @@ def is_there() -> bool:
     return compiled is not None
 
 
-def is_current() -> bool:
-    """Whether there is a core, and it was built of the text that lies beside this file.
+def is_outdated() -> bool:
+    """Whether the core that was found is not used because it was built from other sources.
 
     Examples
     --------
-    >>> is_current() == is_there()
+    >>> is_outdated() and is_there()
+    False
+    """
+    return _reason == _OUTDATED
+
+
+def missing() -> str:
+    """Why there is no core, and the command that helps, in one line; empty where there is one.
+
+    Examples
+    --------
+    >>> bool(missing()) == is_there()
+    False
+    """
+    if is_there():
+        return ""
+    import importlib.metadata  # takes longer than the rest of this module
+
+    clone, where = _FOLDER.parents[2], ". in a clone"
+    if in_clone := (clone / "CMakeLists.txt").is_file():
+        where = f"-e {shlex.quote(str(clone))}"
+    if in_clone and not any(importlib.metadata.distributions(name="nbm_xp")):
+        return f"this clone is not installed; to install it: pip install {where}"
+    reason = _reason or "it could not be compiled at installation; with a C compiler and Python's headers there"
+    return f"{reason}: pip install --force-reinstall --no-deps {where}"
+
+
+def warn_if_missing() -> None:
+    """Warn, once in a process, that portable forms compute what the core would; not where ``none`` was picked.
+
+    Examples
+    --------
+    >>> warn_if_missing() is None
     True
     """
-    if compiled is None:
-        return False
-    sources = sorted(path for path in _FOLDER.rglob("*") if path.suffix in (".c", ".h"))
-    digests = "".join(hashlib.sha256(path.read_bytes()).hexdigest() for path in sources)
-    return bool(hashlib.sha256(digests.encode()).hexdigest() == compiled.source)
+    if not (is_there() or _warned or os.environ.get(VARIABLE)):
+        _warned.append(message := f"nbm_xp has no compiled core and is many times slower: {missing()}")
+        warnings.warn_explicit(message, RuntimeWarning, __name__, 1)  # on one line: no line of code is shown

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from nbm_xp.namespace import core
-from nbm_xp.namespace.kernels import kernel, register_kernel
+from nbm_xp.namespace.kernels import kernel, register_core_kernels, register_kernel
 
 __all__ = ["function_for", "kernel", "own_functions", "saturated_at", "sigmoid_for"]
 
@@ -22,10 +22,9 @@ __all__ = ["function_for", "kernel", "own_functions", "saturated_at", "sigmoid_f
 _SATURATED = {"float16": 10.0}
 _SATURATED_ELSE = 40.0
 
-if core.functions:
-    for name in ("log_softmax", "logsumexp", "softmax"):
-        register_kernel(f"exponentials.{name}", "numpy", f"{__name__}.numpy_rows:{name}")
-    register_kernel("exponentials.softplus", "numpy", f"{__name__}.numpy_stretches:softplus")
+register_core_kernels("exponentials", f"{__name__}.numpy_rows", ("log_softmax", "logsumexp", "softmax"))
+register_core_kernels("exponentials", f"{__name__}.numpy_stretches", ("softplus",))
+if core.functions:  # each plan looks these up, and those without them are a little slower
     register_kernel("exponentials.functions", "numpy", f"{__name__}.numpy_functions:functions")
 register_kernel("exponentials.sigmoid", "numpy", f"{__name__}.numpy_stretches:sigmoid")
 

@@ -5,14 +5,14 @@ Contract: without a kernel the portable forms of `nbm_xp.graphs` serve, and give
 
 from __future__ import annotations
 
-from nbm_xp.namespace import core
-from nbm_xp.namespace.kernels import kernel, register_kernel
+from nbm_xp.namespace.kernels import kernel, register_core_kernels
 
 __all__ = ["kernel"]
 
-if core.functions:
-    for name in ("colours", "energies", "reordered", "roots", "rows", "sweeps", "words"):
-        register_kernel(f"graphs.{name}", "numpy", f"{__name__}.numpy_graphs:{name}")
-    register_kernel("graphs.brick", "numpy", f"{__name__}.numpy_bricks:brick")
-    for name in ("breadth", "part"):
-        register_kernel(f"graphs.{name}", "numpy", f"{__name__}.numpy_parts:{name}")
+register_core_kernels(
+    "graphs",
+    f"{__name__}.numpy_graphs",
+    ("colours", "energies", "reordered", "roots", "rows", "sweeps", "words"),
+)
+register_core_kernels("graphs", f"{__name__}.numpy_bricks", ("brick",))
+register_core_kernels("graphs", f"{__name__}.numpy_parts", ("breadth", "part"))

@@ -6,8 +6,7 @@ form of `nbm_xp.rng` serves, and gives the same bits.
 
 from __future__ import annotations
 
-from nbm_xp.namespace import core
-from nbm_xp.namespace.kernels import kernel, register_kernel
+from nbm_xp.namespace.kernels import kernel, register_core_kernels, register_kernel
 
 __all__ = ["kernel"]
 
@@ -31,10 +30,8 @@ _CUDA = {
     ),
 }  # fmt: skip
 
-if core.functions:
-    for module, names in _COMPILED.items():
-        for name in names:
-            register_kernel(f"rng.{name}", "numpy", f"{__name__}.{module}:{name}")
+for module, names in _COMPILED.items():
+    register_core_kernels("rng", f"{__name__}.{module}", names)
 for module, names in _CUDA.items():
     for name in names:
         register_kernel(f"rng.{name}", "cupy", f"{__name__}.{module}:{name}")
