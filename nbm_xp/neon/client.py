@@ -80,7 +80,7 @@ def _part(name: str) -> ModuleType | None:
 
 def _differentiate_on_the_tape(theirs: Any) -> None:
     """Put a function in the place of neon's `Autodiff`, wherever it was imported to, that asks who is to compute."""
-    if hasattr(theirs, "__wrapped__"):
+    if hasattr(theirs, "theirs"):
         return
     autodiff = _shared(theirs, Autodiff, lambda x: isinstance(x, Backend))
     for module in list(sys.modules.values()):
@@ -101,4 +101,5 @@ def _shared(theirs: Callable[..., Any], ours: Callable[..., Any], is_ours: Calla
     def function(*args: Any, **options: Any) -> Any:
         return (ours if any(map(is_ours, (*args, *options.values()))) else theirs)(*args, **options)
 
+    function.theirs = theirs  # type: ignore[attr-defined]
     return function
