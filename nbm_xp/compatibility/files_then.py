@@ -1,6 +1,7 @@
 """h5py's module as programs for h5py 2 use it: text can be decoded, datasets have a ``value``, files are made.
 
-h5py 3 reads as text what h5py 2 read as bytes. The text here answers both as text and, by ``decode``, as those bytes.
+h5py 3 reads as text what attributes held as bytes, and as bytes what datasets hold as text. The text here answers both
+as text and, by ``decode``, as those bytes.
 Files that were opened without a mode could be written to, and were made where there was none. Datasets took floats with
 whole values as indices.
 Whatever is opened by the module's `File` is so, down to the last group.
@@ -8,6 +9,7 @@ Whatever is opened by the module's `File` is so, down to the last group.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -42,6 +44,21 @@ def _decodable(found: Any) -> Any:
     return found
 
 
+def _text(found: Any, kind: Any, text_of: Callable[[Any], Any]) -> Any:
+    """What a dataset of a dtype holds, with text for what h5py 3 reads as bytes, in the fields of records too."""
+    if isinstance(found, bytes) and text_of(kind.base) is str:
+        return Text(found, "utf-8", "surrogateescape")
+    if not kind.hasobject or not hasattr(found, "dtype"):
+        return found
+    if found.dtype.names is not None:  # h5py reads some fields through this twice, and one alone without its name
+        for name in found.dtype.names:
+            found[name] = _text(found[name], kind[name], text_of)
+    elif kind.names is None and text_of(kind.base) is str:
+        for place, item in enumerate(found.flat):
+            found.flat[place] = _text(item, kind, text_of)
+    return found
+
+
 def _in_integers(place: Any) -> Any:
     """An index with integers for floats that are whole, such as one read from a dataset and counted on."""
     if isinstance(place, tuple):
@@ -62,7 +79,8 @@ def names(module: ModuleType) -> dict[str, Any]:
             return Attributes(self)
 
         def __getitem__(self, place: Any, *options: Any, **named: Any) -> Any:
-            return super().__getitem__(_in_integers(place), *options, **named)
+            found = super().__getitem__(_in_integers(place), *options, **named)
+            return _text(found, self.dtype, lambda kind: module.check_dtype(vlen=kind))
 
         def __setitem__(self, place: Any, value: Any) -> None:
             super().__setitem__(_in_integers(place), value)

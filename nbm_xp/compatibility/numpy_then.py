@@ -1,7 +1,8 @@
-"""What NumPy's module held when Keras 1 and 2 and their programs were written, and holds no longer."""
+"""What NumPy's module held when Keras 1 and 2, neon and their programs were written, and holds no longer."""
 
 from __future__ import annotations
 
+from numbers import Number
 from types import ModuleType
 from typing import Any
 
@@ -28,22 +29,40 @@ def names(module: ModuleType) -> dict[str, Any]:
     old: dict[str, Any] = {old: getattr(module, new) for old, new in TODAYS.items()}
     old |= PYTHONS | {"NINF": -np.inf, "asscalar": _asscalar, "asfarray": _asfarray, "msort": _msort}
     missing = {name: value for name, value in old.items() if name not in vars(module)}
-    return missing | {"array": _array, "asarray": _asarray}
+    return missing | {"array": _array, "asarray": _asarray, "where": _where}
 
 
 def _array(object: Any, dtype: Any = None, copy: bool | None = True, *ordered: Any, **options: Any) -> Any:
-    """An array. Rows of several lengths make one of objects; ``copy=False`` copies where there is no other way."""
+    """An array. Rows of several lengths make one of objects; ``copy=False`` copies where there is no other way.
+
+    Arrays of one element are numbers among others, however many axes they have.
+    """
     options |= zip(("order", "subok", "ndmin"), ordered, strict=False)
     try:
         return np.array(object, dtype, copy=copy or None, **options)
     except ValueError as error:
         if dtype is not None or "inhomogeneous" not in str(error):
             raise
-        return np.array(object, "O", copy=copy or None, **options)
+        found = np.array(object, "O", copy=copy or None, **options)
+        if all(isinstance(item, Number) for item in found.flat):
+            return np.array(found.tolist(), copy=copy or None, **options)
+        return found
 
 
 def _asarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> Any:
     return _array(a, dtype, options.pop("copy", None), order, **options)
+
+
+class _Places(np.ndarray):
+    """Places in an array; one alone is an index, until NumPy 1.12."""
+
+    def __index__(self) -> int:
+        return int(self.item())
+
+
+def _where(condition: Any, *choices: Any, **options: Any) -> Any:
+    found = np.where(condition, *choices, **options)
+    return tuple(place.view(_Places) for place in found) if isinstance(found, tuple) else found
 
 
 def _asscalar(a: Any) -> Any:

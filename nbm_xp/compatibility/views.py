@@ -110,6 +110,19 @@ def _whole(number: Any) -> Any:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
+def _re(module: ModuleType) -> dict[str, Any]:
+    def split(pattern: Any, string: Any, maxsplit: int = 0, flags: int = 0) -> list[Any]:
+        """The parts of a string between matches; until Python 3.7 those of nothing did not count."""
+        parts, begin, count = [], 0, 0
+        for match in module.finditer(pattern, string, flags):
+            if match.end() > match.start() and (not maxsplit or count < maxsplit):
+                parts += [string[begin : match.start()], *match.groups()]
+                begin, count = match.end(), count + 1
+        return [*parts, string[begin:]]
+
+    return {"split": split}
+
+
 def _yaml(module: ModuleType) -> dict[str, Any]:
     def load(stream: Any, Loader: Any = module.FullLoader) -> Any:
         """Read a document; without a Loader, with one that knows Python's tuples and runs nothing."""
@@ -138,6 +151,7 @@ THEN: dict[str, Callable[[ModuleType], dict[str, Any]]] = {
     "inspect": _inspect,
     "numpy": numpy_then.names,
     "random": _random,
+    "re": _re,
     "scipy.ndimage": _ndimage,
     "time": lambda module: {} if hasattr(module, "clock") else {"clock": time.process_time},
     "yaml": _yaml,

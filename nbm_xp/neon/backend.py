@@ -204,14 +204,9 @@ class Backend(Engine):
     revert_tensor = devices.revert_tensor
 
     def __init__(
-        self,
-        rng_seed: int | None = None,
-        default_dtype: Any = float32,
-        compat_mode: str | None = None,
-        deterministic: bool | None = None,
-        *,
-        library: str | None = None,
-    ) -> None:
+        self, rng_seed: int | None = None, default_dtype: Any = float32, compat_mode: str | None = None,
+        deterministic: bool | None = None, *, library: str | None = None,
+    ) -> None:  # fmt: skip
         try:
             kind = dtype_name(default_dtype)
         except TypeError:

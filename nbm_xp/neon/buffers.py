@@ -7,21 +7,22 @@ memory of its own is a leaf there; a view is recorded as what is done to that le
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar
 
 from nbm_xp.functions.shaping import flatten
-from nbm_xp.namespace import address, dtype_name, is_array, is_complex, to_numpy
+from nbm_xp.namespace import address, can_be_owned, dtype_name, host_namespace, is_array, is_complex, to_numpy
 from nbm_xp.tape import Tensor, namespace
 from nbm_xp.tape.dtypes import DType, as_dtype
 from nbm_xp.tape.node import VARIABLE, leaf
 
-from .optrees import OpTree, Owner, transposed
+from .optrees import OpTree, is_node, transposed
 from .storage import Storage, holding
-from .views import Part, Permuted, Reshaped, Step, indexed, lengths_of, lie_in_a_row, list_in, reshaped
+from .views import Part, Permuted, Reshaped, Step, indexed, lengths_of, list_in, reshaped
 
-__all__ = ["Buffer"]
+__all__ = ["Buffer", "check_real"]
 
 _ALL = slice(None)
 _PLACES = frozenset({int, slice, type(Ellipsis)})
@@ -72,18 +73,13 @@ class Buffer(OpTree):
     distributed: bool
 
     def __init__(
-        self,
-        backend: Owner,
-        storage: Storage,
-        name: str | None = None,
-        *,
-        persist_values: bool = True,
-        parallel: bool = False,
-        distributed: bool = False,
-    ) -> None:
+        self, backend: Any, storage: Storage, name: str | None = None, *, persist_values: bool = True,
+        parallel: bool = False, distributed: bool = False,
+    ) -> None:  # fmt: skip
         self.backend = backend
         self.target = None
         self._storage = storage
+        storage.owner = weakref.ref(self)
         self._steps = ()
         self._memory = None
         self._shape = storage.shape
@@ -153,8 +149,8 @@ class Buffer(OpTree):
         Parameters
         ----------
         value : array or number
-            Of the backend's library or NumPy's; cast to the dtype and broadcast to the shape. One axis alone is that of
-            all elements.
+            Of the backend's library or NumPy's; cast to the dtype and broadcast to the shape. What lies outside the
+            range of an integer dtype becomes its nearest bound, and nan 0. One axis alone is that of all elements.
         fresh : bool
             Whether nobody else holds the array, so that it may become the buffer's memory.
 
@@ -165,10 +161,11 @@ class Buffer(OpTree):
         ValueError
             If the shapes do not fit.
         """
-        shape = self._shape
-        if is_array(value):
+        shape, array = self._shape, is_array(value)
+        if array:
             check_real(value)
-            value = self._storage.converted(value)
+        value = self._storage.converted(value)
+        if array:
             given = tuple(value.shape)
             if given != shape:
                 self.check_fits(given)
@@ -207,8 +204,17 @@ class Buffer(OpTree):
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether the elements lie in memory one after another, the last axis fastest."""
-        return lie_in_a_row(self._storage.shape, self._steps)
+        """Whether the elements lie in memory one after another, the last axis fastest, as NumPy's would.
+
+        Libraries that copy have no such memory.
+        """
+        host = host_namespace()
+        memory = host.empty(self._storage.shape, dtype=host.bool)  # none of which is touched
+        for step in self._steps:
+            memory = step.memory(host, memory)
+            if memory is None:
+                return False
+        return can_be_owned(memory, self._shape, "bool")
 
     @property
     def name(self) -> str | None:
@@ -245,8 +251,8 @@ class Buffer(OpTree):
         if isinstance(value, Buffer):
             if value is not self:
                 self.write(value.array)
-        elif isinstance(value, Tensor):
-            self.backend.assign_tree(self, value)
+        elif isinstance(value, Tensor) or is_node(value):
+            self.backend.assign_tree(self, self.backend.operand(value))
         elif is_array(value) or isinstance(value, _NUMBERS):
             self.write(value)
         else:

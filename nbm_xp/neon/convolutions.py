@@ -18,30 +18,10 @@ __all__ = ["bprop_conv", "conv_layer", "deconv_layer", "fprop_conv", "update_con
 
 
 def conv_layer(
-    self: Engine,
-    dtype: Any,
-    N: int,
-    C: int,
-    K: int,
-    D: int = 1,
-    H: int = 1,
-    W: int = 1,
-    T: int = 1,
-    R: int = 1,
-    S: int = 1,
-    pad_d: int = 0,
-    pad_h: int = 0,
-    pad_w: int = 0,
-    str_d: int = 1,
-    str_h: int = 1,
-    str_w: int = 1,
-    relu: bool = False,
-    bsum: bool = False,
-    *,
-    dil_d: int = 1,
-    dil_h: int = 1,
-    dil_w: int = 1,
-) -> ConvLayer:
+    self: Engine, dtype: Any, N: int, C: int, K: int, D: int = 1, H: int = 1, W: int = 1, T: int = 1, R: int = 1,
+    S: int = 1, pad_d: int = 0, pad_h: int = 0, pad_w: int = 0, str_d: int = 1, str_h: int = 1, str_w: int = 1,
+    relu: bool = False, bsum: bool = False, *, dil_d: int = 1, dil_h: int = 1, dil_w: int = 1,
+) -> ConvLayer:  # fmt: skip
     """Describe a convolution.
 
     Parameters
@@ -88,30 +68,10 @@ def conv_layer(
 
 
 def deconv_layer(
-    self: Engine,
-    dtype: Any,
-    N: int,
-    C: int,
-    K: int,
-    P: int,
-    Q: int,
-    R: int = 1,
-    S: int = 1,
-    pad_d: int = 0,
-    pad_h: int = 0,
-    pad_w: int = 0,
-    str_d: int = 1,
-    str_h: int = 1,
-    str_w: int = 1,
-    *,
-    M: int = 1,
-    T: int = 1,
-    dil_d: int = 1,
-    dil_h: int = 1,
-    dil_w: int = 1,
-    relu: bool = False,
-    bsum: bool = False,
-) -> DeconvLayer:
+    self: Engine, dtype: Any, N: int, C: int, K: int, P: int, Q: int, R: int = 1, S: int = 1, pad_d: int = 0,
+    pad_h: int = 0, pad_w: int = 0, str_d: int = 1, str_h: int = 1, str_w: int = 1, *, M: int = 1, T: int = 1,
+    dil_d: int = 1, dil_h: int = 1, dil_w: int = 1, relu: bool = False, bsum: bool = False,
+) -> DeconvLayer:  # fmt: skip
     """Describe a deconvolution, by the convolution that leads from its outputs to its inputs.
 
     Its forward pass is `bprop_conv`, from inputs of shape ``dimO2`` to outputs of shape ``dimI2``; its backward
@@ -153,19 +113,9 @@ def deconv_layer(
 
 
 def fprop_conv(
-    self: Engine,
-    layer: ConvLayer,
-    I: Buffer,
-    F: Buffer,
-    O: Buffer,
-    alpha: float = 1.0,
-    relu: bool = False,
-    repeat: int = 1,
-    *,
-    beta: float = 0.0,
-    bsum: Buffer | None = None,
-    layer_op: Any = None,
-) -> Buffer | None:
+    self: Engine, layer: ConvLayer, I: Buffer, F: Buffer, O: Buffer, alpha: float = 1.0, relu: bool = False,
+    repeat: int = 1, *, beta: float = 0.0, bsum: Buffer | None = None, layer_op: Any = None,
+) -> Buffer | None:  # fmt: skip
     """Convolve: O becomes ``max(0, alpha · I * F)`` if rectified, plus ``beta · O``; filters are not turned round.
 
     Parameters
@@ -222,19 +172,9 @@ def fprop_conv(
 
 
 def bprop_conv(
-    self: Engine,
-    layer: ConvLayer,
-    F: Buffer,
-    E: Buffer,
-    grad_I: Buffer,
-    alpha: float = 1.0,
-    repeat: int = 1,
-    *,
-    beta: float = 0.0,
-    relu: bool = False,
-    bsum: Buffer | None = None,
-    layer_op: Any = None,
-) -> Buffer | None:
+    self: Engine, layer: ConvLayer, F: Buffer, E: Buffer, grad_I: Buffer, alpha: float = 1.0, repeat: int = 1, *,
+    beta: float = 0.0, relu: bool = False, bsum: Buffer | None = None, layer_op: Any = None,
+) -> Buffer | None:  # fmt: skip
     """The gradient of `fprop_conv` in its inputs, and a deconvolution's forward pass.
 
     Parameters
@@ -283,17 +223,9 @@ def bprop_conv(
 
 
 def update_conv(
-    self: Engine,
-    layer: ConvLayer,
-    I: Buffer,
-    E: Buffer,
-    grad_F: Buffer,
-    alpha: float = 1.0,
-    repeat: int = 1,
-    *,
-    beta: float = 0.0,
-    layer_op: Any = None,
-) -> None:
+    self: Engine, layer: ConvLayer, I: Buffer, E: Buffer, grad_F: Buffer, alpha: float = 1.0, repeat: int = 1, *,
+    beta: float = 0.0, layer_op: Any = None,
+) -> None:  # fmt: skip
     """The gradient of `fprop_conv` in its filters.
 
     Parameters

@@ -41,14 +41,9 @@ def _maker(name: str, what: str, example: str, result: str) -> Callable[..., Buf
     """A method that makes a buffer of one value, or none."""
 
     def method(
-        self: Engine,
-        shape: Any,
-        dtype: Any = None,
-        name: str | None = None,
-        persist_values: bool = True,
-        parallel: bool = False,
-        distributed: bool = False,
-    ) -> Buffer:
+        self: Engine, shape: Any, dtype: Any = None, name: str | None = None, persist_values: bool = True,
+        parallel: bool = False, distributed: bool = False,
+    ) -> Buffer:  # fmt: skip
         return _filled(self, kind, shape, dtype, name, persist_values, parallel, distributed)
 
     kind = name
@@ -64,14 +59,9 @@ ones = _maker("ones", "a buffer of ones", 'ones((1, 2), dtype="int8").get()', "a
 
 
 def array(
-    self: Engine,
-    ary: Any,
-    dtype: Any = None,
-    name: str | None = None,
-    persist_values: bool = True,
-    parallel: bool = False,
-    distributed: bool = False,
-) -> Buffer:
+    self: Engine, ary: Any, dtype: Any = None, name: str | None = None, persist_values: bool = True,
+    parallel: bool = False, distributed: bool = False,
+) -> Buffer:  # fmt: skip
     """Make a buffer with given values.
 
     Parameters
@@ -149,15 +139,9 @@ def zeros_like(self: Engine, other_ary: Any, name: str | None = None, persist_va
 
 
 def iobuf(
-    self: Engine,
-    dim0: Any,
-    x: Buffer | None = None,
-    dtype: Any = None,
-    name: str | None = None,
-    persist_values: bool = True,
-    shared: Buffer | None = None,
-    parallelism: str | None = None,
-) -> Buffer:
+    self: Engine, dim0: Any, x: Buffer | None = None, dtype: Any = None, name: str | None = None,
+    persist_values: bool = True, shared: Buffer | None = None, parallelism: str | None = None,
+) -> Buffer:  # fmt: skip
     """Make a buffer of zeros for the input or output of a layer, for batches of the size ``bsz``.
 
     Parameters
@@ -244,14 +228,8 @@ def _filled(self: Engine, kind: str, shape: Any, dtype: Any, *options: Any) -> B
 def _made(
     self: Engine, storage: Storage, name: str | None, persist_values: bool, parallel: bool, distributed: bool
 ) -> Buffer:
-    return Buffer(
-        self,
-        storage,
-        name,
-        persist_values=persist_values,
-        parallel=parallel,
-        distributed=distributed,
-    )
+    options = {"persist_values": persist_values, "parallel": parallel, "distributed": distributed}
+    return Buffer(self, storage, name, **options)
 
 
 def _real_dtype(self: Engine, dtype: Any) -> DType:

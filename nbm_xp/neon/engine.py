@@ -15,10 +15,21 @@ from nbm_xp.tape.dtypes import DType
 
 from .buffers import Buffer, check_real
 from .execution import run
-from .optrees import OpTree, tree_of, weak
+from .optrees import OpTree, is_node, tree_of, weak
 from .random_state import RandomState
 
 __all__ = ["Engine"]
+
+_METHODS = {
+    "abs": "absolute", "div": "divide", "eq": "equal", "ge": "greater_equal", "gt": "greater", "le": "less_equal",
+    "lt": "less", "mul": "multiply", "ne": "not_equal", "neg": "negative", "pow": "power", "sqr": "square",
+    "sub": "subtract",
+    **{name: name for name in (
+        "add", "argmax", "argmin", "binarize", "dot", "exp", "exp2", "finite", "log", "log2", "max", "maximum", "min",
+        "minimum", "rint", "safelog", "sgn", "shift", "sig", "sig2", "sqrt", "sum", "tanh", "tanh2",
+    )},
+}  # fmt: skip
+"""The operations of neon's op-trees, and the methods that record them."""
 
 
 class Engine:
@@ -87,14 +98,42 @@ class Engine:
         return weak(x) if isinstance(x, (bool, int, float)) or is_array(x) else self.operand(x)
 
     def operand(self, x: Any) -> Tensor:
-        """A Tensor of what is none: an array is handed over, numbers and lists become the default dtype."""
+        """A Tensor of what is none: an array is handed over, numbers and lists become the default dtype.
+
+        Nodes of neon's own op-trees are recorded.
+        """
         if isinstance(x, Tensor):
             return x
         if is_array(x):
             return as_tensor(x)
+        if is_node(x):
+            return self.operation(*x)
         if not isinstance(x, (bool, int, float, list, tuple)):
             raise TypeError(f"an operand must be a buffer, an op-tree, an array or a number, got {x!r}")
         return as_tensor(asarray(x, self.xp, str(self.dtype)))
+
+    def operation(self, op: dict[str, Any], a: Any, b: Any) -> OpTree:
+        """The tree of an operation that is described as in neon's op-trees.
+
+        Parameters
+        ----------
+        op : dict
+            Its name, ``"op"``, and its options; ``"shape"`` is ignored.
+        a, b : Buffer, OpTree, array, number or None
+            The operands, None for one that there is not.
+
+        Raises
+        ------
+        ValueError
+            If there is no such operation.
+        """
+        name, options = op.get("op"), {key: value for key, value in op.items() if key not in ("op", "shape")}
+        if name == "transpose":
+            return tree_of(self.operand(a), self).T
+        if name not in _METHODS:
+            raise ValueError(f"op must be assign, transpose or one of {', '.join(_METHODS)}, got {name!r}")
+        tree: OpTree = getattr(self, _METHODS[name])(*(x for x in (a, b) if x is not None), **options)
+        return tree
 
     def floating(self, a: Any) -> Any:
         """An operand whose elements are floating point: integers become the default dtype."""
@@ -132,8 +171,8 @@ class Engine:
 
         Parameters
         ----------
-        node : OpTree
-            A tree whose top is an assignment: ``OpTree({"op": "assign"}, out, tree)``.
+        node : OpTree or tuple
+            A tree whose top is an assignment: ``OpTree({"op": "assign"}, out, tree)``, or such a node of neon's own.
 
         Returns
         -------
@@ -155,6 +194,8 @@ class Engine:
         >>> be.execute(OpTree({"op": "assign"}, out, x + x)).get()
         array([[2., 2.]], dtype=float32)
         """
+        if is_node(node):
+            node = OpTree(*node)
         if not isinstance(node, OpTree):
             raise TypeError(f"node must be an op-tree, got {type(node).__name__}")
         target = node.target

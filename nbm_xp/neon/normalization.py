@@ -31,26 +31,10 @@ def _in_either_order(method: Callable[..., None]) -> Callable[..., None]:
 
 @_in_either_order
 def compound_fprop_bn(
-    self: Engine,
-    x: Buffer,
-    xsum: Buffer,
-    xvar: Buffer,
-    gmean: Buffer,
-    gvar: Buffer,
-    gamma: Buffer,
-    beta: Buffer,
-    y: Buffer,
-    eps: float,
-    rho: float,
-    accumbeta: float = 0.0,
-    relu: bool = False,
-    binary: bool = False,
-    *,
-    compute_batch_sum: bool = True,
-    inference: bool = False,
-    outputs: Buffer | None = None,
-    layer: Any = None,
-) -> None:
+    self: Engine, x: Buffer, xsum: Buffer, xvar: Buffer, gmean: Buffer, gvar: Buffer, gamma: Buffer, beta: Buffer,
+    y: Buffer, eps: float, rho: float, accumbeta: float = 0.0, relu: bool = False, binary: bool = False, *,
+    compute_batch_sum: bool = True, inference: bool = False, outputs: Buffer | None = None, layer: Any = None,
+) -> None:  # fmt: skip
     """Normalise a batch by its own mean and variance, and keep their moving averages.
 
     Parameters
@@ -110,19 +94,9 @@ def compound_fprop_bn(
 
 
 def compound_bprop_bn(
-    self: Engine,
-    delta_out: Buffer,
-    grad_gamma: Buffer,
-    grad_beta: Buffer,
-    delta_in: Buffer,
-    x: Buffer,
-    xsum: Buffer,
-    xvar: Buffer,
-    gamma: Buffer,
-    eps: float,
-    binary: bool = False,
-    layer: Any = None,
-) -> None:
+    self: Engine, delta_out: Buffer, grad_gamma: Buffer, grad_beta: Buffer, delta_in: Buffer, x: Buffer, xsum: Buffer,
+    xvar: Buffer, gamma: Buffer, eps: float, binary: bool = False, layer: Any = None,
+) -> None:  # fmt: skip
     """Propagate the errors of a batch that `compound_fprop_bn` normalised.
 
     Parameters

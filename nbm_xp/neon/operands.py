@@ -69,7 +69,7 @@ def operand(engine: Engine, x: Any, name: str, shape: Sequence[int]) -> Any:
     Raises
     ------
     ValueError
-        If the last axis is another, or there are more or fewer elements.
+        If there are more or fewer elements, or the last axis is another; where it is to be 1, any will do.
     """
     array = value_of(engine, x, name)
     _check(tuple(array.shape), name, shape)
@@ -77,8 +77,10 @@ def operand(engine: Engine, x: Any, name: str, shape: Sequence[int]) -> Any:
 
 
 def _check(given: tuple[int, ...], name: str, shape: Sequence[int]) -> None:
-    if given[-1:] != tuple(shape)[-1:] or math.prod(given) != math.prod(shape):
-        raise ValueError(f"{name} must have shape {tuple(shape)}, or more axes with as many elements, got {given}")
+    last = shape[-1]
+    if math.prod(given) != math.prod(shape) or last not in (1, given[-1]):
+        also = f" of which {last} along the last axis" if last != 1 else ""
+        raise ValueError(f"{name} must have shape {tuple(shape)}, or as many elements{also}, got {given}")
 
 
 class Target:

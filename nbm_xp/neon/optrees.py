@@ -8,42 +8,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from nbm_xp.functions import arithmetic
 from nbm_xp.namespace import array_namespace, host_namespace, is_array
 from nbm_xp.tape import Tensor, namespace
-from nbm_xp.tape.dtypes import DType
+from nbm_xp.tape.node import LEAVES, Node
 from nbm_xp.tape.operators import Operators
+from nbm_xp.tape.plans.structural_key import structural_key
+from nbm_xp.tape.printing import expression
 
 from .views import indexed
 
-__all__ = ["OpTree", "Owner", "tree_of", "weak"]
+__all__ = ["OpTree", "is_node", "tree_of", "weak"]
 
 _COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})
-
-
-class Owner(Protocol):
-    """What trees and buffers ask of the backend that they belong to."""
-
-    xp: Any
-    library: str
-    dtype: DType
-    array: Callable[..., Any]
-    take: Callable[..., Any]
-    count_magnitudes: Callable[..., Any]
-
-    def operand(self, x: Any) -> Tensor:
-        """A Tensor of what is none."""
-        ...
-
-    def assign_tree(self, out: Any, tree: Tensor, name: str = "value") -> None:
-        """Compute a tree into a buffer."""
-        ...
-
-    def execute(self, node: Any) -> Any:
-        """Compute an op-tree that assigns, and give what is assigned to."""
-        ...
 
 
 class OpTree(Tensor):
@@ -54,11 +33,18 @@ class OpTree(Tensor):
     Parameters
     ----------
     op : dict
-        ``{"op": "assign"}``: the tree that assigns `value` to `out` when it is executed.
-    out : Buffer
-        What is assigned to.
-    value : OpTree, Buffer, array or number
-        What is assigned.
+        ``{"op": name}``: neon's name of an operation, such as ``"add"``, ``"sqr"`` or ``"transpose"``, with its
+        options, as in ``{"op": "sum", "axis": 0}``. ``"assign"`` assigns `b` to the buffer `a` when the tree is
+        executed.
+    a, b : OpTree, Buffer, array, number or None
+        The operands; one is a tree or a buffer. Nodes of neon's own, tuples of three, are taken as well.
+
+    Raises
+    ------
+    TypeError
+        If neither operand is a tree, or what is assigned to is no buffer.
+    ValueError
+        If there is no such operation.
 
     Examples
     --------
@@ -77,20 +63,111 @@ class OpTree(Tensor):
     __slots__ = ("backend", "target")
     viewed = None  # buffers have views of their own, and trees are never written to
     is_buffer: ClassVar[bool] = False
-    backend: Owner
+    backend: Any
     target: OpTree | None
 
-    def __init__(self, op: Any, out: Any, value: Any) -> None:
-        if not isinstance(op, dict) or op.get("op") != "assign":
-            raise ValueError(
-                f"op must be {{'op': 'assign'}}, got {op!r}: other trees come from a Backend's methods and operators"
-            )
-        if not isinstance(out, OpTree) or not out.is_buffer:
-            raise TypeError(f"out must be a Buffer, got {type(out).__name__}")
-        tree = value.for_shape(tuple(map(int, out.shape))) if isinstance(value, OpTree) else out.backend.operand(value)
+    def __init__(self, op: dict[str, Any], a: Any, b: Any = None) -> None:
+        self.target = None
+        if op.get("op") == "assign":
+            if not isinstance(a, OpTree) or not a.is_buffer:
+                raise TypeError(f"a must be a Buffer to assign to, got {type(a).__name__}")
+            self.target = a
+            tree = a.backend.operand(b)
+            if isinstance(tree, OpTree):
+                tree = tree.for_shape(tuple(map(int, a.shape)))
+        else:
+            tree = _backend_of(a, b).operation(op, a, b)
         super().__init__(tree.node)
-        self.backend = out.backend
-        self.target = out
+        self.backend = _backend_of(a, b)
+
+    @staticmethod
+    def build(op: str, a: Any, b: Any, out: Any = None, **options: Any) -> Any:
+        """Record an operation by neon's name, or compute it.
+
+        Parameters
+        ----------
+        op : str
+            See `OpTree`. ``"assign"`` assigns at once, and returns the buffer.
+        a, b : OpTree, Buffer, array, number or None
+            The operands.
+        out : Buffer, optional
+            Where the result goes, which is computed then.
+        **options
+            Of the operation, such as ``axis``.
+
+        Returns
+        -------
+        OpTree or Buffer
+            The tree, or `out`.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend, OpTree
+        >>> x = Backend(library="cpu").array([[1.0, 2.0]])
+        >>> OpTree.build("sum", x, None, axis=1).get()
+        array([[3.]], dtype=float32)
+        """
+        tree = OpTree({"op": op, **options}, a, b)
+        if op == "assign":
+            return tree.execute()
+        return tree if out is None else out.assign(tree)
+
+    def execute(self) -> Any:
+        """Compute a tree that assigns, see `Backend.execute`."""
+        return self.backend.execute(self)
+
+    def traverse(self, stack: list[Any]) -> list[Any]:
+        """Append the tree to a list, operands before operations.
+
+        Parameters
+        ----------
+        stack : list
+            What is appended to: buffers, numbers, and for each operation a dict of its name on the tape (``"op"``), its
+            ``"shape"`` and its options.
+
+        Returns
+        -------
+        list
+            The same.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> x = Backend(library="cpu").ones((1, 2), name="x")
+        >>> (x * 2).traverse([])[1:]
+        [2, {'op': 'multiply', 'shape': (1, 2)}]
+        """
+
+        def append(value: Any) -> None:
+            if not isinstance(value, Node):
+                stack.append(value)
+            elif value.op in LEAVES:
+                owner = getattr(value.payload, "owner", None)
+                stack.append((owner and owner()) or Tensor(value))
+            else:
+                for operand in value.args:
+                    append(operand)
+                stack.append({"op": value.op.name, "shape": value.shape, **value.attributes})
+
+        append(self.node)
+        return stack
+
+    def key(self) -> Any:
+        """What is equal for trees of the same operations on the same buffers; it can be hashed."""
+        found = structural_key([self.node], [])
+        return self.node if found is None else (found[0], tuple(found[1]))
+
+    def pp(self) -> str:
+        """The tree in one line, with the names of buffers that have one.
+
+        Examples
+        --------
+        >>> from nbm_xp.neon import Backend
+        >>> x = Backend(library="cpu").ones((1, 2), name="x")
+        >>> (x * 2 + 1).pp()
+        '((x * 2) + 1)'
+        """
+        return f"({expression(self.node)})"
 
     @property
     def T(self) -> OpTree:
@@ -101,7 +178,7 @@ class OpTree(Tensor):
         """The same as `T`, or that assigned to `out`."""
         if out is None:
             return self.T
-        assigned: OpTree = self.backend.execute(OpTree({"op": "assign"}, out, self.T))
+        assigned: OpTree = OpTree.build("assign", out, self.T)
         return assigned
 
     def for_shape(self, shape: tuple[int, ...]) -> OpTree:
@@ -145,7 +222,7 @@ def transposed(ndim: int) -> tuple[int, ...]:
     return (1, 0) if ndim == 2 else (0, 2, 1, *range(3, ndim))
 
 
-def tree_of(value: Tensor, backend: Owner) -> OpTree:
+def tree_of(value: Tensor, backend: Any) -> OpTree:
     """A Tensor as the op-tree of a backend."""
     tree = OpTree.__new__(OpTree)
     tree.node = value.node
@@ -175,7 +252,7 @@ def _operator(name: str) -> Callable[..., Any]:
 
     @functools.wraps(getattr(Operators, name))
     def operate(self: OpTree, *others: Any) -> Any:
-        result = record(self, *map(weak, others))
+        result = record(self, *[self.backend.operand(other) if is_node(other) else weak(other) for other in others])
         if result is NotImplemented:
             return result
         if name in _COMPARISONS:
@@ -183,6 +260,21 @@ def _operator(name: str) -> Callable[..., Any]:
         return tree_of(result, self.backend)
 
     return operate
+
+
+def is_node(x: Any) -> bool:
+    """Whether something is a node of neon's own op-trees: a tuple of an operation and two operands."""
+    return isinstance(x, tuple) and len(x) == 3 and isinstance(x[0], dict)
+
+
+def _backend_of(*operands: Any) -> Any:
+    """The backend of the first tree among operands, or within nodes among them."""
+    for operand in operands:
+        if isinstance(operand, OpTree):
+            return operand.backend
+    for operand in filter(is_node, operands):
+        return _backend_of(*operand[1:])
+    raise TypeError(f"a or b must be a Buffer or an op-tree, got {' and '.join(type(x).__name__ for x in operands)}")
 
 
 for _name, _value in vars(Operators).items():

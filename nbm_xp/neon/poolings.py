@@ -57,30 +57,11 @@ def output_dim(
 
 
 def pool_layer(
-    self: Engine,
-    dtype: Any,
-    op: str,
-    N: int,
-    C: int,
-    D: int = 1,
-    H: int = 1,
-    W: int = 1,
-    J: int = 1,
-    T: int = 1,
-    R: int = 1,
-    S: int = 1,
-    pad_j: int = 0,
-    pad_d: int = 0,
-    pad_h: int = 0,
-    pad_w: int = 0,
-    str_j: int | None = None,
-    str_d: int | None = None,
-    str_h: int | None = None,
-    str_w: int | None = None,
-    *,
-    pad_c: int | None = None,
+    self: Engine, dtype: Any, op: str, N: int, C: int, D: int = 1, H: int = 1, W: int = 1, J: int = 1, T: int = 1,
+    R: int = 1, S: int = 1, pad_j: int = 0, pad_d: int = 0, pad_h: int = 0, pad_w: int = 0, str_j: int | None = None,
+    str_d: int | None = None, str_h: int | None = None, str_w: int | None = None, *, pad_c: int | None = None,
     str_c: int | None = None,
-) -> PoolLayer:
+) -> PoolLayer:  # fmt: skip
     """Describe a pooling of feature maps, positions or both.
 
     Parameters
@@ -124,15 +105,9 @@ def pool_layer(
 
 @also_by_place
 def fprop_pool(
-    self: Engine,
-    layer: PoolLayer,
-    I: Buffer,
-    O: Buffer,
-    *,
-    argmax: Buffer | None = None,
-    alpha: float = 1.0,
+    self: Engine, layer: PoolLayer, I: Buffer, O: Buffer, *, argmax: Buffer | None = None, alpha: float = 1.0,
     beta: float = 0.0,
-) -> None:
+) -> None:  # fmt: skip
     """Pool: O becomes ``alpha`` times the pooled windows, plus ``beta · O``.
 
     Parameters
@@ -181,15 +156,8 @@ def fprop_pool(
 
 @also_by_place
 def bprop_pool(
-    self: Engine,
-    layer: PoolLayer,
-    I: Buffer,
-    E: Buffer,
-    grad_I: Any,
-    *,
-    alpha: float = 1.0,
-    beta: float = 0.0,
-) -> None:
+    self: Engine, layer: PoolLayer, I: Buffer, E: Buffer, grad_I: Any, *, alpha: float = 1.0, beta: float = 0.0,
+) -> None:  # fmt: skip
     """The gradient of `fprop_pool`. Of several largest elements in a window, the first has it.
 
     Parameters

@@ -100,17 +100,9 @@ def update_fc_bias(self: Engine, err: Any, out: Buffer) -> None:
 
 @also_by_place
 def compound_dot(
-    self: Engine,
-    A: Buffer,
-    B: Buffer,
-    C: Buffer,
-    alpha: float = 1.0,
-    beta: float = 0.0,
-    relu: bool = False,
-    *,
-    bsum: Buffer | None = None,
-    repeat: int = 1,
-) -> Buffer:
+    self: Engine, A: Buffer, B: Buffer, C: Buffer, alpha: float = 1.0, beta: float = 0.0, relu: bool = False, *,
+    bsum: Buffer | None = None, repeat: int = 1,
+) -> Buffer:  # fmt: skip
     """C becomes ``alpha · A @ B``, or 0 where that is less and `relu` is true, plus ``beta · C``.
 
     Parameters
@@ -264,16 +256,9 @@ def xnor_compound_dot(
 
 
 def compound_bprop_lut(
-    self: Engine,
-    nin: int,
-    inputs: Buffer,
-    error: Buffer,
-    error_t: Any,
-    dW: Buffer,
-    pad_idx: int | None,
-    alpha: float = 1.0,
-    beta: float = 0,
-) -> Buffer:
+    self: Engine, nin: int, inputs: Buffer, error: Buffer, error_t: Any, dW: Buffer, pad_idx: int | None,
+    alpha: float = 1.0, beta: float = 0,
+) -> Buffer:  # fmt: skip
     """The gradient of a table whose rows were looked up.
 
     Parameters

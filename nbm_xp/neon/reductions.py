@@ -40,13 +40,9 @@ def _statistic(name: str, function: Callable[..., Any], summary: str, first: str
     """A method that averages; of integers in the default dtype."""
 
     def method(
-        self: Engine,
-        a: Any,
-        axis: Any = None,
-        partial: bool | None = None,
-        out: Buffer | None = None,
+        self: Engine, a: Any, axis: Any = None, partial: bool | None = None, out: Buffer | None = None,
         keepdims: bool = True,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         return self.record(function, out, self.floating(a), axis=axis, keepdims=keepdims)
 
     return _documented(method, name, summary, _AXES, _UNUSED, first, second)
@@ -76,14 +72,9 @@ std = _statistic("std", reductions.std, "Standard deviation.", "1.", "3.")
 
 
 def var(
-    self: Engine,
-    a: Any,
-    axis: Any = None,
-    partial: bool | None = None,
-    out: Buffer | None = None,
-    keepdims: bool = True,
-    binary: bool = False,
-) -> Any:
+    self: Engine, a: Any, axis: Any = None, partial: bool | None = None, out: Buffer | None = None,
+    keepdims: bool = True, binary: bool = False,
+) -> Any:  # fmt: skip
     """Variance.
 
     Parameters

@@ -76,16 +76,9 @@ def lrn_layer(
 
 
 def fprop_lrn(
-    self: Engine,
-    layer: ResponseLayer,
-    I: Buffer,
-    O: Buffer,
-    denom: Buffer,
-    alpha: float | None = None,
-    beta: float | None = None,
-    ascale: float = 1,
-    bpower: float = 1,
-) -> None:
+    self: Engine, layer: ResponseLayer, I: Buffer, O: Buffer, denom: Buffer, alpha: float | None = None,
+    beta: float | None = None, ascale: float = 1, bpower: float = 1,
+) -> None:  # fmt: skip
     """Divide features by a power of 1 plus a multiple of the mean square of neighbouring maps.
 
     Parameters
@@ -129,18 +122,9 @@ def fprop_lrn(
 
 
 def bprop_lrn(
-    self: Engine,
-    layer: ResponseLayer,
-    I: Buffer,
-    O: Buffer,
-    E: Buffer,
-    delta: Buffer,
-    denom: Buffer,
-    alpha: float | None = None,
-    beta: float | None = None,
-    ascale: float = 1,
-    bpower: float = 1,
-) -> None:
+    self: Engine, layer: ResponseLayer, I: Buffer, O: Buffer, E: Buffer, delta: Buffer, denom: Buffer,
+    alpha: float | None = None, beta: float | None = None, ascale: float = 1, bpower: float = 1,
+) -> None:  # fmt: skip
     """The gradient of `fprop_lrn` in its inputs.
 
     Parameters

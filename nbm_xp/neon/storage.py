@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from nbm_xp.functions.conversion import saturate_cast
 from nbm_xp.namespace import (
     array_namespace,
     asarray,
@@ -18,7 +19,9 @@ from nbm_xp.namespace import (
     device_argument,
     dtype_name,
     dtype_of,
+    host_namespace,
     is_array,
+    is_integer,
     writes_in_place,
 )
 
@@ -38,7 +41,7 @@ class Storage:
         The library's.
     """
 
-    __slots__ = ("dtype", "in_place", "shape", "stays", "value", "xp")
+    __slots__ = ("dtype", "in_place", "integers", "owner", "shape", "stays", "value", "xp")
     is_state: ClassVar[bool] = False
     default_update: ClassVar[None] = None
 
@@ -47,8 +50,10 @@ class Storage:
         self.xp = xp
         self.shape = tuple(value.shape)
         self.dtype = dtype_name(value)
+        self.integers = is_integer(value)
         self.in_place = writes_in_place(xp)
         self.stays = False
+        self.owner: Any = None  # a weak reference to the buffer that this is all of
 
     def view(self, memory: Any, steps: Sequence[Step]) -> Any:
         """What steps from an array in this memory show, as an array in this memory; None where the library copies."""
@@ -82,7 +87,7 @@ class Storage:
         shape : tuple of int
             The view's.
         value : array or number
-            Broadcast to the shape, cast to the dtype.
+            As `converted` gives it; broadcast to the shape, cast to the dtype.
         fresh : bool
             Whether nobody else holds `value`, so that it may become the storage's own.
         """
@@ -121,11 +126,22 @@ class Storage:
         return value if tuple(value.shape) == shape else xp.broadcast_to(value, shape)
 
     def converted(self, value: Any) -> Any:
-        """An array of this library: one of NumPy's is cast and moved, one of a third library refused."""
-        return value if array_namespace(value) is self.xp else asarray(value, self.xp, self.dtype)
+        """What can be written: an array of this library, or a number; an integer dtype has room for its elements.
+
+        NumPy's arrays are cast and moved, those of a third library refused.
+        """
+        held = _within(value, self.dtype) if self.integers else value
+        if not is_array(value):
+            return held.item() if self.integers else value
+        return held if array_namespace(held) is self.xp else asarray(held, self.xp, self.dtype)
 
     def __reduce__(self) -> Any:
         return _restored, (self.value,)
+
+
+def _within(value: Any, dtype: str) -> Any:
+    """An array of an integer dtype, whose range ends what is stored; of numbers and nested lists, NumPy's."""
+    return saturate_cast(value if is_array(value) else asarray(value, host_namespace()), dtype)
 
 
 def _restored(value: Any) -> Storage:
@@ -139,6 +155,8 @@ def filled(kind: str, shape: tuple[int, ...], dtype: str, xp: Any) -> Storage:
 
 def holding(value: Any, dtype: str, xp: Any) -> Storage:
     """Storage with the values of an array, number or nested list, which has two axes or more."""
+    if is_integer(dtype_of(xp, dtype)):
+        value = _within(value, dtype)
     array = asarray(value, xp, dtype)
     if array is value or writes_in_place(xp):
         array = xp.asarray(array, copy=True)

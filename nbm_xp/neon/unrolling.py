@@ -18,18 +18,9 @@ __all__ = ["compound_rnn_unroll_bprop", "compound_rnn_unroll_fprop"]
 
 
 def compound_rnn_unroll_fprop(
-    self: Engine,
-    W_recur: Buffer,
-    h_prev_s: Sequence[Buffer],
-    h_ff_s: Sequence[Buffer],
-    h_s: Sequence[Buffer],
-    bias: Buffer,
-    nout: int,
-    num_steps: int,
-    num_used_steps: int | None,
-    activation: Any,
-    reverse: bool = False,
-) -> None:
+    self: Engine, W_recur: Buffer, h_prev_s: Sequence[Buffer], h_ff_s: Sequence[Buffer], h_s: Sequence[Buffer],
+    bias: Buffer, nout: int, num_steps: int, num_used_steps: int | None, activation: Any, reverse: bool = False,
+) -> None:  # fmt: skip
     """The steps in time of a recurrent layer: each h becomes ``activation(W_recur @ h_prev + h_ff + bias)``.
 
     Parameters
@@ -79,17 +70,9 @@ def compound_rnn_unroll_fprop(
 
 
 def compound_rnn_unroll_bprop(
-    self: Engine,
-    W_recur: Buffer,
-    delta_prev_s: Sequence[Buffer],
-    delta_s: Sequence[Buffer],
-    h_s: Sequence[Buffer],
-    nout: int,
-    num_steps: int,
-    num_used_steps: int | None,
-    activation: Any,
-    reverse: bool = True,
-) -> None:
+    self: Engine, W_recur: Buffer, delta_prev_s: Sequence[Buffer], delta_s: Sequence[Buffer], h_s: Sequence[Buffer],
+    nout: int, num_steps: int, num_used_steps: int | None, activation: Any, reverse: bool = True,
+) -> None:  # fmt: skip
     """The steps back through time of a recurrent layer.
 
     Each delta becomes ``activation.bprop(h) · delta``, the gradient in what the activation was given, and

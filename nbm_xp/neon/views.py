@@ -16,8 +16,8 @@ from nbm_xp.namespace import is_array, replaced, reshaped_view
 from nbm_xp.tape import is_tensor
 
 __all__ = [
-    "Flipped", "Part", "Permuted", "Reshaped", "Step", "indexed", "lengths_of", "lie_in_a_row", "list_in", "reshaped",
-    "stored", "two_axes",
+    "Flipped", "Part", "Permuted", "Reshaped", "Step", "indexed", "lengths_of", "list_in", "reshaped", "stored",
+    "two_axes",
 ]  # fmt: skip
 
 
@@ -126,9 +126,9 @@ def indexed(shape: tuple[int, ...], key: Any) -> tuple[list[Step], tuple[int, ..
     for axis, (item, length) in enumerate(zip(items, shape, strict=True)):
         if isinstance(item, slice):
             places = range(*item.indices(length))
-            if places.step < 0 and places:
-                flipped.append(axis)
+            if places.step < 0:
                 places = places[::-1]
+                flipped += [axis] if len(places) > 1 else []
             slices.append(slice(places.start, places[-1] + 1, places.step) if places else slice(0, 0, 1))
             lengths.append(len(places))
         else:
@@ -246,51 +246,3 @@ def stored(xp: Any, whole: Any, steps: Sequence[Step], value: Any) -> Any:
     first, *rest = steps
     part = first.read(xp, whole) if rest else None
     return first.restored(xp, whole, stored(xp, part, rest, value))
-
-
-def lie_in_a_row(shape: tuple[int, ...], steps: Sequence[Step]) -> bool:
-    """Whether what the steps lead to lies in memory one element after another, where the whole does.
-
-    It is told from the places of the elements, not from an array: libraries that copy have no such memory.
-
-    Examples
-    --------
-    >>> lie_in_a_row((3, 4), [Part((slice(1, 3, 1), slice(0, 4, 1)))])
-    True
-    >>> lie_in_a_row((3, 4), [Permuted((1, 0))])
-    False
-    """
-    axes = _in_a_row(shape)
-    for step in steps:
-        if isinstance(step, Part):
-            axes = [
-                (len(range(*part.indices(length))), stride * part.step)
-                for part, (length, stride) in zip(step.index, axes, strict=True)
-            ]
-        elif isinstance(step, Flipped):
-            axes = [(length, -stride if axis in step.axes else stride) for axis, (length, stride) in enumerate(axes)]
-        elif isinstance(step, Permuted):
-            axes = [axes[axis] for axis in step.axes]
-        elif isinstance(step, Reshaped):
-            if _steady(axes):
-                axes = _in_a_row(step.shape)
-            else:
-                strides = iter([stride for length, stride in axes if length != 1])
-                if [length for length, _ in axes if length != 1] != [length for length in step.shape if length != 1]:
-                    return False  # what is spread out can be seen in another shape, but stays so
-                axes = [(length, next(strides) if length != 1 else 0) for length in step.shape]
-    return _steady(axes)
-
-
-def _in_a_row(shape: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Length and stride of each axis of an array whose elements lie one after another."""
-    return [(length, math.prod(shape[axis + 1 :])) for axis, length in enumerate(shape)]
-
-
-def _without_ones(axes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    return [axis for axis in axes if axis[0] != 1]
-
-
-def _steady(axes: Sequence[tuple[int, int]]) -> bool:
-    lengths = tuple(length for length, _ in axes)
-    return 0 in lengths or _without_ones(axes) == _without_ones(_in_a_row(lengths))

@@ -181,3 +181,15 @@ def test_buffers_are_neons_tensors(be: Backend) -> None:
     assert isinstance(x, Tensor) and isinstance(x[0], Tensor)
     found = layer.Autodiff(be.square(x), be)
     assert isinstance(found, Autodiff) and (found.get_grad_asnumpyarray([x])[0] == 2).all()
+
+
+def test_neons_own_nodes_are_computed(be: Backend) -> None:
+    from neon.backends.backend import OpTreeNode
+
+    x, y, out = be.array([[1.0, 4.0]], name="x"), be.ones((1, 2), name="y"), be.zeros((1, 2))
+    node = OpTreeNode.build("add", x, y)
+    assert node.pp() == "(x + y)" and node.traverse([])[0] is x and node.key()[2] == "add"
+    assert OpTreeNode.build("sqrt", x, None, out=out) is out and out.get().tolist() == [[1, 2]]
+    assert OpTreeNode({"op": "assign"}, out, node * 2).execute() is out and out.get().tolist() == [[4, 10]]
+    assert node.astensor().get().tolist() == be.negative(-node).get().tolist() == [[2, 5]]
+    assert OpTreeNode.build("mul", x + y, node).get().tolist() == (node * (x + y)).get().tolist() == [[4, 25]]

@@ -107,6 +107,25 @@ def test_arrays_of_rows_of_several_lengths(package: Any) -> None:
     assert old.np.array(own, "float32", True, "C", False, 2).shape == (1, 3)
 
 
+def test_arrays_of_one_element_are_numbers(package: Any) -> None:
+    """In an array of what has several numbers of axes, and as the index of a list."""
+    (old,) = package(old="import numpy as np\n")
+    costs = old.np.array([np.ones(1), np.ones((1, 1)) * 2])
+    assert costs.dtype == "float64" and costs.squeeze().tolist() == [1, 2]
+    (places,) = old.np.where(np.asarray([3, 0, 4]) == 0)
+    names = ["a", "b", "c"]
+    names[places] = names[places].upper()
+    assert names == ["a", "B", "c"] and old.np.where(np.asarray([True, False]), 1, 2).tolist() == [1, 2]
+    with pytest.raises((TypeError, ValueError)):
+        names[old.np.where([True, True])[0]]
+
+
+def test_matches_of_nothing_split_nothing(package: Any) -> None:
+    (old,) = package(old="import re\nfrom re import split\n")
+    assert old.split(r"(\W+)?", "Where is she?") == ["Where", " ", "is", " ", "she", "?", ""]
+    assert old.re.split("x*", "axbc") == ["a", "bc"] and old.split(",|(;)", "a,b;c", 1) == ["a", None, "b;c"]
+
+
 def test_integers_between_floats_with_whole_values(package: Any) -> None:
     (old,) = package(old="import random\nfrom random import randint\n")
     old.random.seed(1)
@@ -164,6 +183,25 @@ def test_text_of_attributes_can_be_decoded(package: Any, tmp_path: Path) -> None
         assert not hasattr(file.attrs["release"], "decode")
     with old.h5py.File("in memory", driver="core", backing_store=False) as file:
         assert file.mode == "r+" and not list(file)
+
+
+def test_datasets_of_text_hold_text(package: Any) -> None:
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    (old,) = package(old="import h5py\n")
+    text = h5py.special_dtype(vlen=str)
+    record = np.dtype([("text", text), ("words", "int32"), ("parts", [("names", text, (2,))])])
+    with old.h5py.File("text in memory", "w", driver="core", backing_store=False) as file:
+        reviews = file.create_dataset("reviews", (2,), record)
+        reviews[0] = ("naïve", 1, (["a", "b"],))
+        found = reviews[0]
+        assert found["text"].split() == ["naïve"] and found["text"].decode("utf8") == "naïve" and found["words"] == 1
+        assert found["parts"]["names"].tolist() == ["a", "b"] and reviews["text", 0] == "naïve"
+        assert file["reviews"]["text"].tolist() == reviews["text", "words"]["text"].tolist() == ["naïve", ""]
+        assert file.create_dataset("title", data="one").value == "one" and reviews["words"].tolist() == [1, 0]
+        raw = file.create_dataset("raw", (1,), h5py.special_dtype(vlen=bytes))
+        ragged = file.create_dataset("ragged", (1,), h5py.special_dtype(vlen=np.int32))
+        raw[0], ragged[0] = b"\xff", [1, 2]
+        assert raw[0] == b"\xff" and ragged[0].tolist() == [1, 2]
 
 
 def test_whole_floats_index_datasets(package: Any) -> None:

@@ -107,6 +107,25 @@ class TestStoring:
         x[:, 1] = 6.5
         assert x.dtype == dtype and shown(x)[0][1] == (6.5 if dtype.startswith("float") else 6)
 
+    @pytest.mark.parametrize("dtype", ["uint8", "int8", "int32"])
+    def test_integers_hold_the_nearest_that_they_can(self, library: Library, dtype: str) -> None:
+        be = Backend(library=library.name)
+        info = np.iinfo(dtype)
+        given = [-np.inf, -3e9, -128.5, -1.5, np.nan, 1.5, 127.5, 255.5, 2.0**31, np.inf]
+        wanted = [0 if np.isnan(value) else int(np.clip(value, info.min, info.max)) for value in given]
+        x, part = be.zeros((1, 10), dtype=dtype), be.zeros((2, 10), dtype=dtype)
+        x[:] = be.array([given]) * 1  # float32, in which the largest int32 has no place
+        part.T[::-1, 1:][:] = library.array(np.asarray(given)[::-1].reshape(10, 1))
+        made = be.array([given], dtype=dtype)
+        assert shown(x) == shown(made) == [wanted] and shown(part) == [[0] * 10, wanted]
+        x.fill(-(10**15))
+        x[:, 1] = 1e15
+        x[:, 2] = np.nan
+        assert shown(x)[0][:4] == [info.min, info.max, 0, info.min]
+        if dtype != "int32":
+            x[:] = be.array([[-300, 0, 300]], dtype="int32")[:, 2]
+            assert shown(x) == [[info.max] * 10]
+
     def test_a_vector_is_all_elements_in_a_row(self, be: Backend) -> None:
         row, column = be.zeros((1, 3)), be.zeros((3, 1))
         for x in (row, column):

@@ -166,6 +166,25 @@ def test_operands_may_be_views_trees_and_have_five_axes(be: Backend) -> None:
     np.testing.assert_array_equal(five.get().reshape(4, 2), 2 * whole.get()[:, 1:3])
 
 
+def test_one_image_may_have_any_shape(be: Backend) -> None:
+    """(C, H, W), as a picture that was just read has; of two, nobody could tell which axis is theirs."""
+    layer = be.conv_layer("float32", 1, 2, 3, H=4, W=5, R=2, S=2)
+    image, filters = ramp(be, 2, 4, 5), ramp(be, 8, 3)
+    out, wanted, back = be.zeros((3, 3, 4)), be.zeros(layer.dimO2), be.zeros((2, 4, 5))
+    be.fprop_conv(layer, image, filters, out)
+    be.fprop_conv(layer, image.reshape(layer.dimI2), filters, wanted)
+    be.bprop_conv(layer, filters, out, back)
+    assert out.get().ravel().tolist() == wanted.get().ravel().tolist() and back.get().all()
+    pooling, pooled = be.pool_layer("float32", "max", 1, 2, H=4, W=4, R=2, S=2), be.zeros((2, 2, 2))
+    be.fprop_pool(pooling, ramp(be, 2, 4, 4), pooled)
+    assert pooled.get().ravel().tolist() == [6, 8, 14, 16, 22, 24, 30, 32]
+    with pytest.raises(ValueError, match=r"I must have shape \(40, 1\), or as many elements, got \(2, 4, 4\)"):
+        be.fprop_conv(layer, ramp(be, 2, 4, 4), filters, out)
+    two = be.conv_layer("float32", 2, 2, 3, H=4, W=5, R=2, S=2)
+    with pytest.raises(ValueError, match=r"I must have .* as many elements of which 2 along the last axis, got \(4,"):
+        be.fprop_conv(two, ramp(be, 4, 4, 5), filters, be.zeros(two.dimO2))
+
+
 def test_what_is_written_is_nobody_elses(be: Backend) -> None:
     layer, inputs = be.pool_layer("float32", "max", 2, 3), ramp(be, 3, 2)
     out = be.empty((3, 2))

@@ -165,12 +165,51 @@ class TestTrees:
             be.execute(x + 1)
         with pytest.raises(TypeError, match="must be an op-tree"):
             be.execute(3)  # type: ignore[arg-type]
-        with pytest.raises(ValueError, match="op must be"):
-            OpTree({"op": "add"}, out, x)
-        with pytest.raises(TypeError, match="out must be a Buffer"):
+        with pytest.raises(TypeError, match="a must be a Buffer to assign to"):
             OpTree({"op": "assign"}, x + 1, x)
         with pytest.raises(TypeError, match="cannot be assigned to"):
             (x + 1)[:] = 2
+
+    def test_operations_by_neons_names(self, be: Backend) -> None:
+        x, y, out = be.array([[1.0, -2.0]]), be.array([[3.0, 4.0]]), be.zeros((1, 2))
+        for op, wanted in {"add": [4, 2], "sub": [-2, -6], "div": [1 / 3, -0.5], "pow": [1, 16], "lt": [1, 1]}.items():
+            np.testing.assert_allclose(OpTree.build(op, x, y).get(), [wanted], rtol=1e-6)
+        assert OpTree.build("sqr", x, None, out=out) is out and out.get().tolist() == [[1, 4]]
+        assert OpTree.build("assign", out, x + 1) is out and out.get().tolist() == [[2, -1]]
+        assert OpTree.build("sum", x, None, axis=1).get().tolist() == [[-1]]
+        assert OpTree.build("transpose", x + y, None).shape == OpTree({"op": "transpose"}, x).shape == (2, 1)
+        assert OpTree({"op": "assign"}, out, y).execute() is out and out.get().tolist() == [[3, 4]]
+        with pytest.raises(ValueError, match=r"op must be assign, transpose or one of abs, div.*got 'array'"):
+            OpTree.build("array", x, y)
+        with pytest.raises(TypeError, match="a or b must be a Buffer or an op-tree, got int and NoneType"):
+            OpTree.build("neg", 3, None)
+
+    def test_nodes_of_neons_own_stand_for_trees(self, library: Library) -> None:
+        be = Backend(library=library.name)
+        x, out = be.array([[1.0, 2.0]]), be.zeros((1, 2))
+        node: Any = ({"op": "mul", "shape": (1, 2)}, ({"op": "add", "shape": (1, 2)}, x, 1), x)
+        values = []
+        out[:] = node
+        for tree in (out + 0, x + node, be.negative(node), OpTree.build("sub", node, x * 2)):
+            with computing():
+                values.append(tree.get().tolist())
+        assert values == [[[2, 6]], [[3, 8]], [[-2, -6]], [[0, 2]]]
+        assert be.execute(({"op": "assign"}, out, node)) is out  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="assignment at its top"):
+            be.execute(node)
+
+    def test_can_be_read(self, be: Backend) -> None:
+        x, y = be.ones((1, 2), name="x"), be.ones((1, 2), name="y")
+        tree = be.exp(x * 2.0) - y
+        assert tree.pp() == "(exp(x * 2.0) - y)"
+        stack = tree.traverse([])
+        assert stack[0] is x and stack[1] == 2.0 and stack[4] is y
+        assert [entry["op"] for entry in stack if isinstance(entry, dict)] == ["multiply", "exp", "subtract"]
+        again, other = be.exp(x * 2.0) - y, be.exp(y * 2.0) - x
+        assert len({tree.key(), again.key()}) == 1 and len({tree.key(), other.key(), (x * 2.0).key()}) == 3
+        held, node = x, x.node
+        del x, stack, held  # what the tree is of stays readable, but the buffer is gone
+        assert tree.traverse([])[0].node is node
 
     @pytest.mark.parametrize("floating", ["float16", "float32", "float64"])
     def test_new_buffers_have_the_default_dtype(self, floating: str) -> None:

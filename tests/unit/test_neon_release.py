@@ -1,13 +1,14 @@
 """What neon 1.8's layers, models and callbacks call beyond the document of its Backend, in the forms they call it."""
 
 import sys
+from abc import ABC
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from nbm_xp.neon import Autodiff, Backend, Buffer, compute_on
+from nbm_xp.neon import Autodiff, Backend, Buffer, OpTree, compute_on
 from tests.libraries import Library, computing
 
 pytestmark = pytest.mark.jax_at_night
@@ -214,18 +215,33 @@ class TestObserving:
 class TestInNeonsPlace:
     @pytest.fixture
     def neon(self, monkeypatch: pytest.MonkeyPatch) -> Any:
-        """A package of neon's make: its Tensor, whose methods say that they are not written, and its Autodiff."""
+        """A package of neon's make: Tensor, whose methods say that they are not written, nodes and Autodiff."""
 
         class Tensor:
             def __str__(self) -> str:
                 raise NotImplementedError
 
+        class OtherBackend(ABC):  # noqa: B024 - as neon's own, of whose methods nothing is asked here
+            pass
+
+        class OpTreeNode(tuple[Any, ...]):
+            @staticmethod
+            def build(op: str, a: Any, b: Any, out: Any = None) -> Any:
+                node = OpTreeNode(({"op": op, "shape": (1, 2)}, a, b))
+                return node if out is None else OpTreeNode(({"op": "assign"}, out, node)).execute()
+
+            def execute(self) -> Any:
+                assert isinstance(self[1].backend, OtherBackend)
+                return self[1].backend.execute(self)
+
         neon: Any = ModuleType("neon")
         neon.NervanaObject = type("NervanaObject", (), {"be": None})
         parts: dict[str, Any] = {name: ModuleType(f"neon.{name}") for name in ("backends", "backends.backend")}
-        parts["backends.backend"].Tensor = Tensor
+        kinds = parts["backends.backend"]
+        kinds.Tensor, kinds.Backend, kinds.OpTreeNode = Tensor, OtherBackend, OpTreeNode
         differentiation: Any = ModuleType("neon.backends.autodiff")
         differentiation.Autodiff = lambda op_tree, be, next_error=None: ("neon's own", op_tree)
+        differentiation.Autodiff.__wrapped__ = object  # neon's own is a class in a decorator
         parts["layers"] = ModuleType("neon.layers")
         parts["layers"].Autodiff, parts["layers"].Tensor = differentiation.Autodiff, Tensor
         for module in (neon, *parts.values(), differentiation):
@@ -245,6 +261,19 @@ class TestInNeonsPlace:
         assert isinstance(held, layers.Tensor) and isinstance(held[0:1].T, layers.Tensor)
         assert Buffer.__bases__.count(layers.Tensor) == 1 and not isinstance(held + 1, layers.Tensor)
         assert str(held) == repr(held) and (held + 1).get().sum() == 12
+
+    def test_its_nodes_compute(self, be: Any, neon: Any) -> None:
+        for _ in range(2):
+            compute_on(be, 16)
+        node: Any = sys.modules["neon.backends.backend"].OpTreeNode
+        x, out = be.array([[1.0, 2.0]]), be.zeros((1, 2))
+        assert node.build("add", x, x, out=out) is out and out.get().tolist() == [[2, 4]]
+        sum_ = node.build("add", x, out)
+        assert type(sum_) is node and sum_[1] is x
+        x[:] = node.build("mul", sum_, sum_)
+        assert x.get().tolist() == [[9, 36]]
+        tree = node.build("sub", x + 1, sum_)  # which neon's own would not take
+        assert type(tree) is OpTree and tree.get().tolist() == [[-1, -3]]
 
     def test_its_autodiff_asks_who_computes(self, be: Any, neon: Any) -> None:
         layers: Any = sys.modules["neon.layers"]
