@@ -14,8 +14,7 @@ from .libraries import Library
 
 SIZE, SIDE, STREAMS = 10**8, 10**4, 15_360
 MANY, SMALL = 10**7, 10
-BITS = "resolution"  # the keyword that says how many bits a float64 uniform has
-INTO = (("float32", {}, 0.33), ("float64", {BITS: 31}, 1 / 1.8), ("float64", {BITS: 53}, 0.8))  # with their bars
+INTO = (("float32", {}, 0.33), ("float64", {"bits": 31}, 1 / 1.8), ("float64", {"bits": 53}, 0.8))  # with their bars
 NEW = {"float32": 1 / 2.8, "float64": 1 / 1.8}
 BOTH_CORES, ZIGGURAT, GIBBS, TILES, COLUMNS = 1 / 1.7, 1 / 0.9, 1 / 2.5, 1 / 1.5, 1 / 0.6
 SEEDING = 3e-3  # seconds
