@@ -168,7 +168,7 @@ def test_threads_change_no_number() -> None:
 
 KERNELS = (
     "binomial", "binomial_search", "digits", "draw", "draw_wide", "exp", "log", "log_gamma", "normal_quantile",
-    "normals", "poisson", "poisson_search", "runs", "runs_wide", "wide_integers",
+    "normals", "poisson", "poisson_search", "runs", "runs_wide", "whole_digits", "wide_integers",
 )  # fmt: skip
 
 

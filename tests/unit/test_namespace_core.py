@@ -142,6 +142,7 @@ def exercise() -> None:
     advance(states, 12345)
     for dtype in ("float32", "float64"):
         halved_normals(xp, states, 1001, dtype)
+    Generator(4).integers(0, 6, 1001, "int32")
     for precision in ("float32", "float64"):
         for kind in ("float32", "float64"):
             p = rng.random(SIZE).astype(kind)

@@ -18,7 +18,7 @@ _COMPILED = {
     "numpy_elementary": ("exp", "log", "normal_quantile", "sqrt"),
     "numpy_samplers": (
         "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "truncated_normals",
-        "wide_integers",
+        "whole_digits", "wide_integers",
     ),
 }  # fmt: skip
 _CUDA = {

@@ -13,11 +13,11 @@ import numpy as np
 
 from nbm_xp.namespace.core import functions
 
-from .numpy_draws import contiguous, number_by_number
+from .numpy_draws import contiguous, number_by_number, together
 
 __all__ = [
     "Draws", "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "truncated_normals",
-    "wide_integers",
+    "whole_digits", "wide_integers",
 ]  # fmt: skip
 
 
@@ -85,6 +85,16 @@ def digits(draws: Draws, each: int, low: Any, span: Any) -> Any:
 def wide_integers(draws: Draws, start: int, most: int) -> Any:
     """Integers of three outputs each, from `start` on: see `nbm_xp.rng.distributions.whole_numbers.wide_integers`."""
     return _each_until_accepted("wide_integers", "int64", draws, np.asarray([start]), np.asarray([most]))
+
+
+def whole_digits(states: Any, n: int, low: int, span: int, dtype: str, threads: int) -> Any:
+    """Integers of one output each for a draw of `n`, one span for all; None where any output has to be refused."""
+    numbers, out = number_by_number(states, n).copy(), np.empty(n, dtype)
+    if out.itemsize == 2:
+        return None
+    fill, bits = functions[f"whole_digits_{out.itemsize}"], out.view(f"i{out.itemsize}")
+    refused = together(threads, numbers.shape[1], n, lambda claims: fill(numbers, low, span, bits, claims))
+    return None if any(refused) else out
 
 
 def _searched(name: str, u: Any, *constants: Any) -> Any:

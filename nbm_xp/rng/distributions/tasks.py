@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from nbm_xp.namespace import asarray, dtype_name, dtype_of, from_blocks, get_namespace, is_array, is_lazy, wide_dtypes
+from nbm_xp.namespace.kernels import kernel
 from nbm_xp.namespace.memory import joined
 from nbm_xp.namespace.mrg31k3p.integers import State
 from nbm_xp.namespace.refusals import refuse_lack
@@ -161,6 +162,11 @@ class Integers(Elements):
             if span is not None and span > whole_numbers.SPAN_OF_TWO:
                 wide = partial(whole_numbers.wide_integers, low=low, span=span)
                 return self.finished(sampled(wide, uniforms), shape)
+            own = kernel("rng.whole_digits", self.library)
+            if own is not None and not blocks and uniforms.is_whole and whole_numbers.hardly_refused(span, uniforms.n):
+                drawn = own(uniforms.states(), uniforms.n, low, span, self.dtype, self.threads)
+                if drawn is not None:
+                    return xp.reshape(drawn, shape)
             columns = self.columns(shape, blocks, "int64")
             return self.finished(sampled(whole_numbers.integers, uniforms, *columns), shape)
 

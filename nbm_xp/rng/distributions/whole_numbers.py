@@ -23,7 +23,17 @@ from nbm_xp.namespace.mrg31k3p.integers import M1
 from ..elementary import log
 from .element_uniforms import ElementUniforms, until_accepted
 
-__all__ = ["ONE", "SPAN_OF_TWO", "integers", "levels", "order_keys", "outcomes", "random_order", "wide_integers"]
+__all__ = [
+    "ONE",
+    "SPAN_OF_TWO",
+    "hardly_refused",
+    "integers",
+    "levels",
+    "order_keys",
+    "outcomes",
+    "random_order",
+    "wide_integers",
+]
 
 ONE: Final = 2**52
 """What probability 1 is as an integer."""
@@ -64,6 +74,17 @@ def integers(uniforms: ElementUniforms, low: Any, span: Any) -> Any:
         return _digits(uniforms, 1, low, span)
     few = _digits(uniforms, 1, low, xp.where(short, span, 1))
     return xp.where(short, few, _digits(uniforms, 2, low, xp.where(short, 1, span)))
+
+
+def hardly_refused(span: int, n: int) -> bool:
+    """Whether of so many outputs hardly one would be refused as one of the last few.
+
+    Examples
+    --------
+    >>> hardly_refused(6, 10**7), hardly_refused(10**6, 10**7)
+    (True, False)
+    """
+    return span <= M1 and 20 * n * (M1 % span) <= M1
 
 
 def _digits(uniforms: ElementUniforms, outputs: int, low: Any, span: Any) -> Any:

@@ -200,6 +200,43 @@ static i64 digits_of_two(const Argument *a) {
 }
 static i64 wide_integers(const Argument *a) { return until_accepted_integer(a, wide_attempts, 3, 2); }
 
+/* whole_digits_…(states, low, span, out, claims): integers of one output each for all elements of a draw, one span for all,
+   as digit_attempts_alike makes them; `states` are moved on. Gives whether an
+   output is to be refused. */
+#define WHOLE_DIGITS(BYTES, OUT)                                                                                      \
+    static i64 whole_digits_##BYTES(const Argument *a) {                                                              \
+        i32 d = (i32)a[2].integer, last = (i32)M1 - d;                                                                \
+        u64 low = (u64)a[1].integer - 1u;                                                                             \
+        double share = 1.0 / (double)d;                                                                               \
+        i64 refusals = 0;                                                                                             \
+        struct {                                                                                                      \
+            Tile tile;                                                                                                \
+            i32 z[3][TILE];                                                                                           \
+        } *room = a[5].data;                                                                                          \
+        Walk walk = walk_through(a, 1, a[3].size, a, a + 4, &room->tile);                                             \
+        while (goes_on(&walk)) {                                                                                      \
+            if (walk.rows == 3)                                                                                       \
+                three_steps_integer(walk.tile, walk.some, room->z[0], room->z[1], room->z[2]);                        \
+            else                                                                                                      \
+                one_step_integer(walk.tile, walk.some, room->z[0]);                                                   \
+            for (i64 k = 0; k < walk.rows; ++k) {                                                                     \
+                const i32 *restrict z = room->z[k];                                                                   \
+                OUT *restrict out = (OUT *)a[3].data + walk.place + k * walk.streams;                                 \
+                i32 signs = 0;                                                                                        \
+                for (i64 i = 0; i < walk.some; ++i) {                                                                 \
+                    i32 whole = (i32)(((double)z[i] - 0.5) * share) * d;                                              \
+                    signs |= last - whole;                                                                            \
+                    out[i] = (OUT)(low + (u64)(i64)(z[i] - whole));                                                   \
+                }                                                                                                     \
+                refusals += signs < 0;                                                                                \
+            }                                                                                                         \
+        }                                                                                                             \
+        return refusals;                                                                                              \
+    }
+WHOLE_DIGITS(1, i8)
+WHOLE_DIGITS(4, i32)
+WHOLE_DIGITS(8, i64)
+
 /* Searches of some elements at a time: all count on until the last has found its number, which none of the others
    changes any more. poisson_searches(u, first, mean, out), binomial_searches(u, first, n, odds, out): a parameter is one
    for all or one for each. */
