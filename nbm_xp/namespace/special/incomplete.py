@@ -20,7 +20,7 @@ from .entropy import log_expit
 from .gamma_family import binet, digamma, polygamma_of
 from .limits import first_of
 
-__all__ = ["beta_moment", "betainc", "gamma_moment", "gammainc", "gammaincc"]
+__all__ = ["beta_moment", "betainc", "gamma_moment", "gammainc", "gammaincc", "legendre"]
 
 _HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
 _NEGLIGIBLE = 60.0
@@ -28,9 +28,9 @@ _NODES = 96
 
 
 @functools.cache
-def _rule() -> list[tuple[float, float]]:
-    """Nodes and weights on [-1, 1]."""
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+def legendre(count: int) -> list[tuple[float, float]]:
+    """Nodes and weights of Gauss and Legendre's rule on [-1, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
     return list(zip(nodes.tolist(), weights.tolist(), strict=True))
 
 
@@ -39,7 +39,7 @@ def _integral(xp: Any, f: Callable[[Any], Any], low: Any, high: Any, centre: Any
     first, last = xp.asinh((low - centre) / scale), xp.asinh((high - centre) / scale)
     middle, half = 0.5 * (last + first), 0.5 * (last - first)
     total: Any = 0.0
-    for node, weight in _rule():
+    for node, weight in legendre(_NODES):
         w = middle + node * half
         total = total + weight * f(centre + scale * xp.sinh(w)) * xp.cosh(w)
     return total * half * scale
