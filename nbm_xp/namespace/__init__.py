@@ -24,6 +24,7 @@ from .config import (
     use_backend,
 )
 from .conversion import asarray, brought, compute, concrete_int, convert, device_of, to_numpy
+from .differentiation import Derivatives, with_derivatives
 from .dispatch import (
     array_namespace,
     default_namespace,
@@ -63,6 +64,7 @@ from .running import running_namespace
 
 __all__ = [
     "DTYPE_NAMES",
+    "Derivatives",
     "address",
     "array_namespace",
     "asarray",
@@ -127,6 +129,7 @@ __all__ = [
     "to_numpy",
     "use_backend",
     "wide_dtypes",
+    "with_derivatives",
     "writes_in_place",
 ]
 

@@ -20,21 +20,25 @@ from .element_uniforms import ElementUniforms
 from .fine_uniforms import grown, normal_number, root
 from .rejection import any_of, gamma, log_gamma, poisson
 
-__all__ = ["chi_squared", "f", "noncentral_chi_squared", "noncentral_f", "student_t"]
+__all__ = [
+    "central_and_shift", "chi_squared", "f", "log_mean_over", "noncentral_chi_squared", "noncentral_f", "student_t",
+    "within",
+]  # fmt: skip
 
 _LEAST, _MOST = 2.0**-1000, 2.0**800
 _WIDE: Final = 1e15
 """Next to so much noncentrality, the degrees of freedom below 1 are lost in rounding."""
 
 
-def _within(x: Any) -> Any:
+def within(x: Any) -> Any:
+    """A number, brought to where its logarithm and what is made of it are finite."""
     xp = array_namespace(x)
     return xp.minimum(xp.maximum(x, _LEAST), _MOST)
 
 
-def _log_mean_over(uniforms: ElementUniforms, df: Any) -> Any:
+def log_mean_over(uniforms: ElementUniforms, df: Any) -> Any:
     """The logarithm of the degrees of freedom over a chi-squared number of as many."""
-    half = _within(0.5 * df)
+    half = within(0.5 * df)
     return log(half) - log_gamma(uniforms, half)
 
 
@@ -44,8 +48,8 @@ def chi_squared(uniforms: ElementUniforms, df: Any) -> Any:
     return 2.0 * gamma(uniforms, 0.5 * df, xp.ones_like(df))
 
 
-def noncentral_chi_squared(uniforms: ElementUniforms, df: Any, nonc: Any) -> Any:
-    """The square of a normal number and a chi-squared number [1]_; below 1 degree of freedom a Poisson mixture."""
+def central_and_shift(uniforms: ElementUniforms, df: Any, nonc: Any) -> tuple[Any, Any]:
+    """The degrees of freedom of the central number in a noncentral chi-squared one, and what is added to it."""
     xp = array_namespace(df, nonc)
     direct = (df > 1.0) | (nonc > _WIDE)
     left, apart = xp.maximum(df - 1.0, 0.0), 0.0
@@ -55,12 +59,18 @@ def noncentral_chi_squared(uniforms: ElementUniforms, df: Any, nonc: Any) -> Any
     if any_of(xp, direct):
         z = normal_number(uniforms.every(1, 2)) + root(nonc)
         apart = xp.where(direct, z * z, 0.0)
+    return left, apart
+
+
+def noncentral_chi_squared(uniforms: ElementUniforms, df: Any, nonc: Any) -> Any:
+    """The square of a normal number and a chi-squared number [1]_; below 1 degree of freedom a Poisson mixture."""
+    left, apart = central_and_shift(uniforms, df, nonc)
     return chi_squared(uniforms.every(0, 2), left) + apart
 
 
 def f(uniforms: ElementUniforms, dfnum: Any, dfden: Any) -> Any:
     """Quotients of mean squares [1]_."""
-    above, below = _log_mean_over(uniforms.every(0, 2), dfnum), _log_mean_over(uniforms.every(1, 2), dfden)
+    above, below = log_mean_over(uniforms.every(0, 2), dfnum), log_mean_over(uniforms.every(1, 2), dfden)
     return grown(below - above)
 
 
@@ -69,7 +79,7 @@ def noncentral_f(uniforms: ElementUniforms, dfnum: Any, dfden: Any, nonc: Any) -
     xp = array_namespace(dfnum, nonc)
     x = noncentral_chi_squared(uniforms.every(0, 2), dfnum, nonc)
     some = x > 0.0
-    size = log(_within(xp.where(some, x, 1.0))) - log(_within(dfnum)) + _log_mean_over(uniforms.every(1, 2), dfden)
+    size = log(within(xp.where(some, x, 1.0))) - log(within(dfnum)) + log_mean_over(uniforms.every(1, 2), dfden)
     return xp.where(some, grown(size), 0.0)
 
 
@@ -79,5 +89,5 @@ def student_t(uniforms: ElementUniforms, df: Any) -> Any:
     xp = array_namespace(z)
     size = xp.abs(z)
     some = size > 0.0
-    t = grown(log(xp.where(some, size, 1.0)) + 0.5 * _log_mean_over(uniforms.every(0, 2), df))
+    t = grown(log(xp.where(some, size, 1.0)) + 0.5 * log_mean_over(uniforms.every(0, 2), df))
     return xp.where(some, xp.where(z < 0.0, -t, t), 0.0)

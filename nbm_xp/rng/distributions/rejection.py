@@ -34,7 +34,9 @@ from .deviance import log_binomial_ratio
 from .element_uniforms import ElementUniforms, until_accepted
 from .fine_uniforms import fine
 
-__all__ = ["any_of", "beta", "gamma", "large_binomial", "log_gamma", "log_of_rest", "poisson"]
+__all__ = [
+    "any_of", "beta", "gamma", "large_binomial", "log_gamma", "log_odds_against_beta", "log_of_rest", "poisson",
+]  # fmt: skip
 
 _SEARCHED: Final = 10.0
 """The mean below which the distribution function is searched from 0 on."""
@@ -112,15 +114,20 @@ def gamma(uniforms: ElementUniforms, shape: Any, scale: Any) -> Any:
     return value * scale if scaled else value
 
 
-def beta(uniforms: ElementUniforms, a: Any, b: Any) -> Any:
-    """Beta numbers ``x / (x + y)`` of gamma numbers ``x`` and ``y``, by their logarithms, so that none is lost."""
+def log_odds_against_beta(uniforms: ElementUniforms, a: Any, b: Any) -> Any:
+    """The logarithms of ``y / x`` of gamma numbers ``x`` and ``y``, which make the beta numbers ``x / (x + y)``."""
     xp = array_namespace(a, b)
     largest = xp.maximum(a, b)  # of the tiniest and the largest the proportion alone matters
     shift = xp.where(largest < _TINY, _SHIFT, xp.where(largest > _LARGEST, 1.0 / _SHIFT, xp.ones_like(largest)))
     a, b = a * shift, b * shift
     below = which_of(xp, a < 1.0, a >= 1.0, b < 1.0, b >= 1.0)
     x, y = log_gamma(uniforms.every(0, 2), a, below[:2]), log_gamma(uniforms.every(1, 2), b, below[2:])
-    return 1.0 / (1.0 + exp(xp.minimum(y - x, _FARTHEST)))
+    return y - x
+
+
+def beta(uniforms: ElementUniforms, a: Any, b: Any) -> Any:
+    """Beta numbers, of the logarithms of two gamma numbers each, so that none is lost."""
+    return 1.0 / (1.0 + exp(array_namespace(a, b).minimum(log_odds_against_beta(uniforms, a, b), _FARTHEST)))
 
 
 def _searched(u: Any, first: Any, ratio: Any) -> Any:

@@ -8,11 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from nbm_xp.namespace import asarray, dtype_name, dtype_of, from_blocks, get_namespace, is_array, is_lazy, wide_dtypes
+from nbm_xp.namespace import (
+    Derivatives,
+    asarray,
+    dtype_name,
+    dtype_of,
+    from_blocks,
+    get_namespace,
+    is_array,
+    is_lazy,
+    promote_types,
+    wide_dtypes,
+    with_derivatives,
+)
 from nbm_xp.namespace.kernels import kernel
 from nbm_xp.namespace.memory import joined
 from nbm_xp.namespace.mrg31k3p.integers import State
@@ -23,6 +35,7 @@ from ..rules import TRIALS, Rule, check_weights, finite_in, require, require_hel
 from ..uniforms import HOST
 from . import whole_numbers
 from .element_uniforms import ElementUniforms, of_block
+from .gradients import DERIVATIVES, is_linear
 from .rejection import large_binomial
 from .table import DISTRIBUTIONS
 
@@ -108,6 +121,18 @@ class Elements:
         xp, most = get_namespace(self.library), LARGEST[self.dtype]
         return xp.where(x > most, xp.inf, xp.where(x < -most, -xp.inf, x))
 
+    def derivatives(self) -> Derivatives | None:
+        """The derivatives in the parameters that come as blocks; None where the library differentiates step by step."""
+        return None
+
+    def differentiated(self, k: int, dtype: str) -> Elements:
+        """What makes the derivatives in the k-th parameter that comes as blocks, which has some dtype."""
+        raise NotImplementedError(f"{type(self).__name__} has no derivatives")
+
+    def derivative(self, k: int, *arrays: Any) -> Any:
+        """The derivatives in the k-th of the parameters that come as blocks."""
+        return self.differentiated(k, dtype_name(arrays[k]))((0,) * len(self.whole), self.whole, *arrays)
+
     def finished(self, x: Any, shape: tuple[int, ...]) -> Any:
         """The answer in its shape and dtype."""
         xp = get_namespace(self.library)
@@ -120,9 +145,34 @@ def _at_once(sample: Callable[..., Any], *arguments: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Independent(Elements):
-    """Numbers of one of the distributions in the table."""
+    """Numbers of one of the distributions in the table.
+
+    Parameters
+    ----------
+    name : str
+        Of which.
+    differentiated_in : str, optional
+        A parameter: then what is made are the derivatives of the numbers in it.
+    """
 
     name: str = ""
+    differentiated_in: str = ""
+
+    def array_names(self) -> tuple[str, ...]:
+        """What the parameters are called that come as blocks."""
+        named = zip(DISTRIBUTIONS[self.name].rules, self.numbers, strict=True)
+        return tuple(name for name, number in named if number is None)
+
+    def derivatives(self) -> Derivatives:
+        """The derivatives in the parameters that come as blocks."""
+        names = self.array_names()
+        own = self.derivative if self.name in DERIVATIVES else None
+        return Derivatives(f"the {self.name} distribution", names, own, is_linear(self.name, names))
+
+    def differentiated(self, k: int, dtype: str) -> Independent:
+        """What makes the derivatives in the k-th parameter that comes as blocks, in the wider of the two dtypes."""
+        wider = promote_types(self.dtype, dtype) if dtype in LARGEST else self.dtype
+        return replace(self, differentiated_in=self.array_names()[k], dtype=wider)
 
     def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], *blocks: Any) -> Any:
         """Make a block, of some shape, that begins at some place."""
@@ -142,7 +192,9 @@ class Independent(Elements):
                 require_together(dict(zip(distribution.rules, parameters, strict=True)), distribution.together)
             sampled = self.sampled if distribution.steps == "many" or self.threads > 1 else _at_once
             sample = distribution.sample
-            if distribution.kind == "count" or (distribution.kind == "tail" and self.dtype != "float64"):
+            if self.differentiated_in:
+                sample = partial(self.bounded, DERIVATIVES[self.name][self.differentiated_in])
+            elif distribution.kind == "count" or (distribution.kind == "tail" and self.dtype != "float64"):
                 sample = partial(self.held if distribution.kind == "count" else self.bounded, sample)
             return self.finished(sampled(sample, self.uniforms(offset, shape), *parameters), shape)
 
@@ -177,6 +229,10 @@ class Outcomes(Elements):
 
     name: str = ""
 
+    def derivatives(self) -> Derivatives:
+        """None there are."""
+        return Derivatives("the categorical distribution", (self.name,))
+
     def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], p: Any) -> Any:
         """Make a block, of some shape, that begins at some place; `p` is whole."""
         xp = get_namespace(self.library)
@@ -200,6 +256,11 @@ class Multinomials(Elements):
     """
 
     name: str = "pvals"
+
+    def derivatives(self) -> Derivatives:
+        """None there are."""
+        names = ("n", self.name) if self.numbers[0] is None else (self.name,)
+        return Derivatives("the multinomial distribution", names)
 
     def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], *blocks: Any) -> Any:
         """Make a block, of some shape, that begins at some place and has all outcomes."""
@@ -253,7 +314,8 @@ def made(
     blocks = [parameter for parameter in parameters if is_array(parameter)]
     if not is_lazy(xp):
         try:
-            return task((0,) * len(task.whole), task.whole, *blocks, *args)
+            draw, arrays = partial(task, (0,) * len(task.whole), task.whole), (*blocks, *args)
+            return with_derivatives(draw, arrays, task.derivatives)
         except AttributeError as error:
             refuse_lack(error)
     home = get_namespace(task.library)

@@ -14,15 +14,26 @@ from __future__ import annotations
 
 import operator
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Final
 
-from nbm_xp.namespace import array_namespace, asarray, concrete_int, dtype_of, get_namespace, wide_dtypes
+from nbm_xp.namespace import (
+    Derivatives,
+    array_namespace,
+    asarray,
+    concrete_int,
+    dtype_of,
+    get_namespace,
+    promote_types,
+    wide_dtypes,
+)
 
-from ..elementary import exp, quotient
+from ..elementary import exp, log, quotient
+from ..parameters import LARGEST
 from ..rules import FINITE, NOT_NEGATIVE, TRIALS, Rule, require, require_held
 from .counting import hypergeometric
+from .derivatives import logit_beta_in_a
 from .element_uniforms import ElementUniforms, of_block
 from .fine_uniforms import normal_number, root
 from .rejection import log_gamma
@@ -60,10 +71,26 @@ class _Vectors(Elements):
         raise NotImplementedError(f"{type(self).__name__} is what tasks have in common")
 
 
+@dataclass(frozen=True, slots=True)
 class Dirichlets(_Vectors):
-    """Proportions: gamma numbers over their sum [1]_, by their logarithms, so that none is lost."""
+    """Proportions: gamma numbers over their sum [1]_, by their logarithms, so that none is lost.
 
-    __slots__ = ()
+    Parameters
+    ----------
+    in_shapes : bool
+        Whether to make, in place of each proportion, its derivative in its own shape before they are divided by their
+        sum, that of its beta marginal's logit: see `gradients`.
+    """
+
+    in_shapes: bool = False
+
+    def derivatives(self) -> Derivatives:
+        """The derivatives in the shapes."""
+        return Derivatives("Dirichlet's distribution", ("alpha",), self.derivative, simplex=True)
+
+    def differentiated(self, k: int, dtype: str) -> Dirichlets:
+        """What makes the derivatives in the shapes, in the wider of the two dtypes."""
+        return replace(self, in_shapes=True, dtype=promote_types(self.dtype, dtype) if dtype in LARGEST else self.dtype)
 
     def checked(self, *parameters: Any) -> tuple[Any, ...]:
         """Refuse shapes below 0, and those that are all 0."""
@@ -88,7 +115,14 @@ class Dirichlets(_Vectors):
             for k, x in zip(some, logs, strict=True)
         ]
         total = reduce(operator.add, sizes)
-        return [size / total for size in sizes]
+        if not self.in_shapes:
+            return [size / total for size in sizes]
+        shapes, slopes = xp.sum(alpha, axis=-1), []
+        for k, (size, x) in enumerate(zip(sizes, logs, strict=True)):
+            logit = xp.minimum(x - largest, 0.0) - log(xp.maximum(total - size, _LEAST))
+            slope = logit_beta_in_a(alpha[:, k], shapes - alpha[:, k], logit)
+            slopes.append(xp.where(some[k], size / total * slope, 0.0))
+        return slopes
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp.namespace import (
+    Derivatives,
     array_namespace,
     concrete_int,
     dtype_name,
@@ -56,6 +57,10 @@ class Ordered(Elements):
     population: int = 0
     axis: int | None = None
     weighted: bool = False
+
+    def derivatives(self) -> Derivatives | None:
+        """None in the probabilities; things that are put in order are differentiated step by step."""
+        return Derivatives("a choice without replacement", ("p",)) if self.weighted else None
 
     def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], *arrays: Any) -> Any:
         """Make a block, of some shape, that begins at some place."""
