@@ -25,13 +25,14 @@ from nbm_xp.namespace import (
     promote_types,
     running_dtype,
 )
+from nbm_xp.namespace.dispatch import is_registered
 
 from .uniforms import DTYPES
 
 __all__ = [
-    "MOST_ELEMENTS", "Size", "as_scale_and_shift", "between", "checked", "chunks_of", "countable", "counting_dtype",
-    "counts_on", "flag", "integer_dtype", "is_double", "is_number", "known_integer", "line_between", "most_of",
-    "real_dtype", "rounded", "scaled_and_shifted", "shape_of", "streams_of",
+    "MOST_ELEMENTS", "Size", "any_tensor", "as_scale_and_shift", "between", "checked", "chunks_of", "countable",
+    "counting_dtype", "counts_on", "flag", "integer_dtype", "is_double", "is_number", "known_integer", "line_between",
+    "most_of", "real_dtype", "rounded", "scaled_and_shifted", "shape_of", "streams_of",
 ]  # fmt: skip
 
 Size: TypeAlias = int | Sequence[int] | None
@@ -51,6 +52,17 @@ MOST_STREAMS: Final = 2**31
 def is_number(value: Any) -> bool:
     """Whether a parameter is one of Python's numbers, whose dtype gives way to that of arrays; NumPy's are arrays."""
     return isinstance(value, (bool, int, float)) and not is_array(value)
+
+
+def any_tensor(*values: Any) -> bool:
+    """Whether a parameter is a recording Tensor.
+
+    Examples
+    --------
+    >>> any_tensor(1.0, [2.0])
+    False
+    """
+    return any(not isinstance(value, (int, float)) and is_registered(value) for value in values)
 
 
 def is_double(value: Any) -> bool:
@@ -114,7 +126,7 @@ def shape_of(size: Size, *parameters: Any) -> tuple[int, ...]:
     >>> shape_of(3), shape_of((2, 3)), shape_of(None, 1.0)
     ((3,), (2, 3), ())
     """
-    shapes = [tuple(value.shape) for value in parameters if is_array(value)]
+    shapes = [tuple(value.shape) for value in parameters if not is_number(value)]
     if any(length != length for shape in shapes for length in shape):
         raise TypeError(f"parameters must have known shapes, got {shapes}")
     if size is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from nbm_xp.namespace import dtype_name, dtype_of, get_namespace, is_array, promote_types
+from nbm_xp.namespace import Derivatives, dtype_name, dtype_of, get_namespace, is_array, promote_types
 
 from ..parameters import as_scale_and_shift, line_between, rounded, scaled_and_shifted
 from ..rules import FINITE, NOT_NEGATIVE, PROBABILITY, Rule, finite_in, require
@@ -98,6 +98,10 @@ class Successes(Elements):
 
     count: int = 1
     precision: str = "float32"
+
+    def derivatives(self) -> Derivatives:
+        """None there are."""
+        return Derivatives("the binomial distribution", ("p",))
 
     def __call__(self, offset: tuple[int, ...], shape: tuple[int, ...], *blocks: Any) -> Any:
         """Make the block of some shape that begins at some place."""

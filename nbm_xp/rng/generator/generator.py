@@ -60,11 +60,18 @@ class Generator(OrderDraws):
     A parameter out of range is a ValueError that names it, one of a wrong kind a TypeError, and the state stays as it
     was. Values in a Dask array are not known before it is computed, and are refused then.
 
+    Real numbers have first derivatives in their parameters on PyTorch and JAX, and where parameters are Tensors, of
+    which the draw is recorded then, with the uniforms of the call. They are derivatives at a fixed probability, by
+    implicit reparametrisation [3]_ where rejection makes the numbers, so that the mean derivative of a function is that
+    of its mean. Counts and choices have none: parameters that require a gradient are a ValueError, Tensors a TypeError.
+
     References
     ----------
     .. [1] P. L'Ecuyer and R. Touzin, "Fast combined multiple recursive generators with multipliers of the form
        a = ±2^q ± 2^r", Proceedings of the 2000 Winter Simulation Conference, 683-689.
     .. [2] Theano documentation, ``theano.sandbox.rng_mrg``.
+    .. [3] M. Figurnov, S. Mohamed and A. Mnih, "Implicit reparameterization gradients", Advances in Neural Information
+       Processing Systems 31 (2018).
 
     Examples
     --------

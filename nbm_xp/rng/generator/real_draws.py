@@ -14,7 +14,7 @@ from nbm_xp.namespace import dtype_of, is_array, is_lazy, library_name
 from ..blocks import library_of_blocks
 from ..distributions.table import DISTRIBUTIONS
 from ..distributions.tasks import Independent, made
-from ..parameters import Size, chunks_of, counts_on, real_dtype, shape_of
+from ..parameters import Size, any_tensor, chunks_of, counts_on, real_dtype, shape_of
 from ..rules import finite_in, require, require_together
 from .filling import fill, form_of
 from .state import GeneratorState
@@ -310,6 +310,10 @@ class RealDraws(GeneratorState):
         **parameters: Any,
     ) -> Any:
         """Draw from the distribution of some name; of counts, `dtype` was checked."""
+        if not counts and out is None and any_tensor(*parameters.values()):
+            from .tensor_draws import independent_of_tensors
+
+            return independent_of_tensors(self, name, size, dtype, parameters)
         xp, values = self._parameters(out, **parameters)
         size, dtype = form_of(xp, out, size, dtype)
         shape = shape_of(size, *values)

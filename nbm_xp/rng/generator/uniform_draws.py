@@ -16,6 +16,7 @@ from ..distributions.plain import Normals, Successes, Uniforms
 from ..distributions.tasks import made
 from ..parameters import (
     Size,
+    any_tensor,
     checked,
     chunks_of,
     counts_on,
@@ -100,6 +101,10 @@ class UniformDraws(GeneratorState):
         >>> Generator(234).uniform(np.asarray([0.0, 10.0]), np.asarray([1.0, 20.0])).round(3).tolist()
         [0.255, 13.799]
         """
+        if any_tensor(low, high) and out is None:
+            from .tensor_draws import uniforms_of_tensors
+
+            return uniforms_of_tensors(self, low, high, size, dtype, bits)
         xp, (low, high) = self._parameters(out, low=low, high=high)
         size, dtype = form_of(xp, out, size, dtype)
         shape, name = shape_of(size, low, high), real_dtype(dtype, low, high)
@@ -148,6 +153,10 @@ class UniformDraws(GeneratorState):
         >>> Generator(234).normal(size=3, dtype="float64").round(3).tolist()
         [-0.89, -0.584, -0.003]
         """
+        if any_tensor(loc, scale) and out is None:
+            from .tensor_draws import normals_of_tensors
+
+            return normals_of_tensors(self, loc, scale, size, dtype)
         xp, (loc, scale) = self._parameters(out, loc=loc, scale=scale)
         size, dtype = form_of(xp, out, size, dtype)
         shape, name = shape_of(size, loc, scale), real_dtype(dtype, loc, scale)

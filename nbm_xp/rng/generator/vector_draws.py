@@ -16,6 +16,7 @@ from ..distributions.tasks import Elements, made
 from ..distributions.vectors import Dirichlets, Hypergeometrics, NormalVectors, require_sample
 from ..parameters import (
     Size,
+    any_tensor,
     chunks_of,
     counting_dtype,
     counts_on,
@@ -68,6 +69,10 @@ class VectorDraws(TallyDraws):
         >>> Generator(234).dirichlet([1.0, 2.0, 3.0], 2, "float64").round(3).tolist()
         [[0.102, 0.257, 0.641], [0.168, 0.293, 0.539]]
         """
+        if any_tensor(alpha):
+            from .tensor_draws import dirichlet_of_tensor
+
+            return dirichlet_of_tensor(self, alpha, size, dtype)
         xp, (alpha,) = self._parameters(alpha=alpha)
         if not is_array(alpha) or not alpha.ndim:
             raise TypeError(f"alpha must be an array of shapes, got {alpha!r}")
@@ -130,6 +135,10 @@ class VectorDraws(TallyDraws):
         _one_of("method", method, ("svd", "eigh", "cholesky"))
         if not is_number(tol) or not 0 <= tol < float("inf"):
             raise ValueError(f"tol must be a number, finite and 0 or more, got {tol!r}")
+        if any_tensor(mean, cov):
+            from .tensor_draws import normal_vectors_of_tensors
+
+            return normal_vectors_of_tensors(self, mean, cov, size, dtype)
         xp, (mean, cov) = self._parameters(mean=mean, cov=cov)
         for parameter, value, axes in (("mean", mean, 1), ("cov", cov, 2)):
             if not is_array(value) or value.ndim != axes or len(set(value.shape)) > 1:
