@@ -31,7 +31,9 @@ class _Scaled(Elements):
         if x is out:
             return out
         x = xp.reshape(x, shape)
-        return x if line is not None else xp.asarray(scaled_and_shifted(xp, x, shift, scale, self.dtype))
+        if line is not None:
+            return x
+        return xp.reshape(scaled_and_shifted(xp, x, shift, scale, self.dtype), shape)  # NumPy's may be a scalar
 
     def line(self, xp: Any, first: Any, second: Any) -> tuple[Any, Any]:
         """The shift and the scale that the parameters stand for."""
