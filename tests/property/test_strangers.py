@@ -366,7 +366,7 @@ def test_a_machine(stranger: Stranger) -> None:
 
 
 def test_masked_tensors_are_written_to_and_differentiated() -> None:
-    """marray calls operators in place as methods, and drops what they return."""
+    """Operators in place are called as methods there, and what they return is dropped."""
     marray = pytest.importorskip("marray", reason="marray is not installed")
     stats = pytest.importorskip("scipy.stats")
     masked = marray.masked_namespace(recorded)
