@@ -41,7 +41,7 @@ class _Memory:
     def settle(self, x: Tensor) -> None:
         """Assign to `x` what was written."""
         self.array.flags.writeable = False
-        written = (_bytes(self.array) != _bytes(self.before)).any(axis=-1)
+        written = (_bits(self.array) != _bits(self.before)).any(axis=-1)
         if not written.any():
             return
         mask, array = (asarray(part, self.library) for part in (written, self.array))
@@ -72,14 +72,14 @@ class _Sharing(Tensor):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         for memory in vars(self).get(_KEY, ()):
-            if (memory.view is self or (self.viewed is None and memory.view is None)) and copy is None:
-                return memory.array if dtype is None else memory.array.astype(dtype, copy=False)
+            if (memory.view is self or (self.viewed is None and memory.view is None)) and copy is not False:
+                return memory.array.astype(memory.array.dtype if dtype is None else dtype, copy=bool(copy))
         return super().__array__(dtype, copy)
 
 
-def _bytes(array: Any) -> Any:
-    """The bytes of each element, along another axis: NaN is equal to itself, and 0.0 is not -0.0."""
-    return array[..., None].view("u1")
+def _bits(array: Any) -> Any:
+    """Each element as whole numbers, along another axis: NaN is equal to itself, and 0.0 is not -0.0."""
+    return array[..., None].view(f"u{min(array.itemsize, 8)}")
 
 
 def _shown(x: Tensor) -> Iterator[Tensor]:
