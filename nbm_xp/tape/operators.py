@@ -83,7 +83,10 @@ def _in_place(name: str) -> Callable[[Any, Any], Any]:
         result = getattr(self, name)(other)
         if result is NotImplemented:
             return result
-        return LATE["updated"](self, result) if is_statement else LATE["assign"](self, Ellipsis, result)
+        if is_statement:
+            return LATE["updated"](self, result)
+        self[...] = result
+        return self
 
     return operate
 
@@ -96,8 +99,8 @@ class Operators(Generic[T]):
     models written for symbolic tensors go on to use what they added to. A view alone is written to, with what it shows:
     code that takes a part in order to add to it means the whole.
 
-    Who calls ``x.__iadd__(y)``, as classes that wrap arrays and `operator.iadd` do, drops what the method returns. The
-    method then assigns to all of `x`, as ``x[...] = x + y`` does, or raises what that raises.
+    The method itself, called as ``x.__iadd__(y)`` by classes that hold arrays and by `operator.iadd`, assigns to all of
+    `x`, as ``x[...] = x + y`` does, for its caller may drop what it returns.
     """
 
     __slots__ = ()
