@@ -143,7 +143,7 @@ def strangers(session: nox.Session) -> None:
 @nox.session
 def scipy(session: nox.Session) -> None:
     """SciPy's own tests of its array API functions, on array_api_strict and on Tensors; for nights."""
-    install(session, "test", packages=("scipy==1.17.*", "pooch"))
+    install(session, "test", packages=("scipy==1.17.*", "pooch", "marray>=0.0.12"))
     session.run("python", "-m", "tests.interop.scipy_own", *session.posargs, env=ONE_THREAD)
 
 

@@ -278,5 +278,7 @@ def _backend_of(*operands: Any) -> Any:
 
 
 for _name, _value in vars(Operators).items():
-    if callable(_value) and _name.startswith("__") and _name != "__hash__":
+    # In place, a statement falls back on the operator, and a method assigns.
+    _is_in_place = _name[2] == "i" and f"__{_name[3:]}" in vars(Operators)
+    if callable(_value) and _name.startswith("__") and _name != "__hash__" and not _is_in_place:
         setattr(OpTree, _name, _operator(_name))

@@ -6,13 +6,14 @@ tried says in one line which of those does the same.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from typing import Any, NoReturn, cast
 
 from nbm_xp.namespace import host_namespace, library_name
 
-from .operators import LATE, Operators
+from .operators import LATE, Operators, is_operator
 
 __all__ = ["ArrayUfunc", "instead", "no_attribute", "refuse_jax_function", "refuse_torch_function"]
 
@@ -57,7 +58,6 @@ _ELSEWHERE = {
         "gelu": "x * ndtr(x)", "log_sigmoid": "log_expit(x)", "log_softmax": "log_softmax(x, axis)",
         "logsumexp": "logsumexp(x, axis)", "softmax": "softmax(x, axis)",
     },
-    "nbm_xp.tape": {"einsum": "einsum(subscripts, x, …)"},
 }  # fmt: skip
 """What is no function of the standard's namespace: where it is, and how it is called there."""
 
@@ -117,9 +117,11 @@ def _apply_ufunc(tensor: Any, ufunc: Any, method: str, /, *inputs: Any, **option
     """What an operator of NumPy's array and a Tensor gives, or a question; other functions of NumPy's are refused.
 
     But for constants, which have an array that nothing can change: there is nothing to record or to differentiate.
+    With ``out``, but for the array in ``array += tensor``, it is written to; a Tensor by the array that stands for it.
     """
+    outputs: tuple[Any, ...] = () if is_operator(sys._getframe(1)) else options.get("out", ())
     name = _OPERATORS.get(ufunc.__name__)
-    if name is not None and method == "__call__" and options.keys() <= {"out"} and len(inputs) == 2:
+    if name is not None and method == "__call__" and options.keys() <= {"out"} and len(inputs) == 2 and not outputs:
         left, right = inputs
         if isinstance(left, Operators):
             return getattr(left, f"__{name}__")(right)
@@ -127,15 +129,23 @@ def _apply_ufunc(tensor: Any, ufunc: Any, method: str, /, *inputs: Any, **option
     if ufunc.__name__ in _QUESTIONS and method == "__call__" and not options:
         return LATE[ufunc.__name__](tensor)
     if all(LATE["is_lasting"](x) for x in inputs if isinstance(x, Operators)):
-        arrays: list[Any] = [cast("Any", x).__array__() if isinstance(x, Operators) else x for x in inputs]
-        return getattr(ufunc, method)(*arrays, **options)
+        if outputs:
+            options["out"] = tuple(map(_array, outputs))
+        result = getattr(ufunc, method)(*map(_array, inputs), **options)
+        return outputs[0] if len(outputs) == 1 else result
     name = _REDUCED.get(method, {}).get(ufunc.__name__, ufunc.__name__)
     called = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     advice = _advice(tensor, name)
     whose = "NumPy's" if hasattr(host_namespace(), ufunc.__name__) else "the ufunc"
     if "xp.special." in advice:
-        whose, advice = "SciPy's", f"{advice}; or set SCIPY_ARRAY_API=1 before SciPy is imported"
+        whose = "SciPy's"
+        if os.environ.get("SCIPY_ARRAY_API", "0") == "0":  # some of its ufuncs take no other arrays even then
+            advice += "; or set SCIPY_ARRAY_API=1 before SciPy is imported"
     raise TypeError(f"{whose} {called} does not take a Tensor, which is computed later: {advice}")
+
+
+def _array(x: Any) -> Any:
+    return cast("Any", x).__array__() if isinstance(x, Operators) else x
 
 
 class ArrayUfunc:

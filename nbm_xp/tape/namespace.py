@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from nbm_xp.namespace.refusals import name_errors as _name_errors
 
@@ -25,6 +26,7 @@ from .dtypes import (
     uint32,
     uint64,
 )
+from .einsum import einsum as _einsum
 from .linear_algebra import linalg
 from .operators import LATE
 from .standard import elementwise as _elementwise
@@ -61,15 +63,17 @@ from .standard.repeating import repeat, tile
 from .standard.searching import argmax, argmin, argsort, nonzero, searchsorted, sort
 from .standard.sequences import arange, linspace, meshgrid
 from .standard.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
+from .standard.shared_memory import share as _share  # noqa: F401  (what becomes of a Tensor that is an array of NumPy)
 from .standard.statistical import all, any, count_nonzero, max, mean, min, prod, std, var
 from .standard.sums import sum
-from .tensor import API_VERSIONS
+from .tensor import API_VERSIONS, Tensor
+from .tensor import as_tensor as _as_tensor
 
 __all__ = [
     "__array_api_version__", "__array_namespace_info__", "all", "any", "arange", "argmax", "argmin", "argsort",
     "asarray", "astype", "bool", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "can_cast", "clip",
     "complex128", "complex64", "concat", "conj", "count_nonzero", "cumulative_prod", "cumulative_sum", "diff", "e",
-    "empty", "empty_like", "expand_dims", "eye", "fft", "finfo", "flip", "float16", "float32", "float64",
+    "einsum", "empty", "empty_like", "expand_dims", "eye", "fft", "finfo", "flip", "float16", "float32", "float64",
     "from_dlpack", "full", "full_like", "iinfo", "imag", "inf", "int16", "int32", "int64", "int8", "isdtype",
     "isin", "linalg", "linspace", "matmul", "matrix_transpose", "max", "mean", "meshgrid", "min", "moveaxis", "nan",
     "newaxis", "nonzero", "ones", "ones_like", "permute_dims", "pi", "prod", "real", "repeat", "reshape",
@@ -88,6 +92,11 @@ inf = math.inf
 nan = math.nan
 newaxis = None
 pi = math.pi
+
+
+def einsum(*operands: Any) -> Tensor:
+    """What `nbm_xp.tape.einsum` gives: not in the standard, and yet looked for in every namespace, as by xarray."""
+    return _as_tensor(_einsum(*operands))
 
 
 LATE.update({name: value for name, value in globals().items() if name in __all__ and callable(value)})

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from dis import opmap
+from types import FrameType
 from typing import Any, Generic, TypeVar, cast
 
 from nbm_xp.namespace import is_array
@@ -10,7 +13,8 @@ from nbm_xp.namespace import is_array
 from .lengths import Length
 
 __all__ = [
-    "LATE", "Operators", "is_number", "kind_of_number", "look_up_by_identity", "looked_up_by_identity",
+    "LATE", "Operators", "is_number", "is_operator", "kind_of_number", "look_up_by_identity",
+    "looked_up_by_identity",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -63,12 +67,26 @@ def kind_of_number(number: Any) -> type:
     return next((kind for kind in (bool, int, float, complex) if isinstance(number, kind)), int)
 
 
+_BINARY_OP = opmap["BINARY_OP"]
+
+
+def is_operator(caller: FrameType) -> bool:
+    """Whether Python evaluates an operator or ``x += y``, whose name takes what comes of it, and calls no function."""
+    return caller.f_code.co_code[caller.f_lasti] == _BINARY_OP
+
+
 def _in_place(name: str) -> Callable[[Any, Any], Any]:
     def operate(self: Any, other: Any) -> Any:
-        if self.viewed is None or looked_up_by_identity():
+        is_statement = is_operator(sys._getframe(1))
+        if is_statement and (self.viewed is None or looked_up_by_identity()):
             return NotImplemented
         result = getattr(self, name)(other)
-        return result if result is NotImplemented else LATE["updated"](self, result)
+        if result is NotImplemented:
+            return result
+        if is_statement:
+            return LATE["updated"](self, result)
+        self[...] = result
+        return self
 
     return operate
 
@@ -80,6 +98,9 @@ class Operators(Generic[T]):
     has. Others who hold the old one keep it as it was, as the standard has it for arrays that are not written to; and
     models written for symbolic tensors go on to use what they added to. A view alone is written to, with what it shows:
     code that takes a part in order to add to it means the whole.
+
+    The method itself, called as ``x.__iadd__(y)`` by classes that hold arrays and by `operator.iadd`, assigns to all of
+    `x`, as ``x[...] = x + y`` does, for its caller may drop what it returns.
     """
 
     __slots__ = ()

@@ -178,9 +178,14 @@ class Tensor(Operators["Tensor"]):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if copy is False:
-            raise ValueError("copy=False is not possible for a Tensor, which has no memory to share")
-        # nobody else's, and to be written to: compiled code asks for such memory though it only reads
-        return to_numpy(self._looked_at("an array", self.eval)).__array__(*(() if dtype is None else (dtype,)))
+            raise ValueError("copy=False is not possible for a Tensor, whose value is computed")
+        value = self._looked_at("an array", self.eval)
+        array = to_numpy(value)
+        if not array.flags.writeable:
+            array = array.copy()  # compiled code asks for memory to write to though it only reads
+        if dtype is not None and dtype != array.dtype:
+            return array.astype(dtype)
+        return array if copy else LATE["share"](self, value, array)
 
     def __bool__(self) -> bool:
         node = self.node

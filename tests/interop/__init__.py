@@ -18,6 +18,7 @@ _TABLES = {
     "einops": "einops_functions",
     "scipy": "scipy_functions",
     "sklearn": "sklearn_functions",
+    "xarray": "xarray_functions",
 }
 
 

@@ -27,6 +27,8 @@ class Foreign:
         Why it fails, by the libraries beneath.
     refused
         Whether it computes in NumPy, so that it can be handed Tensors but not differentiated.
+    raises
+        What the error says that Tensors get, as a pattern; empty where they are taken.
     rtol
         How close values are.
     """
@@ -37,6 +39,7 @@ class Foreign:
     smooth: bool = True
     known: Mapping[str, str] = field(default_factory=dict)
     refused: bool = False
+    raises: str = ""
     rtol: float = 1e-10
 
     def __str__(self) -> str:

@@ -16,6 +16,7 @@ __all__ = ["PAGES", "table", "with_table"]
 PAGES = {
     "docs/howto/scipy_gradients.md": "scipy_functions",
     "docs/howto/scikit_learn.md": "sklearn_functions",
+    "docs/howto/xarray.md": "xarray_functions",
 }
 BEGIN, END = "<!-- table: what differentiates -->", "<!-- end of the table -->"
 
@@ -26,11 +27,12 @@ def table(cases: list[Foreign]) -> str:
         "Value and gradient": [],
         "Value; no gradient is asked for (whole numbers, labels, steps that repeat)": [],
         "Value; computed in NumPy, so that `grad` refuses": [],
+        "An error: asks for what only NumPy's arrays and their like have": [],
     }
-    value_and_gradient, flat, refused = groups.values()
+    value_and_gradient, flat, refused, missing = groups.values()
     for case in cases:
         name = f"`{case.name.partition('-')[0]}`"
-        group = refused if case.refused else value_and_gradient if case.smooth else flat
+        group = missing if case.raises else refused if case.refused else value_and_gradient if case.smooth else flat
         if name not in group:
             group.append(name)
     rows = [f"| {title} | {', '.join(sorted(names))} |" for title, names in groups.items() if names]

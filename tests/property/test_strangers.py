@@ -365,6 +365,27 @@ def test_a_machine(stranger: Stranger) -> None:
     np.testing.assert_allclose(to_numpy(there.components_), trained.components_, rtol=1e-9)
 
 
+def test_masked_tensors_are_written_to_and_differentiated() -> None:
+    """Operators in place are called as methods there, and what they return is dropped."""
+    marray = pytest.importorskip("marray", reason="marray is not installed")
+    stats = pytest.importorskip("scipy.stats")
+    masked = marray.masked_namespace(recorded)
+    a = masked.asarray([1.0, 2.0, 4.0])
+    a *= 2.0
+    assert evaluate(a.data).tolist() == [2.0, 4.0, 8.0]
+
+    host, mask = np.random.default_rng(0).normal(size=20), np.arange(20) % 3 == 0
+
+    def trimmed(x: Any) -> Any:
+        return stats.tvar(masked.asarray(x, mask=recorded.asarray(mask)), limits=(-1.0, 1.0)).data
+
+    kept = host[~mask & (abs(host) <= 1.0)]
+    value, slope = value_and_grad(trimmed)(host)
+    assert value == pytest.approx(np.var(kept, ddof=1))
+    wanted = np.where(~mask & (abs(host) <= 1.0), 2.0 * (host - kept.mean()) / (kept.size - 1), 0.0)
+    np.testing.assert_allclose(slope, wanted, atol=1e-12)
+
+
 @pytest.mark.parametrize("name", ABSENT)
 def test_what_is_absent(name: str) -> None:
     pytest.skip(ABSENT[name])

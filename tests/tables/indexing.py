@@ -83,10 +83,10 @@ def _by_masks() -> list[Case]:
         "(mask,:,array)": (MASK[:, 0, 0], slice(None), np.asarray([1])), "(None,mask)": (NEW, MASK),
     }  # fmt: skip
     cases = [case("getitem", lambda xp, x, k=key: x[on(xp, k)], CUBE, label=label) for label, key in masks.items()]
-    for truth in (True, False):
-        mask = np.asarray(truth)
-        cases.append(case("getitem", lambda xp, x, m=mask: x[xp.asarray(m)], values(), label=f"{truth} of no axes"))
-    return cases
+    masks = {f"{m!r} of no axes": m for m in (True, False, np.asarray(True), np.asarray(False))}
+    return cases + [
+        case("getitem", lambda xp, x, m=m: x[on(xp, m)], values(), label=label) for label, m in masks.items()
+    ]
 
 
 def on(xp: Any, key: Any) -> Any:

@@ -54,6 +54,8 @@ def _products() -> list[Case]:
         plain("vecdot", complex_values(2, 3), complex_values(3, low=-1.0)),
         plain("vecdot", complex_values(2, 3), values(2, 3)),
         plain("vecdot", values(2, 3), complex_values(2, 3), axis=-2),
+        case("einsum", lambda xp, a, b: xp.einsum("ijk,lk->jil", a, b), values(2, 3, 4), values(5, 4, low=-1.0)),
+        case("einsum", lambda xp, a: xp.einsum(a, [0, 0, ...]), values(3, 3, 2), label="diagonal", unknown=False),
         plain("linalg.outer", values(2), values(3, low=-1.0)),
         plain("linalg.outer", complex_values(2), complex_values(3, low=-1.0)),
         plain("linalg.matmul", values(2, 3), values(3, 2)),

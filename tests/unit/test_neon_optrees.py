@@ -132,6 +132,10 @@ class TestTrees:
         kept[:] += 1
         kept[:, 0] *= 5
         assert kept.get().tolist() == [[10, 3]]
+        kept.__isub__(1)
+        assert kept.get().tolist() == [[9, 2]]
+        with pytest.raises(TypeError, match="an op-tree cannot be assigned to"):
+            (kept * 2).__iadd__(1)
 
     def test_are_computed_when_they_are_asked_for(self, library: Library) -> None:
         be = Backend(library=library.name)

@@ -126,30 +126,61 @@ class TestAssignment:
         np.testing.assert_array_equal(x.get_value(), A)
 
 
-IN_PLACE: list[tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = [
-    (operator.iadd, operator.add), (operator.isub, operator.sub), (operator.imul, operator.mul),
-    (operator.itruediv, operator.truediv), (operator.ifloordiv, operator.floordiv), (operator.imod, operator.mod),
-    (operator.ipow, operator.pow),
-]  # fmt: skip
-ON_BITS: list[tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]] = [
-    (operator.iand, operator.and_), (operator.ior, operator.or_), (operator.ixor, operator.xor),
-    (operator.ilshift, operator.lshift), (operator.irshift, operator.rshift),
-]  # fmt: skip
+ARITHMETIC = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "**": operator.pow,
+}  # fmt: skip
+ON_BITS = {"&": operator.and_, "|": operator.or_, "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift}
+
+
+def in_place(symbol: str, x: Any, other: Any) -> Any:
+    """What ``x += other`` and its kin, as statements, give the name `x`."""
+    names = {"x": x, "other": other}
+    exec(f"x {symbol}= other", names)
+    return names["x"]
+
+
+def call_in_place(op: Any, x: Any, other: Any) -> None:
+    """Call the method that the statement calls, as a class does that holds an array and hands operators on to it."""
+    getattr(x, f"__i{op.__name__.strip('_')}__")(other)
 
 
 class TestInPlace:
-    @pytest.mark.parametrize(("in_place", "op"), IN_PLACE, ids=lambda op: op.__name__)
+    @pytest.mark.parametrize(("symbol", "op"), ARITHMETIC.items())
     @pytest.mark.parametrize("other", [2.0, np.asarray([1.0, 2.0, 4.0])], ids=["number", "array"])
-    def test_arithmetic(self, in_place: Any, op: Any, other: Any) -> None:
-        x = kept = xp.asarray(A)
-        x = in_place(x, other)
-        np.testing.assert_allclose(evaluate(x), op(A, other))
+    def test_arithmetic(self, symbol: str, op: Any, other: Any) -> None:
+        kept = xp.asarray(A)
+        np.testing.assert_allclose(evaluate(in_place(symbol, kept, other)), op(A, other))
         np.testing.assert_array_equal(evaluate(kept), A)
+        call_in_place(op, kept, other)
+        np.testing.assert_allclose(evaluate(kept), op(A, other))
 
-    @pytest.mark.parametrize(("in_place", "op"), ON_BITS, ids=lambda op: op.__name__)
-    def test_on_bits(self, in_place: Any, op: Any) -> None:
+    @pytest.mark.parametrize(("symbol", "op"), ON_BITS.items())
+    def test_on_bits(self, symbol: str, op: Any) -> None:
         a = np.asarray([6, 5, 3])
-        np.testing.assert_array_equal(evaluate(in_place(xp.asarray(a), 2)), op(a, 2))
+        x = xp.asarray(a)
+        np.testing.assert_array_equal(evaluate(in_place(symbol, x, 2)), op(a, 2))
+        call_in_place(op, x, 2)
+        np.testing.assert_array_equal(evaluate(x), op(a, 2))
+
+    def test_a_method_writes_to_what_a_view_shows_and_is_differentiated(self) -> None:
+        v = Variable(A)
+        x = v * 1.0
+        x[0].__imul__(v[1])
+        np.testing.assert_array_equal(evaluate(x), [A[0] * A[1], A[1]])
+        np.testing.assert_array_equal(evaluate(gradients(xp.sum(x), v)), [A[1], A[0] + 1.0])
+
+    def test_a_method_that_cannot_write_raises(self) -> None:
+        v, p = Variable(A), placeholder((2, 3), dtype="float64")
+        spread, whole = xp.broadcast_to(xp.asarray(A[0]), (2, 3)), xp.asarray(np.asarray([1, 2]))
+        for x, other, error in [(v, 1.0, TypeError), (p, 1.0, TypeError), (v[0], 1.0, TypeError),
+                                (spread, 1.0, ValueError), (whole, 0.5, TypeError),
+                                (whole, np.ones((3, 2), int), ValueError)]:  # fmt: skip
+            with pytest.raises(error, match=r"assigned to|can hold|broadcast"):
+                x.__iadd__(other)
+        np.testing.assert_array_equal(v.get_value(), A)
+        np.testing.assert_array_equal(evaluate(spread), A[[0, 0]])
+        assert evaluate(whole).tolist() == [1, 2]
 
     def test_matrix_product(self) -> None:
         x = xp.asarray(A)

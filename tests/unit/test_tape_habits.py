@@ -69,6 +69,16 @@ def test_a_function_of_scipys() -> None:
         told(lambda f=function: f(*[UNKNOWN] * f.nin), TypeError, f"xp.special.{name}(x)")  # type: ignore[misc]
 
 
+@pytest.mark.parametrize("is_set", [False, True])
+def test_setting_the_variable_is_advised_where_it_is_not_set(is_set: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SciPy has functions that take no other arrays even then, `log_expit` among them."""
+    ufuncs = pytest.importorskip("scipy.special._ufuncs")
+    monkeypatch.setenv("SCIPY_ARRAY_API", str(int(is_set)))
+    with pytest.raises(TypeError, match=r"call xp\.special\.log_expit\(x\)") as error:
+        grad(ufuncs.log_expit)(np.asarray(1.0))
+    assert ("SCIPY_ARRAY_API=1" in str(error.value)) is not is_set
+
+
 def test_a_ufunc_that_nothing_stands_for() -> None:
     ufuncs = pytest.importorskip("scipy.special._ufuncs")
     told(lambda: ufuncs.jv(2, KNOWN), TypeError, "the ufunc jv does not take a Tensor")
@@ -84,6 +94,26 @@ def test_numpys_functions_take_constants() -> None:
     told(lambda: np.exp(constant + KNOWN), TypeError, "xp.exp(x)")
     told(lambda: np.exp(constant + xp.sum(UNKNOWN)), TypeError, "xp.exp(x)")
     told(lambda: grad(lambda x: xp.sum(np.exp(x * constant)))(np.ones(3)), TypeError, "xp.exp(x)")
+
+
+def test_what_numpys_functions_are_told_to_write_to_is_written_to() -> None:
+    """A Tensor or an array; the statement alone gives its name to the sum."""
+    first, second = np.asarray([1.0, 2.0]), xp.asarray(np.asarray([3.0, 4.0]))
+    for ufunc, arguments in [(np.multiply, (first, 2.0)), (np.add, (first, second)), (np.exp, (first,)),
+                             (np.exp, (second,))]:  # fmt: skip
+        wanted = ufunc(*map(np.array, arguments))
+        out, array = xp.zeros((2,), dtype="float64"), np.zeros(2)
+        assert ufunc(*arguments, out=out) is out and ufunc(*arguments, out=array) is array
+        np.testing.assert_array_equal(evaluate(out), wanted)
+        np.testing.assert_array_equal(array, wanted)
+    np.sum(np.ones((3, 2)), axis=0, out=out)
+    assert evaluate(out).tolist() == [3.0, 3.0]
+    array += second
+    assert isinstance(array, Tensor)
+    for refused in (np.add, np.multiply):
+        told(lambda f=refused: f(KNOWN, 1.0, out=np.ones(3)), TypeError, "does not take a Tensor")  # type: ignore[misc]
+    with pytest.raises(ValueError, match="read-only"):
+        np.add(np.ones(3), 1.0, out=KNOWN)
 
 
 def test_numpys_questions_are_answered() -> None:

@@ -86,7 +86,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "index by an unknown mask": (lambda: A[TRUTH], ValueError, "mask.*depends on data.*input"),
     "index by another mask": (lambda: A[xp.asarray([True, False, True])], IndexError, "got 3 for axis 0 of 2"),
     "index by a float": (lambda: A[1.0], IndexError, "integers"),
-    "index by True": (lambda: A[True], IndexError, "integers"),
     "index by floats": (lambda: A[V], IndexError, "float64"),
     "searchsorted": (lambda: xp.searchsorted(V, V, side="middle"), ValueError, "side"),
     "meshgrid": (lambda: xp.meshgrid(V, V, indexing="yx"), ValueError, "indexing"),

@@ -8,12 +8,13 @@ there, not even zeros: times an infinite derivative, as of a quotient 0 / 0 that
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from nbm_xp.namespace import put as library_put
 from nbm_xp.namespace import replaced as library_replaced
 from nbm_xp.tape.lengths import Length, Size, known, product, same_length
-from nbm_xp.tape.node import PLACEHOLDER, Memory, Operation, same_as_first
+from nbm_xp.tape.node import PLACEHOLDER, Memory, Node, Operation, same_as_first
 from nbm_xp.tape.operators import LATE, is_number
 from nbm_xp.tape.registry import declare
 from nbm_xp.tape.tensor import Tensor, as_tensor, record
@@ -27,7 +28,7 @@ from .manipulation import reshape
 from .sequences import arange
 from .shapes import broadcast, not_written, written
 
-__all__ = ["assign", "setitem", "updated"]
+__all__ = ["assign", "is_writable", "node_of", "setitem", "shown_now", "updated"]
 
 _FULL = slice(None)
 
@@ -91,6 +92,8 @@ def setitem(x: Tensor, key: Any, value: Any) -> Tensor:
     if isinstance(value, Tensor) and _choose_all(items, plain, merged):
         value, plain = reshape(broadcast_to(value, part.node.shape), x.node.shape), [_FULL] * x.ndim
     arrays = [place for place, item in enumerate(plain) if isinstance(item, Tensor)]
+    if _names_all(tuple(plain)) and isinstance(value, Tensor) and _has_shape_of(value, x) and not _is_input(value):
+        return value
     if not arrays and all(_is_plain(item) for item in plain):
         return record(_REPLACE, x, value, tuple(plain))
     if isinstance(value, Tensor):
@@ -141,13 +144,13 @@ def assign(x: Tensor, key: Any, value: Any) -> Tensor:
             f"{what} is assigned to as a whole: a part of it is set in a copy, asarray(x, copy=True), and what comes "
             "of that is a variable's new value by set_value or an update"
         )
-    shown = setitem(_now(x), key, value)
+    shown = setitem(shown_now(x), key, value)
     found = [(x, shown.node)]
     one = x
     while one.viewed is not None:
         base, call = one.viewed.base, one.viewed.call
         assert call.op.written is not None
-        shown = call.op.written(shown, _now(base), *call.args[1:], **call.attributes)
+        shown = call.op.written(shown, shown_now(base), *call.args[1:], **call.attributes)
         found.append((base, shown.node))
         one = base
     for tensor, node in reversed(found):  # what they show first
@@ -162,23 +165,38 @@ def updated(x: Tensor, result: Tensor) -> Tensor:
 
     What cannot be written to, and a sum of another shape or a higher kind of numbers, leaves `x` as it was.
     """
-    root = x
-    while root.viewed is not None:
-        if root.viewed.may_be_copy or root.viewed.call.op.written is not_written:
-            return result
-        root = root.viewed.base
-    fits = len(result.node.shape) == len(x.node.shape) and all(map(same_length, result.node.shape, x.node.shape))
-    if root is x or root.holds_array or root.node.op is PLACEHOLDER or not fits:
+    if not is_writable(x) or not _has_shape_of(result, x) or _RANK[result.dtype[0]] > _RANK[x.dtype[0]]:
         return result
-    return result if _RANK[result.dtype[0]] > _RANK[x.dtype[0]] else assign(x, Ellipsis, result)
+    return assign(x, Ellipsis, result)
 
 
-def _now(x: Tensor) -> Tensor:
+def is_writable(x: Tensor) -> bool:
+    """Whether what is written to `x` arrives in it, and in all that it is a view of."""
+    while x.viewed is not None:
+        if x.viewed.may_be_copy or x.viewed.call.op.written is not_written:
+            return False
+        x = x.viewed.base
+    return not (x.holds_array or _is_input(x))
+
+
+def _is_input(x: Tensor) -> bool:
+    return node_of(x).op is PLACEHOLDER
+
+
+node_of: Callable[[Tensor], Node] = Tensor.node.__get__  # type: ignore[attr-defined]
+"""The node of a Tensor as it is kept, though an array of NumPy that stands for the Tensor may have been written to."""
+
+
+def _has_shape_of(value: Tensor, x: Tensor) -> bool:
+    return value.ndim == x.ndim and all(map(same_length, value.node.shape, x.node.shape))
+
+
+def shown_now(x: Tensor) -> Tensor:
     """A Tensor of what `x` shows now, though what it is a view of may have been written to since it was made."""
     view = x.viewed
     if view is None:
         return Tensor(x.node)
-    base = _now(view.base)
+    base = shown_now(view.base)
     if base.node is view.seen:
         return Tensor(x.node)
     return record(view.call.op, base, *view.call.args[1:], **view.call.attributes)

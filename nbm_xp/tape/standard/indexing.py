@@ -126,7 +126,9 @@ def _normal(item: Any) -> Any:
         if step is not None and known(step) == 0:
             raise ValueError("the step of a slice must not be zero")
         return slice(start, stop, step)
-    if isinstance(item, str) or (isinstance(item, (float, bool)) and not is_array(item)):
+    if isinstance(item, bool):  # a mask without axes
+        return as_tensor(item)
+    if isinstance(item, str) or (isinstance(item, float) and not is_array(item)):
         raise IndexError(f"an index must hold integers, slices, None, … or integer arrays, got {item!r}")
     if not isinstance(item, Tensor) and hasattr(item, "__index__") and not getattr(item, "ndim", 0):
         return item.__index__()

@@ -22,10 +22,13 @@ __all__ = ["MODULES", "compared", "counts", "gradients_table", "main"]
 
 MODULES = (
     *("special", "stats", "signal", "cluster", "fft", "integrate", "differentiate", "linalg", "optimize", "spatial"),
-    *("interpolate", "constants"),
+    *("interpolate", "constants", "ndimage"),
 )
-"""All that have such tests but `ndimage`, whose tests have results written into arrays that they hand over, as
-array_api_strict lets them through NumPy: a Tensor has no memory to write to."""
+"""All that have such tests."""
+KNOWN = {
+    "TestVectorizedFilter::test_input_validation": "asks for the words in which the libraries that SciPy knows refuse"
+}
+"""Tests that need not pass on Tensors, and why."""
 PAGE = ROOT / "docs/howto/scipy_gradients.md"
 BEGIN, END = "<!-- table: SciPy's own tests -->", "<!-- end of SciPy's own tests -->"
 _PASSED = ("passed", "xfailed", "xpassed")
@@ -51,11 +54,12 @@ def _run(module: str, standin: str, folder: Path) -> dict[str, Any]:
 
 
 def compared(strict: dict[str, Any], tape: dict[str, Any]) -> list[str]:
-    """What passes on array_api_strict and not on Tensors, and why."""
+    """What passes on array_api_strict and not on Tensors, and why, but for what is known."""
     return [
         f"{name}: {tape.get(name, ('missing', ''))[1]}"
         for name, (outcome, _) in strict.items()
         if outcome in _PASSED and tape.get(name, ("missing", ""))[0] not in _PASSED
+        if not any(f"{known}[" in name for known in KNOWN)
     ]
 
 
