@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -21,7 +22,7 @@ __all__ = ["build", "scatter_add", "scattered"]
 
 _NAME = "array_api_compat.numpy"
 _FROM_COMPAT = frozenset({
-    "argsort", "clip", "count_nonzero", "fft", "finfo", "iinfo", "linalg", "sort", "take_along_axis", "unique_all",
+    "argsort", "count_nonzero", "fft", "finfo", "iinfo", "linalg", "sort", "take_along_axis", "unique_all",
     "unique_counts", "unique_inverse", "unique_values",
 })  # fmt: skip
 """What array-api-compat mends. It is imported when the first of these is asked for, since it imports all parts of NumPy
@@ -83,14 +84,18 @@ def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> 
     return x.astype(dtype, copy=copy)
 
 
+def _clip(x: Any, /, min: Any = None, max: Any = None, **options: Any) -> Any:
+    """array-api-compat's clip, which asks the ufunc for the dtype of `x`."""
+    return _from_compat("clip")(x.astype(_native(x.dtype), copy=False), min, max, **options)
+
+
+@cache
 def _from_compat(name: str) -> Any:
     """A function or an extension as array-api-compat has it."""
-    compat: Any = importlib.import_module(_NAME)
+    found = getattr(importlib.import_module(_NAME), name)
     if name == "linalg":
-        return Namespace(compat.linalg, {own: getattr(np.linalg, own) for own in _OWN_LINALG.split()}, "numpy", name)
-    if name == "clip":  # which asks the ufunc for the dtype of `x`
-        return lambda x, /, *bounds, **options: compat.clip(x.astype(_native(x.dtype), copy=False), *bounds, **options)
-    return getattr(compat, name)
+        return Namespace(found, {own: getattr(np.linalg, own) for own in _OWN_LINALG.split()}, "numpy", name)
+    return found
 
 
 def build() -> Any:
@@ -100,7 +105,7 @@ def build() -> Any:
     module = ModuleType(_NAME)
     own = {name: _cumulative(name, ufunc) for name, ufunc in _CUMULATIVE.items()}
     own |= {name: _reduction(name, ufunc) for name, ufunc in _REDUCING.items()}
-    own |= {"astype": _astype, "reshape": _reshape, **FUNCTIONS}
+    own |= {"astype": _astype, "clip": _clip, "reshape": _reshape, **FUNCTIONS}
     found = {name: value for name, value in vars(np).items() if name[0] != "_" and name not in _FROM_COMPAT}
     found |= {name: getattr(np, name) for name in ("__array_api_version__", "__array_namespace_info__")}
 
