@@ -48,7 +48,6 @@ OPERATIONS: dict[str, str] = {
     "extended": "as `nbm_xp.namespace.convolution.geometry.extended`: an array with zeros around",
     **dict.fromkeys(_WINDOWS.split(), "as the function of this name in `nbm_xp.namespace.convolution`"),
     **{f"exponentials.{name}": f"{name} in one pass" for name in _EXPONENTIALS.split()},
-    "exponentials.functions": "functions(): elementary functions of the library's arrays, by name and dtype",
     **{
         f"graphs.{name}": "as `nbm_xp.graphs` has it, in another way"
         for name in ("breadth", "brick", "colours", "energies", "part", "reordered", "roots", "rows", "sweeps", "words")

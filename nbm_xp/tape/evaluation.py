@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from types import ModuleType
 from typing import Any, cast
 
 from nbm_xp.namespace import array_namespace, brought, concrete_int, default_namespace, running_dtype, running_namespace
-from nbm_xp.namespace.exponentials import function_for
 
 from .differentiated import refuse_cut
 from .dtypes import DType
@@ -237,7 +237,7 @@ def _callable(node: Node, xp: ModuleType) -> Callable[..., Any]:
     op = node.op
     if node.payload is not None:
         return partial(cast("Callable[..., Any]", op.run), xp, node.payload)
-    key = (op, xp, node.dtype) if op.emit is None else (op, len(node.args), *node.attributes)
+    key = (op, xp) if op.emit is None else (op, len(node.args), *node.attributes)
     found: Any = _callables.get(key)
     if found is None:
         if op.emit is not None:
@@ -247,7 +247,7 @@ def _callable(node: Node, xp: ModuleType) -> Callable[..., Any]:
         elif op.run is not None:
             found = partial(op.run, xp)
         else:
-            found = function_for(xp, op.name, str(node.dtype))
+            found = attrgetter(op.name)(xp)
         _callables[key] = found
     return cast("Callable[..., Any]", found)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp.namespace import array_namespace, dtype_name
-from nbm_xp.namespace.exponentials import kernel, sigmoid_for
+from nbm_xp.namespace.exponentials import sigmoid_for, softplus_for
 from nbm_xp.namespace.refusals import FAILURES, refuse
 
 from .composite import composite
@@ -35,11 +35,6 @@ def sigmoid(x: Any) -> Any:
 def softplus(x: Any) -> Any:
     """``log(1 + exp(x))`` of a floating array, without overflow and exact in both tails."""
     try:
-        xp = array_namespace(x)
-        own = kernel("exponentials.softplus", xp)
-        found = None if own is None else own(x)
-        if found is not None:
-            return found
-        return xp.maximum(x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))
+        return softplus_for(array_namespace(x), dtype_name(x))(x)
     except FAILURES as error:
         refuse(error)

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from nbm_xp.namespace import core
-from nbm_xp.namespace.exponentials import own_functions, saturated_at
-from nbm_xp.namespace.exponentials.numpy_stretches import softplus_into
+from nbm_xp.namespace.exponentials import sigmoid_for, softplus_for
+from nbm_xp.namespace.exponentials.numpy_functions import FUNCTIONS
+from nbm_xp.namespace.lazy import host_namespace
 
 from . import Program
 
@@ -104,7 +104,6 @@ class _Compiler:
         self.examples = given
         self.calls: list[_Call] = []
         self.bound: dict[str, Any] = {}
-        self.own = own_functions("numpy")
         self.given = [_Value(getattr(example, "dtype", None), given=i) for i, example in enumerate(given)]
         self.masks: dict[tuple[int, int], _Value] = {}
         self.values: list[_Value] = []
@@ -126,8 +125,7 @@ class _Compiler:
         if name in _OTHERS:
             found: _Value = getattr(self, f"_{name}")(*args)
             return found
-        own = self.own.get((name, str(getattr(self._example(args[0]), "dtype", None))))
-        return self._ufunc(own or getattr(np, name), *args)
+        return self._ufunc(FUNCTIONS.get(name) or getattr(np, name), *args)
 
     def _example(self, value: Any) -> Any:
         """Something with the dtype of a value, and its weakness if it is a number."""
@@ -179,16 +177,18 @@ class _Compiler:
         return x  # type: ignore[no-any-return]
 
     def _sigmoid(self, x: Any) -> _Value:
-        dtype = self._example(x).dtype
-        e = self._ufunc(np.minimum, x, np.asarray(saturated_at(str(dtype)), dtype))
-        e = self._ufunc(np.exp, e)
-        return self._ufunc(np.divide, e, self._ufunc(np.add, e, np.asarray(1.0, dtype)))
+        return self._of_dtype(sigmoid_for, x)
 
     def _softplus(self, x: Any) -> _Value:
-        if core.functions and getattr(self._example(x), "dtype", None) == np.float32:
-            return self._call(softplus_into, [x], np.dtype("float32"))
-        small = self._ufunc(np.exp, self._ufunc(np.negative, self._ufunc(np.abs, x)))
-        return self._ufunc(np.add, self._ufunc(np.maximum, x, 0.0), self._ufunc(np.log1p, small))
+        return self._of_dtype(softplus_for, x)
+
+    def _of_dtype(self, function_for: Callable[[Any, str], Any], x: Any) -> _Value:
+        """A function that there is for each dtype: as a ufunc, or as what makes an array of its own."""
+        dtype = self._example(x).dtype
+        function = function_for(host_namespace(), str(dtype))
+        if isinstance(function, np.ufunc):
+            return self._ufunc(function, x)
+        return self._call(f"{self._bind('function', function)}({{0}})", [x], dtype, into=False)
 
     def _where(self, condition: Any, x: Any, y: Any) -> _Value:
         examples = [self._example(x), self._example(y)]
@@ -303,8 +303,7 @@ class _Compiler:
             bits = _BITS.get(call.dtype.itemsize)
             return call.function.format(*sources, out=out, bits=None if bits is None else bits.name)
         name = call.function.__name__
-        if self.bound.setdefault(name, call.function) is not call.function:  # NumPy's and another of its name
-            name = self._bind(name, call.function)
+        self.bound[name] = call.function
         return f"{name}({', '.join(sources)}, out={out})"
 
 

@@ -8,7 +8,8 @@ named -1, `tril` and `triu` of complex numbers, `unique_*` of NaNs (taken for on
 factor), `linalg.inv` (float32 becomes float64), `linalg.matrix_rank`, `linalg.svdvals`. Only for some chunkings or
 shapes: `concat`, `max`, `min`, `nonzero`, `repeat`, `reshape`, `roll`, `searchsorted`, `take`, `unique_*`,
 `linalg.matrix_norm qr solve svd`, the functions of `fft`. Of NumPy's blocks, whatever Dask is configured to create:
-`asarray`, `eye`, `linspace`, the bounds of `clip`.
+`asarray`, `eye`, `linspace`, the bounds of `clip`. With the bits of those of NumPy's arrays: `exp`, `expm1`, `log1p`,
+`tanh`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..exponentials.numpy_functions import FUNCTIONS
 from ..overlay import overlay
 from . import dask_indexing, dask_sets, dask_shaping
 from .dask_fft import FFT
@@ -91,7 +93,7 @@ _MENDS: dict[str, Any] = {
 
 def build() -> Any:
     """The namespace for Dask arrays."""
-    own = {**vars(original), **_MENDS, **EXTREMA}
+    own = {**vars(original), **_MENDS, **EXTREMA, **{name: type(da.exp)(own) for name, own in FUNCTIONS.items()}}
     parts = {"linalg": {**vars(original.linalg), **LINALG}, "fft": {**vars(original.fft), **FFT}}
     taking = {
         part: {name: Taking(part, name, functions[name]) for name in _functions(functions)}

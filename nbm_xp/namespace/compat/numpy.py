@@ -1,4 +1,4 @@
-"""NumPy: array-api-compat's namespace, with NumPy's own functions where they have become right.
+"""NumPy: its own functions where they are right, those of array-api-compat where they are not, and the compiled core's.
 
 array-api-compat wraps functions that versions of NumPy before 2.1 had wrong. The wrappers give the same and cost up
 to 2 µs a call, ten times NumPy's own `sign` or `zeros`; the versions that serve here do not need them. Mended: what
@@ -7,21 +7,27 @@ does not take arrays of the other byte order. Beside it, a kernel for sums into 
 
 from __future__ import annotations
 
+import importlib
 import math
+from functools import cache
 from types import ModuleType
 from typing import Any
 
-import array_api_compat.numpy
 import numpy as np
 
-from ..overlay import overlay
+from ..exponentials.numpy_functions import FUNCTIONS
+from ..overlay import Namespace
 
 __all__ = ["build", "scatter_add", "scattered"]
 
-_OWN = (
-    "arange asarray ceil empty empty_like eye floor full full_like linspace matmul "
-    "matrix_transpose nonzero ones ones_like permute_dims sign std tensordot trunc var zeros zeros_like"
-)
+_NAME = "array_api_compat.numpy"
+_FROM_COMPAT = frozenset({
+    "argsort", "count_nonzero", "fft", "finfo", "iinfo", "linalg", "sort", "take_along_axis", "unique_all",
+    "unique_counts", "unique_inverse", "unique_values",
+})  # fmt: skip
+"""What array-api-compat mends. It is imported when the first of these is asked for, since it imports all parts of NumPy
+(f2py, testing, ma and others) with it, which takes as long as importing NumPy."""
+
 _OWN_LINALG = "cholesky diagonal svd trace"
 
 _CUMULATIVE = {"cumulative_prod": np.multiply, "cumulative_sum": np.add}
@@ -73,24 +79,43 @@ def _cumulative(name: str, ufunc: np.ufunc) -> Any:
     return cumulate
 
 
+def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    """The standard's astype, which also takes NumPy's scalars."""
+    return x.astype(dtype, copy=copy)
+
+
 def _clip(x: Any, /, min: Any = None, max: Any = None, **options: Any) -> Any:
     """array-api-compat's clip, which asks the ufunc for the dtype of `x`."""
-    original: Any = array_api_compat.numpy
-    return original.clip(x.astype(_native(x.dtype), copy=False), min, max, **options)
+    return _from_compat("clip")(x.astype(_native(x.dtype), copy=False), min, max, **options)
+
+
+@cache
+def _from_compat(name: str) -> Any:
+    """A function or an extension as array-api-compat has it."""
+    found = getattr(importlib.import_module(_NAME), name)
+    if name == "linalg":
+        return Namespace(found, {own: getattr(np.linalg, own) for own in _OWN_LINALG.split()}, "numpy", name)
+    return found
 
 
 def build() -> Any:
     """The namespace for NumPy arrays."""
-    own = {name: getattr(np, name) for name in _OWN.split()}
-    own |= {name: _cumulative(name, ufunc) for name, ufunc in _CUMULATIVE.items()}
-    own |= {"clip": _clip, "reshape": _reshape}
-    own |= {name: _reduction(name, ufunc) for name, ufunc in _REDUCING.items()}
-    linalg = {name: getattr(np.linalg, name) for name in _OWN_LINALG.split()}
-    mended = overlay(array_api_compat.numpy, "numpy", own, linalg=linalg)
     # A true module: the interpreter finds its functions 40 ns faster than those of any other object, a quarter of what
-    # a whole call on a small array costs. Pickled, it comes back as the original, which computes the same.
-    module = ModuleType(array_api_compat.numpy.__name__)
-    vars(module).update(vars(mended))
+    # a whole call on a small array costs. Pickled, it comes back as array-api-compat's, which computes the same.
+    module = ModuleType(_NAME)
+    own = {name: _cumulative(name, ufunc) for name, ufunc in _CUMULATIVE.items()}
+    own |= {name: _reduction(name, ufunc) for name, ufunc in _REDUCING.items()}
+    own |= {"astype": _astype, "clip": _clip, "reshape": _reshape, **FUNCTIONS}
+    found = {name: value for name, value in vars(np).items() if name[0] != "_" and name not in _FROM_COMPAT}
+    found |= {name: getattr(np, name) for name in ("__array_api_version__", "__array_namespace_info__")}
+
+    def look_up(name: str) -> Any:
+        if name not in _FROM_COMPAT:
+            raise AttributeError(f"module {_NAME!r} has no attribute {name!r}", name=name, obj=module)
+        value = vars(module)[name] = _from_compat(name)
+        return value
+
+    vars(module).update(found | own, __getattr__=look_up, __dir__=lambda: sorted({*vars(module), *_FROM_COMPAT}))
     return module
 
 

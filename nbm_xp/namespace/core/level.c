@@ -128,7 +128,6 @@ static void stretch_double(double *row, i64 width, const double *line);
 #include "loops/elementary.h"
 #include "loops/exponentials.h"
 #include "loops/functions.h"
-#include "loops/softplus.h"
 #include "loops/samplers.h"
 #include "loops/trials.h"
 #include "loops/graphs.h"
@@ -173,13 +172,19 @@ const Kernel TABLE_OF(LEVEL)[] = {
     {"poisson_search", "dddD", poisson_searches},
     {"binomial_search", "ddddD", binomial_searches},
     {"exp_float32", "fF", exp_float_of_each},
+    {"exp_float64", "dD", exp_double_of_each},
     {"expm1_float32", "fF", expm1_float_of_each},
     {"log1p_float32", "fF", log1p_float_of_each},
     {"log1p_float64", "dD", log1p_double_of_each},
+    {"tanh_float32", "fF", tanh_float_of_each},
+    {"tanh_float64", "dD", tanh_double_of_each},
+    {"sigmoid_float32", "fF", sigmoid_float_of_each},
+    {"sigmoid_float64", "dD", sigmoid_double_of_each},
     {"softmax", "fnF", softmax},
     {"log_softmax", "fnF", log_softmax},
     {"logsumexp", "fnF", logsumexp},
-    {"softplus", "fF", softplus},
+    {"softplus_float32", "fF", softplus_float_of_each},
+    {"softplus_float64", "dD", softplus_double_of_each},
     {"gather_patches_float32", "flnnLF", gather_patches_float},
     {"gather_patches_float64", "dlnnLD", gather_patches_double},
     {"scatter_patches_float32", "flnnLF", scatter_patches_float},

@@ -211,7 +211,7 @@ static PyObject *functions(PyObject *module, PyObject *name) {
 
 static PyMethodDef methods[] = {
     {"functions", functions, METH_O, "functions(level): the kernels of a level by their names"},
-    {"ufunc", (PyCFunction)(void (*)(void))ufunc, METH_FASTCALL, "ufunc(table, name, functions): a ufunc of NumPy's"},
+    {"ufunc", (PyCFunction)(void (*)(void))ufunc, METH_FASTCALL, "ufunc(table, like, name, functions): a ufunc of NumPy's"},
     {"room", room, METH_NOARGS, "room(): memory to lay arrays in, which is kept for others when it is let go"},
     {NULL, NULL, 0, NULL},
 };

@@ -9,10 +9,19 @@
 
 enum { STRETCH = 1024 }; /* elements of arrays with gaps that are brought together at a time */
 
-/* PyUFunc_FromFuncAndData, by its place in NumPy's table of functions, which is part of its binary interface */
+/* The type of ufuncs and PyUFunc_FromFuncAndData, by their places in NumPy's table, and how a ufunc begins: parts of
+   NumPy's binary interface. */
 typedef void Loop(char **, const Py_ssize_t *, const Py_ssize_t *, void *);
 typedef PyObject *MakeUfunc(Loop **, void *const *, const char *, int, int, int, int, const char *, const char *, int);
-enum { MAKE_UFUNC = 1, FLOAT32 = 11, FLOAT64 = 12, NO_IDENTITY = -1 };
+enum { UFUNC_TYPE = 0, MAKE_UFUNC = 1, FLOAT32 = 11, FLOAT64 = 12, NO_IDENTITY = -1 };
+typedef struct {
+    PyObject_HEAD
+    int inputs, outputs, arguments, identity;
+    Loop **loops;
+    void *const *data;
+    int kinds, reserved;
+    const char *name, *types, *doc;
+} Ufunc;
 
 static void tell(i64 what) {
     static const struct {
@@ -51,7 +60,7 @@ static void loop(char **arrays, const Py_ssize_t *sizes, const Py_ssize_t *steps
 }
 
 /* What a ufunc refers to as long as it lives, which is as long as the process does. */
-enum { MOST_KINDS = 2 };
+enum { MOST_KINDS = 32 };
 typedef struct Made {
     struct Made *before;
     Loop *loops[MOST_KINDS];
@@ -73,31 +82,46 @@ static const Kernel *kernel_of_one_array(PyObject *function) {
     return NULL;
 }
 
-/* ufunc(table, name, functions): made of functions that `functions` gave, in the order in which dtypes are tried */
+/* ufunc(table, like, name, functions): made of functions that `functions` gave, one for each dtype, and for the others of
+   the loops of NumPy's ufunc `like`, if that is not None */
 static PyObject *ufunc(PyObject *module, PyObject *const *given, Py_ssize_t count) {
     (void)module;
-    Py_ssize_t kinds = count == 3 && PyTuple_Check(given[2]) ? PyTuple_Size(given[2]) : 0, length;
-    if (kinds < 1 || kinds > MOST_KINDS)
-        return PyErr_Format(PyExc_TypeError, "ufunc takes NumPy's table, a name and a tuple of 1 to %d functions", MOST_KINDS);
+    Py_ssize_t own = count == 4 && PyTuple_Check(given[3]) ? PyTuple_Size(given[3]) : 0, length;
+    if (own < 1 || own > 2)
+        return PyErr_Format(PyExc_TypeError, "ufunc takes NumPy's table, a ufunc or None, a name and 1 or 2 functions");
     void **table = PyCapsule_GetPointer(given[0], NULL);
-    const char *name = table ? PyUnicode_AsUTF8AndSize(given[1], &length) : NULL;
+    const char *name = table ? PyUnicode_AsUTF8AndSize(given[2], &length) : NULL;
     if (!name)
         return NULL;
+    const Ufunc *like = given[1] == Py_None ? NULL : (const Ufunc *)given[1];
+    if (like && ((void *)Py_TYPE(given[1]) != table[UFUNC_TYPE] || like->arguments != 2 || like->kinds > MOST_KINDS))
+        return PyErr_Format(PyExc_TypeError, "%R is no ufunc of one array", given[1]);
     Made *made = calloc(1, sizeof *made);
     if (!made)
         return PyErr_NoMemory();
     memcpy(made->name, name, (size_t)(length < 31 ? length : 31));
+    int kinds = like ? like->kinds : 0;
+    if (like) {
+        memcpy(made->loops, like->loops, (size_t)kinds * sizeof *made->loops);
+        memcpy(made->data, like->data, (size_t)kinds * sizeof *made->data);
+        memcpy(made->types, like->types, 2 * (size_t)kinds);
+    }
     PyObject *found = NULL;
     const Kernel *kernel;
     Py_ssize_t k = 0;
-    for (; k < kinds && (kernel = kernel_of_one_array(PyTuple_GetItem(given[2], k))); ++k) {
-        made->loops[k] = loop;
-        made->data[k] = (void *)kernel;
-        made->types[2 * k] = made->types[2 * k + 1] = kernel->takes[0] == 'f' ? FLOAT32 : FLOAT64;
+    for (; k < own && (kernel = kernel_of_one_array(PyTuple_GetItem(given[3], k))); ++k) {
+        char type = kernel->takes[0] == 'f' ? FLOAT32 : FLOAT64;
+        if (!like)
+            made->types[2 * kinds] = made->types[2 * kinds + 1] = type, ++kinds;
+        for (int place = 0; place < kinds; ++place)
+            if (made->types[2 * place] == type) {
+                made->loops[place] = loop;
+                made->data[place] = (void *)kernel;
+            }
     }
-    if (k == kinds)
-        found = ((MakeUfunc *)table[MAKE_UFUNC])(made->loops, made->data, made->types, (int)kinds, 1, 1, NO_IDENTITY,
-                                                 made->name, NULL, 0);
+    if (k == own)
+        found = ((MakeUfunc *)table[MAKE_UFUNC])(made->loops, made->data, made->types, kinds, 1, 1, NO_IDENTITY,
+                                                 made->name, like ? like->doc : NULL, 0);
     if (!found) {
         free(made);
         return NULL;

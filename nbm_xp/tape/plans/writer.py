@@ -12,13 +12,13 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import partial
+from operator import attrgetter
 from types import ModuleType
 from typing import Any, TypeAlias
 
 from nbm_xp.namespace import chains as library
 from nbm_xp.namespace import concrete_int, running_dtype
 from nbm_xp.namespace.compiling import library_branch
-from nbm_xp.namespace.exponentials import function_for, own_functions
 from nbm_xp.namespace.refusals import prefix
 
 from ..branches import BranchPath
@@ -49,7 +49,6 @@ class PlanWriter:
         self.xp = xp
         self.lazy = lazy
         self.branch = library_branch(xp)
-        self.own = own_functions(xp)
         self._within: dict[Node, str] = {}
         self.inputs = list(inputs)
         self.outputs = list(outputs)
@@ -252,8 +251,6 @@ class PlanWriter:
     def _function_name(self, node: Node) -> str:
         op = node.op
         key: Hashable = op if node.payload is None else (op, id(node.payload))
-        if (op.name, dtype := str(node.dtype)) in self.own:
-            key = op, dtype
         name = self._called.get(key)
         if name is None:
             label = op.name.replace(".", "_")
@@ -264,7 +261,7 @@ class PlanWriter:
                 name = self._bind(label, key, op.run(self.xp, node.payload, needed, unstacked))
             elif op.run is None:
                 try:
-                    target = function_for(self.xp, op.name, dtype)
+                    target = attrgetter(op.name)(self.xp)
                 except AttributeError as error:
                     prefix(error, op.name)
                     raise

@@ -54,26 +54,15 @@ ELEMENT float exp_begun(float r) {
 
 ELEMENT float exp_ended(float begun, float r) { return (begun * r + 5.0000001201e-1f) * r * r + r + 1.0f; }
 
-/* exp(x) = 2**n times this */
-ELEMENT float exp_rest(float x, float n) {
-    float r = exp_remainder(x, n);
-    return exp_ended(exp_begun(r), r);
-}
-
-ELEMENT float exp_float_of_plain(float x) {
-    i32 whole;
-    float n = nearest_power(x, &whole);
-    return exp_rest(x, n) * power_of_two(whole);
-}
-
-/* 2**n in two factors, since it may be too large or too small for one */
+/* exp(x) = 2**n exp(r), 2**n in two factors, since it may be too large or too small for one. Of plain numbers: the loop in
+   loops/exponentials.h. */
 ELEMENT float exp_float(float x) {
     i32 whole;
     float inside = x < -104.0f ? -104.0f : x;
     inside = inside > 89.0f ? 89.0f : inside;
-    float n = nearest_power(inside, &whole);
+    float n = nearest_power(inside, &whole), r = exp_remainder(inside, n);
     i32 half = whole >> 1;
-    return exp_rest(inside, n) * power_of_two(half) * power_of_two(whole - half);
+    return exp_ended(exp_begun(r), r) * power_of_two(half) * power_of_two(whole - half);
 }
 
 ELEMENT i32 told_by_exp_float(float x) {
@@ -123,6 +112,12 @@ ELEMENT i32 told_by_log1p_float(float x) {
     return x == -1.0f ? DIVIDED_BY_ZERO : x < -1.0f ? IS_INVALID : is_tiny(x) ? UNDERFLOWS : 0;
 }
 
+ELEMENT i32 is_tiny_double(double x) { return x != 0.0 && magnitude_of(x) < 2.2250738585072014e-308; }
+
+ELEMENT double signed_as_double(double value, double x) {
+    return double_of(bits_of(value) | (bits_of(x) & (i64)0x8000000000000000ull));
+}
+
 /* In doubles what 1 + x has lost comes as a third part of the logarithm. */
 ELEMENT i32 is_plain_to_log1p_double(double x) {
     u64 size = (u64)bits_of(x) & 0x7fffffffffffffffull;
@@ -142,16 +137,85 @@ ELEMENT double log1p_double_of_plain(double x) {
 
 ELEMENT double log1p_double(double x) {
     double infinite = (double)INFINITE, value = log1p_double_of_plain(x);
-    value = double_of(bits_of(value) | (bits_of(x) & (i64)0x8000000000000000ull));
-    value = x < infinite ? value : x;
+    value = x < infinite ? signed_as_double(value, x) : x;
     return x > -1.0 || x != x ? value : x == -1.0 ? -infinite : (double)NOT_A_NUMBER;
 }
 
 ELEMENT i32 told_by_log1p_double(double x) {
-    return x == -1.0 ? DIVIDED_BY_ZERO
-           : x < -1.0 ? IS_INVALID
-           : x != 0.0 && magnitude_of(x) < 2.2250738585072014e-308 ? UNDERFLOWS
-                                                                   : 0;
+    return x == -1.0 ? DIVIDED_BY_ZERO : x < -1.0 ? IS_INVALID : is_tiny_double(x) ? UNDERFLOWS : 0;
 }
+
+/* exp(x) in doubles, 2**k in two factors likewise; for a plain x, |x| <= 708, in one */
+ELEMENT double double_power_of_two(double k) { return double_of((i64)((u64)(bits_of(k + INTEGERS) + 1023) << 52)); }
+
+ELEMENT i32 is_plain_to_exp_double(double x) { return magnitude_of(x) <= 708.0; }
+
+ELEMENT double exp_double_of_plain(double x) {
+    double k = nearest_of(x * 1.44269504088896338700e+00);
+    return exp_near_zero(x - k * LN2_HIGH, k * LN2_LOW) * double_power_of_two(k);
+}
+
+ELEMENT double exp_double(double x) {
+    double inside = x < -746.0 ? -746.0 : x;
+    inside = inside > 710.0 ? 710.0 : inside;
+    double k = nearest_of(inside * 1.44269504088896338700e+00), half = floor_of(0.5 * k);
+    double value = exp_near_zero(inside - k * LN2_HIGH, k * LN2_LOW);
+    return value * double_power_of_two(half) * double_power_of_two(k - half);
+}
+
+ELEMENT i32 told_by_exp_double(double x) {
+    i32 finite = x - x == 0.0;
+    return finite ? (x > 709.782712893384 ? OVERFLOWS : x < -708.3964185322641 ? UNDERFLOWS : 0) : 0;
+}
+
+/* The following are functions of a number and of the exponential e of what `exponent_of_` says, and tell of nothing.
+
+   tanh(x) is near 0 x and a polynomial, or a quotient of polynomials, so that nothing cancels, else 1 - 2 / (e + 1) with
+   e = exp(2 |x|). */
+ELEMENT float exponent_of_tanh_float(float x) {
+    float size = float_of(bitsf_of(x + x) & 0x7fffffff);
+    return size > 20.0f ? 20.0f : size; /* from where on the nearest number to tanh is 1 */
+}
+
+ELEMENT float tanh_float(float x, float e) {
+    float z = x * x, p = -5.70485523e-3f * z + 2.06389575e-2f;
+    p = p * z + -5.37396705e-2f;
+    p = p * z + 1.33314416e-1f;
+    p = p * z + -3.33332819e-1f;
+    float near = p * z * x + x, far = 1.0f - 2.0f / (e + 1.0f);
+    return signed_as(float_of(bitsf_of(x) & 0x7fffffff) < 0.625f ? near : far, x);
+}
+
+ELEMENT double exponent_of_tanh_double(double x) {
+    double size = magnitude_of(x + x);
+    return size > 44.0 ? 44.0 : size;
+}
+
+ELEMENT double tanh_double(double x, double e) {
+    double size = magnitude_of(x), z = size * size;
+    double p = -3.3333333333333249383e-01 + z * (-2.0489788673052941946e-02 + z * -1.9877935006334323727e-04);
+    double q = 1.0 + z * (4.6146936601906782340e-01 + z * (2.3279322554157015310e-02 + z * 2.0610679224157234172e-04));
+    i32 is_near = size < 0.75;
+    double above = is_near ? p * z * size : -2.0, below = is_near ? q : e + 1.0;
+    return signed_as_double((is_near ? size : 1.0) + above / below, x);
+}
+
+/* the sigmoid is e / (1 + e) with e = exp(x); from 40 on it rounds to 1 */
+ELEMENT float exponent_of_sigmoid_float(float x) { return x > 40.0f ? 40.0f : x; }
+ELEMENT float sigmoid_float(float x, float e) { return (void)x, e / (1.0f + e); }
+ELEMENT double exponent_of_sigmoid_double(double x) { return x > 40.0 ? 40.0 : x; }
+ELEMENT double sigmoid_double(double x, double e) { return (void)x, e / (1.0 + e); }
+
+/* The softplus is max(x, 0) + log(1 + e) with e = exp(-|x|), from 0 to 1. In floats log(1 + e) = 2 artanh(s),
+   s = e / (2 + e) from 0 to 1/3, an odd polynomial in s, so that nothing cancels for small e. */
+ELEMENT float exponent_of_softplus_float(float x) { return x > 0.0f ? -x : x; }
+ELEMENT float softplus_float(float x, float e) {
+    float s = e / (2.0f + e), z = s * s;
+    float odd = 1.42962910e-1f + z * (1.08516610e-1f + z * 1.16195290e-1f);
+    float tail = s + s * z * (3.33333340e-1f + z * (1.99998510e-1f + z * odd));
+    return (x > 0.0f ? x : 0.0f) + (tail + tail);
+}
+ELEMENT double exponent_of_softplus_double(double x) { return x > 0.0 ? -x : x; }
+ELEMENT double softplus_double(double x, double e) { return (x > 0.0 ? x : 0.0) + log1p_double_of_plain(e); }
 
 #endif

@@ -13,22 +13,32 @@ enum {
     STAGED = 256,    /* elements that go through a stage together */
 };
 
-/* The exponentials of what numbers are below one of them. In three stages, since one would be so long a chain of
-   operations that a processor sees the ends of few at once: n and r, then half the polynomial, then the rest. */
+/* Exponentials come in three stages, since one would be so long a chain of operations that a processor sees the ends of
+   few at once: r and 2**n, 0 for n = -127, then half the polynomial, then the rest. */
+ELEMENT float exp_parts(float x, float *scale) {
+    float rounded = x * 1.44269504088896341f + INTEGERS_FLOAT; /* whose last bits are n */
+    *scale = float_of((i32)(((u32)bitsf_of(rounded) + 127u) << 23));
+    return exp_remainder(x, rounded - INTEGERS_FLOAT);
+}
+
+static void exp_of_parts(const float *r, const float *scales, i64 count, float *powers) {
+    float p[STAGED];
+    for (i64 i = 0; i < count; ++i)
+        p[i] = exp_begun(r[i]);
+    for (i64 i = 0; i < count; ++i)
+        powers[i] = exp_ended(p[i], r[i]) * scales[i];
+}
+
+/* The exponentials of what numbers are below one of them. */
 static void exponentials(const float *x, float largest, i64 size, float *powers) {
-    float r[STAGED], scales[STAGED], p[STAGED];
+    float r[STAGED], scales[STAGED];
     for (i64 begin = 0; begin < size; begin += STAGED) {
         i64 count = size - begin < STAGED ? size - begin : STAGED;
         for (i64 i = 0; i < count; ++i) {
-            float below = x[begin + i] - largest, inside = below < -87.3f ? -88.0f : below; /* whose n is -127 */
-            float rounded = inside * 1.44269504088896341f + 12582912.0f, n = rounded - 12582912.0f;
-            r[i] = exp_remainder(inside, n);
-            scales[i] = float_of((i32)(((u32)bitsf_of(rounded) + 127u) << 23)); /* the last bits of `rounded` are n */
+            float below = x[begin + i] - largest;
+            r[i] = exp_parts(below < -87.3f ? -88.0f : below, scales + i);
         }
-        for (i64 i = 0; i < count; ++i)
-            p[i] = exp_begun(r[i]);
-        for (i64 i = 0; i < count; ++i)
-            powers[begin + i] = exp_ended(p[i], r[i]) * scales[i];
+        exp_of_parts(r, scales, count, powers + begin);
     }
 }
 
