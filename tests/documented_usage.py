@@ -28,7 +28,7 @@ def main() -> None:
     RBM(4, n_iter=1, schedule=lambda done, total: 1 / (1 + done), training="tempered", centred="auto").fit(
         rows.tolist()
     )
-    rbm.set_params(n_iter=3, clip=False).fit(rows, resume=True).partial_fit(rows)
+    rbm.set_params(n_iter=3).fit(rows, resume=True).partial_fit(rows)
     score: float = rbm.score(rows)
     exact = RBM.from_parameters(rbm.components_, rbm.intercept_hidden_, rbm.intercept_visible_).score(rows)
     assert math.isclose(score, exact, rel_tol=1e-6)

@@ -13,17 +13,19 @@ from __future__ import annotations
 import math
 import operator
 import os
-import sys
-import warnings
 from numbers import Real
 from typing import Any, Self
 
+from sklearn.base import ClassifierMixin
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import array_namespace, asarray, dtype_name, get_namespace, host_namespace, is_array, to_numpy
+from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_array, to_numpy
 
 from . import columns, storage
 from .energy import Parameters, marginalised_layer
-from .estimator import Estimator
+from .estimator import Estimator, describe_rows
 from .model import as_plain, float_dtype
 from .rbm import RBM
 from .rows import checked_rows, checked_weights, known_length
@@ -56,14 +58,14 @@ class _Joint(RBM):
         return B.sum(weights * (B.logsumexp(scores, axis=1) - of_label))
 
 
-class RBMClassifier(Estimator):
+class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     """A classifier: a restricted Boltzmann machine that learns features and labels together.
 
     Parameters
     ----------
     n_components, learning_rate, batch_size, n_iter, verbose, random_state
         As for `RBM`.
-    training, n_gibbs, momentum, weight_decay, schedule, shuffle, hidden, centred, clip
+    training, n_gibbs, momentum, weight_decay, schedule, shuffle, hidden, centred
         As for `RBM`.
     visible : str, optional
         The kind of the features, or several kinds side by side, as for `RBM`.
@@ -115,7 +117,6 @@ class RBMClassifier(Estimator):
         visible: str = "binary",
         hidden: str = "binary",
         centred: bool | str = "auto",
-        clip: bool | str = "new",
         generative: float = 0.01,
     ) -> None:
         self.n_components = n_components
@@ -133,7 +134,6 @@ class RBMClassifier(Estimator):
         self.visible = visible
         self.hidden = hidden
         self.centred = centred
-        self.clip = clip
         self.generative = generative
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -158,8 +158,7 @@ class RBMClassifier(Estimator):
             If a hyperparameter, the rows or the labels are not what they must be; nothing has changed then.
         """
         names, features = columns.column_names(X), kind_of(self.visible, "visible", hidden=False)
-        clip, owner = self.clip is True, type(self).__name__
-        X = checked_rows(X, within=features.within, clip=clip, owner=owner)
+        X = checked_rows(X, within=features.within, owner=type(self).__name__)
         labels = _labels(y, X.shape[0])
         listed = labels.tolist()
         known = sorted(set(listed))
@@ -173,7 +172,7 @@ class RBMClassifier(Estimator):
         machine.n_classes, machine.generative = len(known), _amount(self.generative)
         machine._check_hyperparameters()
         numbers = {label: number for number, label in enumerate(known)}
-        xp, dtype = array_namespace(X), float_dtype(dtype_name(X))
+        xp, dtype = array_namespace(X), float_dtype(X)
         column = asarray([[float(numbers[label])] for label in listed], host_namespace(), dtype)
         machine.fit(B.concatenate([B.cast(X, dtype), asarray(column, xp, dtype)], axis=1), sample_weight=sample_weight)
         self.rbm_ = RBM(**machine.get_params())
@@ -248,10 +247,9 @@ class RBMClassifier(Estimator):
 
     def _scores(self, X: Any) -> Any:
         """The logarithms of the joint probability of rows and each class, but for what all classes share."""
-        self._fitted()
-        columns.check_names(self._features_in, X)
+        columns.check_names(self._fitted()._features_in, X)
         within = kind_of(self.visible, "visible", hidden=False).within
-        X = checked_rows(X, self.n_features_in_, within=within, clip=bool(self.clip), owner=type(self).__name__)
+        X = checked_rows(X, self.n_features_in_, within=within, owner=type(self).__name__)
         self.rbm_._same_library(X)
         return self.rbm_._function("classes", self._compile_scores)(X)
 
@@ -296,7 +294,7 @@ class RBMClassifier(Estimator):
         xp = array_namespace(arrays["base_rate"]) if library is None else get_namespace(library)
         try:
             params, progress = about["params"], about["progress"]
-            model = cls(**{name: (progress if name in _OWN else params)[name] for name in cls._defaults()})
+            model = cls(**{name: (progress if name in _OWN else params)[name] for name in cls().get_params()})
             model.rbm_ = RBM(**params)
             model.rbm_._go_on(topology, {name: asarray(value, xp) for name, value in arrays.items()}, progress)
             model.classes_ = host_namespace().asarray(progress["classes"])
@@ -307,12 +305,7 @@ class RBMClassifier(Estimator):
         return model
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags
-
-        tags = super().__sklearn_tags__()
-        tags.estimator_type, tags.classifier_tags, tags.transformer_tags = "classifier", ClassifierTags(), None
-        tags.target_tags.required = True
-        return tags
+        return describe_rows(super().__sklearn_tags__(), self.visible)
 
 
 def class_scores(parameters: Parameters, features: Any, n_classes: int) -> Any:
@@ -345,18 +338,9 @@ def _labels(y: Any, rows: int) -> Any:
     """Labels in host memory, one for each row, checked."""
     if y is None:
         raise ValueError("y must be given: RBMClassifier requires y to be passed, but the target y is None")
-    labels = to_numpy(y) if is_array(y) else host_namespace().asarray(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        known = sys.modules.get("sklearn.exceptions")
-        told = "A column-vector y was passed when a 1d array was expected: it is taken for one"
-        warnings.warn(told, getattr(known, "DataConversionWarning", UserWarning), stacklevel=3)
-        labels = labels[:, 0]
-    if labels.ndim != 1:
-        raise ValueError(f"y should be a 1d array, a label for each row, got an array of shape {tuple(labels.shape)}")
+    labels = column_or_1d(to_numpy(y) if is_array(y) else y, warn=True)
     if labels.shape[0] != rows:
         raise ValueError(f"y must have a label for each of {rows} rows, got {labels.shape[0]}")
-    for label in labels.tolist():
-        if isinstance(label, str) or (isinstance(label, (bool, int, float)) and label == label // 1):
-            continue
-        raise ValueError(f"y must have whole numbers or texts: Unknown label type: {label!r} (continuous, NaN or inf)")
+    assert_all_finite(labels, input_name="y")
+    check_classification_targets(labels)
     return labels

@@ -30,8 +30,9 @@ class DBM(Learning, Transforming, Evaluating, Sampling):
 
     Parameters
     ----------
-    layers : sequence of int
-        The units of each layer, the visible one first; of categorical layers, the sites.
+    layers : sequence of int, or None and int
+        The units of each layer, the visible one first; of categorical layers, the sites. None for the visible one
+        stands for the features of the rows that are learnt from.
     learning_rate : float, optional
         How far a step goes up the gradient of the bound on the mean log-likelihood.
     batch_size : int, optional
@@ -58,7 +59,7 @@ class DBM(Learning, Transforming, Evaluating, Sampling):
         How hidden layers are found for the data: as means in mean-field approximation, or drawn along short chains.
     n_positive : int, optional
         Sweeps of that.
-    training, n_gibbs, momentum, weight_decay, schedule, shuffle, clip, persistent, watch, optimizer, average
+    training, n_gibbs, momentum, weight_decay, schedule, shuffle, persistent, watch, optimizer, average
         As for `RBM`.
 
     Attributes
@@ -94,7 +95,7 @@ class DBM(Learning, Transforming, Evaluating, Sampling):
 
     def __init__(
         self,
-        layers: Sequence[int],
+        layers: Sequence[int | None],
         learning_rate: float = 0.05,
         batch_size: int = 100,
         n_iter: int = 10,
@@ -113,7 +114,6 @@ class DBM(Learning, Transforming, Evaluating, Sampling):
         weight_decay: float = 0.0,
         schedule: str | Schedule = "auto",
         shuffle: bool = True,
-        clip: bool | str = "new",
         persistent: bool | None = None,
         watch: bool | str = "auto",
         optimizer: str = "sgd",
@@ -141,7 +141,6 @@ class DBM(Learning, Transforming, Evaluating, Sampling):
         self.watch = watch
         self.optimizer = optimizer
         self.average = average
-        self.clip = clip
 
     @property
     def coefs_(self) -> list[Any]:
@@ -310,8 +309,10 @@ class DBM(Learning, Transforming, Evaluating, Sampling):
         return list(self._function(("mean_field", float(tolerance), sweeps, lazy), build)(X))
 
     def _layers(self, n_visible: int | None = None) -> Topology:
-        sites = Topology(self.layers, self.connections).sizes
-        kinds = self._kinds()
+        kinds, layers = self._kinds(), list[Any](self.layers)
+        if layers and layers[0] is None:
+            layers[0] = kinds[0].fewest if n_visible is None else n_visible
+        sites = Topology(layers, self.connections).sizes
         sizes = [kind.size(count) for kind, count in zip(kinds, sites, strict=True)]
         topology = Topology(sizes, self.connections, self.visible, self.hidden)
         if n_visible is not None and n_visible != sites[0]:

@@ -86,8 +86,6 @@ class Settings:
             if getattr(value, "shape", ()) or value not in (True, False):
                 left_open = "'auto', " if name in _OPEN else ""
                 raise ValueError(f"{name} must be {left_open}True or False, got {value!r}")
-        if not isinstance(model.clip, bool) and model.clip != "new":
-            raise ValueError(f"clip must be True, False or 'new', got {model.clip!r}")
         if model.optimizer not in OPTIMIZERS:
             raise ValueError(f"optimizer must be one of {list(OPTIMIZERS)}, got {model.optimizer!r}")
         check_schedule(self.schedule)

@@ -7,6 +7,7 @@ compiled functions are left out and made again when needed.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import os
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Self
@@ -21,8 +22,10 @@ from nbm_xp.namespace import (
     host_namespace,
     is_array,
     is_complex,
+    is_integer,
     is_lazy,
     library_name,
+    running_dtype,
     to_numpy,
     use_backend,
 )
@@ -30,7 +33,7 @@ from nbm_xp.namespace import (
 from . import storage
 from .columns import check_names
 from .energy import Parameters
-from .estimator import Estimator
+from .estimator import Estimator, describe_rows
 from .ladder import LADDER, Ladder, ladder_of_arrays
 from .looks import Look
 from .randomness import entropy_of, stream
@@ -47,7 +50,7 @@ _VARIABLES = ("weights.", "biases.", "velocity.", "square.", "adam.", "offset.",
 class Model(Estimator):
     """A Boltzmann machine's memory. What it does is in its `faces`."""
 
-    clip: bool | str
+    visible: str
     n_iter_: int
     n_samples_seen_: int
     base_rate_: Any
@@ -93,14 +96,11 @@ class Model(Estimator):
         units = self._topology.units[0]
         return units.bias(units.possible(to_numpy(self.base_rate_)))
 
-    def _rows(self, X: Any, name: str = "X", *, new: bool = False) -> Any:
-        """Rows of visible units checked against the model; `new` ones may be of values that are still to be clipped."""
-        clip = self.clip is True or (new and bool(self.clip))
+    def _rows(self, X: Any, name: str = "X") -> Any:
+        """Rows of visible units checked against the model."""
         within, owner = self._topology.units[0].within, type(self).__name__
         check_names(self._features_in, X)
-        return self._same_library(
-            checked_rows(X, self.n_features_in_, name=name, within=within, clip=clip, owner=owner)
-        )
+        return self._same_library(checked_rows(X, self.n_features_in_, name=name, within=within, owner=owner))
 
     @staticmethod
     def _checked(variable: Any, value: Any, name: str) -> Any:
@@ -174,8 +174,11 @@ class Model(Estimator):
             del self._compiled[key]
         self._draws.forget(part)
 
+    def __sklearn_tags__(self) -> Any:
+        return describe_rows(super().__sklearn_tags__(), self.visible)
+
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = {"params": self.get_params(), "kept": self._kept()}
+        state: dict[str, Any] = {"params": self.get_params(), "kept": self._requested()}
         if hasattr(self, "n_features_in_"):
             state |= {"topology": self._topology, "arrays": self._arrays(), "progress": self._progress()}
         return state
@@ -219,7 +222,7 @@ class Model(Estimator):
         if is_complex(first):
             raise ValueError(f"{label} must hold real numbers, got complex ones")
         lazy = [value for value in arrays.values() if is_array(value) and is_lazy(array_namespace(value))]
-        xp, dtype, converted = array_namespace(first, *lazy), float_dtype(dtype_name(first)), {}
+        xp, dtype, converted = array_namespace(first, *lazy), float_dtype(first), {}
         for name, value in arrays.items():
             converted[name] = numbers(value, labels[name], xp, dtype)
             found = tuple(converted[name].shape)
@@ -283,9 +286,9 @@ class Model(Estimator):
 
     def _plain_params(self) -> dict[str, Any]:
         """The hyperparameters; those that are no plain values as their defaults."""
-        defaults = self._defaults()
+        known = inspect.signature(type(self)).parameters
         given = {name: as_plain(value) for name, value in self.get_params().items()}
-        return {name: value if _is_plain(value) else defaults[name] for name, value in given.items()}
+        return {name: value if _is_plain(value) else known[name].default for name, value in given.items()}
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], library: str | None = None) -> Self:
@@ -325,10 +328,16 @@ def _check_visible(units: Units, value: Any, name: str, label: str) -> None:
         raise ValueError(f"{label} must be 0 for the second unit of each normal site, which has no weights")
 
 
-def float_dtype(given: str) -> str:
-    """The dtype of a model that begins with arrays of some dtype: theirs if it is one for models, else ``floatx``."""
+def float_dtype(like: Any) -> str:
+    """The dtype of a model that begins with an array like this one.
+
+    Its own if that is float32 or float64, float64 for whole numbers, and ``floatx`` for bool and float16.
+    """
+    given = dtype_name(like)
     if given in ("float32", "float64"):
         return given
+    if is_integer(like):
+        return dtype_name(running_dtype(array_namespace(like), "float64"))
     return "float32" if floatx() == "float16" else floatx()
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
 
+from sklearn.utils.metaestimators import available_if
+
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, asarray, to_numpy
 from nbm_xp.namespace.refusals import name_methods
@@ -74,11 +76,6 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         Whether learning follows the gradient with respect to parameters of the centred units, those less their sliding
         means: the model is the same, but learns from data and from data turned over equally well. ``"auto"`` means that
         it does in tempered training, and not in the others. Tempered training has other offsets than the means.
-    clip : bool or "new", optional
-        Whether finite values outside of those that visible units can have are taken for the nearest ones: for 0 and 1,
-        of binary units. ``"new"``: by `transform` and `score`, to which pipelines hand rows that were not there when
-        their scalers learnt the range; the other methods refuse them, and `fit` does. True: by all methods that take
-        rows, `fit` and `partial_fit` too. False: by none. Gaussian units have no such bounds.
     persistent : bool, optional
         The older name of `training`, which it takes the place of where it is given: True for "persistent", False for
         "contrastive".
@@ -118,8 +115,10 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
 
     Notes
     -----
-    The model has the dtype of the rows it first learns from if that is float32 or float64, else ``floatx``; other rows
-    are cast to it. Visible biases start at the log-odds of the base rate (Hinton 2010, section 8.1), weights normally
+    The model has the dtype of the rows it first learns from if that is float32 or float64; whole numbers make it
+    float64, as in scikit-learn, bool and float16 ``floatx``. Other rows are cast to it. Finite values outside of those
+    that binary units and spins can have are clipped to [0, 1] or [-1, 1], with a warning, by all methods that take
+    rows. Visible biases start at the log-odds of the base rate (Hinton 2010, section 8.1), weights normally
     distributed with standard deviation 0.01, hidden biases at 0.
 
     The uniforms behind every draw follow from the seed and the order of the calls alone, to the last bit, on every
@@ -164,7 +163,6 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         visible: str = "binary",
         hidden: str = "binary",
         centred: bool | str = "auto",
-        clip: bool | str = "new",
         persistent: bool | None = None,
         watch: bool | str = "auto",
         optimizer: str = "sgd",
@@ -189,7 +187,6 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         self.watch = watch
         self.optimizer = optimizer
         self.average = average
-        self.clip = clip
 
     @classmethod
     def from_parameters(
@@ -311,6 +308,15 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         rows, visible = sampling.rows_placeholder(self._parameters, None)
         return B.function([rows], free_energy(self._parameters, (visible, None)), name="free_energy")
 
+    def _has_listed_states(self) -> bool:
+        visible = kind_of(self.visible, "visible", hidden=False)
+        if visible.radices(visible.size(visible.fewest)) is None:
+            raise AttributeError(
+                "score_samples needs visible units with a list of states: compare free_energy of others"
+            )
+        return True
+
+    @available_if(_has_listed_states)  # type: ignore[untyped-decorator]
     def score_samples(self, X: Any) -> Any:
         """An estimate of each row's log-pseudo-likelihood: how well each unit is told by the others.
 
@@ -328,8 +334,6 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         array of shape (rows,)
         """
         X = self._rows(X)
-        if self._topology.radices(0) is None:
-            raise ValueError("score_samples is for visible units with a list of states: compare free_energy of others")
         rows = known_length(X)
         score, rng = self._function(("score", rows), lambda: self._compile_score(rows))
         rng.seed()

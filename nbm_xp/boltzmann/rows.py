@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import operator
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -51,6 +52,7 @@ __all__ = [
     "sparse_rows",
 ]
 
+_ROUNDING = 1e-6  # by which scalers exceed their range
 _FEW = 1024  # rows of a sparse matrix that are made dense at a time
 WINDOW = 16_384
 """Rows that training holds, and shuffles, at a time."""
@@ -115,6 +117,11 @@ def numbers(values: Any, name: str, xp: Any, dtype: Any = None) -> Any:
     ValueError: X must be an array of numbers, got None
     """
     values = of_one_dtype(values, name)
+    if str(getattr(values, "dtype", "")) == "object" and is_array(values):
+        try:
+            values = host_namespace().asarray(values, dtype=host_namespace().float64)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{name} must be an array of numbers: {error}") from error
     try:
         array = asarray(values, xp, dtype)
         dtype_name(array)  # refuses arrays of objects and of text
@@ -137,7 +144,7 @@ def checked_rows(
     *,
     name: str = "X",
     within: Values | None = _SHARES,
-    clip: bool = False,
+    clip: bool = True,
     owner: str = "the model",
 ) -> Any:
     """Rows of values between two, or of any real numbers, as an array of the library that they came in.
@@ -153,8 +160,7 @@ def checked_rows(
     within : Values or None, optional
         The values that are allowed; None for all that are finite.
     clip : bool, optional
-        Whether finite values outside are taken for the nearest one that is allowed, and not refused; never where
-        only whole numbers are, as those of states.
+        Whether finite values outside are clipped to those; never where only whole numbers are allowed.
     owner : str, optional
         Whose features they are, for messages.
 
@@ -162,20 +168,25 @@ def checked_rows(
     -------
     array
         `X` itself, if nothing is clipped; a list becomes an array in host memory; an array that is computed later is
-        checked then.
+        checked and clipped then.
 
     Raises
     ------
     ValueError
         If it is no array of real numbers, has not two axes, or other than `n_features` features, or values that are
-        not finite or outside of these.
+        not finite or, where they are not clipped, outside of these.
+
+    Warns
+    -----
+    UserWarning
+        If values are clipped by more than rounding explains.
 
     Examples
     --------
-    >>> checked_rows([[0, 2]])
+    >>> checked_rows([[0.0, float("inf")]])
     Traceback (most recent call last):
     ...
-    ValueError: X must have values in [0, 1], got values from 0 to 2
+    ValueError: X must have values in [0, 1], got values from 0 to inf
     """
     X = dense(X)
     X = numbers(X, name, array_namespace(X) if is_array(X) else host_namespace())
@@ -197,25 +208,24 @@ def checked_rows(
             return X.map_blocks(checked_values, argument=name, within=within, clip=clip, dtype=X.dtype, meta=X._meta)
         check = partial(_checked_block, name, within, clip)
         return from_blocks(array_namespace(X), check, X.shape, X.dtype, X.chunks, blocks=(X,), name="checked")
-    return checked_values(X, argument=name, within=within, clip=clip)
+    return checked_values(X, name, within, clip)
 
 
-def sparse_rows(
-    X: Any, n_features: int | None = None, *, within: Values | None = _SHARES, clip: bool = False, owner: str
-) -> SparseRows:
-    """Rows of a sparse matrix, checked as `checked_rows` does, without making them dense."""
+def sparse_rows(X: Any, n_features: int | None = None, *, within: Values | None = _SHARES, owner: str) -> SparseRows:
+    """Rows of a sparse matrix, checked as `checked_rows` does, without making them dense.
+
+    Where columns differ in what is allowed, nothing is clipped, and values outside are an error.
+    """
     rows = SparseRows(X)
     checked_rows(rows[:1, :], n_features, within=None, owner=owner)
     if within is not None and within.parts:  # what may be stored depends on the column
-        if clip:
-            raise ValueError("clip must be False, or 'new', where sparse rows have units of several kinds")
         for block, _ in minibatches(rows, WINDOW):
             checked_values(block, "X", within)
         return rows
     stored = rows.values
     if not stored.shape[0]:
         return rows
-    checked = checked_values(stored, "X", within, clip)
+    checked = checked_values(stored, "X", within, clip=True)
     return rows if checked is stored else rows.with_values(checked)
 
 
@@ -226,7 +236,7 @@ def _checked_block(name: str, within: Values | None, clip: bool, offset: Any, sh
 def checked_values(block: Any, argument: str, within: Values | None, clip: bool = False) -> Any:
     """An array in memory itself, if its values are finite, and those that are allowed.
 
-    With `clip`, finite values outside of these become the nearest of them.
+    With `clip`, finite values outside of these become the nearest of them; a warning says so.
 
     Raises
     ------
@@ -243,12 +253,17 @@ def checked_values(block: Any, argument: str, within: Values | None, clip: bool 
     low, high = map(float, to_numpy(extremes))  # one wait for a device
     least, most, whole, _ = within or _FINITE
     if clip and within and not whole and -sys.float_info.max <= low and high <= sys.float_info.max:
+        if low < least - _ROUNDING or high > most + _ROUNDING:
+            advice = "clipped to it; scale the data so that they lie within"
+            found = f"values from {low:g} to {high:g}, those outside [{least:g}, {most:g}]"
+            warnings.warn(f"{argument} has {found} are {advice}", stacklevel=3)
         kind = int if is_integer(block) else float  # the dtype stays; one without -1 is not told of it
         block = block if low >= least else B.maximum(block, kind(least))
         return block if high <= most else B.minimum(block, kind(most))
     if not (low >= least and high <= most):
         wanted = f"{'whole numbers' if whole else 'values'} in [{least:g}, {most:g}]" if within else "finite values"
         found = "NaN" if low != low or high != high else f"values from {low:g} to {high:g}"
+        found += ": Negative values in data" if whole and low < 0 <= least else ""  # as scikit-learn's checks expect
         raise ValueError(f"{argument} must have {wanted}, got {found}")
     if whole and not bool(B.all(B.equal(block, B.round(block)))):
         raise ValueError(f"{argument} must have whole numbers in [{least:g}, {most:g}], got others")

@@ -112,10 +112,9 @@ class Sampler:
         """A row of states of a layer for each chain, checked."""
         model, label = self.model, name if name == "start" else f"{name}[{layer}]"
         within, size = model._topology.units[layer].within, model._topology.sites(layer)
-        clip = not layer and model.clip is True
         if not layer:
             check_names(model._features_in, states)
-        states = checked_rows(states, size, name=label, within=within, clip=clip, owner=type(model).__name__)
+        states = checked_rows(states, size, name=label, within=within, clip=not layer, owner=type(model).__name__)
         states = model._same_library(states)
         if states.shape[0] != rows:
             raise ValueError(f"{label} must have a row for each of {rows} chains, got {states.shape[0]} rows")

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbm_xp import natural_bm as B
-from nbm_xp.namespace import array_namespace, asarray, dtype_name, host_namespace, library_name, to_numpy
+from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy
 from nbm_xp.namespace.sparse import SparseRows, is_sparse
 from nbm_xp.rng import Generator
 
@@ -70,8 +70,7 @@ class Trainer:
         X, names = self._training_rows(X, known, layers.units[0])
         if held_out is not None:
             check_names(model._features_in if resume else names, held_out)
-            within, clip = layers.units[0].within, model.clip is True
-            held_out = checked_rows(held_out, X.shape[1], name="held_out", within=within, clip=clip)
+            held_out = checked_rows(held_out, X.shape[1], name="held_out", within=layers.units[0].within)
         weights = checked_weights(sample_weight, X)
         if resume:
             model._same_library(X[:1, :])
@@ -169,7 +168,7 @@ class Trainer:
         if known is not None:
             check_names(model._features_in, X)
         check = sparse_rows if is_sparse(X) else checked_rows
-        X = check(X, known, within=units.within, clip=model.clip is True, owner=type(model).__name__)
+        X = check(X, known, within=units.within, owner=type(model).__name__)
         if not X.shape[0]:
             raise ValueError("X must have at least one row")
         return X, names
@@ -190,7 +189,7 @@ class Trainer:
     def _begin(self, X: Any, weights: Any = None) -> None:
         """Start the model for rows like these."""
         model, first = self.model, in_memory(X[:1, :])
-        topology, home, dtype = model._layers(int(X.shape[1])), array_namespace(first), float_dtype(dtype_name(first))
+        topology, home, dtype = model._layers(int(X.shape[1])), array_namespace(first), float_dtype(first)
         units = topology.units[0]
         rate = units.base_rate(to_numpy(observed(units, X, weights)), X.shape[0])
         unsuited = units.unsuited(rate)

@@ -1,6 +1,6 @@
 """The command nbm-xp: the main job, and the tools around it, at the command line.
 
-It needs the extra ``app`` (typer, rich, matplotlib, scikit-learn), which the library itself does without: this module
+It needs the extra ``app`` (typer, rich, matplotlib), which the library itself does without: this module
 imports without them, and says what to install where they are missing.
 """
 

@@ -73,10 +73,11 @@ class Learning(EnergyModel, Estimator):
         >>> GraphMachine([[0, 1]]).set_params(couplings=0.5).energy([1, 1])
         array([-0.5])
         """
-        unknown = sorted(params.keys() - self._defaults())
+        known = self.get_params()
+        unknown = sorted(params.keys() - known)
         if unknown:
-            raise ValueError(f"{type(self).__name__} has no parameter {unknown[0]!r}: it has {list(self._defaults())}")
-        self.__dict__ = type(self)(**(self.get_params() | params)).__dict__ | self._kept()
+            raise ValueError(f"{type(self).__name__} has no parameter {unknown[0]!r}: it has {list(known)}")
+        self.__dict__ = type(self)(**(known | params)).__dict__ | self._requested()
         return self
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

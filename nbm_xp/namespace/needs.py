@@ -17,10 +17,9 @@ _EXTRAS = {
     "xarray": "xarray",
     "arviz": "xarray",
     "matplotlib": "app",
-    "sklearn": "app",
 }
 
-_DISTRIBUTIONS = {"sklearn": "scikit-learn", "matplotlib": "Matplotlib", "scipy": "SciPy"}
+_DISTRIBUTIONS = {"matplotlib": "Matplotlib", "scipy": "SciPy"}
 
 
 def need(name: str) -> Any:
@@ -61,8 +60,8 @@ def how_to_install(error: ModuleNotFoundError) -> str | None:
 
     Examples
     --------
-    >>> how_to_install(ModuleNotFoundError("No module named 'sklearn'", name="sklearn.datasets"))
-    'this needs scikit-learn: install nbm_xp[app]'
+    >>> how_to_install(ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib.figure"))
+    'this needs Matplotlib: install nbm_xp[app]'
     """
     package = (error.name or "").partition(".")[0]
     if package not in _EXTRAS:

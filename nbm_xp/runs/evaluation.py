@@ -145,7 +145,7 @@ def evaluate(
     rows = 0
     if X is not None:
         check_names(model._features_in, X)
-        X = checked_rows(X, model.n_features_in_, within=topology.units[0].within, clip=model.clip is True)
+        X = checked_rows(X, model.n_features_in_, within=topology.units[0].within)
         rows = known_length(X)
     elif log_z is not None:
         raise ValueError("X must be given where log_z is: there would be nothing to do")

@@ -108,14 +108,14 @@ def train(
         raise ValueError("schedule must be a name in a run, which another process may go on with, got a function")
     model._check_hyperparameters()
     check_progress(progress)
-    within, clip, names = model._layers().units[0].within, model.clip is True, column_names(X)
+    within, names = model._layers().units[0].within, column_names(X)
     if held_out is not None:
         check_names(names, held_out)
-    X = checked_rows(X, within=within, clip=clip)
+    X = checked_rows(X, within=within)
     known_length(X)
     held = None
     if held_out is not None:
-        held = checked_rows(held_out, X.shape[1], name="held_out", within=within, clip=clip)
+        held = checked_rows(held_out, X.shape[1], name="held_out", within=within)
         known_length(held, "held_out")
     weights = None
     if checked_weights(sample_weight, X) is not None:  # kept as they were given: `fit` scales them, once

@@ -121,8 +121,8 @@ def test_its_machine_makes_rows_of_a_label_up() -> None:
         (None, "y must be given"),
         (["ant"] * 149, "y must have a label for each of 150 rows, got 149"),
         (["ant"] * 150, "y must have labels of at least two classes, got 1 class"),
-        ([0.5] * 150, "y must have whole numbers or texts"),
-        ([float("nan")] * 150, "y must have whole numbers or texts"),
+        ([0.5] * 150, "Unknown label type: continuous"),
+        ([float("nan")] * 150, "Input y contains NaN"),
         (np.zeros((150, 2)), "y should be a 1d array"),
     ],
 )

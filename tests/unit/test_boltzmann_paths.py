@@ -184,7 +184,7 @@ def test_nothing_is_done_before_all_is_known_to_be_right(monkeypatch: pytest.Mon
         for weigh in (large.ais, large.reverse_ais):
             with pytest.raises(ValueError, match=named):
                 weigh(**{"n_runs": 5, "n_temperatures": "adaptive"} | how)
-    for start in ([states], [states[:4], None], [states + 2, None]):
+    for start in ([states], [states[:4], None], [states * np.nan, None]):
         with pytest.raises(ValueError, match="start"):
             large.reverse_ais(5, "adaptive", start=start)
 

@@ -87,7 +87,7 @@ def test_a_callback_may_say_how_many_passes_there_will_be() -> None:
 
 
 def test_what_has_learnt_nothing_cannot_go_on() -> None:
-    with pytest.raises(ValueError, match="has learnt nothing yet"):
+    with pytest.raises(ValueError, match="is not fitted yet"):
         RBM(4).fit(ROWS, resume=True)
     with pytest.raises(ValueError, match="has 3 features, but RBM is expecting 12"):
         RBM(4, n_iter=1).fit(ROWS).fit(ROWS[:, :3], resume=True)

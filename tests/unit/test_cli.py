@@ -310,14 +310,10 @@ def test_the_version_is_the_packages() -> None:
         assert told.stdout == f"nbm-xp {nbm_xp.__version__}\n"
 
 
-@pytest.mark.parametrize(
-    ("missing", "name", "command"),
-    [("sklearn.datasets", "scikit-learn", "train --data digits --out run"), ("matplotlib", "Matplotlib", "plot run")],
-)
-def test_a_package_that_is_missing_is_one_line(missing: str, name: str, command: str) -> None:
-    code = f"import sys; sys.modules[{missing!r}] = None; from nbm_xp.cli import main; main()"
-    told = subprocess.run([sys.executable, "-c", code, *command.split()], capture_output=True, text=True, check=False)
-    assert (told.returncode, told.stderr) == (1, f"nbm-xp: this needs {name}: install nbm_xp[app]\n")
+def test_a_package_that_is_missing_is_one_line() -> None:
+    code = "import sys; sys.modules['matplotlib'] = None; from nbm_xp.cli import main; main()"
+    told = subprocess.run([sys.executable, "-c", code, "plot", "run"], capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stderr) == (1, "nbm-xp: this needs Matplotlib: install nbm_xp[app]\n")
 
 
 def test_chunks_without_a_library_that_computes_in_blocks_are_refused(model: RBM) -> None:

@@ -202,7 +202,7 @@ def test_other_rows_are_refused(tmp_path: pathlib.Path) -> None:
     [
         (ROWS[:, :3], {}, "X has 3 features, but the model is expecting 20"),
         (ROWS[:0], {}, "X must have at least one row"),
-        (ROWS * 2, {}, r"X must have values in \[0, 1\]"),
+        (ROWS * np.nan, {}, r"X must have values in \[0, 1\]"),
         (None, {"log_z": 1.0}, "X must be given where log_z is"),
         (ROWS, {"log_z": 1.0, "reverse": True}, "reverse must be left out where log_z is given"),
         (ROWS, {"n_runs": 0}, "n_runs must be"),

@@ -190,7 +190,7 @@ def test_resume_knows_all_of_a_run_of_chains(tmp_path: pathlib.Path) -> None:
         ({"model": "rbm"}, "model must be a model of nbm_xp.boltzmann, got str"),
         ({"model": RBM(0)}, "n_components must be a whole number, at least 1, got 0"),
         ({"model": RBM(3, schedule=lambda done, total: 1.0)}, "schedule must be a name in a run"),
-        ({"X": ROWS + 2}, r"X must have values in \[0, 1\]"),
+        ({"X": ROWS * np.nan}, r"X must have values in \[0, 1\]"),
         ({"held_out": ROWS[:, :5]}, "held_out has 5 features, but the model"),
         ({"sample_weight": [1.0]}, "sample_weight must have one axis, a weight for each of"),
         ({"hours": 0}, "hours must be a number above 0, got 0"),
@@ -261,15 +261,16 @@ def test_a_run_keeps_the_names_of_columns_and_clips_as_fit_does(tmp_path: pathli
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame(ROWS, columns=list("abcdefghi"))
     turned = table[list("ihgfedcba")]
-    run = train(RBM(3, n_iter=2, random_state=5, clip=True), tmp_path / "run", 2 * table, held_out=2 * table)
+    with pytest.warns(UserWarning, match="held_out has values from 0 to 2, those outside"):
+        run = train(RBM(3, n_iter=2, random_state=5), tmp_path / "run", table, held_out=2 * table)
     model = trained_model(run.path)
     assert list(model.feature_names_in_) == list(table.columns)
     with pytest.raises(ValueError, match="in the same order"):
         evaluate(model, tmp_path / "evaluation", turned, n_runs=4, n_temperatures=4)
     settings = {"n_runs": 4, "n_temperatures": 4, "seed": 1}
-    evaluation, whole = (
-        evaluate(model, tmp_path / name, X, **settings) for name, X in (("evaluation", 2 * table), ("whole", table))
-    )
+    with pytest.warns(UserWarning, match="X has values from 0 to 2, those outside"):
+        evaluation = evaluate(model, tmp_path / "evaluation", 2 * table, **settings)
+    whole = evaluate(model, tmp_path / "whole", table, **settings)
     found, wanted = (read_evaluation(each.path).mean_log_likelihood for each in (evaluation, whole))
     assert found == wanted is not None
     with pytest.raises(ValueError, match="in the same order"):

@@ -19,7 +19,7 @@ class Learning(Model):
     Attributes
     ----------
     learning_rate, batch_size, n_iter, verbose, random_state, training, persistent, n_gibbs, centred, momentum,
-    weight_decay, schedule, shuffle, clip, watch, optimizer, average
+    weight_decay, schedule, shuffle, watch, optimizer, average
         Hyperparameters, as `RBM` explains them.
     """
 

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from sklearn import get_config
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
 from nbm_xp import natural_bm as B
 from nbm_xp.namespace import array_namespace, to_numpy
-from nbm_xp.namespace.sparse import SparseRows, is_sparse
+from nbm_xp.namespace.sparse import is_sparse
 
 from ..bridging import LadderEstimate
 from ..evaluator import Evaluator
 from ..model import Model
 from ..partition import AISEstimate, log_z_of
-from ..rows import checked_weights, known_length
+from ..rows import checked_weights, known_length, sparse_rows
 
 __all__ = ["Transforming"]
 
@@ -23,7 +26,7 @@ _SEED = 0
 _AT_ONCE = 4096  # rows of a sparse matrix
 
 
-class Transforming(Model):
+class Transforming(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  # type: ignore[misc]
     """A Boltzmann machine in a pipeline."""
 
     def free_energy(self, X: Any) -> Any:
@@ -47,8 +50,7 @@ class Transforming(Model):
         Parameters
         ----------
         X : array, table or sparse matrix of shape (rows, n_features_in_)
-            Values in [0, 1], or what the visible units have in its place. Others are taken for the nearest of them,
-            unless `clip` is False.
+            Values in [0, 1], or what the visible units have in its place; others are clipped, with a warning.
 
         Returns
         -------
@@ -56,11 +58,18 @@ class Transforming(Model):
             Or a table, if `set_output` says so.
         """
         if not is_sparse(X):
-            return self._framed(self._represent(self._rows(X, new=True)), X)
-        rows = SparseRows(X)
+            return self._in_container(self._represent(self._rows(X)))
+        within, owner = self._topology.units[0].within, type(self).__name__
+        rows = sparse_rows(X, self.n_features_in_, within=within, owner=owner)
+        self._same_library(rows[:1, :])
         parts = [slice(start, start + _AT_ONCE) for start in range(0, max(rows.shape[0], 1), _AT_ONCE)]
-        found = [self._represent(self._rows(rows[part, :], new=True)) for part in parts]
-        return self._framed(array_namespace(found[0]).concat(found, axis=0), X)
+        found = [self._represent(rows[part, :]) for part in parts]
+        return self._in_container(array_namespace(found[0]).concat(found, axis=0))
+
+    def _in_container(self, values: Any) -> Any:
+        """Values as scikit-learn can make a table of them, where it is to make one."""
+        chosen = getattr(self, "_sklearn_output_config", {}).get("transform") or get_config()["transform_output"]
+        return values if chosen == "default" else to_numpy(values)
 
     def _represent(self, X: Any) -> Any:
         """What `transform` gives of rows that have been checked."""
@@ -86,23 +95,6 @@ class Transforming(Model):
         known = Evaluator(self).exact() if log_z is None else log_z_of(log_z)
         return -self.free_energy(X) - known
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Learn from rows, then transform them.
-
-        Parameters
-        ----------
-        X : array or table of shape (rows, features)
-        y : optional
-            Ignored; scikit-learn passes it.
-        **fit_params
-            What else `fit` takes.
-
-        Returns
-        -------
-        array of shape (rows, units of the last layer)
-        """
-        return self.fit(X, y, **fit_params).transform(X)
-
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The mean log-likelihood of rows where it is known; else the pseudo-likelihood: the higher, the better.
 
@@ -118,8 +110,7 @@ class Transforming(Model):
         Parameters
         ----------
         X : array or table of shape (rows, n_features_in_)
-            Values in [0, 1], or what the visible units have in its place. Others are taken for the nearest of them,
-            unless `clip` is False.
+            Values in [0, 1], or what the visible units have in its place; others are clipped, with a warning.
         y : optional
             Ignored; scikit-learn passes it.
         sample_weight : array of shape (rows,), optional
@@ -144,7 +135,7 @@ class Transforming(Model):
         >>> round(rbm.score(rows), 4), round(float(np.log(1 / 8)), 4)  # all of eight rows are as likely
         (-2.0794, -2.0794)
         """
-        X = self._rows(X, new=True)
+        X = self._rows(X)
         known_length(X)
         weights = checked_weights(sample_weight, X)
         evaluator = Evaluator(self, random_state=_SEED)
@@ -157,7 +148,13 @@ class Transforming(Model):
 
     @property
     def _n_features_out(self) -> int:
+        """How many columns `transform` gives."""
         return self._topology.sizes[-1]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
 
 def _mean(found: Any, weights: Any) -> float:

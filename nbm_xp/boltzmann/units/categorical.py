@@ -161,10 +161,9 @@ class Categorical(Units):
 
     def _one_hot(self, numbers: Any, at: int) -> Any:
         """Units with the states of a site along an axis of their own: a 1 at the state of its number."""
-        xp, dtype = array_namespace(numbers), B.dtype(numbers)
-        states = xp.arange(self.n_states, dtype=dtype)
-        after = len(numbers.shape) - at
-        return B.cast(B.equal(xp.expand_dims(numbers, axis=at), states[(..., *([None] * after))]), dtype)
+        xp, after = array_namespace(numbers), len(numbers.shape) - at
+        states = xp.arange(self.n_states, dtype=numbers.dtype)[(..., *([None] * after))]
+        return B.cast(B.equal(xp.expand_dims(numbers, axis=at), states), B.dtype(numbers))
 
     def _apart(self, values: Any, axis: int) -> tuple[Any, int]:
         """Units with the states of a site along an axis of their own, and which one that is."""
