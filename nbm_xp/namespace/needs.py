@@ -15,12 +15,13 @@ _EXTRAS = {
     "threadpoolctl": "runs",
     "distributed": "distributed",
     "xarray": "xarray",
-    "arviz": "xarray",
+    "arviz_stats": "xarray",
+    "pandas": "xarray",
     "matplotlib": "app",
     "sklearn": "app",
 }
 
-_DISTRIBUTIONS = {"sklearn": "scikit-learn", "matplotlib": "Matplotlib", "scipy": "SciPy"}
+_DISTRIBUTIONS = {"sklearn": "scikit-learn", "arviz_stats": "arviz-stats", "matplotlib": "Matplotlib", "scipy": "SciPy"}
 
 
 def need(name: str) -> Any:
