@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,7 +26,7 @@ if "--standin-cupy" in sys.argv or "STANDIN_CUPY" in os.environ:  # before anyth
 
 from nbm_xp.namespace import reset_configuration
 from tests.clusters import two_processes
-from tests.dask_expressions import mark_known
+from tests.dask_expressions import expect_error, mark_known
 from tests.function_table import note_findings, pytest_addoption, pytest_configure
 from tests.host_kernels import COMPILER, HostKernels, InPlace
 from tests.libraries import ABSENT, LIBRARIES, Library, guard, not_every_day
@@ -52,6 +52,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Confi
     config.hook.pytest_deselected(items=left_out)
     chosen = set(left_out)
     items[:] = [item for item in items if item not in chosen]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    return expect_error((yield), call)
 
 
 def pytest_collection_finish() -> None:

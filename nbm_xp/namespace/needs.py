@@ -15,11 +15,12 @@ _EXTRAS = {
     "threadpoolctl": "runs",
     "distributed": "distributed",
     "xarray": "xarray",
-    "arviz": "xarray",
+    "arviz_stats": "xarray",
+    "pandas": "xarray",
     "matplotlib": "app",
 }
 
-_DISTRIBUTIONS = {"matplotlib": "Matplotlib", "scipy": "SciPy"}
+_DISTRIBUTIONS = {"arviz_stats": "arviz-stats", "matplotlib": "Matplotlib", "scipy": "SciPy"}
 
 
 def need(name: str) -> Any:

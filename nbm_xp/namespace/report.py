@@ -12,7 +12,7 @@ from . import config, core, libraries
 from .version import __version__
 
 __all__ = ["format_info", "info"]
-_PACKAGES = ("numpy", "array-api-compat", "array-api-extra")
+_PACKAGES = ("numpy", "array-api-compat")
 
 
 def _version(*distributions: str) -> str | None:

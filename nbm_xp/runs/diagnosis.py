@@ -9,7 +9,6 @@ improved R-hat for assessing convergence of MCMC", Bayesian Analysis 16 (2021).
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
@@ -40,7 +39,7 @@ def diagnose(
     free_energy: bool = True,
     warm_up: int = 0,
 ) -> Any:
-    """R-hat and effective sample sizes of statistics of a sampling run, by ArviZ.
+    """R-hat and effective sample sizes of statistics of a sampling run, by ArviZ (`arviz_stats`).
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ def diagnose(
     Raises
     ------
     ModuleNotFoundError
-        If ArviZ is not installed.
+        If ``arviz-stats`` or pandas is not installed.
     ValueError
         If an argument is not what it must be, or there are fewer than two chains or four draws.
     RunError
@@ -77,9 +76,7 @@ def diagnose(
         raise ValueError(
             f"R-hat needs at least two chains of four draws, got {draws.shape[0]} of {max(0, draws.shape[1] - first)}"
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # ArviZ tells of its next major release when it is imported
-        arviz = need("arviz")
+    stats = need("arviz_stats.base").array_stats
     draws = draws[:, first:]
     looked_at = _units(units, draws.shape[2])
     statistics = {f"unit {unit}": draws[:, :, unit].compute().astype("float64") for unit in looked_at}
@@ -87,17 +84,17 @@ def diagnose(
         name, energies = _energies(RunDirectory.open(directory, "sample"), draws, first)
         statistics = {name: energies} | statistics
     with np.errstate(divide="ignore", invalid="ignore"):
-        return _summary(arviz, statistics)
+        return _summary(stats, statistics)
 
 
-def _summary(arviz: Any, statistics: dict[str, Any]) -> Any:
+def _summary(stats: Any, statistics: dict[str, Any]) -> Any:
     columns: dict[str, Callable[[Any], float]] = {
         "mean": np.mean,
         "sd": lambda values: np.std(values, ddof=1),
-        "mcse_mean": lambda values: arviz.mcse(values, method="mean"),
-        "ess_bulk": lambda values: arviz.ess(values, method="bulk"),
-        "ess_tail": lambda values: arviz.ess(values, method="tail"),
-        "r_hat": lambda values: arviz.rhat(values),
+        "mcse_mean": lambda values: stats.mcse(values, method="mean"),
+        "ess_bulk": lambda values: stats.ess(values, method="bulk"),
+        "ess_tail": lambda values: stats.ess(values, method="tail", prob=(0.05, 0.95)),
+        "r_hat": stats.rhat,
     }
     table = {name: [float(np.squeeze(of(values))) for values in statistics.values()] for name, of in columns.items()}
     return need("pandas").DataFrame(table, index=list(statistics))

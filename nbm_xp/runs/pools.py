@@ -125,6 +125,7 @@ class ClusterPool:
     def __init__(self, client: Any, cluster: Any, address: str, workers: int = 0, patience: float = 600.0) -> None:
         self._client = client
         self._cluster = cluster
+        self._settings = contextlib.ExitStack()
         self._address = address
         self._workers = workers
         self._patience = patience
@@ -141,17 +142,20 @@ class ClusterPool:
         """Start a cluster on this machine, of workers with one thread each."""
         distributed = need("distributed")
         # A worker that dies is started anew; on a busy machine that takes longer than Dask waits by default.
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"})
-        # The page and everything else listens on this machine's own address, at any free port, unless one is asked for.
-        cluster = distributed.LocalCluster(
-            n_workers=count,
-            threads_per_worker=1,
-            processes=True,
-            memory_limit="auto" if memory_limit is None else memory_limit,
-            host="127.0.0.1",
-            dashboard_address=dashboard_address,
-        )
-        return cls(distributed.Client(cluster, set_as_default=False), cluster, "on this machine", count, patience)
+        with contextlib.ExitStack() as settings:
+            settings.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"}))
+            # Everything listens on this machine's own address, the page at any free port, unless one is asked for.
+            cluster = distributed.LocalCluster(
+                n_workers=count,
+                threads_per_worker=1,
+                processes=True,
+                memory_limit="auto" if memory_limit is None else memory_limit,
+                host="127.0.0.1",
+                dashboard_address=dashboard_address,
+            )
+            pool = cls(distributed.Client(cluster, set_as_default=False), cluster, "on this machine", count, patience)
+            pool._settings = settings.pop_all()  # Dask reads it when a worker dies
+        return pool
 
     @classmethod
     def existing(cls, address: str, patience: float) -> ClusterPool:
@@ -271,6 +275,7 @@ class ClusterPool:
         self._client.close()
         if self._cluster is not None:
             self._cluster.close()
+        self._settings.close()
 
 
 def _answer(folder: str, question: str, token: str) -> str:

@@ -24,8 +24,9 @@ def _of_svd(xp: Any, factors: Any) -> Any:
     u, s, vh = factors.U, factors.S, factors.Vh
     k = s.shape[-1]
     weights = xp.cumulative_sum(xp.ones_like(s), axis=-1)
-    middle = (u[..., :k] * xp.expand_dims(weights, axis=-2)) @ vh[..., :k, :]
-    return s, middle, u[..., k:] @ _adjoint(xp, u[..., k:]), _adjoint(xp, vh[..., k:, :]) @ vh[..., k:, :]
+    middle = xp.matmul(u[..., :k] * xp.expand_dims(weights, axis=-2), vh[..., :k, :])
+    beyond, across = u[..., k:], vh[..., k:, :]
+    return s, middle, xp.matmul(beyond, _adjoint(xp, beyond)), xp.matmul(_adjoint(xp, across), across)
 
 
 def _of_reduced_svd(xp: Any, factors: Any) -> Any:
@@ -40,7 +41,7 @@ def _of_qr(xp: Any, factors: Any) -> Any:
 
 
 def _of_complete_qr(xp: Any, factors: Any) -> Any:
-    return factors.Q @ _adjoint(xp, factors.Q), xp.abs(factors.R)
+    return xp.matmul(factors.Q, _adjoint(xp, factors.Q)), xp.abs(factors.R)
 
 
 def _of_eigh(xp: Any, pair: Any) -> Any:

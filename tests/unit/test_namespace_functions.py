@@ -291,12 +291,12 @@ case("fftshift", lambda xp, x: xp.fft.fftshift(x), MATRIX)
 def _recompose_svd(xp: Any, a: Any, full: bool) -> list[Any]:
     u, s, vh = xp.linalg.svd(a, full_matrices=full)
     k = min(a.shape[-2:])
-    return [s, (u[..., :, :k] * s[..., None, :]) @ vh[..., :k, :], xp.matmul(xp.matrix_transpose(u), u)]
+    return [s, xp.matmul(u[..., :, :k] * s[..., None, :], vh[..., :k, :]), xp.matmul(xp.matrix_transpose(u), u)]
 
 
 def _recompose_eigh(xp: Any, a: Any) -> list[Any]:
     values, vectors = xp.linalg.eigh(a)
-    return [values, (vectors * values[None, :]) @ vectors.T]
+    return [values, xp.matmul(vectors * values[None, :], vectors.T)]
 
 
 # creation, in dtypes that every library has

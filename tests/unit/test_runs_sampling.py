@@ -297,6 +297,7 @@ def test_dashboards_that_cannot_be_are_refused(scheduler: str, address: Any, say
 def test_the_dashboard_is_for_this_machine_unless_it_is_asked_for(asked: str | None, shown: bool) -> None:
     """127.0.0.2 stands for any other address that this machine has."""
     pytest.importorskip("distributed")
+    before = dask.config.get("distributed.deploy.lost-worker-timeout")
     with Workers("local", n_workers=1, dashboard_address=asked) as workers:
         port = int(str(workers.dashboard).split(":")[2].split("/")[0])
         socket.create_connection(("127.0.0.1", port), timeout=5).close()
@@ -305,3 +306,4 @@ def test_the_dashboard_is_for_this_machine_unless_it_is_asked_for(asked: str | N
         else:
             with pytest.raises(ConnectionRefusedError):
                 socket.create_connection(("127.0.0.2", port), timeout=5)
+    assert dask.config.get("distributed.deploy.lost-worker-timeout") == before

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import math
 import pathlib
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +13,7 @@ import numpy as np
 from nbm_xp.boltzmann.equilibrium import STEPS
 from nbm_xp.boltzmann.sequences import contact_scores, effective_couplings, pair_frequencies, sequence_weights
 from nbm_xp.namespace import to_numpy
+from nbm_xp.namespace.needs import is_there, need
 from nbm_xp.runs import RunError, open_samples, read_evaluation
 from nbm_xp.runs.curve import Curve
 from nbm_xp.runs.learner import CURVE_FILE
@@ -181,15 +180,9 @@ def _finished() -> Iterator[None]:
 
 def _diagnosis(values: Any) -> str:
     """What ArviZ says of chains, where it is installed and there is something to say."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it announces its own future when it is imported
-            arviz: Any = importlib.import_module("arviz")
-    except ModuleNotFoundError:
+    if not is_there("arviz_stats") or min(values.shape) < 4 or values.min() == values.max():
         return ""
-    if min(values.shape) < 4 or values.min() == values.max():
-        return ""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        factor, size = float(arviz.rhat(values.astype(float))), float(arviz.ess(values.astype(float)))
+    stats = need("arviz_stats.base").array_stats
+    with np.errstate(all="ignore"):
+        factor, size = float(stats.rhat(values.astype(float))), float(stats.ess(values.astype(float)))
     return f"R-hat {signed(factor, 3)}, effective sample size {size:,.0f} of {values.size:,}"

@@ -62,7 +62,7 @@ def _same_blocks(arrays: tuple[Any, ...], counts: list[int]) -> tuple[Any, ...]:
         stack = array.ndim - count
         core = [f"core {position} {axis}" for axis in range(count)]
         pairs += [array, (*(axis - stack for axis in range(stack)), *core)]
-    return tuple(da.core.unify_chunks(*pairs)[1])
+    return tuple(da.unify_chunks(*pairs)[1])
 
 
 def _whole(x: Any, count: int) -> Any:

@@ -24,13 +24,14 @@ da: Any = dask.array
 original: Any = array_api_compat.dask.array
 GraphArray: Any = dask.array.core.Array
 tokenize: Any = dask.base.tokenize
+_flatten: Any = dask.core.flatten
 graph_from: Any = dask.highlevelgraph.HighLevelGraph.from_collections
 
 ON_EXPRESSIONS = bool(getattr(da, "array_expr_enabled", bool)())
 
 
-def _as_it_is(function: Any) -> Any:
-    return function
+def _as_it_is(x: Any) -> Any:
+    return x
 
 
 lifted: Any = _as_it_is
@@ -49,7 +50,7 @@ def copied(x: Any) -> Any:
 
 def name_of_blocks(x: Any) -> Any:
     """What the keys of an array's blocks begin with in its graph."""
-    return x.name
+    return next(_flatten(x.__dask_keys__()))[0]
 
 
 def size_in_bytes(x: Any) -> Any:
@@ -58,8 +59,6 @@ def size_in_bytes(x: Any) -> Any:
 
 
 if ON_EXPRESSIONS:
-    from . import dask_classic, dask_expressions
+    from .dask_expressions import da, layers_of, lifted, original
 
-    da, original = dask_expressions.da, dask_expressions.original
-    copied = dask_classic.own_handle
-    layers_of, lifted, name_of_blocks = dask_classic.layers_of, dask_classic.lifted, dask_classic.name_of_blocks
+    copied = _as_it_is  # nothing can be assigned to one of these arrays

@@ -33,6 +33,8 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
             raise ValueError("a list cannot become an array without a copy")
         stacked = da.stack([asarray(item) for item in obj])
         return stacked if dtype is None else stacked.astype(dtype)
+    if copy and isinstance(obj, da.Array):
+        return copied(original.asarray(obj, dtype=dtype))
     made = original.asarray(obj, dtype=dtype, device=device, copy=copy, **kwargs)
     return made if made is obj or isinstance(obj, da.Array) else as_configured(made)
 
@@ -48,14 +50,15 @@ def linspace(*args: Any, **kwargs: Any) -> Any:
     return as_configured(original.linspace(*args, **kwargs))
 
 
-def clip(x: Any, /, min: Any = None, max: Any = None, **kwargs: Any) -> Any:
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     """As array-api-compat's, which makes arrays of NumPy's of bounds that are numbers, also beside CuPy's blocks."""
-    bounds = [bound for bound in (min, max) if bound is not None]
-    if kwargs or not all(_is_weak_bound(bound, x.dtype) for bound in bounds):
-        return original.clip(x, min, max, **kwargs)
     number = float if x.dtype.kind == "f" else int
-    low = x if min is None else original.maximum(x, number(min))
-    return low if max is None else original.minimum(low, number(max))
+    low, high = (
+        number(bound) if _is_weak_bound(bound, x.dtype) else bound if bound is None else da.asarray(bound)
+        for bound in (min, max)
+    )  # fmt: skip
+    result = x if low is None else original.maximum(x, low)
+    return (result if high is None else original.minimum(result, high)).astype(x.dtype)
 
 
 def _is_weak_bound(bound: Any, dtype: Any) -> bool:
