@@ -318,8 +318,9 @@ def _error(values: Any, chains: Any) -> Any:
 
 def _halves(values: Any) -> Any:
     """The two halves of each chain as chains, without the draw in the middle if there is one."""
-    half = values.shape[-1] // 2
-    return host_namespace().concat([values[..., :half], values[..., -half:]], axis=-2)
+    host, half = host_namespace(), values.shape[-1] // 2
+    found = host.concat([values[..., :half], values[..., -half:]], axis=-2)
+    return host.astype(found, host.float64, copy=False)
 
 
 def _normal_scores(values: Any) -> Any:

@@ -14,7 +14,7 @@ from nbm_xp.runs import diagnose, open_dataset, open_samples, sample
 from tests.runs import SAMPLE, deep, ordinary
 
 pytest.importorskip("zarr")
-pytest.importorskip("arviz")
+pytest.importorskip("pandas")
 
 
 def test_independent_draws_count_as_many_and_agree(tmp_path: pathlib.Path) -> None:

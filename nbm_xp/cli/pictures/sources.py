@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import math
 import pathlib
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from nbm_xp.boltzmann.diagnostics import effective_size, r_hat
 from nbm_xp.boltzmann.equilibrium import STEPS
 from nbm_xp.boltzmann.sequences import contact_scores, effective_couplings, pair_frequencies, sequence_weights
 from nbm_xp.namespace import to_numpy
@@ -180,16 +179,8 @@ def _finished() -> Iterator[None]:
 
 
 def _diagnosis(values: Any) -> str:
-    """What ArviZ says of chains, where it is installed and there is something to say."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it announces its own future when it is imported
-            arviz: Any = importlib.import_module("arviz")
-    except ModuleNotFoundError:
-        return ""
+    """How well chains have mixed, where there is something to say."""
     if min(values.shape) < 4 or values.min() == values.max():
         return ""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        factor, size = float(arviz.rhat(values.astype(float))), float(arviz.ess(values.astype(float)))
+    factor, size = float(r_hat(values)), float(effective_size(values))
     return f"R-hat {signed(factor, 3)}, effective sample size {size:,.0f} of {values.size:,}"
