@@ -40,9 +40,7 @@ def test_what_has_a_number_for_each_sweep_is_diagnosed() -> None:
 def test_only_chains_of_the_same_temperature_are_compared() -> None:
     betas = [0.25, 0.1, 0.25, 0.1, 0.1, 0.25, 0.1, 0.25]
     draws = SQUARE.sample(**HOT | {"beta": betas}, observe=["energy", "overlap"])
-    assert [len(value) for value in told(draws).values()] == [2, 2, 2, 3, 3, 3]  # pairs are of 0.1, of 0.25, of both
-    cold = SQUARE.sample(**HOT | {"beta": betas}, observe="energy")["energy"].values[::2, :]
-    assert draws["energy"].values[::2, :].tolist() == cold.tolist()
+    assert [len(value) for value in told(draws).values()] == [2] * 6  # pairs by the temperatures of both
     hot = SQUARE.sample(**HOT | {"beta": 0.1}, observe="energy").attrs
     assert draws.attrs["energy_mcse"][0] == pytest.approx(2**0.5 * hot["energy_mcse"], rel=0.4)
     unequal = SQUARE.sample(**HOT | {"beta": [0.1] * 6 + [0.2] * 2}, observe="energy")
