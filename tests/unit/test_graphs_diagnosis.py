@@ -50,12 +50,15 @@ def test_only_chains_of_the_same_temperature_are_compared() -> None:
 
 
 def test_what_is_computed_later_is_diagnosed_when_it_is_there(tmp_path: pathlib.Path) -> None:
-    whole, lazy = SQUARE.sample(**HOT), SQUARE.sample(**HOT, chunks=6)
+    whole, lazy = (
+        SQUARE.sample(**HOT | {"sweeps": 60, "beta": 0.05}),
+        SQUARE.sample(**HOT | {"sweeps": 60, "beta": 0.05}, chunks=12),
+    )
     assert not told(lazy)
     assert diagnose(lazy.compute()) == told(whole)
     pytest.importorskip("zarr")
-    asked = {name: value for name, value in HOT.items() if name != "random_state"}
-    run = sample_lattice(SQUARE, tmp_path / "run", **asked, chunks=(6, 12), checkpoint_every=175, seed=1)
+    asked = {name: value for name, value in (HOT | {"sweeps": 60, "beta": 0.05}).items() if name != "random_state"}
+    run = sample_lattice(SQUARE, tmp_path / "run", **asked, chunks=(6, 12), checkpoint_every=55, seed=1)
     assert told(open_dataset(run.path)) == told(whole)
 
 
