@@ -76,7 +76,8 @@ def test_a_run_that_warns_is_finished(tmp_path: pathlib.Path) -> None:
 @pytest.mark.slow
 def test_stripes_are_told() -> None:
     """Random starts far below the critical temperature: the energy is off by far more than draws of one place tell."""
-    machine, asked = GraphMachine(lattice((64, 64))), {"chains": 64, "beta": 0.55, "sweeps": 500, "random_state": 1}
+    machine = GraphMachine(lattice((64, 64)))
+    asked: dict[str, Any] = {"chains": 64, "beta": 0.55, "sweeps": 500, "random_state": 1}
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         striped = machine.sample(**asked, burn_in=1000)
