@@ -8,6 +8,7 @@ from . import sequences
 from .bridging import LadderEstimate, LadderWarning
 from .classifier import RBMClassifier
 from .dbm import DBM
+from .diagnostics import MixingWarning
 from .estimator import NotFittedError
 from .loading import load
 from .looks import Look, TrainingWarning
@@ -22,6 +23,7 @@ __all__ = [
     "LadderEstimate",
     "LadderWarning",
     "Look",
+    "MixingWarning",
     "NotFittedError",
     "RBMClassifier",
     "Topology",

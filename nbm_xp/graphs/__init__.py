@@ -5,10 +5,12 @@ The same seed gives the same states on every array library and for every divisio
 
 from __future__ import annotations
 
+from nbm_xp.boltzmann.diagnostics import MixingWarning
 from nbm_xp.namespace.faces import face
 
 from .clamping import ClampWarning
 from .cuts import cut_value, max_cut
+from .diagnosis import diagnose
 from .exact import enumerated, onsager
 from .families import (
     chimera,
@@ -34,12 +36,14 @@ __all__ = [
     "Graph",
     "GraphMachine",
     "Measured",
+    "MixingWarning",
     "Observer",
     "as_graph",
     "autocorrelation_time",
     "binder",
     "chimera",
     "cut_value",
+    "diagnose",
     "edwards_anderson",
     "energy_histogram",
     "enumerated",

@@ -113,7 +113,7 @@ class Learning(EnergyModel, Estimator):
         --------
         >>> from nbm_xp.graphs import GraphMachine, lattice
         >>> truth = GraphMachine(lattice((4, 4)), couplings=0.3, fields=0.1)
-        >>> states = truth.sample(chains=2000, sweeps=50, random_state=1)["state"].values
+        >>> states = truth.sample(chains=2000, sweeps=50, observe=(), random_state=1)["state"].values
         >>> learnt = GraphMachine(lattice((4, 4))).fit(states)
         >>> bool(abs(learnt.couplings_ - 0.3).max() < 0.1), round(float(learnt.couplings_.mean()), 1)
         (True, 0.3)

@@ -16,6 +16,7 @@ from nbm_xp.namespace.needs import need
 from . import sweeps
 from .annealing import annealed
 from .chains import Chains, begun, checked_states
+from .diagnosis import diagnose
 from .labels import INVERSE_TEMPERATURE, SWEEPS, about
 from .lazily import Asked, coordinates_of
 from .learning import Learning
@@ -85,9 +86,11 @@ class GraphMachine(Learning):
     >>> machine = GraphMachine(lattice((8, 8)))
     >>> machine
     GraphMachine(<lattice 8 × 8: 64 units, 128 edges>, units='spin', 2 colours)
-    >>> draws = machine.sample(chains=4, sweeps=50, burn_in=20, beta=0.3, random_state=1)
+    >>> draws = machine.sample(chains=4, sweeps=1000, burn_in=50, beta=0.3, random_state=1)
     >>> draws["energy"].dims, draws["energy"].shape
-    (('chain', 'sweep'), (4, 50))
+    (('chain', 'sweep'), (4, 1000))
+    >>> draws.attrs["energy_r_hat"] < 1.05, draws.attrs["energy_mcse"] < 0.01
+    (True, True)
     """
 
     def __init__(
@@ -198,6 +201,9 @@ class GraphMachine(Learning):
         -------
         xarray.Dataset
             A variable for each thing observed, and ``state``, the last states, with the dimensions chain and unit.
+            Attributes tell R-hat, effective sample size and Monte Carlo error of each observable that has a number for
+            each sweep, as ``energy_r_hat``, ``energy_ess`` and ``energy_mcse``: see `diagnose`, which tells them of
+            chains in chunks or parts when these are computed.
 
         Raises
         ------
@@ -208,6 +214,8 @@ class GraphMachine(Learning):
         -----
         ClampWarning
             Where units are held, but none of some parts of the graph, which are joined with no other.
+        MixingWarning
+            Where chains disagree, or still move away from where they began: see `diagnose`.
 
         Examples
         --------
@@ -243,11 +251,12 @@ class GraphMachine(Learning):
         drawn: dict[str, Any] = {"state": (("chain", "unit"), running.rows(), about("last states"))}
         for observer in watching if seen else ():
             drawn |= observer.result()
-        return xarray.Dataset(
+        found = xarray.Dataset(
             drawn,
             coords=coordinates_of(running.first_chain, running.betas, seen),
             attrs={"machine": repr(self), "rule": running.rule, "seed": list(running.seed), "sweeps": running.sweep},
         )
+        return found.assign_attrs(diagnose(found, stacklevel=3))
 
     def chains(
         self,
@@ -358,7 +367,12 @@ class GraphMachine(Learning):
         xarray.Dataset
             ``energy``, a unit, of shape (set, beta, sweep); ``acceptance``, of shape (pair,); ``best_energy`` and
             ``best_state``, the least energy of all units that each set met, and which state had it; ``state``, the last
-            ones.
+            ones. Attributes tell how well the sets agree, as those of `sample` do of chains.
+
+        Warns
+        -----
+        MixingWarning
+            Where sets disagree, or still move away from where they began: see `diagnose`.
 
         Examples
         --------
@@ -398,4 +412,5 @@ class GraphMachine(Learning):
             "beta": ("beta", ladder, about(INVERSE_TEMPERATURE)),
             "sweep": ("sweep", host.arange(burn_in + 1, burn_in + sweeps + 1), about(SWEEPS)),
         }
-        return xarray.Dataset(found, coords=coordinates, attrs=attributes)
+        draws = xarray.Dataset(found, coords=coordinates, attrs=attributes)
+        return draws.assign_attrs(diagnose(draws, stacklevel=3))

@@ -18,7 +18,7 @@ from .lattice_graph import Lattice
 
 __all__ = [
     "ABOUT_CORRELATIONS", "ABOUT_MEANS", "ABOUT_OVERLAP", "OBSERVERS", "Correlations", "Observer", "Series",
-    "check_means", "check_overlap", "checked_correlations", "means_along", "observers_of", "products_along",
+    "check_means", "check_overlap", "checked_correlations", "means_along", "observers_of", "products_along", "total",
 ]  # fmt: skip
 
 ABOUT_OVERLAP: Final = "mean product with the other chain of a pair"
@@ -206,7 +206,7 @@ def _energy(chains: Chains) -> Observer:
 def _magnetisation(chains: Chains) -> Observer:
     values, share = chains.machine.values, _a_unit(chains)
     if values.kind != "potts":
-        return Series("magnetisation", _total, "mean value of a unit", finish=share)
+        return Series("magnetisation", total, "mean value of a unit", finish=share)
     what = "order parameter: 0 where all values are as frequent, 1 where there is one alone"
     finish = lambda totals: (share(totals) * values.count - 1.0) / (values.count - 1.0)  # noqa: E731
     return Series("magnetisation", _most_frequent, what, finish=finish)
@@ -230,7 +230,8 @@ def _overlap(chains: Chains) -> Observer:
     return Series("overlap", _product, ABOUT_OVERLAP, "pair", _a_unit(chains))
 
 
-def _total(chains: Chains) -> Any:
+def total(chains: Chains) -> Any:
+    """The sum over the units of each chain, int64."""
     with wide_dtypes(chains.xp):
         return chains.xp.sum(chains.states, axis=0, dtype=dtype_of(chains.xp, "int64"))
 

@@ -19,6 +19,7 @@ from .exact import onsager
 from .graph import finite
 from .machine import GraphMachine
 from .measures import autocorrelation_time, binder, jackknife_error, specific_heat, standard_error
+from .observers import Series, total
 
 __all__ = ["Measured", "transition"]
 
@@ -88,6 +89,11 @@ def transition(
     -------
     list of Measured
 
+    Warns
+    -----
+    MixingWarning
+        Where chains of a temperature disagree, or still move away from where they began: see `diagnose`.
+
     Examples
     --------
     >>> from nbm_xp.graphs import lattice
@@ -101,10 +107,12 @@ def transition(
         raise ValueError("machine must be of spins")
     points = checked_temperatures(temperatures)
     chains, units = positive_int(chains, "chains"), machine.units_count
+    # the sign, which chains seldom change where it is cold, is not measured: they need not agree on it
+    size = Series("magnetisation", total, "size of the mean value", finish=lambda sums: host.abs(sums / units))
     draws = machine.sample(
         chains=chains * len(points), sweeps=measured_sweeps(sweeps, chains), burn_in=burn_in,
         beta=host.repeat(1.0 / host.asarray(points), chains), rule=rule, random_state=random_state, library=library,
-        initial=host.ones((chains * len(points), units), dtype=host.int8),
+        initial=host.ones((chains * len(points), units), dtype=host.int8), observe=("energy", size),
     )  # fmt: skip
     shape = (len(points), chains, -1)
     energies, sizes = (host.reshape(draws[name].values, shape) for name in ("energy", "magnetisation"))
@@ -143,7 +151,7 @@ def measured_at(machine: GraphMachine, t: float, energy: Any, magnetisation: Any
     t : float
         The temperature.
     energy, magnetisation : arrays of shape (chains, sweeps)
-        Of a unit.
+        Of a unit; the sign of the magnetisation does not matter.
     state : array of shape (units,)
         The last spins of a chain.
     """
@@ -157,7 +165,7 @@ def measured_at(machine: GraphMachine, t: float, energy: Any, magnetisation: Any
         heat(energy),
         jackknife_error(heat, energy),
         float(host.mean(size)),
-        binder(magnetisation),
+        binder(size),
         float(host.mean(autocorrelation_time(size))),
         *exact,
         host.reshape(state, machine.graph.shape or (machine.units_count,)),

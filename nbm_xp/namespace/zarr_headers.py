@@ -160,10 +160,10 @@ def _check_sizes(header: Header) -> None:
             raise ValueError(f"it claims {claimed:,} {what}, and at most {most:,} are read")
 
 
-def seal_of(folder: str | os.PathLike[str]) -> str:
-    """What tells the headers of a group and of its arrays from all others."""
+def seal_of(folder: str | os.PathLike[str], header: dict[str, Any] | None = None) -> str:
+    """What tells the headers of a group, or one that it is to have, and of its arrays from all others."""
     place = pathlib.Path(folder)
-    said = group_header(place)
+    said = group_header(place) if header is None else header
     attributes = {name: value for name, value in said.get("attributes", {}).items() if name != DIGEST}
     arrays = sorted(path.parent.name for path in place.glob(f"*/{HEADER}"))
     within = {name: digest_of_file(place / name / HEADER) for name in arrays}

@@ -11,6 +11,8 @@ import pathlib
 from dataclasses import dataclass
 from typing import Any
 
+from nbm_xp.boltzmann.diagnostics import Report, report
+from nbm_xp.graphs.diagnosis import labels_of
 from nbm_xp.graphs.lazily import OVERLAP, finished
 from nbm_xp.graphs.observers import ABOUT_OVERLAP
 from nbm_xp.graphs.values import Values, values_of
@@ -127,15 +129,20 @@ class ChainsJob:
         of_draws = {"draw": range(len(self.seen)), "sweep": self.seen} if self.names else {}
         return {"chain": range(len(self.betas))} | of_draws
 
-    def finish(self, unfinished: pathlib.Path) -> None:
-        """Write what was measured, when all blocks are done."""
+    def finish(self, unfinished: pathlib.Path) -> Report:
+        """Write what was measured, and how well it has mixed, when all blocks are done."""
         totals, arrays = self.totals() if set(self.names) - {OVERLAP} else None, self.arrays()
+        series: dict[str, tuple[Any, Any]] = {}
         for name in self.names:
             if name == OVERLAP:
                 values = self.totals_of_pairs() / self.n_units
             else:
                 values = finished(self.values, self.n_units, name, totals)[0]
             store.write_chunk(unfinished, arrays[name], (0, 0), values)
+            series[name] = values, labels_of(self.betas, arrays[name].dimensions[0])
+        found = report(series)
+        store.annotate(unfinished, found.attributes)
+        return found
 
     # What lies on disk while it goes on
 

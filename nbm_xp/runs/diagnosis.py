@@ -1,10 +1,4 @@
-"""Whether chains have come to their distribution, and how much they tell: R-hat and effective sample sizes.
-
-References
-----------
-A. Vehtari, A. Gelman, D. Simpson, B. Carpenter and P.-C. Bürkner, "Rank-normalization, folding, and localization: an
-improved R-hat for assessing convergence of MCMC", Bayesian Analysis 16 (2021).
-"""
+"""Whether the chains of a run have come to their distribution, and how much they tell, by `boltzmann.diagnostics`."""
 
 from __future__ import annotations
 
@@ -16,6 +10,7 @@ import dask.array
 import numpy as np
 
 from nbm_xp import natural_bm as B
+from nbm_xp.boltzmann.diagnostics import effective_size, monte_carlo_error, r_hat, tail_size
 from nbm_xp.boltzmann.energy import energy
 from nbm_xp.boltzmann.rows import positive_int
 from nbm_xp.boltzmann.sampling import told_placeholders
@@ -39,7 +34,7 @@ def diagnose(
     free_energy: bool = True,
     warm_up: int = 0,
 ) -> Any:
-    """R-hat and effective sample sizes of statistics of a sampling run, by ArviZ (`arviz_stats`).
+    """R-hat and effective sample sizes of statistics of a sampling run.
 
     Parameters
     ----------
@@ -64,7 +59,7 @@ def diagnose(
     Raises
     ------
     ModuleNotFoundError
-        If ``arviz-stats`` or pandas is not installed.
+        If pandas is not installed.
     ValueError
         If an argument is not what it must be, or there are fewer than two chains or four draws.
     RunError
@@ -76,27 +71,25 @@ def diagnose(
         raise ValueError(
             f"R-hat needs at least two chains of four draws, got {draws.shape[0]} of {max(0, draws.shape[1] - first)}"
         )
-    stats = need("arviz_stats.base").array_stats
     draws = draws[:, first:]
     looked_at = _units(units, draws.shape[2])
     statistics = {f"unit {unit}": draws[:, :, unit].compute().astype("float64") for unit in looked_at}
     if free_energy:
         name, energies = _energies(RunDirectory.open(directory, "sample"), draws, first)
         statistics = {name: energies} | statistics
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return _summary(stats, statistics)
+    return _summary(statistics)
 
 
-def _summary(stats: Any, statistics: dict[str, Any]) -> Any:
+def _summary(statistics: dict[str, Any]) -> Any:
     columns: dict[str, Callable[[Any], float]] = {
         "mean": np.mean,
         "sd": lambda values: np.std(values, ddof=1),
-        "mcse_mean": lambda values: stats.mcse(values, method="mean"),
-        "ess_bulk": lambda values: stats.ess(values, method="bulk"),
-        "ess_tail": lambda values: stats.ess(values, method="tail", prob=(0.05, 0.95)),
-        "r_hat": stats.rhat,
+        "mcse_mean": monte_carlo_error,
+        "ess_bulk": effective_size,
+        "ess_tail": tail_size,
+        "r_hat": r_hat,
     }
-    table = {name: [float(np.squeeze(of(values))) for values in statistics.values()] for name, of in columns.items()}
+    table = {name: [float(of(values)) for values in statistics.values()] for name, of in columns.items()}
     return need("pandas").DataFrame(table, index=list(statistics))
 
 

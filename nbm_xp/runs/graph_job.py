@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from nbm_xp.boltzmann.diagnostics import Report
 from nbm_xp.graphs.lazily import OVERLAP
 from nbm_xp.graphs.packed import packed, unpack
 from nbm_xp.graphs.part_sweeps import Bundle, PartStates
@@ -191,7 +192,7 @@ class GraphJob(ChainsJob):
             blocks = range(number * self.parts, (number + 1) * self.parts)
             yield self.bundle(number), sum(self.measured(block) for block in blocks)  # whole multiples: not rounded
 
-    def finish(self, unfinished: pathlib.Path) -> None:
+    def finish(self, unfinished: pathlib.Path) -> Report:
         """Write states and what was measured, when all blocks are done."""
         _at_hand.forget(self.directory)
         units, state = self._division[2], self.state()
@@ -206,7 +207,7 @@ class GraphJob(ChainsJob):
                     store.write_chunk(
                         unfinished, state, (chain, place), states[None, first : first + state.chunks[1]]
                     )  # fmt: skip
-        super().finish(unfinished)
+        return super().finish(unfinished)
 
     # What a task does
 

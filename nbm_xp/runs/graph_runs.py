@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbm_xp.boltzmann.rows import positive_int
+from nbm_xp.graphs.diagnosis import HELPS
 from nbm_xp.graphs.graph import finite
 from nbm_xp.graphs.lazily import checked_names
 from nbm_xp.namespace.needs import need
@@ -149,7 +150,7 @@ def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
 
 def _carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
     job = _JOBS[run.kind].of(run)
-    result = job.result_name
+    result, found = job.result_name, None
     if (run.path / result).exists():
         store.open_arrays(run.path / result, run.result_identity)  # refuses what is damaged
         if progress is not None:
@@ -162,6 +163,8 @@ def _carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
             for folder in (run.checkpoints, *job.folders()):
                 folder.mkdir(exist_ok=True)
             carry_out(run, job, job.blocks, pool, progress)
-            job.finish(unfinished)
+            found = job.finish(unfinished)
         run.log(f"{result} is whole")
     shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
+    if found is not None:
+        found.warn(HELPS, stacklevel=5)

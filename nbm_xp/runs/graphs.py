@@ -114,6 +114,7 @@ def sample_graph(
     -------
     RunDirectory
         `open_dataset` reads what is in it: ``state``, the last states, and what was measured, of a unit or a pair.
+        Attributes and warnings are those of `GraphMachine.sample`.
 
     Raises
     ------

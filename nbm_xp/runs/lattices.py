@@ -106,7 +106,8 @@ def sample_lattice(
     Returns
     -------
     RunDirectory
-        `open_dataset` reads what is in it: ``state``, the last states, and what was measured, of a unit.
+        `open_dataset` reads what is in it: ``state``, the last states, and what was measured, of a unit. Attributes and
+        warnings are those of `GraphMachine.sample`.
 
     Raises
     ------
@@ -128,8 +129,8 @@ def sample_lattice(
     >>> from nbm_xp.graphs import GraphMachine, lattice
     >>> from nbm_xp.runs import open_dataset, sample_lattice
     >>> machine = GraphMachine(lattice((32, 32)))
-    >>> run = sample_lattice(machine, pathlib.Path(tempfile.mkdtemp()) / "run", sweeps=20, beta=0.4, chunks=16, seed=1)
-    >>> found, whole = open_dataset(run.path), machine.sample(sweeps=20, beta=0.4, random_state=1)
+    >>> run = sample_lattice(machine, pathlib.Path(tempfile.mkdtemp()) / "run", sweeps=10, beta=0.4, chunks=16, seed=1)
+    >>> found, whole = open_dataset(run.path), machine.sample(sweeps=10, beta=0.4, random_state=1)
     >>> bool((found["energy"].values == whole["energy"].values).all())
     True
     """

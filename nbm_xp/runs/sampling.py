@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from nbm_xp.boltzmann.chains import Chains
+from nbm_xp.boltzmann.diagnostics import report
 from nbm_xp.boltzmann.ladder_chains import LadderChains
 from nbm_xp.boltzmann.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy
@@ -41,6 +42,11 @@ from .tasks import StoppedError, load_model
 __all__ = ["SAMPLES", "Sampling", "sample"]
 
 SAMPLES = "samples.zarr"
+_HELPS = (
+    'a longer burn_in, more draws further apart (thin), or a model that learnt with training="tempered", whose ladder '
+    "chains are sampled on; diagnose(directory) tells more"
+)
+_DIAGNOSED = 32  # so many chains tell how well all have mixed
 
 
 def sample(
@@ -113,7 +119,9 @@ def sample(
     Returns
     -------
     RunDirectory
-        `open_samples` and `open_dataset` read what is in it.
+        `open_samples` and `open_dataset` read what is in it. Attributes of the dataset tell how well up to 32 chains
+        have mixed: R-hat, effective sample size and Monte Carlo error of the mean of each layer's units, as
+        ``visible_mean_r_hat``, and of their projection on a fixed vector, as ``visible_projection_r_hat``.
 
     Raises
     ------
@@ -124,6 +132,12 @@ def sample(
     RunError
         If the run cannot go on: the disk is full, the cluster gone. What was reported done stays, and `resume` goes on
         from there.
+
+    Warns
+    -----
+    MixingWarning
+        When the run is finished, where R-hat is above 1.05, or chains still move away from where they began: see
+        `nbm_xp.boltzmann.diagnostics.mixing`.
 
     Notes
     -----
@@ -201,17 +215,21 @@ def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
 
 def _carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
     job = Sampling.of(run)
-    total = sum(block.rows for block in job.blocks) * job.n_sweeps
+    total, found = sum(block.rows for block in job.blocks) * job.n_sweeps, None
     if not (run.path / SAMPLES).exists():
-        arrays = list(job.arrays().values())
-        with store.growing(run.path, SAMPLES, arrays, run.result_identity, job.coordinates(), job.about()):
+        stored = list(job.arrays().values()), run.result_identity, job.coordinates(), job.about()
+        with store.growing(run.path, SAMPLES, *stored) as unfinished:
             carry_out(run, job, job.blocks, pool, progress)
+            found = report(job.series(unfinished))
+            store.annotate(unfinished, found.attributes)
         run.log(f"{SAMPLES} is whole")
     else:
         store.open_arrays(run.path / SAMPLES, run.result_identity)  # refuses what is damaged
         if progress is not None:
             progress(total, total)
     shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
+    if found is not None:
+        found.warn(_HELPS, stacklevel=4)
 
 
 def on_ladder(model: Any, wanted: bool | None, possible: bool) -> int:
@@ -301,6 +319,24 @@ class Sampling(SampleJob):
             "library": self.library,
             "run": self.result,
         } | ({"chains": "on the ladder of the training"} if self.ladder else {})
+
+    def series(self, place: pathlib.Path) -> dict[str, tuple[Any, None]]:
+        """What tells how well chains have mixed, of the draws in a store: two numbers of each layer.
+
+        They are the mean of its units, and their projection on a fixed vector, which tells patterns of one mean apart.
+        Chains whose layers are held at states of their own have distributions of their own, and are not compared.
+        """
+        if self.clamped and any(held.ndim == 2 for held in saved_clamped(self.directory).values()):
+            return {}
+        found: dict[str, tuple[Any, None]] = {}
+        for name, array in store.open_arrays(place, self.result).items():
+            units, step = array.shape[2], self.checkpoint_every
+            hashed = np.arange(1, units + 1, dtype="int64") * 40503 // 256 % 256 - 128  # by Knuth; sums are exact
+            onto = np.stack([np.ones(units), hashed], axis=1).astype("float32")
+            parts = [array[:_DIAGNOSED, k : k + step].astype("float32") @ onto for k in range(0, self.n_draws, step)]
+            sums = np.concatenate(parts, axis=1) / units
+            found |= {f"{name}_mean": (sums[..., 0], None), f"{name}_projection": (sums[..., 1], None)}
+        return found
 
     # What a task does
 

@@ -29,7 +29,7 @@ from nbm_xp.namespace.needs import need
 from nbm_xp.namespace.whole import flush_folder, replacing_folder, sweep, write_whole
 from nbm_xp.namespace.zarr_headers import HEADER, Header, array_header, checked_seal, group_header, seal_of
 
-__all__ = ["UNFINISHED", "Stored", "checked_store", "growing", "open_arrays", "write_chunk"]
+__all__ = ["UNFINISHED", "Stored", "annotate", "checked_store", "growing", "open_arrays", "write_chunk"]
 
 _DRAWS, _COORDINATE = ("bytes", "blosc", "crc32c"), ("bytes", "crc32c")
 
@@ -124,14 +124,15 @@ def create(
             # Zarr warns that version 3 does not say yet where these are written; readers that know them are faster.
             warnings.simplefilter("ignore")
             zarr.consolidate_metadata(part)
-        _seal(part)
+        annotate(part, {})
 
 
-def _seal(place: pathlib.Path) -> None:
-    """Write the digest of all headers into the group's."""
+def annotate(place: pathlib.Path, attributes: Mapping[str, Any]) -> None:
+    """Add attributes to a store's, and the digest of all headers."""
     said = group_header(place)
-    said["attributes"][DIGEST] = seal_of(place)
-    (place / HEADER).write_text(json.dumps(said, indent=2), encoding="utf-8")
+    said["attributes"] |= attributes
+    said["attributes"][DIGEST] = seal_of(place, said)
+    write_whole(place / HEADER, json.dumps(said, indent=2).encode())
 
 
 def _along(name: str) -> tuple[str]:

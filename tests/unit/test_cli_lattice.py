@@ -76,6 +76,7 @@ def test_what_cannot_be_measured_is_refused(given: tuple[str, ...], message: str
     assert message in refused("lattice", "--out", "ising", *given)
 
 
+@pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # few sweeps, whose bits count
 def test_the_numbers_are_those_of_the_transition_in_memory() -> None:
     for number, rule in enumerate(("heat_bath", "wolff")):
         out = f"ising{number}"
@@ -114,6 +115,7 @@ def test_what_was_killed_goes_on_with_the_same_bytes() -> None:
             look("ising")
 
 
+@pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # few sweeps
 def test_machines_without_an_exact_answer_have_none() -> None:
     open_ends = transition(GraphMachine(lattice((6, 6), periodic=False)), [2.0], sweeps=50, random_state=1)
     assert (open_ends[0].exact_energy, open_ends[0].exact_specific_heat) == (None, None)
@@ -164,6 +166,7 @@ def test_few_sweeps_have_errors_too(chains: int, sweeps: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # slow at the critical point
 def test_the_square_lattice_is_onsagers() -> None:
     """13 temperatures of 128 × 128 spins, with errors of 0.1 % of the energy at most.
 

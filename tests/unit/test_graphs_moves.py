@@ -112,6 +112,7 @@ def test_clusters_go_on_where_they_were_broken_off(rule: str) -> None:
     np.testing.assert_array_equal(rest["energy"].values, whole["energy"].values[:, 2:])
 
 
+@pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # Metropolis is slow there
 def test_clusters_are_quicker_at_the_critical_point() -> None:
     pytest.importorskip("xarray")
     machine = GraphMachine(lattice((32, 32)))
@@ -213,6 +214,7 @@ GLASSES = {
 
 
 @pytest.mark.parametrize("name", GLASSES)
+@pytest.mark.filterwarnings("ignore::nbm_xp.graphs.MixingWarning")  # the least energies, not means
 def test_annealing_and_tempering_find_ground_states(name: str) -> None:
     pytest.importorskip("xarray")
     machine = GLASSES[name]

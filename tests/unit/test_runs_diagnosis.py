@@ -7,14 +7,14 @@ import pathlib
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann import DBM, RBM
+from nbm_xp.boltzmann import DBM, RBM, MixingWarning
 from nbm_xp.boltzmann.energy import energy, opened
 from nbm_xp.namespace import to_numpy
-from nbm_xp.runs import diagnose, open_samples, sample
+from nbm_xp.runs import diagnose, open_dataset, open_samples, sample
 from tests.runs import SAMPLE, deep, ordinary
 
 pytest.importorskip("zarr")
-pytest.importorskip("arviz_stats")
+pytest.importorskip("pandas")
 
 
 def test_independent_draws_count_as_many_and_agree(tmp_path: pathlib.Path) -> None:
@@ -23,6 +23,9 @@ def test_independent_draws_count_as_many_and_agree(tmp_path: pathlib.Path) -> No
     found = diagnose(sample(model, tmp_path / "run", 4, 500, seed=1).path, units=6)
     assert list(found.index) == ["free energy", *(f"unit {unit}" for unit in range(6))]
     assert list(found.columns) == ["mean", "sd", "mcse_mean", "ess_bulk", "ess_tail", "r_hat"]
+    attributes = open_dataset(tmp_path / "run").attrs
+    assert attributes["visible_mean_r_hat"] < 1.01
+    assert 1000 < attributes["visible_projection_ess"] < 4000
     moving = found.iloc[:-1]
     assert (moving.r_hat < 1.01).all()
     assert (moving.ess_bulk > 1000).all()
@@ -33,7 +36,11 @@ def test_independent_draws_count_as_many_and_agree(tmp_path: pathlib.Path) -> No
 def test_chains_that_stay_where_they_are_do_not_agree(tmp_path: pathlib.Path) -> None:
     """Strong weights: units 0 and 1 are alike, and their chains do not leave the state they find."""
     model = RBM.from_parameters(np.full((1, 2), 40.0), np.array([-40.0]), np.array([-20.0, -20.0]))
-    found = diagnose(sample(model, tmp_path / "run", 8, 100, seed=4).path, units=[1], free_energy=False)
+    with pytest.warns(MixingWarning, match=r"visible_mean \(R-hat inf.*training=") as told:
+        run = sample(model, tmp_path / "run", 8, 100, seed=4)
+    assert [warning.filename for warning in told] == [__file__]
+    assert open_dataset(run.path).attrs["visible_mean_r_hat"] == np.inf
+    found = diagnose(run.path, units=[1], free_energy=False)
     assert list(found.index) == ["unit 1"]
     assert not found.r_hat.iloc[0] < 1.5
 

@@ -33,6 +33,9 @@ class Sampling(Model):
         or `clamp` is given: each step of a chain is an exchange with its neighbours and a sweep of all machines, so
         that places far apart have their share, and far fewer steps will do.
 
+        Nothing is measured on the way, and the last states do not tell whether the chains have mixed:
+        `nbm_xp.runs.sample` keeps draws, reports R-hat, effective sample sizes and Monte Carlo errors, and warns.
+
         Parameters
         ----------
         n_chains : int, optional

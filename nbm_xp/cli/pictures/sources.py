@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from nbm_xp.boltzmann.diagnostics import effective_size, r_hat
 from nbm_xp.boltzmann.equilibrium import STEPS
 from nbm_xp.boltzmann.sequences import contact_scores, effective_couplings, pair_frequencies, sequence_weights
 from nbm_xp.namespace import to_numpy
@@ -179,10 +180,8 @@ def _finished() -> Iterator[None]:
 
 
 def _diagnosis(values: Any) -> str:
-    """What ArviZ says of chains, where it is installed and there is something to say."""
-    if not is_there("arviz_stats") or min(values.shape) < 4 or values.min() == values.max():
+    """How well chains have mixed, where there is something to say."""
+    if min(values.shape) < 4 or values.min() == values.max():
         return ""
-    stats = need("arviz_stats.base").array_stats
-    with np.errstate(all="ignore"):
-        factor, size = float(stats.rhat(values.astype(float))), float(stats.ess(values.astype(float)))
+    factor, size = float(r_hat(values)), float(effective_size(values))
     return f"R-hat {signed(factor, 3)}, effective sample size {size:,.0f} of {values.size:,}"

@@ -1,0 +1,370 @@
+"""Whether chains agree and how precise their means are: R-hat, effective sample size, Monte Carlo error, drift.
+
+Contract: arrays are of observables, one number for each chain and draw, float64 in host memory, of shape
+(…, chains, draws); what is computed of many observables at once is the same as of each alone. No random numbers.
+
+References
+----------
+A. Vehtari, A. Gelman, D. Simpson, B. Carpenter and P.-C. Bürkner, "Rank-normalization, folding, and localization: an
+improved R-hat for assessing convergence of MCMC", Bayesian Analysis 16 (2021).
+C. J. Geyer, "Practical Markov chain Monte Carlo", Statistical Science 7 (1992).
+J. Geweke, "Evaluating the accuracy of sampling-based approaches to the calculation of posterior moments", in Bayesian
+Statistics 4 (1992).
+H. Flyvbjerg and H. G. Petersen, "Error estimates on averages of correlated data", The Journal of Chemical Physics 91
+(1989).
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from nbm_xp.namespace import host_namespace
+from nbm_xp.special import ndtri
+
+__all__ = [
+    "Mixing",
+    "MixingWarning",
+    "Report",
+    "effective_size",
+    "mixing",
+    "monte_carlo_error",
+    "r_hat",
+    "report",
+    "tail_size",
+]
+
+_R_HAT = 1.05  # chains that agree stay below it
+_SIGMAS = 4.0  # of the normal quantile that R-hat of few independent draws does not exceed
+_DRIFT = 4.0  # standard errors between the beginning and the end of a record
+_CHAINS, _BLOCKS = 64, 20  # so many chains of a record at most, and so many draws and blocks of each at least
+
+
+class MixingWarning(RuntimeWarning):
+    """Chains disagree, or still move away from where they began: means over them are not those of the machine."""
+
+
+def r_hat(values: Any) -> Any:
+    """The rank-normalised split R-hat of chains: the larger one of locations and of spreads.
+
+    Parameters
+    ----------
+    values : array of shape (…, chains, draws)
+        Four draws at least.
+
+    Returns
+    -------
+    array of shape (…)
+        1 where each half of each chain tells the same, infinite where no half moves and they differ, NaN where nothing
+        moves at all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> alike = rng.normal(size=(4, 500))
+    >>> apart = alike + np.asarray([[0.0], [0.0], [0.0], [1.0]])
+    >>> bool(r_hat(alike) < 1.01), bool(r_hat(apart) > 1.05)
+    (True, True)
+    """
+    host, halves = host_namespace(), _halves(values)
+    spreads = host.abs(halves - host.median(halves, axis=(-2, -1), keepdims=True))
+    chains = _normal_scores(host.stack([halves, spreads]))
+    draws = chains.shape[-1]
+    within = host.mean(host.var(chains, axis=-1, correction=1), axis=-1)
+    between = host.var(host.mean(chains, axis=-1), axis=-1, correction=1)
+    within = host.where(within > 1e-20 * between, within, 0.0)  # 0, but for rounding
+    with host.errstate(divide="ignore", invalid="ignore"):
+        return host.fmax.reduce(host.sqrt((draws - 1) / draws + between / within), axis=0)
+
+
+def effective_size(values: Any, *, ranked: bool = True) -> Any:
+    """How many independent draws chains are worth.
+
+    Parameters
+    ----------
+    values : array of shape (…, chains, draws)
+        Four draws at least.
+    ranked : bool, optional
+        Whether of normal scores of the draws (bulk ESS), or of the draws themselves, for the error of their mean.
+
+    Returns
+    -------
+    array of shape (…)
+        NaN where nothing moves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.repeat(np.random.default_rng(0).normal(size=(4, 500)), 5, axis=1)
+    >>> bool(1800 < effective_size(x) < 2200)
+    True
+    """
+    halves = _halves(values)
+    return _effective(_normal_scores(halves) if ranked else halves)
+
+
+def tail_size(values: Any) -> Any:
+    """The smaller effective sample size of the two tails: of how often draws are below their 5 and 95 % quantiles."""
+    host = host_namespace()
+    ends = host.quantile(values, host.asarray([0.05, 0.95]), axis=(-2, -1))[..., None, None]
+    return host.fmin.reduce(_effective(_halves(host.astype(values <= ends, host.float64))), axis=0)
+
+
+def monte_carlo_error(values: Any) -> Any:
+    """The standard error of the mean over all chains and draws, of shape (…).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bool(abs(monte_carlo_error(np.random.default_rng(0).normal(size=(4, 2500))) - 0.01) < 0.001)
+    True
+    """
+    return _error(values, _halves(values))
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """What records of observables tell of their chains.
+
+    Attributes
+    ----------
+    r_hat, ess, mcse, drift : array of shape (…)
+        `ess` is that of the mean; `drift` is by how many standard errors the first tenth of a record differs from its
+        second half; 0 where the first draws are like those there.
+    limit : float
+        R-hat above it says that chains disagree.
+    """
+
+    r_hat: Any
+    ess: Any
+    mcse: Any
+    drift: Any
+    limit: float
+
+    @property
+    def disagree(self) -> Any:
+        """Where chains, or their halves, tell different things."""
+        return self.r_hat > self.limit
+
+    @property
+    def drifts(self) -> Any:
+        """Where chains still move away from where they began."""
+        return self.drift > _DRIFT
+
+
+def mixing(values: Any) -> Mixing:
+    """Diagnose records, in far less time than it takes to draw them.
+
+    Parameters
+    ----------
+    values : array of shape (…, chains, draws)
+
+    Notes
+    -----
+    R-hat of few independent draws is above 1.05 by chance. It counts where it is also above `limit`, which they exceed
+    less than once in a thousand times: the square of R-hat of m halves of n draws is ``(n - 1 + f) / n``, f being
+    distributed as chi-squared over its m - 1 degrees of freedom (Wilson and Hilferty's quantile). Records of fewer than
+    20 draws tell too little: all is NaN.
+
+    Of long records R-hat takes draws at equal distances, as many as it takes for `limit` to be 1.05, and the errors
+    take the means of as many blocks, whose own correlations are summed; of more than 64 chains there are every second,
+    third, … one. So the cost is that of about 1,300 numbers, however long the record is.
+
+    A record drifts where its first tenth differs from its second half by more than four standard errors, as the second
+    half has them, and the first draws from the draws there likewise. Then the mean over the record is off by more than
+    1.3 of its standard errors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).normal(size=(4, 500))
+    >>> found = mixing(x)
+    >>> bool(found.disagree), bool(found.drifts), bool(abs(found.mcse - 500**-0.5 / 2) < 0.002)
+    (False, False, True)
+    >>> x[:, :20] += 5.0
+    >>> bool(mixing(x).drifts)
+    True
+    """
+    host = host_namespace()
+    all_chains, draws = values.shape[-2:]
+    chosen = values[..., :: -(-all_chains // _CHAINS), :]
+    chains = chosen.shape[-2]
+    if draws < _BLOCKS:
+        none = host.full(values.shape[:-2], math.nan)
+        return Mixing(none, none, none, host.zeros(values.shape[:-2]), math.inf)
+    chance = _chance(2 * chains - 1)
+    length = max(1, draws // max(_BLOCKS, math.ceil(2 * (chance - 1) / (_R_HAT**2 - 1))))
+    count = draws // length
+    kept = chosen[..., : count * length]  # the last few draws are left out, not the first, which may drift
+    blocks = kept if length == 1 else host.mean(host.reshape(kept, (*kept.shape[:-1], count, length)), axis=-1)
+    kept, error = kept[..., length - 1 :: length], _error(blocks, blocks)
+    with host.errstate(divide="ignore", invalid="ignore"):
+        size = host.var(kept, axis=(-2, -1), correction=1) / error**2 * (all_chains / chains)
+    half = count // 2
+    limit = max(_R_HAT, math.sqrt((half - 1 + chance) / half))
+    drift = _drift(chosen[..., 0], kept, blocks)
+    return Mixing(r_hat(kept), size, error * math.sqrt(chains / all_chains), drift, limit)
+
+
+class Report(NamedTuple):
+    """What a dataset says of how well its chains have mixed.
+
+    Attributes
+    ----------
+    attributes : dict
+        Of each observable ``NAME_r_hat``, ``NAME_ess`` and ``NAME_mcse``: numbers, or, of several labels, lists, in
+        rising order of these. Nothing of what never changes, or is too short to tell.
+    doubts : str or None
+        What speaks against the means, if anything does.
+    """
+
+    attributes: dict[str, Any]
+    doubts: str | None
+
+    def warn(self, helps: str, stacklevel: int = 2) -> None:
+        """Warn, in one line, where chains have not mixed."""
+        if self.doubts is not None:
+            text = f"{self.doubts}: means and errors may not be those of the machine. What helps: {helps}"
+            warnings.warn(text, MixingWarning, stacklevel=stacklevel + 1)
+
+
+def report(series: Mapping[str, tuple[Any, Sequence[Any] | None]]) -> Report:
+    """Diagnose what was observed.
+
+    Parameters
+    ----------
+    series : mapping of str to (array of shape (chains, draws), sequence or None)
+        Of each observable its record, and of each chain a label, its inverse temperature: chains are compared with
+        those of the same label.
+    """
+    found: dict[str, Any] = {}
+    apart, moving = [], []
+    alike: dict[Any, list[str]] = {}  # observables of the same chains are diagnosed together
+    for name, (values, labels) in series.items():
+        alike.setdefault((values.shape, tuple(labels or (0.0,) * values.shape[0])), []).append(name)
+    for (_, labels), names in alike.items():
+        for name, own in zip(names, _by_label([series[name][0] for name in names], labels), strict=True):
+            for what in ("r_hat", "ess", "mcse"):
+                if any(value == value for value in own[what]):
+                    found[f"{name}_{what}"] = own[what][0] if len(own[what]) == 1 else own[what]
+            count, groups = sum(own["disagree"]), len(own["disagree"])
+            if count:
+                worst = max(value for value in own["r_hat"] if value == value)
+                where = f" at {count} of {groups} inverse temperatures" if groups > 1 else ""
+                apart.append(f"{name} (R-hat {worst:.3f}{where})")
+            if any(own["drifts"]):
+                moving.append(name)
+    told = [f"chains disagree on {', '.join(apart)}, or were observed too briefly to agree"] if apart else []
+    told += [f"{', '.join(moving)} moved away from where the chains began"] if moving else []
+    return Report(found, "; ".join(told) or None)
+
+
+def _by_label(records: Sequence[Any], labels: Sequence[Any]) -> list[dict[str, list[Any]]]:
+    """Of each record, the diagnostics of the chains of each label, in rising order."""
+    host = host_namespace()
+    values = host.stack([host.asarray(record, dtype=host.float64) for record in records])
+    members: dict[Any, list[int]] = {}
+    for chain, label in sorted(enumerate(labels), key=lambda place: place[1]):
+        members.setdefault(label, []).append(chain)
+    groups = [values[:, None, chains, :] for chains in members.values()]
+    even = len({group.shape for group in groups}) == 1
+    mixed = [mixing(group) for group in ([host.concat(groups, axis=1)] if even else groups)]
+    fields = {
+        what: host.concat([getattr(part, what) for part in mixed], axis=1)
+        for what in ("r_hat", "ess", "mcse", "disagree", "drifts")
+    }
+    return [{what: rows[place, :].tolist() for what, rows in fields.items()} for place in range(len(records))]
+
+
+def _chance(degrees: int) -> float:
+    """What chi-squared over its degrees of freedom hardly ever exceeds."""
+    share = 2.0 / (9.0 * degrees)
+    return (1.0 - share + _SIGMAS * math.sqrt(share)) ** 3
+
+
+def _drift(start: Any, kept: Any, blocks: Any) -> Any:
+    """By how many standard errors the beginnings of records differ from their ends.
+
+    Parameters
+    ----------
+    start : array of shape (…, chains)
+        The first draws.
+    kept, blocks : array of shape (…, chains, blocks)
+        A draw of each block, and its mean.
+    """
+    host = host_namespace()
+    *_, chains, count = blocks.shape
+    early, late = blocks[..., : count // 10], blocks[..., count - count // 2 :]
+    middle = host.mean(late, axis=(-2, -1))
+    began, moved = host.mean(start, axis=-1) - middle, host.mean(early, axis=(-2, -1)) - middle
+    typical = host.std(kept[..., count - count // 2 :], axis=(-2, -1)) / math.sqrt(chains)
+    odd = (moved * began > 0) & (host.abs(began) > _DRIFT * typical)
+    if not host.any(odd):
+        return host.zeros(blocks.shape[:-2])
+    error = _error(late, late) * math.sqrt(1.0 + late.shape[-1] / early.shape[-1])
+    with host.errstate(divide="ignore", invalid="ignore"):
+        return host.where(odd, host.nan_to_num(host.abs(moved) / error, nan=math.inf, posinf=math.inf), 0.0)
+
+
+def _error(values: Any, chains: Any) -> Any:
+    """The standard error of the mean of values, correlated as chains tell."""
+    host = host_namespace()
+    return host.sqrt(host.var(values, axis=(-2, -1), correction=1) / _effective(chains))
+
+
+def _halves(values: Any) -> Any:
+    """The two halves of each chain as chains, without the draw in the middle if there is one."""
+    host, half = host_namespace(), values.shape[-1] // 2
+    found = host.concat([values[..., :half], values[..., -half:]], axis=-2)
+    return host.astype(found, host.float64, copy=False)
+
+
+def _normal_scores(values: Any) -> Any:
+    """Normal scores of the ranks of values among all chains and draws; equal values share the mean of their ranks."""
+    host = host_namespace()
+    flat = host.reshape(values, (*values.shape[:-2], -1))
+    count = flat.shape[-1]
+    order = host.argsort(flat, axis=-1)
+    rising = host.take_along_axis(flat, order, axis=-1)
+    places = host.broadcast_to(host.arange(count), flat.shape)
+    step = rising[..., 1:] != rising[..., :-1]
+    end = host.ones((*flat.shape[:-1], 1), dtype=host.bool)
+    first = host.maximum.accumulate(host.where(host.concat([end, step], axis=-1), places, 0), axis=-1)
+    last = host.where(host.concat([step, end], axis=-1), places, count)
+    last = host.flip(host.minimum.accumulate(host.flip(last, axis=-1), axis=-1), axis=-1)
+    scores = ndtri((host.arange(1.0, count + 0.5, 0.5) - 0.375) / (count + 0.25))  # of all ranks, and between them
+    found = host.empty_like(flat)
+    host.put_along_axis(found, order, scores[first + last], axis=-1)
+    return host.reshape(found, values.shape)
+
+
+def _effective(chains: Any) -> Any:
+    """The effective sample size of chains as they are, by Geyer's initial monotone sequence."""
+    host = host_namespace()
+    count, draws = chains.shape[-2:]
+    means = host.mean(chains, axis=-1)
+    length = 1 << (2 * draws - 1).bit_length()
+    waves = host.fft.rfft(chains - means[..., None], n=length, axis=-1)
+    power = host.mean(host.real(waves) ** 2 + host.imag(waves) ** 2, axis=-2)
+    covariances = host.fft.irfft(power, n=length, axis=-1)[..., : max(2, draws - 2 + draws % 2)] / draws
+    between = host.var(means, axis=-1, correction=1)[..., None] if count > 1 else 0.0
+    whole = covariances[..., :1] + between
+    within = covariances[..., :1] * draws / (draws - 1)
+    with host.errstate(divide="ignore", invalid="ignore"):
+        correlations = 1.0 - (within - covariances) / whole
+    correlations[..., 0] = 1.0
+    even, odd = correlations[..., ::2], correlations[..., 1::2]
+    pairs = even + odd
+    going = host.logical_and.accumulate(pairs > 0, axis=-1)
+    going[..., -1] = False  # there are too few draws so far apart
+    sums = host.minimum.accumulate(pairs, axis=-1)
+    # of the first pair that is not positive, the first correlation counts once if it is
+    after = host.concat([host.ones_like(going[..., :1]), going[..., :-1]], axis=-1) & ~going
+    times = 2.0 * host.sum(host.where(going, sums, 0.0), axis=-1) - 1.0
+    times = times + host.sum(host.where(after & (even > 0), even, 0.0), axis=-1)
+    size = count * draws
+    return host.where(whole[..., 0] > 0, size / host.maximum(times, 1.0 / math.log10(size)), math.nan)
