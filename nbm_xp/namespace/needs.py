@@ -15,12 +15,11 @@ _EXTRAS = {
     "threadpoolctl": "runs",
     "distributed": "distributed",
     "xarray": "xarray",
-    "arviz_stats": "xarray",
     "pandas": "xarray",
     "matplotlib": "app",
 }
 
-_DISTRIBUTIONS = {"arviz_stats": "arviz-stats", "matplotlib": "Matplotlib", "scipy": "SciPy"}
+_DISTRIBUTIONS = {"matplotlib": "Matplotlib", "scipy": "SciPy"}
 
 
 def need(name: str) -> Any:
