@@ -191,6 +191,10 @@ class ChoiceDraws(VectorDraws):
         >>> Generator(234).permutation(5).tolist()
         [0, 1, 4, 3, 2]
         """
+        return self._in_order(x, axis, chunks)
+
+    def _in_order(self, x: Any, axis: int, chunks: Any, out: Any = None) -> Any:
+        """See `permutation`; in `out`, if there is one."""
         things = things_of("x", x)
         xp, (x,) = self._alike(None, things)
         x = known_integer(things) if is_array(x) and not x.ndim else x
@@ -205,12 +209,12 @@ class ChoiceDraws(VectorDraws):
         with self._taking(population) as state:
             if not is_lazy(xp):
                 order = self._chosen(xp, state, population, (population,), False, [], None)
-                return xp.take(x, order, axis=along) if 0 not in shape else x
+                return fill(out, xp.take(x, order, axis=along)) if 0 not in shape else x
             dtype, sizes = dtype_name(x), chunks if isinstance(chunks, tuple) else (chunks,) * len(shape)
             sizes = x.chunks if chunks is None else sizes
             chunks = (*sizes[:along], -1, *sizes[along + 1 :])
             task = Ordered(state, shape, dtype, library_of_blocks(xp, x), population=population, axis=along)
-            return made(xp, task, (x,), chunks=chunks)
+            return fill(out, made(xp, task, (x,), chunks=chunks))
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
         """Bring what lies along an axis of an array into a random order, in place.
@@ -232,7 +236,7 @@ class ChoiceDraws(VectorDraws):
         [0, 1, 4, 3, 2]
         """
         require_writable("x", x, ", use permutation instead")
-        fill(x, self.permutation(x, axis_of("x", x, axis)))
+        self._in_order(x, axis_of("x", x, axis), None, x)
 
     def _chosen(
         self,
