@@ -378,9 +378,9 @@ class GraphMachine(Learning):
         --------
         >>> from nbm_xp.graphs import edwards_anderson
         >>> machine = GraphMachine(edwards_anderson((4, 4, 4), random_state=2))
-        >>> found = machine.temper(betas=[0.2, 0.5, 0.8, 1.1], sweeps=100, random_state=1)
+        >>> found = machine.temper(betas=[0.2, 0.5, 0.8, 1.1], sweeps=800, burn_in=100, random_state=1)
         >>> found["energy"].shape, found["acceptance"].shape
-        ((2, 4, 100), (3,))
+        ((2, 4, 800), (3,))
         """
         xarray, host = need("xarray"), host_namespace()
         how = {"rule": rule, "clamp": clamp, "library": library}

@@ -26,7 +26,7 @@ def clusters(seed: int = 0) -> tuple[Any, Any]:
 
 
 def fitted(**settings: Any) -> RBMClassifier:
-    return RBMClassifier(12, n_iter=20, random_state=0, **settings).fit(*clusters())
+    return RBMClassifier(12, n_iter=40, random_state=0, **settings).fit(*clusters())
 
 
 @pytest.mark.parametrize("hidden", ["binary", "relu"])
