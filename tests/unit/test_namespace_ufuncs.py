@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(not core.functions, reason="there is no compiled
 LARGEST_ERROR = {
     ("exp", "float32"): 1.0, ("exp", "float64"): 0.9, ("expm1", "float32"): 0.51, ("log1p", "float32"): 0.52,
     ("log1p", "float64"): 0.83, ("sigmoid", "float32"): 2.3, ("sigmoid", "float64"): 2.4, ("softplus", "float32"): 2.7,
-    ("softplus", "float64"): 1.7, ("tanh", "float32"): 1.33, ("tanh", "float64"): 1.1,
+    ("softplus", "float64"): 1.7, ("tanh", "float32"): 2.32, ("tanh", "float64"): 1.1,
 }  # fmt: skip
 """In units of the last place; NumPy's are 2.4 (exp of float32), 1.4 and 1.2 (tanh), the C library's 0.81 (log1p)."""
 

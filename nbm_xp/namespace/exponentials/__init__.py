@@ -12,8 +12,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from nbm_xp.namespace import core
 from nbm_xp.namespace.kernels import kernel, register_core_kernels, register_kernel
+from nbm_xp.namespace.lazy import is_lazy
 
 __all__ = ["kernel", "sigmoid_for", "softplus_for"]
 
@@ -25,16 +25,21 @@ _IN_ONE_PASS = ("float32", "float64")
 
 register_core_kernels("exponentials", f"{__name__}.numpy_rows", ("log_softmax", "logsumexp", "softmax"))
 register_core_kernels("exponentials", f"{__name__}.numpy_functions", ("sigmoid", "softplus"))
-if core.functions:  # of which each block has its own
-    for name in ("sigmoid", "softplus"):
-        register_kernel(f"exponentials.{name}", "dask", f"nbm_xp.namespace.compat.dask_special:{name}")
+for name in ("sigmoid", "softplus"):
+    register_kernel(f"exponentials.{name}", "dask", f"nbm_xp.namespace.compat.dask_special:{name}")
+
+
+def _in_one_pass(name: str, xp: Any, dtype: str) -> Callable[[Any], Any] | None:
+    """The library's own function of arrays of a dtype; a lazy library leaves it to its blocks which that is."""
+    own = kernel(f"exponentials.{name}", xp)
+    return own if dtype in _IN_ONE_PASS or is_lazy(xp) else None
 
 
 @lru_cache(maxsize=64)
 def sigmoid_for(xp: Any, dtype: str) -> Callable[[Any], Any]:
     """The sigmoid of arrays of one library and dtype, which has nothing left to look up."""
-    own = kernel("exponentials.sigmoid", xp)
-    if own is not None and dtype in _IN_ONE_PASS:
+    own = _in_one_pass("sigmoid", xp, dtype)
+    if own is not None:
         return own
     exp, minimum, saturated = xp.exp, xp.minimum, _SATURATED.get(dtype, _SATURATED_ELSE)
 
@@ -48,7 +53,7 @@ def sigmoid_for(xp: Any, dtype: str) -> Callable[[Any], Any]:
 @lru_cache(maxsize=64)
 def softplus_for(xp: Any, dtype: str) -> Callable[[Any], Any]:
     """The softplus of arrays of one library and dtype, likewise."""
-    own = kernel("exponentials.softplus", xp)
-    if own is not None and dtype in _IN_ONE_PASS:
+    own = _in_one_pass("softplus", xp, dtype)
+    if own is not None:
         return own
     return lambda x: xp.maximum(x, 0.0) + xp.log1p(xp.exp(-xp.abs(x)))

@@ -1,9 +1,9 @@
 """NumPy: elementary functions of the compiled core as ufuncs, for float32 and float64.
 
-They have the same bits on every processor, errors of about one unit in the last place, NumPy's special values, and its
-warnings of overflow and the like; sigmoid and softplus give none. Below AVX-512 NumPy computes most of these one number
-at a time. Other dtypes are computed by NumPy's own loops. Ufuncs are pickled by their names, under which they are found
-here; without a core, NumPy's own.
+They have the same bits on every processor, errors of at most one unit in the last place (two to three in sigmoid,
+softplus and tanh of float32), NumPy's special values, and its warnings of overflow and the like; sigmoid and softplus
+give none. Below AVX-512 NumPy computes most of these one number at a time. Other dtypes are computed by NumPy's own
+loops. Ufuncs are pickled by their names, under which they are found here; without a core, NumPy's own.
 """
 
 from __future__ import annotations

@@ -168,24 +168,35 @@ ELEMENT i32 told_by_exp_double(double x) {
     return finite ? (x > 709.782712893384 ? OVERFLOWS : x < -708.3964185322641 ? UNDERFLOWS : 0) : 0;
 }
 
-/* The following are functions of a number and of the exponential e of what `exponent_of_` says, and tell of nothing.
+/* What follows tells of nothing.
 
-   tanh(x) is near 0 x and a polynomial, or a quotient of polynomials, so that nothing cancels, else 1 - 2 / (e + 1) with
+   tanh(x) in floats: with h = |x| - n log(2) / 2 and t = tanh(h), an odd polynomial, and s = 2**n, it is the quotient of
+   s - 1 + (s + 1) t and s + 1 + (s - 1) t: t itself where n is 0. Where it is nearer to 1, what is missing to 1 is that of
+   2 - 2 t and the same. In three parts, for loops after one another. */
+ELEMENT float tanh_remainder(float x, float *power) {
+    float size = float_of(bitsf_of(x) & 0x7fffffff), inside = size > 10.0f ? 10.0f : size; /* from there on 1 is nearest */
+    i32 whole;
+    float n = nearest_power(inside + inside, &whole);
+    *power = power_of_two(whole);
+    return inside - n * 0.3466796875f - n * -1.06097220e-4f;
+}
+
+ELEMENT float tanh_near_zero(float h) {
+    float z = h * h;
+    return h + h * z * (-0.333333226f + z * (0.133311730f + z * -0.0527240580f));
+}
+
+ELEMENT float tanh_ended(float x, float t, float power) {
+    float less = power - 1.0f, more = power + 1.0f;
+    i32 is_far = power > 4.0f;
+    float quotient = (is_far ? 2.0f * t - 2.0f : less + more * t) / (more + less * t);
+    return signed_as(is_far ? 1.0f + quotient : quotient, x);
+}
+
+/* The others are functions of a number and of the exponential e of what `exponent_of_` says.
+
+   tanh(x) in doubles is near 0 x and a quotient of polynomials, so that nothing cancels, else 1 - 2 / (e + 1) with
    e = exp(2 |x|). */
-ELEMENT float exponent_of_tanh_float(float x) {
-    float size = float_of(bitsf_of(x + x) & 0x7fffffff);
-    return size > 20.0f ? 20.0f : size; /* from where on the nearest number to tanh is 1 */
-}
-
-ELEMENT float tanh_float(float x, float e) {
-    float z = x * x, p = -5.70485523e-3f * z + 2.06389575e-2f;
-    p = p * z + -5.37396705e-2f;
-    p = p * z + 1.33314416e-1f;
-    p = p * z + -3.33332819e-1f;
-    float near = p * z * x + x, far = 1.0f - 2.0f / (e + 1.0f);
-    return signed_as(float_of(bitsf_of(x) & 0x7fffffff) < 0.625f ? near : far, x);
-}
-
 ELEMENT double exponent_of_tanh_double(double x) {
     double size = magnitude_of(x + x);
     return size > 44.0 ? 44.0 : size;

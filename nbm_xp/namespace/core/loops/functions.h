@@ -62,7 +62,6 @@ TELLING(log1p_double, double, ONE_BY_ONE(log1p_double_of_plain))
 
 OF_EXPONENTIAL(sigmoid, float, exp_parts, exp_of_parts)
 OF_EXPONENTIAL(softplus, float, exp_parts, exp_of_parts)
-OF_EXPONENTIAL(tanh, float, exp_parts, exp_of_parts)
 
 ELEMENT double exponent_alone(double exponent, double *unused) { return (void)unused, exponent; }
 ELEMENT void exp_double_of_each_plain(const double *x, const double *unused, i64 count, double *powers) {
@@ -73,3 +72,20 @@ ELEMENT void exp_double_of_each_plain(const double *x, const double *unused, i64
 OF_EXPONENTIAL(sigmoid, double, exponent_alone, exp_double_of_each_plain)
 OF_EXPONENTIAL(softplus, double, exponent_alone, exp_double_of_each_plain)
 OF_EXPONENTIAL(tanh, double, exponent_alone, exp_double_of_each_plain)
+
+static i64 tanh_float_of_each(const Argument *a) {
+    const float *x = a[0].data;
+    float *out = a[1].data, in[STAGED], t[STAGED], powers[STAGED];
+    for (i64 begin = 0; begin < a[0].size; begin += STAGED) {
+        i64 count = a[0].size - begin < STAGED ? a[0].size - begin : STAGED;
+        for (i64 i = 0; i < count; ++i) {
+            in[i] = x[begin + i];
+            t[i] = tanh_remainder(in[i], powers + i);
+        }
+        for (i64 i = 0; i < count; ++i)
+            t[i] = tanh_near_zero(t[i]);
+        for (i64 i = 0; i < count; ++i)
+            out[begin + i] = tanh_ended(in[i], t[i], powers[i]);
+    }
+    return 0;
+}
