@@ -132,12 +132,13 @@ class GeneratorState:
             xp = array_namespace(origin)
             with wide_dtypes(xp):
                 return split(xp, origin)
-        self._state = tuple(to_numpy(origin).tolist())
-        return self._place[0]
+        a, b, c, d, e, f = to_numpy(origin).tolist()
+        self._state = state = (a, b, c, d, e, f)
+        return state
 
     @_state.setter
     def _state(self, state: Followed) -> None:
-        self._place: tuple[Any, int | None] = (state, 0) if isinstance(state[0], int) else (_packed(state), None)
+        self._place: tuple[Any, Any] = (state, 0) if isinstance(state[0], int) else (_packed(state), None)
         self._ahead: tuple[str, Any] | None = None
 
     def _require_own_trace(self) -> None:
@@ -395,8 +396,8 @@ class GeneratorState:
             is_negative = data < 0
             size = xp.where(is_negative, -wide, wide)
             low, high = size & (2**32 - 1), size >> 32 & (2**32 - 1)
-            entropy = [*entropy, *_words(_NUMBER), 1, xp.astype(is_negative, wide.dtype)]
-            one, two = hashed([*entropy, 1, low]), hashed([*entropy, 2, low, high])
+            words = [*entropy, *_words(_NUMBER), 1, xp.astype(is_negative, wide.dtype)]
+            one, two = hashed([*words, 1, low]), hashed([*words, 2, low, high])
             a, b, c, d, e, f = (xp.where(high == 0, short, long) for short, long in zip(one, two, strict=True))
             made = self._at((a, b, c, d, e, f))
         made._trace = current_trace()
