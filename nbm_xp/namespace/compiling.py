@@ -6,10 +6,11 @@ a choice by a value that is not known while compiling takes one of two functions
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import conversion, dispatch
+from . import conversion, dispatch, dtypes
 from .kernels import kernel, register_kernel
 
 __all__ = [
@@ -17,14 +18,20 @@ __all__ = [
     "at_home",
     "compiled",
     "compiles",
+    "current_trace",
     "how_run",
     "is_traced",
     "library_barrier",
     "library_branch",
     "library_loop",
+    "repeated",
+    "strictly_rounded",
 ]
 
-for _name in ("as_rounded", "compiled", "loop", "branch", "barrier", "is_traced", "how_run"):
+for _name in (
+    "as_rounded", "barrier", "branch", "compiled", "current_trace", "how_run", "is_traced", "loop", "repeated",
+    "strictly_rounded",
+):  # fmt: skip
     register_kernel(f"compiling.{_name}", "jax", f"nbm_xp.namespace.compat.jax_compiling:{_name}")
 
 
@@ -134,6 +141,70 @@ def as_rounded(x: Any, xp: Any) -> Any:
     """
     own = kernel("compiling.as_rounded", xp)
     return x if own is None else own(x)
+
+
+def strictly_rounded(function: Callable[..., Any], xp: Any) -> Callable[..., Any]:
+    """A function of arrays of which each operation is rounded by itself, also while the library compiles it.
+
+    Compilers fuse a product and a sum, or two factors, into one operation that is rounded once. Each result of such an
+    operation is kept apart here, so that the bits are those of the function that is not compiled.
+
+    Examples
+    --------
+    >>> from nbm_xp.namespace import host_namespace
+    >>> strictly_rounded(lambda x: 3.0 * x + 1.0, host_namespace())(2.0)
+    7.0
+    """
+    own = kernel("compiling.strictly_rounded", xp)
+    found: Callable[..., Any] = function if own is None else own(function)
+    return found
+
+
+def repeated(
+    unfinished: Callable[..., Any], step: Callable[..., tuple[Any, ...]], carries: tuple[Any, ...], xp: Any
+) -> tuple[Any, ...]:
+    """Repeat ``carries = step(*carries)`` while ``unfinished(*carries)`` holds, in the library's loop if traced.
+
+    Parameters
+    ----------
+    unfinished : callable
+        Gives a bool array without axes.
+    step : callable
+        Gives carried values of the same shapes and dtypes.
+    carries : tuple of arrays and numbers
+        The values to begin with.
+    xp : namespace
+        The library's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nbm_xp.namespace import host_namespace
+    >>> repeated(lambda x: np.any(x < 5), lambda x: (2 * x,), (np.asarray([1, 3]),), host_namespace())
+    (array([ 8, 24]),)
+    """
+    if is_traced(carries):
+        own = kernel("compiling.repeated", xp)
+        if own is not None:
+            return tuple(own(unfinished, step, carries))
+    kind = dtypes.dtype_of(xp, "int32")
+    while conversion.concrete_int(xp.astype(unfinished(*carries), kind)):
+        carries = step(*carries)
+    return carries
+
+
+def current_trace() -> object | None:
+    """What stands for the function that a library is compiling now, or None; each has an object of its own.
+
+    Examples
+    --------
+    >>> current_trace() is None
+    True
+    """
+    if "jax" not in sys.modules:
+        return None
+    own = kernel("compiling.current_trace", "jax")
+    return None if own is None else own()
 
 
 def is_traced(values: Iterable[Any]) -> bool:

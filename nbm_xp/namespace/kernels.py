@@ -58,7 +58,18 @@ OPERATIONS: dict[str, str] = {
     },
     **{
         f"compiling.{name}": "as `nbm_xp.namespace.compiling` says: the library's compiler"
-        for name in ("as_rounded", "barrier", "branch", "compiled", "how_run", "is_traced", "loop")
+        for name in (
+            "as_rounded",
+            "barrier",
+            "branch",
+            "compiled",
+            "current_trace",
+            "how_run",
+            "is_traced",
+            "loop",
+            "repeated",
+            "strictly_rounded",
+        )
     },
     "with_derivatives": "as `nbm_xp.namespace.differentiation.with_derivatives`: a function with its own derivatives",
     **{f"rng.{name}": "as in `nbm_xp.namespace.mrg31k3p`: the same bits in another way" for name in _RNG.split()},

@@ -25,6 +25,7 @@ from nbm_xp.namespace import (
     promote_types,
     running_dtype,
 )
+from nbm_xp.namespace.compiling import is_traced
 from nbm_xp.namespace.dispatch import is_registered
 
 from .uniforms import DTYPES
@@ -101,6 +102,8 @@ def known_integer(value: Any) -> Any:
     (7, 2.5)
     """
     if not is_array(value) or value.ndim or is_lazy(array_namespace(value)) or not is_integer(value):
+        return value
+    if is_traced([value]):
         return value
     return concrete_int(value)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from nbm_xp.namespace import asarray, concrete_int, dtype_of, host_namespace
+from nbm_xp.namespace import array_namespace, asarray, concrete_int, dtype_of, host_namespace, wide_dtypes
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import (
     M1,
@@ -223,7 +223,8 @@ def jumped(state: Followed, steps: int) -> Followed:
     """
     if isinstance(state[0], int):
         return jump_of_ints(state, steps)
-    return _times(centred(transition(steps)), state)
+    with wide_dtypes(array_namespace(state[0])):
+        return _times(centred(transition(steps)), state)
 
 
 def advance(xp: Any, states: Any, n: int) -> Any:

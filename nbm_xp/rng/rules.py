@@ -26,6 +26,7 @@ from nbm_xp.namespace import (
     to_numpy,
     wide_dtypes,
 )
+from nbm_xp.namespace.compiling import is_traced
 
 from .parameters import LARGEST, checked, is_double, known_integer, most_of
 
@@ -139,7 +140,7 @@ def require_real(name: str, value: Any) -> None:
 
 
 def require(name: str, value: Any, rule: Rule) -> None:
-    """Refuse a parameter that breaks a rule; nothing is known of a Dask array.
+    """Refuse a parameter that breaks a rule; nothing is known of a Dask array, or while a library compiles.
 
     Parameters
     ----------
@@ -200,7 +201,8 @@ def require_together(values: dict[str, Any], rule: Rule) -> None:
         if is_lazy(xp):
             return
         broken = ~rule.holds(*found)
-        if 0 in broken.shape or not concrete_int(xp.sum(xp.astype(broken, dtype_of(xp, "int32")))):
+        count = xp.sum(xp.astype(broken, dtype_of(xp, "int32")))
+        if 0 in broken.shape or is_traced([count]) or not concrete_int(count):
             return
         place = concrete_int(xp.argmax(xp.astype(xp.reshape(broken, (-1,)), dtype_of(xp, "int32"))))
         found = [
@@ -245,7 +247,8 @@ def _first_broken(x: Any, rule: Rule) -> Any:
         return None
     flat = xp.reshape(x, (-1,))
     broken = xp.astype(~rule.holds(flat), dtype_of(xp, "int32"))
-    if not concrete_int(xp.sum(broken)):
+    count = xp.sum(broken)
+    if is_traced([count]) or not concrete_int(count):
         return None
     return to_numpy(flat[concrete_int(xp.argmax(broken))]).item()
 

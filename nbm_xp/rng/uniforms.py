@@ -101,7 +101,10 @@ def touched_streams(xp: Any, state: Followed, n: int) -> Any:
         int32, of shape (count, 6): a NumPy array of ints, else one of the library.
     """
     count = max(1, min(n, MAX_STREAMS))
-    return substreams(state, count) if isinstance(state[0], int) else recurrence.substreams(xp, state, count)
+    if isinstance(state[0], int):
+        return substreams(state, count)
+    with wide_dtypes(xp):
+        return recurrence.substreams(xp, state, count)
 
 
 def advance(states: Any, n: int) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..dtypes import dtype_name
 from ..overlay import overlay
+from ..pytrees import register_waiting
 from .half import to_odd
 
 __all__ = ["build", "put", "replaced", "scatter_add"]
@@ -104,6 +105,7 @@ def _astype(jnp: Any) -> Callable[..., Any]:
 def build() -> Any:
     """The namespace for JAX arrays."""
     jnp: Any = importlib.import_module("jax.numpy")
+    register_waiting()
 
     def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
         if dtype is None and jnp.issubdtype(x.dtype, jnp.integer):

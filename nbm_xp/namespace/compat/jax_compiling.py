@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["as_rounded", "barrier", "branch", "compiled", "how_run", "is_traced", "loop"]
+import numpy as np
+
+from ..jax_width import wide
+
+__all__ = [
+    "as_rounded", "barrier", "branch", "compiled", "current_trace", "how_run", "is_traced", "loop", "repeated",
+    "strictly_rounded",
+]  # fmt: skip
 
 jax: Any = importlib.import_module("jax")
+_extended: Any = importlib.import_module("jax.extend.core")
 
 _MANY_STEPS = 32
 """From how many steps on a loop is compiled even the first time."""
@@ -16,6 +25,12 @@ _MANY_SHAPES = 256
 _LARGE_PLAN = 200_000
 """The bytecode of a plan, in bytes, from which on compiling takes longer than is bearable: some 5,000 operations."""
 _Tracer: type = jax.core.Tracer
+_FUSED = frozenset({"add", "add_any", "div", "mul", "sqrt", "sub"})
+"""The operations that XLA fuses or reorders with those around them."""
+
+_trace_state: Any = getattr(_extended, "get_opaque_trace_state", None)
+with jax.core.eval_context():
+    _OUTSIDE = _trace_state and _trace_state(convention="nbm_xp")
 
 
 class _UncompilableError(TypeError):
@@ -98,6 +113,84 @@ def as_rounded(x: Any) -> Any:
     """
     largest = jax.numpy.finfo(x.dtype).max
     return jax.lax.clamp(-largest, x, largest) if isinstance(x, _Tracer) else x
+
+
+def current_trace() -> object | None:
+    """See `nbm_xp.namespace.compiling.current_trace`; ``vmap`` and ``grad`` alone compile nothing."""
+    if _trace_state is not None and _trace_state(convention="nbm_xp") == _OUTSIDE:
+        return None
+    found: Any = jax.lax.add(np.int32(0), np.int32(0))
+    return getattr(found, "_trace", None)
+
+
+def repeated(
+    unfinished: Callable[..., Any], step: Callable[..., tuple[Any, ...]], carries: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """See `nbm_xp.namespace.compiling.repeated`."""
+    found: tuple[Any, ...] = jax.lax.while_loop(lambda c: unfinished(*c), lambda c: step(*c), carries)
+    return found
+
+
+def strictly_rounded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """See `nbm_xp.namespace.compiling.strictly_rounded`: operations that XLA fuses are followed by a selection."""
+
+    @functools.wraps(function)
+    def rounded(*args: Any) -> Any:
+        if current_trace() is None:
+            return function(*args)
+        with wide():
+            closed, form = jax.make_jaxpr(lambda: function(*args), return_shape=True)()
+            return jax.tree.unflatten(jax.tree.structure(form), _replayed(closed))
+
+    return rounded
+
+
+def _replayed(closed: Any, *args: Any) -> list[Any]:
+    """The results of a traced function, of which each operation on floats that XLA might fuse is kept apart."""
+    values = dict(zip([*closed.jaxpr.constvars, *closed.jaxpr.invars], [*closed.consts, *args], strict=True))
+
+    def read(atom: Any) -> Any:
+        if isinstance(atom, _extended.Literal):
+            return np.asarray(atom.val, atom.aval.dtype)
+        return values[atom]
+
+    for equation in closed.jaxpr.eqns:
+        primitive, params = equation.primitive, {key: _strict(value) for key, value in equation.params.items()}
+        bound = primitive.get_bind_params(params)
+        functions, params = bound if isinstance(bound, tuple) else ((), bound)  # a pair in older versions
+        found = primitive.bind(*functions, *map(read, equation.invars), **params)
+        found = found if primitive.multiple_results else [found]
+        if primitive.name in _FUSED:
+            found = [_kept_apart(x) for x in found]
+        values.update(zip(equation.outvars, found, strict=True))
+    return list(map(read, closed.jaxpr.outvars))
+
+
+def _strict(param: Any) -> Any:
+    """A parameter of an operation; functions of floats in it replayed likewise."""
+    if isinstance(param, _extended.ClosedJaxpr) and _has_fused(param):
+        return jax.make_jaxpr(functools.partial(_replayed, param))(*param.in_avals)
+    return tuple(map(_strict, param)) if type(param) is tuple else param
+
+
+def _has_fused(closed: Any) -> bool:
+    """Whether a traced function has operations on floats that XLA might fuse."""
+    for equation in closed.jaxpr.eqns:
+        if equation.primitive.name in _FUSED and jax.dtypes.issubdtype(equation.outvars[0].aval.dtype, np.floating):
+            return True
+        for param in equation.params.values():
+            inner = param if type(param) is tuple else (param,)
+            if any(isinstance(each, _extended.ClosedJaxpr) and _has_fused(each) for each in inner):
+                return True
+    return False
+
+
+def _kept_apart(x: Any) -> Any:
+    """An array of floats as it is, behind bounds: see `as_rounded`."""
+    if not jax.dtypes.issubdtype(x.dtype, np.floating):
+        return x
+    largest = np.asarray(jax.numpy.finfo(x.dtype).max)
+    return jax.lax.select(jax.lax.abs(x) > largest, x, jax.lax.clamp(-largest, x, largest))
 
 
 def barrier(values: Any) -> Any:

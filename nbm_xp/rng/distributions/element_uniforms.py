@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from nbm_xp.namespace import asarray, concrete_int, convert, dtype_of, get_namespace, host_namespace, put
+from nbm_xp.namespace import asarray, concrete_int, convert, dtype_of, get_namespace, host_namespace, put, wide_dtypes
+from nbm_xp.namespace.compiling import is_traced, repeated
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS, OUTPUT_STEPS, Followed
 from nbm_xp.namespace.mrg31k3p.numpy_draws import cut_at_steps
@@ -107,8 +108,12 @@ class ElementUniforms:
 
     def states_at(self, output: int) -> Any:
         """The states of the streams from which an output of each element follows."""
+        states = self.states()
         if not output:
-            return self.states()
+            return states
+        if is_traced([states]):
+            with wide_dtypes(self.xp):
+                return recurrence.moved(self.xp, states, output * OUTPUT_STEPS)
         return touched_streams(self.xp, recurrence.jumped(self.state, output * OUTPUT_STEPS), self.n)
 
     def rows(self, places: Any = None) -> Any:
@@ -251,6 +256,8 @@ def until_accepted(
     """
     xp, n = uniforms.xp, uniforms.count
     value, done = attempt(*map(uniforms.uniform, range(each)), *parameters)
+    if is_traced([done]):
+        return _retried(uniforms, each, attempt, parameters, value, done)
     for trial in range(1, _TRIES):
         left = n - concrete_int(xp.sum(xp.astype(done, dtype_of(xp, "int64"))))
         if not left:
@@ -267,3 +274,26 @@ def until_accepted(
         again, fits = attempt(*(uniforms.uniform(j, places) for j in which), *some)
         value, done = put(value, places, again, 0), put(done, places, fits, 0)
     raise RuntimeError(f"{_TRIES} attempts were not enough for {left} elements")
+
+
+def _retried(
+    uniforms: ElementUniforms,
+    each: int,
+    attempt: Callable[..., tuple[Any, Any]],
+    parameters: tuple[Any, ...],
+    value: Any,
+    done: Any,
+) -> Any:
+    """What `until_accepted` gives after a first attempt, in the loop of a library that compiles."""
+    xp, steps = uniforms.xp, each * uniforms.step * OUTPUT_STEPS
+
+    def unfinished(trial: Any, states: Any, value: Any, done: Any) -> Any:
+        return (trial < _TRIES) & xp.any(~done)
+
+    def step(trial: Any, states: Any, value: Any, done: Any) -> tuple[Any, ...]:
+        states = recurrence.moved(xp, states, steps)
+        own = replace(uniforms, _kept=[states])
+        again, fits = attempt(*map(own.uniform, range(each)), *parameters)
+        return trial + 1, states, xp.where(done, value, again), done | fits
+
+    return repeated(unfinished, step, (1, convert(uniforms.states(), xp), value, done), xp)[2]

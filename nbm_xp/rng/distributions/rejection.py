@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace, concrete_int, dtype_of
+from nbm_xp.namespace.compiling import is_traced, repeated
 from nbm_xp.namespace.mrg31k3p import kernel
 from nbm_xp.namespace.mrg31k3p.approximations import (
     HALF_LOG_TWO_PI,
@@ -49,9 +50,15 @@ _SHIFT: Final = 2.0**204
 
 
 def which_of(xp: Any, *conditions: Any) -> list[bool]:
-    """Whether each condition holds anywhere: one question, since from a device each answer is copied to the host."""
+    """Whether each condition holds anywhere: one question, since from a device each answer is copied to the host.
+
+    While a library compiles, any may hold.
+    """
     kind = dtype_of(xp, "int64")
-    held = concrete_int(sum(xp.astype(xp.any(condition), kind) * 2**k for k, condition in enumerate(conditions)))
+    answers = sum(xp.astype(xp.any(condition), kind) * 2**k for k, condition in enumerate(conditions))
+    if is_traced([answers]):
+        return [True] * len(conditions)
+    held = concrete_int(answers)
     return [bool(held >> k & 1) for k in range(len(conditions))]
 
 
@@ -143,16 +150,16 @@ def _searched(u: Any, first: Any, ratio: Any) -> Any:
         ``ratio(k)`` is the probability of `k` over that of ``k - 1``.
     """
     xp = array_namespace(u)
-    value, mass = xp.zeros_like(u), xp.broadcast_to(first, u.shape)
-    total, k = mass, 0
-    beyond = u >= total
-    while any_of(xp, beyond):
-        k += 1
-        value = xp.where(beyond, float(k), value)
-        mass = mass * ratio(float(k))
+    mass = xp.broadcast_to(first, u.shape)
+
+    def step(k: Any, value: Any, mass: Any, total: Any, beyond: Any) -> tuple[Any, ...]:
+        k = k + 1.0
+        value = xp.where(beyond, k, value)
+        mass = mass * ratio(k)
         total = total + mass
-        beyond = beyond & (u >= total) & (mass > 0.0)
-    return value
+        return k, value, mass, total, beyond & (u >= total) & (mass > 0.0)
+
+    return repeated(lambda *carries: xp.any(carries[-1]), step, (0.0, xp.zeros_like(u), mass, mass, u >= mass), xp)[1]
 
 
 def poisson(uniforms: ElementUniforms, lam: Any) -> Any:

@@ -25,9 +25,10 @@ from nbm_xp.namespace import (
     wide_dtypes,
     with_derivatives,
 )
+from nbm_xp.namespace.compiling import strictly_rounded
 from nbm_xp.namespace.kernels import kernel
 from nbm_xp.namespace.memory import joined
-from nbm_xp.namespace.mrg31k3p.integers import State
+from nbm_xp.namespace.mrg31k3p.integers import Followed
 from nbm_xp.namespace.refusals import refuse_lack
 
 from ..parameters import LARGEST
@@ -50,7 +51,7 @@ class Elements:
 
     Parameters
     ----------
-    state : six ints
+    state : six ints, or six arrays without axes
         The state of the first stream.
     whole : tuple of ints
         The shape of the whole draw.
@@ -64,7 +65,7 @@ class Elements:
         How many threads work side by side on a NumPy array.
     """
 
-    state: State
+    state: Followed
     whole: tuple[int, ...]
     dtype: str
     library: str
@@ -314,7 +315,7 @@ def made(
     blocks = [parameter for parameter in parameters if is_array(parameter)]
     if not is_lazy(xp):
         try:
-            draw, arrays = partial(task, (0,) * len(task.whole), task.whole), (*blocks, *args)
+            draw, arrays = partial(strictly_rounded(task, xp), (0,) * len(task.whole), task.whole), (*blocks, *args)
             return with_derivatives(draw, arrays, task.derivatives)
         except AttributeError as error:
             refuse_lack(error)

@@ -17,11 +17,12 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any, Final
 
-from nbm_xp.namespace import array_namespace, concrete_int, dtype_of
+from nbm_xp.namespace import array_namespace, dtype_of
 from nbm_xp.namespace.mrg31k3p.integers import M1
 
 from ..elementary import log
 from .element_uniforms import ElementUniforms, until_accepted
+from .rejection import any_of, which_of
 
 __all__ = [
     "ONE",
@@ -67,10 +68,10 @@ def integers(uniforms: ElementUniforms, low: Any, span: Any) -> Any:
     """
     xp = array_namespace(low, span)
     short = span <= M1
-    one = concrete_int(xp.sum(xp.astype(short, span.dtype)))
-    if not one:
+    some_short, some_not = which_of(xp, short, ~short)
+    if not some_short:
         return _digits(uniforms, 2, low, span)
-    if one == span.shape[0]:
+    if not some_not:
         return _digits(uniforms, 1, low, span)
     few = _digits(uniforms, 1, low, xp.where(short, span, 1))
     return xp.where(short, few, _digits(uniforms, 2, low, xp.where(short, 1, span)))
@@ -216,5 +217,4 @@ def _stable_order(xp: Any, key: Any) -> Any:
     """The order of keys, hardly any two of which are equal: sorting stably takes several times as long."""
     order = xp.argsort(key, stable=False)
     ascending = xp.take(key, order, axis=0)
-    same = xp.astype(ascending[1:] == ascending[:-1], dtype_of(xp, "int64"))
-    return xp.argsort(key, stable=True) if concrete_int(xp.sum(same)) else order
+    return xp.argsort(key, stable=True) if any_of(xp, ascending[1:] == ascending[:-1]) else order

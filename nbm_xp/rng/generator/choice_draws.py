@@ -26,6 +26,7 @@ from nbm_xp.namespace import (
     running_dtype,
     wide_dtypes,
 )
+from nbm_xp.namespace.compiling import is_traced
 from nbm_xp.namespace.mrg31k3p.integers import State
 
 from ..blocks import library_of_blocks
@@ -293,8 +294,8 @@ def _require_enough(population: int, count: int, weights: list[Any]) -> None:
         xp = array_namespace(p)
         if is_lazy(xp):
             continue
-        possible = concrete_int(xp.sum(xp.astype(p > 0, running_dtype(xp, "int64"))))
-        if count > possible:
+        possible = xp.sum(xp.astype(p > 0, running_dtype(xp, "int64")))
+        if not is_traced([possible]) and count > (possible := concrete_int(possible)):
             raise ValueError(f"size must be at most {possible}, as many as have a probability in p; got {count}")
 
 

@@ -48,6 +48,8 @@ class OrderDraws(ChoiceDraws):
         if not isinstance(length, int):
             raise TypeError(f"length must be an int, got {length!r}")
         require("length", length, within(0, MOST_ELEMENTS, "what a draw has"))
+        if self._is_traced:
+            raise NotImplementedError("bytes has no traced form: use integers(0, 256, length, 'uint8')")
         with self._taking(length) as state:
             return builtins.bytes(self._integers(host_namespace(), state, 0, 256, (length,), "uint8", None))
 

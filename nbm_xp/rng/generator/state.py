@@ -1,7 +1,8 @@
 """The state of a `Generator`: where it is, how it moves on, and other generators made from it.
 
 Contract: the state is six integers and a counter, that can be looked at, set, compared, copied,
-written down and read again; each draw takes steps of its own, in whatever thread; a call that fails takes none.
+written down and read again; each draw takes steps of its own, in whatever thread; a call that fails takes none. In a
+function that JAX compiles or maps, the integers are an array whose values are not known.
 """
 
 from __future__ import annotations
@@ -11,24 +12,31 @@ import os
 import secrets
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, Final, Self
 
 from nbm_xp.namespace import (
     array_namespace,
     asarray,
+    dtype_name,
+    dtype_of,
     get_namespace,
     host_namespace,
     is_array,
+    is_integer,
     library_name,
     running_dtype,
+    to_numpy,
+    wide_dtypes,
 )
+from nbm_xp.namespace.compiling import current_trace, is_traced
 from nbm_xp.namespace.libraries import imported
-from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, MAX_STREAMS, State, jump
+from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, MAX_STREAMS, Followed, State, jump
+from nbm_xp.namespace.pytrees import register_pytree, register_waiting
 
 from ..parameters import checked, known_integer
-from ..recurrence import starts
+from ..recurrence import join, jumped, split, starts
 from ..seeds import from_words, hashed, hashed_seed
 from ..uniforms import numbers, substreams, wide_numbers
 
@@ -55,7 +63,8 @@ class GeneratorState:
 
     def __init__(self, seed: object = None, library: Any = None, *, threads: int | None = 1) -> None:
         self._state, self._spawned = (_fresh_state(), 0) if seed is None else _checked_state(seed)
-        self._ahead: tuple[str, Any] | None = None
+        self._trace = None if seed is None else current_trace()
+        register_waiting()
         self._library = None if library is None else library_name(get_namespace(library))
         self._threads = _checked_threads(threads)
         self._lock = threading.Lock()
@@ -81,15 +90,65 @@ class GeneratorState:
         """
         return cls(None, library, threads=threads)
 
-    @property
-    def _state(self) -> State:
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        register_pytree(cls, cls._flattened, cls._unflattened)
+
+    def _flattened(self) -> tuple[tuple[Any], Any]:
+        """The state as one int32 array of shape (6,), and what is static."""
         origin, steps = self._place
-        return jump(origin, steps) if steps else origin
+        leaf = origin if steps is None else asarray(self._state, host_namespace(), "int32")
+        return (leaf,), (self._library, self._threads, self._spawned)
+
+    @classmethod
+    def _unflattened(cls, static: Any, leaves: Any) -> Self:
+        made = object.__new__(cls)
+        (leaf,), made._lock = leaves, threading.Lock()
+        made._place, made._ahead = (leaf, None), None
+        made._library, made._threads, made._spawned = static
+        made._trace = current_trace()
+        return made
+
+    @property
+    def _is_leaf(self) -> bool:
+        """Whether the state is what JAX put there: an array that may be traced, or anything else in its place."""
+        return self._place[1] is None
+
+    @property
+    def _is_traced(self) -> bool:
+        return self._is_leaf and is_traced([self._place[0]])
+
+    @property
+    def _state(self) -> Followed:
+        origin, steps = self._place
+        if steps is not None:
+            return jump(origin, steps) if steps else origin
+        if getattr(origin, "shape", None) != (6,):
+            shape = tuple(getattr(origin, "shape", ()))
+            raise ValueError(
+                f"the state of one generator has shape (6,), got {shape}: many generators in one draw inside jax.vmap"
+            )
+        if is_traced([origin]):
+            xp = array_namespace(origin)
+            with wide_dtypes(xp):
+                return split(xp, origin)
+        a, b, c, d, e, f = to_numpy(origin).tolist()
+        self._state = state = (a, b, c, d, e, f)
+        return state
 
     @_state.setter
-    def _state(self, state: State) -> None:
-        self._place = state, 0
-        self._ahead = None
+    def _state(self, state: Followed) -> None:
+        self._place: tuple[Any, Any] = (state, 0) if isinstance(state[0], int) else (_packed(state), None)
+        self._ahead: tuple[str, Any] | None = None
+
+    def _require_own_trace(self) -> None:
+        """Refuse to draw in a function that is being compiled, unless the generator came into it."""
+        trace = current_trace()
+        if trace is not None and trace is not self._trace:
+            raise RuntimeError(
+                "the generator must be an argument of the function that JAX compiles, and one of its results: "
+                "closed over, it would give the same numbers at every call"
+            )
 
     def _few(self, n: int, dtype: str) -> Any:
         """A draw of so few uniforms that most of its time would go into finding the state: rows of a table.
@@ -97,6 +156,7 @@ class GeneratorState:
         The table has the uniforms of the first streams for some steps after an origin; it is there until anything else
         is drawn.
         """
+        self._require_own_trace()
         with self._lock:
             origin, step = self._place
             ahead = self._ahead
@@ -114,13 +174,16 @@ class GeneratorState:
     def state(self) -> tuple[int, ...]:
         """The six integers from which the next call starts, and how many generators were spawned.
 
-        It may be set to whatever may be a seed. As a tuple of ints it can be compared, pickled and written as JSON.
+        It may be set to whatever may be a seed. As a tuple of ints it can be compared, pickled and written as JSON; in
+        a function that JAX compiles or maps, the six are arrays without axes.
         """
-        return (*self._state, self._spawned)
+        six = (self._place[0][k] for k in range(6)) if self._is_traced else self._state
+        return (*six, self._spawned)
 
     @state.setter
     def state(self, state: object) -> None:
         found = _checked_state(state)
+        self._require_own_trace()
         with self._lock:
             self._state, self._spawned = found
 
@@ -142,6 +205,8 @@ class GeneratorState:
     def __repr__(self) -> str:
         library = "" if self._library is None else f", library={self._library!r}"
         threads = "" if self._threads == 1 else f", threads={self._threads}"
+        if self._is_traced or (self._is_leaf and getattr(self._place[0], "shape", None) != (6,)):
+            return f"{type(self).__name__}({self._place[0]!r}{library}{threads})"
         return f"{type(self).__name__}({self.state if self._spawned else self._state}{library}{threads})"
 
     def jumped(self, jumps: int = 1) -> Self:
@@ -162,7 +227,7 @@ class GeneratorState:
         >>> Generator((1, 1, 1, 1, 1, 1)).jumped() == Generator((1, 1, 1, 1, 1, 1)).advance(2**134)
         True
         """
-        return self._at(jump(self._state, _count("jumps", jumps) * DRAW_STEPS))
+        return self._at(jumped(self._state, _count("jumps", jumps) * DRAW_STEPS))
 
     def advance(self, n: int) -> Self:
         """Move on by any number of steps of the recurrence, in time that grows with the digits of the number.
@@ -188,8 +253,9 @@ class GeneratorState:
         True
         """
         steps = _count("n", n)
+        self._require_own_trace()
         with self._lock:
-            self._state = jump(self._state, steps)
+            self._state = jumped(self._state, steps)
         return self
 
     def fold_in(self, data: int | str) -> Self:
@@ -197,8 +263,9 @@ class GeneratorState:
 
         Parameters
         ----------
-        data : int or str
-            Any integer, or any text. Different data give different generators, the same data the same one.
+        data : int, array or str
+            Any integer, which may be traced by JAX, or any text. Different data give different generators, the same
+            data the same one.
 
         Returns
         -------
@@ -219,6 +286,8 @@ class GeneratorState:
         if isinstance(data, str):
             encoded = data.encode("utf-8", "surrogatepass")
             return self._hashed(_TEXT, len(encoded), int.from_bytes(encoded, "little"))
+        if is_traced([data]):
+            return self._folded(data)
         try:
             number = operator.index(data)
         except TypeError:
@@ -297,40 +366,66 @@ class GeneratorState:
         (True, True)
         """
         count = _count_of_generators(n)
+        if self._is_traced:
+            return [self._at(jumped(self._state, k * _WORKER_STEPS)) for k in range(count)]
         if not count:
             return []
         states = starts(host_namespace(), self._state, count, _WORKER_STEPS)
         return [self._at((a, b, c, d, e, f)) for a, b, c, d, e, f in states.tolist()]
 
-    def _at(self, state: State) -> Self:
+    def _at(self, state: Followed) -> Self:
         """A generator like this one, at a state."""
         made = object.__new__(type(self))
         made._state, made._spawned, made._lock = state, 0, threading.Lock()
-        made._library, made._threads = self._library, self._threads
+        made._library, made._threads, made._trace = self._library, self._threads, self._trace
+        register_waiting()
         return made
 
     def _hashed(self, *data: int) -> Self:
         """A generator whose state is the hash of this one's and of some numbers."""
-        entropy = [*self._state]
-        for number in data:
-            words = range(0, max(1, number.bit_length()), 32)
-            entropy += [len(words), *(number >> shift & (2**32 - 1) for shift in words)]
-        return self._at(hashed(entropy))
+        with self._hashing() as entropy:
+            return self._at(hashed([*entropy, *_words(*data)]))
+
+    def _folded(self, data: Any) -> Self:
+        """What `fold_in` gives for a traced integer, of one word of 32 bits or of two."""
+        if data.ndim or not is_integer(data):
+            raise TypeError(f"data must be an int or a str, got an array of {dtype_name(data)} and shape {data.shape}")
+        xp = array_namespace(data)
+        with wide_dtypes(xp), self._hashing() as entropy:
+            wide = xp.astype(data, dtype_of(xp, "int64"))
+            is_negative = data < 0
+            size = xp.where(is_negative, -wide, wide)
+            low, high = size & (2**32 - 1), size >> 32 & (2**32 - 1)
+            words = [*entropy, *_words(_NUMBER), 1, xp.astype(is_negative, wide.dtype)]
+            one, two = hashed([*words, 1, low]), hashed([*words, 2, low, high])
+            a, b, c, d, e, f = (xp.where(high == 0, short, long) for short, long in zip(one, two, strict=True))
+            made = self._at((a, b, c, d, e, f))
+        made._trace = current_trace()
+        return made
 
     @contextmanager
-    def _taking(self, n: int, *, pairs: bool = False) -> Iterator[State]:
+    def _hashing(self) -> Iterator[Followed]:
+        """The state, and a context in which it can be hashed."""
+        state = self._state
+        with nullcontext() if isinstance(state[0], int) else wide_dtypes(array_namespace(state[0])):
+            yield state
+
+    @contextmanager
+    def _taking(self, n: int, *, pairs: bool = False) -> Iterator[Followed]:
         """Take the steps of one draw of `n` elements; given back if it fails, unless another draw came after it."""
         steps = -(-n // MAX_STREAMS)
         steps += pairs and steps % 2
+        self._require_own_trace()
         with self._lock:
-            state = self._state
-            after = self._state = jump(state, steps)
+            state, before = self._state, self._place
+            self._state = jumped(state, steps)
+            after = self._place
         try:
             yield state
         except BaseException:
             with self._lock:
-                if self._state == after:
-                    self._state = state
+                if self._place is after:
+                    self._place = before
             raise
 
     def _parameters(self, out: Any = None, /, **parameters: Any) -> tuple[Any, list[Any]]:
@@ -340,7 +435,10 @@ class GeneratorState:
     def _alike(self, out: Any, *values: Any) -> tuple[Any, list[Any]]:
         """The library of an answer, and numbers and arrays, the arrays of that library."""
         arrays = [out] if is_array(out) else [value for value in values if is_array(value)]
-        xp = array_namespace(*arrays) if self._library is None else get_namespace(self._library)
+        if self._is_traced:
+            xp = array_namespace(self._place[0])
+        else:
+            xp = array_namespace(*arrays) if self._library is None else get_namespace(self._library)
         return xp, [_brought(value, xp) if is_array(value) else value for value in values]
 
 
@@ -355,8 +453,29 @@ def _remade(kind: Any, state: Any, library: str | None, threads: int) -> Any:
     return kind(state, None if library is None else imported(library), threads=threads)
 
 
-def _checked_state(seed: Any) -> tuple[State, int]:
+def _packed(state: Followed) -> Any:
+    """A state of six arrays as one."""
+    xp = array_namespace(state[0])
+    with wide_dtypes(xp):
+        return join(xp, state)
+
+
+def _words(*data: int) -> list[int]:
+    """Numbers as words of 32 bits, each after how many it has."""
+    words = []
+    for number in data:
+        shifts = range(0, max(1, number.bit_length()), 32)
+        words += [len(shifts), *(number >> shift & (2**32 - 1) for shift in shifts)]
+    return words
+
+
+def _checked_state(seed: Any) -> tuple[Followed, int]:
     """The six integers and the counter of a seed, or of a state."""
+    if isinstance(seed, (tuple, list)) and len(seed) in (6, 7) and is_traced(seed):
+        xp = array_namespace(*(number for number in seed[:6] if is_array(number)))
+        with wide_dtypes(xp):
+            a, b, c, d, e, f = (asarray(number, xp, "int64") for number in seed[:6])
+        return (a, b, c, d, e, f), _count("the counter of the state", seed[6]) if len(seed) == 7 else 0
     if isinstance(seed, (tuple, list)) and len(seed) == 7:
         return hashed_seed(seed[:6]), _count("the counter of the state", seed[6])
     return hashed_seed(seed), 0

@@ -7,9 +7,11 @@ task for each block.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_array, is_lazy, library_name
+from nbm_xp.namespace.compiling import strictly_rounded
 
 from ..blocks import library_of_blocks
 from ..distributions.plain import Normals, Successes, Uniforms
@@ -65,7 +67,7 @@ class UniformDraws(GeneratorState):
         [[0.255, 0.38], [0.971, 0.423]]
         """
         is_few = type(size) is int and 0 < size <= FEW and dtype in _TABLES and self._library == HOST
-        if is_few and out is None and bits is None and chunks is None:
+        if is_few and not self._is_leaf and out is None and bits is None and chunks is None:
             return self._few(size, dtype)  # type: ignore[arg-type]
         return self.uniform(0.0, 1.0, size, dtype, chunks=chunks, bits=bits, out=out)
 
@@ -188,7 +190,8 @@ class UniformDraws(GeneratorState):
             if lazy:
                 return fill(out, made(xp, task, parameters, chunks=chunks_of(chunks, shape, *parameters)))
             blocks = [value for value in parameters if is_array(value)]
-            return fill(out, task((0,) * len(shape), shape, *blocks, out=out))
+            call = partial(task, out=out)
+            return fill(out, strictly_rounded(call, xp)((0,) * len(shape), shape, *blocks))
 
     def standard_normal(
         self,
