@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import pathlib
 import resource
@@ -30,7 +31,7 @@ Part = dict[str, Any]
 
 def parsed(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.testu01", description="TestU01 on the package's numbers.")
-    parser.add_argument("battery", choices=BATTERIES)
+    parser.add_argument("battery", choices=(*BATTERIES, "table"), help="table: of --results, without a run")
     parser.add_argument("source", nargs="*", help=f"of {', '.join(SOURCES)}; by default all of them")
     parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--test", type=int, help="only the test of this number, as a report numbers them")
@@ -40,8 +41,9 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
     for name in options.source:
         if name not in SOURCES:
             parser.error(f"source must be one of {', '.join(SOURCES)}; got {name}")
-    if options.test is not None and not 1 <= options.test <= BATTERIES[options.battery]:
-        parser.error(f"--test must be from 1 to {BATTERIES[options.battery]}; got {options.test}")
+    most = BATTERIES.get(options.battery, 0)
+    if options.test is not None and not 1 <= options.test <= most:
+        parser.error(f"--test must be from 1 to {most}; got {options.test}")
     return options
 
 
@@ -92,46 +94,51 @@ def seconds_used() -> float:
 
 def outside(parts: Iterable[Part], bound: float) -> list[str]:
     """The p-values nearer than `bound` to 0 or 1, each in words."""
-    found = ((part, name, p) for part in parts for name, p in part["p_values"])
-    return [
-        f"test {part['test']} {name}, seed {part['seed']}: p = {p:.3g}"
-        for part, name, p in found
-        if min(p, 1 - p) < bound
+    found = ((part, name, p) for part in parts for name, p in part["p_values"] if min(p, 1 - p) < bound)
+    return [f"{name} (test {part['test']}, seed {part['seed']}): {p:.3g}" for part, name, p in found]
+
+
+def table(parts: list[Part]) -> str:
+    """What came of each battery and source, as a table in Markdown."""
+    lines = [
+        "| battery | source | tests | p-values | suspect | failed | processor time |",
+        "|---|---|---|---|---|---|---|",
     ]
+    for battery, source in dict.fromkeys((part["battery"], part["source"]) for part in parts):
+        here = [part for part in parts if (part["battery"], part["source"]) == (battery, source)]
+        count, seconds = sum(len(part["p_values"]) for part in here), sum(part["seconds"] for part in here)
+        suspect = outside(here, SUSPECT)
+        said = f"{len(suspect)}: {'; '.join(suspect)}" if suspect else "0"
+        ran = f"{len(here)} of {BATTERIES[battery]}"
+        lines.append(
+            f"| {battery} | {source} | {ran} | {count} | {said} | {len(outside(here, FAILED))} | {seconds:,} s |"
+        )
+    return "\n".join(lines)
 
 
 def main(arguments: list[str]) -> int:
     options = parsed(arguments)
-    tests = range(1, BATTERIES[options.battery] + 1) if options.test is None else [options.test]
     kept: list[Part] = []
     if options.results and options.results.exists():
         kept = [json.loads(line) for line in options.results.read_text(encoding="utf-8").splitlines()]
-    failed = 0
+    if options.battery == "table":
+        print(table(kept))
+        return 0
+    tests = range(1, BATTERIES[options.battery] + 1) if options.test is None else [options.test]
+    parts = []
     with tempfile.TemporaryDirectory() as folder:
         program = compiled(options.prefix, folder)
-        for source in options.source or SOURCES:
-            parts = []
-            for test in tests:
-                part = {"battery": options.battery, "source": source, "test": test, "seed": options.seed + test}
-                known = next((there for there in kept if part.items() <= there.items()), None)
-                if known is None:
-                    run(program, part)
-                    if options.results:
-                        with options.results.open("a", encoding="utf-8") as file:
-                            file.write(json.dumps(part) + "\n")
-                parts.append(known or part)
-                for line in outside(parts[-1:], SUSPECT):
-                    print(f"  {line}", flush=True)
-            count = sum(len(part["p_values"]) for part in parts)
-            suspect, wrong = (len(outside(parts, bound)) for bound in (SUSPECT, FAILED))
-            hours = sum(part["seconds"] for part in parts) / 3600
-            print(
-                f"{options.battery} {source}: {len(parts)} tests, {count} p-values, {suspect} outside "
-                f"[{SUSPECT:g}, 1 - {SUSPECT:g}], {wrong} failed, {hours:.2f} hours of processor time",
-                flush=True,
-            )
-            failed += wrong
-    return 1 if failed else 0
+        for source, test in itertools.product(options.source or SOURCES, tests):
+            part = {"battery": options.battery, "source": source, "test": test, "seed": options.seed + test}
+            known = next((there for there in kept if part.items() <= there.items()), None)
+            if known is None:
+                run(program, part)
+                if options.results:
+                    with options.results.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(part) + "\n")
+            parts.append(known or part)
+    print(table(parts))
+    return 1 if outside(parts, FAILED) else 0
 
 
 if __name__ == "__main__":
