@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from nbm_xp.rng import Generator
+from nbm_xp.rng import Generator, digests
+from nbm_xp.rng.digests import VECTORS
 
-__all__ = ["DRAWS", "LONG", "REAL", "WITH_ARRAYS"]
+__all__ = ["DRAWS", "LONG", "REAL", "VECTORS", "WITH_ARRAYS"]
 
 SIZE = (4, 11)
 LAM = np.asarray([0.0, 0.3, 5.0, 12.0, 300.0, 1e6])
@@ -19,73 +21,26 @@ ROWS = np.asarray([[0.5, 0.25, 0.25, 0.0], [0.125, 0.125, 0.25, 0.5]])
 
 Draw = Callable[..., Any]
 
-REAL: dict[str, Draw] = {
-    "random": lambda g, **k: g.random(SIZE, **k),
-    "uniform": lambda g, **k: g.uniform(-1.5, 2.25, SIZE, **k),
-    "normal": lambda g, **k: g.normal(0.5, 1.5, SIZE, **k),
-    "standard_normal": lambda g, **k: g.standard_normal(SIZE, **k),
-    "exponential": lambda g, **k: g.exponential(2.5, SIZE, **k),
-    "standard_exponential": lambda g, **k: g.standard_exponential(SIZE, **k),
-    "laplace": lambda g, **k: g.laplace(0.5, 1.5, SIZE, **k),
-    "logistic": lambda g, **k: g.logistic(0.5, 1.5, SIZE, **k),
-    "gumbel": lambda g, **k: g.gumbel(0.5, 1.5, SIZE, **k),
-    "truncated_normal": lambda g, **k: g.truncated_normal(0.5, 1.5, SIZE, **k),
-    "gamma": lambda g, **k: g.gamma(2.5, 1.5, SIZE, **k),
-    "gamma, small shape": lambda g, **k: g.gamma(0.2, 1.5, SIZE, **k),
-    "beta": lambda g, **k: g.beta(0.5, 2.5, SIZE, **k),
-    "standard_gamma": lambda g, **k: g.standard_gamma(2.5, SIZE, **k),
-    "chisquare": lambda g, **k: g.chisquare(2.5, SIZE, **k),
-    "noncentral_chisquare": lambda g, **k: g.noncentral_chisquare(2.5, 1.5, SIZE, **k),
-    "noncentral_chisquare, few": lambda g, **k: g.noncentral_chisquare(0.5, 1.5, SIZE, **k),
-    "f": lambda g, **k: g.f(2.5, 4.5, SIZE, **k),
-    "noncentral_f": lambda g, **k: g.noncentral_f(2.5, 4.5, 1.5, SIZE, **k),
-    "standard_t": lambda g, **k: g.standard_t(2.5, SIZE, **k),
-    "lognormal": lambda g, **k: g.lognormal(0.5, 1.5, SIZE, **k),
-    "pareto": lambda g, **k: g.pareto(1.5, SIZE, **k),
-    "pareto, beyond": lambda g, **k: g.pareto(0.01, SIZE, **k),
-    "power": lambda g, **k: g.power(1.5, SIZE, **k),
-    "weibull": lambda g, **k: g.weibull(1.5, SIZE, **k),
-    "rayleigh": lambda g, **k: g.rayleigh(1.5, SIZE, **k),
-    "standard_cauchy": lambda g, **k: g.standard_cauchy(SIZE, **k),
-    "triangular": lambda g, **k: g.triangular(-0.5, 0.5, 3.5, SIZE, **k),
-    "wald": lambda g, **k: g.wald(1.5, 2.5, SIZE, **k),
-    "vonmises": lambda g, **k: g.vonmises(0.5, 1.5, SIZE, **k),
-    "dirichlet": lambda g, **k: g.dirichlet([0.5, 0.0, 2.5], SIZE[1:], **k),
-    "multivariate_normal": lambda g, **k: g.multivariate_normal([0.5, 1.5], [[2.0, 1.0], [1.0, 3.0]], SIZE[1:], **k),
-}
+
+def _draw(name: str, generator: Generator, dtype: str | None = None, **more: Any) -> Any:
+    return digests.draw(generator, name, SIZE[1:] if name in VECTORS else SIZE, dtype, **more)
+
+
+REAL: dict[str, Draw] = {name: partial(_draw, name, dtype="float32") for name in digests.REAL}
 """Real numbers, whose dtype may be asked for."""
 
-DRAWS: dict[str, Draw] = REAL | {
-    "random, 31 bits": lambda g, **k: g.random(SIZE, "float64", bits=31, **k),
-    "bernoulli": lambda g, **k: g.bernoulli(0.3, SIZE, **k),
-    "integers": lambda g, **k: g.integers(-3, 12, SIZE, **k),
-    "integers, two outputs": lambda g, **k: g.integers(-(2**40), 2**60, SIZE, **k),
-    "integers, three outputs": lambda g, **k: g.integers(-(2**63), 2**63, SIZE, **k),
-    "integers, uint64": lambda g, **k: g.integers(0, 2**64, SIZE, "uint64", **k),
-    "integers, int8": lambda g, **k: g.integers(-128, 127, SIZE, "int8", endpoint=True, **k),
-    "binomial, few": lambda g, **k: g.binomial(5, 0.3, SIZE, **k),
-    "binomial, searched": lambda g, **k: g.binomial(40, 0.1, SIZE, **k),
-    "binomial, many": lambda g, **k: g.binomial(10**6, 0.7, SIZE, **k),
-    "poisson, small": lambda g, **k: g.poisson(3.5, SIZE, **k),
-    "poisson, large": lambda g, **k: g.poisson(60.5, SIZE, **k),
-    "multinomial": lambda g, **k: g.multinomial(30, [0.25, 0.25, 0.5], SIZE[1:], **k),
-    "categorical": lambda g, **k: g.categorical([0.25, 0.25, 0.5], SIZE, **k),
-    "choice": lambda g, **k: g.choice(9, SIZE, **k),
-    "choice, p": lambda g, **k: g.choice(3, SIZE, p=[0.25, 0.25, 0.5], **k),
-    "choice, no replacement": lambda g, **k: g.choice(50, SIZE, replace=False, **k),
-    "choice, p, no replacement": lambda g, **k: g.choice(4, 3, replace=False, p=[0.25, 0.25, 0.125, 0.375], **k),
-    "permutation": lambda g, **k: g.permutation(20, **k),
-    "geometric": lambda g, **k: g.geometric(0.3, SIZE, **k),
-    "negative_binomial": lambda g, **k: g.negative_binomial(2.5, 0.3, SIZE, **k),
-    "hypergeometric": lambda g, **k: g.hypergeometric(20, 30, 40, SIZE, **k),
-    "logseries": lambda g, **k: g.logseries(0.9, SIZE, **k),
-    "zipf": lambda g, **k: g.zipf(1.5, SIZE, **k),
-    "multivariate_hypergeometric": lambda g, **k: g.multivariate_hypergeometric([9, 5, 7], 11, SIZE[1:], **k),
-}
+DRAWS: dict[str, Draw] = (
+    REAL
+    | {name: partial(_draw, name) for name in digests.DRAWS if name not in REAL}
+    | {
+        "choice": lambda g, **k: g.choice(9, SIZE, **k),
+        "choice, p": lambda g, **k: g.choice(3, SIZE, p=[0.25, 0.25, 0.5], **k),
+        "choice, no replacement": lambda g, **k: g.choice(50, SIZE, replace=False, **k),
+        "choice, p, no replacement": lambda g, **k: g.choice(4, 3, replace=False, p=[0.25, 0.25, 0.125, 0.375], **k),
+        "permutation": lambda g, **k: g.permutation(20, **k),
+    }
+)
 """With parameters that are numbers: called with a generator, and ``chunks=`` where wanted."""
-
-VECTORS = {"dirichlet", "multinomial", "multivariate_hypergeometric", "multivariate_normal"}
-"""Those whose last axis is not in the size, and never split."""
 
 WITH_ARRAYS: dict[str, Callable[[Generator, Callable[[Any], Any]], Any]] = {
     "uniform": lambda g, a: g.uniform(a(-P), a(LAM)),
@@ -134,24 +89,19 @@ WITH_ARRAYS: dict[str, Callable[[Generator, Callable[[Any], Any]], Any]] = {
 }
 """With parameters that are arrays, of whatever library: called with a generator and with what makes the arrays."""
 
+
+def _long(row: str) -> Draw:
+    name, dtype = row.split("/")
+    return lambda g, n: digests.draw(g, name, n, dtype)
+
+
 LONG: dict[str, Draw] = {
-    "random, float32": lambda g, n: g.random(n, "float32"),
-    "random, float64": lambda g, n: g.random(n, "float64"),
-    "random, 31 bits": lambda g, n: g.random(n, "float64", bits=31),
-    "normal": lambda g, n: g.normal(0.5, 1.5, n, "float32"),
-    "standard_normal": lambda g, n: g.standard_normal(n, "float64"),
-    "exponential": lambda g, n: g.exponential(2.5, n, "float64"),
-    "gamma": lambda g, n: g.gamma(0.3, 1.5, n, "float64"),
-    "beta": lambda g, n: g.beta(0.5, 2.5, n, "float32"),
-    "vonmises": lambda g, n: g.vonmises(0.5, 1.5, n, "float64"),
-    "standard_t": lambda g, n: g.standard_t(2.5, n, "float64"),
-    "integers": lambda g, n: g.integers(-(2**40), 2**60, n),
-    "binomial, few": lambda g, n: g.binomial(5, 0.3, n),
-    "binomial, many": lambda g, n: g.binomial(10**6, 0.7, n),
-    "poisson": lambda g, n: g.poisson(60.5, n),
-    "bernoulli": lambda g, n: g.bernoulli(0.3, n),
-    "categorical": lambda g, n: g.categorical([0.25, 0.25, 0.5], n),
-    "dirichlet": lambda g, n: g.dirichlet([0.5, 0.0, 2.5], n, "float64"),
-    "multinomial": lambda g, n: g.multinomial(30, [0.25, 0.25, 0.5], n),
-}
+    row: _long(row)
+    for row in (
+        "random/float32", "random/float64", "random, 31 bits/float64", "normal/float32", "standard_normal/float64",
+        "exponential/float64", "gamma, small shape/float64", "beta/float32", "vonmises/float64", "standard_t/float64",
+        "integers, two outputs/int64", "binomial, few/int64", "binomial, many/int64", "poisson, large/int64",
+        "bernoulli/float32", "categorical/int64", "dirichlet/float64", "multinomial/int64",
+    )
+}  # fmt: skip
 """Draws of any number of elements, each made in another way."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from nbm_xp.namespace import to_numpy
 from nbm_xp.rng import Generator
 from tests.distributions import LONG
 from tests.libraries import Library, libraries
+from tests.testu01.sources import FEW, SOURCES
 
 STREAMS = 15_360
-PAIRED = {"normal", "standard_normal"}
+PAIRED = {"normal/float32", "standard_normal/float64"}
 LENGTHS = st.one_of(st.integers(0, 60), st.integers(STREAMS - 2, STREAMS + 2), st.integers(0, 4 * STREAMS))
 
 
@@ -48,3 +50,13 @@ def test_a_draw_begins_as_a_longer_one_does_on_every_library(library: Library, n
         drawn = to_numpy(LONG[name](Generator(5, library.name), size))
         rows = int(np.prod(shape))
         np.testing.assert_array_equal(drawn.reshape(rows, -1), wanted[:rows].reshape(rows, -1))
+
+
+def test_what_testu01_is_fed_are_the_draws_that_it_is_said_to_be() -> None:
+    generator = Generator(7)
+    small = np.concatenate([generator.random(FEW, "float64", bits=31) for _ in range(50)])
+    np.testing.assert_array_equal(next(SOURCES["small"](7))[: small.size], small)
+    ordered = np.concatenate(list(itertools.islice(SOURCES["ordered"](7), 2)))
+    np.testing.assert_array_equal(ordered, Generator(7).random(ordered.size, "float64", bits=31))
+    stream = [Generator(7).advance(k).random(1, "float64", bits=31)[0] for k in range(9)]
+    np.testing.assert_array_equal(next(SOURCES["stream"](7))[:9], stream)

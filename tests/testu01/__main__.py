@@ -1,36 +1,49 @@
-"""Run a battery of TestU01: ``python -m tests.testu01 smallcrush raw drawn interleaved``."""
+"""Run batteries of TestU01 test by test: ``python -m tests.testu01 crush ordered lower --results FILE``.
+
+Each test of a battery is a process of its own, on numbers of a seed of its own: `--seed` and the test's number. With
+`--results`, its p-values are a line of that file when it ends, and a test that has a line there is not run again.
+"""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import pathlib
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
+from collections.abc import Iterable
+from typing import Any
 
 from tests.testu01.sources import SOURCES
 
 HERE = pathlib.Path(__file__).parent
-BATTERIES = ("smallcrush", "crush", "bigcrush")
+BATTERIES = {"smallcrush": 10, "crush": 96, "bigcrush": 106}
+"""How many tests each has."""
 SUSPECT, FAILED = 1e-3, 1e-10
+
+Part = dict[str, Any]
 
 
 def parsed(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.testu01", description="TestU01 on the package's numbers.")
-    parser.add_argument("battery", choices=BATTERIES)
+    parser.add_argument("battery", choices=(*BATTERIES, "table"), help="table: of --results, without a run")
     parser.add_argument("source", nargs="*", help=f"of {', '.join(SOURCES)}; by default all of them")
-    parser.add_argument("--seed", type=int, default=20_170_806)
+    parser.add_argument("--seed", type=int, default=2026)
     parser.add_argument("--test", type=int, help="only the test of this number, as a report numbers them")
     parser.add_argument("--prefix", type=pathlib.Path, default=pathlib.Path("/usr"), help="where TestU01 is installed")
-    parser.add_argument("--out", type=pathlib.Path, help="a folder for the reports and the p-values")
+    parser.add_argument("--results", type=pathlib.Path, help="a file of p-values, to be added to")
     options = parser.parse_args(arguments)
     for name in options.source:
         if name not in SOURCES:
             parser.error(f"source must be one of {', '.join(SOURCES)}; got {name}")
+    most = BATTERIES.get(options.battery, 0)
+    if options.test is not None and not 1 <= options.test <= most:
+        parser.error(f"--test must be from 1 to {most}; got {options.test}")
     return options
 
 
@@ -54,53 +67,78 @@ def compiled(prefix: pathlib.Path, folder: str) -> str:
     return program
 
 
-def fed(program: str, battery: str, source: str, seed: int, test: int | None) -> str:
-    """Run a battery, or one of its tests, on a source; gives its report."""
-    command = [program, battery, f"MRG31k3p, {source}, seed {seed}", *([] if test is None else [str(test)])]
+def run(program: str, part: Part) -> None:
+    """Run one test on its numbers, and note its p-values and the processor time of the test and of the numbers."""
+    before = seconds_used()
+    command = [program, part["battery"], str(part["test"])]
     with tempfile.TemporaryFile("w+") as report:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=report)
         with contextlib.suppress(BrokenPipeError), process:  # the battery has had enough
             assert process.stdin is not None
-            for numbers in SOURCES[source](seed):
+            for numbers in SOURCES[part["source"]](part["seed"]):
                 process.stdin.write(memoryview(numbers).cast("B"))
         if process.returncode:
             raise SystemExit(f"statistics: the battery ended with {process.returncode}")
         report.seek(0)
-        return report.read()
+        rows = [line.rstrip("\n").split("\t") for line in report]
+    part["numbers"] = next(int(row[1]) for row in rows if row[0] == "numbers")
+    part["seconds"] = round(seconds_used() - before)
+    part["p_values"] = [[row[2], float(row[1])] for row in rows if row[0] == "p-value"]
 
 
-def p_values(report: str) -> list[tuple[str, float]]:
-    """The tests of a report and their p-values."""
-    rows = (line.split("\t") for line in report.splitlines() if line.startswith("p-value\t"))
-    return [(name, float(value)) for _, value, name in rows]
+def seconds_used() -> float:
+    """The processor time of this process and of those that it ran."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+def outside(parts: Iterable[Part], bound: float) -> list[str]:
+    """The p-values nearer than `bound` to 0 or 1, each in words."""
+    found = ((part, name, p) for part in parts for name, p in part["p_values"] if min(p, 1 - p) < bound)
+    return [f"{name} (test {part['test']}, seed {part['seed']}): {p:.3g}" for part, name, p in found]
+
+
+def table(parts: list[Part]) -> str:
+    """What came of each battery and source, as a table in Markdown."""
+    lines = [
+        "| battery | source | tests | p-values | suspect | failed | processor time |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for battery, source in dict.fromkeys((part["battery"], part["source"]) for part in parts):
+        here = [part for part in parts if (part["battery"], part["source"]) == (battery, source)]
+        count, seconds = sum(len(part["p_values"]) for part in here), sum(part["seconds"] for part in here)
+        suspect = outside(here, SUSPECT)
+        said = f"{len(suspect)}: {'; '.join(suspect)}" if suspect else "0"
+        ran = f"{len(here)} of {BATTERIES[battery]}"
+        lines.append(
+            f"| {battery} | {source} | {ran} | {count} | {said} | {len(outside(here, FAILED))} | {seconds:,} s |"
+        )
+    return "\n".join(lines)
 
 
 def main(arguments: list[str]) -> int:
     options = parsed(arguments)
-    failures = 0
+    kept: list[Part] = []
+    if options.results and options.results.exists():
+        kept = [json.loads(line) for line in options.results.read_text(encoding="utf-8").splitlines()]
+    if options.battery == "table":
+        print(table(kept))
+        return 0
+    tests = range(1, BATTERIES[options.battery] + 1) if options.test is None else [options.test]
+    parts = []
     with tempfile.TemporaryDirectory() as folder:
         program = compiled(options.prefix, folder)
-        for source in options.source or SOURCES:
-            started = time.time()
-            report = fed(program, options.battery, source, options.seed, options.test)
-            values = p_values(report)
-            suspect = [(name, p) for name, p in values if min(p, 1 - p) < SUSPECT]
-            failed = [(name, p) for name, p in suspect if min(p, 1 - p) < FAILED]
-            failures += len(failed)
-            minutes = (time.time() - started) / 60
-            print(
-                f"{options.battery} {source}: {len(values)} p-values, {len(suspect)} outside "
-                f"[{SUSPECT:g}, 1 - {SUSPECT:g}], {len(failed)} failed, {minutes:.1f} minutes",
-                flush=True,
-            )
-            for name, p in suspect:
-                print(f"  {name}: p = {p:.3g}")
-            if options.out:
-                options.out.mkdir(parents=True, exist_ok=True)
-                name = options.out / f"{options.battery}-{source}"
-                name.with_suffix(".txt").write_text(report, encoding="utf-8")
-                name.with_suffix(".json").write_text(json.dumps(values, indent=0), encoding="utf-8")
-    return 1 if failures or not values else 0
+        for source, test in itertools.product(options.source or SOURCES, tests):
+            part = {"battery": options.battery, "source": source, "test": test, "seed": options.seed + test}
+            known = next((there for there in kept if part.items() <= there.items()), None)
+            if known is None:
+                run(program, part)
+                if options.results:
+                    with options.results.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(part) + "\n")
+            parts.append(known or part)
+    print(table(parts))
+    return 1 if outside(parts, FAILED) else 0
 
 
 if __name__ == "__main__":

@@ -20,9 +20,11 @@ pytest.importorskip("sklearn")
 import nbm_xp.cli
 from nbm_xp.boltzmann import RBM
 from nbm_xp.cli import reading
+from nbm_xp.cli.commands import check_bits
 from nbm_xp.cli.commands import sample as sampling
+from nbm_xp.rng.digests import LENGTHS, ROWS, recorded
 
-from ..command import PNG, refused, run
+from ..command import PNG, refused, run, told
 
 MODEL = "model.safetensors"
 M = ("--model", MODEL)
@@ -45,14 +47,16 @@ def model(scans: Any) -> RBM:
     return rbm
 
 
-@pytest.mark.parametrize("command", ["", "demo", "train", "sample", "evaluate", "plot", "lattice", "info"])
+@pytest.mark.parametrize(
+    "command", ["", "demo", "train", "sample", "evaluate", "plot", "lattice", "info", "check-bits"]
+)
 def test_every_command_has_help_with_an_example(command: str) -> None:
     result = run(*command.split(), "--help")
     assert result.exit_code == 0
     assert "nbm-xp" in result.stdout
     if command:
         assert "Example" in result.stdout
-        assert "--seed" in result.stdout
+        assert "--seed" in result.stdout or command == "check-bits"
 
 
 @pytest.mark.parametrize("command", ["train", "sample", "evaluate", "info"])
@@ -176,6 +180,9 @@ def test_bad_data_is_refused_in_one_line(model: RBM, source: str) -> None:
         (["plot", MODEL, "--units", "a"], "--units must be whole numbers"),
         (["plot", MODEL, "--out", "one.png"], "is one file, and there are 3 pictures"),
         (["plot", MODEL, "--out", "nowhere"], "there is no folder nowhere"),
+        (["check-bits", "norm"], "distribution must be one of random; uniform; normal; "),
+        (["check-bits", "--numbers", "1e5"], "--numbers must be 1e6, 1e7, 1e8 or 1e9, got 100000"),
+        (["check-bits", "--library", "beer"], "library must be one of"),
         (["info", "missing"], "missing: no such file"),
         (["info", "scans.npy"], "scans.npy is no whole .safetensors file"),
         (["info", "--out", "info.txt"], "--out must end in .json"),
@@ -232,6 +239,32 @@ def test_sample_draws_a_picture_where_the_units_make_one(model: RBM) -> None:
     assert pathlib.Path("samples.png").read_bytes().startswith(PNG)
     RBM(2, n_iter=0).fit(np.zeros((2, 5))).save("five.safetensors")
     assert "5 units make no square picture" in refused("sample", "--model", "five.safetensors", "--out", "five.png")
+
+
+@pytest.mark.parametrize("library", ["numpy", "dask"])
+def test_bits_are_checked(library: str) -> None:
+    rows = told("check-bits", "normal", "integers", "--numbers", "1e6", "--library", library)["rows"]
+    wanted = {"normal": ("float16", "float32", "float64"), "integers": ("int64", "int32", "int8")}
+    assert rows == {f"{name}/{dtype}": "agrees" for name, dtypes in wanted.items() for dtype in dtypes}
+
+
+def test_bits_that_differ_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {row: found | {10**6: "0" * 32} if row == "uniform/float32" else {} for row, found in recorded().items()}
+    known["uniform/float64"] = recorded()["uniform/float64"]
+    monkeypatch.setattr(check_bits, "recorded", lambda: known)
+    result = run("check-bits", "uniform", "--numbers", "1e6")
+    assert result.exit_code == 1
+    assert [line.split() for line in result.stdout.splitlines()] == [
+        ["uniform/float16", "not", "on", "record"],
+        ["uniform/float32", "differs"],
+        ["uniform/float64", "agrees"],
+        ["1,000,000", "numbers", "of", "each:", "1", "agree,", "1", "differ,", "1", "not", "on", "record"],
+    ]
+
+
+def test_digests_are_on_record_for_every_row() -> None:
+    assert set(recorded()) == {f"{name}/{dtype}" for name, dtype in ROWS}
+    assert all(set(found) >= set(LENGTHS[:2]) for found in recorded().values())
 
 
 def test_info_says_what_there_is(scans: Any) -> None:

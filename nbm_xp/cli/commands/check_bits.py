@@ -1,0 +1,64 @@
+"""The command check-bits: whether the random numbers made here are those on record, to the last bit."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from nbm_xp.rng.digests import DRAWS, LENGTHS, digests, recorded
+
+from .. import reading
+from ..answering import answer
+from ..failing import InputError
+from ..running import steps
+from . import options
+
+__all__ = ["EXAMPLES", "check_bits"]
+
+EXAMPLES = (
+    "Examples: [bold]nbm-xp check-bits[/bold]\n\n[bold]nbm-xp check-bits normal gamma --library cupy[/bold]\n\n"
+    "[bold]nbm-xp check-bits --numbers 1e9 --threads 8[/bold]"
+)
+
+
+def check_bits(
+    distribution: Annotated[
+        list[str] | None, typer.Argument(help="Which ones, by the names in the answer; all by default.")
+    ] = None,
+    numbers: Annotated[float, typer.Option(help="How many numbers of each: 1e6, 1e7, 1e8 or 1e9.")] = 1e7,
+    library: options.Library = None,
+    threads: Annotated[int, typer.Option(min=1, help="How many threads draw, where the library is NumPy.")] = 1,
+    as_json: options.Json = False,
+) -> None:
+    """Draw from every distribution in every dtype, and hold what comes to the digests on record.
+
+    The exit code is 1 where any differs.
+    """
+    names = distribution or list(DRAWS)
+    for name in names:
+        if name not in DRAWS:
+            raise InputError(f"distribution must be one of {'; '.join(DRAWS)}; got {name}")
+    if numbers not in LENGTHS:
+        raise InputError(f"--numbers must be 1e6, 1e7, 1e8 or 1e9, got {numbers:g}")
+    if library is not None:
+        reading.library(library)
+    n, known, found = int(numbers), recorded(), dict[str, str]()
+    rows = [(name, dtype) for name in names for dtype in DRAWS[name][-1]]
+    with steps("drawing", len(rows)) as advance:
+        for name, dtype in rows:
+            row = f"{name}/{dtype}"
+            verdict = "not on record"
+            if n in known.get(row, {}):
+                with reading.saying(row):
+                    ((_, digest),) = digests(name, dtype, (n,), library, threads)
+                verdict = "agrees" if digest == known[row][n] else "differs"
+            found[row] = verdict
+            advance(1)
+    count = {verdict: list(found.values()).count(verdict) for verdict in ("agrees", "differs", "not on record")}
+    lines = [f"{row:<40}{verdict}" for row, verdict in found.items()]
+    agree, differ, missing = count.values()
+    lines.append(f"{n:,} numbers of each: {agree} agree, {differ} differ, {missing} not on record")
+    answer({"numbers": n, "library": library, "count": count, "rows": found}, lines, as_json)
+    if differ:
+        raise typer.Exit(1)

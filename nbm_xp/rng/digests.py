@@ -1,0 +1,154 @@
+"""Digests of long draws: what any machine, library or kernel can be held to.
+
+Contract: the digest of ``n`` numbers of a row (a distribution, its parameters and a dtype) is SHA-256, its first 32
+hexadecimal digits, of their little-endian bytes, in C order. They are the first ``n`` that `Generator(SEED)` gives in
+draws of `AT_ONCE` elements, which are whole steps of its streams, so that the draws together are one long draw.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pathlib
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+from nbm_xp.namespace import to_numpy
+from nbm_xp.namespace.mrg31k3p.integers import MAX_STREAMS
+
+from .generator import Generator
+
+__all__ = ["DRAWS", "FILE", "LENGTHS", "REAL", "ROWS", "SEED", "VECTORS", "digests", "draw", "recorded"]
+
+SEED: Final = 2026
+
+AT_ONCE: Final = 256 * MAX_STREAMS
+"""Elements of a draw: of an even number of steps, which normal numbers take."""
+
+LENGTHS: Final = (10**6, 10**7, 10**8, 10**9)
+"""Of how many numbers digests are recorded."""
+
+FILE: Final = pathlib.Path(__file__).with_name("digests.json")
+
+Row: TypeAlias = tuple[str, tuple[Any, ...], dict[str, Any], tuple[str, ...]]
+
+_REAL_DTYPES = ("float16", "float32", "float64")
+
+REAL: Final[dict[str, tuple[str, tuple[Any, ...]]]] = {
+    "random": ("random", ()),
+    "uniform": ("uniform", (-1.5, 2.25)),
+    "normal": ("normal", (0.5, 1.5)),
+    "standard_normal": ("standard_normal", ()),
+    "exponential": ("exponential", (2.5,)),
+    "standard_exponential": ("standard_exponential", ()),
+    "laplace": ("laplace", (0.5, 1.5)),
+    "logistic": ("logistic", (0.5, 1.5)),
+    "gumbel": ("gumbel", (0.5, 1.5)),
+    "truncated_normal": ("truncated_normal", (0.5, 1.5)),
+    "gamma": ("gamma", (2.5, 1.5)),
+    "gamma, small shape": ("gamma", (0.2, 1.5)),
+    "beta": ("beta", (0.5, 2.5)),
+    "standard_gamma": ("standard_gamma", (2.5,)),
+    "chisquare": ("chisquare", (2.5,)),
+    "noncentral_chisquare": ("noncentral_chisquare", (2.5, 1.5)),
+    "noncentral_chisquare, few": ("noncentral_chisquare", (0.5, 1.5)),
+    "f": ("f", (2.5, 4.5)),
+    "noncentral_f": ("noncentral_f", (2.5, 4.5, 1.5)),
+    "standard_t": ("standard_t", (2.5,)),
+    "lognormal": ("lognormal", (0.5, 1.5)),
+    "pareto": ("pareto", (1.5,)),
+    "pareto, beyond": ("pareto", (0.01,)),
+    "power": ("power", (1.5,)),
+    "weibull": ("weibull", (1.5,)),
+    "rayleigh": ("rayleigh", (1.5,)),
+    "standard_cauchy": ("standard_cauchy", ()),
+    "triangular": ("triangular", (-0.5, 0.5, 3.5)),
+    "wald": ("wald", (1.5, 2.5)),
+    "vonmises": ("vonmises", (0.5, 1.5)),
+    "dirichlet": ("dirichlet", ([0.5, 0.0, 2.5],)),
+    "multivariate_normal": ("multivariate_normal", ([0.5, 1.5], [[2.0, 1.0], [1.0, 3.0]])),
+}
+"""Real numbers: a method of `Generator` and its parameters before the size."""
+
+_OTHER: Final[dict[str, Row]] = {
+    "random, 31 bits": ("random", (), {"bits": 31}, ("float64",)),
+    "bernoulli": ("bernoulli", (0.3,), {}, ("float32", "bool")),
+    "integers": ("integers", (-3, 12), {}, ("int64", "int32", "int8")),
+    "integers, two outputs": ("integers", (-(2**40), 2**60), {}, ("int64",)),
+    "integers, three outputs": ("integers", (-(2**63), 2**63), {}, ("int64",)),
+    "integers, uint64": ("integers", (0, 2**64), {}, ("uint64",)),
+    "integers, int8": ("integers", (-128, 127), {"endpoint": True}, ("int8",)),
+    "binomial, few": ("binomial", (5, 0.3), {}, ("int64",)),
+    "binomial, searched": ("binomial", (40, 0.1), {}, ("int64",)),
+    "binomial, many": ("binomial", (10**6, 0.7), {}, ("int64",)),
+    "poisson, small": ("poisson", (3.5,), {}, ("int64",)),
+    "poisson, large": ("poisson", (60.5,), {}, ("int64",)),
+    "multinomial": ("multinomial", (30, [0.25, 0.25, 0.5]), {}, ("int64",)),
+    "categorical": ("categorical", ([0.25, 0.25, 0.5],), {}, ("int64",)),
+    "geometric": ("geometric", (0.3,), {}, ("int64",)),
+    "negative_binomial": ("negative_binomial", (2.5, 0.3), {}, ("int64",)),
+    "hypergeometric": ("hypergeometric", (20, 30, 40), {}, ("int64",)),
+    "logseries": ("logseries", (0.9,), {}, ("int64",)),
+    "zipf": ("zipf", (1.5,), {}, ("int64",)),
+    "multivariate_hypergeometric": ("multivariate_hypergeometric", ([9, 5, 7], 11), {}, ("int64",)),
+}
+
+DRAWS: Final[dict[str, Row]] = {name: (*found, {}, _REAL_DTYPES) for name, found in REAL.items()} | _OTHER
+"""All of them: a method, its parameters before the size, its keywords, and the dtypes that are recorded."""
+
+VECTORS: Final = {"dirichlet", "multinomial", "multivariate_hypergeometric", "multivariate_normal"}
+"""Those whose draws have a last axis that is not in the size."""
+
+ROWS: Final = [(name, dtype) for name, (*_, dtypes) in DRAWS.items() for dtype in dtypes]
+
+
+def draw(generator: Generator, name: str, size: Any, dtype: str | None = None, **more: Any) -> Any:
+    """Draw from one of `DRAWS`, in its first dtype unless another is given."""
+    method, parameters, keywords, dtypes = DRAWS[name]
+    return getattr(generator, method)(*parameters, size=size, dtype=dtype or dtypes[0], **keywords, **more)
+
+
+def digests(
+    name: str, dtype: str, lengths: tuple[int, ...], library: str | None = None, threads: int | None = 1
+) -> Iterator[tuple[int, str]]:
+    """Draw a row and give its digest at some lengths, each as soon as it is known.
+
+    Parameters
+    ----------
+    name, dtype : str
+        The row.
+    lengths : ints
+        Numbers of elements, in rising order.
+    library, threads
+        See `Generator`.
+
+    Yields
+    ------
+    int, str
+        The length and the digest.
+
+    Examples
+    --------
+    >>> [(n, found == recorded()["normal/float64"][n]) for n, found in digests("normal", "float64", (10**6,))]
+    [(1000000, True)]
+    """
+    generator, digest = Generator(SEED, library, threads=threads), hashlib.sha256()
+    ahead: Any = ()
+    done = 0
+    for length in lengths:
+        while done < length:
+            if not len(ahead):
+                drawn = to_numpy(draw(generator, name, min(AT_ONCE, lengths[-1] - done), dtype)).reshape(-1)
+                ahead = drawn.astype(drawn.dtype.newbyteorder("<"), copy=False)
+            taken, ahead = ahead[: length - done], ahead[length - done :]
+            digest.update(taken.data)
+            done += taken.shape[0]
+        yield length, digest.hexdigest()[:32]
+
+
+@cache
+def recorded() -> dict[str, dict[int, str]]:
+    """The digests on record: by ``name/dtype``, and by length."""
+    rows = json.loads(FILE.read_text(encoding="utf-8"))
+    return {row: {int(n): digest for n, digest in found.items()} for row, found in rows.items()}
