@@ -14,6 +14,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
+from operator import length_hint
 from typing import Any, Final, Self
 
 from nbm_xp.namespace import (
@@ -58,6 +59,10 @@ _NUMBER, _TEXT, _CHILD, _PART = range(4)
 """What is hashed with the state: data of `fold_in`, the number of a child of `spawn` or of a part of `split`."""
 
 
+_NOTHING: Final[tuple[str, Iterator[Any]]] = ("", iter(()))
+"""No table of numbers made ahead, for no dtype."""
+
+
 class GeneratorState:
     """What a `Generator` knows about its state; see there."""
 
@@ -96,15 +101,14 @@ class GeneratorState:
 
     def _flattened(self) -> tuple[tuple[Any], Any]:
         """The state as one int32 array of shape (6,), and what is static."""
-        origin, steps = self._place
-        leaf = origin if steps is None else asarray(self._state, host_namespace(), "int32")
+        leaf = self._place[0] if self._is_leaf else asarray(self._state, host_namespace(), "int32")
         return (leaf,), (self._library, self._threads, self._spawned)
 
     @classmethod
     def _unflattened(cls, static: Any, leaves: Any) -> Self:
         made = object.__new__(cls)
         (leaf,), made._lock = leaves, threading.Lock()
-        made._place, made._ahead = (leaf, None), None
+        made._place, made._ahead = (leaf, None), _NOTHING
         made._library, made._threads, made._spawned = static
         made._trace = current_trace()
         return made
@@ -120,8 +124,9 @@ class GeneratorState:
 
     @property
     def _state(self) -> Followed:
-        origin, steps = self._place
-        if steps is not None:
+        origin, length = self._place
+        if length is not None:
+            steps = length - length_hint(self._ahead[1])
             return jump(origin, steps) if steps else origin
         if getattr(origin, "shape", None) != (6,):
             shape = tuple(getattr(origin, "shape", ()))
@@ -139,7 +144,14 @@ class GeneratorState:
     @_state.setter
     def _state(self, state: Followed) -> None:
         self._place: tuple[Any, Any] = (state, 0) if isinstance(state[0], int) else (_packed(state), None)
-        self._ahead: tuple[str, Any] | None = None
+        self._ahead: tuple[str, Iterator[Any]] = _NOTHING
+
+    def _settled(self) -> Followed:
+        """The state, of which no thread takes any more steps by itself."""
+        (origin, length), (_, rows), self._ahead = self._place, self._ahead, _NOTHING
+        if length:
+            self._state = jump(origin, length - len(list(rows)))
+        return self._state
 
     def _require_own_trace(self) -> None:
         """Refuse to draw in a function that is being compiled, unless the generator came into it."""
@@ -151,24 +163,21 @@ class GeneratorState:
             )
 
     def _few(self, n: int, dtype: str) -> Any:
-        """A draw of so few uniforms that most of its time would go into finding the state: rows of a table.
+        """A draw of so few uniforms that most of its time would go into finding the state.
 
-        The table has the uniforms of the first streams for some steps after an origin; it is there until anything else
-        is drawn.
+        It comes from a table of the uniforms of the first streams for some steps. The next ones take its rows without
+        a lock, until anything else is drawn: a row is handed out once, to whatever thread.
         """
         self._require_own_trace()
         with self._lock:
-            origin, step = self._place
-            ahead = self._ahead
-            if ahead is None or ahead[0] != dtype or step >= ahead[1].shape[0]:
-                length = 8 if ahead is None else min(8 * ahead[1].shape[0], MOST_AHEAD)
-                origin, step = self._state, 0
-                states = substreams(origin, FEW)
-                make = wide_numbers if dtype == "float64" else partial(numbers, dtype=dtype)
-                table = make(host_namespace(), states, n=FEW * length)
-                ahead = self._ahead = dtype, table.reshape(length, FEW)
-            self._place = origin, step + 1
-            return ahead[1][step, :n].copy()
+            length = min(8 * (self._place[1] or 1), MOST_AHEAD)
+            state = self._settled()
+            make = wide_numbers if dtype == "float64" else partial(numbers, dtype=dtype)
+            table = make(host_namespace(), substreams(state, FEW), n=FEW * length)
+            rows = iter(list(table.reshape(length, FEW)))
+            first = next(rows)
+            self._place, self._ahead = (state, length), (dtype, rows)
+        return first[:n].copy()
 
     @property
     def state(self) -> tuple[int, ...]:
@@ -255,7 +264,7 @@ class GeneratorState:
         steps = _count("n", n)
         self._require_own_trace()
         with self._lock:
-            self._state = jumped(self._state, steps)
+            self._state = jumped(self._settled(), steps)
         return self
 
     def fold_in(self, data: int | str) -> Self:
@@ -417,7 +426,8 @@ class GeneratorState:
         steps += pairs and steps % 2
         self._require_own_trace()
         with self._lock:
-            state, before = self._state, self._place
+            state = self._settled()
+            before = self._place
             self._state = jumped(state, steps)
             after = self._place
         try:

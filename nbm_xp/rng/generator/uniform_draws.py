@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from nbm_xp.namespace import dtype_name, dtype_of, floatx, is_array, is_lazy, library_name
-from nbm_xp.namespace.compiling import strictly_rounded
+from nbm_xp.namespace.compiling import current_trace, strictly_rounded
 
 from ..blocks import library_of_blocks
 from ..distributions.plain import Normals, Successes, Uniforms
@@ -66,9 +66,12 @@ class UniformDraws(GeneratorState):
         >>> Generator(234).random((2, 2), "float64").round(3).tolist()
         [[0.255, 0.38], [0.971, 0.423]]
         """
-        is_few = type(size) is int and 0 < size <= FEW and dtype in _TABLES and self._library == HOST
-        if is_few and not self._is_leaf and out is None and bits is None and chunks is None:
-            return self._few(size, dtype)  # type: ignore[arg-type]
+        if type(size) is int and 0 < size <= FEW and out is None and bits is None and chunks is None:
+            ahead, rows = self._ahead
+            if ahead == dtype and current_trace() is None and (row := next(rows, None)) is not None:
+                return row[:size].copy()
+            if dtype in _TABLES and self._library == HOST and not self._is_leaf:
+                return self._few(size, dtype)
         return self.uniform(0.0, 1.0, size, dtype, chunks=chunks, bits=bits, out=out)
 
     def uniform(
