@@ -118,6 +118,11 @@ def read_docstring(app: Any, what: str, name: str, value: Any, options: Any, lin
             lines[i] = "".join(parts)
 
 
+def skip_foreign(app: Any, what: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
+    """What estimators have from scikit-learn is described in its own documentation."""
+    return True if str(getattr(value, "__module__", "")).startswith("sklearn.") else None
+
+
 def write_formula(translator: Any, node: nodes.Element) -> None:
     """A formula as MathML, which browsers typeset themselves, in the page's own colours and without a script."""
     display = "block" if isinstance(node, nodes.math_block) else "inline"
@@ -137,5 +142,6 @@ def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.add_html_math_renderer("mathml", (write_formula, None), (write_formula, None))
     app.connect("source-read", read_page)
+    app.connect("autodoc-skip-member", skip_foreign)
     app.connect("env-check-consistency", check_reference)
     app.connect("autodoc-process-docstring", read_docstring, priority=400)  # before numpydoc
