@@ -93,6 +93,7 @@ def whole_digits(states: Any, n: int, low: int, span: int, dtype: str, threads: 
     if out.itemsize == 2:
         return None
     fill, bits = functions[f"whole_digits_{out.itemsize}"], out.view(f"i{out.itemsize}")
+    low = (low + 2**63) % 2**64 - 2**63  # sums wrap around
     refused = together(threads, numbers.shape[1], n, lambda claims: fill(numbers, low, span, bits, claims))
     return None if any(refused) else out
 
