@@ -10,7 +10,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from nbm_xp.namespace import array_namespace, device_argument, is_array, scattered
+from nbm_xp.namespace import array_namespace, asarray, device_argument, host_namespace, is_array, scattered
 from nbm_xp.namespace.indexing import without_idle_step
 from nbm_xp.tape.concrete import concrete, lasting_number
 from nbm_xp.tape.dtypes import as_dtype
@@ -126,8 +126,8 @@ def _normal(item: Any) -> Any:
         if step is not None and known(step) == 0:
             raise ValueError("the step of a slice must not be zero")
         return slice(start, stop, step)
-    if isinstance(item, bool):  # a mask without axes
-        return as_tensor(item)
+    if isinstance(item, bool):  # a mask without axes, which is known on every library
+        return as_tensor(asarray(item, host_namespace()))
     if isinstance(item, str) or (isinstance(item, float) and not is_array(item)):
         raise IndexError(f"an index must hold integers, slices, None, … or integer arrays, got {item!r}")
     if not isinstance(item, Tensor) and hasattr(item, "__index__") and not getattr(item, "ndim", 0):
