@@ -19,8 +19,9 @@ __all__ = ["OPERATIONS", "kernel", "or_kernel", "portably", "register_core_kerne
 F = TypeVar("F", bound=Callable[..., Any])
 
 _RNG = (
-    "advance bernoulli bernoulli_of_sigmoid bernoulli_of_sum binomial binomial_search digits draw exp log log_gamma "
-    "normal_quantile normals poisson poisson_search rows runs sqrt substreams truncated_normals wide_integers"
+    "advance bernoulli bernoulli_of_sigmoid bernoulli_of_sum binomial binomial_search digits draw draw_wide exp "
+    "halved_normals log log_gamma normal_quantile normals poisson poisson_search rows runs runs_wide sqrt substreams "
+    "truncated_normals whole_digits wide_integers"
 )
 _EXPONENTIALS = "log_softmax logsumexp sigmoid softmax softplus"
 _WINDOWS = (
