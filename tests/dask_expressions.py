@@ -82,12 +82,20 @@ def mark_known(items: list[pytest.Item]) -> None:
 
 def expect_error(report: pytest.TestReport, call: pytest.CallInfo[None]) -> pytest.TestReport:
     """Have a test that ended in one of Dask's errors reported as expected to fail."""
-    error = call.excinfo.value if ON_EXPRESSIONS and report.failed and call.excinfo else None
+    if ON_EXPRESSIONS and report.failed and call.excinfo and (reason := _reason(call.excinfo.value)):
+        report.outcome, report.wasxfail = "skipped", reason
+    return report
+
+
+def _reason(error: BaseException | None) -> str:
+    """Dask's reason for an error or for one that it followed from, or for all of a group; empty where there is none."""
     while error is not None:
+        if isinstance(error, BaseExceptionGroup):  # of Hypothesis, which found several
+            reasons = [_reason(each) for each in error.exceptions]
+            return reasons[0] if all(reasons) else ""
         said = f"{pytest.ExceptionInfo.from_exception(error).traceback[-1].path}: {error}"
         for kind, pattern, reason in ERRORS:
             if isinstance(error, kind) and re.search(pattern, said):
-                report.outcome, report.wasxfail = "skipped", reason
-                return report
+                return reason
         error = error.__cause__ or error.__context__
-    return report
+    return ""
