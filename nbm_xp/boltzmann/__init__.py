@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from nbm_xp.machines.diagnostics import MixingWarning
+from nbm_xp.machines.estimator import NotFittedError
 from nbm_xp.namespace.faces import face
 
 from . import sequences
 from .bridging import LadderEstimate, LadderWarning
 from .classifier import RBMClassifier
 from .dbm import DBM
-from .diagnostics import MixingWarning
-from .estimator import NotFittedError
 from .loading import load
 from .looks import Look, TrainingWarning
 from .partition import AISEstimate

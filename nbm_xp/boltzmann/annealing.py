@@ -23,12 +23,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines.rows import positive_int, shortened
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_lazy
 
 from .energy import Parameters, draw_layer, energy_within, local_field, mean_of, sweep
 from .model import variable
 from .partition import constant
-from .rows import positive_int, shortened
 from .sampling import column, compile_chains, counted, placeholder, rows_told, told_placeholders
 
 __all__ = ["Path", "annealed", "compile_ais", "inverse_temperatures", "path_to"]

@@ -16,12 +16,12 @@ from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines.randomness import stream
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, use_backend
 
 from .chain_streams import ChainStreams
 from .energy import Parameters, start_layer, sweep, told
 from .model import variable
-from .randomness import stream
 from .sampling import told_placeholders
 
 __all__ = ["Chains", "Draw", "in_order"]

@@ -21,15 +21,16 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines import columns
+from nbm_xp.machines.estimator import Estimator, describe_rows
+from nbm_xp.machines.rows import checked_rows, checked_weights, known_length
+from nbm_xp.machines.units import Mixed, kind_of
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_array, to_numpy
 
-from . import columns, storage
+from . import storage
 from .energy import Parameters, marginalised_layer
-from .estimator import Estimator, describe_rows
 from .model import as_plain, float_dtype
 from .rbm import RBM
-from .rows import checked_rows, checked_weights, known_length
-from .units import Mixed, kind_of
 
 __all__ = ["RBMClassifier"]
 

@@ -7,17 +7,17 @@ from functools import partial
 from typing import Any, Self
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines.rows import known_length, positive_int
+from nbm_xp.machines.units import Units, kind_of
 from nbm_xp.namespace import array_namespace, is_lazy, to_numpy
 from nbm_xp.namespace.refusals import name_methods
 
 from . import sampling, storage
 from .faces import Evaluating, Learning, Sampling, Transforming
 from .posterior import compile_mean_field
-from .rows import known_length, positive_int
 from .sampler import Sampler
 from .schedules import Schedule
 from .topology import Topology, hidden_kinds
-from .units import Units, kind_of
 
 __all__ = ["DBM"]
 

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines.exchanges import in_turn
 from nbm_xp.namespace import array_namespace, asarray, from_blocks, host_namespace, to_numpy, use_backend
 
 from .bridging import LadderEstimate, bennett, cut_off, mixing, parting
 from .energy import told
-from .exchanges import in_turn
 from .ladder import LADDER, Ladder
 from .partition import exact_states, is_enumerable, log_partition_of_biases
 from .sampling import column, compile_chain, placed_like, repeated

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import to_numpy, use_backend, wide_dtypes
 
 from . import partition
@@ -17,7 +18,6 @@ from .equilibrium import compile_weighing, estimate
 from .model import Model
 from .partition import AISEstimate
 from .placing import temperatures_of, told_temperatures
-from .rows import positive_int
 from .sampler import Sampler
 
 __all__ = ["Evaluator"]

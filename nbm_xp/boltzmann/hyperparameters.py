@@ -6,8 +6,9 @@ import math
 from numbers import Real
 from typing import Any
 
+from nbm_xp.machines.rows import positive_int
+
 from .optimising import ADAM, OPTIMIZERS
-from .rows import positive_int
 from .schedules import check_schedule
 
 __all__ = ["WAYS", "Settings"]

@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines.exchanges import due, odd_pairs
 from nbm_xp.namespace import array_namespace
 
 from . import storage
 from .energy import Parameters, free_energy, local_field, shape_of, sweep
-from .exchanges import due, odd_pairs
 from .partition import constant
 
 __all__ = ["LADDER", "Ladder", "Move", "ladder_of_arrays"]

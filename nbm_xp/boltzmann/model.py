@@ -13,6 +13,11 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Self
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines.columns import check_names
+from nbm_xp.machines.estimator import Estimator, describe_rows
+from nbm_xp.machines.randomness import entropy_of, stream
+from nbm_xp.machines.rows import checked_rows, checked_values, numbers
+from nbm_xp.machines.units import Units
 from nbm_xp.namespace import (
     array_namespace,
     asarray,
@@ -31,16 +36,11 @@ from nbm_xp.namespace import (
 )
 
 from . import storage
-from .columns import check_names
 from .energy import Parameters
-from .estimator import Estimator, describe_rows
 from .ladder import LADDER, Ladder, ladder_of_arrays
 from .looks import Look
-from .randomness import entropy_of, stream
 from .resuming import Draws
-from .rows import checked_rows, checked_values, numbers
 from .topology import Topology
-from .units import Units
 
 __all__ = ["Model", "as_plain", "float_dtype", "transposed", "variable"]
 

@@ -23,14 +23,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines.exchanges import distances, laid_out
+from nbm_xp.machines.randomness import stream
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy, use_backend
 
 from .annealing import Path, inverse_temperatures, path_to
 from .energy import Parameters, told
 from .equilibrium import own_states
-from .exchanges import distances, laid_out
 from .model import variable
-from .randomness import stream
 from .sampling import column, placeholder, told_placeholders
 from .tempering import compile_tempering
 

@@ -9,6 +9,9 @@ from typing import Any, Self
 from sklearn.utils.metaestimators import available_if
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines.randomness import stream
+from nbm_xp.machines.rows import known_length, positive_int
+from nbm_xp.machines.units import kind_of
 from nbm_xp.namespace import array_namespace, asarray, to_numpy
 from nbm_xp.namespace.refusals import name_methods
 
@@ -16,10 +19,7 @@ from . import sampling
 from .energy import expectation, free_energy
 from .faces import Evaluating, Learning, Sampling, Transforming
 from .model import transposed
-from .randomness import stream
-from .rows import known_length, positive_int
 from .topology import Topology
-from .units import kind_of
 
 __all__ = ["RBM"]
 

@@ -12,17 +12,17 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from nbm_xp.machines.columns import check_names
+from nbm_xp.machines.randomness import entropy_of, stream
+from nbm_xp.machines.rows import checked_rows, positive_int
 from nbm_xp.namespace import array_namespace, from_blocks, get_namespace, is_lazy, to_numpy, use_backend
 
 from . import sampling
 from .annealing import path_to
-from .columns import check_names
 from .equilibrium import compile_states, first_states, own_states
 from .ladder import Ladder
 from .model import Model
 from .placing import temperatures_of
-from .randomness import entropy_of, stream
-from .rows import checked_rows, positive_int
 from .tempering import compile_tempering
 
 __all__ = ["Sampler"]

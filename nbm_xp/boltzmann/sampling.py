@@ -11,13 +11,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines.randomness import RowStreams
+from nbm_xp.machines.units import softplus
 from nbm_xp.namespace import array_namespace, asarray, from_blocks, is_lazy
 from nbm_xp.tape import Length, function
 
 from .energy import Parameters, free_energy, opened, start_layer, sweep, told
 from .partition import constant
-from .randomness import RowStreams
-from .units import softplus
 
 __all__ = [
     "column",

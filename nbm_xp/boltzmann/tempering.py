@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines.exchanges import due, exchanged, odd_pairs
 
 from .annealing import Path
 from .energy import told
-from .exchanges import due, exchanged, odd_pairs
 from .partition import constant
 from .sampling import column, compile_chains, counted, placeholder, repeated, rows_told
 

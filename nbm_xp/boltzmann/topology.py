@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .units import Units, kind_of
+from nbm_xp.machines.units import Units, kind_of
 
 __all__ = ["Topology"]
 

@@ -14,6 +14,10 @@ from collections.abc import Callable
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines.columns import check_names, column_names
+from nbm_xp.machines.randomness import entropy_of, stream
+from nbm_xp.machines.rows import WINDOW, checked_rows, checked_weights, in_memory, minibatches, observed, sparse_rows
+from nbm_xp.machines.units import Units
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_name, to_numpy
 from nbm_xp.namespace.sparse import SparseRows, is_sparse
 from nbm_xp.rng import Generator
@@ -21,19 +25,15 @@ from nbm_xp.rng import Generator
 from . import storage
 from .averaging import Averaging, finish, first_averaged, forget
 from .balancing import Balance
-from .columns import check_names, column_names
 from .energy import Parameters, gauged_weights
 from .hyperparameters import Settings
 from .looks import Look, TrainingWarning
 from .model import float_dtype, transposed, variable
 from .negative_phase import ContrastiveDivergence, NegativePhase, PersistentChains
 from .optimising import Optimizer
-from .randomness import entropy_of, stream
-from .rows import WINDOW, checked_rows, checked_weights, in_memory, minibatches, observed, sparse_rows
 from .schedules import rate_after
 from .tempered import TemperedChains
 from .training import Learner, compile_step
-from .units import Units
 from .watching import Watch
 
 __all__ = ["Trainer"]

@@ -24,6 +24,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines.randomness import stream
+from nbm_xp.machines.rows import in_memory
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_lazy, to_numpy, use_backend
 from nbm_xp.namespace.sparse import SparseRows
 
@@ -33,8 +35,6 @@ from .bridging import LadderEstimate
 from .energy import expectation, marginalised_layer
 from .looks import Look, TrainingWarning, warning_text
 from .places import Sides, nested_r_hat
-from .randomness import stream
-from .rows import in_memory
 from .sampling import column, placeholder
 
 __all__ = ["Watch"]

@@ -6,7 +6,7 @@ import pathlib
 from typing import Any
 
 from nbm_xp.boltzmann.sequences import ALPHABETS, PROTEIN, RNA, Alignment, Alphabet, read_fasta, write_fasta
-from nbm_xp.boltzmann.units import Values
+from nbm_xp.machines.units import Values
 from nbm_xp.namespace import to_numpy
 
 from .failing import InputError

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nbm_xp import boltzmann
-from nbm_xp.boltzmann.units import Values
+from nbm_xp.machines.units import Values
 from nbm_xp.namespace import is_lazy, to_numpy
 from nbm_xp.runs import RunDirectory
 from nbm_xp.runs.learner import model_file

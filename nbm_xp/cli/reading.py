@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.boltzmann.units import BINARY, Values
+from nbm_xp.machines.units import BINARY, Values
 from nbm_xp.namespace import asarray, get_namespace
 from nbm_xp.namespace.files import check_claims
 from nbm_xp.namespace.paths import local_path

@@ -5,7 +5,7 @@ The same seed gives the same states on every array library and for every divisio
 
 from __future__ import annotations
 
-from nbm_xp.boltzmann.diagnostics import MixingWarning
+from nbm_xp.machines.diagnostics import MixingWarning
 from nbm_xp.namespace.faces import face
 
 from .clamping import ClampWarning

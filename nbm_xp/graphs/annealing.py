@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.boltzmann.rows import numbers, positive_int
+from nbm_xp.machines.rows import numbers, positive_int
 from nbm_xp.namespace import host_namespace, to_numpy
 
 from .chains import Chains, begun

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.boltzmann.randomness import entropy_of
-from nbm_xp.boltzmann.rows import numbers, positive_int
+from nbm_xp.machines.randomness import entropy_of
+from nbm_xp.machines.rows import numbers, positive_int
 from nbm_xp.namespace import (
     asarray,
     default_namespace,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.boltzmann.diagnostics import report
+from nbm_xp.machines.diagnostics import report
 from nbm_xp.namespace import host_namespace
 
 __all__ = ["HELPS", "diagnose", "labels_of"]

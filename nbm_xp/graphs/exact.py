@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Final
 
-from nbm_xp.boltzmann.rows import positive_int
+from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import host_namespace
 
 from .energy_model import EnergyModel, check_machine

@@ -12,8 +12,8 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
-from nbm_xp.boltzmann.randomness import entropy_of
-from nbm_xp.boltzmann.rows import positive_int
+from nbm_xp.machines.randomness import entropy_of
+from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import host_namespace
 from nbm_xp.rng import Generator
 

@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from nbm_xp.boltzmann.rows import numbers, positive_int
+from nbm_xp.machines.rows import numbers, positive_int
 from nbm_xp.namespace import host_namespace, is_array, to_numpy
 
 __all__ = ["MOST_UNITS", "Graph", "alike", "as_graph", "finite"]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from nbm_xp.boltzmann.randomness import entropy_of
+from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.namespace import array_namespace, host_namespace, is_array, is_lazy
 from nbm_xp.namespace.mrg31k3p.integers import State
 from nbm_xp.rng import hashed_seed

@@ -19,10 +19,10 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any, Final, Self
 
-from nbm_xp.boltzmann.estimator import Estimator
 from nbm_xp.boltzmann.looks import TrainingWarning
-from nbm_xp.boltzmann.randomness import entropy_of
-from nbm_xp.boltzmann.rows import positive_int
+from nbm_xp.machines.estimator import Estimator
+from nbm_xp.machines.randomness import entropy_of
+from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy, wide_dtypes
 from nbm_xp.namespace.needs import need
 

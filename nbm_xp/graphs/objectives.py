@@ -13,7 +13,7 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from nbm_xp.boltzmann.rows import checked_rows, checked_weights, known_length, minibatches
+from nbm_xp.machines.rows import checked_rows, checked_weights, known_length, minibatches
 from nbm_xp.namespace import array_namespace, asarray, default_namespace, host_namespace, is_lazy, to_numpy, wide_dtypes
 
 from .energy_model import EnergyModel

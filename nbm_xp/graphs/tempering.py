@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.boltzmann.exchanges import distances, due, exchanged, laid_out, odd_pairs
-from nbm_xp.boltzmann.rows import numbers, positive_int
+from nbm_xp.machines.exchanges import distances, due, exchanged, laid_out, odd_pairs
+from nbm_xp.machines.rows import numbers, positive_int
 from nbm_xp.namespace import asarray, host_namespace
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS
 from nbm_xp.rng import jump

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any
 
-from nbm_xp.boltzmann.rows import positive_int
+from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import host_namespace
 
 from .energy_model import check_machine

@@ -11,11 +11,11 @@ import pathlib
 from dataclasses import dataclass
 from typing import Any
 
-from nbm_xp.boltzmann.diagnostics import Report, report
 from nbm_xp.graphs.diagnosis import labels_of
 from nbm_xp.graphs.lazily import OVERLAP, finished
 from nbm_xp.graphs.observers import ABOUT_OVERLAP
 from nbm_xp.graphs.values import Values, values_of
+from nbm_xp.machines.diagnostics import Report, report
 
 from . import store
 from .checkpoints import Held, read_checkpoint, write_checkpoint

@@ -13,8 +13,8 @@ import numpy as np
 
 from nbm_xp.boltzmann.ladder import LADDER
 from nbm_xp.boltzmann.model import Model
-from nbm_xp.boltzmann.rows import checked_values, numbers
 from nbm_xp.boltzmann.topology import Topology
+from nbm_xp.machines.rows import checked_values, numbers
 from nbm_xp.namespace import (
     array_namespace,
     dtype_name,

@@ -10,10 +10,10 @@ import dask.array
 import numpy as np
 
 from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann.diagnostics import effective_size, monte_carlo_error, r_hat, tail_size
 from nbm_xp.boltzmann.energy import energy
-from nbm_xp.boltzmann.rows import positive_int
 from nbm_xp.boltzmann.sampling import told_placeholders
+from nbm_xp.machines.diagnostics import effective_size, monte_carlo_error, r_hat, tail_size
+from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import asarray, get_namespace, to_numpy, use_backend
 from nbm_xp.namespace.needs import need
 

@@ -8,11 +8,11 @@ import shutil
 from collections.abc import Sequence
 from typing import Any
 
-from nbm_xp.boltzmann.columns import check_names
 from nbm_xp.boltzmann.equilibrium import STEPS
 from nbm_xp.boltzmann.partition import AISEstimate, is_enumerable, log_z_of
 from nbm_xp.boltzmann.placing import temperatures_of
-from nbm_xp.boltzmann.rows import checked_rows, known_length, positive_int
+from nbm_xp.machines.columns import check_names
+from nbm_xp.machines.rows import checked_rows, known_length, positive_int
 from nbm_xp.namespace.checksums import sealed
 from nbm_xp.namespace.needs import need
 from nbm_xp.namespace.paths import local_path

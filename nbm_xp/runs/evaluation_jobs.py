@@ -14,8 +14,8 @@ import numpy as np
 
 from nbm_xp.boltzmann.annealed_chains import AnnealedChains, ReverseChains
 from nbm_xp.boltzmann.chains import Chains
-from nbm_xp.boltzmann.exchanges import in_turn, odd_pairs
 from nbm_xp.boltzmann.ladder_chains import LadderChains
+from nbm_xp.machines.exchanges import in_turn, odd_pairs
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 
 from . import store

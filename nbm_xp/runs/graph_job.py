@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.boltzmann.diagnostics import Report
 from nbm_xp.graphs.lazily import OVERLAP
 from nbm_xp.graphs.packed import packed, unpack
 from nbm_xp.graphs.part_sweeps import Bundle, PartStates
 from nbm_xp.graphs.parted import TOGETHER
 from nbm_xp.graphs.partition import Part
+from nbm_xp.machines.diagnostics import Report
 from nbm_xp.namespace.files import load_arrays
 from nbm_xp.rng import hashed_seed
 

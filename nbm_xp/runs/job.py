@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from nbm_xp.boltzmann.rows import positive_int
+from nbm_xp.machines.rows import positive_int
 
 __all__ = ["Alone", "Block", "SampleJob", "Segment", "blocks_of", "chunk_of", "usual_segment"]
 

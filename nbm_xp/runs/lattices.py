@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.boltzmann.rows import positive_int
 from nbm_xp.graphs.brick_sweeps import Couplings, couplings_of
 from nbm_xp.graphs.chunked import checked_lattice
 from nbm_xp.graphs.clamping import checked_clamp
 from nbm_xp.graphs.division import divided
 from nbm_xp.graphs.lazily import SUMS
+from nbm_xp.machines.rows import positive_int
 
 from .carrying_out import Progress
 from .copies import digest_of

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from nbm_xp.boltzmann.chains import Chains
-from nbm_xp.boltzmann.diagnostics import report
 from nbm_xp.boltzmann.ladder_chains import LadderChains
-from nbm_xp.boltzmann.rows import positive_int
+from nbm_xp.machines.diagnostics import report
+from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy
 from nbm_xp.namespace.needs import need
 from nbm_xp.namespace.paths import local_path
@@ -137,7 +137,7 @@ def sample(
     -----
     MixingWarning
         When the run is finished, where R-hat is above 1.05, or chains still move away from where they began: see
-        `nbm_xp.boltzmann.diagnostics.mixing`.
+        `nbm_xp.machines.diagnostics.mixing`.
 
     Notes
     -----

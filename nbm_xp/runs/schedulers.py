@@ -12,7 +12,7 @@ import os
 import re
 from typing import Any, Self
 
-from nbm_xp.boltzmann.rows import positive_int
+from nbm_xp.machines.rows import positive_int
 
 from .pools import ClusterPool, Pool, ThreadPool
 

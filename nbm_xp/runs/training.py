@@ -14,10 +14,10 @@ from numbers import Real
 from typing import Any
 
 from nbm_xp import boltzmann
-from nbm_xp.boltzmann.columns import check_names, column_names
 from nbm_xp.boltzmann.faces import Learning
-from nbm_xp.boltzmann.randomness import entropy_of
-from nbm_xp.boltzmann.rows import checked_rows, checked_weights, known_length, positive_int
+from nbm_xp.machines.columns import check_names, column_names
+from nbm_xp.machines.randomness import entropy_of
+from nbm_xp.machines.rows import checked_rows, checked_weights, known_length, positive_int
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_lazy, library_name, to_numpy
 from nbm_xp.namespace.checksums import digest_of_file, read_record, sealed, unsealed
 from nbm_xp.namespace.paths import local_path

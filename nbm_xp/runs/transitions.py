@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.boltzmann.rows import positive_int
 from nbm_xp.graphs import GraphMachine
 from nbm_xp.graphs.chains import Chains, begun
 from nbm_xp.graphs.families import lattice
 from nbm_xp.graphs.observers import observers_of
 from nbm_xp.graphs.transitions import Measured, checked_temperatures, measured_at, measured_sweeps
+from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import default_namespace, get_namespace, library_name
 from nbm_xp.namespace.paths import local_path
 from nbm_xp.namespace.whole import replacing

@@ -19,7 +19,7 @@ from nbm_xp.boltzmann import DBM, RBM, Topology
 from nbm_xp.boltzmann.centring import centred, gradients, plain_steps, with_means
 from nbm_xp.boltzmann.energy import energy, expectation, free_energy
 from nbm_xp.boltzmann.partition import base_log_partition, estimate, exact_states
-from nbm_xp.boltzmann.randomness import stream
+from nbm_xp.machines.randomness import stream
 from nbm_xp.namespace import to_numpy
 from tests.libraries import DASK, LIBRARIES, Library, computing, guard, libraries
 

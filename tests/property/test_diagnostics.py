@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann.diagnostics import mixing, monte_carlo_error, r_hat
 from nbm_xp.graphs import GraphMachine, MixingWarning, edwards_anderson, lattice, random_regular
+from nbm_xp.machines.diagnostics import mixing, monte_carlo_error, r_hat
 
 SEEDS = np.random.SeedSequence(29).spawn(1000)
 

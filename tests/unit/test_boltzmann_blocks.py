@@ -15,9 +15,9 @@ import pytest
 
 from nbm_xp.boltzmann import RBM
 from nbm_xp.boltzmann.annealing import compile_ais, path_to
-from nbm_xp.boltzmann.randomness import stream
 from nbm_xp.boltzmann.sampling import compile_chain
 from nbm_xp.boltzmann.tempering import compile_tempering
+from nbm_xp.machines.randomness import stream
 from tests.libraries import guard
 
 RANDOM = np.random.default_rng(0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nbm_xp import natural_bm as B
-from nbm_xp.boltzmann.exchanges import distances, due, exchanged, in_turn, laid_out, odd_pairs
+from nbm_xp.machines.exchanges import distances, due, exchanged, in_turn, laid_out, odd_pairs
 from nbm_xp.namespace import to_numpy
 from tests.libraries import Library, libraries
 

@@ -16,7 +16,7 @@ from nbm_xp.boltzmann import DBM, RBM, load
 from nbm_xp.boltzmann.centring import centred, gradients, with_means
 from nbm_xp.boltzmann.energy import free_energy, gauged
 from nbm_xp.boltzmann.topology import Topology
-from nbm_xp.boltzmann.units import KINDS, RECTIFIED, Categorical, kind_of
+from nbm_xp.machines.units import KINDS, RECTIFIED, Categorical, kind_of
 from nbm_xp.runs import evaluate, open_samples, read_evaluation, sample
 from tests.libraries import LIBRARIES, Library
 

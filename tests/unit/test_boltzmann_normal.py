@@ -13,7 +13,7 @@ import pytest
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import RBM, Topology, TrainingWarning, load
 from nbm_xp.boltzmann.energy import free_energy
-from nbm_xp.boltzmann.units import NORMAL
+from nbm_xp.machines.units import NORMAL
 from nbm_xp.runs import open_samples, sample
 
 PRECISIONS = np.array([0.25, 1.0, 9.0])

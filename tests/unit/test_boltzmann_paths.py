@@ -12,7 +12,7 @@ import pytest
 
 from nbm_xp.boltzmann import DBM, RBM
 from nbm_xp.boltzmann.annealing import Path, path_to
-from nbm_xp.boltzmann.randomness import stream
+from nbm_xp.machines.randomness import stream
 from nbm_xp.namespace import to_numpy
 from tests.libraries import Library, libraries
 

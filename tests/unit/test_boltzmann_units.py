@@ -13,7 +13,7 @@ import pytest
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import RBM, load
 from nbm_xp.boltzmann.topology import Topology
-from nbm_xp.boltzmann.units import KINDS, Units
+from nbm_xp.machines.units import KINDS, Units
 from nbm_xp.runs import open_samples, sample
 
 INPUTS = np.linspace(-6.0, 6.0, 13)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.boltzmann.estimator import NotFittedError
 from nbm_xp.boltzmann.looks import TrainingWarning
 from nbm_xp.graphs import GraphMachine, enumerated, erdos_renyi, lattice, random_regular, sherrington_kirkpatrick
 from nbm_xp.graphs import likelihoods as likelihoods_chapter
 from nbm_xp.graphs.objectives import Objective, joined
+from nbm_xp.machines.estimator import NotFittedError
 from tests.libraries import LIBRARIES, Library, libraries
 
 RNG = np.random.default_rng(7)

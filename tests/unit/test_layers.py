@@ -20,6 +20,7 @@ FLOORS = [
     ["functions"],
     ["special"],
     ["natural_bm", "keras2", "keras1", "neon"],
+    ["machines"],
     ["boltzmann", "graphs"],
     ["runs"],
     ["cli", "__main__"],
@@ -27,7 +28,19 @@ FLOORS = [
 LEVEL = {name: level for level, names in enumerate(FLOORS) for name in names}
 LIBRARIES = {"numpy", "cupy", "dask", "torch", "jax", "array_api_strict", "array_api_compat"}
 # the command reads files and names what it prints
-KNOW_NONE = {"tape", "rng", "functions", "special", "natural_bm", "keras2", "keras1", "neon", "boltzmann", "graphs"}
+KNOW_NONE = {
+    "tape",
+    "rng",
+    "functions",
+    "special",
+    "natural_bm",
+    "keras2",
+    "keras1",
+    "neon",
+    "machines",
+    "boltzmann",
+    "graphs",
+}
 OPTIONAL = {"cupy", "torch", "jax", "zarr", "distributed", "typer", "rich", "matplotlib", "sklearn", "threadpoolctl"}
 FILES = sorted(PACKAGE.rglob("*.py"))
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nbm_xp.boltzmann.randomness import stream
+from nbm_xp.machines.randomness import stream
 from nbm_xp.rng import M1, M2, Generator, RandomStreams
 from nbm_xp.rng.seeds import from_words
 from tests.streams import scaled, starts, stepped

@@ -11,6 +11,7 @@ from sklearn import get_config
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines.rows import checked_weights, known_length, sparse_rows
 from nbm_xp.namespace import array_namespace, to_numpy
 from nbm_xp.namespace.sparse import is_sparse
 
@@ -18,7 +19,6 @@ from ..bridging import LadderEstimate
 from ..evaluator import Evaluator
 from ..model import Model
 from ..partition import AISEstimate, log_z_of
-from ..rows import checked_weights, known_length, sparse_rows
 
 __all__ = ["Transforming"]
 

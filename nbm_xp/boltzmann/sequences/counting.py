@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines.rows import numbers, positive_int
 from nbm_xp.namespace import array_namespace, host_namespace, is_array, is_bool, is_integer, is_lazy
-
-from ..rows import numbers, positive_int
 
 __all__ = ["checked_states", "one_hot"]
 

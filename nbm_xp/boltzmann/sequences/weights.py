@@ -10,9 +10,9 @@ import math
 from typing import Any
 
 from nbm_xp import natural_bm as B
+from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import array_namespace
 
-from ..rows import positive_int
 from .counting import checked_states, one_hot
 
 __all__ = ["sequence_weights"]

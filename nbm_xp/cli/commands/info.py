@@ -134,7 +134,7 @@ def _described(rows: Any) -> dict[str, Any]:
 
 def _first_uniforms(seed: int, library: str | None) -> list[float]:
     """Four numbers to compare between machines and libraries: they are the same to the last bit."""
-    from nbm_xp.boltzmann.randomness import stream
+    from nbm_xp.machines.randomness import stream
 
     with nbm_xp.use_backend(library or nbm_xp.backend()):
         drawn = B.eval(B.random_uniform((4,), dtype="float32", rng=stream(seed)))

@@ -18,7 +18,7 @@ from nbm_xp.boltzmann.hyperparameters import WAYS
 from nbm_xp.boltzmann.schedules import SCHEDULES
 from nbm_xp.boltzmann.sequences import sequence_weights
 from nbm_xp.boltzmann.topology import hidden_kinds
-from nbm_xp.boltzmann.units import kind_of
+from nbm_xp.machines.units import kind_of
 from nbm_xp.namespace import to_numpy
 from nbm_xp.runs.directory import RunDirectory
 from nbm_xp.runs.failing import needing_room

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.boltzmann.diagnostics import effective_size, r_hat
 from nbm_xp.boltzmann.equilibrium import STEPS
 from nbm_xp.boltzmann.sequences import contact_scores, effective_couplings, pair_frequencies, sequence_weights
+from nbm_xp.machines.diagnostics import effective_size, r_hat
 from nbm_xp.namespace import to_numpy
 from nbm_xp.runs import RunError, open_samples, read_evaluation
 from nbm_xp.runs.curve import Curve

@@ -23,7 +23,7 @@ class Mixed(Units):
     Examples
     --------
     >>> import numpy as np
-    >>> from nbm_xp.boltzmann.units import BINARY, Categorical
+    >>> from nbm_xp.machines.units import BINARY, Categorical
     >>> units = Mixed([(BINARY, 2), (Categorical(3), 1)])
     >>> units.name, units.size(3)
     ('2*binary+1*categorical:3', 5)
