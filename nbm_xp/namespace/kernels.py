@@ -19,8 +19,8 @@ __all__ = ["OPERATIONS", "kernel", "or_kernel", "portably", "register_core_kerne
 F = TypeVar("F", bound=Callable[..., Any])
 
 _RNG = (
-    "advance bernoulli bernoulli_of_sigmoid bernoulli_of_sum binomial binomial_search digits draw draw_wide exp "
-    "halved_normals log log_gamma normal_quantile normals poisson poisson_search rows runs runs_wide sqrt substreams "
+    "advance bernoulli bernoulli_of_sigmoid bernoulli_of_sum binomial binomial_search box_muller digits draw draw_wide "
+    "exp log log_gamma normal_quantile normals poisson poisson_search rows runs runs_wide sqrt substreams "
     "truncated_normals whole_digits wide_integers"
 )
 _EXPONENTIALS = "log_softmax logsumexp sigmoid softmax softplus"

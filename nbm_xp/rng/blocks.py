@@ -15,7 +15,7 @@ from nbm_xp.namespace import asarray, dtype_of, from_blocks, get_namespace, host
 from nbm_xp.namespace.mrg31k3p.integers import State
 
 from .runs import above, below, block_runs, later_draw
-from .transforms import box_muller
+from .transforms import normal_of_pairs
 from .uniforms import HOST, advance, elements, substreams
 
 __all__ = [
@@ -125,7 +125,8 @@ class Normals(Uniforms):
         u1, u2 = (
             elements(source, self.streams, begins + shift, lengths, self.dtype, self.library) for shift in (0, half)
         )
-        return box_muller(xp, u1, u2, int(host.sum(cosines[1])))
+        is_sine = host.arange(int(host.sum(lengths))) >= host.sum(cosines[1])
+        return normal_of_pairs(xp, u1, u2, asarray(is_sine, xp))
 
 
 @dataclass(frozen=True, slots=True)

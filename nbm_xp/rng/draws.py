@@ -10,15 +10,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from nbm_xp.namespace import array_namespace, convert, is_lazy, library_name
+from nbm_xp.namespace import array_namespace, is_lazy, library_name
 from nbm_xp.namespace.mrg31k3p import kernel
 
-from . import recurrence
 from .blocks import Normals, Uniforms, later_states, lazily, library_of_blocks
 from .transforms import paired
 from .uniforms import advance, numbers
 
-__all__ = ["after", "draw", "halved_normals", "normal"]
+__all__ = ["after", "draw", "normal"]
 
 
 def after(states: Any, n: int) -> Any:
@@ -136,29 +135,5 @@ def normal(xp: Any, states: Any, size: Sequence[int], dtype: str, chunks: Any = 
     if is_lazy(xp):
         block = Normals(None, states.shape[0], shape, dtype, library_of_blocks(xp, states))
         return lazily(xp, block, chunks, states), after(states, 2 * half)
-    return xp.reshape(halved_normals(xp, states, n, dtype), shape), after(states, 2 * half)
-
-
-def halved_normals(xp: Any, states: Any, n: int, dtype: str) -> Any:
-    """Make `n` standard normal numbers of the next uniforms of streams; see `normal`.
-
-    Parameters
-    ----------
-    xp : namespace
-        The library of the numbers; not Dask's.
-    states : array
-        int32, of shape (count, 6), of that library or NumPy's.
-    n : int
-        How many.
-    dtype : {"float16", "float32", "float64"}
-        Their dtype.
-
-    Returns
-    -------
-    array
-        Of shape (n,).
-    """
-    compiled = kernel("rng.halved_normals", xp)
-    if compiled is not None and n and dtype != "float16":
-        return compiled(convert(states, xp), recurrence.rows_of(states.shape[0]), n, dtype)
-    return paired(xp, numbers(xp, states, n + n % 2, dtype), n)
+    z = paired(xp, numbers(xp, states, 2 * half, dtype), n)
+    return xp.reshape(z, shape), after(states, 2 * half)

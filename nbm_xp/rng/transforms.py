@@ -15,12 +15,13 @@ import math
 from typing import Any, Final
 
 from nbm_xp.namespace import dtype_name, dtype_of, wide_dtypes
+from nbm_xp.namespace.mrg31k3p import kernel
 
 from . import elementary
 
 __all__ = [
-    "box_muller", "multinomial_counts", "normal_of_pairs", "paired", "stepwise_normals", "two_draws",
-    "with_replacement", "without_replacement",
+    "multinomial_counts", "normal_of_pairs", "paired", "polar", "stepwise_normals", "two_draws", "with_replacement",
+     "without_replacement",
 ]  # fmt: skip
 
 _AT_ONCE: Final = 2**15
@@ -49,129 +50,69 @@ def two_draws(high: Any, low: Any) -> Any:
     return (high - 2.0**-31) + low * 2.0**-31
 
 
-def box_muller(xp: Any, u1: Any, u2: Any, cosines: int) -> Any:
-    """Make a standard normal number from each pair of uniforms.
+def polar(xp: Any, u1: Any, u2: Any) -> Any:
+    """Make two standard normal numbers of each pair of uniforms, by the method of Box and Muller [1]_.
 
     Parameters
     ----------
     xp : namespace
         The array library.
     u1, u2 : array
-        Uniforms, of shape (count,).
-    cosines : int
-        How many pairs, the first ones, give ``sqrt(-2 log u1) cos(2 pi u2)``; the others give the sine.
+        Uniforms, of the same shape.
 
     Returns
     -------
     array
-        Of shape (count,) and of the uniforms' dtype. Logarithms, cosines and sines are computed in float64 and rounded
-        to it; float16 is computed in float32 and rounded once.
+        ``sqrt(-2 log u1) cos(2 pi u2)``, then the sines, along a first axis of two; of the uniforms' dtype. Logarithms,
+        cosines and sines are computed in float64 and rounded to it; float16 is computed in float32 and rounded once.
 
     Examples
     --------
     >>> from nbm_xp.namespace import get_namespace
     >>> xp = get_namespace("numpy")
-    >>> u1, u2 = xp.asarray([0.5, 0.5]), xp.asarray([0.25, 0.25])
-    >>> box_muller(xp, u1, u2, 1).round(4).tolist()
-    [0.0, 1.1774]
+    >>> polar(xp, xp.asarray([0.5]), xp.asarray([0.25])).round(4).tolist()
+    [[0.0], [1.1774]]
     """
+    dtype = u1.dtype
+    is_half = dtype_name(u1) == "float16"
+    own = None if is_half else kernel("rng.box_muller", xp)
+    if own is not None:
+        return own(u1, u2)
     with wide_dtypes(xp):
-        radius, angle = _polar(xp, u1, u2)
-        z = xp.concat([elementary.cos(angle[:cosines]), elementary.sin(angle[cosines:])], axis=0)
-        return xp.astype(radius * xp.astype(z, radius.dtype), u1.dtype, copy=False)
-
-
-def paired(xp: Any, u: Any, n: int) -> Any:
-    """Make `n` standard normal numbers of the uniforms of one draw.
-
-    Parameters
-    ----------
-    xp : namespace
-        The array library.
-    u : array
-        An even number of uniforms, `n` of them or one more.
-    n : int
-        How many normal numbers to make.
-
-    Returns
-    -------
-    array
-        Of shape (n,): the cosines of all pairs of an element of the first half and one of the second, then the sines.
-
-    Examples
-    --------
-    >>> from nbm_xp.namespace import get_namespace
-    >>> xp = get_namespace("numpy")
-    >>> paired(xp, xp.asarray([0.5, 0.25]), 2).round(4).tolist()
-    [0.0, 1.1774]
-    """
-    half = u.shape[0] // 2
-    with wide_dtypes(xp):
-        radius, angle = _polar(xp, u[:half], u[half:])
-        cosines = radius * xp.astype(elementary.cos(angle), radius.dtype)
-        sines = radius[: n - half] * xp.astype(elementary.sin(angle[: n - half]), radius.dtype)
-        return xp.astype(xp.concat([cosines, sines], axis=0), u.dtype, copy=False)
+        if is_half:
+            u1, u2 = (xp.astype(u, dtype_of(xp, "float32")) for u in (u1, u2))
+        double = dtype_of(xp, "float64")
+        logs = xp.astype(elementary.log(xp.astype(u1, double)), u1.dtype)
+        radius = xp.astype(elementary.sqrt(xp.astype(-2.0 * logs, double)), u1.dtype)
+        angle = xp.astype(u2 * (2.0 * math.pi), double)
+        waves = xp.stack([elementary.cos(angle), elementary.sin(angle)])
+        return xp.astype(radius * xp.astype(waves, radius.dtype), dtype, copy=False)
 
 
 def normal_of_pairs(xp: Any, u1: Any, u2: Any, is_sine: Any) -> Any:
-    """Make a standard normal number of each pair of uniforms, the sine where `is_sine`, else the cosine.
+    """Make a standard normal number of each pair of uniforms, the sine where `is_sine`, else the cosine."""
+    both = polar(xp, u1, u2)
+    return xp.where(is_sine, both[1, ...], both[0, ...])
 
-    Examples
-    --------
-    >>> from nbm_xp.namespace import get_namespace
-    >>> xp = get_namespace("numpy")
-    >>> u1, u2 = xp.asarray([0.5, 0.5]), xp.asarray([0.25, 0.25])
-    >>> normal_of_pairs(xp, u1, u2, xp.asarray([False, True])).round(4).tolist()
-    [0.0, 1.1774]
+
+def paired(xp: Any, u: Any, n: int) -> Any:
+    """Make `n` standard normal numbers of an even number of uniforms, `n` or one more: the layout of `RandomStreams`.
+
+    The uniforms of the first half are paired with those of the second; all cosines come first, then the sines.
     """
-    with wide_dtypes(xp):
-        radius, angle = _polar(xp, u1, u2)
-        z = xp.where(is_sine, elementary.sin(angle), elementary.cos(angle))
-        return xp.astype(radius * xp.astype(z, radius.dtype), u1.dtype, copy=False)
+    half = u.shape[0] // 2
+    return xp.reshape(polar(xp, u[:half], u[half:]), (-1,))[:n]
 
 
 def stepwise_normals(xp: Any, u: Any, streams: int, n: int) -> Any:
-    """Make `n` standard normal numbers of pairs of steps of streams.
+    """Make `n` standard normal numbers of pairs of steps of streams: the layout of `Generator`.
 
-    Parameters
-    ----------
-    xp : namespace
-        The array library.
-    u : array
-        Uniforms of an even number of steps of all streams, one after the other.
-    streams : int
-        How many streams there are.
-    n : int
-        How many normal numbers to make.
-
-    Returns
-    -------
-    array
-        Of shape (n,): of each pair of steps the cosines for the first, the sines for the second.
-
-    Examples
-    --------
-    >>> from nbm_xp.namespace import get_namespace
-    >>> xp = get_namespace("numpy")
-    >>> stepwise_normals(xp, xp.asarray([0.5, 0.5, 0.25, 0.25]), 2, 3).round(4).tolist()
-    [0.0, 0.0, 1.1774]
+    `u` has the uniforms of an even number of steps of all streams, one after the other. Of each pair of steps, the
+    first becomes the cosines, the second the sines.
     """
     pairs = xp.reshape(u, (-1, 2, streams))
-    with wide_dtypes(xp):
-        radius, angle = _polar(xp, pairs[:, 0, :], pairs[:, 1, :])
-        z = xp.stack([elementary.cos(angle), elementary.sin(angle)], axis=1)
-        z = radius[:, None, :] * xp.astype(z, radius.dtype)
-        return xp.astype(xp.reshape(z, (-1,))[:n], u.dtype, copy=False)
-
-
-def _polar(xp: Any, u1: Any, u2: Any) -> tuple[Any, Any]:
-    """Give the radii of normal points in the plane, in float32 where the uniforms are float16, and their angles."""
-    if dtype_name(u1) == "float16":
-        u1, u2 = (xp.astype(u, dtype_of(xp, "float32")) for u in (u1, u2))
-    double = dtype_of(xp, "float64")
-    logs = xp.astype(elementary.log(xp.astype(u1, double)), u1.dtype)
-    radius = elementary.sqrt(xp.astype(-2.0 * logs, double))
-    return xp.astype(radius, u1.dtype), xp.astype(u2 * (2.0 * math.pi), double)
+    both = polar(xp, pairs[:, 0, :], pairs[:, 1, :])
+    return xp.reshape(xp.moveaxis(both, 0, 1), (-1,))[:n]
 
 
 def _crossed(xp: Any, p: Any, u: Any) -> Any:

@@ -30,7 +30,7 @@ from nbm_xp.namespace import core, host_namespace
 from nbm_xp.namespace.convolution import winograd
 from nbm_xp.namespace.exponentials import numpy_rows
 from nbm_xp.rng import Generator, bernoulli, elementary, substreams
-from nbm_xp.rng.draws import halved_normals
+from nbm_xp.rng.draws import normal
 from nbm_xp.rng.trials import bernoulli_of_affine, bernoulli_of_sigmoid
 from nbm_xp.rng.uniforms import advance
 from nbm_xp.tape import value_and_grad
@@ -143,7 +143,7 @@ def exercise() -> None:
     xp, states = host_namespace(), substreams((SEED,) * 6, 770)
     advance(states, 12345)
     for dtype in ("float32", "float64"):
-        halved_normals(xp, states, 1001, dtype)
+        normal(xp, states, (1001,), dtype)
     Generator(4).integers(0, 6, 1001, "int32")
     for precision in ("float32", "float64"):
         for kind in ("float32", "float64"):

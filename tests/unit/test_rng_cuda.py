@@ -14,8 +14,9 @@ from nbm_xp.namespace.mrg31k3p import cuda_draws as cuda
 from nbm_xp.namespace.mrg31k3p.cuda_launching import SAMPLES
 from nbm_xp.rng import after, bernoulli, draw, substreams
 from nbm_xp.rng.distributions.element_uniforms import of_block
-from nbm_xp.rng.draws import halved_normals
+from nbm_xp.rng.draws import normal
 from nbm_xp.rng.recurrence import rows_of
+from nbm_xp.rng.transforms import polar
 from nbm_xp.rng.uniforms import elements, numbers, wide_numbers
 from tests.libraries import Library, libraries
 
@@ -92,11 +93,8 @@ def test_the_text_stretches_as_the_host_does(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("line", [(), (2.5, -0.3)])
 def test_the_text_makes_the_normal_numbers_of_the_host(dtype: str, line: Any) -> None:
-    for streams, n in [*DRAWS[:-2], (7, 21), (40, 2**17 + 3), (15360, 99_999)]:
-        states = substreams((12345, 1, 2, 3, 4, 5), streams)
-        want = halved_normals(NP, states, n, dtype)
-        want = want * want.dtype.type(line[0]) + want.dtype.type(line[1]) if line else want
-        np.testing.assert_array_equal(cuda.halved_normals(states, None, n, dtype, line), want, strict=True)
+    u1, u2 = numbers(NP, substreams((12345, 1, 2, 3, 4, 5), 7), 3002, dtype).reshape(2, -1)
+    np.testing.assert_array_equal(cuda.box_muller(u1, u2), polar(NP, u1, u2), strict=True)
     for n in (1, 5, 15_361, 99_999):
         uniforms = of_block((12345, 1, 2, 3, 4, 5), (n,), (0,), (n,), "numpy")
         got = cuda.normals(uniforms.states(), None, n, dtype, line)
@@ -161,8 +159,8 @@ def test_cupy_gives_the_numbers_of_the_host(library: Library, dtype: str) -> Non
         ones, _ = bernoulli(library.xp, asarray(states, library.xp), p, (n,), "float32", dtype)
         np.testing.assert_array_equal(to_numpy(ones), (want < np.float32(0.3)).astype("float32"))
         if dtype != "float16":
-            got = halved_normals(library.xp, asarray(states, library.xp), n, dtype)
-            np.testing.assert_array_equal(to_numpy(got), halved_normals(NP, states, n, dtype), strict=True)
+            got, _ = normal(library.xp, asarray(states, library.xp), (n,), dtype)
+            np.testing.assert_array_equal(to_numpy(got), normal(NP, states, (n,), dtype)[0], strict=True)
             for scale_and_shift in ((), (3.3, -1.1)):
                 got = numbers(library.xp, asarray(states, library.xp), n, dtype, scale_and_shift)
                 np.testing.assert_array_equal(
@@ -195,10 +193,10 @@ def test_cupy_draws_where_the_states_lie(library: Library) -> None:
     with pinned(library, 2).Device(1):
         there = asarray(states, library.xp)
     u, new = draw(library.xp, there, (10**5,), "float32")
-    z = halved_normals(library.xp, there, 10**5, "float32")
+    z, _ = normal(library.xp, there, (10**5,), "float32")
     assert u.device == new.device == z.device == there.device
     np.testing.assert_array_equal(to_numpy(u), draw(NP, states, (10**5,), "float32")[0], strict=True)
-    np.testing.assert_array_equal(to_numpy(z), halved_normals(NP, states, 10**5, "float32"), strict=True)
+    np.testing.assert_array_equal(to_numpy(z), normal(NP, states, (10**5,), "float32")[0], strict=True)
 
 
 @pytest.mark.parametrize("library", libraries("cupy", without=("dask-cupy",)))

@@ -12,7 +12,7 @@ __all__ = ["kernel"]
 
 _COMPILED = {
     "numpy_draws": (
-        "advance", "draw", "draw_wide", "halved_normals", "normals", "rows", "runs", "runs_wide", "substreams",
+        "advance", "box_muller", "draw", "draw_wide", "normals", "rows", "runs", "runs_wide", "substreams",
     ),
     "numpy_trials": ("bernoulli", "bernoulli_of_sigmoid", "bernoulli_of_sum"),
     "numpy_elementary": ("exp", "log", "normal_quantile", "sqrt"),
@@ -22,7 +22,7 @@ _COMPILED = {
     ),
 }  # fmt: skip
 _CUDA = {
-    "cuda_draws": ("advance", "bernoulli", "draw", "draw_wide", "halved_normals", "normals", "runs", "runs_wide"),
+    "cuda_draws": ("advance", "bernoulli", "box_muller", "draw", "draw_wide", "normals", "runs", "runs_wide"),
     "cuda_elementary": ("exp", "log", "normal_quantile", "sqrt"),
     "cuda_samplers": (
         "binomial", "binomial_search", "digits", "log_gamma", "poisson", "poisson_search", "truncated_normals",

@@ -33,7 +33,7 @@ from .cuda_launching import (
 from .numpy_draws import cut_at_steps
 
 __all__ = [
-    "advance", "bernoulli", "divided", "draw", "draw_wide", "halved_normals", "normals", "pieces", "runs", "runs_wide",
+    "advance", "bernoulli", "box_muller", "divided", "draw", "draw_wide", "normals", "pieces", "runs", "runs_wide",
 ]  # fmt: skip
 
 
@@ -145,18 +145,14 @@ def normals(
     return _whole("normals", source("normals", **REALS[dtype], OUTPUTS=outputs), states, n, dtype, scale_and_shift, out)
 
 
-def halved_normals(
-    states: Any, rows: Any, n: int, dtype: str, scale_and_shift: Any = (), threads: int = 1, out: Any = None
-) -> Any:
-    """Make normal numbers of the next uniforms of the streams: see `numpy_draws.halved_normals`."""
-    xp, count, half = array_namespace(states), states.shape[0], (n + 1) // 2
-    many, length, jumps = divided(count, half)
-    with on_device_of(states):
-        out = _memory(states, n, dtype, out)
-        tables = number_by_number(states), matrices(xp, jumps), matrices(xp, [half // count, half // count + 1])
-        line = _line(states, dtype, scale_and_shift)
-        text = source("halved_normals", **REALS[dtype])
-        launch(xp, text, "halved_normals", many, *tables, count, half, n, length, line, bool(scale_and_shift), out)
+def box_muller(u1: Any, u2: Any) -> Any:
+    """The cosines of pairs of uniforms, then their sines: see `numpy_draws.box_muller`."""
+    xp, dtype = array_namespace(u1), dtype_name(u1)
+    with on_device_of(u1):
+        u1, u2 = consecutive(u1, dtype), consecutive(u2, dtype)
+        out = xp.empty((2, *u1.shape), dtype=u1.dtype)
+        if u1.size:
+            launch(xp, source("box_muller", **REALS[dtype]), "box_muller", u1.size, u1, u2, u1.size, out)
     return out
 
 

@@ -66,7 +66,7 @@ def every_text() -> dict[str, str]:
     """
     texts = {name: source(name) for name in ("advance", "elementary", "samplers", "searches", "wide")}
     for dtype, types in REALS.items():
-        for name in ("draw", "runs") if dtype == "float16" else ("draw", "runs", "halved_normals"):
+        for name in ("draw", "runs") if dtype == "float16" else ("draw", "runs", "box_muller"):
             texts[f"{name} {dtype}"] = source(name, **types)
     for dtype, outputs in (("float32", "1"), ("float64", "2")):
         texts[f"normals {dtype}"] = source("normals", **REALS[dtype], OUTPUTS=outputs)

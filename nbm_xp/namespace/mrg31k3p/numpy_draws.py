@@ -20,7 +20,7 @@ from nbm_xp.namespace.core import ROOM, functions, room
 from .integers import OUTPUT_STEPS, STREAM_STEPS, State, transition
 
 __all__ = [
-    "advance", "completed", "contiguous", "cut_at_steps", "draw", "draw_wide", "halved_normals", "normals",
+    "advance", "box_muller", "completed", "contiguous", "cut_at_steps", "draw", "draw_wide", "normals",
     "number_by_number", "room_for", "rows", "runs", "runs_wide", "side_by_side", "substreams", "together",
 ]  # fmt: skip
 
@@ -128,8 +128,12 @@ def normals(
 
     Parameters
     ----------
-    states, rows, n, dtype, scale_and_shift, threads, out
-        See `halved_normals`.
+    states : numpy.ndarray
+        int32, of shape (count, 6).
+    rows : callable
+        ``rows(places)`` gives the rows of the elements at some places, not centred.
+    n, dtype, scale_and_shift, threads, out
+        See `draw`; not for float16.
 
     Returns
     -------
@@ -150,45 +154,11 @@ def normals(
     return drawn
 
 
-def halved_normals(
-    states: Any, rows: Any, n: int, dtype: str, scale_and_shift: Any = (), threads: int = 1, out: Any = None
-) -> Any:
-    """Make normal numbers of the next uniforms of the streams, without writing the uniforms down.
-
-    Parameters
-    ----------
-    states : numpy.ndarray
-        int32, of shape (count, 6).
-    rows : callable
-        ``rows(places)`` gives the rows of the elements at some places, not centred.
-    n : int
-        How many.
-    dtype : {"float32", "float64"}
-        Of what dtype.
-    scale_and_shift : two floats, optional
-        What each number is multiplied by, and what is added then.
-    threads : int
-        How many threads work side by side.
-    out : numpy.ndarray, optional
-        See `draw`.
-
-    Returns
-    -------
-    numpy.ndarray
-        `out`, or of shape (n,): the cosines of all pairs, then the sines; see `nbm_xp.rng.transforms.paired`.
-    """
-    half = (n + 1) // 2
-    numbers = number_by_number(states, states.shape[0])
-    (line, drawn), factors = _memory(n, dtype, out), np.asarray(scale_and_shift, dtype)
-    make = functions[f"halved_normals_{dtype}"]
-
-    def part(begin: int, end: int) -> None:
-        places = np.asarray([begin, half + begin])
-        table = np.stack(rows(places), axis=-1).astype(np.uint32)
-        make(numbers, table, places, factors, line[begin:end], line[half + begin : half + end])
-
-    side_by_side(threads, n, half, part)
-    return drawn
+def box_muller(u1: Any, u2: Any) -> Any:
+    """The cosines of pairs of uniforms, then their sines: see `nbm_xp.rng.transforms.polar`; of shape (2, count)."""
+    out = np.empty((2, *u1.shape), u1.dtype)
+    functions[f"box_muller_{u1.dtype}"](contiguous(u1), contiguous(u2), out.reshape(-1))
+    return out
 
 
 def cut_at_steps(begins: Any, lengths: Any, streams: int) -> tuple[Any, Any]:

@@ -39,31 +39,15 @@ static void NAMED(polar)(REAL *restrict u1, const REAL *restrict u2, i64 width, 
     NAMED(stretch)(sines, width, line);
 }
 
-/* halved_normals(states, rows, places, line, cosines, sines): of uniforms of one output each, elements from places[0] and
-   from places[1] on, whose rows are `rows`. There may be a sine less than cosines. */
-static i64 NAMED(halved_normals)(const Argument *a) {
-    const i64 *places = a[2].data;
-    const REAL *line = a[3].size ? a[3].data : NULL;
-    REAL *cosines = a[4].data, *sines = a[5].data;
-    i64 streams = a[0].size / 6, pairs = a[4].size, both = a[5].size;
-    i64 stream1 = places[0] % streams, stream2 = places[1] % streams;
-    State row1 = row_at(a[1].data, 0), row2 = row_at(a[1].data, 1);
-    REAL u1[AT_ONCE], u2[AT_ONCE], spare[AT_ONCE];
-    for (i64 begin = 0; begin < pairs;) {
-        i64 width = pairs - begin < AT_ONCE ? pairs - begin : AT_ONCE;
-        width = width < streams - stream1 ? width : streams - stream1;
-        width = width < streams - stream2 ? width : streams - stream2;
-        NAMED(at_random)(a[0].data, streams, stream1, width, row1, u1);
-        NAMED(at_random)(a[0].data, streams, stream2, width, row2, u2);
-        REAL *out = begin + width <= both ? sines + begin : spare;
-        NAMED(polar)(u1, u2, width, line, cosines + begin, out);
-        if (out == spare && both > begin)
-            memcpy(sines + begin, spare, (size_t)(both - begin) * sizeof(REAL));
-        begin += width, stream1 += width, stream2 += width;
-        if (stream1 == streams)
-            stream1 = 0, row1 = next_row(row1);
-        if (stream2 == streams)
-            stream2 = 0, row2 = next_row(row2);
+/* box_muller(u1, u2, out): the cosines of pairs of uniforms, then their sines */
+static i64 NAMED(box_muller)(const Argument *a) {
+    const REAL *u1 = a[0].data, *u2 = a[1].data;
+    REAL *out = a[2].data, first[AT_ONCE];
+    i64 pairs = a[0].size;
+    for (i64 begin = 0, width; begin < pairs; begin += width) {
+        width = pairs - begin < AT_ONCE ? pairs - begin : AT_ONCE;
+        memcpy(first, u1 + begin, (size_t)width * sizeof(REAL));
+        NAMED(polar)(first, u2 + begin, width, NULL, out + begin, out + pairs + begin);
     }
     return 0;
 }

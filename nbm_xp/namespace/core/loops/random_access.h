@@ -13,20 +13,4 @@ static void NAMED(at_random)(const u32 *states, i64 streams, i64 stream, i64 wid
     }
 }
 
-/* runs(begins, lengths, rows, states, out): runs of consecutive elements, `rows` those of the first element of each */
-static i64 NAMED(runs)(const Argument *a) {
-    const i64 *begins = a[0].data, *lengths = a[1].data;
-    i64 streams = a[3].size / 6;
-    REAL *out = a[4].data;
-    for (i64 k = 0; k < a[0].size; ++k) {
-        State row = row_at(a[2].data, k);
-        i64 stream = begins[k] % streams;
-        for (i64 rest = lengths[k]; rest;) {
-            i64 width = rest < streams - stream ? rest : streams - stream;
-            NAMED(at_random)(a[3].data, streams, stream, width, row, out);
-            out += width, rest -= width, stream = 0;
-            row = next_row(row);
-        }
-    }
-    return 0;
-}
+RUNS_OF(NAMED(runs), REAL, NAMED(at_random))

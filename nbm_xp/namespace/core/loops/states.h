@@ -66,3 +66,23 @@ static i64 rows(const Argument *a) {
     }
     return 0;
 }
+
+/* runs(begins, lengths, rows, states, out): runs of consecutive elements of some type, `rows` those of the first element
+   of each; `make` gives elements of one step of the streams */
+#define RUNS_OF(name, type, make)                                                                                       \
+    static i64 name(const Argument *a) {                                                                                \
+        const i64 *begins = a[0].data, *lengths = a[1].data;                                                            \
+        i64 streams = a[3].size / 6;                                                                                    \
+        type *out = a[4].data;                                                                                          \
+        for (i64 k = 0; k < a[0].size; ++k) {                                                                           \
+            State row = row_at(a[2].data, k);                                                                           \
+            i64 stream = begins[k] % streams;                                                                           \
+            for (i64 rest = lengths[k]; rest;) {                                                                        \
+                i64 width = rest < streams - stream ? rest : streams - stream;                                          \
+                make(a[3].data, streams, stream, width, row, out);                                                      \
+                out += width, rest -= width, stream = 0;                                                                \
+                row = next_row(row);                                                                                    \
+            }                                                                                                           \
+        }                                                                                                               \
+        return 0;                                                                                                       \
+    }

@@ -13,23 +13,7 @@ static void wide_at_random(const u32 *states, i64 streams, i64 stream, i64 width
     }
 }
 
-/* runs_wide(begins, lengths, rows, states, out): as runs of random_access.h */
-static i64 runs_wide(const Argument *a) {
-    const i64 *begins = a[0].data, *lengths = a[1].data;
-    i64 streams = a[3].size / 6;
-    double *out = a[4].data;
-    for (i64 k = 0; k < a[0].size; ++k) {
-        State row = row_at(a[2].data, k);
-        i64 stream = begins[k] % streams;
-        for (i64 rest = lengths[k]; rest;) {
-            i64 width = rest < streams - stream ? rest : streams - stream;
-            wide_at_random(a[3].data, streams, stream, width, row, out);
-            out += width, rest -= width, stream = 0;
-            row = next_row(row);
-        }
-    }
-    return 0;
-}
+RUNS_OF(runs_wide, double, wide_at_random)
 
 /* draw_wide(states, line, out, claims): as draw of draws.h; `states` are two planes, of both outputs, and are moved on */
 static i64 draw_wide(const Argument *a) {
