@@ -61,7 +61,7 @@ KNOWN: list[tuple[str, str]] = [
     ("*test_namespace_compat.py::test_dask_repeats_by_counts_that_are_not_known_yet*", _LENGTHS),
     ("*test_namespace_compat.py::test_mend_is_right_and_needed[[]dask: repeat by a Dask array's counts]", _LENGTHS),
     ("*test_namespace_functions.py::test_function[[]dask-singles-index-beside-integers]", _TAKEN),
-    ("*test_namespace_stored.py::test_a_folder_keeps_arrays_and_tiles", _UNASKED),
+    ("*test_storage.py::test_a_folder_keeps_arrays_and_tiles", _UNASKED),
     ("*test_rng_dask.py::test_schedulers_and_workers_change_nothing", _STEPS),
     ("*test_namespace_tiles.py::test_what_costs_little_is_done_after_reading[[]times]", _NUMBERS),
     ("*test_namespace_tiles.py::test_what_costs_little_is_done_after_reading[[]over]", _NUMBERS),

@@ -198,7 +198,7 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         ----------
         components : array of shape (hidden units, visible units)
             The weights. The model takes their library and, if it is float32 or float64, their dtype. A Dask array stays
-            one: weights larger than memory are opened with `nbm_xp.namespace.stored.open_array`, or with
+            one: weights larger than memory are opened with `nbm_xp.storage.chunked.open_array`, or with
             ``dask.array.from_zarr``.
         intercept_hidden, intercept_visible : array
             The biases.

@@ -15,11 +15,10 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from nbm_xp.files import local_path, parsed
 from nbm_xp.namespace import dtype_name
-from nbm_xp.namespace.checksums import parsed
-from nbm_xp.namespace.files import load_tensors, save_tensors
-from nbm_xp.namespace.paths import local_path
-from nbm_xp.namespace.stored import is_group, open_group, save_group
+from nbm_xp.storage.arrays import load_tensors, save_tensors
+from nbm_xp.storage.chunked import is_group, open_group, save_group
 
 from .topology import Topology
 

@@ -26,8 +26,8 @@ from typing import Any
 from nbm_xp import natural_bm as B
 from nbm_xp.machines.randomness import stream
 from nbm_xp.machines.rows import in_memory
+from nbm_xp.machines.sparse import SparseRows
 from nbm_xp.namespace import array_namespace, asarray, host_namespace, is_lazy, to_numpy, use_backend
-from nbm_xp.namespace.sparse import SparseRows
 
 from . import partition
 from .annealing import annealed, path_to

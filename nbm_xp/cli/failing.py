@@ -10,8 +10,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from nbm_xp.files import local_path
 from nbm_xp.namespace.needs import how_to_install
-from nbm_xp.namespace.paths import local_path
 from nbm_xp.runs import RunError
 from nbm_xp.runs.failing import OtherRunError, Parameter
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from nbm_xp.files import local_path
 from nbm_xp.machines.units import BINARY, Values
 from nbm_xp.namespace import asarray, get_namespace
-from nbm_xp.namespace.files import check_claims
-from nbm_xp.namespace.paths import local_path
 from nbm_xp.runs.failing import OtherRunError
+from nbm_xp.storage.arrays import check_claims
 
 from .failing import InputError
 

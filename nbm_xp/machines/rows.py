@@ -32,9 +32,9 @@ from nbm_xp.namespace import (
     to_numpy,
 )
 from nbm_xp.namespace.compiling import is_traced
-from nbm_xp.namespace.sparse import SparseRows, dense
 
 from .columns import of_one_dtype
+from .sparse import SparseRows, dense
 
 __all__ = [
     "WINDOW",

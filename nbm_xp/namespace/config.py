@@ -14,9 +14,9 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from nbm_xp.files import local_path, write_json
+
 from . import libraries, settings
-from .paths import local_path
-from .whole import write_json
 
 __all__ = [
     "backend",

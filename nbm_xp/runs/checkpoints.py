@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nbm_xp.namespace.files import read_arrays
-from nbm_xp.namespace.whole import write_whole
+from nbm_xp.files import write_whole
+from nbm_xp.storage.arrays import read_arrays
 
 _DIGEST = 16  # bytes
 

@@ -14,6 +14,7 @@ import numpy as np
 from nbm_xp.boltzmann.ladder import LADDER
 from nbm_xp.boltzmann.model import Model
 from nbm_xp.boltzmann.topology import Topology
+from nbm_xp.files import replacing
 from nbm_xp.machines.rows import checked_values, numbers
 from nbm_xp.namespace import (
     array_namespace,
@@ -26,8 +27,7 @@ from nbm_xp.namespace import (
     library_name,
     to_numpy,
 )
-from nbm_xp.namespace.files import load_arrays, map_array, save_arrays
-from nbm_xp.namespace.whole import replacing
+from nbm_xp.storage.arrays import load_arrays, map_array, save_arrays
 
 __all__ = [
     "ROWS",

@@ -7,8 +7,7 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from nbm_xp.namespace.checksums import sealed, unsealed
-from nbm_xp.namespace.whole import write_whole
+from nbm_xp.files import sealed, unsealed, write_whole
 
 from .asked import plain
 

@@ -17,11 +17,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from nbm_xp import boltzmann
+from nbm_xp.files import digest_of_file, digest_of_record, local_path, read_record, sweep, unsealed
 from nbm_xp.machines.randomness import entropy_of
-from nbm_xp.namespace.checksums import digest_of_file, digest_of_record, read_record, unsealed
-from nbm_xp.namespace.paths import local_path
 from nbm_xp.namespace.version import __version__
-from nbm_xp.namespace.whole import sweep
 
 from .asked import as_json, differences
 from .failing import OtherRunError, Parameter, RunError, needing_room

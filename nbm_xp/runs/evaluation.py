@@ -11,12 +11,10 @@ from typing import Any
 from nbm_xp.boltzmann.equilibrium import STEPS
 from nbm_xp.boltzmann.partition import AISEstimate, is_enumerable, log_z_of
 from nbm_xp.boltzmann.placing import temperatures_of
+from nbm_xp.files import local_path, sealed, write_json
 from nbm_xp.machines.columns import check_names
 from nbm_xp.machines.rows import checked_rows, known_length, positive_int
-from nbm_xp.namespace.checksums import sealed
 from nbm_xp.namespace.needs import need
-from nbm_xp.namespace.paths import local_path
-from nbm_xp.namespace.whole import write_json
 
 from . import store
 from .carrying_out import Progress, carry_out, check_progress, interruptible

@@ -10,7 +10,7 @@ from typing import Any
 from nbm_xp.boltzmann import AISEstimate, LadderEstimate
 from nbm_xp.boltzmann.equilibrium import of_turns
 from nbm_xp.boltzmann.partition import base_log_partition, estimate
-from nbm_xp.namespace.checksums import read_record, unsealed
+from nbm_xp.files import read_record, unsealed
 
 from . import store
 from .asked import plain

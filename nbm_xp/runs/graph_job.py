@@ -23,8 +23,8 @@ from nbm_xp.graphs.part_sweeps import Bundle, PartStates
 from nbm_xp.graphs.parted import TOGETHER
 from nbm_xp.graphs.partition import Part
 from nbm_xp.machines.diagnostics import Report
-from nbm_xp.namespace.files import load_arrays
 from nbm_xp.rng import hashed_seed
+from nbm_xp.storage.arrays import load_arrays
 
 from . import store
 from .chains_job import SHOWN, ChainsJob

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from nbm_xp.files import local_path
 from nbm_xp.graphs.diagnosis import HELPS
 from nbm_xp.graphs.graph import finite
 from nbm_xp.graphs.lazily import checked_names
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace.needs import need
-from nbm_xp.namespace.paths import local_path
 
 from . import store
 from .carrying_out import Progress, carry_out, check_progress, interruptible

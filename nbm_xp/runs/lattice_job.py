@@ -19,8 +19,8 @@ import numpy as np
 from nbm_xp.graphs.brick_sweeps import Couplings, LatticeChain
 from nbm_xp.graphs.division import Division, Index, Rim, divided
 from nbm_xp.graphs.lattice_graph import Lattice
-from nbm_xp.namespace.files import load_arrays, map_array
 from nbm_xp.rng import hashed_seed
+from nbm_xp.storage.arrays import load_arrays, map_array
 
 from . import store
 from .chains_job import SHOWN, ChainsJob

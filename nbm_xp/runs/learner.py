@@ -17,10 +17,9 @@ from typing import Any
 
 from nbm_xp import natural_bm as B
 from nbm_xp.boltzmann import storage
+from nbm_xp.files import digest_of_file, read_record, replacing, sealed, unsealed, write_json
 from nbm_xp.machines.rows import in_memory
 from nbm_xp.namespace import library_name, to_numpy
-from nbm_xp.namespace.checksums import digest_of_file, read_record, sealed, unsealed
-from nbm_xp.namespace.whole import replacing, write_json
 
 from .asked import plain
 from .curve import Curve

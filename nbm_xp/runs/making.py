@@ -10,8 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from nbm_xp.namespace.checksums import digest_of_file, sealed
-from nbm_xp.namespace.whole import leftovers, replacing_folder, write_json
+from nbm_xp.files import digest_of_file, leftovers, replacing_folder, sealed, write_json
 
 from .failing import RunError
 

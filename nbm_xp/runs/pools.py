@@ -18,8 +18,8 @@ from typing import Any, Protocol
 
 import dask
 
+from nbm_xp.files import leftover_name
 from nbm_xp.namespace.needs import need
-from nbm_xp.namespace.whole import leftover_name
 
 from .failing import GOING_ON, RunError
 from .tasks import run_segment

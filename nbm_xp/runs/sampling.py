@@ -14,11 +14,11 @@ import numpy as np
 
 from nbm_xp.boltzmann.chains import Chains
 from nbm_xp.boltzmann.ladder_chains import LadderChains
+from nbm_xp.files import local_path
 from nbm_xp.machines.diagnostics import report
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy
 from nbm_xp.namespace.needs import need
-from nbm_xp.namespace.paths import local_path
 
 from . import store
 from .carrying_out import Progress, carry_out, check_progress, interruptible

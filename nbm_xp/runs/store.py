@@ -24,10 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from nbm_xp.namespace.checksums import DIGEST, crc32c
+from nbm_xp.files import DIGEST, crc32c, flush_folder, replacing_folder, sweep, write_whole
 from nbm_xp.namespace.needs import need
-from nbm_xp.namespace.whole import flush_folder, replacing_folder, sweep, write_whole
-from nbm_xp.namespace.zarr_headers import HEADER, Header, array_header, checked_seal, group_header, seal_of
+from nbm_xp.storage.zarr_headers import HEADER, Header, array_header, checked_seal, group_header, seal_of
 
 __all__ = ["UNFINISHED", "Stored", "annotate", "checked_store", "growing", "open_arrays", "write_chunk"]
 
@@ -247,7 +246,7 @@ def open_arrays(place: pathlib.Path, run: str | None = None) -> dict[str, Any]:
     """
     headers = _complete(place, run)
     need("zarr")
-    from nbm_xp.namespace.zarr_chunks import open_whole
+    from nbm_xp.storage.zarr_chunks import open_whole
 
     return open_whole(place, headers)
 
@@ -256,7 +255,7 @@ def checked_store(place: pathlib.Path, run: str) -> Any:
     """The same as a store of Zarr's, with the coordinates."""
     _complete(place, run)
     need("zarr")
-    from nbm_xp.namespace.zarr_chunks import whole_store
+    from nbm_xp.storage.zarr_chunks import whole_store
 
     return whole_store(place, _headers(place, run))
 

@@ -15,14 +15,12 @@ from typing import Any
 
 from nbm_xp import boltzmann
 from nbm_xp.boltzmann.faces import Learning
+from nbm_xp.files import digest_of_file, local_path, read_record, sealed, unsealed, write_json
 from nbm_xp.machines.columns import check_names, column_names
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.machines.rows import checked_rows, checked_weights, known_length, positive_int
 from nbm_xp.namespace import array_namespace, asarray, get_namespace, host_namespace, is_lazy, library_name, to_numpy
-from nbm_xp.namespace.checksums import digest_of_file, read_record, sealed, unsealed
-from nbm_xp.namespace.paths import local_path
-from nbm_xp.namespace.stored import open_array
-from nbm_xp.namespace.whole import write_json
+from nbm_xp.storage.chunked import open_array
 
 from .asked import as_json
 from .carrying_out import Progress, check_progress, interruptible

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from nbm_xp.files import local_path, replacing
 from nbm_xp.graphs import GraphMachine
 from nbm_xp.graphs.chains import Chains, begun
 from nbm_xp.graphs.families import lattice
@@ -21,8 +22,6 @@ from nbm_xp.graphs.observers import observers_of
 from nbm_xp.graphs.transitions import Measured, checked_temperatures, measured_at, measured_sweeps
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import default_namespace, get_namespace, library_name
-from nbm_xp.namespace.paths import local_path
-from nbm_xp.namespace.whole import replacing
 from nbm_xp.rng import hashed_seed
 
 from .carrying_out import Progress, carry_out, check_progress, interruptible

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from nbm_xp.boltzmann import RBM
 from nbm_xp.namespace import get_namespace
-from nbm_xp.namespace.stored import open_array
+from nbm_xp.storage.chunked import open_array
 from tests.libraries import computing, guard
 
 SHAPE = (23, 31)  # hidden and visible units
@@ -153,7 +153,7 @@ def test_an_ordinary_file_can_be_opened_for_dask(tmp_path: pathlib.Path) -> None
 
 
 def test_folders_of_something_else_are_refused(tmp_path: pathlib.Path) -> None:
-    from nbm_xp.namespace.stored import save_group
+    from nbm_xp.storage.chunked import save_group
 
     pytest.importorskip("zarr")
     save_group(tmp_path / "x.zarr", {"x": np.ones(3)}, {"format": "another"})

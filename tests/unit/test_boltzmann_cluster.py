@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import RBM
-from nbm_xp.namespace.stored import open_array
+from nbm_xp.storage.chunked import open_array
 from tests.clusters import two_processes
 
 pytestmark = [

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM, load
+from nbm_xp.machines.sparse import SparseRows
 from nbm_xp.namespace import to_numpy
-from nbm_xp.namespace.sparse import SparseRows
 from tests.libraries import Library, libraries
 
 ROWS = (np.random.default_rng(0).random((40, 9)) < 0.3).astype("float32")

@@ -16,7 +16,7 @@ SCRIPT = f"""
 import resource, sys
 import dask, numpy as np
 from nbm_xp.boltzmann import RBM
-from nbm_xp.namespace.stored import open_array
+from nbm_xp.storage.chunked import open_array
 
 def model(weights, units):
     return RBM.from_parameters(weights, np.zeros(units, "float32"), np.zeros(units, "float32"), random_state=1)

@@ -15,9 +15,9 @@ import pytest
 import safetensors
 
 from nbm_xp.boltzmann import DBM, RBM, load, storage
-from nbm_xp.namespace import files
-from nbm_xp.namespace.files import load_arrays, save_tensors
-from nbm_xp.namespace.whole import replacing
+from nbm_xp.files import replacing
+from nbm_xp.storage import arrays
+from nbm_xp.storage.arrays import load_arrays, save_tensors
 
 ROWS = (np.random.default_rng(0).random((20, 6)) < 0.4).astype("float32")
 
@@ -168,7 +168,7 @@ def test_an_interrupted_save_leaves_what_was_there(
         path.write_bytes(b"half of it")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(files.safetensors.numpy, "save_file", interrupted)
+    monkeypatch.setattr(arrays.safetensors.numpy, "save_file", interrupted)
     with pytest.raises(KeyboardInterrupt):
         rbm.save(path)
     assert path.read_bytes() == before

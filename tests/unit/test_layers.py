@@ -13,7 +13,9 @@ import pytest
 
 PACKAGE = pathlib.Path(__file__).parents[2] / "nbm_xp"
 FLOORS = [
+    ["files"],
     ["namespace"],
+    ["storage"],
     ["compatibility"],
     ["tape"],
     ["rng"],

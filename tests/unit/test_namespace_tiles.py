@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from nbm_xp.namespace import get_namespace
 from nbm_xp.namespace.compat.dask_names import name_of_blocks, size_in_bytes
-from nbm_xp.namespace.stored import open_array
+from nbm_xp.storage.chunked import open_array
 from tests.libraries import guard
 
 XP = get_namespace("dask")

@@ -180,7 +180,7 @@ def test_a_chunk_claims_no_more_than_it_has(tmp_path: pathlib.Path) -> None:
     """One whose checksum is right and whose compressed bytes would become many more."""
     from numcodecs.blosc import Blosc
 
-    from nbm_xp.namespace.checksums import crc32c
+    from nbm_xp.files import crc32c
 
     sampled(tmp_path / "run")
     packed = bytes(Blosc(cname="zstd", clevel=9).encode(bytes(50_000_000)))
@@ -197,7 +197,7 @@ def test_a_chunk_that_cannot_be_unpacked_is_told_in_one_way(
     """Its checksum is right and its size, its bytes are not Blosc's; what that raises depends on Python's release."""
     import zarr.codecs.blosc
 
-    from nbm_xp.namespace.checksums import crc32c
+    from nbm_xp.files import crc32c
 
     sampled(tmp_path / "run")
     chunk = tmp_path / "run" / "samples.zarr" / "visible" / "c.1.2.0"

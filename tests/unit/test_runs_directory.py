@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.namespace.whole import leftover_name, sweep, write_whole
+from nbm_xp.files import leftover_name, sweep, write_whole
 from nbm_xp.runs import RunDirectory, RunError
 from nbm_xp.runs.failing import GOING_ON, OtherRunError, Parameter
 from tests.runs import files_of, ordinary
@@ -175,7 +175,7 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(
 
 def test_errors_name_the_place_that_was_asked_for(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from nbm_xp.boltzmann import RBM
-    from nbm_xp.namespace.files import save_arrays
+    from nbm_xp.storage.arrays import save_arrays
 
     model = RBM.from_parameters(np.zeros((2, 3)), np.zeros(2), np.zeros(3))
     for name, write in (

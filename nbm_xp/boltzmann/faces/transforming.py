@@ -12,8 +12,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from nbm_xp import natural_bm as B
 from nbm_xp.machines.rows import checked_weights, known_length, sparse_rows
+from nbm_xp.machines.sparse import is_sparse
 from nbm_xp.namespace import array_namespace, to_numpy
-from nbm_xp.namespace.sparse import is_sparse
 
 from ..bridging import LadderEstimate
 from ..evaluator import Evaluator

@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nbm_xp.namespace.paths import local_path
-from nbm_xp.namespace.whole import replacing
+from nbm_xp.files import local_path, replacing
 
 from .alphabets import ALPHABETS, Alphabet, alphabet_of
 

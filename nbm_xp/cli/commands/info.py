@@ -10,8 +10,8 @@ import typer
 
 import nbm_xp
 from nbm_xp import natural_bm as B
+from nbm_xp.files import replacing
 from nbm_xp.namespace import library_name, to_numpy
-from nbm_xp.namespace.whole import replacing
 from nbm_xp.runs import RunDirectory
 from nbm_xp.runs.learner import MODEL_FILE, RESULT_FILE, result_of
 

@@ -12,11 +12,11 @@ import typer
 import nbm_xp
 from nbm_xp import runs
 from nbm_xp.boltzmann.sequences import Alphabet
+from nbm_xp.files import replacing
 from nbm_xp.namespace import is_lazy, to_numpy
-from nbm_xp.namespace.files import save_arrays
-from nbm_xp.namespace.whole import replacing
 from nbm_xp.runs import RunDirectory
 from nbm_xp.runs.copies import digest_of_model
+from nbm_xp.storage.arrays import save_arrays
 
 from .. import alignments, finding, reading
 from ..answering import answer

@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from nbm_xp.namespace.whole import replacing
+from nbm_xp.files import replacing
 
 __all__ = ["BLUE", "GREY", "INK", "LOOK", "ORANGE", "SUBTLE", "drawn", "sheet", "write"]
 

@@ -6,8 +6,7 @@ import os
 import pathlib
 from collections.abc import Sequence
 
-from nbm_xp.namespace.paths import local_path
-from nbm_xp.namespace.whole import replacing
+from nbm_xp.files import local_path, replacing
 from nbm_xp.tape.tensor import Tensor
 
 from .dot import dot

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .checksums import DIGEST, digest_of_file, digest_of_record, read_record
+from nbm_xp.files import DIGEST, digest_of_file, digest_of_record, read_record
 
 __all__ = ["CODECS", "HEADER", "Header", "array_header", "checked_seal", "group_header", "seal_of"]
 

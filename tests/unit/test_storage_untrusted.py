@@ -20,11 +20,11 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM, Topology, load
+from nbm_xp.files import parsed
 from nbm_xp.namespace import save_configuration
-from nbm_xp.namespace.checksums import parsed
-from nbm_xp.namespace.files import check_claims, load_arrays, load_tensors, map_array, save_tensors
-from nbm_xp.namespace.stored import is_group, open_array, open_group, save_group
 from nbm_xp.runs import RunDirectory, diagnose, evaluate, open_dataset, open_samples, read_evaluation, sample
+from nbm_xp.storage.arrays import check_claims, load_arrays, load_tensors, map_array, save_tensors
+from nbm_xp.storage.chunked import is_group, open_array, open_group, save_group
 from nbm_xp.tape import placeholder, visualize
 from tests.libraries import computing
 from tests.runs import ordinary

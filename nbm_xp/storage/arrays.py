@@ -21,9 +21,8 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from .checksums import DIGEST
-from .conversion import to_numpy
-from .whole import replacing
+from nbm_xp.files import DIGEST, replacing
+from nbm_xp.namespace.conversion import to_numpy
 
 __all__ = ["check_claims", "load_arrays", "load_tensors", "map_array", "save_arrays", "save_tensors"]
 

@@ -1,31 +1,84 @@
-"""Files and folders that are whole or not there: written beside their place, flushed to disk, renamed.
+"""Paths, files that are complete or not there, and records with digests.
 
-Contract: whoever opens one under its name finds all of it, whatever happened to the one who wrote
-it; one that was reported written is still there after the machine lost its power; what a broken-off writer left behind
-has a name of its own kind, and can be swept away; errors name the place that was asked for.
+Files and folders are written beside their place, flushed to disk and renamed, so that whoever opens one under its name
+finds all of it. What an interrupted writer leaves behind has a name of its own kind, and `sweep` removes it. Digests
+and checksums guard against accidents, not against those who write a file anew on purpose.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import hashlib
+import importlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 __all__ = [
+    "DIGEST",
+    "crc32c",
+    "digest_of_file",
+    "digest_of_record",
     "flush_folder",
     "leftover_name",
     "leftovers",
+    "local_path",
+    "parsed",
+    "read_record",
     "replacing",
     "replacing_folder",
+    "sealed",
     "sweep",
+    "unsealed",
     "write_json",
     "write_whole",
 ]
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(/|:)")  # a drive of Windows has one letter
+
+
+def local_path(path: str | os.PathLike[str], name: str = "path") -> pathlib.Path:
+    """A path of this machine's files.
+
+    Parameters
+    ----------
+    path : path-like
+    name : str, optional
+        The argument's name, for messages.
+
+    Raises
+    ------
+    TypeError
+        If it is no path.
+    ValueError
+        If it is the address of something elsewhere (``https://…``, ``s3://…``), or can be no file's name. A folder
+        that is called so all the same has the path ``./https:``.
+
+    Examples
+    --------
+    >>> local_path("runs/first").parts
+    ('runs', 'first')
+    >>> local_path("s3://bucket/model.zarr")
+    Traceback (most recent call last):
+    ...
+    ValueError: path must be a path of this machine's files, not an address, got 's3://bucket/model.zarr'
+    """
+    given: object = path  # which may be a number, a file's descriptor to Python
+    text = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
+    if not isinstance(text, str):
+        raise TypeError(f"{name} must be a path, got {path!r}")
+    if _ADDRESS.match(text):
+        raise ValueError(f"{name} must be a path of this machine's files, not an address, got {text!r}")
+    if not text or "\0" in text:
+        raise ValueError(f"{name} must be a path, got {text!r}")
+    return pathlib.Path(path)
+
 
 _MARK = ".unfinished."
 
@@ -212,3 +265,126 @@ def sweep(folder: pathlib.Path) -> int:
         else:
             path.unlink(missing_ok=True)
     return len(found)
+
+
+DIGEST = "digest"
+"""The name under which a record holds its own digest."""
+
+_MOST_TEXT = 2**28
+
+
+def crc32c(content: Any) -> int:
+    """The checksum CRC-32C of bytes, as Zarr's codec of that name has it, by the package that Zarr takes for it."""
+    return int(_crc32c()(content))
+
+
+@functools.cache
+def _crc32c() -> Callable[[Any], int]:
+    try:
+        return importlib.import_module("google_crc32c").value  # type: ignore[no-any-return]
+    except ModuleNotFoundError:
+        return importlib.import_module("crc32c").crc32c  # type: ignore[no-any-return]
+
+
+def digest_of_file(path: str | os.PathLike[str]) -> str:
+    """What tells a file's content from all others.
+
+    Raises
+    ------
+    ValueError
+        If it is not there, or is no file.
+    """
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    except FileNotFoundError:
+        raise ValueError(f"{os.fspath(path)} is not there") from None
+    except IsADirectoryError:
+        raise ValueError(f"{os.fspath(path)} is a folder, where a file was written") from None
+
+
+def digest_of_record(record: Mapping[str, Any]) -> str:
+    """What tells a record, values that JSON has by name, from all others.
+
+    Examples
+    --------
+    >>> digest_of_record({"a": 1, "b": 2}) == digest_of_record({"b": 2, "a": 1})
+    True
+    """
+    text = json.dumps(record, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def sealed(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record that holds its own digest.
+
+    Examples
+    --------
+    >>> unsealed(sealed({"seed": 3}), "run.json")
+    {'seed': 3}
+    >>> unsealed(sealed({"seed": 3}) | {"seed": 4}, "run.json")
+    Traceback (most recent call last):
+    ...
+    ValueError: run.json is damaged: it is not what was written
+    """
+    return dict(record) | {DIGEST: digest_of_record(record)}
+
+
+def unsealed(record: Any, name: str | os.PathLike[str]) -> dict[str, Any]:
+    """A sealed record without its digest.
+
+    Parameters
+    ----------
+    record : object
+        As read from a file.
+    name : path-like
+        The file's, for messages.
+
+    Raises
+    ------
+    ValueError
+        If it is not what was written.
+    """
+    if not isinstance(record, Mapping) or DIGEST not in record:
+        raise ValueError(f"{os.fspath(name)} is damaged: it lacks its digest")
+    content = {key: value for key, value in record.items() if key != DIGEST}
+    if record[DIGEST] != digest_of_record(content):
+        raise ValueError(f"{os.fspath(name)} is damaged: it is not what was written")
+    return content
+
+
+def parsed(text: str | bytes, name: str | os.PathLike[str]) -> Any:
+    """What JSON says.
+
+    Raises
+    ------
+    ValueError
+        If it is not JSON, or nested deeper than anything that is written here.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError(f"{os.fspath(name)} is not JSON that can be read: it is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(name)} is not JSON: {error}") from error
+
+
+def read_record(path: str | os.PathLike[str]) -> Any:
+    """What a file of JSON holds.
+
+    Raises
+    ------
+    FileNotFoundError
+        If it is not there.
+    ValueError
+        If it is not JSON, or larger than any that is written here.
+    """
+    place = pathlib.Path(path)
+    try:
+        with open(place, "rb") as file:
+            text = file.read(_MOST_TEXT + 1)
+    except IsADirectoryError:
+        raise ValueError(f"{place} is a folder, where a file was written") from None
+    if len(text) > _MOST_TEXT:
+        raise ValueError(f"{place} is not JSON that can be read: it is longer than {_MOST_TEXT:,} bytes")
+    return parsed(text, place)

@@ -1,4 +1,4 @@
-"""Chunks of Zarr arrays that all were written, and carry checksums: what is gone or damaged is an error, never zeros.
+"""Chunks of Zarr arrays that were all written and carry checksums: a missing or damaged chunk is an error.
 
 Zarr itself takes a chunk that is not there, or a folder in its place, for zeros. Here a chunk goes to Zarr's codecs
 only when it is there, its checksum is right, and it claims no more bytes than a chunk has.
@@ -13,7 +13,8 @@ from typing import Any
 import zarr
 from zarr.storage import LocalStore, WrapperStore
 
-from .checksums import crc32c
+from nbm_xp.files import crc32c
+
 from .zarr_headers import HEADER, Header
 
 __all__ = ["open_whole", "whole_store"]

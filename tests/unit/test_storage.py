@@ -12,7 +12,7 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from nbm_xp.namespace.stored import is_group, open_array, open_group, save_group
+from nbm_xp.storage.chunked import is_group, open_array, open_group, save_group
 from tests.libraries import computing, guard
 
 zarr = pytest.importorskip("zarr")

@@ -4,7 +4,7 @@ Opening reads headers only; a tile is read when something needs it, by whoever n
 workers must see the files. A folder of named arrays is a Zarr group, without compression, which numbers like weights
 gain nothing from; every tile carries a checksum, the headers a digest; it takes its name when it is complete.
 
-Headers are held to what is known (`zarr_headers`) before Zarr opens anything: nothing in a folder is run.
+Headers are validated (`zarr_headers`) before Zarr opens anything: nothing in a folder is run.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from . import dispatch
-from .checksums import DIGEST, parsed
-from .conversion import to_numpy
-from .files import map_array
-from .needs import need
-from .paths import local_path
-from .whole import replacing_folder
+from nbm_xp.files import DIGEST, local_path, parsed, replacing_folder
+from nbm_xp.namespace import dispatch
+from nbm_xp.namespace.conversion import to_numpy
+from nbm_xp.namespace.needs import need
+
+from .arrays import map_array
 from .zarr_headers import HEADER, array_header, checked_seal, group_header, seal_of
 
 __all__ = ["is_group", "open_array", "open_group", "save_group"]
@@ -184,7 +183,7 @@ def _lazy(held: Any, chunks: Any) -> Any:
 
 
 def _dask() -> Any:
-    from .compat.dask_names import da  # which takes half a second, and models in memory do not need it
+    from nbm_xp.namespace.compat.dask_names import da  # which takes half a second, and models in memory do not need it
 
     return da
 

@@ -1,0 +1,1 @@
+"""Arrays in files: .npz, .safetensors, .npy and Zarr, read without running code."""
