@@ -38,7 +38,7 @@ def fit(settings):
     """Learning of a model from rows."""
 
     def components(data):
-        return RBM(**settings, persistent=True, shuffle=False).fit(data).components_
+        return RBM(**settings, training="pcd", shuffle=False).fit(data).components_
 
     return components
 

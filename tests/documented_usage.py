@@ -25,9 +25,7 @@ def main() -> None:
 
     rbm = RBM(4, n_iter=2, schedule=falling, random_state=np.random.default_rng(0)).fit(rows, callback=count)
     assert seen == [1, 2]
-    RBM(4, n_iter=1, schedule=lambda done, total: 1 / (1 + done), training="tempered", centred="auto").fit(
-        rows.tolist()
-    )
+    RBM(4, n_iter=1, schedule=lambda done, total: 1 / (1 + done), training="ptt", centred="auto").fit(rows.tolist())
     rbm.set_params(n_iter=3).fit(rows, resume=True).partial_fit(rows)
     score: float = rbm.score(rows)
     exact = RBM.from_parameters(rbm.components_, rbm.intercept_hidden_, rbm.intercept_visible_).score(rows)

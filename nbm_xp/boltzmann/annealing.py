@@ -211,21 +211,18 @@ class Path:
         return energy_within(self.excess, state, self.last.topology.layers)
 
 
-def path_to(model: Any, base: Any = None, *, in_columns: bool = False) -> Path:
-    """The path to a model from another one, by default from the one without weights that is most like its data.
+def path_to(model: Any, *, in_columns: bool = False) -> Path:
+    """The path to a model from the one without weights that is most like its data.
 
     Parameters
     ----------
-    model, base : models of this package
-        Of the same layers and library.
+    model : model of this package
     in_columns : bool, optional
         Whether states are columns.
     """
     last: Parameters = replace(model._parameters, in_columns=in_columns)
     like = last.biases[0].value
     xp = array_namespace(like)
-    if base is not None:
-        return Path(last.like(variable(asarray(values.value, xp, last.dtype)) for values in base._parameters), last)
     bias = variable(asarray(model._base_bias(), host_namespace() if is_lazy(xp) else xp, last.dtype))
     return Path(last.like([*(None for _ in last.weights), bias, *(None for _ in last.biases[1:])]), last)
 

@@ -109,7 +109,7 @@ class RBMClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         verbose: int = 0,
         random_state: Any = None,
         *,
-        training: str = "persistent",
+        training: str = "pcd",
         n_gibbs: int = 1,
         momentum: float | str = "auto",
         weight_decay: float = 0.0,

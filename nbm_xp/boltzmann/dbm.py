@@ -59,7 +59,7 @@ class DBM(Learning, Transforming, Evaluating, Sampling):
         How hidden layers are found for the data: as means in mean-field approximation, or drawn along short chains.
     n_positive : int, optional
         Sweeps of that.
-    training, n_gibbs, momentum, weight_decay, schedule, shuffle, persistent, watch, optimizer, average
+    training, n_gibbs, momentum, weight_decay, schedule, shuffle, watch, optimizer, average
         As for `RBM`.
 
     Attributes
@@ -106,7 +106,7 @@ class DBM(Learning, Transforming, Evaluating, Sampling):
         visible: str = "binary",
         hidden: str | Sequence[str] = "binary",
         centred: bool = True,
-        training: str = "persistent",
+        training: str = "pcd",
         n_gibbs: int = 1,
         positive: str = "mean_field",
         n_positive: int = 10,
@@ -114,7 +114,6 @@ class DBM(Learning, Transforming, Evaluating, Sampling):
         weight_decay: float = 0.0,
         schedule: str | Schedule = "auto",
         shuffle: bool = True,
-        persistent: bool | None = None,
         watch: bool | str = "auto",
         optimizer: str = "sgd",
         average: bool | str = "auto",
@@ -130,7 +129,6 @@ class DBM(Learning, Transforming, Evaluating, Sampling):
         self.hidden = hidden
         self.centred = centred
         self.training = training
-        self.persistent = persistent
         self.n_gibbs = n_gibbs
         self.positive = positive
         self.n_positive = n_positive

@@ -13,7 +13,7 @@ from .schedules import check_schedule
 
 __all__ = ["WAYS", "Settings"]
 
-WAYS = ("persistent", "contrastive", "tempered")
+WAYS = ("pcd", "cd", "ptt")
 """What `training` can be."""
 
 _OPEN = ("momentum", "centred", "average", "watch")
@@ -35,24 +35,23 @@ class Settings:
 
     @property
     def way(self) -> str:
-        """How the model is trained: `training`, or what its older name says."""
-        model = self.model
-        return str(model.training) if model.persistent is None else WAYS[not model.persistent]
+        """How the model is trained."""
+        return str(self.model.training)
 
     @property
     def centred(self) -> bool:
         """Whether learning follows the gradient of centred units."""
-        return self.way == "tempered" if _is_auto(self.model.centred) else bool(self.model.centred)
+        return self.way == "ptt" if _is_auto(self.model.centred) else bool(self.model.centred)
 
     @property
     def average(self) -> bool:
         """Whether learning ends with the mean of the parameters along the last steps."""
-        return self.way == "tempered" if _is_auto(self.model.average) else bool(self.model.average)
+        return self.way == "ptt" if _is_auto(self.model.average) else bool(self.model.average)
 
     @property
     def schedule(self) -> Any:
         """How the learning rate changes."""
-        usual = "quadratic" if self.way == "tempered" else "constant"
+        usual = "quadratic" if self.way == "ptt" else "constant"
         return usual if _is_auto(self.model.schedule) else self.model.schedule
 
     @property
@@ -63,7 +62,7 @@ class Settings:
     @property
     def momentum(self) -> float:
         """How much of the last step is repeated."""
-        usual = ADAM if self.adaptive else _TEMPERED if self.way == "tempered" else 0.0
+        usual = ADAM if self.adaptive else _TEMPERED if self.way == "ptt" else 0.0
         return usual if _is_auto(self.model.momentum) else float(self.model.momentum)
 
     def check(self) -> None:
@@ -80,9 +79,9 @@ class Settings:
                 raise ValueError(f"{name} must be {left_open}a number, {above} and below {high}, got {value!r}")
         if model.training not in WAYS:
             raise ValueError(f"training must be one of {list(WAYS)}, got {model.training!r}")
-        for name in ("persistent", "centred", "shuffle", "average", "watch"):
+        for name in ("centred", "shuffle", "average", "watch"):
             value = getattr(model, name)
-            if (name == "persistent" and value is None) or (name in _OPEN and _is_auto(value)):
+            if name in _OPEN and _is_auto(value):
                 continue
             if getattr(value, "shape", ()) or value not in (True, False):
                 left_open = "'auto', " if name in _OPEN else ""

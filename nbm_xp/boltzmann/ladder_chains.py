@@ -31,7 +31,7 @@ class LadderChains(Chains):
     Parameters
     ----------
     model : model of this package
-        One that was trained with ``training="tempered"``.
+        One that was trained with ``training="ptt"``.
     seed : int
     layers : sequence of int, optional
         The layers asked for, of the model itself, the last machine.
@@ -43,7 +43,7 @@ class LadderChains(Chains):
     >>> import numpy as np
     >>> from nbm_xp.boltzmann import RBM
     >>> rows = np.repeat(np.eye(2, 6, dtype="float32"), 50, axis=0)
-    >>> chains = LadderChains(RBM(4, n_iter=3, training="tempered", random_state=0).fit(rows), seed=1)
+    >>> chains = LadderChains(RBM(4, n_iter=3, training="ptt", random_state=0).fit(rows), seed=1)
     >>> whole = chains.advance(chains.start(0, 8), 0, 0, 10)
     >>> part = chains.advance(chains.start(5, 3), 5, 0, 4)
     >>> part = chains.advance(part, 5, 4, 6)
@@ -56,7 +56,7 @@ class LadderChains(Chains):
     def __init__(self, model: Any, seed: int, *, layers: Sequence[int] = (0,), means: bool = False) -> None:
         super().__init__(model, seed, layers=layers, means=means)
         if model._ladder is None:
-            raise ValueError('chains on a ladder are for models trained with training="tempered"')
+            raise ValueError('chains on a ladder are for models trained with training="ptt"')
 
     @property
     def ladder(self) -> Ladder:

@@ -94,12 +94,12 @@ def warning_text(now: Look, better: float | None, impossible: bool, doubts: str 
         told += ", and one of them a probability above 1: the chains that tell log Z miss places that the machine has"
     if doubts is not None:
         told += f", which may be off: {doubts}"
-    if way == "tempered":
+    if way == "ptt":
         return f"{told}. It learns faster than its chains follow: a lower learning_rate helps, or more n_gibbs"
     if now.r_hat is not None and now.r_hat > _MIXED:
-        return f'{told}. Its chains do not mix (R-hat {now.r_hat:.1f}): training="tempered" makes them'
+        return f'{told}. Its chains do not mix (R-hat {now.r_hat:.1f}): training="ptt" makes them'
     largest = max(float(B.max(B.abs(weights.value))) for weights in model._parameters.weights)
     if largest > _LARGE:
         told += f". Its weights run away (the largest is {largest:.0f})"
         return f"{told}: a lower learning_rate or weight_decay helps"
-    return f'{told}. It learns faster than its chains follow: a lower learning_rate helps, or training="tempered"'
+    return f'{told}. It learns faster than its chains follow: a lower learning_rate helps, or training="ptt"'

@@ -94,7 +94,7 @@ class ContrastiveDivergence:
 
     needs_rows = True
     pace: Any = 1.0
-    key: Hashable = False  # as files of earlier releases name the streams of its steps
+    key: Hashable = "cd"
 
     def __init__(self, parameters: Parameters, n_gibbs: int, means: bool = True) -> None:
         self.parameters = parameters
@@ -156,7 +156,7 @@ class PersistentChains:
 
     needs_rows = False
     pace: Any = 1.0
-    key: Hashable = True  # as files of earlier releases name the streams of its steps
+    key: Hashable = "pcd"
 
     def __init__(self, parameters: Parameters, n_gibbs: int, arrays: dict[str, Any]) -> None:
         self.parameters = parameters

@@ -1,6 +1,6 @@
 """Inverse temperatures that follow the model: close where its states change fast, far apart elsewhere.
 
-A pilot run of a few chains goes from the base-rate model, or another one, to the model. Each of its stages goes as far
+A pilot run of a few chains goes from the base-rate model to the model. Each of its stages goes as far
 as leaves the chains so much of their effective sample size, found by bisection; each stage is then divided into equal
 steps. What is weighed afterwards goes through these temperatures with chains of its own, drawn from other streams: it
 knows nothing of the pilot's, and stays unbiased. The pilot runs in host memory, so that a seed places the same
@@ -29,7 +29,6 @@ from nbm_xp.namespace import array_namespace, asarray, host_namespace, library_n
 
 from .annealing import Path, inverse_temperatures, path_to
 from .energy import Parameters, told
-from .equilibrium import own_states
 from .model import variable
 from .sampling import column, placeholder, told_placeholders
 from .tempering import compile_tempering
@@ -65,7 +64,7 @@ def told_temperatures(n_temperatures: int | str, betas: Any) -> list[float] | No
 
 
 def temperatures_of(
-    model: Any, n_temperatures: int | str, betas: Any, entropy: int, base: Any = None, *, exchanging: bool = False
+    model: Any, n_temperatures: int | str, betas: Any, entropy: int, *, exchanging: bool = False
 ) -> list[float]:
     """Inverse temperatures, rising from 0 to 1: so many evenly, those given, or placed for a model.
 
@@ -77,8 +76,6 @@ def temperatures_of(
         They take the place of `n_temperatures`.
     entropy : int
         What the pilot's streams follow from.
-    base : model of this package, optional
-        The one to go from, if it is not the base-rate model.
     exchanging : bool, optional
         Whether they are for replicas that exchange states, in place of annealing.
 
@@ -90,16 +87,10 @@ def temperatures_of(
     told_already = told_temperatures(n_temperatures, betas)
     if told_already is not None:
         return told_already
-    rng = stream(entropy, "temperatures")
-    given = None
-    if base is not None:
-        rates = array_namespace(base._like).broadcast_to(base.base_rate_, (_CHAINS, base._topology.sizes[0]))
-        own = own_states(base, rates, None, rng)
-        given = [to_numpy(own[layer]) for layer in model._topology.retained]
-    path = path_to(model, base)
+    rng, path = stream(entropy, "temperatures"), path_to(model)
     with use_backend(library_name(host_namespace())):
         path = Path(_on_host(path.first), _on_host(path.last))
-        found = placed_temperatures(path, rng, given)
+        found = placed_temperatures(path, rng)
         return placed_ladder(path, found[::_STEPS], rng) if exchanging else found
 
 
@@ -107,7 +98,7 @@ def _on_host(parameters: Parameters) -> Parameters:
     return parameters.like(None if each is None else variable(to_numpy(each.value)) for each in parameters)
 
 
-def placed_temperatures(path: Path, rng: Any, given: Sequence[Any] | None = None) -> list[float]:
+def placed_temperatures(path: Path, rng: Any) -> list[float]:
     """Inverse temperatures from 0 to 1 between which weights change equally much.
 
     Parameters
@@ -115,8 +106,6 @@ def placed_temperatures(path: Path, rng: Any, given: Sequence[Any] | None = None
     path : Path
         Between Parameters of Variables in host memory.
     rng : RandomStreams
-    given : sequence of arrays, optional
-        The pilot's first states, of ``topology.retained``, as data tell them; else the first model has no weights.
 
     Examples
     --------
@@ -134,7 +123,7 @@ def placed_temperatures(path: Path, rng: Any, given: Sequence[Any] | None = None
     warm, cold = (B.placeholder(shape=(), dtype=parameters.dtype, name=name) for name in ("warm", "cold"))
     inputs, state = told_placeholders(parameters, retained, _CHAINS)
     weigh = B.function([*inputs, warm, cold], path.log_ratio(cold, warm, state)[0], name="weigh")
-    states = _first(path, rng) if given is None else given
+    states = _first(path, rng)
     moved = path.sweep(cold, state, _CHAINS, rng)
     sweep = B.function([*inputs, cold], [told(parameters, layer, moved[layer]) for layer in retained], name="sweep")
     stages = [0.0]

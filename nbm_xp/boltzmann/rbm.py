@@ -43,11 +43,11 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         Whether `fit` writes a line after each pass.
     random_state : int, None, or generator, optional
         The seed: the same one gives the same model and the same chains. None gives others each time.
-    training : {"persistent", "contrastive", "tempered"}, optional
-        Where the states come from that the model is held to: from chains that go on from step to step (persistent
-        contrastive divergence), that start at the minibatch in each (contrastive divergence), or that go on, on a
-        ladder of the machines met along the way, and exchange their states (parallel trajectory tempering): at least a
-        hundred for each machine. These alone find their way between states far apart, and tell log Z besides.
+    training : {"pcd", "cd", "ptt"}, optional
+        Where the model's own states come from: chains that go on from step to step (persistent contrastive
+        divergence), that start at the minibatch in each (contrastive divergence), or that go on, on a ladder of the
+        machines met along the way, and exchange their states (parallel trajectory tempering): at least a hundred for
+        each machine. These alone find their way between states far apart, and estimate log Z besides.
     n_gibbs : int, optional
         Sweeps of the chains in each step.
     momentum : float or "auto", optional
@@ -76,9 +76,6 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         Whether learning follows the gradient with respect to parameters of the centred units, those less their sliding
         means: the model is the same, but learns from data and from data turned over equally well. ``"auto"`` means that
         it does in tempered training, and not in the others. Tempered training has other offsets than the means.
-    persistent : bool, optional
-        The older name of `training`, which it takes the place of where it is given: True for "persistent", False for
-        "contrastive".
     watch : bool or "auto", optional
         Whether `fit` looks now and then at what is true of the model, and warns if learning goes astray: by a short
         annealing, and by chains sent off from rows far apart. ``"auto"`` spends a fiftieth of the steps on it, some per
@@ -154,7 +151,7 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         verbose: int = 0,
         random_state: Any = None,
         *,
-        training: str = "persistent",
+        training: str = "pcd",
         n_gibbs: int = 1,
         momentum: float | str = "auto",
         weight_decay: float = 0.0,
@@ -163,7 +160,6 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         visible: str = "binary",
         hidden: str = "binary",
         centred: bool | str = "auto",
-        persistent: bool | None = None,
         watch: bool | str = "auto",
         optimizer: str = "sgd",
         average: bool | str = "auto",
@@ -175,7 +171,6 @@ class RBM(Learning, Transforming, Evaluating, Sampling):
         self.verbose = verbose
         self.random_state = random_state
         self.training = training
-        self.persistent = persistent
         self.n_gibbs = n_gibbs
         self.momentum = momentum
         self.weight_decay = weight_decay

@@ -155,7 +155,7 @@ class Sampler:
         """The last states of chains on the ladder, and their means."""
         start = self.ladder_states(ladder, rows)
         build = partial(compile_states, ladder, rows, steps, wanted, self.rng)
-        climb = self._compiled(("equilibrium", ("tempered", ladder.pairs), rows, steps, wanted), build)
+        climb = self._compiled(("equilibrium", ("ptt", ladder.pairs), rows, steps, wanted), build)
         results: Sequence[Any] = climb(*start)
         return results
 

@@ -106,9 +106,7 @@ def write(
     """
     if local_path(path).suffix.lower() in _OTHERS:
         raise ValueError(f"path must end in .safetensors, or in .zarr for a folder of tiles; got {os.fspath(path)!r}")
-    layers = {"sizes": topology.sizes, "connections": topology.connections, "visible": topology.visible}
-    if topology.hidden != "binary":  # as releases that know no others wrote it
-        layers["hidden"] = topology.hidden
+    layers = {name: getattr(topology, name) for name in ("sizes", "connections", "visible", "hidden")}
     parts = {name: json.dumps(value) for name, value in ({"topology": layers} | dict(about)).items() if name in _JSON}
     strings = {name: about[name] for name in ("library", "run") if name in about}
     save = save_group if is_group(path) else save_tensors
@@ -138,7 +136,7 @@ def read(path: str | os.PathLike[str], model: str | None = None) -> tuple[Topolo
     try:
         about = dict(metadata) | {name: parsed(metadata[name], name) for name in _JSON}
         layers = about["topology"]
-        topology = Topology(layers["sizes"], layers["connections"], layers["visible"], layers.get("hidden", "binary"))
+        topology = Topology(layers["sizes"], layers["connections"], layers["visible"], layers["hidden"])
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{os.fspath(path)} tells nothing usable about its model: {error}") from error
     try:
@@ -225,7 +223,7 @@ def _check(topology: Topology, arrays: Mapping[str, Any]) -> None:
             raise ValueError(f"is damaged: {name} must have shape {wanted[plain]}, got {shape}")
     if any(name.startswith("ladder.") for name in arrays):
         for name in _rungs(topology, 1, 1):
-            if name not in arrays and name not in ("ladder.alone", "ladder.pace"):  # which the first files do not have
+            if name not in arrays:
                 raise ValueError(f"is damaged: it lacks {name}")
     kinds = sorted({dtype_name(array) for name, array in arrays.items() if not name.startswith(STREAMS)})
     if len(kinds) > 1 or kinds[0] not in ("float32", "float64"):

@@ -89,16 +89,13 @@ class TemperedChains:
     @property
     def key(self) -> Hashable:
         """A step is compiled for so many machines."""
-        return "tempered", self.ladder.pairs
+        return "ptt", self.ladder.pairs
 
     def begin(self, count: int, base: Callable[[], Any]) -> None:
         """A ladder of the base-rate machine alone, chains of zeros."""
         topology, like = self.parameters.topology, self.parameters.biases[0].value
         xp = array_namespace(like)
         if f"{LADDER}turn" in self.arrays:
-            if f"{LADDER}pace" not in self.arrays:  # a file of the first releases
-                self._keep({"pace": xp.ones((1,), dtype=like.dtype)})
-                self._keep({"alone": xp.zeros_like(self.arrays[f"{LADDER}accepted"].value)})
             return
         made = {name: xp.zeros((1, *shape), dtype=like.dtype) for name, shape in _shapes(topology).items()}
         made["biases.0"] = asarray(base(), xp, like.dtype)[None, :]

@@ -106,11 +106,6 @@ class Topology:
         return self.groups[1]
 
     @property
-    def summed(self) -> tuple[int, ...]:
-        """The older name of `marginalised`."""
-        return self.marginalised
-
-    @property
     def retained(self) -> tuple[int, ...]:
         """The layers that are not `marginalised`, rising: what a chain carries from sweep to sweep."""
         summed_out = set(self.marginalised)
@@ -126,11 +121,6 @@ class Topology:
         """
         found = dict(zip(self.retained, values, strict=True))
         return [found.get(layer) for layer in self.layers]
-
-    @property
-    def kept(self) -> tuple[int, ...]:
-        """The older name of `retained`."""
-        return self.retained
 
     @property
     def is_factorial(self) -> bool:

@@ -151,9 +151,9 @@ class Trainer:
     def negative_phase(self) -> NegativePhase:
         """Where the model's own states come from."""
         model, way = self.model, self.settings.way
-        if way == "persistent":
+        if way == "pcd":
             return PersistentChains(model._parameters, model.n_gibbs, model._made_up)
-        if way == "tempered":
+        if way == "ptt":
             return TemperedChains(model._parameters, model.n_gibbs, model._made_up)
         return ContrastiveDivergence(model._parameters, model.n_gibbs, self._hidden_means)
 
@@ -231,10 +231,9 @@ class Trainer:
             settings.momentum,
             model.weight_decay,
             settings.centred,
+            model.optimizer,
             *model._of_objective,
         )
-        if settings.adaptive:  # plain steps go by the names that files of earlier releases know
-            key = (*key, model.optimizer)
         step = model._function(key, lambda: self._compile_step(number))
         counts = [*phase.weights(count), *([1.0 / count] * count)]
         return step, model._function(("sample_weights", count, settings.way), lambda: self._array(counts))
@@ -260,7 +259,7 @@ class Trainer:
     def _learner(self) -> Learner:
         model, settings, phase = self.model, self.settings, self.negative_phase
         pace, balance = phase.pace, None
-        if settings.centred and settings.way == "tempered":
+        if settings.centred and settings.way == "ptt":
             balance = Balance(model._topology, model._offsets, model._made_up)
         optimizer = Optimizer(
             rate=model._rate if isinstance(pace, float) and pace == 1.0 else model._rate * pace,

@@ -141,11 +141,9 @@ class Watch:
     def _watched_rows(self) -> Any:
         """The rows whose log-likelihood is followed, in memory."""
         if self._rows is None:
-            count, few = int(self._X.shape[0]), self.model._way != "tempered" and not self._always
+            count, few = int(self._X.shape[0]), self.model._way != "ptt" and not self._always
             wanted, apart = _ROWS if few else _ALL_ROWS, 1
-            if self.model._way != "tempered" and (
-                isinstance(self._X, SparseRows) or not is_lazy(array_namespace(self._X))
-            ):
+            if self.model._way != "ptt" and (isinstance(self._X, SparseRows) or not is_lazy(array_namespace(self._X))):
                 apart = max(1, count // wanted)
             last = min(apart * wanted, count)
             self._rows = in_memory(self._X[:last:apart, :])

@@ -24,7 +24,7 @@ _INTERRUPTED = "interrupted; nothing half-written is left"
 _OPTIONS = {
     "alphabet": "the alphabet of --data", "betas": "--temperatures", "contents.data": "what is in --data",
     "contents.held_out": "what is in --held-out", "model": "what is in --model", "n_chains": "--chains",
-    "n_draws": "--draws", "n_runs": "--runs", "persistent": "--pcd", "reverse.n_steps": "--steps",
+    "n_draws": "--draws", "n_runs": "--runs", "reverse.n_steps": "--steps",
     "rows": "what is in --data",
 }  # fmt: skip
 """What parameters are called whose options have other names."""

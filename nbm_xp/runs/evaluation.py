@@ -77,7 +77,7 @@ def evaluate(
         Sweeps of the chains to the states that those in reverse start from. Of a model whose log Z `log_partition`
         can tell, they are drawn exactly instead; of one with a ladder, they are those of the chains on it.
     ladder_steps : int, optional
-        Steps of as many chains on the ladder that a model learnt on with ``training="tempered"``, which tell log Z too:
+        Steps of as many chains on the ladder that a model learnt on with ``training="ptt"``, which tell log Z too:
         see `RBM.ladder_log_partition`. 0 for none of them.
     chunks : int, optional
         How many chains there are in a block, by default 128.

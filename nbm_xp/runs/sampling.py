@@ -43,7 +43,7 @@ __all__ = ["SAMPLES", "Sampling", "sample"]
 
 SAMPLES = "samples.zarr"
 _HELPS = (
-    'a longer burn_in, more draws further apart (thin), or a model that learnt with training="tempered", whose ladder '
+    'a longer burn_in, more draws further apart (thin), or a model that learnt with training="ptt", whose ladder '
     "chains are sampled on; diagnose(directory) tells more"
 )
 _DIAGNOSED = 32  # so many chains tell how well all have mixed
@@ -73,7 +73,7 @@ def sample(
 ) -> RunDirectory:
     """Sample a model by Gibbs sampling, and keep the draws of all chains on disk.
 
-    A model that was trained with ``training="tempered"`` is sampled on the ladder that it learnt on, as by its own
+    A model that was trained with ``training="ptt"`` is sampled on the ladder that it learnt on, as by its own
     `sample`: its draws are at equilibrium, places far apart having their share. A sweep then is a step on the ladder.
 
     Parameters
@@ -238,7 +238,7 @@ def on_ladder(model: Any, wanted: bool | None, possible: bool) -> int:
         raise ValueError(f"ladder must be True, False or None, got {wanted!r}")
     there = model._ladder
     if wanted and not (possible and there is not None):
-        why = "must not be True beside clamp" if there is not None else 'must be of a model with training="tempered"'
+        why = "must not be True beside clamp" if there is not None else 'must be of a model with training="ptt"'
         raise ValueError(f"ladder {why}")
     return 0 if there is None or not possible or wanted is False else int(there.pairs)
 

@@ -38,10 +38,10 @@ def learner(way: str) -> RBM:
 @pytest.mark.parametrize(
     ("way", "number"),
     [
-        ("persistent", signal.SIGKILL),
-        pytest.param("tempered", signal.SIGKILL, marks=pytest.mark.slow),
-        pytest.param("persistent", signal.SIGTERM, marks=pytest.mark.slow),
-        pytest.param("tempered", signal.SIGINT, marks=pytest.mark.slow),
+        ("pcd", signal.SIGKILL),
+        pytest.param("ptt", signal.SIGKILL, marks=pytest.mark.slow),
+        pytest.param("pcd", signal.SIGTERM, marks=pytest.mark.slow),
+        pytest.param("ptt", signal.SIGINT, marks=pytest.mark.slow),
     ],
 )
 def test_a_training_that_is_ended_again_and_again(tmp_path: pathlib.Path, way: str, number: int) -> None:

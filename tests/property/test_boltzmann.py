@@ -196,20 +196,20 @@ def test_annealing_in_blocks_gives_the_same_estimate(library: Library) -> None:
     np.testing.assert_allclose(found.log_z, rbm.ais(40, 30, random_state=9).log_z, rtol=1e-9)
 
 
-@pytest.mark.parametrize("persistent", [True, False])
-def test_learning_finds_a_distribution_it_can_express(persistent: bool) -> None:
+@pytest.mark.parametrize("training", ["pcd", "cd"])
+def test_learning_finds_a_distribution_it_can_express(training: str) -> None:
     """Two units that are always equal, beside one that is independent: 4 states of equal probability."""
     rows = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]] * 50, dtype="float64")
-    rbm = RBM(4, n_iter=300, persistent=persistent, schedule="linear", random_state=0).fit(rows)
+    rbm = RBM(4, n_iter=300, training=training, schedule="linear", random_state=0).fit(rows)
     assert rbm.log_likelihood(rows).mean() > -np.log(4) - 0.1
 
 
-@pytest.mark.parametrize("persistent", [True, False])
-def test_a_step_follows_the_gradient_written_by_hand(persistent: bool) -> None:
+@pytest.mark.parametrize("training", ["pcd", "cd"])
+def test_a_step_follows_the_gradient_written_by_hand(training: str) -> None:
     """Biases this strong decide every draw, so the made-up state is known: all visible units are 1."""
     rows = np.array([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
     start = (np.array([[0.3, -0.2, 0.1], [0.5, 0.4, -0.6]]), np.array([0.2, -0.1]), np.full(3, 80.0))
-    rbm = RBM.from_parameters(*start, persistent=persistent, batch_size=4, learning_rate=0.5, weight_decay=0.25)
+    rbm = RBM.from_parameters(*start, training=training, batch_size=4, learning_rate=0.5, weight_decay=0.25)
     rbm.partial_fit(rows)
 
     def on(v: Any) -> Any:

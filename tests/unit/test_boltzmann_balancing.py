@@ -82,7 +82,7 @@ def small_place(model: RBM) -> tuple[float, float]:
 
 
 def test_what_rare_rows_look_like_is_learnt_and_how_rare_they_are() -> None:
-    model = RBM(4, n_iter=6, training="tempered", random_state=0).fit(rare_rows(1600))
+    model = RBM(4, n_iter=6, training="ptt", random_state=0).fit(rare_rows(1600))
     share, ones = small_place(model)
     assert 0.025 < share < 0.1  # six passes are few: the slow test below is the strict one
     assert ones > 0.75
@@ -91,27 +91,21 @@ def test_what_rare_rows_look_like_is_learnt_and_how_rare_they_are() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_the_share_of_a_rare_place_is_that_of_the_data(seed: int) -> None:
-    model = RBM(16, training="tempered", random_state=seed).fit(rare_rows())
+    model = RBM(16, training="ptt", random_state=seed).fit(rare_rows())
     assert abs(small_place(model)[0] - 0.05) < 0.01
     assert abs(float((model.sample(4000, 50, random_state=0).mean(axis=1) > 0.5).mean()) - 0.05) < 0.015
 
 
 @pytest.mark.parametrize("make", [lambda: RBM(3), lambda: DBM([16, 3, 2])])
-def test_a_balance_goes_on_from_a_file_and_old_files_begin_one(make: Any, tmp_path: pathlib.Path) -> None:
+def test_a_balance_goes_on_from_a_file(make: Any, tmp_path: pathlib.Path) -> None:
     file, rows = tmp_path / "model.safetensors", rare_rows(60, 16)
-    whole = make().set_params(n_iter=3, training="tempered", random_state=0)
+    whole = make().set_params(n_iter=3, training="ptt", random_state=0)
     whole.fit(rows, callback=lambda model: model.n_iter_ == 2 and model.save(file))
-    again, old = load(file), load(file)
+    again = load(file)
     resumed = again.fit(rows, resume=True)._parameters
     for one, other in zip(whole._parameters, resumed, strict=True):
         np.testing.assert_array_equal(one.value, other.value)
-    for name in [name for name in old._made_up if name.startswith(BALANCE)]:
-        del old._made_up[name]  # as in files of earlier releases
-    old.save(file)
-    began = load(file).fit(rows, resume=True)
-    assert began.n_iter_ == 3
-    assert np.isfinite(began._parameters.biases[0].value).all()
-    del began._made_up[f"{BALANCE}weight.1"]
-    began.save(file)
+    del again._made_up[f"{BALANCE}weight.1"]
+    again.save(file)
     with pytest.raises(ValueError, match=r"lacks balance\.weight\.1"):
         load(file)

@@ -5,7 +5,6 @@ Operation by operation, two hundred temperatures would be tens of thousands of t
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -46,7 +45,6 @@ def compiled(rbm: RBM, steps: int) -> Iterator[tuple[Any, tuple[int, int]]]:
     units, sites = (30, topology.sizes[0]), (30, topology.sites(0))
     yield compile_ais(path, betas, 30, stream(1)), units
     yield compile_ais(path, betas[::-1], 30, stream(1), given=True), sites
-    yield compile_ais(path_to(rbm, copy.deepcopy(rbm)), betas, 30, stream(1), given=True), sites
     yield compile_chain(rbm._parameters, 30, steps, stream(1)), sites
     yield compile_tempering(path, betas[::2], 30, steps, stream(1)), units
 

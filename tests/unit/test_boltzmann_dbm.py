@@ -56,9 +56,7 @@ def test_scikit_learns_tools_take_it() -> None:
     assert repr(DBM([6, 4, 3], momentum=0.5)) == "DBM(layers=[6, 4, 3], momentum=0.5)"
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"persistent": False, "n_gibbs": 2}, {"positive": "gibbs"}, {"centred": False}]
-)
+@pytest.mark.parametrize("options", [{}, {"training": "cd", "n_gibbs": 2}, {"positive": "gibbs"}, {"centred": False}])
 def test_the_seed_decides_everything(options: dict[str, Any]) -> None:
     first, again = (DBM([6, 4, 3, 2], **SETTINGS, **options).fit(ROWS) for _ in range(2))
     other = DBM([6, 4, 3, 2], **SETTINGS | {"random_state": 4}, **options).fit(ROWS)
@@ -114,7 +112,7 @@ def test_two_layers_are_a_restricted_machine() -> None:
     np.testing.assert_array_equal(same.coefs_[0], learnt.components_.T)
 
 
-@pytest.mark.parametrize("options", [{"persistent": False, "n_gibbs": 3}, {"positive": "gibbs", "n_gibbs": 3}, {}])
+@pytest.mark.parametrize("options", [{"training": "cd", "n_gibbs": 3}, {"positive": "gibbs", "n_gibbs": 3}, {}])
 def test_learning_finds_a_distribution_it_can_express(options: dict[str, Any]) -> None:
     """Two units that are always equal, beside one that is independent: 4 states of equal probability."""
     rows = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]] * 25, dtype="float64")

@@ -24,7 +24,7 @@ SHARES = (0.0, 0.1, 0.2, 0.4, 0.7)
 def two_places(tilt: float) -> RBM:
     """A machine whose units are all 0 or all 1, the latter far more often, on a ladder whose chains all begin at 0."""
     weights, hidden = np.full((1, 12), 8.0), [-48.0 + tilt]
-    rbm = RBM.from_parameters(weights, hidden, np.full(12, -4.0), training="tempered", random_state=0)
+    rbm = RBM.from_parameters(weights, hidden, np.full(12, -4.0), training="ptt", random_state=0)
     found: RBM = on_a_ladder(rbm, SHARES, 100)
     return found
 
@@ -78,7 +78,7 @@ def test_states_that_the_machine_below_never_has_are_counted() -> None:
 
 def test_warnings_point_to_the_line_that_called_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.repeat(np.eye(2, 30, dtype="float32"), 5, axis=0)
-    model = RBM(30, n_iter=1, training="tempered", random_state=0).fit(rows)
+    model = RBM(30, n_iter=1, training="ptt", random_state=0).fit(rows)
     monkeypatch.setattr(LadderEstimate, "doubts", "this and that")
     calls: list[Any] = [lambda: model.ladder_log_partition(5, 4), lambda: model.score(rows)]
     for call in calls:
@@ -106,16 +106,16 @@ def rare(rows: int = 2000, units: int = 100) -> Any:
 
 def test_the_pace_falls_where_steps_are_too_long_for_rare_rows() -> None:
     """At the default rate a step changes the odds of the rare rows more than the chains that know them can follow."""
-    rbm = RBM(16, n_iter=2, training="tempered", random_state=1)
+    rbm = RBM(16, n_iter=2, training="ptt", random_state=1)
     paces = []
     rbm.fit(rare(), callback=lambda model: paces.append(float(model._made_up[f"{LADDER}pace"].value[0])))
     assert paces[0] < 0.5  # then the schedule lowers the rate itself
     assert abs(rbm.looks_[-1].log_likelihood - float(rbm.log_likelihood(rare()).mean())) < 0.5
-    slow = RBM(4, 0.01, n_iter=2, training="tempered", random_state=1).fit(two_clusters(100))
+    slow = RBM(4, 0.01, n_iter=2, training="ptt", random_state=1).fit(two_clusters(100))
     assert float(slow._made_up[f"{LADDER}pace"].value[0]) == 1.0
 
 
-AVERAGED = [(TemperedChains, {"training": "tempered"}), (PersistentChains, {"average": True})]
+AVERAGED = [(TemperedChains, {"training": "ptt"}), (PersistentChains, {"average": True})]
 
 
 @pytest.mark.parametrize(("phase", "settings"), AVERAGED)
@@ -175,13 +175,3 @@ def test_the_mean_of_parameters_is_truer_than_the_last_ones_where_the_rate_does_
     rows = (np.random.default_rng(0).random((200, 16)) < 0.4).astype("float32")
     last, mean = (RBM(8, 2.0, n_iter=10, average=way, random_state=0).fit(rows) for way in (False, True))
     assert mean.log_likelihood(rows).mean() > last.log_likelihood(rows).mean() + 0.15
-
-
-def test_a_ladder_of_a_file_without_a_pace_goes_on(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rbm = RBM(3, n_iter=2, training="tempered", random_state=0).fit(two_clusters(40))
-    arrays = {name: value for name, value in rbm._arrays().items() if name not in (f"{LADDER}pace", f"{LADDER}alone")}
-    monkeypatch.setattr(RBM, "_arrays", lambda self: arrays)
-    rbm.save(tmp_path / "old.safetensors")
-    monkeypatch.undo()
-    again = load(tmp_path / "old.safetensors").set_params(n_iter=3).fit(two_clusters(40), resume=True)
-    assert f"{LADDER}pace" in again._arrays()

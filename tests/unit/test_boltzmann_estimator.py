@@ -167,7 +167,7 @@ def test_a_changed_hyperparameter_counts_from_the_next_step_on() -> None:
     before = rbm.intercept_visible_
     rbm.set_params(learning_rate=1e-300).partial_fit(X)
     np.testing.assert_array_equal(rbm.intercept_visible_, before)
-    rbm.set_params(learning_rate=0.1, momentum=0.9, n_gibbs=3, persistent=False, weight_decay=0.1).partial_fit(X)
+    rbm.set_params(learning_rate=0.1, momentum=0.9, n_gibbs=3, training="cd", weight_decay=0.1).partial_fit(X)
     assert (rbm.intercept_visible_ != before).any()
 
 

@@ -117,7 +117,6 @@ def test_lists_are_rows_too(rbm: RBM) -> None:
         ("weight_decay", -1e-3),
         ("schedule", "cosine"),
         ("random_state", -1),
-        ("persistent", "no"),
         ("centred", None),
         ("shuffle", "yes"),
         ("average", "last"),

@@ -181,19 +181,19 @@ def rows_of(kind: str) -> np.ndarray:
 @pytest.mark.parametrize(
     ("visible", "hidden", "training"),
     [
-        *((*pair, "contrastive") for pair in PAIRS),
-        *((*pair, way) for pair in SOME for way in ("persistent", "tempered")),
+        *((*pair, "cd") for pair in PAIRS),
+        *((*pair, way) for pair in SOME for way in ("pcd", "ptt")),
     ],
 )
 def test_a_machine_learns_and_is_saved(visible: str, hidden: str, training: str, tmp_path: pathlib.Path) -> None:
     rows = rows_of(visible)
     settings: dict[str, Any] = {"visible": visible, "hidden": hidden, "training": training, "random_state": 0}
     settings |= {"n_gibbs": 3, "batch_size": 20, "centred": True}
-    rbm = RBM(6, 0.3, n_iter=5 if training == "tempered" else 60, schedule="linear", **settings).fit(rows)
+    rbm = RBM(6, 0.3, n_iter=5 if training == "ptt" else 60, schedule="linear", **settings).fit(rows)
     start = RBM(6, n_iter=0, **settings).fit(rows)
     if visible != "gaussian":
         reached, before = (float(model.log_likelihood(rows).mean()) for model in (rbm, start))
-        if training == "tempered":
+        if training == "ptt":
             assert rbm.log_likelihoods_[-1][1] == pytest.approx(reached, abs=0.1)
         else:
             assert reached > before + 0.02

@@ -35,7 +35,7 @@ def test_a_row_of_weight_two_is_as_two_rows(settings: dict[str, Any], scale: flo
     assert one.score(ROWS, sample_weight=scale * WEIGHTS) == pytest.approx(other.score(REPEATED), rel=1e-4)
 
 
-@pytest.mark.parametrize("training", ["persistent", "contrastive", "tempered"])
+@pytest.mark.parametrize("training", ["pcd", "cd", "ptt"])
 def test_weights_that_are_all_equal_change_nothing(training: str) -> None:
     settings: dict[str, Any] = {"n_iter": 3, "random_state": 3, "training": training, "batch_size": 10}
     plain = RBM(4, **settings).fit(ROWS)
@@ -158,7 +158,7 @@ def test_sparse_rows_are_checked(change: Any, message: str) -> None:
         clipped.transform(sparse.csr_array(ROWS[:, :3]))
 
 
-@pytest.mark.parametrize("settings", [{}, {"centred": True}, {"training": "tempered"}, {"momentum": 0.5}], ids=str)
+@pytest.mark.parametrize("settings", [{}, {"centred": True}, {"training": "ptt"}, {"momentum": 0.5}], ids=str)
 def test_adams_first_step_is_as_long_as_the_rate_in_each_weight(settings: dict[str, Any]) -> None:
     rbm = begun(optimizer="adam", learning_rate=0.01, **settings)
     before = rbm.components_.copy()

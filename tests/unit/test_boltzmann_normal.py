@@ -66,7 +66,7 @@ def test_gradients_are_those_of_finite_differences() -> None:
         assert (found[0] - found[1]) / 2e-6 == pytest.approx(float((slope * step).sum()), rel=1e-5, abs=1e-6)
 
 
-@pytest.mark.parametrize("settings", [{}, {"centred": True, "momentum": 0.5}, {"training": "tempered"}])
+@pytest.mark.parametrize("settings", [{}, {"centred": True, "momentum": 0.5}, {"training": "ptt"}])
 def test_means_and_variances_are_learnt(settings: dict[str, Any], tmp_path: pathlib.Path) -> None:
     side = np.random.default_rng(0).choice([-1.0, 1.0], size=(400, 1))
     noise = np.random.default_rng(1).normal(size=(400, 2))

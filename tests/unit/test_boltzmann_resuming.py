@@ -14,10 +14,10 @@ from nbm_xp.boltzmann import DBM, RBM
 ROWS = (np.random.default_rng(0).random((53, 12)) < 0.4).astype("float32")
 SETTINGS: list[dict[str, Any]] = [
     {},
-    {"persistent": False, "n_gibbs": 2},
+    {"training": "cd", "n_gibbs": 2},
     {"momentum": 0.5, "n_gibbs": 3, "schedule": "linear", "weight_decay": 0.01},
     {"shuffle": False, "centred": True},
-    {"training": "tempered", "learning_rate": 3.0, "n_gibbs": 2},
+    {"training": "ptt", "learning_rate": 3.0, "n_gibbs": 2},
     {"optimizer": "adam", "learning_rate": 0.01, "average": True},
 ]
 

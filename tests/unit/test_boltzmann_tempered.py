@@ -29,7 +29,7 @@ def two_clusters(rows: int = 500, units: int = 16) -> Any:
 
 @pytest.fixture(scope="module")
 def tempered() -> RBM:
-    return RBM(6, n_iter=12, learning_rate=0.2, training="tempered", random_state=1).fit(two_clusters())
+    return RBM(6, n_iter=12, learning_rate=0.2, training="ptt", random_state=1).fit(two_clusters())
 
 
 def rungs_of(model: Any) -> int:
@@ -62,7 +62,7 @@ def random_machine(kind: str) -> Any:
     def normal(*shape: int) -> Any:
         return random.normal(size=shape)
 
-    settings: dict[str, Any] = {"training": "tempered", "random_state": 2}
+    settings: dict[str, Any] = {"training": "ptt", "random_state": 2}
     if kind == "deep":
         weights = [normal(6, 4), normal(4, 3)]
         return DBM.from_parameters(weights, [normal(6), normal(4), normal(3)], **settings)
@@ -124,7 +124,7 @@ def test_places_far_apart_have_their_share(tempered: RBM) -> None:
 
 def test_what_is_told_after_each_pass_is_true(capsys: pytest.CaptureFixture[str]) -> None:
     rows, exact = two_clusters(), []
-    rbm = RBM(6, n_iter=4, learning_rate=0.2, training="tempered", random_state=4, verbose=1)
+    rbm = RBM(6, n_iter=4, learning_rate=0.2, training="ptt", random_state=4, verbose=1)
     rbm.fit(rows, callback=lambda model: exact.append(float(model.log_likelihood(rows).mean())))
     assert [passes for passes, _, _ in rbm.log_likelihoods_] == [1, 2, 3, 4]
     for (_, told, error), true in zip(rbm.log_likelihoods_, exact, strict=True):
@@ -136,7 +136,7 @@ def test_what_is_told_after_each_pass_is_true(capsys: pytest.CaptureFixture[str]
 
 def test_a_ladder_grows_only_as_the_model_moves_away(tempered: RBM) -> None:
     assert 2 <= rungs_of(tempered) <= 12
-    still = RBM(6, n_iter=2, learning_rate=1e-9, training="tempered", random_state=1).fit(two_clusters())
+    still = RBM(6, n_iter=2, learning_rate=1e-9, training="ptt", random_state=1).fit(two_clusters())
     assert rungs_of(still) == 1
     found = tempered.ladder_log_partition(random_state=0)
     assert min(found.acceptance) > 0.1
@@ -144,7 +144,7 @@ def test_a_ladder_grows_only_as_the_model_moves_away(tempered: RBM) -> None:
 
 def test_a_machine_between_two_comes_in_where_they_lost_touch() -> None:
     ends = RBM.from_parameters(
-        np.full((1, 12), 8.0), [-48.0], np.full(12, -4.0), training="tempered", random_state=0, learning_rate=1e-9
+        np.full((1, 12), 8.0), [-48.0], np.full(12, -4.0), training="ptt", random_state=0, learning_rate=1e-9
     )
     on_a_ladder(ends, (0.0, 0.95), 100)
     ends.n_samples_seen_ = 100
@@ -175,7 +175,7 @@ def check_training_on(library: Library) -> None:
     """
     rows = two_clusters(120).astype("float64")
     settings: dict[str, Any] = {"batch_size": 2, "n_iter": 1, "learning_rate": 0.3, "schedule": "constant"}
-    settings |= {"training": "tempered", "random_state": 1}
+    settings |= {"training": "ptt", "random_state": 1}
     host = RBM(6, **settings).fit(rows)
     there = RBM(6, **settings).fit(library.array(rows))
     assert rungs_of(there) == rungs_of(host) > 1
@@ -229,24 +229,16 @@ def test_a_damaged_ladder_is_refused(
 
 def test_what_there_is_no_ladder_for_is_refused() -> None:
     rbm = RBM(3, n_iter=1, random_state=0).fit(two_clusters(20))
-    with pytest.raises(ValueError, match=r'trained with training="tempered": ais\(\) weighs others'):
+    with pytest.raises(ValueError, match=r'trained with training="ptt": ais\(\) weighs others'):
         rbm.ladder_log_partition()
     assert rbm.log_likelihoods_ == []
-    with pytest.raises(ValueError, match=r"training must be one of \['persistent', .*\], got 'x'"):
+    with pytest.raises(ValueError, match=r"training must be one of \['pcd', .*\], got 'x'"):
         RBM(3, training="x").fit(two_clusters(20))
-
-
-@pytest.mark.parametrize(("older", "way"), [(True, "persistent"), (False, "contrastive")])
-def test_the_older_name_of_a_way_of_training_means_the_same(older: bool, way: str) -> None:
-    rows = two_clusters(50)
-    one = RBM(3, n_iter=2, persistent=older, random_state=0).fit(rows)
-    other = RBM(3, n_iter=2, training=way, random_state=0).fit(rows)
-    np.testing.assert_array_equal(one.components_, other.components_)
 
 
 def test_ways_of_training_can_follow_one_another() -> None:
     rows = two_clusters(50)
-    rbm = RBM(3, n_iter=1, training="tempered", random_state=0).fit(rows)
-    rbm.set_params(training="persistent", n_iter=2).fit(rows, resume=True)
-    rbm.set_params(training="tempered", n_iter=3).fit(rows, resume=True)
+    rbm = RBM(3, n_iter=1, training="ptt", random_state=0).fit(rows)
+    rbm.set_params(training="pcd", n_iter=2).fit(rows, resume=True)
+    rbm.set_params(training="ptt", n_iter=3).fit(rows, resume=True)
     assert [passes for passes, _, _ in rbm.log_likelihoods_] == [1, 3]

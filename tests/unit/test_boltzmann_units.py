@@ -120,10 +120,10 @@ def test_a_machine_of_spins_has_the_distribution_of_its_energy() -> None:
     np.testing.assert_allclose(binary.log_likelihood((states + 1) / 2), rbm.log_likelihood(states), rtol=1e-10)
 
 
-@pytest.mark.parametrize("training", ["persistent", "contrastive", "tempered"])
+@pytest.mark.parametrize("training", ["pcd", "cd", "ptt"])
 def test_spins_learn_pairs_that_are_equal(training: str, tmp_path: pathlib.Path) -> None:
     rows = np.array([[-1, -1, 1, 1], [1, 1, -1, -1], [1, 1, 1, 1], [-1, -1, -1, -1]] * 25, dtype="float32")
-    passes = 30 if training == "tempered" else 60
+    passes = 30 if training == "ptt" else 60
     rbm = RBM(6, 0.2, n_iter=passes, visible="spin", training=training, schedule="linear", random_state=0).fit(rows)
     assert rbm.log_likelihood(rows).mean() > -1.9  # -2 log 2 = -1.39 at best; -4 log 2 = -2.77 for single units
     assert rbm.score_samples(rows).shape == (100,)

@@ -20,8 +20,8 @@ from tests.libraries import Library, libraries
 NOISE = (np.random.default_rng(0).random((60, 8)) < 0.4).astype("float32")
 WAYS: list[dict[str, Any]] = [
     {},
-    {"training": "contrastive"},
-    {"training": "tempered", "learning_rate": 1.0},
+    {"training": "cd"},
+    {"training": "ptt", "learning_rate": 1.0},
     {"visible": "spin"},
     {"visible": "gaussian"},
     {"visible": "categorical:3"},
@@ -46,13 +46,13 @@ def learnt(model: Any, **settings: Any) -> list[warnings.WarningMessage]:
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
-@pytest.mark.parametrize("way", ["persistent", "contrastive"])
+@pytest.mark.parametrize("way", ["pcd", "cd"])
 def test_chains_that_stay_where_they_are_are_warned_of_once(way: str, seed: int) -> None:
     rbm = RBM(24, training=way, random_state=seed)
     (found,) = learnt(rbm, X=ising(1.5))
     assert found.category is TrainingWarning
     assert "Its chains do not mix (R-hat " in str(found.message)
-    assert str(found.message).endswith('training="tempered" makes them')
+    assert str(found.message).endswith('training="ptt" makes them')
     assert "pseudo-likelihood" in str(found.message)
     assert found.filename == __file__
 
@@ -63,7 +63,7 @@ def test_what_learns_well_is_not_warned_of() -> None:
     (look,) = rbm.looks_
     assert look.r_hat is not None and look.r_hat < 1.3
     assert look.effective > 4
-    calm = RBM(24, n_iter=2, training="tempered", random_state=0).fit(ising(1.5, 1500))
+    calm = RBM(24, n_iter=2, training="ptt", random_state=0).fit(ising(1.5, 1500))
     assert len(calm.looks_) == 2
     assert calm.looks_[-1].log_likelihood > -2.0
     noise = (np.random.default_rng(1).random((1000, 20)) < 0.3).astype("float32")
@@ -87,7 +87,7 @@ def test_a_look_changes_nothing(settings: dict[str, Any]) -> None:
         for ours, theirs in zip(other, plain, strict=True):
             np.testing.assert_array_equal(ours, theirs)
     assert len(models[1].looks_) == 3
-    ladder = settings.get("training") == "tempered"
+    ladder = settings.get("training") == "ptt"
     assert (
         len(models[0].looks_) == len(models[2].looks_) == (3 if ladder else 0)
     )  # too few steps to look, but for those
@@ -209,7 +209,7 @@ def test_r_hats_of_chains_that_forget_and_that_do_not() -> None:
 def test_a_ladder_whose_chains_miss_a_place_is_warned_of() -> None:
     """Two places at each of which the machine is, of which its chains know one: rows of the other are too likely."""
     ends = RBM.from_parameters(
-        np.full((1, 12), 8.0), [-44.0], np.full(12, -4.0), random_state=0, n_iter=1, training="tempered", watch=True
+        np.full((1, 12), 8.0), [-44.0], np.full(12, -4.0), random_state=0, n_iter=1, training="ptt", watch=True
     )
     rows = np.repeat([[0.0] * 12, [1.0] * 12], 50, axis=0)
     only_zeros = float(np.logaddexp.reduce(-ends.free_energy(rows[:1])))

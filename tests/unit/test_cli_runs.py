@@ -227,7 +227,7 @@ def test_plot_draws_all_that_a_training_has_to_show() -> None:
 
 
 def test_plot_draws_what_was_watched() -> None:
-    ran("train", "--data", "scans.npy", "--hidden", "3", "--epochs", "3", "--training", "tempered")
+    ran("train", "--data", "scans.npy", "--hidden", "3", "--epochs", "3", "--training", "ptt")
     ran("plot", "run", "--what", "watch", "--out", "watch.png")
     assert is_a_picture("watch.png")
     os.rename("scans.npy", "moved.npy")

@@ -120,10 +120,10 @@ def test_neither_looks_nor_checkpoints_change_the_model() -> None:
 
 LEARNING = {
     "plain": ["--hidden", "3"],
-    "contrastive divergence": ["--hidden", "3", "--cd", "--gibbs", "2"],
+    "contrastive divergence": ["--hidden", "3", "--training", "cd", "--gibbs", "2"],
     "momentum": ["--hidden", "3", "--momentum", "0.5", "--decay", "0.01", "--schedule", "constant"],
     "deep": ["--layers", "9,4,2", "--momentum", "0.5"],
-    "tempered": ["--hidden", "3", "--training", "tempered", "--rate", "2"],
+    "ptt": ["--hidden", "3", "--training", "ptt", "--rate", "2"],
 }
 
 
@@ -270,7 +270,7 @@ def test_the_last_pass_of_so_many_hours_is_known_before_it_begins(monkeypatch: p
     ends, said, after = [0.0, 1.0, 2.0, 3.0, 4.0, 6.9, 8.0], [], Training._after_a_pass
     monkeypatch.setattr(Training, "seconds", property(lambda task: ends[task.model.n_iter_]))
     monkeypatch.setattr(Training, "_after_a_pass", lambda task, model: said.append(model.n_iter) or after(task, model))
-    found = told(*SMALL, "--training", "tempered", "--hours", str(7.2 / 3600))
+    found = told(*SMALL, "--training", "ptt", "--hours", str(7.2 / 3600))
     assert found["passes"] == len(said) == said[-1] == 6
     assert "mean.steps" not in RBM.load(f"run/{MODEL_FILE}")._made_up
 

@@ -31,7 +31,7 @@ def rows() -> Any:
 
 @pytest.fixture(scope="module")
 def model() -> RBM:
-    found = RBM(8, n_iter=40, training="tempered", learning_rate=0.2, batch_size=50, random_state=0).fit(rows())
+    found = RBM(8, n_iter=40, training="ptt", learning_rate=0.2, batch_size=50, random_state=0).fit(rows())
     assert found._ladder is not None
     assert found._ladder.pairs > 2
     return found
@@ -41,7 +41,7 @@ def model() -> RBM:
 def deep() -> DBM:
     """One whose states cannot be enumerated."""
     rng = np.random.default_rng(1)
-    return DBM([24, 21, 25], n_iter=2, training="tempered", learning_rate=0.05, random_state=0).fit(
+    return DBM([24, 21, 25], n_iter=2, training="ptt", learning_rate=0.05, random_state=0).fit(
         (rng.random((60, 24)) < 0.4).astype("float32")
     )
 
@@ -102,7 +102,7 @@ def test_units_of_any_kind_go_on_to_the_same_bytes(tmp_path: pathlib.Path, visib
     rng = np.random.default_rng(0)
     given = {"categorical:3": rng.integers(0, 3, (60, 8)), "spin": 2 * rng.integers(0, 2, (60, 8)) - 1}
     data = given.get(visible, rng.normal(size=(60, 8))).astype("float32")
-    learner = RBM(5, n_iter=4, training="tempered", learning_rate=0.1, visible=visible, hidden=hidden, random_state=0)
+    learner = RBM(5, n_iter=4, training="ptt", learning_rate=0.1, visible=visible, hidden=hidden, random_state=0)
     model = learner.fit(data)
     whole = sample(model, tmp_path / "whole", seed=3, **ASKED | {"layers": (0, 1)})
     with pytest.raises(KeyboardInterrupt):
@@ -191,7 +191,7 @@ def test_the_ladder_is_left_out_where_that_is_asked(tmp_path: pathlib.Path, mode
     ):
         with pytest.raises(ValueError, match=message):
             sample(model, tmp_path / "no", **ASKED | given)
-    with pytest.raises(ValueError, match='ladder must be of a model with training="tempered"'):
+    with pytest.raises(ValueError, match='ladder must be of a model with training="ptt"'):
         sample(plain, tmp_path / "no", ladder=True, **ASKED)
     with pytest.raises(ValueError, match="ladder_steps must be 0, or at least 4, got 3"):
         evaluate(model, tmp_path / "no", ladder_steps=3)

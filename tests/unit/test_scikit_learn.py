@@ -162,7 +162,7 @@ def test_the_score_is_a_likelihood_where_that_is_known() -> None:
     small, large = (RBM(n, n_iter=1, random_state=0).fit(X) for n in (5, 23))
     assert small.score(X) == pytest.approx(small.log_likelihood(X).mean(), rel=1e-6)
     assert large.score(X) == pytest.approx(large.score_samples(X).mean(), rel=1e-6)
-    tempered = RBM(23, n_iter=1, random_state=0, training="tempered").fit(X)
+    tempered = RBM(23, n_iter=1, random_state=0, training="ptt").fit(X)
     assert tempered.score(X) == pytest.approx(tempered.log_likelihood(X, tempered.ais(50, 200)).mean(), abs=0.2)
     gaussian = RBM(23, n_iter=1, random_state=0, visible="gaussian").fit(X)
     deep = DBM([24, 23, 22], n_iter=1, random_state=0).fit(X)
@@ -173,7 +173,7 @@ def test_the_score_is_a_likelihood_where_that_is_known() -> None:
 
 def test_looking_at_a_score_changes_nothing() -> None:
     X = rows(50, 24)
-    for settings in ({}, {"training": "tempered"}, {"visible": "gaussian"}):
+    for settings in ({}, {"training": "ptt"}, {"visible": "gaussian"}):
         one, other = (RBM(23, n_iter=1, random_state=0, **settings).fit(X) for _ in range(2))
         assert one.score(X) == one.score(X) == other.score(X)
         np.testing.assert_array_equal(one.gibbs(X), RBM(23, n_iter=1, random_state=0, **settings).fit(X).gibbs(X))

@@ -41,9 +41,6 @@ class Evaluating(Model):
         n_temperatures: int | str = 1000,
         *,
         betas: Any = None,
-        base: Model | None = None,
-        base_log_z: Any = None,
-        n_steps: int | None = None,
         library: str | None = None,
         chunks: Any = None,
         random_state: Any = None,
@@ -62,14 +59,6 @@ class Evaluating(Model):
             remains unbiased.
         betas : sequence of float, optional
             Inverse temperatures rising from 0 to 1, in place of `n_temperatures`.
-        base : model of the same layers, optional
-            Where to anneal from, in place of the base-rate model: the closer to this model, the fewer temperatures do.
-            The chains begin with states of it, drawn as `reverse_ais` draws those of its model.
-        base_log_z : float or AISEstimate or LadderEstimate, optional
-            Log Z of `base`, by default by enumeration; 0 makes of `log_z` the logarithm of the ratio of the two
-            models' Z. The error bars are those of the ratio alone.
-        n_steps : int, optional
-            As in `reverse_ais`, for the states of `base`.
         library, chunks : optional
             As in `sample`.
         random_state : int, None, or generator, optional
@@ -98,16 +87,8 @@ class Evaluating(Model):
         >>> found = rbm.ais(200, "adaptive")
         >>> found.log_z_low < rbm.log_partition() < found.log_z_high
         True
-
-        How much larger Z is than that of another model:
-
-        >>> other = RBM.from_parameters(0.9 * np.eye(4), np.zeros(4), np.zeros(4))
-        >>> found = rbm.ais(200, 20, base=other, base_log_z=0)
-        >>> found.log_z_low < rbm.log_partition() - other.log_partition() < found.log_z_high
-        True
         """
-        chains = Evaluator(self, library, chunks, random_state)
-        return chains.annealed(n_runs, n_temperatures, betas, base=base, base_log_z=base_log_z, n_steps=n_steps)
+        return Evaluator(self, library, chunks, random_state).annealed(n_runs, n_temperatures, betas)
 
     def ladder_log_partition(
         self,
@@ -144,7 +125,7 @@ class Evaluating(Model):
         Raises
         ------
         ValueError
-            If an argument is not what it must be, or the model was not trained with ``training="tempered"``.
+            If an argument is not what it must be, or the model was not trained with ``training="ptt"``.
 
         Notes
         -----
@@ -160,7 +141,7 @@ class Evaluating(Model):
         >>> import numpy as np
         >>> from nbm_xp.boltzmann import RBM
         >>> rows = np.repeat(np.eye(2, 6, dtype="float32"), 50, axis=0)
-        >>> rbm = RBM(4, n_iter=3, training="tempered", random_state=0).fit(rows)
+        >>> rbm = RBM(4, n_iter=3, training="ptt", random_state=0).fit(rows)
         >>> found = rbm.ladder_log_partition()
         >>> found.log_z_low < rbm.log_partition() < found.log_z_high
         True
@@ -175,8 +156,6 @@ class Evaluating(Model):
         betas: Any = None,
         start: Any = None,
         n_steps: int | None = None,
-        base: Model | None = None,
-        base_log_z: Any = None,
         library: str | None = None,
         chunks: Any = None,
         random_state: Any = None,
@@ -195,8 +174,6 @@ class Evaluating(Model):
             one; else along Markov chains. Chains too short for the model void the bound.
         n_steps : int, optional
             Steps on the ladder, by default 400, or sweeps of these chains, by default 1000; none beside `start`.
-        base, base_log_z : optional
-            As in `ais`: where to anneal to, in place of the base-rate model.
         library, chunks : optional
             As in `ais`; without them, chains are computed as `start` is, where it is given.
         random_state : int, None, or generator, optional
@@ -226,5 +203,4 @@ class Evaluating(Model):
         True
         """
         chains = Evaluator(self, library, chunks, random_state)
-        further: dict[str, Any] = {"start": start, "n_steps": n_steps, "base": base, "base_log_z": base_log_z}
-        return chains.annealed(n_runs, n_temperatures, betas, reverse=True, **further)
+        return chains.annealed(n_runs, n_temperatures, betas, reverse=True, start=start, n_steps=n_steps)

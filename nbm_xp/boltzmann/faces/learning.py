@@ -18,7 +18,7 @@ class Learning(Model):
 
     Attributes
     ----------
-    learning_rate, batch_size, n_iter, verbose, random_state, training, persistent, n_gibbs, centred, momentum,
+    learning_rate, batch_size, n_iter, verbose, random_state, training, n_gibbs, centred, momentum,
     weight_decay, schedule, shuffle, watch, optimizer, average
         Hyperparameters, as `RBM` explains them.
     """
@@ -29,7 +29,6 @@ class Learning(Model):
     verbose: int
     random_state: Any
     training: str
-    persistent: bool | None
     n_gibbs: int
     centred: bool | str
     momentum: float | str

@@ -29,7 +29,7 @@ class Sampling(Model):
     ) -> Any:
         """States at the end of Markov chains.
 
-        A model that was trained with ``training="tempered"`` is sampled on the ladder that it learnt on, unless `start`
+        A model that was trained with ``training="ptt"`` is sampled on the ladder that it learnt on, unless `start`
         or `clamp` is given: each step of a chain is an exchange with its neighbours and a sweep of all machines, so
         that places far apart have their share, and far fewer steps will do.
 

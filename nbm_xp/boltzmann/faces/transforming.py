@@ -99,7 +99,7 @@ class Transforming(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  #
         """The mean log-likelihood of rows where it is known; else the pseudo-likelihood: the higher, the better.
 
         It is known where `log_partition` can tell Z exactly, and where the model was trained with
-        ``training="tempered"``, whose ladder tells Z (`ladder_log_partition`). Of other models with visible units that
+        ``training="ptt"``, whose ladder tells Z (`ladder_log_partition`). Of other models with visible units that
         have a list of states, it is the mean of `score_samples`, an estimate of the log-pseudo-likelihood. Of all
         others, as deep ones and those with Gaussian units, annealed importance sampling estimates Z (`ais`). Deep
         machines have a bound in place of the likelihood.

@@ -94,28 +94,24 @@ def train(
     schedule: Annotated[
         str | None,
         _learning_option(
-            "How the rate falls: linear, quadratic, exponential, step, constant. Linear by default, quadratic in "
-            "tempered training."
+            "How the rate falls: linear, quadratic, exponential, step, constant. Linear by default, quadratic with "
+            "--training ptt."
         ),
     ] = None,
     gibbs: Annotated[int, _learning_option("Sweeps of chains in each step.", min=1)] = 1,
     momentum: Annotated[
         float | None,
         _learning_option(
-            "How much of the last step is repeated: 0 by default, 0.75 in tempered training.", min=0.0, max=0.9999
+            "How much of the last step is repeated: 0 by default, 0.75 with --training ptt.", min=0.0, max=0.9999
         ),
     ] = None,
     decay: Annotated[float, _learning_option("Weight decay.", min=0.0, max=1e3)] = 0.0,
     training: Annotated[
         str,
         _learning_option(
-            "Chains that are persistent, contrastive (from the data), or tempered (on a ladder of machines)."
+            "Where chains begin: pcd, where they were (persistent); cd, at the data; ptt, on a ladder of machines."
         ),
-    ] = "persistent",
-    persistent: Annotated[
-        bool | None,
-        _learning_option("In short, --training persistent or contrastive.", flags=("--pcd/--cd",)),
-    ] = None,
+    ] = "pcd",
     look_every: Annotated[
         int | None,
         _run_option("Passes between looks at the model, a line of curve.jsonl each; 50 in all by default.", min=1),
@@ -135,17 +131,13 @@ def train(
     """
     settings = {name: context.params[name] for name in _SETTINGS} | {"layers": _sizes(layers)}
     _refuse_contradictions(context)
-    if persistent is not None:
-        settings["training"] = _way(persistent)
     asked = {name for name in (*_SETTINGS, "seed") if options.given(context, name)}
-    asked |= set() if persistent is None else {"training"}
     there = finding.run_to_go_on_with(out, "train") if resume else None
     if there is not None and "params" in there.configuration:
         _begun_in_python(out, asked, as_json)
         return
     if there is not None:
-        known = {"training": _way(there.configuration.get("persistent", True))} | there.configuration
-        settings |= {name: known.get(name) for name in _SETTINGS if name not in asked}
+        settings |= {name: there.configuration.get(name) for name in _SETTINGS if name not in asked}
         seed = seed if "seed" in asked else there.seed
     elif not resume:
         finding.checked_new(out)
@@ -168,7 +160,7 @@ def train(
     contents = _settle_files(settings, {"data": rows, "held_out": held}, there)
     of_sequences = {"alphabet": None if letters is None else letters.name, "identity": identity}
     told = {name: value for name, value in of_sequences.items() if value is not None}
-    configuration = _as_written(settings | {"contents": contents} | told, there)
+    configuration = settings | {"contents": contents} | told
     sizes = settings["layers"] or [rows.shape[1], settings["hidden"]]
     products = model.batch_size * max(low * high for low, high in itertools.pairwise(sizes))
     on_library = reading.on_library(rows, settings["library"])
@@ -208,24 +200,11 @@ def _begun_in_python(out: pathlib.Path, asked: set[str], as_json: bool) -> None:
 def _refuse_contradictions(context: typer.Context) -> None:
     """Refuse what is said in two ways."""
     for one, other, what in (
-        ("persistent", "training", "--training and --pcd or --cd both say where chains begin"),
         ("layers", "hidden", "--hidden and --layers both say which hidden layers there are"),
         ("hours", "epochs", "--hours and --epochs both say how long to learn"),
     ):
         if context.params[one] is not None and options.given(context, other):
             raise InputError(f"{what}: give one of them")
-
-
-def _as_written(configuration: dict[str, Any], there: RunDirectory | None) -> dict[str, Any]:
-    """A configuration as the release wrote it that began the run, if that is there."""
-    if there is None:
-        return configuration
-    if "hidden_units" not in there.configuration:  # of a release that knew no others
-        configuration.pop("hidden_units")
-    if "persistent" in there.configuration:  # as releases before tempered training wrote it
-        way = configuration.pop("training")
-        configuration["persistent"] = way == "persistent" if way != "tempered" else way
-    return configuration
 
 
 def _noted(look: Mapping[str, Any]) -> str:
@@ -299,7 +278,7 @@ def _model(settings: dict[str, Any], rows: Any, seed: int) -> Any:
         "n_gibbs": settings["gibbs"],
         "momentum": "auto" if settings["momentum"] is None else settings["momentum"],
         "weight_decay": settings["decay"],
-        "schedule": settings["schedule"] or ("auto" if settings["training"] == "tempered" else "linear"),
+        "schedule": settings["schedule"] or ("auto" if settings["training"] == "ptt" else "linear"),
         "visible": settings["visible"],
         "hidden": _hidden(settings),
     }
@@ -316,13 +295,8 @@ def _model(settings: dict[str, Any], rows: Any, seed: int) -> Any:
 
 def _hidden(settings: dict[str, Any]) -> str | list[str]:
     """The kind of hidden units, or that of each hidden layer."""
-    named = (settings["hidden_units"] or "binary").split(",")  # runs of earlier releases do not say
+    named: list[str] = settings["hidden_units"].split(",")
     return named[0] if len(named) == 1 else named
-
-
-def _way(persistent: bool) -> str:
-    """How to train, by its older name."""
-    return WAYS[not persistent]
 
 
 def _sizes(layers: str | None) -> list[int] | None:
