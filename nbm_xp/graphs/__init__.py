@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from nbm_xp.machines.diagnostics import MixingWarning
 from nbm_xp.namespace.faces import face
+from nbm_xp.namespace.kernels import register_core_kernels
 
 from .clamping import ClampWarning
 from .cuts import cut_value, max_cut
@@ -64,5 +65,11 @@ __all__ = [
     "transition",
     "zephyr",
 ]
+
+register_core_kernels(
+    "graphs",
+    f"{__name__}.compiled",
+    ("breadth", "brick", "colours", "energies", "part", "reordered", "roots", "rows", "sweeps", "words"),
+)
 
 face(globals())

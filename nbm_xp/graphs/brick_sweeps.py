@@ -12,8 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from nbm_xp.namespace import host_namespace
-from nbm_xp.namespace.graph_kernels import kernel
+from nbm_xp.namespace import host_namespace, kernel
 from nbm_xp.namespace.mrg31k3p.integers import STREAM_STEPS, State
 from nbm_xp.rng import jump
 from nbm_xp.rng.uniforms import elements

@@ -16,11 +16,11 @@ from nbm_xp.namespace import (
     host_namespace,
     is_array,
     is_lazy,
+    kernel,
     library_name,
     to_numpy,
     wide_dtypes,
 )
-from nbm_xp.namespace.graph_kernels import kernel
 from nbm_xp.namespace.mrg31k3p.integers import DRAW_STEPS, State
 from nbm_xp.rng import hashed_seed, jump
 

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.namespace import asarray, dtype_of, host_namespace, wide_dtypes
-from nbm_xp.namespace.graph_kernels import kernel
+from nbm_xp.namespace import asarray, dtype_of, host_namespace, kernel, wide_dtypes
 from nbm_xp.rng.elementary import exp
 
 from .energy_model import EnergyModel

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nbm_xp.namespace import host_namespace
-from nbm_xp.namespace.graph_kernels import kernel
+from nbm_xp.namespace import host_namespace, kernel
 
 __all__ = ["Rows", "colours_of", "entries_of", "neighbour_rows", "reordered_rows"]
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from nbm_xp.namespace import host_namespace
-from nbm_xp.namespace.graph_kernels import kernel
+from nbm_xp.namespace import host_namespace, kernel
 from nbm_xp.namespace.mrg31k3p.integers import State
 from nbm_xp.rng.uniforms import elements
 

@@ -13,8 +13,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from nbm_xp.machines.rows import numbers, positive_int
-from nbm_xp.namespace import host_namespace, is_array, to_numpy
-from nbm_xp.namespace.graph_kernels import kernel
+from nbm_xp.namespace import host_namespace, is_array, kernel, to_numpy
 from nbm_xp.namespace.needs import is_there, need
 
 from .clamping import Held

@@ -131,7 +131,7 @@ def register_core_kernels(part: str, module: str, names: Iterable[str]) -> None:
 
     Examples
     --------
-    >>> register_core_kernels("graphs", "nbm_xp.namespace.graph_kernels.numpy_bricks", ["brick"])
+    >>> register_core_kernels("graphs", "nbm_xp.graphs.compiled", ["brick"])
     """
     for name in names:
         if core.functions:

@@ -1,22 +1,22 @@
-"""Rows, colours, sweeps and energies for NumPy's arrays, by the compiled core.
+"""Rows, colours, sweeps and energies of machines on graphs for NumPy's arrays, by the compiled core.
 
-Contract: the bits of `nbm_xp.graphs`' portable forms. What the loops are not made for is left to
-those, by giving None.
+The bits are those of the portable forms of `nbm_xp.graphs`, which serve where a function here gives None.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 
 from nbm_xp.namespace.core import functions
-from nbm_xp.namespace.mrg31k3p.numpy_draws import number_by_number
+from nbm_xp.namespace.mrg31k3p.integers import transition
+from nbm_xp.namespace.mrg31k3p.numpy_draws import number_by_number, substreams
 
 __all__ = [
-    "MOST_SUM", "NO_LEVELS", "NO_MULTIPLES", "RULES", "colours", "energies", "loops_of", "reordered", "roots", "rows",
-    "sweeps", "table_of", "words",
+    "breadth", "brick", "colours", "energies", "part", "reordered", "roots", "rows", "sweeps", "words",
 ]  # fmt: skip
 
 RULES: Final = {"heat_bath": 0, "metropolis": 1}
@@ -230,3 +230,146 @@ def words(layout: Any, states: Any, shared: Any, own: Any, bounds: list[int], co
         bits = np.unpackbits(packed.astype("<u8").view(np.uint8).reshape(units, 8), axis=1, bitorder="little")
         out[:, part] = (2 * bits).view(np.int8) - 1
     return out, moved.reshape(6, -1).view(np.int32).T
+
+
+_LANES: Final = 64
+_NO_COUPLINGS = np.empty(0)
+_ONE_FIELD = np.zeros(1)
+
+
+def brick(chain: Any, brick: Any, couplings: Any) -> Any:
+    """What draws a brick's units; None for what there is no loop for."""
+    return None if chain.values.kind == "potts" else _Brick(chain, brick, couplings)
+
+
+@lru_cache(maxsize=256)
+def _brick_lanes(first: tuple[int, ...]) -> Any:
+    """The states that the streams of a chain start in, number by number."""
+    return np.array(number_by_number(substreams(first, _LANES), _LANES))  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=4096)
+def _brick_jump(steps: int) -> Any:
+    return np.asarray(transition(steps), np.uint32).reshape(-1)
+
+
+class _Brick:
+    def __init__(self, chain: Any, brick: Any, couplings: Any) -> None:
+        values, multiples = chain.values, couplings.multiples
+        self.chain, self.brick, self.values = chain, brick, values
+        self.lanes, self.steps = _brick_lanes(chain.first_stream), brick.steps.reshape(-1)
+        self.unit, self.field = couplings.unit, couplings.fields if isinstance(couplings.fields, float) else 0.0
+        self.fields = _ONE_FIELD if isinstance(couplings.fields, float) else couplings.fields.reshape(-1)
+        self.multiples, self.couplings = NO_MULTIPLES, _NO_COUPLINGS
+        self.levels = self.table = NO_LEVELS
+        beta = np.asarray([[chain.beta]])
+        self.scale = beta[0] * values.step
+        axes = len(chain.shape)
+        most = 2 * axes * couplings.largest
+        if 0 < most <= MOST_SUM and isinstance(couplings.fields, float):
+            self.multiples = NO_MULTIPLES if multiples is None else multiples.reshape(-1)
+            # as many odd terms everywhere: every second sum is never there
+            stride = 2 if couplings.odd and values.least == -1 and all(chain.periodic) else 1
+            metropolis = chain.rule == "metropolis"
+            self.levels, self.table = table_of(most, stride, self.unit, self.field, values, metropolis, beta)
+            return
+        if isinstance(couplings.fields, float):
+            self.fields = np.full(1, self.field)
+        # sums in double precision
+        if multiples is None:
+            self.couplings = np.full(axes * brick.units, self.unit)
+        else:
+            self.couplings = multiples.reshape(-1) if self.unit == 1.0 else multiples.reshape(-1) * self.unit
+        self.couplings, self.unit = self.couplings.astype(np.float64, copy=False), 1.0
+
+    def draw(self, flat: Any, stretches: Any, sweep: int) -> None:
+        """Draw units anew."""
+        if not stretches.places.size:
+            return
+        begins = self.chain.begins(stretches, sweep)
+        rows = begins // _LANES
+        apart, which = np.unique(np.diff(rows, prepend=rows[0]), return_inverse=True)
+        jumps = np.concatenate([_brick_jump(int(steps)) for steps in apart])
+        first, second = transition(int(rows[0]) + 1)
+        functions["graph_brick"](
+            stretches.places,
+            stretches.counts,
+            begins,
+            stretches.odd,
+            which.astype(np.int64, copy=False),
+            jumps,
+            np.asarray((*first[0], *second[0]), np.uint32),
+            self.lanes.reshape(-1),
+            self.steps,
+            self.multiples,
+            self.couplings,
+            self.fields,
+            self.scale,
+            self.levels,
+            self.table,
+            flat,
+            RULES[self.chain.rule],
+            self.values.least,
+            int(self.values.step),
+        )
+
+    def measure(self, flat: Any, stretches: Any) -> list[float]:
+        """The energy of the units of both colours, and the sum of all values."""
+        sums = np.zeros((2, 3))
+        for colour, found in enumerate(stretches):
+            functions["graph_brick_sums"](
+                found.places, found.counts, found.odd, self.steps, self.multiples, self.couplings,
+                self.fields, flat, sums[colour],
+            )  # fmt: skip
+        pairs, total = sums[1, 0] * self.unit, float(sums[:, 2].sum())
+        alone = float(sums[:, 1].sum()) if self.fields.size > 1 else self.field * total
+        return [-float(pairs + alone), total]
+
+
+def breadth(begins: Any, neighbours: Any) -> Any:
+    """See `nbm_xp.graphs.partition`: the slots as a walk comes to them."""
+    order = np.empty(begins.size - 1, np.int32)
+    functions["graph_breadth"](begins, neighbours, order, np.zeros(order.size, np.int8))
+    return order
+
+
+@lru_cache(maxsize=8)
+def _lanes(bundle: Any) -> Any:
+    """The states that the streams of chains start in, number by number."""
+    return np.array(number_by_number(bundle.streams, bundle.streams.shape[0])).reshape(-1)
+
+
+def _jumps(part: Any, colour: int) -> tuple[Any, Any]:
+    """Which jump leads from each unit of a colour to the next one, the first of them nowhere; and these jumps."""
+    key = "jumps", colour
+    if key not in part.kept:
+        rows = part.slots[part.of_colour(colour)] // _LANES
+        apart, which = np.unique(np.diff(rows, prepend=rows[0]), return_inverse=True)
+        made = [np.asarray(transition(int(steps)), np.uint32).reshape(-1) for steps in apart]
+        part.kept[key] = which.astype(np.int32), np.concatenate(made)
+    return part.kept[key]  # type: ignore[no-any-return]
+
+
+def part(bundle: Any, part: Any, whole: Any, sweep: int, colour: int) -> bool:
+    """See `nbm_xp.graphs.part_sweeps`: units of a colour are drawn anew where they are."""
+    here, values, layout = part.of_colour(colour), bundle.values, part.layout
+    slots = part.slots[here]
+    if not slots.size:
+        return True
+    which, jumps = _jumps(part, colour)
+    first, second = transition(sweep * bundle.numbers.steps + int(slots[0]) // _LANES + 1)
+    beta, potts = np.asarray([bundle.betas]), values.kind == "potts"
+    couplings, multiples, levels, table = layout.couplings, NO_MULTIPLES, NO_LEVELS, NO_LEVELS
+    if not potts:
+        loops = loops_of(layout, values, single=False)
+        multiples = loops.multiples
+        if multiples.size:
+            levels, table = table_of(
+                loops.most, loops.stride, loops.unit, layout.fields[0], values, bundle.rule == "metropolis", beta
+            )
+    functions["graph_part"](
+        slots, which, jumps, np.asarray((*first[0], *second[0]), np.uint32), _lanes(bundle), layout.begins,
+        layout.neighbours, couplings, multiples, layout.fields, beta.reshape(-1) * values.step, levels, table, whole,
+        here.start, RULES[bundle.rule], values.least, int(values.step), values.count if potts else 0,
+    )  # fmt: skip
+    return True
