@@ -12,7 +12,6 @@ from nbm_xp.namespace.faces import face
 from nbm_xp.namespace.refusals import name_errors
 from nbm_xp.namespace.special import register_special
 
-from . import growth as _growth  # noqa: F401  (gives `along` its gradient rule)
 from . import namespace
 from .composite import composite, operation
 from .control import ifelse

@@ -31,8 +31,8 @@ def of_rank(rank: int, n: int = 4, *, imaginary: bool = False) -> Any:
 
 @pytest.mark.parametrize("imaginary", [False, True])
 @pytest.mark.parametrize("rank", [0, 1, 2, 3, 4])
-def test_derivatives_of_the_determinant_of_a_singular_matrix(rank: int, imaginary: bool) -> None:
-    check_gradient(xp.linalg.det, of_rank(rank, imaginary=imaginary), order=2)
+def test_gradient_of_the_determinant_of_a_singular_matrix(rank: int, imaginary: bool) -> None:
+    check_gradient(xp.linalg.det, of_rank(rank, imaginary=imaginary), order=1)
 
 
 @pytest.mark.parametrize("imaginary", [False, True])

@@ -2,7 +2,8 @@
 
 Giles (2008), "An extended collection of matrix derivative results for forward and reverse mode algorithmic
 differentiation". The eigenvectors are unique only up to signs, or phases: so should be what is differentiated. Where
-eigenvalues are equal, `degenerate` has what turns their vectors into each other, and NaN where that is not determined.
+eigenvalues are equal, `degenerate` has the limits of what turns their vectors into each other, and NaN where there are
+none.
 Only Hermitian matrices are asked for by `eigh` and `eigvalsh`, so that their gradients are Hermitian.
 """
 
@@ -49,9 +50,9 @@ def _infer_general(x: Node, name: str) -> Any:
     return [(x.shape[:-1], complex_of(x.dtype)), (x.shape, complex_of(x.dtype))]
 
 
-def _turned(numerator: Tensor, values: Tensor, x: Tensor, of: Tensor) -> Tensor:
+def _turned(numerator: Tensor, values: Tensor, of: Tensor) -> Tensor:
     """What turns eigenvectors into each other, over the differences of their eigenvalues."""
-    return over_difference(numerator, values, expand_dims(rounding(values), -1), x, [of])
+    return over_difference(numerator, values, expand_dims(rounding(values), -1), [of])
 
 
 def _eigh_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor:
@@ -59,7 +60,7 @@ def _eigh_rule(g: dict[int, Tensor], out: Any, x: Tensor) -> Tensor:
     inner = diagonal_matrix(g[0]) if 0 in g else None
     if 1 in g:
         pull = matmul(adjoint(vectors), conj(g[1]))
-        turning = _turned(skew(pull) * 0.5, values, x, pull)
+        turning = _turned(skew(pull) * 0.5, values, pull)
         inner = turning if inner is None else inner + turning
     return conj(matmul(matmul(vectors, inner), adjoint(vectors)))
 
@@ -100,7 +101,7 @@ def _eig_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, name: str, dtype: An
     if 1 in g:
         pull = matmul(matrix_transpose(vectors), g[1])
         growing = by_columns(conj(matmul(adjoint(vectors), vectors)), real(diagonal(pull)))
-        turning = _turned(pull - growing, values, x, pull)
+        turning = _turned(pull - growing, values, pull)
         inner = turning if inner is None else inner + turning
     back = matrix_transpose(vectors)
     return _before_inverse(back, matmul(inner, back))

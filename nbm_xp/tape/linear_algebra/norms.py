@@ -9,22 +9,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from nbm_xp.tape.node import IDENTITY_TAG, Memory
-from nbm_xp.tape.registry import declare
 from nbm_xp.tape.standard.casting import cast
 from nbm_xp.tape.standard.choices import where
-from nbm_xp.tape.standard.complex_numbers import conj, imag, real
+from nbm_xp.tape.standard.complex_numbers import imag, real
 from nbm_xp.tape.standard.elementwise import abs as abs_
 from nbm_xp.tape.standard.elementwise import sqrt
-from nbm_xp.tape.standard.kinks import along
-from nbm_xp.tape.standard.manipulation import expand_dims, reshape
+from nbm_xp.tape.standard.manipulation import expand_dims
 from nbm_xp.tape.standard.promotion import floating, is_complex
-from nbm_xp.tape.standard.shapes import axes_of, kept_shape
+from nbm_xp.tape.standard.shapes import axes_of
 from nbm_xp.tape.standard.statistical import any as any_
 from nbm_xp.tape.standard.statistical import max as max_
 from nbm_xp.tape.standard.statistical import min as min_
 from nbm_xp.tape.standard.sums import sum as sum_
-from nbm_xp.tape.tensor import Tensor, as_tensor, record
+from nbm_xp.tape.tensor import Tensor, as_tensor
 
 from .matrices import check_matrices
 from .singular import svdvals
@@ -38,10 +35,10 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
     options: dict[str, Any] = {"axis": axes_of(axis, x.ndim), "keepdims": keepdims}
     if ord == 2:
         squares = real(x) * real(x) + imag(x) * imag(x) if is_complex(x) else x * x
-        return record(_NORM, _root(sum_(squares, **options), 2), x, axis=options["axis"])
+        return _root(sum_(squares, **options), 2)
     if ord == 0:
-        return sum_(cast(as_tensor(x != 0), _size(x).dtype), **options)
-    size = _size(x)
+        return sum_(cast(as_tensor(x != 0), abs_(x).dtype), **options)
+    size = abs_(x)
     if ord == 1:
         return sum_(size, **options)
     if math.isinf(ord):
@@ -54,27 +51,6 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
     some = any_(none, **options)
     finite = sum_(where(none, 1.0, powers), **options)
     return where(some, 0.0, where(some, 1.0, finite) ** (1 / ord))
-
-
-def _norm_rule(g: Tensor, out: Tensor, root: Tensor, x: Tensor, *, axis: tuple[int, ...]) -> Tensor:
-    shape = kept_shape(x.node.shape, axis)
-    none = out == 0
-    per = where(none, 0.0, g / where(none, 1.0, out))
-    way = conj(x)
-    return along(reshape(per, shape) * way, g, way, out, shape)
-
-
-_NORM = declare(
-    "norm",  # the root of a sum of squares, which has a slope of its own
-    lambda root, x, *, axis: (root.shape, root.dtype),
-    (None, _norm_rule),
-    tags=frozenset({IDENTITY_TAG}),
-    memory=Memory.FIRST,
-)
-
-
-def _size(x: Tensor) -> Tensor:
-    return abs_(x)
 
 
 def _root(powers: Tensor, ord: float) -> Tensor:
@@ -99,5 +75,5 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Tenso
             result = extreme(svdvals(x), axis=-1)
         else:
             added = -2 if ord in (1, -1) else -1
-            result = extreme(sum_(_size(x), axis=added), axis=-1)
+            result = extreme(sum_(abs_(x), axis=added), axis=-1)
     return expand_dims(result, (-2, -1)) if keepdims else result

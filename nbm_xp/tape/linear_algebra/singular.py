@@ -24,7 +24,7 @@ from nbm_xp.tape.standard.products import matmul
 from nbm_xp.tape.standard.promotion import floating, real_of
 from nbm_xp.tape.tensor import Tensor, record, record_several
 
-from .degenerate import over_difference, over_sum, over_values
+from .degenerate import over_difference, over_gap, over_sum
 from .matrices import adjoint, by_columns, check_matrices, diagonal_matrix, rounding, skew
 from .solving import tolerance_argument
 
@@ -57,16 +57,16 @@ def _svd_rule(g: dict[int, Tensor], out: Any, x: Tensor, *, full_matrices: bool)
     own_u, own_v = (f[..., :rank] if full_matrices else f for f in (u, v))
     inner = diagonal_matrix(g[1]) if 1 in g else None
     if g_u is not None or g_v is not None:
-        turns = _turns(s, tolerance, x, _pull(own_u, g_u, rank), _pull(own_v, g_v, rank))
+        turns = _turns(s, tolerance, _pull(own_u, g_u, rank), _pull(own_v, g_v, rank))
         inner = turns if inner is None else inner + turns
     result = matmul(matmul(own_u, inner), adjoint(own_v))
     rows, columns = x.node.shape[-2:]
     if g_u is not None and same_length(rows, rank) is not True:
         outside = _outside(u, own_u, g_u, rank, full_matrices)
-        result = result + matmul(over_values(outside, s, tolerance, x, [g_u]), adjoint(own_v))
+        result = result + matmul(over_gap(outside, expand_dims(s, -2), s, tolerance, [g_u]), adjoint(own_v))
     if g_v is not None and same_length(columns, rank) is not True:
         outside = _outside(v, own_v, g_v, rank, full_matrices)
-        result = result + matmul(own_u, adjoint(over_values(outside, s, tolerance, x, [g_v])))
+        result = result + matmul(own_u, adjoint(over_gap(outside, expand_dims(s, -2), s, tolerance, [g_v])))
     return conj(result)
 
 
@@ -75,7 +75,7 @@ def _pull(factor: Tensor, g: Tensor | None, rank: Any) -> Tensor | None:
     return None if g is None else matmul(adjoint(factor), g[..., :rank])
 
 
-def _turns(s: Tensor, tolerance: Tensor, x: Tensor, of_u: Tensor | None, of_v: Tensor | None) -> Tensor:
+def _turns(s: Tensor, tolerance: Tensor, of_u: Tensor | None, of_v: Tensor | None) -> Tensor:
     """How the cotangents of the factors turn their columns into each other: together, and apart."""
     pulls = [pull for pull in (of_u, of_v) if pull is not None]
     if of_u is not None and of_v is not None:
@@ -83,8 +83,8 @@ def _turns(s: Tensor, tolerance: Tensor, x: Tensor, of_u: Tensor | None, of_v: T
     else:
         together = skew(pulls[0])
         apart = -together if of_u is None else together
-    difference = over_difference(together, s, tolerance, x, pulls)
-    return (difference + over_sum(apart, s, tolerance, x, pulls)) * 0.5
+    difference = over_difference(together, s, tolerance, pulls)
+    return (difference + over_sum(apart, s, tolerance, pulls)) * 0.5
 
 
 def _outside(factor: Tensor, own: Tensor, g: Tensor, rank: Any, full_matrices: bool) -> Tensor:

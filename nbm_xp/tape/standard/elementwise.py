@@ -27,7 +27,6 @@ from .choices import where
 from .complex_numbers import conj
 from .creation import zeros_like
 from .declaring import published
-from .kinks import along
 from .promotion import both_tensors, divisible, floating, is_complex, plain_number, real_of, refuse_complex, together
 from .shapes import broadcast
 
@@ -193,7 +192,7 @@ def _sign_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
     return where(none, 0.0, (g - conj(g * out * out)) / (2.0 * size))
 
 
-abs = unary("abs", lambda g, out, x: along(g * conj(sign(x)), g, conj(x), out), infer=_unary_to_real)
+abs = unary("abs", lambda g, out, x: g * conj(sign(x)), infer=_unary_to_real)
 acos = unary("acos", lambda g, out, x: -g / sqrt(1 - x * x), to_float=True)
 acosh = unary("acosh", lambda g, out, x: g / (sqrt(x - 1) * sqrt(x + 1)), to_float=True)
 asin = unary("asin", lambda g, out, x: g / sqrt(1 - x * x), to_float=True)
@@ -261,15 +260,13 @@ atan2 = binary(
 hypot = binary(
     "hypot",
     (
-        lambda g, out, x, y: along(g * _per(x, out), g, x, out),
-        lambda g, out, x, y: along(g * _per(y, out), g, y, out),
+        lambda g, out, x, y: g * _per(x, out),
+        lambda g, out, x, y: g * _per(y, out),
     ),
     to_float=True,
     real_only=True,
 )
-copysign = binary(
-    "copysign", (lambda g, out, x, y: along(g * sign(x) * sign(out), g, x, out), None), to_float=True, real_only=True
-)
+copysign = binary("copysign", (lambda g, out, x, y: g * sign(x) * sign(out), None), to_float=True, real_only=True)
 nextafter = binary("nextafter", (lambda g, out, x, y: g, None), real_only=True)
 logaddexp = binary(
     "logaddexp",

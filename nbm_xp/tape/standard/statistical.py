@@ -16,10 +16,9 @@ from .choices import where
 from .complex_numbers import imag, real
 from .declaring import along_axes, published
 from .elementwise import hypot
-from .kinks import along
 from .manipulation import flip, permute_dims, reshape
 from .promotion import floating
-from .shapes import axes_of, kept_shape, reduced_shape
+from .shapes import axes_of, reduced_shape
 from .sums import accumulated, along_reduced, reduced_spec
 from .sums import sum as sum_
 
@@ -98,10 +97,7 @@ def _std_rule(g: Tensor, out: Tensor, x: Tensor, *, axis: Any, correction: Any, 
     safe = where(out == 0, 1.0, out)
     scale = where(out == 0, 0.0, g / safe)
     degrees: Any = _degrees(x, axis, correction)
-    apart = x - mean(x, axis=axis, keepdims=True)
-    value = along_reduced(scale / degrees, x, axis, keepdims) * apart
-    found: Tensor = along(value, g, apart / degrees, out, kept_shape(x.node.shape, axis))
-    return found
+    return along_reduced(scale / degrees, x, axis, keepdims) * (x - mean(x, axis=axis, keepdims=True))
 
 
 _VAR = along_axes("var", reduced_spec, (_var_rule,), run=_of_nothing_nan("var"))
