@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from nbm_xp.namespace import dtype_name
-from nbm_xp.tape.node import Node
+from nbm_xp.tape.node import Node, Operation
 from nbm_xp.tape.standard.complex_numbers import imag
 from nbm_xp.tape.standard.declaring import of_matrices
 from nbm_xp.tape.standard.manipulation import expand_dims, matrix_transpose
@@ -70,7 +70,7 @@ def _cofactors_rule(g: Tensor, out: Tensor, x: Tensor) -> Tensor:
     return (inverse * _per_matrix(trace(matmul(matrix_transpose(inverse), g))) - turned) * _per_matrix(det(x))
 
 
-_COFACTORS = of_matrices("cofactors", square_infer("det"), (_cofactors_rule,), run=_run_cofactors)
+_COFACTORS: Operation = of_matrices("cofactors", square_infer("det"), (_cofactors_rule,), run=_run_cofactors)
 
 
 def _infer_slogdet(x: Node) -> Any:
