@@ -66,7 +66,7 @@ def on_disk(model, thin, workers):
             SWEEPS // thin,
             thin=thin,
             chunks=-(-CHAINS // BLOCKS),
-            seed=1,
+            random_state=1,
             n_workers=workers,
         )
         shutil.rmtree(place)

@@ -62,7 +62,7 @@ SAMPLE: dict[str, Any] = {
     "thin": 2,
     "chunks": 8,
     "checkpoint_every": 3,
-    "seed": 5,
+    "random_state": 5,
     "layers": (0, 1),
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from nbm_xp.runs.asked import plain
+from nbm_xp.runs.directory import finite_json
 
 __all__ = ["answer", "console", "signed"]
 
@@ -33,7 +33,7 @@ def answer(document: Mapping[str, Any], lines: Sequence[Any], as_json: bool) -> 
     """
     if as_json:
         # Plain print of the library's own: no wrapping, no colours, whatever the terminal.
-        console().out(json.dumps(plain(document), indent=2, default=str), highlight=False)
+        console().out(json.dumps(finite_json(document), indent=2, default=str), highlight=False)
         return
     for line in lines:
         console().print(line, markup=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import pathlib
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,33 +14,13 @@ from typer.core import TyperCommand, TyperGroup
 from nbm_xp.files import local_path
 from nbm_xp.namespace.needs import how_to_install
 from nbm_xp.runs import RunError
-from nbm_xp.runs.failing import OtherRunError, Parameter
 
-__all__ = ["BrokenOffError", "Command", "Group", "InputError", "going_on", "option"]
+__all__ = ["BrokenOffError", "Command", "Group", "InputError", "resuming"]
 
 # typer's own errors (a missing option, a value that is no number) have one base class, whichever parser it is built on.
 _UsageError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 _PATHS = {"model", "out", "path"}  # what commands call the options and arguments that are paths
 _INTERRUPTED = "interrupted; nothing half-written is left"
-_OPTIONS = {
-    "alphabet": "the alphabet of --data", "betas": "--temperatures", "contents.data": "what is in --data",
-    "contents.held_out": "what is in --held-out", "model": "what is in --model", "n_chains": "--chains",
-    "n_draws": "--draws", "n_runs": "--runs", "reverse.n_steps": "--steps",
-    "rows": "what is in --data",
-}  # fmt: skip
-"""What parameters are called whose options have other names."""
-
-
-def option(parameter: Parameter) -> str:
-    """What the command calls a parameter of the library; of one that it has no option for, its name.
-
-    Examples
-    --------
-    >>> option(Parameter("n_runs")), option(Parameter("resume", True)), option(Parameter("versions.numpy"))
-    ('--runs', '--resume', 'versions.numpy')
-    """
-    name = parameter.name
-    return _OPTIONS.get(name, name if "." in name else f"--{name.replace('_', '-')}")
 
 
 class InputError(Exception):
@@ -51,12 +32,12 @@ class BrokenOffError(Exception):
 
 
 @contextlib.contextmanager
-def going_on(command: str) -> Iterator[None]:
-    """Have an interruption say with which command to go on."""
+def resuming(out: pathlib.Path) -> Iterator[None]:
+    """Have an interruption say how to resume a run."""
     try:
         yield
     except KeyboardInterrupt as error:
-        raise BrokenOffError(f"go on with: {command}") from error
+        raise BrokenOffError(f"resume it by: nbm-xp resume {out}") from error
 
 
 class Command(TyperCommand):
@@ -68,7 +49,7 @@ class Command(TyperCommand):
         Raises
         ------
         InputError
-            If it is, or if a run in a directory is another one than was asked for.
+            If it is.
         """
         for name in _PATHS & ctx.params.keys():
             if ctx.params[name] is not None:
@@ -76,10 +57,7 @@ class Command(TyperCommand):
                     local_path(ctx.params[name], name if name == "path" else f"--{name}")
                 except (TypeError, ValueError) as error:
                     raise InputError(str(error)) from error
-        try:
-            return super().invoke(ctx)
-        except OtherRunError as error:
-            raise InputError(error.said(option)) from error
+        return super().invoke(ctx)
 
 
 class Group(TyperGroup):
@@ -106,7 +84,7 @@ class Group(TyperGroup):
         except (typer.Abort, KeyboardInterrupt):
             code = 130
         except RunError as error:
-            _end(error.said(option), 1)
+            _end(str(error), 1)
         except ModuleNotFoundError as error:
             message = how_to_install(error)
             if message is None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import pathlib
-from collections.abc import Iterator
 from typing import Any
 
 from nbm_xp import boltzmann
@@ -17,12 +15,10 @@ from .failing import InputError
 from .reading import library, saying
 
 __all__ = [
-    "begun",
     "checked_new",
     "model_of",
     "read_model",
     "run_at",
-    "run_to_go_on_with",
     "trained",
     "weights_of",
     "within",
@@ -39,21 +35,12 @@ def run_at(path: pathlib.Path) -> RunDirectory | None:
         return RunDirectory.open(path)
 
 
-def run_to_go_on_with(path: pathlib.Path, kind: str) -> RunDirectory | None:
-    """The run of a kind that is to go on, if one was begun."""
-    checked_place(path)
-    if not path.is_dir() or not any(path.iterdir()):
-        return None
-    with saying("--resume"):
-        return RunDirectory.open(path, kind)
-
-
 def checked_new(path: pathlib.Path) -> None:
     """Refuse a place that is taken for a new run."""
     checked_place(path)
     if path.is_dir() and any(path.iterdir()):
-        hint = "--resume goes on with the run in it; else" if (path / "run.json").is_file() else "for a run"
-        raise InputError(f"--out: {path} is not empty: {hint} name another folder")
+        hint = f"`nbm-xp resume {path}` goes on with the run in it; else " if (path / "run.json").is_file() else ""
+        raise InputError(f"--out: {path} is not empty: {hint}name another folder")
 
 
 def checked_place(path: pathlib.Path) -> None:
@@ -62,15 +49,6 @@ def checked_place(path: pathlib.Path) -> None:
         raise InputError(f"--out: {path} is a file, and a run needs a folder")
     if not path.parent.is_dir():
         raise InputError(f"--out: there is no folder {path.parent}")
-
-
-@contextlib.contextmanager
-def begun(*arguments: Any, **options: Any) -> Iterator[RunDirectory]:
-    """A run's directory, begun or gone on with; what another run in it has otherwise is bad input."""
-    with saying():
-        run = RunDirectory.begin(*arguments, **options)
-    with run:
-        yield run
 
 
 def model_of(path: pathlib.Path) -> pathlib.Path:

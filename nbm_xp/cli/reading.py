@@ -15,7 +15,6 @@ import numpy as np
 from nbm_xp.files import local_path
 from nbm_xp.machines.units import BINARY, Values
 from nbm_xp.namespace import asarray, get_namespace
-from nbm_xp.runs.failing import OtherRunError
 from nbm_xp.storage.arrays import check_claims
 
 from .failing import InputError
@@ -36,8 +35,6 @@ def saying(what: str | None = None) -> Iterator[None]:
     """Turn the library's refusals of a value or a type into bad input, with the argument's source in front."""
     try:
         yield
-    except OtherRunError:  # which says itself what its parameters are called
-        raise
     except (ValueError, TypeError, ImportError) as error:
         raise InputError(f"{what}: {error}" if what else str(error)) from error
 

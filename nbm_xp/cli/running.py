@@ -16,7 +16,7 @@ _WORTH_THREADS = 10_000_000
 
 
 @contextlib.contextmanager
-def bar(label: str, total: int, rows: int, first: int = 0) -> Iterator[Callable[..., None]]:
+def bar(label: str, total: int, rows: int) -> Iterator[Callable[..., None]]:
     """A bar over the passes of a training, with its throughput.
 
     Parameters
@@ -26,14 +26,12 @@ def bar(label: str, total: int, rows: int, first: int = 0) -> Iterator[Callable[
         How many passes there will be.
     rows : int
         Rows in a pass, for the throughput.
-    first : int, optional
-        How many passes are done already.
 
     Yields
     ------
     callable
-        ``advance(done, note, total)``: so many passes are done, and what to say about them, an empty note keeps the
-        last; how many there will be by now.
+        ``advance(done, total, note)``: so many passes of so many are done, and what to say about them; an empty note
+        keeps the last.
     """
     console = Console(stderr=True)
     columns = (
@@ -46,10 +44,10 @@ def bar(label: str, total: int, rows: int, first: int = 0) -> Iterator[Callable[
     )
     began = time.perf_counter()
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task(label, total=total, completed=first, rate="", note="")
+        task = progress.add_task(label, total=total, rate="", note="")
 
-        def advance(done: int, note: str = "", total: int | None = None) -> None:
-            speed = rows * (done - first) / max(time.perf_counter() - began, 1e-9)
+        def advance(done: int, total: int, note: str = "") -> None:
+            speed = rows * done / max(time.perf_counter() - began, 1e-9)
             progress.update(task, completed=done, total=total, rate=f"{speed:,.0f} rows/s")
             if note:
                 progress.update(task, note=note)

@@ -151,7 +151,7 @@ def likelihood(rows: int, mean: float, standard_error: float, found: Mapping[str
 def of_run(path: pathlib.Path) -> dict[str, Any]:
     """What an evaluation found that was run in a directory, in the same words."""
     run, evaluation = RunDirectory.open(path, "evaluate"), read_evaluation(path)
-    found: dict[str, Any] = {"runs": run.configuration["n_runs"], "seed": run.seed}
+    found: dict[str, Any] = {"runs": run.configuration["n_chains"], "seed": run.seed}
     model = run.load_model()
     found |= {"exact": exact_log_z(model), "estimates": [] if evaluation.ais is None else [told(evaluation.ais)]}
     if evaluation.ais is None:

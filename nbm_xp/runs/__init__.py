@@ -12,13 +12,13 @@ from nbm_xp.namespace.faces import face
 if TYPE_CHECKING:
     from .diagnosis import diagnose
     from .directory import RunDirectory
+    from .errors import RunError
     from .evaluation import evaluate
     from .evaluation_result import Evaluation, read_evaluation
-    from .failing import RunError
+    from .execution import resume
     from .graphs import projected, sample_graph
     from .lattices import sample_lattice
     from .reading import open_dataset, open_samples
-    from .resuming import resume
     from .sampling import sample
     from .schedulers import Workers
     from .training import train, trained_model
@@ -53,13 +53,13 @@ face(
         "evaluate": "evaluation",
         "Evaluation": "evaluation_result",
         "read_evaluation": "evaluation_result",
-        "RunError": "failing",
+        "RunError": "errors",
         "projected": "graphs",
         "sample_graph": "graphs",
         "sample_lattice": "lattices",
         "open_dataset": "reading",
         "open_samples": "reading",
-        "resume": "resuming",
+        "resume": "execution",
         "sample": "sampling",
         "Workers": "schedulers",
         "train": "training",

@@ -6,7 +6,6 @@ one of them may need it, in files of its own for each segment, so that nobody wh
 
 from __future__ import annotations
 
-import os
 import pathlib
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +17,7 @@ from nbm_xp.graphs.values import Values, values_of
 from nbm_xp.machines.diagnostics import Report, report
 
 from . import store
-from .checkpoints import Held, read_checkpoint, write_checkpoint
-from .directory import RunDirectory
+from .job import Checkpoint, Job, read_checkpoint, write_checkpoint
 from .store import Stored
 
 __all__ = ["SHOWN", "TOTALS", "ChainsJob"]
@@ -29,16 +27,11 @@ _ABOUT = {"energy": "energy a unit", "magnetisation": "mean value of a unit", OV
 
 
 @dataclass(frozen=True)
-class ChainsJob:
+class ChainsJob(Job):
     """Chains that are to be sampled; it can be sent to workers and is a key.
 
     Attributes
     ----------
-    directory : str
-        The run's.
-    seed : int
-    run, result : str
-        What tells the run, and what it results in, from all others.
     units, rule
         See `GraphMachine`.
     betas : tuple of float
@@ -49,10 +42,6 @@ class ChainsJob:
         What is measured.
     """
 
-    directory: str
-    seed: int
-    run: str
-    result: str
     units: Any
     rule: str
     betas: tuple[float, ...]
@@ -63,18 +52,6 @@ class ChainsJob:
 
     part = "blocks"
     hands_on = False
-    keeps = 1
-    result_name = ""
-
-    @staticmethod
-    def begun(run: RunDirectory) -> dict[str, Any]:
-        """What a run's directory tells of the job, besides its configuration."""
-        return {
-            "directory": os.fspath(run.path.resolve()),
-            "seed": run.seed,
-            "run": run.identity,
-            "result": run.result_identity,
-        }
 
     @property
     def values(self) -> Values:
@@ -84,11 +61,6 @@ class ChainsJob:
     @property
     def n_units(self) -> int:
         """How many there are."""
-        raise NotImplementedError
-
-    @property
-    def n_segments(self) -> int:
-        """How many tasks a block takes, one after the other."""
         raise NotImplementedError
 
     @property
@@ -146,10 +118,6 @@ class ChainsJob:
 
     # What lies on disk while it goes on
 
-    def folder(self, name: str) -> pathlib.Path:
-        """A folder of checkpoints."""
-        return pathlib.Path(self.directory) / "checkpoints" / name
-
     def folders(self) -> list[pathlib.Path]:
         """The folders that tasks write to, besides that of blocks."""
         return [self.folder(SHOWN), self.folder(TOTALS)]
@@ -169,7 +137,7 @@ class ChainsJob:
 
     def keep_measured(self, block: int, totals: Any) -> None:
         """Write what was measured of a block, when it is done."""
-        write_checkpoint(self.folder(TOTALS), self.run, block, Held(self.n_segments, (totals,)))
+        write_checkpoint(self.folder(TOTALS), self.run, block, Checkpoint(self.n_segments, (totals,)))
 
     def measured(self, block: int) -> Any:
         """What was measured of a block.

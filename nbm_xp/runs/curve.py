@@ -9,7 +9,7 @@ from typing import Any
 
 from nbm_xp.files import sealed, unsealed, write_whole
 
-from .asked import plain
+from .directory import finite_json
 
 __all__ = ["Curve"]
 
@@ -62,4 +62,4 @@ class Curve:
 
 
 def _line(look: Mapping[str, Any]) -> str:
-    return json.dumps(sealed(plain(look))) + "\n"
+    return json.dumps(sealed(finite_json(look))) + "\n"

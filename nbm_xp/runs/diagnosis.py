@@ -19,8 +19,8 @@ from nbm_xp.namespace.needs import need
 
 from .copies import saved_clamped
 from .directory import RunDirectory
+from .job import one_thread
 from .reading import open_samples
-from .threads import one_thread
 
 __all__ = ["diagnose"]
 
@@ -32,7 +32,7 @@ def diagnose(
     units: int | Sequence[int] = _UNITS,
     *,
     free_energy: bool = True,
-    warm_up: int = 0,
+    burn_in: int = 0,
 ) -> Any:
     """R-hat and effective sample sizes of statistics of a sampling run.
 
@@ -47,7 +47,7 @@ def diagnose(
         energy of the visible states; of a deep machine, whose free energy is not known in closed form, the energy of
         the states of all layers, if the run has kept or held all of them, else the bound on the free energy that mean
         field finds, which takes up to 100 sweeps for each draw. Not for probabilities.
-    warm_up : int, optional
+    burn_in : int, optional
         How many draws at the beginning to leave out.
 
     Returns
@@ -66,7 +66,7 @@ def diagnose(
         If the run is not finished.
     """
     draws = open_samples(directory)
-    first = positive_int(warm_up, "warm_up", 0)
+    first = positive_int(burn_in, "burn_in", 0)
     if draws.shape[0] < 2 or draws.shape[1] - first < 4:
         raise ValueError(
             f"R-hat needs at least two chains of four draws, got {draws.shape[0]} of {max(0, draws.shape[1] - first)}"
@@ -119,7 +119,7 @@ def _energies(run: RunDirectory, draws: Any, first: int) -> tuple[str, Any]:
     xp, dtype = get_namespace(asked["library"]), str(parameters.dtype)
     name, layers, of = "free energy", [draws], model.free_energy
     if not topology.is_factorial:
-        held = {int(layer) for layer in asked["clamped"]}
+        held = {int(layer) for layer in asked["clamp"]}
         name = "free energy bound"
         if {*asked["layers"], *held} == {*topology.layers}:
             name, layers = "energy", [_states(run, layer, draws, held, first) for layer in topology.layers]

@@ -1,83 +1,90 @@
-"""A run's directory: what was asked for, with what, what happened, and what came of it.
+"""The directory of a run: its configuration, what it began with, its log, its checkpoints and its results.
 
-Contract: a directory is there whole or not at all; it says of itself what it is, so that a run
-can go on years later, and goes on only as what it is, with what it began with; two processes never work on one run at a
-time.
+Contract: a directory is there whole or not at all; ``run.json`` says what the run is, so that it can be resumed years
+later with what it began with alone; two processes never work on one run at a time.
 """
 
 from __future__ import annotations
 
 import contextlib
 import datetime
+import errno
 import importlib.metadata
+import math
+import numbers
 import os
 import pathlib
 import platform
+import shutil
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from nbm_xp import boltzmann
-from nbm_xp.files import digest_of_file, digest_of_record, local_path, read_record, sweep, unsealed
+from nbm_xp.files import (
+    digest_of_file,
+    digest_of_record,
+    leftovers,
+    local_path,
+    read_record,
+    replacing_folder,
+    sealed,
+    sweep,
+    unsealed,
+    write_json,
+)
 from nbm_xp.machines.randomness import entropy_of
 from nbm_xp.namespace.version import __version__
 
-from .asked import as_json, differences
-from .failing import OtherRunError, Parameter, RunError, needing_room
-from .making import ABOUT, locked, make
+from .errors import RunError, disk_errors
 
-__all__ = ["RunDirectory"]
+__all__ = ["RunDirectory", "as_json", "check_new", "finite_json"]
 
-FORMAT = "nbm_xp.run 1"
+FORMAT = "nbm_xp.run 2"
 
-_LOG = "run.log"
+_ABOUT, _LOCK, _LOG = "run.json", "run.lock", "run.log"
 _PACKAGES = ("numpy", "dask", "distributed", "zarr", "cupy", "torch", "jax")
+_NEW = 60.0  # seconds
 
 
 class RunDirectory:
     """The directory of one run.
 
-    Made by `begin`, which makes a directory or goes on with one, by `resume`, which goes on with whatever run there is,
-    or by `open`, which looks at one. It holds
+    `create` makes one, `resume` locks one to go on with it, and `open` reads one. It holds
 
-    - ``run.json``: the format, the kind of run, its configuration, its seed, the versions of the packages that it began
-      with, the time it was created, what class of model it holds, the digests of the files that it began with, and
-      its own;
+    - ``run.json``: the format, the kind of run, its configuration and seed, the versions of the packages that it began
+      with, the time it was created, the class of its model, the digests of the files that it began with, and its own;
     - ``run.log``: a line, with its time, for whatever happened;
     - the model's copy, where the run began with one;
-    - ``checkpoints/``: where each part of the run is, while it is not finished;
+    - ``checkpoints/``: how far each part of the run has come, while it is not finished;
     - the results, under names of their own.
 
     Attributes
     ----------
     path : pathlib.Path
     kind : str
-        What was run: ``"sample"``, ``"evaluate"``, ``"train"``.
+        ``"sample"``, ``"evaluate"``, ``"train"``, ``"lattice"``, ``"graph"`` or ``"transition"``.
     configuration : dict
-        What the result depends on, as JSON has it.
+        The arguments of the run, as JSON has them.
     seed : int
     versions : dict of str
         The versions of the packages that the run began with.
     created : str
         When, in UTC.
     identity : str
-        What tells the run from all that were asked for otherwise: a digest of its kind, configuration and seed. Its
-        checkpoints bear it.
+        A digest of kind, configuration and seed, which the run's checkpoints bear.
     result_identity : str
-        The same without how often there were checkpoints, which results do not depend on. Results bear it.
+        The same without `checkpoint_every`, which results do not depend on; results bear it.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> place = pathlib.Path(tempfile.mkdtemp()) / "first"
-    >>> with RunDirectory.begin(place, "train", {"n_iter": 3}, seed=7) as run:
-    ...     run.log("pass 1 is done")
-    >>> with RunDirectory.begin(place, "train", {"n_iter": 3}, resume=True) as run:
-    ...     run.seed, run.kind
-    (7, 'train')
-    >>> RunDirectory.begin(place, "train", {"n_iter": 4}, resume=True)
-    Traceback (most recent call last):
-    ...
-    nbm_xp.runs.failing.OtherRunError: ...first holds another run: n_iter is 3 there, and 4 was asked for
+    >>> with RunDirectory.create(place, "train", {"n_iter": 3}, random_state=7) as run:
+    ...     run.log("epoch 1 is done")
+    >>> with RunDirectory.resume(place) as run:
+    ...     run.seed, run.kind, run.configuration
+    (7, 'train', {'n_iter': 3})
     """
 
     path: pathlib.Path
@@ -105,43 +112,39 @@ class RunDirectory:
         self._files = about["files"]
         if not isinstance(self._files, Mapping) or any(pathlib.PurePath(name).name != name for name in self._files):
             raise TypeError(f"files must be digests by the names of files, got {self._files!r}")
-        asked = {"kind": self.kind, "configuration": self.configuration, "seed": self.seed}
+        asked = {name: about[name] for name in ("kind", "configuration", "seed")}
         counts = {name: value for name, value in self.configuration.items() if name != "checkpoint_every"}
-        self.identity = digest_of_record(asked)
-        self.result_identity = digest_of_record(asked | {"configuration": counts})
-        self._locked: Any = None
+        self.identity, self.result_identity = map(digest_of_record, (asked, asked | {"configuration": counts}))
+        self._lock_file: Any = None
 
-    # How one comes about
+    # Creating, resuming, opening
 
     @classmethod
-    def begin(
+    def create(
         cls,
         path: str | os.PathLike[str],
         kind: str,
         configuration: Mapping[str, Any],
         *,
-        seed: Any = None,
+        random_state: Any = None,
         model: Any = None,
-        resume: bool = False,
-        also: Callable[[pathlib.Path], object] | None = None,
+        save: Callable[[pathlib.Path], object] | None = None,
     ) -> Self:
-        """Make a run's directory, or go on with it; it is locked for this process until `close`.
+        """Make a run's directory; it is locked for this process until `close`.
 
         Parameters
         ----------
         path : path-like
-            The directory; with `resume` one that may exist, else one that must not, or be empty.
+            One that does not exist, or is empty.
         kind : str
         configuration : mapping
-            What the result depends on: names, and values that JSON can tell.
-        seed : int, None, or generator, optional
-            None takes the seed of the run to go on with, or one that nobody can foresee.
+            What the result depends on: names, and values that JSON can hold.
+        random_state : int, None, or generator, optional
+            The seed; None draws one from the system.
         model : model of `nbm_xp.boltzmann`, optional
-            Copied into a new directory; its `save` and `load` are used.
-        resume : bool, optional
-            Go on with the run if there is one, else begin it.
-        also : callable, optional
-            Called with the folder that is to become a new run's directory, to write more into it.
+            Copied into the directory; its `save` and `load` are used.
+        save : callable, optional
+            Called with the folder that is to become the directory, to write more into it.
 
         Returns
         -------
@@ -150,41 +153,30 @@ class RunDirectory:
         Raises
         ------
         FileExistsError
-            If something is there already and `resume` is False.
-        ValueError
-            If there is another run: of another kind, seed or configuration. The message says what differs.
+            If something is there already.
         RunError
-            If another process works on the run.
+            If another process makes the same directory at this moment, or the disk is full.
         """
-        place = local_path(path, "directory")
-        wanted = as_json(configuration)
-        if place.exists() and not place.is_dir():
-            raise FileExistsError(f"{place} is a file, and a run needs a directory")
-        if place.is_dir() and any(place.iterdir()):
-            if not resume:
-                raise FileExistsError(f"{place} is not empty: go on with the run in it by resume=True, or name another")
-            run = cls.open(place)
-            run._same(kind, wanted, None if seed is None else _seed(seed))
-            return run._going_on()
+        place = check_new(path)
         about = {
             "format": FORMAT,
             "kind": kind,
-            "configuration": wanted,
-            "seed": _seed(seed),
+            "configuration": as_json(configuration),
+            "seed": entropy_of(random_state),
             "versions": _versions(),
             "created": _now(),
             "model": None if model is None else {"class": type(model).__name__, "file": "model.safetensors"},
         }
-        with needing_room(place):
-            held = make(place, about, model, also)
+        with disk_errors(place):
+            lock_file = _make(place, about, model, save)
         run = cls(place, about)
-        run._locked = held
+        run._lock_file = lock_file
         run.log(f"{kind} begun")
         return run
 
     @classmethod
     def resume(cls, path: str | os.PathLike[str]) -> Self:
-        """Go on with a run, whatever it is; it is locked for this process until `close`.
+        """Open a run's directory to go on with the run; it is locked for this process until `close`.
 
         Raises
         ------
@@ -193,23 +185,24 @@ class RunDirectory:
         RunError
             If another process works on the run.
         """
-        return cls.open(path)._going_on()
-
-    def _going_on(self) -> Self:
-        self._lock()
-        left = sweep(self.path)
-        self.log("going on" + (f", {left} unfinished files swept away" if left else ""))
-        return self
+        run = cls.open(path)
+        try:
+            run._lock_file = _locked(run.path)
+        except OSError:
+            raise RunError(f"another process works on the run in {run.path}: wait for it, or end it") from None
+        count = sweep(run.path)
+        run.log("resumed" + (f", {count} unfinished files removed" if count else ""))
+        return run
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], kind: str | None = None) -> Self:
-        """Look at a run's directory, without locking it; what it began with must be there as it was.
+        """Read a run's directory, without locking it, and verify the files that it began with.
 
         Parameters
         ----------
         path : path-like
         kind : str, optional
-            What kind of run it must be.
+            The kind of run that it must be.
 
         Raises
         ------
@@ -222,12 +215,12 @@ class RunDirectory:
         if kind is not None and run.kind != kind:
             raise ValueError(f"{run.path} holds a run of {run.kind!r}, not of {kind!r}")
         for name in run._files:
-            run._check(name)
+            run._verify(name)
         return run
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """What a run's directory says of itself; the files that it began with are not looked at.
+        """Read ``run.json`` alone; the files that the run began with are not verified.
 
         Raises
         ------
@@ -235,60 +228,31 @@ class RunDirectory:
             As `open`.
         """
         place = local_path(path, "directory")
-        if not (place / ABOUT).is_file():
+        if not (place / _ABOUT).is_file():
             if not place.exists():
                 raise FileNotFoundError(f"there is no run's directory {place}")
-            raise ValueError(f"{place} is no run's directory: it has no {ABOUT}")
-        about = read_record(place / ABOUT)
+            raise ValueError(f"{place} is no run's directory: it has no {_ABOUT}")
+        about = read_record(place / _ABOUT)
         if not isinstance(about, dict) or about.get("format") != FORMAT:
             found = about.get("format") if isinstance(about, dict) else about
-            raise ValueError(f"{place / ABOUT} must have the format {FORMAT!r}, got {found!r}")
+            raise ValueError(f"{place / _ABOUT} must have the format {FORMAT!r}, got {found!r}")
         try:
             run = cls(place, about)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{place / ABOUT} is damaged: {error!r}") from error
-        unsealed(about, place / ABOUT)
+            raise ValueError(f"{place / _ABOUT} is damaged: {error!r}") from error
+        unsealed(about, place / _ABOUT)
         return run
 
-    def _check(self, name: str) -> None:
-        """Refuse a file that is not the one that the run began with."""
+    def _verify(self, name: str) -> None:
+        """Raise `ValueError` if a file is not the one that the run began with."""
         if digest_of_file(self.path / name) != self._files[name]:
             raise ValueError(f"{self.path / name} is not the file that the run began with: it is damaged or exchanged")
-
-    def _same(self, kind: str, configuration: Mapping[str, Any], seed: int | None) -> None:
-        """Refuse to go on as something else."""
-        there, asked = ({}, {}) if seed is None else ({"seed": self.seed}, {"seed": seed})
-        found: list[tuple[str | Parameter, ...]] = list(differences(there, asked))
-        if kind == self.kind:
-            found += differences(self.configuration, configuration)
-        else:
-            found.insert(0, (f"it is a run of {self.kind!r}, and {kind!r} was asked for",))
-        if found:
-            *others, last = found
-            parts = [part for (*first, phrase) in others for part in (*first, f"{phrase};")]
-            raise OtherRunError(f"{self.path} holds another run:", *parts, *last)
-
-    def agree(self, said: Mapping[str, Any], seed: Any = None) -> None:
-        """Refuse what is said otherwise than the run was asked for; what is not said is as it was.
-
-        Parameters
-        ----------
-        said : mapping
-            A part of a configuration.
-        seed : int, None, or generator, optional
-
-        Raises
-        ------
-        ValueError
-            If something differs; the message says what.
-        """
-        self._same(self.kind, self.configuration | as_json(said), None if seed is None else _seed(seed))
 
     # What is in it
 
     @property
     def checkpoints(self) -> pathlib.Path:
-        """The folder that says where each part of the run is; made when first asked for."""
+        """The folder of the checkpoints, made when first asked for."""
         folder = self.path / "checkpoints"
         folder.mkdir(exist_ok=True)
         return folder
@@ -317,12 +281,12 @@ class RunDirectory:
         Parameters
         ----------
         library : str, optional
-            Where its arrays are to live; host memory by default.
+            The library of its arrays; NumPy by default.
         """
         path, name = self.model_path, str(self._model["class"])
         if name not in boltzmann.__all__:
             raise ValueError(f"{self.path} holds a model of class {name!r}, which nbm_xp.boltzmann does not have")
-        self._check(path.name)
+        self._verify(path.name)
         return getattr(boltzmann, name).load(path, library)
 
     def log(self, message: str) -> None:
@@ -330,20 +294,11 @@ class RunDirectory:
         with open(self.path / _LOG, "a", encoding="utf-8") as file:
             file.write(f"{_now()} {' '.join(message.splitlines())}\n")
 
-    # One process at a time
-
-    def _lock(self) -> None:
-        """Keep other processes from working on the run; the system lets go when this process ends, however it ends."""
-        try:
-            self._locked = locked(self.path)
-        except OSError:
-            raise RunError(f"another process works on the run in {self.path}: wait for it, or end it") from None
-
     def close(self) -> None:
         """Let other processes work on the run."""
-        if self._locked is not None:
-            self._locked.close()
-            self._locked = None
+        if self._lock_file is not None:
+            self._lock_file.close()
+            self._lock_file = None
 
     def __enter__(self) -> Self:
         return self
@@ -355,12 +310,112 @@ class RunDirectory:
         return f"RunDirectory({str(self.path)!r}, kind={self.kind!r}, seed={self.seed})"
 
 
-def _seed(seed: Any) -> int:
-    """The number that stands for a seed."""
+def check_new(path: str | os.PathLike[str]) -> pathlib.Path:
+    """The place of a new run, which must not exist or be an empty folder.
+
+    Raises
+    ------
+    FileExistsError
+        If something is there already.
+    """
+    place = local_path(path, "directory")
+    if place.exists() and not place.is_dir():
+        raise FileExistsError(f"{place} is a file, and a run needs a directory")
+    if place.is_dir() and any(place.iterdir()):
+        how = "resume the run in it by runs.resume, or " if (place / _ABOUT).is_file() else ""
+        raise FileExistsError(f"{place} is not empty: {how}name another directory")
+    return place
+
+
+def _make(place: pathlib.Path, about: dict[str, Any], model: Any, save: Callable[[pathlib.Path], object] | None) -> Any:
+    """Make a directory beside its place, and rename it when all that it begins with is on disk; its open lock file."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    _sweep_beside(place)
+    lock_file: Any = None
     try:
-        return entropy_of(seed)
-    except (TypeError, ValueError) as error:
-        raise type(error)(str(error).replace("random_state", "seed")) from None
+        with replacing_folder(place) as part:
+            part.mkdir()
+            lock_file = _locked(part)
+            if model is not None:
+                model.save(part / about["model"]["file"])
+            if save is not None:
+                save(part)
+            files = sorted(file for file in part.iterdir() if file.is_file() and file.name != _LOCK)
+            about["files"] = {file.name: digest_of_file(file) for file in files}
+            write_json(part / _ABOUT, sealed(about))
+            with contextlib.suppress(FileNotFoundError):
+                place.rmdir()  # an empty one
+    except BaseException as error:
+        if lock_file is not None:
+            lock_file.close()
+        if not isinstance(error, OSError) or error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        raise RunError(f"another process has just begun a run in {place}: wait for it, or name another") from error
+    return lock_file
+
+
+def _locked(folder: pathlib.Path, mode: str = "a") -> Any:
+    """The file that locks a run as long as it is open; OSError where another process has it.
+
+    Where the system has no such locks, nothing is locked.
+    """
+    file = open(folder / _LOCK, mode)  # noqa: SIM115  (it stays open as long as the lock is to hold)
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ModuleNotFoundError:
+        pass
+    except OSError:
+        file.close()
+        raise
+    return file
+
+
+def _sweep_beside(place: pathlib.Path) -> None:
+    """Remove directories that were being made here when their processes died: nobody locks them."""
+    for part in leftovers(place):
+        with contextlib.suppress(OSError):
+            # One without a lock is so new that its process has not come to it, or it died right then.
+            if (part / _LOCK).exists():
+                _locked(part, "r+").close()
+            elif time.time() - part.stat().st_mtime < _NEW:
+                continue
+            shutil.rmtree(part)
+
+
+def as_json(value: Any, name: str = "configuration") -> Any:
+    """A value as JSON gives it back.
+
+    Raises
+    ------
+    TypeError
+        If JSON has no such value; the message names it.
+    """
+    if value is None or isinstance(value, (bool, str, float)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): as_json(item, f"{name}.{key}") for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_json(item, f"{name}[{i}]") for i, item in enumerate(value)]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "tolist"):  # an array's, or one of its numbers
+        return as_json(value.tolist(), name)
+    if hasattr(value, "__index__"):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
+    raise TypeError(f"{name} must be a number, a string, a list or a mapping of such, got {value!r}")
+
+
+def finite_json(value: Any) -> Any:
+    """A value as strict JSON has it: numbers that are not finite become null."""
+    if isinstance(value, Mapping):
+        return {str(name): finite_json(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite_json(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _versions() -> dict[str, str]:

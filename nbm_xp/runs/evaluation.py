@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import functools
 import os
-import shutil
+import pathlib
 from collections.abc import Sequence
 from typing import Any
 
 from nbm_xp.boltzmann.equilibrium import STEPS
 from nbm_xp.boltzmann.partition import AISEstimate, is_enumerable, log_z_of
 from nbm_xp.boltzmann.placing import temperatures_of
-from nbm_xp.files import local_path, sealed, write_json
+from nbm_xp.files import sealed, write_json
 from nbm_xp.machines.columns import check_names
 from nbm_xp.machines.rows import checked_rows, known_length, positive_int
-from nbm_xp.namespace.needs import need
 
-from . import store
-from .carrying_out import Progress, carry_out, check_progress, interruptible
 from .copies import digest_of, digest_of_ladder, digest_of_model, fitted_model, library_for, save_rows
 from .directory import RunDirectory
-from .evaluation_jobs import FROM_LADDER, jobs_of
+from .evaluation_jobs import EvaluationJob, jobs_of
 from .evaluation_result import ARRAYS, RESULT, read_evaluation, result_of
-from .failing import needing_room
-from .job import chunk_of
-from .schedulers import workers_of
+from .execution import Kind, Progress, Warn, begin, check_begin
+from .job import block_length
+from .store import Stored
 
 __all__ = ["evaluate"]
 
@@ -36,21 +33,20 @@ def evaluate(
     directory: str | os.PathLike[str],
     X: Any = None,
     *,
-    n_runs: int = 100,
+    n_chains: int = 100,
     n_temperatures: int | str = 1000,
     betas: Sequence[float] | None = None,
     log_z: float | AISEstimate | None = None,
     reverse: bool | None = None,
-    n_steps: int = 1000,
+    n_sweeps: int = 1000,
     ladder_steps: int = STEPS,
     chunks: int | None = None,
     checkpoint_every: int | None = None,
-    seed: Any = None,
+    random_state: Any = None,
     library: str | None = None,
     scheduler: Any = "threads",
     n_workers: int | None = None,
     memory_limit: int | str | None = None,
-    resume: bool = False,
     progress: Progress | None = None,
 ) -> RunDirectory:
     """Find log Z of a model, with error bars, and the mean log-likelihood of rows.
@@ -61,19 +57,18 @@ def evaluate(
     Parameters
     ----------
     model : model of `nbm_xp.boltzmann`
-        None, with `resume`, takes the model that the run began with.
     directory : path-like
-        The run's directory: one that does not exist, or, with `resume`, may.
+        The run's directory, which must not exist or be empty.
     X : array of shape (rows, visible units), optional
-        Rows to be weighed; they are copied into the run's directory, a Dask array block by block.
-    n_runs, n_temperatures, betas : optional
+        Rows to evaluate; they are copied into the run's directory, a Dask array block by block.
+    n_chains, n_temperatures, betas : optional
         The chains of annealed importance sampling and their temperatures: see `RBM.ais`.
     log_z : float or AISEstimate, optional
         The logarithm of the partition function, where it is known: then nothing is annealed.
     reverse : bool, optional
         Whether to anneal as many chains in reverse too, for an estimate of log Z that is too large, if anything. By
         default that is done for a model with a ladder.
-    n_steps : int, optional
+    n_sweeps : int, optional
         Sweeps of the chains to the states that those in reverse start from. Of a model whose log Z `log_partition`
         can tell, they are drawn exactly instead; of one with a ladder, they are those of the chains on it.
     ladder_steps : int, optional
@@ -83,7 +78,7 @@ def evaluate(
         How many chains there are in a block, by default 128.
     checkpoint_every : int, optional
         How many temperatures, or sweeps, a task goes through, by default 250.
-    seed, library, scheduler, n_workers, memory_limit, resume
+    random_state, library, scheduler, n_workers, memory_limit
         See `sample`.
     progress : callable, optional
         ``progress(done, total)``, as for `sample`: steps of single chains, and rows.
@@ -108,12 +103,13 @@ def evaluate(
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> place = pathlib.Path(tempfile.mkdtemp()) / "run"
     >>> import numpy as np
     >>> from nbm_xp.boltzmann import RBM
     >>> from nbm_xp.runs import evaluate, read_evaluation
     >>> rbm = RBM.from_parameters(np.eye(4), np.zeros(4), np.zeros(4))
     >>> rows = np.eye(4)
-    >>> run = evaluate(rbm, pathlib.Path(tempfile.mkdtemp()) / "run", rows, n_runs=200, n_temperatures=50, seed=0)
+    >>> run = evaluate(rbm, place, rows, n_chains=200, n_temperatures=50, random_state=0)
     >>> found = read_evaluation(run.path)
     >>> found.ais.log_z_low < rbm.log_partition() < found.ais.log_z_high
     True
@@ -121,17 +117,12 @@ def evaluate(
     >>> found.mean_log_likelihood_low < exact < found.mean_log_likelihood_high
     True
     """
-    local_path(directory, "directory")
-    check_progress(progress)
-    if model is None:
-        if not resume:
-            raise ValueError("model must be given, unless resume=True takes that of the run to go on with")
-        model = RunDirectory.open(directory, "evaluate").load_model()
+    check_begin(directory, progress)
     topology = fitted_model(model)._topology
-    runs = positive_int(n_runs, "n_runs")
+    chains = positive_int(n_chains, "n_chains")
     temperatures = temperatures_of(model, n_temperatures, betas, model._entropy) if log_z is None else []
     known = None if log_z is None else log_z_of(log_z)
-    sweeps, climbs = positive_int(n_steps, "n_steps", 0), positive_int(ladder_steps, "ladder_steps", 0)
+    sweeps, climbs = positive_int(n_sweeps, "n_sweeps", 0), positive_int(ladder_steps, "ladder_steps", 0)
     if 0 < climbs < 4:
         raise ValueError(f"ladder_steps must be 0, or at least 4, got {ladder_steps!r}")
     if reverse not in (None, True, False):
@@ -147,62 +138,57 @@ def evaluate(
         rows = known_length(X)
     elif log_z is not None:
         raise ValueError("X must be given where log_z is: there would be nothing to do")
+    if checkpoint_every is not None:
+        positive_int(checkpoint_every, "checkpoint_every")
+    first = "exact states" if is_enumerable(topology) else "the ladder" if laddered else "chains"
     configuration = {
-        "n_runs": runs if temperatures else 0,
+        "n_chains": chains,
         "betas": temperatures,
         "log_z": known,
-        "chunks": chunk_of(chunks, runs),
-        "checkpoint_every": _STEPS_IN_A_SEGMENT
-        if checkpoint_every is None
-        else positive_int(checkpoint_every, "checkpoint_every"),
+        "chunks": block_length(chunks, chains),
+        "checkpoint_every": checkpoint_every or _STEPS_IN_A_SEGMENT,
         "library": library_for(model, library),
         "model": digest_of_model(model),
         "n_rows": rows,
         "rows": None if X is None else digest_of(X),
+        "ladder": digest_of_ladder(model) if laddered else None,
+        "ladder_steps": climbs if laddered else 0,
+        "reverse": first if reverse else None,
+        "n_sweeps": sweeps if reverse and first == "chains" else 0,
     }
-    if laddered:
-        configuration["ladder"] = {"n_steps": climbs, "machines": digest_of_ladder(model)}
-    if reverse and is_enumerable(topology):
-        configuration["reverse"] = {"from": "exact states"}
-    elif reverse:
-        configuration["reverse"] = {"from": FROM_LADDER} if laddered else {"from": "chains", "n_steps": sweeps}
-    need("zarr")  # before a directory is made
-    with interruptible(), workers_of(scheduler, n_workers, memory_limit) as workers:
-        pool = workers.pool  # where there is no cluster, no directory is made
-        with RunDirectory.begin(
-            directory,
-            "evaluate",
-            configuration,
-            seed=seed,
-            model=model,
-            resume=resume,
-            also=None if X is None else functools.partial(save_rows, X),
-        ) as run:
-            carry_on(run, pool, progress)
-    return run
+    return begin(
+        Evaluating, directory, configuration, random_state=random_state, scheduler=scheduler, n_workers=n_workers,
+        memory_limit=memory_limit, progress=progress, model=model,
+        save=None if X is None else functools.partial(save_rows, X),
+    )  # fmt: skip
 
 
-def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
-    """Do what is left to do of an evaluation."""
-    with needing_room(run.path):
-        _carry_on(run, pool, progress)
+class Evaluating(Kind):
+    """Runs of `evaluate`."""
+
+    name = "evaluate"
+    results = (ARRAYS, RESULT)
+    stored = ARRAYS
+
+    @functools.cached_property
+    def jobs(self) -> list[EvaluationJob]:
+        """What there is to do: chains annealed, chains on the ladder, chains in reverse, free energies of rows."""
+        return jobs_of(self.run)
+
+    @property
+    def arrays(self) -> list[Stored]:
+        """What the jobs write."""
+        return [array for job in self.jobs for array in job.arrays()]
+
+    def finish(self, unfinished: pathlib.Path) -> Warn | None:
+        """Write what was found."""
+        found, warn = result_of(self.run, unfinished)
+        write_json(self.run.path / RESULT, sealed(found | {"run": self.run.result_identity}))
+        return warn
+
+    def check(self) -> None:
+        """Read what was found."""
+        read_evaluation(self.run.path)
 
 
-def _carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
-    if (run.path / RESULT).exists():
-        shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
-        read_evaluation(run.path)  # refuses what is damaged
-        return
-    jobs = jobs_of(run)
-    arrays = [array for job in jobs for array in job.arrays()]
-    if not (run.path / ARRAYS).exists():
-        about = {"source": "nbm_xp.runs.evaluate", "seed": str(run.seed), "run": run.result_identity}
-        totals = [sum(job.steps(b, s) for b in job.blocks for s in range(job.n_segments)) for job in jobs]
-        with store.growing(run.path, ARRAYS, arrays, run.result_identity, {}, about):
-            for place, job in enumerate(jobs):
-                before, whole = sum(totals[:place]), sum(totals)
-                step = None if progress is None else lambda done, _, n=before, w=whole: progress(n + done, w)
-                carry_out(run, job, job.blocks, pool, step)
-    write_json(run.path / RESULT, sealed(result_of(run) | {"run": run.result_identity}))
-    run.log(f"{RESULT} is written")
-    shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
+KINDS = {"evaluate": Evaluating}

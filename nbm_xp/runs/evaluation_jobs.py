@@ -1,9 +1,8 @@
-"""What the tasks of an evaluation do: chains annealed, there and in reverse, others on the ladder, and rows weighed."""
+"""What the tasks of an evaluation compute: annealing both ways, chains on the ladder, free energies of rows."""
 
 from __future__ import annotations
 
 import functools
-import os
 import pathlib
 import threading
 from collections.abc import Callable
@@ -19,80 +18,66 @@ from nbm_xp.machines.exchanges import in_turn, odd_pairs
 from nbm_xp.namespace import asarray, get_namespace, to_numpy
 
 from . import store
-from .checkpoints import read_checkpoint
 from .copies import rows_of
 from .directory import RunDirectory
-from .job import Alone, Block, blocks_of
+from .job import Block, Job, StoppedError, blocks_of, load_model, read_checkpoint
 from .store import Stored
-from .tasks import StoppedError, load_model
 
 __all__ = [
-    "FROM_LADDER",
     "LADDER_LOOKS",
     "Annealing",
     "Climbing",
+    "EvaluationJob",
     "ReverseAnnealing",
     "Likelihoods",
     "jobs_of",
 ]
 
 LADDER_LOOKS = ("ladder_up", "ladder_down")
-FROM_LADDER = "the ladder"
 _ROWS_IN_A_BLOCK = 4096
 
 
 @dataclass(frozen=True)
-class _Blocks(Alone):
-    """What all parts of an evaluation tell their tasks."""
+class EvaluationJob(Job):
+    """What all parts of an evaluation have; for the fields see `evaluate`."""
 
-    directory: str
-    run: str
     model: str
     library: str
-    seed: int
-    rows: int
     chunks: int
+    checkpoint_every: int
+
+    @property
+    def rows(self) -> int:
+        """How many chains, or rows of data, there are."""
+        raise NotImplementedError
 
     @property
     def blocks(self) -> list[Block]:
+        """The blocks of rows."""
         return blocks_of(self.rows, self.chunks)
+
+    def arrays(self) -> list[Stored]:
+        """What the blocks write."""
+        raise NotImplementedError
 
     def write(self, array: Stored, block: Block, values: Any, *before: int) -> None:
         """Write a chunk of a block, whose number is along the last axis."""
         store.write_chunk(pathlib.Path(self.directory) / store.UNFINISHED, array, (*before, block.number), values)
 
-    @staticmethod
-    def common(run: RunDirectory) -> dict[str, Any]:
-        asked = run.configuration
-        return {
-            "directory": os.fspath(run.path.resolve()),
-            "run": run.identity,
-            "model": asked["model"],
-            "library": asked["library"],
-            "seed": run.seed,
-        }
-
 
 @dataclass(frozen=True)
-class Annealing(_Blocks):
+class Annealing(EvaluationJob):
     """Annealed importance sampling of chains in blocks; a segment is a number of temperatures."""
 
+    n_chains: int
     betas: tuple[float, ...]
-    checkpoint_every: int
     part = "annealing"
     weights = "log_weight"
 
-    @classmethod
-    def of(cls, run: RunDirectory) -> Self:
-        """The job of a run's directory."""
-        asked = run.configuration
-        return cls(
-            **cls.common(run),
-            rows=asked["n_runs"],
-            chunks=asked["chunks"],
-            betas=tuple(asked["betas"]),
-            checkpoint_every=asked["checkpoint_every"],
-        )
+    @property
+    def rows(self) -> int:
+        """How many chains are annealed: none where log Z is given."""
+        return self.n_chains if self.betas else 0
 
     @property
     def n_segments(self) -> int:
@@ -141,24 +126,20 @@ class ReverseAnnealing(Annealing):
     one, first segments are of sweeps to them.
     """
 
-    n_sweeps: int = 0
-    from_ladder: bool = False
+    reverse: str | None
+    n_sweeps: int
     part = "reverse"
     weights = "reverse_log_weight"
 
     @classmethod
-    def of(cls, run: RunDirectory) -> Self:
-        """The job of a run's directory; it has no chains where nothing was to be annealed in reverse."""
-        asked = run.configuration
-        return cls(
-            **cls.common(run),
-            rows=asked["n_runs"] if "reverse" in asked else 0,
-            chunks=asked["chunks"],
-            betas=tuple(reversed(asked["betas"])),
-            checkpoint_every=asked["checkpoint_every"],
-            n_sweeps=asked.get("reverse", {}).get("n_steps", 0),
-            from_ladder=asked.get("reverse", {}).get("from") == FROM_LADDER,
-        )
+    def of(cls, run: RunDirectory, **more: Any) -> Self:
+        """The job of a run."""
+        return super().of(run, betas=tuple(reversed(run.configuration["betas"])), **more)
+
+    @property
+    def rows(self) -> int:
+        """How many chains are annealed in reverse."""
+        return self.n_chains if self.reverse else 0
 
     @property
     def _sweeping(self) -> int:
@@ -182,9 +163,9 @@ class ReverseAnnealing(Annealing):
 
     def begin(self, block: Block) -> tuple[Any, ...]:
         """The chains' first states, and weights of one."""
-        if not self.from_ladder:
+        if self.reverse != "the ladder":
             return super().begin(block)
-        ended = read_checkpoint(pathlib.Path(self.directory) / "checkpoints" / Climbing.part, self.run, block.number)
+        ended = read_checkpoint(self.folder(Climbing.part), self.run, block.number)
         if ended is None:
             raise ValueError(f"{self.directory} lacks the checkpoint of block {block.number} on the ladder")
         return (*(np.ascontiguousarray(states[-1].T) for states in ended.arrays), np.zeros(block.rows))
@@ -205,40 +186,37 @@ class ReverseAnnealing(Annealing):
 
 
 @dataclass(frozen=True)
-class Climbing(_Blocks):
+class Climbing(EvaluationJob):
     """Chains on the ladder that the model learnt on; a segment is a number of steps.
 
     The first half of the steps does not count. In the other half each pair of neighbours is looked at whenever it has
     its turn, once in two steps.
     """
 
-    n_steps: int
+    n_chains: int
+    ladder: str | None
+    ladder_steps: int
     pairs: int
     dtype: str
-    checkpoint_every: int
     part = "ladder"
 
     @classmethod
-    def of(cls, run: RunDirectory) -> Self:
-        """The job of a run's directory; it has no chains where there is no ladder, or it is not asked."""
-        asked = run.configuration
-        if "ladder" not in asked:
-            return cls(**cls.common(run), rows=0, chunks=1, n_steps=4, pairs=0, dtype="", checkpoint_every=2)
+    def of(cls, run: RunDirectory, **more: Any) -> Self:
+        """The job of a run."""
         model = run.load_model()
-        return cls(
-            **cls.common(run),
-            rows=asked["n_runs"],
-            chunks=asked["chunks"],
-            n_steps=asked["ladder"]["n_steps"],
-            pairs=model._ladder.pairs,
-            dtype=str(model._parameters.dtype),
-            checkpoint_every=max(2, asked["checkpoint_every"] // 2 * 2),
-        )
+        every = max(2, run.configuration["checkpoint_every"] // 2 * 2)
+        pairs = 0 if model._ladder is None else model._ladder.pairs
+        return super().of(run, checkpoint_every=every, pairs=pairs, dtype=str(model._parameters.dtype), **more)
+
+    @property
+    def rows(self) -> int:
+        """How many chains there are on the ladder: none where it is not used."""
+        return self.n_chains if self.ladder else 0
 
     @property
     def _half(self) -> int:
         """How many steps a half of them are: an even number."""
-        return self.n_steps // 4 * 2
+        return self.ladder_steps // 4 * 2
 
     @property
     def n_segments(self) -> int:
@@ -290,19 +268,24 @@ class Climbing(_Blocks):
 
 
 @dataclass(frozen=True)
-class Likelihoods(_Blocks):
+class Likelihoods(EvaluationJob):
     """Free energies of rows in blocks, or what mean field finds for them; a block is one segment."""
 
+    n_rows: int
     dtype: str
-    part = "weighing"
+    part = "rows"
     n_segments = 1
 
     @classmethod
-    def of(cls, run: RunDirectory) -> Likelihoods:
-        """The job of a run's directory."""
-        rows = run.configuration["n_rows"]
-        dtype = str(run.load_model()._parameters.dtype)
-        return cls(**cls.common(run), rows=rows, chunks=min(max(rows, 1), _ROWS_IN_A_BLOCK), dtype=dtype)
+    def of(cls, run: RunDirectory, **more: Any) -> Self:
+        """The job of a run."""
+        rows, dtype = run.configuration["n_rows"], str(run.load_model()._parameters.dtype)
+        return super().of(run, chunks=min(max(rows, 1), _ROWS_IN_A_BLOCK), dtype=dtype, **more)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self.n_rows
 
     def steps(self, block: Block, segment: int) -> int:
         """How much work a segment is: its rows."""
@@ -319,7 +302,7 @@ class Likelihoods(_Blocks):
     def advance(
         self, block: Block, segment: int, arrays: tuple[Any, ...], stopping: Callable[[], bool]
     ) -> tuple[Any, ...]:
-        """Weigh the rows of a block."""
+        """Compute the free energies of a block."""
         model = load_model(self.directory, self.library, self.model)
         rows = rows_of(self.directory, block.offset, block.rows)
         given = asarray(rows, get_namespace(self.library), self.dtype)
@@ -327,11 +310,9 @@ class Likelihoods(_Blocks):
         return ()
 
 
-def jobs_of(run: RunDirectory) -> list[Annealing | Climbing | Likelihoods]:
+def jobs_of(run: RunDirectory) -> list[EvaluationJob]:
     """What there is to do, in order."""
-    jobs: list[Annealing | Climbing | Likelihoods] = [
-        kind.of(run) for kind in (Annealing, Climbing, ReverseAnnealing, Likelihoods)
-    ]
+    jobs: list[EvaluationJob] = [kind.of(run) for kind in (Annealing, Climbing, ReverseAnnealing, Likelihoods)]
     return [job for job in jobs if job.blocks]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import pathlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +14,9 @@ from nbm_xp.boltzmann.partition import base_log_partition, estimate
 from nbm_xp.files import read_record, unsealed
 
 from . import store
-from .asked import plain
-from .directory import RunDirectory
+from .directory import RunDirectory, finite_json
 from .evaluation_jobs import LADDER_LOOKS
-from .failing import GOING_ON, RunError
+from .execution import Warn, finished
 
 __all__ = ["ARRAYS", "RESULT", "Evaluation", "bounded", "read_evaluation", "result_of"]
 
@@ -80,9 +80,7 @@ def read_evaluation(directory: str | os.PathLike[str]) -> Evaluation:
     ValueError
         If what it found is damaged.
     """
-    run = RunDirectory.open(directory, "evaluate")
-    if not (run.path / RESULT).exists():
-        raise RunError(f"the run in {run.path} is not finished: go on with it by", GOING_ON)
+    run = finished(directory, "evaluate")
     about = unsealed(read_record(run.path / RESULT), run.path / RESULT)
     if about.pop("run", None) != run.result_identity:
         raise ValueError(f"{run.path / RESULT} is of another run than {run.path}")
@@ -110,34 +108,33 @@ def bounded(model: Any) -> dict[str, bool]:
     return {} if model._topology.is_factorial else {"lower_bound": True}
 
 
-def result_of(run: RunDirectory) -> dict[str, Any]:
-    """The result for JSON, from what the blocks have written."""
-    asked, arrays = run.configuration, store.open_arrays(run.path / ARRAYS, run.result_identity)
+def result_of(run: RunDirectory, place: pathlib.Path) -> tuple[dict[str, Any], Warn | None]:
+    """The result for JSON, from what the blocks have written, and what warns of it."""
+    asked, arrays = run.configuration, store.open_arrays(place, run.result_identity)
     model = run.load_model()
     low = high = known = asked["log_z"]
     found: dict[str, AISEstimate] = {}
     climbed: LadderEstimate | None = None
     if asked["betas"]:
         base = base_log_partition(model._topology, model._base_bias())
-        for name in ("ais", "reverse") if "reverse" in asked else ("ais",):
+        for name in ("ais", "reverse") if asked["reverse"] else ("ais",):
             weights = arrays[_WEIGHTS[name]][:]
             found[name] = estimate(weights, base, len(asked["betas"]), reverse=name == "reverse")
         best: AISEstimate | LadderEstimate = found["ais"]
-        if "ladder" in asked:
+        if asked["ladder"]:
             up, down = (arrays[name][:].astype("float64") for name in LADDER_LOOKS)
             best = climbed = of_turns(model._ladder, up, down)
-            climbed.warn(stacklevel=4)
         known, low, high = best.log_z, best.log_z_low, best.log_z_high
     mean = spread = None
     if asked["n_rows"]:
         energies = arrays["free_energy"][:].astype("float64")
         mean = -float(energies.mean())
         spread = float(energies.std(ddof=1)) / math.sqrt(len(energies)) if len(energies) > 1 else None
-    return {
+    told = {
         "log_z": known,
         "ais": _told(found.get("ais")),
         "reverse": _told(found.get("reverse")),
-        "ladder": None if climbed is None else plain(vars(climbed)),
+        "ladder": None if climbed is None else finite_json(vars(climbed)),
         "n_rows": asked["n_rows"],
         "lower_bound": bool(asked["n_rows"]) and not model._topology.is_factorial,
         "mean_log_likelihood": None if mean is None else mean - known,
@@ -145,6 +142,7 @@ def result_of(run: RunDirectory) -> dict[str, Any]:
         "mean_log_likelihood_high": None if mean is None else _or_none(mean - low),
         "standard_error": spread,
     }
+    return told, None if climbed is None else climbed.warn
 
 
 def _told(found: AISEstimate | None) -> dict[str, Any] | None:

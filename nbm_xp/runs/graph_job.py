@@ -28,9 +28,7 @@ from nbm_xp.storage.arrays import load_arrays
 
 from . import store
 from .chains_job import SHOWN, ChainsJob
-from .checkpoints import Held, read_checkpoint, write_checkpoint
-from .directory import RunDirectory
-from .job import Block
+from .job import Block, Checkpoint, read_checkpoint, write_checkpoint
 from .store import Stored
 
 __all__ = ["AT_HAND", "GRAPH", "GraphJob", "save_parts"]
@@ -108,15 +106,6 @@ class GraphJob(ChainsJob):
     n_units_: int
     colours: int
     parts: int
-
-    result_name = GRAPH
-
-    @classmethod
-    def of(cls, run: RunDirectory) -> GraphJob:
-        """The job of a run's directory."""
-        asked = dict(run.configuration)
-        asked.pop("couplings")
-        return cls(**cls.begun(run), **asked | {name: tuple(asked[name]) for name in ("betas", "observe")})
 
     # How it is divided
 
@@ -232,7 +221,7 @@ class GraphJob(ChainsJob):
             shown = {other: (before, self._rows(group, other, segment)) for other in part.near}
         seen = last and sweep + 1 in self.seen
         states, (_, border), totals = bundle.step(part, states, shown, sweep + 1, colour, seen)
-        rim = Held(segment + 1, (packed(self.values, border), np.asarray(border.shape)))
+        rim = Checkpoint(segment + 1, (packed(self.values, border), np.asarray(border.shape)))
         write_checkpoint(self.folder(SHOWN), self.run, block.number, rim, self.keeps)
         if last:
             if sweep:

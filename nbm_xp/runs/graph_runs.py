@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from nbm_xp.files import local_path
 from nbm_xp.graphs.diagnosis import HELPS
 from nbm_xp.graphs.graph import finite
 from nbm_xp.graphs.lazily import checked_names
 from nbm_xp.machines.rows import positive_int
-from nbm_xp.namespace.needs import need
 
-from . import store
-from .carrying_out import Progress, carry_out, check_progress, interruptible
+from . import execution
+from .chains_job import ChainsJob
 from .directory import RunDirectory
-from .failing import RunError, needing_room
-from .graph_job import GraphJob
-from .lattice_job import LatticeJob
-from .schedulers import Workers, workers_of
+from .errors import RunError
+from .execution import Kind, Progress, Warn
+from .graph_job import GRAPH, GraphJob
+from .lattice_job import LATTICE, LatticeJob
+from .pools import Pool
+from .schedulers import Workers
+from .store import Stored
 
-__all__ = ["PROCESS", "Projected", "asked_of", "begin", "carry_on"]
+__all__ = ["PROCESS", "GraphRun", "LatticeRun", "Projected", "asked_of", "begin"]
 
 PROCESS = 3 * 10**8
 """Bytes of a process before it does anything."""
-
-_JOBS: dict[str, Any] = {"lattice": LatticeJob, "graph": GraphJob}
 
 
 @dataclass(frozen=True)
@@ -82,41 +82,22 @@ def asked_of(
 
 
 def begin(
-    kind: str,
+    kind: type[ChainsRun],
     directory: str | os.PathLike[str],
     configuration: Mapping[str, Any],
     save: Callable[[pathlib.Path], object],
     needed: Callable[[int | None], Projected],
     how: Mapping[str, Any],
 ) -> RunDirectory:
-    """Begin a run, or go on with it, and do all of it.
+    """Begin a run, if there is the memory and the disk that it needs, and do all of it.
 
-    Parameters
-    ----------
-    kind : {"lattice", "graph"}
-    directory : path-like
-    configuration : mapping
-    save : callable
-        Writes what is not in the configuration into the folder that is to become the run's directory.
-    needed : callable
-        Of the number of workers: what a run will need.
-    how : mapping
-        seed, scheduler, n_workers, memory_limit, resume, progress: see `sample_lattice`.
+    `needed` says of a number of workers what the run will need; `how` are further arguments of `execution.begin`.
     """
-    place = local_path(directory, "directory")
-    check_progress(how["progress"])
-    need("zarr")  # before a directory is made
-    with interruptible(), workers_of(how["scheduler"], how["n_workers"], how["memory_limit"]) as workers:
-        there = place.is_dir() and any(place.iterdir())
-        room = None if there else _enough(needed(workers.n_workers), workers, place)
-        pool = workers.pool  # where there is no cluster, no directory is made
-        with RunDirectory.begin(
-            directory, kind, configuration, seed=how["seed"], resume=how["resume"], also=save
-        ) as run:  # fmt: skip
-            if room is not None:
-                run.log(f"needs {room}")
-            carry_on(run, pool, how["progress"])
-    return run
+
+    def check(workers: Workers, place: pathlib.Path) -> str:
+        return f"needs {_enough(needed(workers.n_workers), workers, place)}"
+
+    return execution.begin(kind, directory, configuration, save=save, check=check, **how)
 
 
 def _enough(needed: Projected, workers: Workers, place: pathlib.Path) -> Projected:
@@ -142,29 +123,52 @@ def _memory() -> int | None:
         return None
 
 
-def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
-    """Do what is left to do of a run."""
-    with needing_room(run.path):
-        _carry_on(run, pool, progress)
+class ChainsRun(Kind):
+    """Runs of chains on graphs."""
+
+    job_class: ClassVar[type[ChainsJob]]
+
+    @functools.cached_property
+    def job(self) -> ChainsJob:
+        """The chains."""
+        return self.job_class.of(self.run)
+
+    @property
+    def jobs(self) -> list[ChainsJob]:
+        """What there is to do."""
+        return [self.job]
+
+    @property
+    def arrays(self) -> list[Stored]:
+        """The last states, and what was measured."""
+        return list(self.job.arrays().values())
+
+    @property
+    def coordinates(self) -> Mapping[str, Sequence[int]]:
+        """The numbers of chains and draws, and how many sweeps went before each draw."""
+        return self.job.coordinates()
+
+    def complete(self, pool: Pool | None, progress: Progress | None) -> Warn | None:
+        """Compute what is left to compute."""
+        for folder in (self.run.checkpoints, *self.job.folders()):
+            folder.mkdir(exist_ok=True)
+        return super().complete(pool, progress)
+
+    def finish(self, unfinished: pathlib.Path) -> Warn:
+        """Write what was measured."""
+        return functools.partial(self.job.finish(unfinished).warn, HELPS)
 
 
-def _carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
-    job = _JOBS[run.kind].of(run)
-    result, found = job.result_name, None
-    if (run.path / result).exists():
-        store.open_arrays(run.path / result, run.result_identity)  # refuses what is damaged
-        if progress is not None:
-            total = sum(job.steps(block, segment) for block in job.blocks for segment in range(job.n_segments))
-            progress(total, total)
-    else:
-        about = {"source": f"nbm_xp.runs.sample_{run.kind}", "seed": str(run.seed), "run": job.result}
-        stored = list(job.arrays().values())
-        with store.growing(run.path, result, stored, run.result_identity, job.coordinates(), about) as unfinished:
-            for folder in (run.checkpoints, *job.folders()):
-                folder.mkdir(exist_ok=True)
-            carry_out(run, job, job.blocks, pool, progress)
-            found = job.finish(unfinished)
-        run.log(f"{result} is whole")
-    shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
-    if found is not None:
-        found.warn(HELPS, stacklevel=5)
+class LatticeRun(ChainsRun):
+    """Runs of `sample_lattice`."""
+
+    name, results, stored, job_class = "lattice", (LATTICE,), LATTICE, LatticeJob
+
+
+class GraphRun(ChainsRun):
+    """Runs of `sample_graph`."""
+
+    name, results, stored, job_class = "graph", (GRAPH,), GRAPH, GraphJob
+
+
+KINDS = {"lattice": LatticeRun, "graph": GraphRun}

@@ -11,11 +11,11 @@ from nbm_xp.graphs.parted import TOGETHER
 from nbm_xp.graphs.partition import numbers_of_parts, partitioned
 from nbm_xp.namespace import is_array
 
-from .carrying_out import Progress
 from .copies import digest_of
 from .directory import RunDirectory
+from .execution import Progress, check_begin
 from .graph_job import AT_HAND, save_parts
-from .graph_runs import PROCESS, Projected, asked_of, begin
+from .graph_runs import PROCESS, GraphRun, Projected, asked_of, begin
 from .lattices import projected_lattice
 
 __all__ = ["projected", "sample_graph"]
@@ -86,11 +86,10 @@ def sample_graph(
     observe: Any = SUMS,
     clamp: dict[int, int] | None = None,
     parts: Any = None,
-    seed: Any = None,
+    random_state: Any = None,
     scheduler: Any = "threads",
     n_workers: int | None = None,
     memory_limit: int | str | None = None,
-    resume: bool = False,
     progress: Progress | None = None,
 ) -> RunDirectory:
     """Draw states of any graph by sweeps, in parts on disk, and measure on the way.
@@ -99,7 +98,7 @@ def sample_graph(
     ----------
     machine : GraphMachine
     directory : path-like
-        The run's directory: one that does not exist, or, with `resume`, may.
+        The run's directory, which must not exist or be empty.
     chains, sweeps, burn_in, beta, rule, every, clamp : optional
         See `GraphMachine.sample`.
     observe : str or sequence of str, optional
@@ -107,7 +106,7 @@ def sample_graph(
     parts : int or array of shape (units,), optional
         How many parts the graph is divided into, or the part that each unit is in. By default they have some 260,000
         units. pymetis makes them where it is installed, else a walk that goes to near units first.
-    seed, scheduler, n_workers, memory_limit, resume, progress : optional
+    random_state, scheduler, n_workers, memory_limit, progress : optional
         See `sample_lattice`.
 
     Returns
@@ -119,9 +118,9 @@ def sample_graph(
     Raises
     ------
     ValueError
-        If an argument is not what it must be, or the directory holds another run.
+        If an argument is not what it must be.
     FileExistsError
-        If something is there already and `resume` is False.
+        If something is in the directory already.
     RunError
         If there is less memory or disk than the run will need (see `projected`), or it cannot go on.
 
@@ -134,14 +133,16 @@ def sample_graph(
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> place = pathlib.Path(tempfile.mkdtemp()) / "run"
     >>> from nbm_xp.graphs import GraphMachine, random_regular
     >>> from nbm_xp.runs import open_dataset, sample_graph
     >>> machine = GraphMachine(random_regular(300, 3, random_state=1))
-    >>> run = sample_graph(machine, pathlib.Path(tempfile.mkdtemp()) / "run", sweeps=4, beta=0.4, parts=3, seed=1)
+    >>> run = sample_graph(machine, place, sweeps=4, beta=0.4, parts=3, random_state=1)
     >>> found, whole = open_dataset(run.path), machine.sample(sweeps=4, beta=0.4, random_state=1)
     >>> bool((found["energy"].values == whole["energy"].values).all())
     True
     """
+    check_begin(directory, progress)
     checked_rule(rule, "parts")
     layout = machine.layout
     numbers = numbers_of_parts(layout, max(1, layout.units // UNITS_IN_A_PART) if parts is None else parts)
@@ -159,10 +160,10 @@ def sample_graph(
         return projected(machine, parts=count, chains=chains, n_workers=workers)
 
     how = {
-        "seed": seed, "scheduler": scheduler, "n_workers": n_workers, "memory_limit": memory_limit, "resume": resume,
+        "random_state": random_state, "scheduler": scheduler, "n_workers": n_workers, "memory_limit": memory_limit,
         "progress": progress,
     }  # fmt: skip
     return begin(
-        "graph", directory, configuration,
+        GraphRun, directory, configuration,
         lambda folder: save_parts(partitioned(layout, numbers, held), layout.order, folder), needed, how,
     )  # fmt: skip

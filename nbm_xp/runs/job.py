@@ -1,24 +1,59 @@
-"""How a run is divided: chains into blocks, each block's sweeps into segments.
+"""What a run computes in tasks: a job of blocks, each block a sequence of segments, a task for each segment.
 
-Contract: what is divided how depends on what was asked for alone, never on the machine or the
-number of workers, for the blocks and segments are also the files of the result.
+Contract: how a job is divided depends on the run's configuration alone, never on the machine or the number of workers,
+for blocks and segments are also the files of the result. A task may run once, or again after a fault, or on two
+workers at a time, and the files are the same.
+
+After each segment, once its results are on disk, a checkpoint holds what the next one begins with. A segment gets that
+in memory from the one before it; where it was lost with its worker, it is read from the block's last checkpoint. A
+checkpoint's name has the number of segments that are done, so that one that is written late, by a worker that was
+taken for lost, is not read any more.
 """
 
 from __future__ import annotations
 
-import math
+import contextlib
+import dataclasses
+import functools
+import hashlib
+import io
+import os
+import pathlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, NamedTuple, Self
 
+import numpy as np
+
+from nbm_xp.files import write_whole
 from nbm_xp.machines.rows import positive_int
+from nbm_xp.namespace.needs import need
+from nbm_xp.storage.arrays import read_arrays
 
-__all__ = ["Alone", "Block", "SampleJob", "Segment", "blocks_of", "chunk_of", "usual_segment"]
+from .directory import RunDirectory
+
+__all__ = [
+    "Block",
+    "Checkpoint",
+    "Job",
+    "StoppedError",
+    "block_length",
+    "blocks_of",
+    "load_model",
+    "one_thread",
+    "read_checkpoint",
+    "run_segment",
+    "segments_done",
+    "write_checkpoint",
+]
+
+Stopping = Callable[[], bool]
 
 CHAINS_IN_A_BLOCK = 128
 """By default: enough for matrix products to be fast, few enough to stay in a core's cache."""
 
-BYTES_IN_A_CHUNK = 2**23
-SWEEPS_IN_A_SEGMENT = 1000
+_DIGEST = 16  # bytes
 
 
 @dataclass(frozen=True)
@@ -30,28 +65,7 @@ class Block:
     rows: int
 
 
-class Alone:
-    """A job whose blocks need nothing of one another, and hand what they go on with from segment to segment."""
-
-    hands_on = True
-    keeps = 1
-
-    def needs(self, block: Block) -> list[int]:
-        """The blocks that must have come as far: none."""
-        return []
-
-
-@dataclass(frozen=True)
-class Segment:
-    """What one task does for a block: sweeps, and looks at the chains, none while they burn in."""
-
-    first_sweep: int
-    n_sweeps: int
-    first_draw: int
-    n_draws: int
-
-
-def blocks_of(rows: int, chunk: int) -> list[Block]:
+def blocks_of(rows: int, length: int) -> list[Block]:
     """All rows in blocks of one length, of which the last may be shorter.
 
     Examples
@@ -59,101 +73,248 @@ def blocks_of(rows: int, chunk: int) -> list[Block]:
     >>> [(block.offset, block.rows) for block in blocks_of(5, 2)]
     [(0, 2), (2, 2), (4, 1)]
     """
-    return [Block(i, first, min(chunk, rows - first)) for i, first in enumerate(range(0, rows, chunk))]
+    return [Block(i, first, min(length, rows - first)) for i, first in enumerate(range(0, rows, length))]
 
 
-def chunk_of(chunks: Any, rows: int, default: int = CHAINS_IN_A_BLOCK) -> int:
+def block_length(chunks: Any, rows: int, default: int = CHAINS_IN_A_BLOCK) -> int:
     """How many rows there are in a block."""
     return min(rows, default) if chunks is None else min(rows, positive_int(chunks, "chunks"))
 
 
 @dataclass(frozen=True)
-class SampleJob(Alone):
-    """What is to be sampled, and how it is divided; it can be sent to workers and is a key.
+class Job:
+    """A part of a run's work; it can be sent to workers and is a key.
+
+    A kind of run derives its own, whose further fields are named as in the run's configuration.
 
     Attributes
     ----------
     directory : str
         The run's.
     seed : int
-    n_chains, burn_in, n_draws, thin : int
-        Draw i is the state after ``burn_in + (i + 1) * thin`` sweeps.
-    layers : tuple of int
-        Which layers to keep.
-    probabilities : bool
-        Whether to keep what states were drawn with instead of the states.
-    chunks : int
-        How many chains there are in a block.
-    checkpoint_every : int
-        How many draws there are in a segment.
-    library : str
-    model : str
-        The hash of its parameters.
-    run, result : str
-        What tells the run, and what it results in, from all others.
-    clamped : tuple of int
-        Layers that are held.
-    ladder : bool
-        Whether chains are those on the ladder that the model learnt on, and a sweep a step of theirs.
+    run : str
+        The run's identity.
+    part : str
+        The folder of the job's checkpoints.
+    hands_on : bool
+        Whether a segment passes what the next one begins with in memory; else that is read from the checkpoint.
+    keeps : int
+        How many checkpoints of a block stay.
     """
 
     directory: str
     seed: int
-    n_chains: int
-    burn_in: int
-    n_draws: int
-    thin: int
-    layers: tuple[int, ...]
-    probabilities: bool
-    chunks: int
-    checkpoint_every: int
-    library: str
-    model: str
     run: str
-    result: str
-    clamped: tuple[int, ...] = ()
-    ladder: bool = False
+
+    part: ClassVar[str]
+    hands_on: ClassVar[bool] = True
+    keeps: ClassVar[int] = 1
+
+    @classmethod
+    def of(cls, run: RunDirectory, **more: Any) -> Self:
+        """The job of a run: fields come from its configuration, but for those that are given."""
+        asked = {field.name: run.configuration.get(field.name) for field in dataclasses.fields(cls)}
+        known = {"directory": os.fspath(run.path.resolve()), "seed": run.seed, "run": run.identity}
+        return cls(**{name: _hashable(value) for name, value in asked.items()} | known | more)
 
     @property
     def blocks(self) -> list[Block]:
-        """The blocks of chains."""
-        return blocks_of(self.n_chains, self.chunks)
+        """The blocks."""
+        raise NotImplementedError
 
     @property
     def n_segments(self) -> int:
-        """How many tasks a block takes, one after the other."""
-        return self._burning + math.ceil(self.n_draws / self.checkpoint_every)
+        """How many segments a block has."""
+        raise NotImplementedError
+
+    def steps(self, block: Block, segment: int) -> int:
+        """How much work a segment is."""
+        raise NotImplementedError
+
+    def needs(self, block: Block) -> Sequence[int]:
+        """The numbers of the blocks that must have come as far before a segment of this one begins: none."""
+        return []
+
+    def begin(self, block: Block) -> tuple[Any, ...]:
+        """What a block's first segment begins with, in host memory."""
+        return ()
+
+    def advance(self, block: Block, segment: int, arrays: tuple[Any, ...], stopping: Stopping) -> tuple[Any, ...]:
+        """Compute a segment, write its results, and return what the next one begins with, in host memory."""
+        raise NotImplementedError
 
     @property
-    def n_sweeps(self) -> int:
-        """How many sweeps each chain makes."""
-        return self.burn_in + self.n_draws * self.thin
+    def total(self) -> int:
+        """How much work all of it is."""
+        return sum(self.steps(block, segment) for block in self.blocks for segment in range(self.n_segments))
 
-    def segment(self, number: int) -> Segment:
-        """One of the segments."""
-        longest = self.checkpoint_every * self.thin
-        if number < self._burning:
-            first = number * longest
-            return Segment(first, min(longest, self.burn_in - first), 0, 0)
-        draw = (number - self._burning) * self.checkpoint_every
-        draws = min(self.checkpoint_every, self.n_draws - draw)
-        return Segment(self.burn_in + draw * self.thin, draws * self.thin, draw, draws)
+    def folder(self, part: str | None = None) -> pathlib.Path:
+        """The folder of the job's checkpoints, or of those of another part."""
+        return pathlib.Path(self.directory) / "checkpoints" / (part or self.part)
 
-    def steps(self, block: Block, number: int) -> int:
-        """How much work a segment is: sweeps times chains."""
-        return self.segment(number).n_sweeps * block.rows
+    def result(self, block: Block) -> Checkpoint:
+        """The checkpoint after the last segment of a block.
 
-    @property
-    def _burning(self) -> int:
-        return math.ceil(self.burn_in / (self.checkpoint_every * self.thin))
+        Raises
+        ------
+        ValueError
+            If it is not there.
+        """
+        found = read_checkpoint(self.folder(), self.run, block.number, done=self.n_segments)
+        if found is None:
+            raise ValueError(f"{self.folder()} is damaged: it lacks block {block.number}")
+        return found
 
 
-def usual_segment(n_draws: int, thin: int, bytes_of_a_draw: int) -> int:
-    """How many draws a segment has unless one is told: a chunk of 8 MB, or a thousand sweeps, if that is less.
+def _hashable(value: Any) -> Any:
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
-    Examples
-    --------
-    >>> usual_segment(1000, 1, 128 * 784), usual_segment(1000, 100, 128 * 784)
-    (83, 10)
+
+class Checkpoint(NamedTuple):
+    """How far a block has come.
+
+    Attributes
+    ----------
+    done : int
+        How many segments are done.
+    arrays : tuple of arrays in host memory
+        What the next one begins with.
     """
-    return max(1, min(n_draws, BYTES_IN_A_CHUNK // max(bytes_of_a_draw, 1), SWEEPS_IN_A_SEGMENT // thin))
+
+    done: int
+    arrays: tuple[Any, ...]
+
+
+def _path(folder: pathlib.Path, block: int, done: int) -> pathlib.Path:
+    return folder / f"block-{block:06d}.{done:09d}.npz"
+
+
+def write_checkpoint(folder: pathlib.Path, run: str, block: int, checkpoint: Checkpoint, keeps: int = 1) -> None:
+    """Write a checkpoint of a block of a run, of which so many are kept: when this returns, it is on disk."""
+    buffer = io.BytesIO()
+    arrays: dict[str, Any] = {f"array_{i}": array for i, array in enumerate(checkpoint.arrays)}
+    owner = np.asarray(_owner(folder, run, block))
+    np.savez(buffer, allow_pickle=False, done=np.asarray(checkpoint.done), owner=owner, **arrays)
+    with buffer.getbuffer() as content:
+        digest = _digest(content)
+    buffer.seek(0, io.SEEK_END)
+    buffer.write(digest)
+    with buffer.getbuffer() as content:  # released when a disk is full, too: a buffer that is exported cannot be closed
+        write_whole(_path(folder, block, checkpoint.done), content)
+    _path(folder, block, checkpoint.done - keeps).unlink(missing_ok=True)
+
+
+def _owner(folder: pathlib.Path, run: str, block: int) -> str:
+    return f"{run} {folder.name} {block}"
+
+
+def _digest(content: Any) -> bytes:
+    return hashlib.blake2b(content, digest_size=_DIGEST).digest()
+
+
+def read_checkpoint(folder: pathlib.Path, run: str, block: int, done: int | None = None) -> Checkpoint | None:
+    """The last checkpoint of a block, or that after so many segments; None where there is none.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or of another run or block.
+    """
+    if done is None:
+        path = max(folder.glob(f"block-{block:06d}.*.npz"), default=_path(folder, block, 0))
+    else:
+        path = _path(folder, block, done)
+    try:
+        content = memoryview(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except IsADirectoryError:
+        raise ValueError(f"{path} is a folder, where a file was written") from None
+    if len(content) < _DIGEST or _digest(content[:-_DIGEST]) != content[-_DIGEST:]:
+        raise ValueError(f"{path} is damaged: it is not what was written")
+    try:
+        loaded = read_arrays(io.BytesIO(content[:-_DIGEST]))
+        owner = loaded.pop("owner")
+        arrays = tuple(loaded[f"array_{i}"] for i in range(len(loaded) - 1))
+        found = int(loaded["done"])
+    except (KeyError, ValueError) as error:
+        raise ValueError(f"{path} is no checkpoint: {error}") from error
+    if owner != _owner(folder, run, block) or path != _path(folder, block, found):
+        raise ValueError(f"{path} is a checkpoint of another run or block")
+    return Checkpoint(found, arrays)
+
+
+def segments_done(folder: pathlib.Path, run: str, block: int) -> int:
+    """How many segments of a block are done."""
+    found = read_checkpoint(folder, run, block)
+    return 0 if found is None else found.done
+
+
+class StoppedError(Exception):
+    """Raised in a task that is to stop; what it did since its last checkpoint is dropped."""
+
+
+def never() -> bool:
+    """Do not stop."""
+    return False
+
+
+def run_segment(
+    job: Job, block: Block, segment: int, previous: Checkpoint | None = None, stopping: Stopping = never
+) -> Checkpoint:
+    """Compute a segment of a block, unless it is done; the checkpoint of at least this segment.
+
+    `previous` is what the segment before it returned; `stopping` is called now and then.
+    """
+    now = previous
+    if now is None or now.done != segment:
+        now = read_checkpoint(job.folder(), job.run, block.number) or Checkpoint(0, ())
+    if now.done <= segment:
+        with one_thread():
+            arrays = now.arrays if now.done else job.begin(block)
+            # Usually one turn; more where a checkpoint was lost with the disk of a worker.
+            for number in range(now.done, segment + 1):
+                arrays = job.advance(block, number, arrays, stopping)
+                now = Checkpoint(number + 1, arrays)
+                write_checkpoint(job.folder(), job.run, block.number, now, job.keeps)
+    return now if job.hands_on else Checkpoint(now.done, ())
+
+
+_lock = threading.Lock()
+_inside = 0
+_limits: Any = None
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Run with one thread of linear algebra, in which tasks of several threads may be at once.
+
+    That is as fast as several threads in each task, and gives the same bits whatever the number of cores: how a product
+    is divided among threads may change how it rounds.
+    """
+    global _inside, _limits
+    with _lock:
+        if not _inside:
+            _limits = need("threadpoolctl").threadpool_limits(limits=1, user_api="blas")
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if not _inside:
+                _limits.restore_original_limits()
+
+
+_loading = threading.Lock()
+
+
+def load_model(directory: str, library: str, digest: str) -> Any:
+    """A run's model, read once in each process; its hash tells it from one that was there before."""
+    with _loading:
+        return _read_model(directory, library, digest)
+
+
+@functools.lru_cache(maxsize=2)
+def _read_model(directory: str, library: str, digest: str) -> Any:
+    return RunDirectory.read(directory).load_model(library)

@@ -24,9 +24,7 @@ from nbm_xp.storage.arrays import load_arrays, map_array
 
 from . import store
 from .chains_job import SHOWN, ChainsJob
-from .checkpoints import Held, write_checkpoint
-from .directory import RunDirectory
-from .job import Block
+from .job import Block, Checkpoint, write_checkpoint
 from .store import Stored
 
 __all__ = ["HELD", "LATTICE", "MULTIPLES", "OWN_FIELDS", "LatticeJob"]
@@ -64,17 +62,6 @@ class LatticeJob(ChainsJob):
     largest: int
     odd: bool
     field: float | None
-
-    result_name = LATTICE
-
-    @classmethod
-    def of(cls, run: RunDirectory) -> LatticeJob:
-        """The job of a run's directory."""
-        asked = dict(run.configuration)
-        asked.pop("couplings")
-        for name in ("shape", "periodic", "betas", "chunks", "observe"):
-            asked[name] = tuple(asked[name])
-        return cls(**cls.begun(run), **asked)
 
     # How it is divided
 
@@ -184,7 +171,7 @@ class LatticeJob(ChainsJob):
         if segment + 1 < self.n_segments:
             rim = division.show(states, self._reach * self.checkpoint_every)
             shown = tuple(layers for layers in rim if layers is not None)
-            write_checkpoint(self.folder(SHOWN), self.run, block.number, Held(segment + 1, shown), keeps=2)
+            write_checkpoint(self.folder(SHOWN), self.run, block.number, Checkpoint(segment + 1, shown), keeps=2)
             return states, totals
         self.keep_measured(block.number, totals)
         store.write_chunk(pathlib.Path(self.directory) / store.UNFINISHED, self.state(), (number, *place), states[None])

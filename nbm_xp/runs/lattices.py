@@ -16,10 +16,10 @@ from nbm_xp.graphs.division import divided
 from nbm_xp.graphs.lazily import SUMS
 from nbm_xp.machines.rows import positive_int
 
-from .carrying_out import Progress
 from .copies import digest_of
 from .directory import RunDirectory
-from .graph_runs import PROCESS, Projected, asked_of, begin
+from .execution import Progress, check_begin
+from .graph_runs import PROCESS, LatticeRun, Projected, asked_of, begin
 from .lattice_job import HELD, MULTIPLES, OWN_FIELDS
 
 __all__ = ["projected_lattice", "sample_lattice"]
@@ -69,11 +69,10 @@ def sample_lattice(
     clamp: dict[int, int] | None = None,
     chunks: Any = None,
     checkpoint_every: int | None = None,
-    seed: Any = None,
+    random_state: Any = None,
     scheduler: Any = "threads",
     n_workers: int | None = None,
     memory_limit: int | str | None = None,
-    resume: bool = False,
     progress: Progress | None = None,
 ) -> RunDirectory:
     """Draw states of a lattice by sweeps, in blocks on disk, and measure on the way.
@@ -83,7 +82,7 @@ def sample_lattice(
     machine : GraphMachine
         On a lattice.
     directory : path-like
-        The run's directory: one that does not exist, or, with `resume`, may.
+        The run's directory, which must not exist or be empty.
     chains, sweeps, burn_in, beta, rule, every, clamp : optional
         See `GraphMachine.sample`.
     observe : str or sequence of str, optional
@@ -94,12 +93,10 @@ def sample_lattice(
     checkpoint_every : int, optional
         How many sweeps of a block are made by a task, and lost at most when a task is. More need more layers around
         the block, which are drawn with it. By default so many that these are few.
-    seed : int, None, or generator, optional
-        None takes one that nobody can foresee, and notes it.
+    random_state : int, None, or generator, optional
+        The seed; None draws one from the system, and keeps it in the directory.
     scheduler, n_workers, memory_limit : optional
         See `Workers`.
-    resume : bool, optional
-        Go on with the run in the directory if there is one.
     progress : callable, optional
         ``progress(done, total)`` is called when more is on disk; both count sweeps of single units.
 
@@ -112,9 +109,9 @@ def sample_lattice(
     Raises
     ------
     ValueError
-        If an argument is not what it must be, or the directory holds another run.
+        If an argument is not what it must be.
     FileExistsError
-        If something is there already and `resume` is False.
+        If something is in the directory already.
     RunError
         If there is less memory or disk than the run will need (see `projected`), or it cannot go on.
 
@@ -126,14 +123,16 @@ def sample_lattice(
     Examples
     --------
     >>> import pathlib, tempfile
+    >>> place = pathlib.Path(tempfile.mkdtemp()) / "run"
     >>> from nbm_xp.graphs import GraphMachine, lattice
     >>> from nbm_xp.runs import open_dataset, sample_lattice
     >>> machine = GraphMachine(lattice((32, 32)))
-    >>> run = sample_lattice(machine, pathlib.Path(tempfile.mkdtemp()) / "run", sweeps=10, beta=0.4, chunks=16, seed=1)
+    >>> run = sample_lattice(machine, place, sweeps=10, beta=0.4, chunks=16, random_state=1)
     >>> found, whole = open_dataset(run.path), machine.sample(sweeps=10, beta=0.4, random_state=1)
     >>> bool((found["energy"].values == whole["energy"].values).all())
     True
     """
+    check_begin(directory, progress)
     graph = checked_lattice(machine, rule)
     lengths = _lengths(graph.shape, chunks)
     at_once = divided(graph.shape, graph.periodic, lengths).sweeps_at_once
@@ -154,10 +153,10 @@ def sample_lattice(
         return projected_lattice(machine, lengths, chains, checkpoint_every, workers)
 
     how = {
-        "seed": seed, "scheduler": scheduler, "n_workers": n_workers, "memory_limit": memory_limit, "resume": resume,
+        "random_state": random_state, "scheduler": scheduler, "n_workers": n_workers, "memory_limit": memory_limit,
         "progress": progress,
     }  # fmt: skip
-    return begin("lattice", directory, configuration, lambda folder: _save(made, folder), needed, how)
+    return begin(LatticeRun, directory, configuration, lambda folder: _save(made, folder), needed, how)
 
 
 def _save(couplings: Couplings, part: pathlib.Path) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import pathlib
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,9 +20,8 @@ from nbm_xp.files import digest_of_file, read_record, replacing, sealed, unseale
 from nbm_xp.machines.rows import in_memory
 from nbm_xp.namespace import library_name, to_numpy
 
-from .asked import plain
 from .curve import Curve
-from .directory import RunDirectory
+from .directory import RunDirectory, finite_json
 from .evaluation_result import bounded
 
 __all__ = [
@@ -100,34 +98,13 @@ class Training:
         self._began = self._kept_at = time.perf_counter()
         self._first: tuple[int, float] | None = None
 
-    def prepare(self) -> None:
-        """Take the model of the last checkpoint, where there is one, if that is not the end already.
-
-        Raises
-        ------
-        ValueError
-            If something that the run has kept is damaged, or of another run.
-        """
-        if self.is_finished:
-            result_of(self.run)
-        elif self._checkpoint.is_file():
+    def complete(self) -> None:
+        """Learn, from the beginning or from the last checkpoint, and write what it came to."""
+        if self._checkpoint.is_file():
             checked_checkpoint(self.run)
             home = library_name(in_memory(self.rows[:1, :]))
             self.model, self._resuming = type(self.model).load(self._checkpoint, home), True
             self.run.log(f"the checkpoint of pass {self.model.n_iter_} is there")
-
-    def complete(self) -> dict[str, Any]:
-        """Learn, from the beginning or, after `prepare`, from the last checkpoint, and say what came of it.
-
-        Returns
-        -------
-        dict
-            What ``result.json`` holds; that of a training that is finished already is read from there.
-        """
-        if self.is_finished:
-            self._sweep()
-            found = {"run": str(self.run.path), "model": str(self.run.path / MODEL_FILE)}  # it may have been moved
-            return result_of(self.run) | found
         done = self.model.n_iter_ if self._resuming else 0
         self._curve.back_to(done)
         self._before = self._curve.seconds
@@ -141,20 +118,11 @@ class Training:
             passes = getattr(self.model, "n_iter_", 0)
             self.run.log(f"ended after pass {passes}: {type(error).__name__} {error}")
             raise
-        return self._finish()
-
-    @property
-    def is_finished(self) -> bool:
-        """Whether the run holds what the training came to."""
-        return (self.run.path / RESULT_FILE).is_file() and (self.run.path / MODEL_FILE).is_file()
+        self._finish()
 
     def _tell(self, done: int, look: Mapping[str, Any] | None) -> None:
         if self.watch is not None:
             self.watch(done, look, self.model.n_iter)
-
-    def _sweep(self) -> None:
-        """Remove what only a training that is not finished needs."""
-        shutil.rmtree(self.run.path / "checkpoints", ignore_errors=True)
 
     @property
     def seconds(self) -> float:
@@ -228,7 +196,7 @@ class Training:
         if self.feature_names is not None:
             self.model._name_features(list(self.feature_names))
 
-    def _finish(self) -> dict[str, Any]:
+    def _finish(self) -> None:
         self._name_features()
         with replacing(self.run.path / MODEL_FILE) as part:
             self.model.save(part)
@@ -237,10 +205,8 @@ class Training:
             if self._curve.looks
             else {"pass": 0, "seconds": 0.0, **self._scores(self.model, True)}
         )
-        found: dict[str, Any] = plain(
+        found: dict[str, Any] = finite_json(
             {
-                "run": str(self.run.path),
-                "model": str(self.run.path / MODEL_FILE),
                 "rows": int(self.rows.shape[0]),
                 "features": int(self.rows.shape[1]),
                 "library": library_name(self.rows),
@@ -249,11 +215,8 @@ class Training:
             }
         )
         found |= {"identity": self.run.identity, "model_digest": digest_of_file(self.run.path / MODEL_FILE)}
-        found = sealed(found)
-        write_json(self.run.path / RESULT_FILE, found)
-        self._sweep()
+        write_json(self.run.path / RESULT_FILE, sealed(found))
         self.run.log(f"finished after pass {self.model.n_iter_}")
-        return found
 
 
 def _watched(model: Any) -> dict[str, Any]:

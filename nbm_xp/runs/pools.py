@@ -21,8 +21,8 @@ import dask
 from nbm_xp.files import leftover_name
 from nbm_xp.namespace.needs import need
 
-from .failing import GOING_ON, RunError
-from .tasks import run_segment
+from .errors import RunError
+from .job import run_segment
 
 __all__ = ["ClusterPool", "Pool", "ThreadPool", "WorkerLostError"]
 
@@ -30,8 +30,7 @@ __all__ = ["ClusterPool", "Pool", "ThreadPool", "WorkerLostError"]
 ASKED = 3
 """How often a cluster is asked for workers that answer."""
 
-
-_GO_ON = ("go on with", GOING_ON, "when there is one again")
+_GO_ON = "resume the run when there is one again"
 
 
 class WorkerLostError(Exception):
@@ -174,7 +173,7 @@ class ClusterPool:
         try:
             yield
         except self._closed as error:
-            raise RunError(f"the scheduler {self._address} is gone:", *_GO_ON) from error
+            raise RunError(f"the scheduler {self._address} is gone: {_GO_ON}") from error
 
     def check(self, folder: pathlib.Path) -> None:
         """Make sure that all workers see a folder, both ways, and have this package.
@@ -239,7 +238,7 @@ class ClusterPool:
         self._alone_since = None if there else self._alone_since or now
         if self._alone_since is not None and now - self._alone_since > self._patience:
             gone = f"the cluster {self._address} has had no workers for {self._patience:g} seconds"
-            raise RunError(f"{gone}: start some, and go on with", GOING_ON)
+            raise RunError(f"{gone}: start some, and resume the run")
 
     def _restore(self) -> None:
         """Start workers of a cluster of this machine that are gone for good: those killed while they started."""
@@ -262,7 +261,7 @@ class ClusterPool:
     def _lost(self) -> None:
         """Raise if the scheduler is gone."""
         if self._client.status != "running":
-            raise RunError(f"the scheduler {self._address} is gone:", *_GO_ON)
+            raise RunError(f"the scheduler {self._address} is gone: {_GO_ON}")
 
     def stop(self, pending: Collection[Any]) -> None:
         """See `Pool`."""

@@ -10,8 +10,7 @@ import dask.array
 from nbm_xp.namespace.needs import need
 
 from . import store
-from .directory import RunDirectory
-from .failing import GOING_ON, RunError
+from .execution import finished
 from .graph_job import GRAPH
 from .lattice_job import LATTICE
 from .sampling import SAMPLES
@@ -42,7 +41,7 @@ def open_samples(directory: str | os.PathLike[str], name: str = "visible") -> An
     ValueError
         If it holds no such layer, or lacks draws that were written; if some are damaged, when they are computed.
     """
-    run = _whole(directory)
+    run = finished(directory, "sample")
     arrays = store.open_arrays(run.path / SAMPLES, run.result_identity)
     if name not in arrays:
         raise ValueError(f"name must be one of {sorted(arrays)}, got {name!r}: the run kept no other layers")
@@ -74,14 +73,6 @@ def open_dataset(directory: str | os.PathLike[str]) -> Any:
     ModuleNotFoundError
         If xarray is not installed.
     """
-    kind = RunDirectory.read(directory).kind
-    run, xarray = _whole(directory, kind if kind in _RESULTS else "sample"), need("xarray")
+    run, xarray = finished(directory, *_RESULTS), need("xarray")
     opened = store.checked_store(run.path / _RESULTS[run.kind], run.result_identity)
     return xarray.open_zarr(opened, consolidated=False, zarr_format=3)
-
-
-def _whole(directory: str | os.PathLike[str], kind: str = "sample") -> RunDirectory:
-    run = RunDirectory.open(directory, kind)
-    if not (run.path / _RESULTS[kind]).exists():
-        raise RunError(f"the run in {run.path} is not finished: go on with it by", GOING_ON)
-    return run

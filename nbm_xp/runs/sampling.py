@@ -1,27 +1,25 @@
-"""Sampling as a run: chains in blocks, blocks in segments, draws into Zarr."""
+"""Sampling as a run: chains in blocks, sweeps in segments, draws in a Zarr group."""
 
 from __future__ import annotations
 
 import functools
+import math
 import os
 import pathlib
-import shutil
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nbm_xp.boltzmann.chains import Chains
 from nbm_xp.boltzmann.ladder_chains import LadderChains
-from nbm_xp.files import local_path
 from nbm_xp.machines.diagnostics import report
 from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import asarray, host_namespace, to_numpy
-from nbm_xp.namespace.needs import need
 
 from . import store
-from .carrying_out import Progress, carry_out, check_progress, interruptible
 from .copies import (
     clamped_arrays,
     digest_of,
@@ -33,13 +31,11 @@ from .copies import (
     saved_clamped,
 )
 from .directory import RunDirectory
-from .failing import needing_room
-from .job import Block, SampleJob, chunk_of, usual_segment
-from .schedulers import workers_of
+from .execution import Kind, Progress, Warn, begin, check_begin
+from .job import Block, Job, StoppedError, block_length, blocks_of, load_model
 from .store import Stored
-from .tasks import StoppedError, load_model
 
-__all__ = ["SAMPLES", "Sampling", "sample"]
+__all__ = ["SAMPLES", "SampleJob", "Sampling", "sample"]
 
 SAMPLES = "samples.zarr"
 _HELPS = (
@@ -47,6 +43,8 @@ _HELPS = (
     "chains are sampled on; diagnose(directory) tells more"
 )
 _DIAGNOSED = 32  # so many chains tell how well all have mixed
+_BYTES_IN_A_CHUNK = 2**23
+_SWEEPS_IN_A_SEGMENT = 1000
 
 
 def sample(
@@ -63,12 +61,11 @@ def sample(
     ladder: bool | None = None,
     chunks: int | None = None,
     checkpoint_every: int | None = None,
-    seed: Any = None,
+    random_state: Any = None,
     library: str | None = None,
     scheduler: Any = "threads",
     n_workers: int | None = None,
     memory_limit: int | str | None = None,
-    resume: bool = False,
     progress: Progress | None = None,
 ) -> RunDirectory:
     """Sample a model by Gibbs sampling, and keep the draws of all chains on disk.
@@ -79,9 +76,8 @@ def sample(
     Parameters
     ----------
     model : model of `nbm_xp.boltzmann`
-        None, with `resume`, takes the model that the run began with.
     directory : path-like
-        The run's directory: one that does not exist, or, with `resume`, may.
+        The run's directory, which must not exist or be empty.
     n_chains : int, optional
     n_draws : int, optional
         How many draws to keep of each chain.
@@ -103,16 +99,14 @@ def sample(
     checkpoint_every : int, optional
         How many draws of a block are computed by a task, and lie in a file, and how many are lost at most when a task
         is. By default 8 MB of them, or a thousand sweeps if that is less.
-    seed : int, None, or generator, optional
-        None takes one that nobody can foresee, and notes it.
+    random_state : int, None, or generator, optional
+        The seed; None draws one from the system, and keeps it in the directory.
     library : str, optional
         The library to compute in, by default the model's.
     scheduler : str or Workers, optional
         ``"threads"``, ``"local"`` or the address of a cluster: see `Workers`.
     n_workers, memory_limit : optional
         See `Workers`.
-    resume : bool, optional
-        Go on with the run in the directory if there is one.
     progress : callable, optional
         ``progress(done, total)`` is called when more is on disk; both count sweeps of single chains.
 
@@ -126,9 +120,9 @@ def sample(
     Raises
     ------
     ValueError
-        If an argument is not what it must be, or the directory holds another run.
+        If an argument is not what it must be.
     FileExistsError
-        If something is there already and `resume` is False.
+        If something is in the directory already.
     RunError
         If the run cannot go on: the disk is full, the cluster gone. What was reported done stays, and `resume` goes on
         from there.
@@ -154,28 +148,23 @@ def sample(
     >>> from nbm_xp.boltzmann import RBM
     >>> from nbm_xp.runs import open_samples, sample
     >>> rbm = RBM.from_parameters(np.zeros((2, 3)), np.zeros(2), np.array([50.0, 0.0, -50.0]))
-    >>> run = sample(rbm, pathlib.Path(tempfile.mkdtemp()) / "run", n_chains=4, n_draws=5, seed=1)
+    >>> run = sample(rbm, pathlib.Path(tempfile.mkdtemp()) / "run", n_chains=4, n_draws=5, random_state=1)
     >>> draws = open_samples(run.path)
     >>> draws.shape, draws.dtype, draws.mean(axis=(0, 1)).compute().tolist()[::2]
     ((4, 5, 3), dtype('uint8'), [1.0, 0.0])
     """
-    local_path(directory, "directory")
-    check_progress(progress)
-    if model is None:
-        if not resume:
-            raise ValueError("model must be given, unless resume=True takes that of the run to go on with")
-        model = RunDirectory.open(directory, "sample").load_model()
+    check_begin(directory, progress)
     topology = fitted_model(model)._topology
     rows = positive_int(n_chains, "n_chains")
     draws = positive_int(n_draws, "n_draws")
     every = positive_int(thin, "thin")
     held = clamped_arrays(clamp, rows, topology)
     kept = _layers(layers, len(topology.sizes), held)
-    width = chunk_of(chunks, rows)
+    width = block_length(chunks, rows)
     rungs = on_ladder(model, ladder, not held)
     if checkpoint_every is None:
         bytes_of_a_draw = width * max(topology.sizes[layer] for layer in kept) * (4 if probabilities else 1)
-        checkpoint_every = usual_segment(draws, every * (rungs + 1), bytes_of_a_draw)
+        checkpoint_every = _usual_segment(draws, every * (rungs + 1), bytes_of_a_draw)
     configuration = {
         "n_chains": rows,
         "n_draws": draws,
@@ -187,49 +176,25 @@ def sample(
         "checkpoint_every": min(draws, positive_int(checkpoint_every, "checkpoint_every")),
         "library": library_for(model, library),
         "model": digest_of_model(model),
-        "clamped": {str(layer): digest_of(values) for layer, values in held.items()},
+        "clamp": {str(layer): digest_of(values) for layer, values in held.items()},
+        "ladder": digest_of_ladder(model) if rungs else None,
     }
-    if rungs:
-        configuration["ladder"] = digest_of_ladder(model)
-    need("zarr")  # before a directory is made
-    with interruptible(), workers_of(scheduler, n_workers, memory_limit) as workers:
-        pool = workers.pool  # where there is no cluster, no directory is made
-        with RunDirectory.begin(
-            directory,
-            "sample",
-            configuration,
-            seed=seed,
-            model=model,
-            resume=resume,
-            also=functools.partial(save_clamped, held) if held else None,
-        ) as run:
-            carry_on(run, pool, progress)
-    return run
+    return begin(
+        Sampling, directory, configuration, random_state=random_state, scheduler=scheduler, n_workers=n_workers,
+        memory_limit=memory_limit, progress=progress, model=model,
+        save=functools.partial(save_clamped, held) if held else None,
+    )  # fmt: skip
 
 
-def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
-    """Do what is left to do of a sampling run."""
-    with needing_room(run.path):
-        _carry_on(run, pool, progress)
+def _usual_segment(n_draws: int, thin: int, bytes_of_a_draw: int) -> int:
+    """How many draws a segment has by default: a chunk of 8 MB, or a thousand sweeps, if that is less.
 
-
-def _carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
-    job = Sampling.of(run)
-    total, found = sum(block.rows for block in job.blocks) * job.n_sweeps, None
-    if not (run.path / SAMPLES).exists():
-        stored = list(job.arrays().values()), run.result_identity, job.coordinates(), job.about()
-        with store.growing(run.path, SAMPLES, *stored) as unfinished:
-            carry_out(run, job, job.blocks, pool, progress)
-            found = report(job.series(unfinished))
-            store.annotate(unfinished, found.attributes)
-        run.log(f"{SAMPLES} is whole")
-    else:
-        store.open_arrays(run.path / SAMPLES, run.result_identity)  # refuses what is damaged
-        if progress is not None:
-            progress(total, total)
-    shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
-    if found is not None:
-        found.warn(_HELPS, stacklevel=4)
+    Examples
+    --------
+    >>> _usual_segment(1000, 1, 128 * 784), _usual_segment(1000, 100, 128 * 784)
+    (83, 10)
+    """
+    return max(1, min(n_draws, _BYTES_IN_A_CHUNK // max(bytes_of_a_draw, 1), _SWEEPS_IN_A_SEGMENT // thin))
 
 
 def on_ladder(model: Any, wanted: bool | None, possible: bool) -> int:
@@ -255,32 +220,70 @@ def _layers(layers: Any, count: int, clamped: Mapping[int, Any]) -> tuple[int, .
     return kept
 
 
-class Sampling(SampleJob):
-    """What a task of a sampling run does."""
+class Segment(NamedTuple):
+    """Sweeps of a segment, and the draws that they give, none during burn-in."""
+
+    first_sweep: int
+    n_sweeps: int
+    first_draw: int
+    n_draws: int
+
+
+@dataclass(frozen=True)
+class SampleJob(Job):
+    """The chains of a sampling run; for the fields see `sample`.
+
+    Draw i is the state after ``burn_in + (i + 1) * thin`` sweeps. `clamp` has the numbers of clamped layers; with
+    `ladder`, a sweep is a step on the ladder that the model learnt on.
+    """
+
+    n_chains: int
+    burn_in: int
+    n_draws: int
+    thin: int
+    layers: tuple[int, ...]
+    probabilities: bool
+    chunks: int
+    checkpoint_every: int
+    library: str
+    model: str
+    clamp: tuple[int, ...]
+    ladder: str | None
 
     part = "chains"
 
-    @classmethod
-    def of(cls, run: RunDirectory) -> Sampling:
-        """The job of a run's directory."""
-        asked = run.configuration
-        return cls(
-            directory=os.fspath(run.path.resolve()),
-            seed=run.seed,
-            layers=tuple(asked["layers"]),
-            clamped=tuple(int(layer) for layer in asked["clamped"]),
-            **{
-                name: asked[name]
-                for name in ("n_chains", "burn_in", "n_draws", "thin", "probabilities", "chunks", "checkpoint_every")
-            },
-            library=asked["library"],
-            model=asked["model"],
-            run=run.identity,
-            result=run.result_identity,
-            ladder="ladder" in asked,
-        )
+    @property
+    def blocks(self) -> list[Block]:
+        """The blocks of chains."""
+        return blocks_of(self.n_chains, self.chunks)
 
-    # What the result is
+    @property
+    def n_segments(self) -> int:
+        """How many tasks a block takes, one after the other."""
+        return self._burning + math.ceil(self.n_draws / self.checkpoint_every)
+
+    @property
+    def n_sweeps(self) -> int:
+        """How many sweeps each chain makes."""
+        return self.burn_in + self.n_draws * self.thin
+
+    def segment(self, number: int) -> Segment:
+        """One of the segments."""
+        longest = self.checkpoint_every * self.thin
+        if number < self._burning:
+            first = number * longest
+            return Segment(first, min(longest, self.burn_in - first), 0, 0)
+        draw = (number - self._burning) * self.checkpoint_every
+        draws = min(self.checkpoint_every, self.n_draws - draw)
+        return Segment(self.burn_in + draw * self.thin, draws * self.thin, draw, draws)
+
+    def steps(self, block: Block, segment: int) -> int:
+        """How much work a segment is: sweeps times chains."""
+        return self.segment(segment).n_sweeps * block.rows
+
+    @property
+    def _burning(self) -> int:
+        return math.ceil(self.burn_in / (self.checkpoint_every * self.thin))
 
     def arrays(self) -> dict[int, Stored]:
         """The array of each layer that is kept."""
@@ -303,42 +306,6 @@ class Sampling(SampleJob):
                 },
             )
         return found
-
-    def coordinates(self) -> dict[str, Sequence[int]]:
-        """The numbers of chains and draws, and how many sweeps went before each draw."""
-        sweeps = range(self.burn_in + self.thin, self.n_sweeps + 1, self.thin)
-        return {"chain": range(self.n_chains), "draw": range(self.n_draws), "sweep": sweeps}
-
-    def about(self) -> dict[str, Any]:
-        """What a reader of the draws alone is told."""
-        return {
-            "source": "nbm_xp.runs.sample",
-            "seed": str(self.seed),
-            "burn_in": self.burn_in,
-            "thin": self.thin,
-            "library": self.library,
-            "run": self.result,
-        } | ({"chains": "on the ladder of the training"} if self.ladder else {})
-
-    def series(self, place: pathlib.Path) -> dict[str, tuple[Any, None]]:
-        """What tells how well chains have mixed, of the draws in a store: two numbers of each layer.
-
-        They are the mean of its units, and their projection on a fixed vector, which tells patterns of one mean apart.
-        Chains whose layers are held at states of their own have distributions of their own, and are not compared.
-        """
-        if self.clamped and any(held.ndim == 2 for held in saved_clamped(self.directory).values()):
-            return {}
-        found: dict[str, tuple[Any, None]] = {}
-        for name, array in store.open_arrays(place, self.result).items():
-            units, step = array.shape[2], self.checkpoint_every
-            hashed = np.arange(1, units + 1, dtype="int64") * 40503 // 256 % 256 - 128  # by Knuth; sums are exact
-            onto = np.stack([np.ones(units), hashed], axis=1).astype("float32")
-            parts = [array[:_DIAGNOSED, k : k + step].astype("float32") @ onto for k in range(0, self.n_draws, step)]
-            sums = np.concatenate(parts, axis=1) / units
-            found |= {f"{name}_mean": (sums[..., 0], None), f"{name}_projection": (sums[..., 1], None)}
-        return found
-
-    # What a task does
 
     def begin(self, block: Block) -> tuple[Any, ...]:
         """The states that a block starts from."""
@@ -392,5 +359,71 @@ def _made_chains(job: SampleJob) -> Chains:
     model = load_model(job.directory, job.library, job.model)
     if job.ladder:
         return LadderChains(model, job.seed, layers=job.layers, means=job.probabilities)
-    held = saved_clamped(job.directory) if job.clamped else {}
+    held = saved_clamped(job.directory) if job.clamp else {}
     return Chains(model, job.seed, layers=job.layers, means=job.probabilities, clamp=held)
+
+
+class Sampling(Kind):
+    """Runs of `sample`."""
+
+    name = "sample"
+    results = (SAMPLES,)
+    stored = SAMPLES
+
+    @functools.cached_property
+    def job(self) -> SampleJob:
+        """The chains."""
+        clamp = tuple(map(int, self.run.configuration["clamp"]))
+        return SampleJob.of(self.run, clamp=clamp)
+
+    @property
+    def jobs(self) -> list[SampleJob]:
+        """What there is to do."""
+        return [self.job]
+
+    @property
+    def arrays(self) -> list[Stored]:
+        """The draws of each layer."""
+        return list(self.job.arrays().values())
+
+    @property
+    def coordinates(self) -> dict[str, Sequence[int]]:
+        """The numbers of chains and draws, and how many sweeps went before each draw."""
+        job = self.job
+        sweeps = range(job.burn_in + job.thin, job.n_sweeps + 1, job.thin)
+        return {"chain": range(job.n_chains), "draw": range(job.n_draws), "sweep": sweeps}
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What the draws say of themselves."""
+        job = self.job
+        of_chains = {"chains": "on the ladder of the training"} if job.ladder else {}
+        return super().attributes | {"burn_in": job.burn_in, "thin": job.thin, "library": job.library} | of_chains
+
+    def finish(self, unfinished: pathlib.Path) -> Warn:
+        """Diagnose the draws."""
+        found = report(self._series(unfinished))
+        store.annotate(unfinished, found.attributes)
+        return functools.partial(found.warn, _HELPS)
+
+    def _series(self, place: pathlib.Path) -> dict[str, tuple[Any, None]]:
+        """The records that are diagnosed: of each layer the mean of its units, and their projection on a fixed vector.
+
+        The projection tells patterns of one mean apart. Chains whose layers are clamped at states of their own have
+        distributions of their own, and are not compared.
+        """
+        job = self.job
+        if job.clamp and any(held.ndim == 2 for held in saved_clamped(job.directory).values()):
+            return {}
+        found: dict[str, tuple[Any, None]] = {}
+        for name, array in store.open_arrays(place, self.run.result_identity).items():
+            units, step = array.shape[2], job.checkpoint_every
+            hashed = np.arange(1, units + 1, dtype="int64") * 40503 // 256 % 256 - 128  # by Knuth; sums are exact
+            onto = np.stack([np.ones(units), hashed], axis=1).astype("float32")
+            parts = [array[:_DIAGNOSED, k : k + step].astype("float32") @ onto for k in range(0, job.n_draws, step)]
+            sums = np.concatenate(parts, axis=1) / units
+            found |= {f"{name}_mean": (sums[..., 0], None), f"{name}_projection": (sums[..., 1], None)}
+        return found
+
+
+KINDS = {"sample": Sampling}

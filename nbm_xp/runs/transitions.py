@@ -7,14 +7,13 @@ import json
 import math
 import os
 import pathlib
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from nbm_xp.files import local_path, replacing
+from nbm_xp.files import replacing
 from nbm_xp.graphs import GraphMachine
 from nbm_xp.graphs.chains import Chains, begun
 from nbm_xp.graphs.families import lattice
@@ -24,13 +23,10 @@ from nbm_xp.machines.rows import positive_int
 from nbm_xp.namespace import default_namespace, get_namespace, library_name
 from nbm_xp.rng import hashed_seed
 
-from .carrying_out import Progress, carry_out, check_progress, interruptible
-from .checkpoints import read_checkpoint
 from .copies import digest_of
 from .directory import RunDirectory
-from .failing import GOING_ON, RunError, needing_room
-from .job import Alone, Block
-from .schedulers import workers_of
+from .execution import Kind, Progress, begin, check_begin, finished
+from .job import Block, Job
 
 __all__ = ["SPINS", "TRANSITION", "measure_lattice", "read_transition"]
 
@@ -47,23 +43,15 @@ def _machine(shape: tuple[int, ...], periodic: bool, coupling: float) -> GraphMa
 
 
 @dataclass(frozen=True)
-class TransitionJob(Alone):
+class TransitionJob(Job):
     """What is measured, and how it is divided; it can be sent to workers and is a key.
 
     Attributes
     ----------
-    directory : str
-        The run's.
-    seed : int
-    run : str
-        What tells the run from all others.
     size, periodic, coupling, temperatures, chains, sweeps, burn_in, rule, library, checkpoint_every
         See `measure_lattice`.
     """
 
-    directory: str
-    seed: int
-    run: str
     size: tuple[int, ...]
     periodic: bool
     coupling: float
@@ -76,13 +64,6 @@ class TransitionJob(Alone):
     checkpoint_every: int
 
     part = "temperatures"
-
-    @classmethod
-    def of(cls, run: RunDirectory) -> TransitionJob:
-        """The job of a run's directory."""
-        asked = dict(run.configuration)
-        asked |= {name: tuple(asked[name]) for name in ("size", "temperatures")}
-        return cls(directory=os.fspath(run.path.resolve()), seed=run.seed, run=run.identity, **asked)
 
     @property
     def machine(self) -> GraphMachine:
@@ -134,11 +115,7 @@ class TransitionJob(Alone):
 
     def found(self, block: Block) -> Measured:
         """What was measured at a temperature, when all is done."""
-        folder = pathlib.Path(self.directory) / "checkpoints" / self.part
-        held = read_checkpoint(folder, self.run, block.number, done=self.n_segments)
-        if held is None:
-            raise ValueError(f"{folder} is damaged: it lacks block {block.number}")
-        states, (energy, magnetisation) = held.arrays
+        states, (energy, magnetisation) = self.result(block).arrays
         return measured_at(self.machine, self.temperatures[block.number], energy, magnetisation, states[0])
 
 
@@ -155,11 +132,10 @@ def measure_lattice(
     rule: str = "heat_bath",
     library: str | None = None,
     checkpoint_every: int | None = None,
-    seed: Any = None,
+    random_state: Any = None,
     scheduler: Any = "threads",
     n_workers: int | None = None,
     memory_limit: int | str | None = None,
-    resume: bool = False,
     progress: Progress | None = None,
 ) -> RunDirectory:
     """Measure spins on a lattice at many temperatures, as `nbm_xp.graphs.transition` does, in a run's directory.
@@ -167,7 +143,7 @@ def measure_lattice(
     Parameters
     ----------
     directory : path-like
-        The run's directory: one that does not exist, or, with `resume`, may.
+        The run's directory, which must not exist or be empty.
     size : sequence of int
         How many units there are along each axis.
     temperatures : sequence of float
@@ -182,7 +158,7 @@ def measure_lattice(
         The library that it is computed in; by default the one that is configured.
     checkpoint_every : int, optional
         How many sweeps of a temperature are made by a task, and lost at most when a task is.
-    seed, scheduler, n_workers, memory_limit, resume, progress : optional
+    random_state, scheduler, n_workers, memory_limit, progress : optional
         See `sample_lattice`.
 
     Returns
@@ -199,12 +175,11 @@ def measure_lattice(
     --------
     >>> import pathlib, tempfile
     >>> from nbm_xp.runs import measure_lattice, read_transition
-    >>> run = measure_lattice(pathlib.Path(tempfile.mkdtemp()) / "run", (8, 8), [1.5, 4.0], sweeps=200, seed=1)
+    >>> run = measure_lattice(pathlib.Path(tempfile.mkdtemp()) / "run", (8, 8), [1.5, 4.0], sweeps=200, random_state=1)
     >>> [round(at["magnetisation"]) for at in read_transition(run.path)["measured"]]
     [1, 0]
     """
-    local_path(directory, "directory")
-    check_progress(progress)
+    check_begin(directory, progress)
     shape, count = tuple(positive_int(n, "size", 2) for n in size), positive_int(chains, "chains")
     points = tuple(checked_temperatures(temperatures))
     total = measured_sweeps(sweeps, count) + positive_int(burn_in, "burn_in", 0)
@@ -223,39 +198,42 @@ def measure_lattice(
         "library": library_name(default_namespace()) if library is None else library,
         "checkpoint_every": usual if checkpoint_every is None else positive_int(checkpoint_every, "checkpoint_every"),
     }
-    with interruptible(), workers_of(scheduler, n_workers, memory_limit) as workers:
-        pool = workers.pool  # where there is no cluster, no directory is made
-        with RunDirectory.begin(directory, "transition", configuration, seed=seed, resume=resume) as run:
-            carry_on(run, pool, progress)
-    return run
+    return begin(
+        TransitionRun, directory, configuration, random_state=random_state, scheduler=scheduler, n_workers=n_workers,
+        memory_limit=memory_limit, progress=progress,
+    )  # fmt: skip
 
 
-def carry_on(run: RunDirectory, pool: Any, progress: Progress | None) -> None:
-    """Do what is left to do of a transition's run."""
-    with needing_room(run.path):
-        job = TransitionJob.of(run)
-        if (run.path / TRANSITION).exists():
-            read_transition(run.path)  # refuses what is damaged
-        else:
-            carry_out(run, job, job.blocks, pool, progress)
-            _write(run, job)
-            run.log(f"{TRANSITION} is written")
-        shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
+class TransitionRun(Kind):
+    """Runs of `measure_lattice`."""
 
+    name = "transition"
+    results = (TRANSITION, SPINS)
 
-def _write(run: RunDirectory, job: TransitionJob) -> None:
-    found = [job.found(block) for block in job.blocks]
-    spins = np.stack([at.state for at in found])
-    with replacing(run.path / SPINS) as part, part.open("wb") as file:
-        np.save(file, spins)
-    names = ("size", "periodic", "coupling", "rule", "chains", "sweeps", "burn_in")
-    document = {name: run.configuration[name] for name in names} | {
-        "seed": run.seed,
-        "measured": [at.document() for at in found],
-        "spins": digest_of(spins),
-    }
-    with replacing(run.path / TRANSITION) as part:
-        part.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    @functools.cached_property
+    def jobs(self) -> list[TransitionJob]:
+        """What there is to do."""
+        return [TransitionJob.of(self.run)]
+
+    def finish(self, unfinished: pathlib.Path) -> None:
+        """Write what was measured."""
+        (job,) = self.jobs
+        found = [job.found(block) for block in job.blocks]
+        spins = np.stack([at.state for at in found])
+        with replacing(self.run.path / SPINS) as part, part.open("wb") as file:
+            np.save(file, spins)
+        names = ("size", "periodic", "coupling", "rule", "chains", "sweeps", "burn_in")
+        document = {name: self.run.configuration[name] for name in names} | {
+            "seed": self.run.seed,
+            "measured": [at.document() for at in found],
+            "spins": digest_of(spins),
+        }
+        with replacing(self.run.path / TRANSITION) as part:
+            part.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+
+    def check(self) -> None:
+        """Read what was measured."""
+        read_transition(self.run.path)
 
 
 def read_transition(directory: str | os.PathLike[str]) -> dict[str, Any]:
@@ -278,10 +256,7 @@ def read_transition(directory: str | os.PathLike[str]) -> dict[str, Any]:
     ValueError
         If it is damaged, or another kind of run.
     """
-    place = local_path(directory, "directory")
-    if not (place / TRANSITION).exists():
-        run = RunDirectory.open(place, "transition")
-        raise RunError(f"the run in {run.path} is not finished: go on with it by", GOING_ON)
+    place = finished(directory, "transition").path
     try:
         document = json.loads((place / TRANSITION).read_text(encoding="utf-8"))
         whole = document["spins"] == digest_of(np.load(place / SPINS, allow_pickle=False))
@@ -291,3 +266,6 @@ def read_transition(directory: str | os.PathLike[str]) -> dict[str, Any]:
         raise ValueError(f"{place / SPINS} is damaged: it is not what was written")
     found: dict[str, Any] = document
     return found
+
+
+KINDS = {"transition": TransitionRun}

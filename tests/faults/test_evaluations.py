@@ -12,19 +12,19 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM
-from nbm_xp.runs import Workers, evaluate, read_evaluation
+from nbm_xp.runs import Workers, evaluate, read_evaluation, resume
 from tests.runs import deep, files_of, program
 
 pytest.importorskip("zarr")
 
 ASKED: dict[str, Any] = {
-    "n_runs": 24,
+    "n_chains": 24,
     "n_temperatures": 30,
     "reverse": True,
-    "n_steps": 20,
+    "n_sweeps": 20,
     "chunks": 8,
     "checkpoint_every": 6,
-    "seed": 5,
+    "random_state": 5,
 }
 TOTAL = 24 * (29 + 20 + 29) + 40
 """Steps of chains, and rows."""
@@ -78,7 +78,7 @@ def test_a_killed_client_s_evaluation_goes_on(
     client.communicate(timeout=300)
     assert client.returncode == -signal.SIGKILL
     told: list[tuple[int, int]] = []
-    run = evaluate(large(), tmp_path / "run", rows(), resume=True, progress=lambda *done: told.append(done), **ASKED)
+    run = resume(tmp_path / "run", progress=lambda *done: told.append(done))
     assert reported <= max(done for done, _ in told[:3])  # each part says where it goes on
     assert told[-1] == (TOTAL, TOTAL)
     assert found_in(run.path) == undisturbed

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nbm_xp.runs import RunError, open_samples, sample
+from nbm_xp.runs import RunError, open_samples, resume, sample
 from tests.runs import SAMPLE, files_of, ordinary, program
 
 pytest.importorskip("zarr")
@@ -45,7 +45,7 @@ def goes_on(place: pathlib.Path, reported: int, undisturbed: dict[str, str]) -> 
     with pytest.raises(RunError, match="not finished"):
         open_samples(place)
     told: list[int] = []
-    run = sample(ordinary(), place, resume=True, progress=lambda done, total: told.append(done), **SAMPLE)
+    run = resume(place, progress=lambda done, total: told.append(done))
     assert told[0] >= reported
     assert files_of(run.path / "samples.zarr") == undisturbed
 
@@ -56,7 +56,7 @@ def test_a_file_longer_than_is_allowed(tmp_path: pathlib.Path, undisturbed: dict
     out, errors = client.communicate(timeout=300)
     reported, _, message = out.partition(" ")
     assert "is full, or the file would be longer than is allowed" in message, errors
-    assert "go on with resume=True" in message
+    assert "resume the run by runs.resume" in message
     goes_on(tmp_path / "run", int(reported), undisturbed)
 
 

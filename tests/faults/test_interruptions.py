@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from nbm_xp.runs import RunError, open_samples, sample
+from nbm_xp.runs import RunError, open_samples, resume, sample
 from tests.runs import SAMPLE, files_of, ordinary, program
 
 pytest.importorskip("zarr")
@@ -25,7 +25,7 @@ def tell(done, total):
         sys.stdin.readline()  # wait for what comes
 
 if __name__ == "__main__":
-    sample(ordinary(), {place!r}, progress=tell, scheduler={scheduler!r}, n_workers=2, resume=True, **SAMPLE)
+    sample(ordinary(), {place!r}, progress=tell, scheduler={scheduler!r}, n_workers=2, **SAMPLE)
 """
 
 
@@ -70,7 +70,7 @@ def test_an_interrupted_run_goes_on(
     with pytest.raises(RunError, match="not finished"):
         open_samples(tmp_path / "run")
     told: list[int] = []
-    run = sample(ordinary(), tmp_path / "run", resume=True, progress=lambda done, total: told.append(done), **SAMPLE)
+    run = resume(tmp_path / "run", progress=lambda done, total: told.append(done))
     assert told[0] >= reported
     assert files_of(run.path / "samples.zarr") == undisturbed
     assert not list(run.path.rglob(".*"))

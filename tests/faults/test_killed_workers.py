@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import RBM
-from nbm_xp.runs import RunError, Workers, evaluate, sample
-from nbm_xp.runs.job import Alone
+from nbm_xp.runs import RunDirectory, RunError, Workers, evaluate, sample
+from nbm_xp.runs.execution import carry_out
+from nbm_xp.runs.job import Block, Job, blocks_of
 from tests.runs import SAMPLE, files_of, ordinary
 
 pytest.importorskip("distributed")
@@ -82,8 +83,15 @@ def test_workers_killed_in_twenty_random_places(tmp_path: pathlib.Path, undistur
 @pytest.mark.slow
 def test_workers_killed_while_chains_are_on_a_ladder(tmp_path: pathlib.Path) -> None:
     rows = (np.random.default_rng(0).random((60, 20)) < 0.4).astype("float32")
-    model = RBM(21, n_iter=3, training="ptt", learning_rate=0.2, random_state=0).fit(rows)
-    weigh = {"n_runs": 24, "n_temperatures": 30, "ladder_steps": 80, "chunks": 8, "checkpoint_every": 6, "seed": 5}
+    model = RBM(21, n_iter=3, training="tempered", learning_rate=0.2, random_state=0).fit(rows)
+    weigh = {
+        "n_chains": 24,
+        "n_temperatures": 30,
+        "ladder_steps": 80,
+        "chunks": 8,
+        "checkpoint_every": 6,
+        "random_state": 5,
+    }
     sampled = files_of(sample(model, tmp_path / "sampled", **SAMPLE).path / "samples.zarr")
     weighed = files_of(evaluate(model, tmp_path / "weighed", **weigh).path / "evaluation.zarr")
     chance = random.Random(4)
@@ -97,15 +105,15 @@ def test_workers_killed_while_chains_are_on_a_ladder(tmp_path: pathlib.Path) -> 
             assert files_of(run.path / "evaluation.zarr") == weighed
 
 
-class Deadly(Alone):
+class Deadly(Job):
     """A job whose every task kills its worker."""
 
     part = "chains"
-    run = "a run"
     n_segments = 1
 
-    def __init__(self, directory: str) -> None:
-        self.directory = directory
+    @property
+    def blocks(self) -> list[Block]:
+        return blocks_of(2, 2)
 
     def steps(self, block: Any, segment: int) -> int:
         return 1
@@ -114,21 +122,14 @@ class Deadly(Alone):
         os.kill(os.getpid(), signal.SIGKILL)
         return ()
 
-    def advance(self, block: Any, segment: int, arrays: Any, stopping: Any) -> tuple[Any, ...]:
-        return ()
-
 
 @pytest.mark.slow
 def test_a_task_that_kills_its_workers_ends_the_run(tmp_path: pathlib.Path) -> None:
-    from nbm_xp.runs.carrying_out import carry_out
-    from nbm_xp.runs.directory import RunDirectory
-    from nbm_xp.runs.job import blocks_of
-
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        RunDirectory.begin(tmp_path / "run", "sample", {}) as run,
+        RunDirectory.create(tmp_path / "run", "sample", {}) as run,
         Workers("local", n_workers=1) as workers,
         pytest.raises(RunError, match=r"block 0 lost its worker 5 times in a row: perhaps it needs more memory"),
     ):
-        carry_out(run, Deadly(str(run.path)), blocks_of(2, 2), workers.pool, None)
+        carry_out(run, [Deadly(str(run.path), 1, "a run")], workers.pool, None)
     assert "a worker was lost" in (run.path / "run.log").read_text()

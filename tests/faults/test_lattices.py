@@ -19,7 +19,7 @@ pytest.importorskip("distributed")
 pytest.importorskip("zarr")
 
 GLASS = GraphMachine(edwards_anderson((24, 20), random_state=1))
-ASKED: dict[str, Any] = {"chains": 2, "sweeps": 24, "beta": 0.8, "chunks": 10, "checkpoint_every": 3, "seed": 5}
+ASKED: dict[str, Any] = {"chains": 2, "sweeps": 24, "beta": 0.8, "chunks": 10, "checkpoint_every": 3, "random_state": 5}
 
 
 @pytest.mark.slow

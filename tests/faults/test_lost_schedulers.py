@@ -105,7 +105,7 @@ def test_a_scheduler_that_goes_away_and_another_one(
 
     with Workers(cluster.address) as workers:
         wait_for_workers(workers, 2)
-        with pytest.raises(RunError, match=r"the scheduler at tcp://.* is gone: go on with resume=True"):
+        with pytest.raises(RunError, match=r"the scheduler at tcp://.* is gone: resume the run"):
             sample(ordinary(), tmp_path / "run", scheduler=workers, progress=kill, **SAMPLE)
     (tmp_path / "other").mkdir()
     other = Cluster(tmp_path / "other")
@@ -114,14 +114,7 @@ def test_a_scheduler_that_goes_away_and_another_one(
         with Workers(other.address) as workers:
             wait_for_workers(workers, 1)
             again: list[int] = []
-            run = sample(
-                ordinary(),
-                tmp_path / "run",
-                scheduler=workers,
-                resume=True,
-                progress=lambda done, total: again.append(done),
-                **SAMPLE,
-            )
+            run = resume(tmp_path / "run", scheduler=workers, progress=lambda done, total: again.append(done))
     finally:
         other.close()
     assert again[0] >= told[-1]

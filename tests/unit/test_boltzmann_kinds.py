@@ -224,7 +224,7 @@ def test_chains_in_blocks_are_the_same_and_lie_on_disk_as_data(
     drawn = rbm.sample(8, 5, random_state=1)
     assert np.array_equal(rbm.sample(8, 5, random_state=1, library="dask", chunks=4).compute(), drawn)
     runs = [
-        sample(rbm, tmp_path / name, n_chains=4, n_draws=6, layers=(0, 1), checkpoint_every=every, seed=1)
+        sample(rbm, tmp_path / name, n_chains=4, n_draws=6, layers=(0, 1), checkpoint_every=every, random_state=1)
         for name, every in (("whole", 6), ("parts", 2))
     ]
     whole, parts = (open_samples(run.path).compute() for run in runs)
@@ -233,10 +233,10 @@ def test_chains_in_blocks_are_the_same_and_lie_on_disk_as_data(
     if visible != "gaussian":
         assert whole.dtype == rbm._topology.units[0].stored
         assert {*np.unique(whole)} <= {*np.unique(states_of(visible, SITES)[0])}
-    shown = sample(rbm, tmp_path / "means", n_chains=4, n_draws=2, probabilities=True, seed=1)
+    shown = sample(rbm, tmp_path / "means", n_chains=4, n_draws=2, probabilities=True, random_state=1)
     assert open_samples(shown.path).shape == (4, 2, kind_size(visible, SITES))
     if visible != "gaussian":
-        asked = {"n_runs": 50, "n_temperatures": 50, "reverse": True, "seed": 1}
+        asked = {"n_chains": 50, "n_temperatures": 50, "reverse": True, "random_state": 1}
         found = read_evaluation(evaluate(rbm, tmp_path / "evaluated", whole[:, 0], **asked).path)
         assert abs(found.ais.log_z - rbm.log_partition()) < 1.0
         assert abs(found.reverse.log_z - rbm.log_partition()) < 1.0

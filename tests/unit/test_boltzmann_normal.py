@@ -87,7 +87,8 @@ def test_means_and_variances_are_learnt(settings: dict[str, Any], tmp_path: path
 def test_draws_lie_on_disk_as_numbers(tmp_path: pathlib.Path) -> None:
     rbm = machine()
     runs = [
-        sample(rbm, tmp_path / f"{every}", n_chains=4, n_draws=6, checkpoint_every=every, seed=1) for every in (6, 2)
+        sample(rbm, tmp_path / f"{every}", n_chains=4, n_draws=6, checkpoint_every=every, random_state=1)
+        for every in (6, 2)
     ]
     whole, parts = (open_samples(run.path).compute() for run in runs)
     assert whole.shape == (4, 6, 3)

@@ -81,7 +81,7 @@ def test_they_are_the_same_wherever_the_model_is(library: Library) -> None:
 
 def test_a_run_takes_them_too(tmp_path: pathlib.Path) -> None:
     model = machine()
-    run = evaluate(model, tmp_path / "run", n_runs=100, n_temperatures="adaptive", seed=1)
+    run = evaluate(model, tmp_path / "run", n_chains=100, n_temperatures="adaptive", random_state=1)
     found = read_evaluation(run.path)
     assert found.log_z == pytest.approx(model.log_partition(), abs=0.3)
 

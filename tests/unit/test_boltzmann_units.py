@@ -134,7 +134,7 @@ def test_spins_learn_pairs_that_are_equal(training: str, tmp_path: pathlib.Path)
 
 def test_a_run_of_spins_keeps_a_byte_for_each(tmp_path: pathlib.Path) -> None:
     rbm = spins()
-    run = sample(rbm, tmp_path / "run", n_chains=4, n_draws=3, seed=1)
+    run = sample(rbm, tmp_path / "run", n_chains=4, n_draws=3, random_state=1)
     drawn = open_samples(run.path).compute()
     assert drawn.dtype == np.int8
     assert set(np.unique(drawn)) == {-1, 1}

@@ -58,7 +58,7 @@ def test_what_is_computed_later_is_diagnosed_when_it_is_there(tmp_path: pathlib.
     assert diagnose(lazy.compute()) == told(whole)
     pytest.importorskip("zarr")
     asked = {name: value for name, value in (HOT | {"sweeps": 60, "beta": 0.05}).items() if name != "random_state"}
-    run = sample_lattice(SQUARE, tmp_path / "run", **asked, chunks=(6, 12), checkpoint_every=55, seed=1)
+    run = sample_lattice(SQUARE, tmp_path / "run", **asked, chunks=(6, 12), checkpoint_every=55, random_state=1)
     assert told(open_dataset(run.path)) == told(whole)
 
 

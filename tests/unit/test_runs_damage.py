@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbm_xp.runs import RunDirectory, RunError, evaluate, open_dataset, open_samples, read_evaluation, sample
+from nbm_xp.runs import RunDirectory, RunError, evaluate, open_dataset, open_samples, read_evaluation, resume, sample
 from nbm_xp.runs.store import open_arrays
 from tests.runs import SAMPLE, ordinary
 
@@ -23,7 +23,7 @@ pytest.importorskip("zarr")
 ROWS = (np.random.default_rng(1).random((30, 20)) < 0.4).astype("float32")
 HELD = {1: np.ones(12, dtype="float32")}
 SAMPLED: dict[str, Any] = SAMPLE | {"layers": (0,), "clamp": HELD}
-WEIGHED: dict[str, Any] = {"n_runs": 20, "n_temperatures": 20, "chunks": 8, "checkpoint_every": 5, "seed": 3}
+WEIGHED: dict[str, Any] = {"n_chains": 20, "n_temperatures": 20, "chunks": 8, "checkpoint_every": 5, "random_state": 3}
 LOGS = ("run.log", "run.lock")
 
 
@@ -36,14 +36,20 @@ def leave(done: int, total: int) -> None:
         raise LeftError
 
 
-def sampled(place: pathlib.Path, **change: Any) -> None:
-    sample(ordinary(), place, **SAMPLED | change)
+def sampled(place: pathlib.Path, resumes: bool = False, **change: Any) -> None:
+    if resumes:
+        resume(place)
+    else:
+        sample(ordinary(), place, **SAMPLED | change)
     open_samples(place).compute(scheduler="synchronous")
     open_dataset(place).load(scheduler="synchronous")
 
 
-def weighed(place: pathlib.Path, **change: Any) -> None:
-    evaluate(ordinary(), place, ROWS, **WEIGHED | change)
+def weighed(place: pathlib.Path, resumes: bool = False, **change: Any) -> None:
+    if resumes:
+        resume(place)
+    else:
+        evaluate(ordinary(), place, ROWS, **WEIGHED | change)
     read_evaluation(place)
     open_arrays(place / "evaluation.zarr")["free_energy"][:]
 
@@ -70,7 +76,7 @@ def files(place: pathlib.Path) -> list[pathlib.Path]:
 def refuses(again: Callable[..., None], place: pathlib.Path) -> str:
     """What going on with a run, or reading all of it, is refused with."""
     with pytest.raises((ValueError, RunError)) as raised:
-        again(place, resume=True)
+        again(place, resumes=True)
     return str(raised.value)
 
 
@@ -87,7 +93,7 @@ def test_a_flipped_bit_in_any_file_is_told(run: Any, tmp_path: pathlib.Path) -> 
             assert "copy" in refuses(again, copy), (file, place)
             shutil.rmtree(copy)
         file.write_bytes(content)
-    again(tmp_path / "run", resume=True)
+    again(tmp_path / "run", resumes=True)
 
 
 def test_a_folder_in_a_file_s_place_is_told(run: Any, tmp_path: pathlib.Path) -> None:
@@ -113,7 +119,7 @@ def test_a_checkpoint_of_another_run_is_told(tmp_path: pathlib.Path) -> None:
     mine = interrupted(tmp_path / "mine")
     (checkpoint, *others) = sorted((mine / "checkpoints" / "chains").iterdir())
     kept = checkpoint.read_bytes()
-    for number, change in enumerate([{"seed": 6}, {"thin": 3}, {"checkpoint_every": 4}]):
+    for number, change in enumerate([{"random_state": 6}, {"thin": 3}, {"checkpoint_every": 4}]):
         other = interrupted(tmp_path / f"{number}", **change)
         shutil.copy(min((other / "checkpoints" / "chains").glob("block-000000.*")), checkpoint)
         assert "is a checkpoint of another run or block" in refuses(sampled, mine)
@@ -121,12 +127,12 @@ def test_a_checkpoint_of_another_run_is_told(tmp_path: pathlib.Path) -> None:
     shutil.copy(others[0], checkpoint)
     assert "is a checkpoint of another run or block" in refuses(sampled, mine)
     checkpoint.write_bytes(kept)
-    sampled(mine, resume=True)
+    sampled(mine, resumes=True)
 
 
 def test_what_is_exchanged_is_told(tmp_path: pathlib.Path) -> None:
     sampled(tmp_path / "mine")
-    sampled(tmp_path / "other", seed=6)
+    sampled(tmp_path / "other", random_state=6)
     copy = tmp_path / "copy"
 
     def exchanged(name: str) -> str:

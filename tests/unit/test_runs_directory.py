@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import pickle
 import shutil
 from typing import Any
 
@@ -14,7 +13,6 @@ import pytest
 
 from nbm_xp.files import leftover_name, sweep, write_whole
 from nbm_xp.runs import RunDirectory, RunError
-from nbm_xp.runs.failing import GOING_ON, OtherRunError, Parameter
 from tests.runs import files_of, ordinary
 
 CONFIGURATION = {"n_iter": 3, "rate": 0.5, "layers": (1, 2), "data": {"rows": np.int64(7)}}
@@ -22,13 +20,15 @@ CONFIGURATION = {"n_iter": 3, "rate": 0.5, "layers": (1, 2), "data": {"rows": np
 
 @pytest.fixture
 def place(tmp_path: pathlib.Path) -> pathlib.Path:
-    with RunDirectory.begin(tmp_path / "a" / "run", "train", CONFIGURATION, seed=2**100, model=ordinary()) as run:
+    with RunDirectory.create(
+        tmp_path / "a" / "run", "train", CONFIGURATION, random_state=2**100, model=ordinary()
+    ) as run:
         return run.path
 
 
 def test_it_tells_what_it_is(place: pathlib.Path) -> None:
     about = json.loads((place / "run.json").read_text())
-    assert about["format"] == "nbm_xp.run 1"
+    assert about["format"] == "nbm_xp.run 2"
     assert about["configuration"] == {"n_iter": 3, "rate": 0.5, "layers": [1, 2], "data": {"rows": 7}}
     assert (about["seed"], about["kind"]) == (2**100, "train")
     assert {"python", "nbm_xp", "numpy", "dask"} <= about["versions"].keys()
@@ -39,66 +39,35 @@ def test_it_tells_what_it_is(place: pathlib.Path) -> None:
 
 
 def test_lines_of_the_log_have_times_and_are_kept(place: pathlib.Path) -> None:
-    with RunDirectory.begin(place, "train", CONFIGURATION, resume=True) as run:
+    with RunDirectory.resume(place) as run:
         run.log("two\nlines")
     lines = (place / "run.log").read_text().splitlines()
-    assert [line.partition(" ")[2] for line in lines] == ["train begun", "going on", "two lines"]
+    assert [line.partition(" ")[2] for line in lines] == ["train begun", "resumed", "two lines"]
     assert all(line.startswith("20") and "+00:00 " in line for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("kind", "change", "seed", "says"),
-    [
-        ("train", {"n_iter": 4}, None, "n_iter is 3 there, and 4 was asked for"),
-        ("train", {"data": {"rows": 8}}, None, "data.rows is 7 there, and 8 was asked for"),
-        ("train", {"more": 1}, None, "more is not said there, and 1 was asked for"),
-        ("train", {}, 5, f"seed is {2**100} there, and 5 was asked for"),
-        ("sample", {}, None, "it is a run of 'train', and 'sample' was asked for"),
-    ],
-)
-def test_it_goes_on_only_as_what_it_is(
-    place: pathlib.Path, kind: str, change: dict[str, Any], seed: int | None, says: str
-) -> None:
-    before = files_of(place)
-    with pytest.raises(ValueError, match=r"holds another run") as error:
-        RunDirectory.begin(place, kind, CONFIGURATION | change, seed=seed, resume=True)
-    assert says in str(error.value)
-    assert files_of(place) == before
-
-
-def test_errors_know_the_parameters_that_they_speak_of(place: pathlib.Path) -> None:
-    with pytest.raises(OtherRunError) as error:
-        RunDirectory.begin(place, "train", CONFIGURATION | {"n_iter": 4, "more": list(range(99))}, seed=5, resume=True)
-    named = [part.name for part in error.value.args if isinstance(part, Parameter)]
-    assert named == ["seed", "more", "n_iter"]
-    assert "more is not said there, and [0, …, 98] (99 of them) was asked for; n_iter is 3 there" in str(error.value)
-    again = pickle.loads(pickle.dumps(RunError("resume=True is not finished: go on with", GOING_ON)))  # from a worker
-    assert str(again) == "resume=True is not finished: go on with resume=True"
-    assert again.said(lambda parameter: f"--{parameter.name}") == "resume=True is not finished: go on with --resume"
-
-
 def test_something_that_is_there_is_left_alone(place: pathlib.Path) -> None:
-    with pytest.raises(FileExistsError, match="resume=True"):
-        RunDirectory.begin(place, "train", CONFIGURATION)
+    with pytest.raises(FileExistsError, match="resume the run in it by"):
+        RunDirectory.create(place, "train", CONFIGURATION)
     with pytest.raises(FileExistsError, match="is a file"):
-        RunDirectory.begin(place / "run.json", "train", CONFIGURATION)
+        RunDirectory.create(place / "run.json", "train", CONFIGURATION)
     with pytest.raises(ValueError, match="no run's directory"):
-        RunDirectory.begin(place.parent, "train", CONFIGURATION, resume=True)
+        RunDirectory.resume(place.parent)
 
 
 def test_an_empty_directory_is_taken(tmp_path: pathlib.Path) -> None:
     (tmp_path / "run").mkdir()
-    with RunDirectory.begin(tmp_path / "run", "train", {}) as run:
+    with RunDirectory.create(tmp_path / "run", "train", {}) as run:
         assert (run.path / "run.json").exists()
 
 
 def test_one_process_at_a_time(place: pathlib.Path) -> None:
     with (
-        RunDirectory.begin(place, "train", CONFIGURATION, resume=True),
+        RunDirectory.resume(place),
         pytest.raises(RunError, match="another process works on the run"),
     ):
-        RunDirectory.begin(place, "train", CONFIGURATION, resume=True)
-    RunDirectory.begin(place, "train", CONFIGURATION, resume=True).close()
+        RunDirectory.resume(place)
+    RunDirectory.resume(place).close()
 
 
 def test_it_is_made_whole_or_not_at_all(tmp_path: pathlib.Path) -> None:
@@ -107,12 +76,12 @@ def test_it_is_made_whole_or_not_at_all(tmp_path: pathlib.Path) -> None:
         raise OSError(28, "No space left on device")
 
     with pytest.raises(RunError, match=r"the disk of .* is full.*No space left"):
-        RunDirectory.begin(tmp_path / "run", "train", {}, also=fails)
+        RunDirectory.create(tmp_path / "run", "train", {}, save=fails)
     assert list(tmp_path.iterdir()) == []
 
 
 ABOUT = (
-    '{"format": "nbm_xp.run 1", "kind": "sample", "seed": 1, "created": "", "configuration": %s, "versions": %s, '
+    '{"format": "nbm_xp.run 2", "kind": "sample", "seed": 1, "created": "", "configuration": %s, "versions": %s, '
     '"model": %s}'
 )
 
@@ -121,8 +90,8 @@ ABOUT = (
     ("content", "says"),
     [
         ("{", "is not JSON"),
-        ('{"format": "nbm_xp.run 9"}', "must have the format 'nbm_xp.run 1', got 'nbm_xp.run 9'"),
-        ('{"format": "nbm_xp.run 1"}', "is damaged"),
+        ('{"format": "nbm_xp.run 9"}', "must have the format 'nbm_xp.run 2', got 'nbm_xp.run 9'"),
+        ('{"format": "nbm_xp.run 2"}', "is damaged"),
         ("[]", "must have the format"),
         (ABOUT % ("3", "{}", "null"), "is damaged: .*configuration must be a mapping, got 3"),
         (ABOUT % ("{}", "null", "null"), "is damaged: .*versions must be a mapping, got None"),
@@ -145,7 +114,7 @@ def test_what_is_not_there_is_not_opened(tmp_path: pathlib.Path, place: pathlib.
 
 def test_what_json_cannot_tell_is_refused_by_name(tmp_path: pathlib.Path) -> None:
     with pytest.raises(TypeError, match=r"configuration.data\[1\] must be"):
-        RunDirectory.begin(tmp_path / "run", "train", {"data": [1, object()]})
+        RunDirectory.create(tmp_path / "run", "train", {"data": [1, object()]})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -192,7 +161,7 @@ def test_errors_name_the_place_that_was_asked_for(tmp_path: pathlib.Path, monkey
 
     monkeypatch.setattr(pathlib.Path, "write_bytes", full)
     with pytest.raises(RunError, match=r"the disk of .*/run is full") as full_disk:
-        RunDirectory.begin(tmp_path / "run", "train", {})
+        RunDirectory.create(tmp_path / "run", "train", {})
     assert "unfinished" not in str(full_disk.value)
     monkeypatch.undo()
     assert list(tmp_path.iterdir()) == []
@@ -208,15 +177,15 @@ def test_directories_whose_makers_died_are_swept_by_the_next(tmp_path: pathlib.P
     with open(alive / "run.lock", "a") as lock:
         fcntl = pytest.importorskip("fcntl")
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with RunDirectory.begin(tmp_path / "run", "train", {}):
+        with RunDirectory.create(tmp_path / "run", "train", {}):
             pass
     assert {path.name for path in tmp_path.iterdir()} == {"run", alive.name, new.name, others.name}
     os.utime(new, (0, 0))
-    with RunDirectory.begin(tmp_path / "run" / "below", "train", {}):
+    with RunDirectory.create(tmp_path / "run" / "below", "train", {}):
         pass
     assert new.exists()
     shutil.rmtree(tmp_path / "run")
-    with RunDirectory.begin(tmp_path / "run", "train", {}):
+    with RunDirectory.create(tmp_path / "run", "train", {}):
         pass
     assert {path.name for path in tmp_path.iterdir()} == {"run", others.name}
 
@@ -226,10 +195,10 @@ def test_two_that_begin_one_run_at_a_time(tmp_path: pathlib.Path) -> None:
     first: list[RunDirectory] = []
 
     def meanwhile(folder: pathlib.Path) -> None:
-        first.append(RunDirectory.begin(tmp_path / "run", "train", {"of": "the first"}))
+        first.append(RunDirectory.create(tmp_path / "run", "train", {"of": "the first"}))
 
     with pytest.raises(RunError, match=r"another process has just begun a run in .*run: wait for it, or name another"):
-        RunDirectory.begin(tmp_path / "run", "train", {"of": "the second"}, also=meanwhile)
+        RunDirectory.create(tmp_path / "run", "train", {"of": "the second"}, save=meanwhile)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
     assert RunDirectory.open(tmp_path / "run").configuration == {"of": "the first"}
     with pytest.raises(RunError, match="another process works on the run"):
@@ -241,7 +210,7 @@ def test_two_that_begin_one_run_at_a_time(tmp_path: pathlib.Path) -> None:
 def test_questions_that_were_left_are_swept(tmp_path: pathlib.Path) -> None:
     from nbm_xp.runs.pools import _answer
 
-    with RunDirectory.begin(tmp_path / "run", "train", {}) as run:
+    with RunDirectory.create(tmp_path / "run", "train", {}) as run:
         question = run.path / leftover_name("question")
         question.write_text("token")
         answer = _answer(str(run.path), question.name, "token")

@@ -7,6 +7,7 @@ memory at once agree to rounding.
 
 from __future__ import annotations
 
+import functools
 import pathlib
 from typing import Any
 
@@ -15,16 +16,16 @@ import numpy as np
 import pytest
 
 from nbm_xp.boltzmann import DBM, RBM
-from nbm_xp.runs import RunError, evaluate, read_evaluation
+from nbm_xp.runs import RunError, evaluate, read_evaluation, resume
 from nbm_xp.runs.copies import rows_of
+from nbm_xp.runs.job import one_thread
 from nbm_xp.runs.store import open_arrays
-from nbm_xp.runs.threads import one_thread
 from tests.runs import deep, files_of, ordinary
 
 pytest.importorskip("zarr")
 
 ROWS = (np.random.default_rng(1).random((50, 20)) < 0.4).astype("float32")
-ASKED: dict[str, Any] = {"n_runs": 60, "n_temperatures": 80, "chunks": 16, "checkpoint_every": 25, "seed": 3}
+ASKED: dict[str, Any] = {"n_chains": 60, "n_temperatures": 80, "chunks": 16, "checkpoint_every": 25, "random_state": 3}
 RESULTS = ("evaluation.json", "evaluation.zarr")
 
 
@@ -126,14 +127,14 @@ def test_chains_in_reverse_of_a_large_model_go_through_sweeps_first(tmp_path: pa
     """A machine whose units have no connections to speak of: chains are where they are to be after a sweep."""
     model = deep((30, 25, 21), scale=1e-6)
     exact = float(sum(np.logaddexp(0, bias).sum() for bias in model.intercepts_))
-    asked = ASKED | {"reverse": True, "n_steps": 30, "n_runs": 200, "n_temperatures": 8, "checkpoint_every": 4}
+    asked = ASKED | {"reverse": True, "n_sweeps": 30, "n_chains": 200, "n_temperatures": 8, "checkpoint_every": 4}
     run = evaluate(model, tmp_path / "run", **asked)
-    assert run.configuration["reverse"] == {"from": "chains", "n_steps": 30}
+    assert run.configuration["reverse"] == "chains"
     found = read_evaluation(run.path)
     assert found.reverse is not None
     assert found.reverse.log_z_low < exact < found.reverse.log_z_high
     # Chains that have not left where they start from, the base rate, are those of no state of the model.
-    not_moved = read_evaluation(evaluate(model, tmp_path / "not", **asked | {"n_steps": 0}).path).reverse
+    not_moved = read_evaluation(evaluate(model, tmp_path / "not", **asked | {"n_sweeps": 0}).path).reverse
     assert not_moved is not None
     assert not_moved.log_z_high < exact
     other = evaluate(model, tmp_path / "other", **asked | {"n_workers": 1, "checkpoint_every": 3})
@@ -168,7 +169,7 @@ def test_it_is_the_same_however_it_is_computed(tmp_path: pathlib.Path, model: An
 def test_it_goes_on_where_it_was_left(tmp_path: pathlib.Path, kind: str) -> None:
     """A large machine's chains in reverse go through sweeps first."""
     model = {"rbm": ordinary, "dbm": lambda: deep((20, 9, 7)), "large": lambda: deep((20, 25, 21))}[kind]()
-    asked = ASKED | {"reverse": True, "n_steps": 60}
+    asked = ASKED | {"reverse": True, "n_sweeps": 60}
     whole = evaluate(model, tmp_path / "whole", ROWS, **asked)
 
     class LeftError(Exception):
@@ -180,21 +181,14 @@ def test_it_goes_on_where_it_was_left(tmp_path: pathlib.Path, kind: str) -> None
             if done > part * total:
                 raise LeftError
 
+        begin = functools.partial(evaluate, model, tmp_path / "run", ROWS, **asked)
         with pytest.raises(LeftError):
-            evaluate(model, tmp_path / "run", ROWS, resume=True, progress=leave, **asked)
+            (functools.partial(resume, tmp_path / "run") if (tmp_path / "run").exists() else begin)(progress=leave)
         with pytest.raises(RunError, match="not finished"):
             read_evaluation(tmp_path / "run")
-    run = evaluate(model, tmp_path / "run", ROWS, resume=True, **asked)
+    run = resume(tmp_path / "run")
     assert results_of(run.path) == results_of(whole.path)
-    assert read_evaluation(evaluate(model, run.path, ROWS, resume=True, **asked).path).n_rows == 50
-    with pytest.raises(ValueError, match="reverse is"):
-        evaluate(model, run.path, ROWS, resume=True, **ASKED)
-
-
-def test_other_rows_are_refused(tmp_path: pathlib.Path) -> None:
-    evaluate(ordinary(), tmp_path / "run", ROWS, **ASKED)
-    with pytest.raises(ValueError, match=r"rows is '\w+' there, and '\w+' was asked for"):
-        evaluate(ordinary(), tmp_path / "run", 1 - ROWS, resume=True, **ASKED)
+    assert read_evaluation(resume(run.path).path).n_rows == 50
 
 
 @pytest.mark.parametrize(
@@ -205,8 +199,8 @@ def test_other_rows_are_refused(tmp_path: pathlib.Path) -> None:
         (ROWS * np.nan, {}, r"X must have values in \[0, 1\]"),
         (None, {"log_z": 1.0}, "X must be given where log_z is"),
         (ROWS, {"log_z": 1.0, "reverse": True}, "reverse must be left out where log_z is given"),
-        (ROWS, {"n_runs": 0}, "n_runs must be"),
-        (ROWS, {"reverse": True, "n_steps": -1}, "n_steps must be"),
+        (ROWS, {"n_chains": 0}, "n_chains must be"),
+        (ROWS, {"reverse": True, "n_sweeps": -1}, "n_sweeps must be"),
         (ROWS, {"betas": [0.5, 1.0]}, "betas must rise from 0 to 1"),
         (ROWS, {"checkpoint_every": 0}, "checkpoint_every must be"),
         (ROWS, {"log_z": float("nan")}, "log_z must be a finite number, an AISEstimate or a LadderEstimate, got nan"),
@@ -222,12 +216,10 @@ def test_what_cannot_be_is_refused_by_name(
 
 
 def test_it_goes_on_with_the_model_that_it_has(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(ValueError, match="model must be given, unless resume=True"):
-        evaluate(None, tmp_path / "run", ROWS, **ASKED)
     whole = evaluate(ordinary(), tmp_path / "whole", ROWS, **ASKED)
     run = evaluate(ordinary(), tmp_path / "run", ROWS, **ASKED)
     (run.path / "evaluation.json").unlink()
-    evaluate(None, run.path, ROWS, resume=True, **ASKED)
+    resume(run.path)
     assert results_of(run.path) == results_of(whole.path)
 
 

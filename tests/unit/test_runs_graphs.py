@@ -18,7 +18,7 @@ from tests.unit.test_runs_lattices import BrokenOffError, interrupting, late
 pytest.importorskip("zarr")
 pytest.importorskip("xarray")
 
-ASK: dict[str, Any] = {name: value for name, value in ASKED.items() if name != "random_state"} | {"seed": 5}
+ASK: dict[str, Any] = ASKED | {"random_state": 5}
 
 
 def drawn(run: pathlib.Path) -> dict[str, bytes]:
@@ -41,7 +41,7 @@ def test_runs_have_the_states_of_undivided_chains(name: str, tmp_path: pathlib.P
 def test_overlaps_are_measured_in_runs(tmp_path: pathlib.Path) -> None:
     machine, asked = MACHINES["three neighbours"], {"chains": 66, "beta": 0.5, "sweeps": 3, "observe": "overlap"}
     whole = machine.sample(**asked, random_state=5)
-    found = open_dataset(sample_graph(machine, tmp_path / "run", **asked, seed=5, parts=3).path)
+    found = open_dataset(sample_graph(machine, tmp_path / "run", **asked, random_state=5, parts=3).path)
     assert found["overlap"].dims == ("pair", "draw")
     assert (found["overlap"].values == whole["overlap"].values).all()
     assert set(found.data_vars) == {"state", "overlap"}
@@ -51,7 +51,7 @@ def test_overlaps_are_measured_in_runs(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize("asked", [{"observe": []}, {"every": 9}, {"every": 9, "observe": "overlap"}], ids=str)
 def test_states_are_all_there_is_where_nothing_is_measured(asked: dict[str, Any], tmp_path: pathlib.Path) -> None:
     machine = MACHINES["three neighbours"]
-    run = sample_graph(machine, tmp_path / "run", chains=2, sweeps=2, parts=2, seed=1, n_workers=1, **asked)
+    run = sample_graph(machine, tmp_path / "run", chains=2, sweeps=2, parts=2, random_state=1, n_workers=1, **asked)
     found = open_dataset(run.path)
     assert set(found.variables) == {"state", "chain"}
     whole = machine.sample(chains=2, sweeps=2, random_state=1, **asked)
@@ -86,7 +86,7 @@ def test_what_was_broken_off_goes_on_with_the_same_bytes(
     monkeypatch.setattr(graph_job, "_at_hand", graph_job._AtHand())
     with pytest.raises(BrokenOffError):
         sample_graph(MACHINES["any neighbours"], tmp_path / "run", **asked, progress=interrupting(share))
-    with pytest.raises(RunError, match="go on with it by resume=True"):
+    with pytest.raises(RunError, match="is not finished: resume it by"):
         open_dataset(tmp_path / "run")
     monkeypatch.setattr(graph_job, "_at_hand", graph_job._AtHand())  # as in another process
     run = resume(tmp_path / "run", n_workers=1)

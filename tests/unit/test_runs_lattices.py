@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nbm_xp.graphs import GraphMachine, edwards_anderson, lattice
-from nbm_xp.runs import RunDirectory, RunError, graph_runs, open_dataset, projected, resume, sample_lattice
+from nbm_xp.runs import RunError, graph_runs, open_dataset, projected, resume, sample_lattice
 from nbm_xp.runs.lattice_job import LATTICE
 from tests.runs import files_of
 
@@ -59,7 +59,7 @@ def late(run: pathlib.Path, first: float, last: float) -> Any:
 def test_runs_have_the_states_of_undivided_chains(name: str, tmp_path: pathlib.Path) -> None:
     machine = MACHINES[name]
     whole = machine.sample(**ASKED, random_state=5)
-    run = sample_lattice(machine, tmp_path / "run", **ASKED, chunks=4, checkpoint_every=2, seed=5)
+    run = sample_lattice(machine, tmp_path / "run", **ASKED, chunks=4, checkpoint_every=2, random_state=5)
     found = open_dataset(run.path)
     assert (found["state"].values.ravel() == whole["state"].values.ravel()).all()
     for measured in ("energy", "magnetisation", "sweep"):
@@ -73,10 +73,8 @@ def test_held_units_are_held_in_runs(tmp_path: pathlib.Path) -> None:
     whole = machine.sample(**asked, random_state=5)
     with pytest.raises(BrokenOffError):
         sample_lattice(
-            machine, tmp_path / "run", **asked, chunks=4, checkpoint_every=3, seed=5, progress=interrupting(0.5)
+            machine, tmp_path / "run", **asked, chunks=4, checkpoint_every=3, random_state=5, progress=interrupting(0.5)
         )  # fmt: skip
-    with pytest.raises(ValueError, match=r"couplings is .* there, and .* was asked for"):
-        sample_lattice(machine, tmp_path / "run", **ASKED, chunks=4, checkpoint_every=3, seed=5, resume=True)
     found = open_dataset(resume(tmp_path / "run", n_workers=1).path)
     assert (found["state"].values.ravel() == whole["state"].values.ravel()).all()
     assert (found["energy"].values == whole["energy"].values).all()
@@ -86,11 +84,11 @@ def test_held_units_are_held_in_runs(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.8])
 def test_what_was_broken_off_goes_on_with_the_same_bytes(share: float, tmp_path: pathlib.Path) -> None:
     machine = MACHINES["glass"]
-    asked = ASKED | {"chunks": (4, 3, -1), "checkpoint_every": 2, "seed": 5}
+    asked = ASKED | {"chunks": (4, 3, -1), "checkpoint_every": 2, "random_state": 5}
     whole = sample_lattice(machine, tmp_path / "whole", **asked)
     with pytest.raises(BrokenOffError):
         sample_lattice(machine, tmp_path / "run", **asked, progress=interrupting(share))
-    with pytest.raises(RunError, match="go on with it by resume=True"):
+    with pytest.raises(RunError, match="is not finished: resume it by"):
         open_dataset(tmp_path / "run")
     run = resume(tmp_path / "run", n_workers=1)
     assert files_of(run.path / LATTICE) == files_of(whole.path / LATTICE)
@@ -98,7 +96,7 @@ def test_what_was_broken_off_goes_on_with_the_same_bytes(share: float, tmp_path:
 
 
 def test_a_late_worker_changes_nothing(tmp_path: pathlib.Path) -> None:
-    machine, asked = MACHINES["glass"], ASKED | {"chunks": 4, "checkpoint_every": 1, "seed": 5, "n_workers": 1}
+    machine, asked = MACHINES["glass"], ASKED | {"chunks": 4, "checkpoint_every": 1, "random_state": 5, "n_workers": 1}
     whole = sample_lattice(machine, tmp_path / "whole", **asked)
     with pytest.raises(BrokenOffError):
         sample_lattice(machine, tmp_path / "run", **asked, progress=late(tmp_path / "run", 0.3, 0.8))
@@ -110,28 +108,15 @@ def test_what_is_measured_lies_in_the_same_files_for_all_chunks(tmp_path: pathli
     machine, found = MACHINES["alike"], []
     for number, (chunks, every) in enumerate([(-1, 11), (4, 1), ((12, 5), 3)]):
         how = {"chunks": chunks, "checkpoint_every": every, "n_workers": 1 + number}
-        run = sample_lattice(machine, tmp_path / str(number), **ASKED, **how, seed=5)
+        run = sample_lattice(machine, tmp_path / str(number), **ASKED, **how, random_state=5)
         files = files_of(run.path / LATTICE)
         found.append({name: value for name, value in files.items() if "/c" in name and "state" not in name})
     assert len(found[0]) > 2
     assert found[0] == found[1] == found[2]
 
 
-def test_a_run_is_gone_on_with_as_what_it_is(tmp_path: pathlib.Path) -> None:
-    machine = MACHINES["alike"]
-    run = sample_lattice(machine, tmp_path / "run", sweeps=3, chunks=6, seed=5)
-    assert RunDirectory.open(run.path).kind == "lattice"
-    sample_lattice(machine, run.path, sweeps=3, chunks=6, resume=True)
-    with pytest.raises(ValueError, match="sweeps is 3 there, and 4 was asked for"):
-        sample_lattice(machine, run.path, sweeps=4, chunks=6, resume=True)
-    with pytest.raises(ValueError, match=r"unit is 1\.0 there, and 2\.0 was asked for"):
-        sample_lattice(GraphMachine(lattice((12, 14)), couplings=2.0), run.path, sweeps=3, chunks=6, resume=True)
-    with pytest.raises(FileExistsError):
-        sample_lattice(machine, run.path, sweeps=3, chunks=6)
-
-
 def test_what_neighbours_have_shown_must_be_there(tmp_path: pathlib.Path) -> None:
-    asked = {"sweeps": 8, "chunks": 6, "checkpoint_every": 2, "seed": 5, "n_workers": 1}
+    asked = {"sweeps": 8, "chunks": 6, "checkpoint_every": 2, "random_state": 5, "n_workers": 1}
     with pytest.raises(BrokenOffError):
         sample_lattice(MACHINES["alike"], tmp_path / "run", **asked, progress=interrupting(0.4))
     for file in (tmp_path / "run" / "checkpoints").glob("shown/*.npz"):

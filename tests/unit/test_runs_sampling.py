@@ -13,7 +13,7 @@ import pytest
 
 from nbm_xp.boltzmann import DBM, RBM
 from nbm_xp.boltzmann.chains import Chains
-from nbm_xp.runs import RunDirectory, RunError, Workers, evaluate, open_dataset, open_samples, sample
+from nbm_xp.runs import RunDirectory, RunError, Workers, evaluate, open_dataset, open_samples, resume, sample
 from nbm_xp.runs.pools import ClusterPool
 from tests.runs import SAMPLE, dyadic, files_of, ordinary
 
@@ -84,8 +84,8 @@ def test_more_chains_and_draws_begin_as_fewer_do(tmp_path: pathlib.Path) -> None
 
 
 def test_a_seed_that_nobody_chose_is_noted(tmp_path: pathlib.Path) -> None:
-    first = sample(ordinary(), tmp_path / "first", **SAMPLE | {"seed": None})
-    again = sample(ordinary(), tmp_path / "again", **SAMPLE | {"seed": first.seed})
+    first = sample(ordinary(), tmp_path / "first", **SAMPLE | {"random_state": None})
+    again = sample(ordinary(), tmp_path / "again", **SAMPLE | {"random_state": first.seed})
     assert files_of(again.path / "samples.zarr") == files_of(first.path / "samples.zarr")
 
 
@@ -105,17 +105,14 @@ def test_held_layers(tmp_path: pathlib.Path) -> None:
     held = np.zeros((24, 12), dtype="float32")
     held[:, ::2] = 1
     run = sample(ordinary(), tmp_path / "run", **SAMPLE | {"layers": (0,), "clamp": {1: held}})
-    again = sample(None, run.path, **SAMPLE | {"layers": (0,), "clamp": {1: held}, "resume": True})
     mean = 1 / (1 + np.exp(-(held[0] @ ordinary().components_ + ordinary().intercept_visible_)))
-    assert np.abs(open_samples(again.path).mean(axis=(0, 1)).compute() - mean).max() < 0.15
-    with pytest.raises(ValueError, match=r"clamped.1 is '\w+' there, and '\w+' was asked for"):
-        sample(None, run.path, **SAMPLE | {"layers": (0,), "clamp": {1: 1 - held}, "resume": True})
+    assert np.abs(open_samples(run.path).mean(axis=(0, 1)).compute() - mean).max() < 0.15
 
 
 def test_deep_machines_and_held_layers(tmp_path: pathlib.Path) -> None:
     rng = np.random.default_rng(0)
     model = DBM([6, 5, 4], random_state=0).fit((rng.random((40, 6)) < 0.5).astype("float32"))
-    asked = {"n_chains": 10, "n_draws": 4, "seed": 1, "chunks": 4, "layers": (0, 1), "clamp": {2: np.ones(4)}}
+    asked = {"n_chains": 10, "n_draws": 4, "random_state": 1, "chunks": 4, "layers": (0, 1), "clamp": {2: np.ones(4)}}
     whole = sample(model, tmp_path / "whole", **asked)
     part = sample(model, tmp_path / "part", checkpoint_every=1, **asked)
     assert open_samples(whole.path, "hidden_1").shape == (10, 4, 5)
@@ -140,20 +137,15 @@ def test_a_run_goes_on_where_it_was_left(tmp_path: pathlib.Path, whole: RunDirec
 
     with pytest.raises(LeftError):
         sample(ordinary(), tmp_path / "run", progress=leave, **SAMPLE)
-    with pytest.raises(RunError, match="not finished: go on with it by resume=True"):
+    with pytest.raises(RunError, match="is not finished: resume it by"):
         open_samples(tmp_path / "run")
     told: list[int] = []
-    run = sample(None, tmp_path / "run", resume=True, progress=lambda done, total: told.append(done), **SAMPLE)
+    run = resume(tmp_path / "run", progress=lambda done, total: told.append(done))
     assert told[0] > 24 * 34 // 3
     assert files_of(run.path / "samples.zarr") == files_of(whole.path / "samples.zarr")
     before = files_of(run.path / "samples.zarr")
-    sample(None, tmp_path / "run", resume=True, **SAMPLE)
+    resume(tmp_path / "run")
     assert files_of(run.path / "samples.zarr") == before
-
-
-def test_another_model_is_refused(whole: RunDirectory) -> None:
-    with pytest.raises(ValueError, match=r"holds another run: model is '\w+' there, and '\w+' was asked for"):
-        sample(ordinary(seed=1), whole.path, resume=True, **SAMPLE)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +173,7 @@ def test_another_model_is_refused(whole: RunDirectory) -> None:
         ({"layers": 0}, "layers must be different numbers from 0 to 1, at least one, got 0"),
         ({"layers": "01"}, "layers must be different numbers from 0 to 1, at least one, got '01'"),
         ({"scheduler": "local", "memory_limit": "much"}, "much"),
-        ({"seed": -1}, "seed must not be negative, got -1"),
+        ({"random_state": -1}, "random_state must not be negative, got -1"),
         ({"library": "dask"}, "library must be one that computes at once, got 'dask'"),
         ({"scheduler": "rays"}, "scheduler must be 'threads', 'local' .* or an address tcp://…, got 'rays'"),
         ({"scheduler": "processes"}, r"'local' \(processes of this machine\) .*, got 'processes'"),
@@ -236,13 +228,6 @@ def test_draws_that_are_gone_or_damaged_are_no_zeros(tmp_path: pathlib.Path, who
         open_samples(place)
 
 
-def test_a_run_without_a_model_needs_one_to_go_on_with(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(ValueError, match="model must be given, unless resume=True"):
-        sample(None, tmp_path / "run")
-    with pytest.raises(FileNotFoundError, match="no run's directory"):
-        sample(None, tmp_path / "run", resume=True)
-
-
 def test_a_layer_that_was_not_kept_is_refused(whole: RunDirectory) -> None:
     with pytest.raises(ValueError, match=r"name must be one of \['hidden_1', 'visible'\], got 'hidden_2'"):
         open_samples(whole.path, "hidden_2")
@@ -250,7 +235,7 @@ def test_a_layer_that_was_not_kept_is_refused(whole: RunDirectory) -> None:
 
 def test_one_thread_of_linear_algebra_while_it_runs(tmp_path: pathlib.Path) -> None:
     threadpoolctl = pytest.importorskip("threadpoolctl")
-    from nbm_xp.runs.threads import one_thread
+    from nbm_xp.runs.job import one_thread
 
     def counts() -> list[int]:
         return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]

@@ -10,7 +10,7 @@ import nbm_xp
 
 from ..answering import console
 from ..failing import Command, Group, InputError
-from . import check_bits, demo, evaluate, info, lattice, plot, sample, train
+from . import check_bits, demo, evaluate, info, lattice, plot, resume, sample, train
 
 __all__ = ["app"]
 
@@ -49,6 +49,7 @@ app.command(cls=Command, epilog=train.EXAMPLES)(train.train)
 app.command(cls=Command, epilog=sample.EXAMPLES)(sample.sample)
 app.command(cls=Command, epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command(cls=Command, epilog=lattice.EXAMPLES)(lattice.lattice)
+app.command(cls=Command, epilog=resume.EXAMPLES)(resume.resume)
 app.command(cls=Command, epilog=plot.EXAMPLES)(plot.plot)
 app.command(cls=Command, epilog=info.EXAMPLES)(info.info)
 app.command(cls=Command, epilog=check_bits.EXAMPLES)(check_bits.check_bits)

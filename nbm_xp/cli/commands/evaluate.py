@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
-import time
 from typing import Annotated, Any
 
 import typer
 
 import nbm_xp
 from nbm_xp import runs as nbm_runs
-from nbm_xp.boltzmann.annealing import inverse_temperatures
 from nbm_xp.namespace import is_lazy
-from nbm_xp.runs import RunDirectory
-from nbm_xp.runs.copies import digest_of, digest_of_model
 
 from .. import alignments, finding, reading
 from ..answering import answer
-from ..computing import computers
-from ..failing import InputError, going_on
-from ..running import amount, threads_for
-from ..weighing import Evaluator, lengths, of_run, table
+from ..failing import InputError
+from ..results import compute_run
+from ..running import threads_for
+from ..weighing import Evaluator, lengths, table
 from . import options
 
 __all__ = ["EXAMPLES", "evaluate"]
@@ -60,7 +57,6 @@ def evaluate(
         pathlib.Path | None, typer.Option(help="The run's directory; without it, nothing is written.")
     ] = None,
     checkpoint_every: Annotated[int | None, _to_run("Temperatures between two checkpoints of a block.", min=1)] = None,
-    resume: options.Resume = False,
     chunks: options.Chunks = None,
     scheduler: options.Scheduler = "threads",
     workers: options.Workers = None,
@@ -79,10 +75,10 @@ def evaluate(
         raise InputError(needs if out is None else f"{option} is not for a run: leave --out out, or {option}")
     if threshold is not None and data is None:
         raise InputError("--threshold is for the rows of --data")
-    if options.given(context, "steps") and not (reverse or resume):
+    if options.given(context, "steps") and not reverse:
         raise InputError("--steps is for chains in reverse: --reverse")
     if out is not None:
-        found = _in_a_run(context, out)
+        _in_a_run(context, out)
     else:
         if chunks is not None and not is_lazy(reading.library(library or nbm_xp.backend())):
             raise InputError("--chunks needs a library that computes in blocks, --library dask, or --out")
@@ -92,10 +88,10 @@ def evaluate(
         with threads_for(runs * sum(p.value.size for p in machine._parameters)):
             found = evaluator.of(machine, None if rows is None else reading.on_library(rows, library))
         found = {"model": str(model), "data": data, **found}
-    answer(found, [table(found)], as_json)
+        answer(found, [table(found)], as_json)
 
 
-_OF_A_RUN = ("checkpoint_every", "resume", "scheduler", "workers", "memory_limit", "worker_timeout")
+_OF_A_RUN = ("checkpoint_every", "scheduler", "workers", "memory_limit", "worker_timeout")
 
 
 def _rows(data: str | None, threshold: float | None, machine: Any, model: pathlib.Path) -> Any:
@@ -107,60 +103,13 @@ def _rows(data: str | None, threshold: float | None, machine: Any, model: pathli
     return rows
 
 
-def _in_a_run(context: typer.Context, out: pathlib.Path) -> dict[str, Any]:
-    """Begin a run, or go on with one, whose directory says what was not said here."""
+def _in_a_run(context: typer.Context, out: pathlib.Path) -> None:
+    """Evaluate as a run."""
     asked = context.params
-    there = finding.run_to_go_on_with(out, "evaluate") if asked["resume"] else None
-    if not asked["resume"]:
-        finding.checked_new(out)
-
-    settings: dict[str, Any] = {}
-    if there is None:
-        machine = finding.read_model(asked["model"], asked["library"])
-        rows = _rows(asked["data"], asked["threshold"], machine, asked["model"])
-        steps = {} if asked["steps"] is None else {"n_steps": asked["steps"]}
-        settings = steps | {"n_temperatures": asked["temperatures"], "reverse": asked["reverse"], "seed": asked["seed"]}
-        settings |= {name: asked[option] for option, name in _SETTINGS.items()}
-    else:
-        _agree(context, there)
-    began = time.perf_counter()
-    with (
-        computers(asked["scheduler"], asked["workers"], asked["memory_limit"], asked["worker_timeout"]) as workers,
-        amount("evaluating", "steps") as advance,
-        going_on(f"nbm-xp evaluate --resume --out {out}"),
-        reading.saying(),
-    ):
-        if there is None:
-            run = nbm_runs.evaluate(machine, out, rows, **settings, scheduler=workers, progress=advance)
-        else:
-            run = nbm_runs.resume(out, scheduler=workers, progress=advance)
-        dashboard = workers.dashboard
-        seconds = round(time.perf_counter() - began, 3)
-        found = of_run(run.path)
-    return {"run": str(run.path), **found, "seconds": seconds, "dashboard": dashboard}
-
-
-_SETTINGS = {"runs": "n_runs", "chunks": "chunks", "checkpoint_every": "checkpoint_every", "library": "library"}
-"""Options, and what a run's configuration calls them."""
-
-
-def _agree(context: typer.Context, there: RunDirectory) -> None:
-    """Refuse what is said otherwise than the run was asked for."""
-    asked, known = context.params, there.configuration
-    said = {name: asked[option] for option, name in _SETTINGS.items() if options.given(context, option)}
-    if "chunks" in said:
-        said["chunks"] = min(said["chunks"], said.get("n_runs", known["n_runs"]))
-    if options.given(context, "temperatures"):
-        said["betas"] = list(inverse_temperatures(asked["temperatures"], None))
-    if asked["reverse"] is not None and asked["reverse"] != ("reverse" in known):
-        said["reverse"] = asked["reverse"]
-    if asked["steps"] is not None and "n_steps" in known.get("reverse", {}):
-        said["reverse"] = known["reverse"] | {"n_steps": asked["steps"]}
-    if options.given(context, "model"):
-        said["model"] = digest_of_model(finding.read_model(asked["model"], asked["library"]))
-    if options.given(context, "data"):
-        with reading.saying():
-            machine = there.load_model()
-        said["rows"] = digest_of(_rows(asked["data"], asked["threshold"], machine, asked["model"]))
-    with reading.saying():
-        there.agree(said, asked["seed"] if options.given(context, "seed") else None)
+    finding.checked_new(out)
+    machine = finding.read_model(asked["model"], asked["library"])
+    rows = _rows(asked["data"], asked["threshold"], machine, asked["model"])
+    settings = {"n_chains": asked["runs"], "n_temperatures": asked["temperatures"], "random_state": asked["seed"]}
+    settings |= {} if asked["steps"] is None else {"n_sweeps": asked["steps"]}
+    settings |= {name: asked[name] for name in ("reverse", "chunks", "checkpoint_every", "library")}
+    compute_run("evaluating", out, asked, functools.partial(nbm_runs.evaluate, machine, out, rows, **settings), "steps")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
 from typing import Annotated, Any
 
@@ -11,11 +12,9 @@ from nbm_xp import runs
 from nbm_xp.runs.transitions import SPINS as SPINS_FILE
 from nbm_xp.runs.transitions import TRANSITION as LATTICE_FILE
 
-from .. import finding, reading
-from ..answering import answer, signed
-from ..computing import computers
-from ..failing import InputError, going_on
-from ..running import amount
+from .. import finding
+from ..failing import InputError
+from ..results import compute_run
 from . import options
 
 __all__ = ["EXAMPLES", "LATTICE_FILE", "SPINS_FILE", "lattice"]
@@ -46,7 +45,6 @@ def lattice(
     checkpoint_every: Annotated[
         int | None, typer.Option(min=1, help="Sweeps of a temperature between two checkpoints.")
     ] = None,
-    resume: options.Resume = False,
     scheduler: options.Scheduler = "threads",
     workers: options.Workers = None,
     memory_limit: options.MemoryLimit = None,
@@ -64,34 +62,10 @@ def lattice(
         "chains": chains, "sweeps": sweeps, "burn_in": burn_in, "rule": rule, "library": library,
         "checkpoint_every": checkpoint_every,
     }  # fmt: skip
-    there = finding.run_to_go_on_with(out, "transition") if resume else None
-    if not resume:
-        finding.checked_new(out)
-    if there is not None:
-        with reading.saying():
-            there.agree(
-                {name: value for name, value in asked.items() if options.given(context, name)},
-                seed if options.given(context, "seed") else None,
-            )
-    with (
-        computers(scheduler, workers, memory_limit, worker_timeout) as started,
-        amount("measuring") as advance,
-        going_on(f"nbm-xp lattice --resume --out {out}"),
-        reading.saying(),
-    ):
-        if there is None:
-            run = runs.measure_lattice(out, **asked, seed=seed, scheduler=started, progress=advance)
-        else:
-            run = runs.resume(out, scheduler=started, progress=advance)
-        document = runs.read_transition(run.path)
-    lines = ["temperature   energy              exact     specific heat      exact    |m|     time"]
-    for at in document["measured"]:
-        energy = f"{signed(at['energy'], 5):>9} ± {at['energy_error']:.5f}"
-        heat = f"{at['specific_heat']:>8.4f} ± {at['specific_heat_error']:.4f}"
-        exact = ["" if x is None else signed(x, 5) for x in (at["exact_energy"], at["exact_specific_heat"])]
-        last = f"{at['magnetisation']:.4f}  {at['time']:>6.1f}"
-        lines.append(f"{at['temperature']:>11.4f}  {energy}  {exact[0]:>9}  {heat}  {exact[1]:>9}  {last}")
-    answer(document, [*lines, f"wrote {out / LATTICE_FILE}"], as_json)
+    finding.checked_new(out)
+    compute_run(
+        "measuring", out, context.params, functools.partial(runs.measure_lattice, out, **asked, random_state=seed)
+    )
 
 
 def _lengths(size: str) -> tuple[int, ...]:

@@ -15,7 +15,6 @@ __all__ = [
     "Library",
     "MemoryLimit",
     "Model",
-    "Resume",
     "Scheduler",
     "Seed",
     "Threshold",
@@ -54,7 +53,6 @@ Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same num
 Threshold = Annotated[float | None, typer.Option(help="Make values from this one upwards 1, those below 0.")]
 Model = Annotated[pathlib.Path, typer.Option(help="The directory of a run, or the file of a model.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out, if there is one.")]
 Chunks = Annotated[int | None, typer.Option(min=1, help="Chains in each block, where they are computed in blocks.")]
 Scheduler = Annotated[str, _where("threads, local (processes of this machine), or a cluster's address, tcp://….")]
 Workers = Annotated[int | None, _where("How many tasks run at once; all cores by default.", min=1)]

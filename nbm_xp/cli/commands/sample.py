@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pathlib
 import time
 from typing import Annotated, Any
@@ -14,15 +15,12 @@ from nbm_xp import runs
 from nbm_xp.boltzmann.sequences import Alphabet
 from nbm_xp.files import replacing
 from nbm_xp.namespace import is_lazy, to_numpy
-from nbm_xp.runs import RunDirectory
-from nbm_xp.runs.copies import digest_of_model
 from nbm_xp.storage.arrays import save_arrays
 
 from .. import alignments, finding, reading
 from ..answering import answer
-from ..computing import computers
-from ..failing import InputError, going_on
-from ..running import amount
+from ..failing import InputError
+from ..results import compute_run
 from . import options
 
 __all__ = ["EXAMPLES", "sample"]
@@ -30,7 +28,7 @@ __all__ = ["EXAMPLES", "sample"]
 EXAMPLES = (
     "Examples: [bold]nbm-xp sample --model run --out fantasies.png[/bold]\n\n"
     "[bold]nbm-xp sample --model run --out chains --chains 1000 --draws 500 --thin 10 --burn-in 1000[/bold]\n\n"
-    "[bold]nbm-xp sample --resume --out chains --scheduler tcp://10.0.0.5:8786[/bold]"
+    "[bold]nbm-xp resume chains --scheduler tcp://10.0.0.5:8786[/bold]"
 )
 _FILES = (".npy", ".npz", ".png")
 _NOT_OURS = (".csv", ".gif", ".h5", ".hdf5", ".jpeg", ".jpg", ".json", ".mat", ".nc", ".parquet", ".pdf", ".svg")
@@ -60,7 +58,6 @@ def sample(
     burn_in: Annotated[int, _to_run("Sweeps before the first draw.", min=0)] = 0,
     layers: Annotated[str, _to_run("Layers to keep, 0 being the visible one: 0,1.")] = "0",
     checkpoint_every: Annotated[int | None, _to_run("Draws of a block that go to disk at once.", min=1)] = None,
-    resume: options.Resume = False,
     chunks: options.Chunks = None,
     scheduler: options.Scheduler = "threads",
     workers: options.Workers = None,
@@ -84,7 +81,7 @@ def sample(
     if threshold is not None and data is None:
         raise InputError("--threshold is for the rows of --data")
     if others is _OF_A_FILE:
-        _to_a_run(context, out, as_json)
+        _to_a_run(context, out)
     else:
         _to_a_file(model, out, chains, steps, data, threshold, probabilities, chunks, library, seed, as_json)
 
@@ -96,7 +93,6 @@ _OF_A_RUN = (
     "burn_in",
     "layers",
     "checkpoint_every",
-    "resume",
     "scheduler",
     "workers",
     "memory_limit",
@@ -104,63 +100,19 @@ _OF_A_RUN = (
 )
 
 
-def _to_a_run(context: typer.Context, out: pathlib.Path, as_json: bool) -> None:
-    """Begin a run, or go on with one, whose directory says what was not said here."""
+def _to_a_run(context: typer.Context, out: pathlib.Path) -> None:
+    """Sample as a run."""
     asked = context.params
-    there = finding.run_to_go_on_with(out, "sample") if asked["resume"] else None
-    if not asked["resume"]:
-        finding.checked_new(out)
+    finding.checked_new(out)
     settings = {
         "n_chains": asked["chains"],
         "n_draws": asked["draws"],
-        "thin": asked["thin"],
-        "burn_in": asked["burn_in"],
-        "probabilities": asked["probabilities"],
         "layers": _layers(asked["layers"]),
-        "chunks": asked["chunks"],
-        "checkpoint_every": asked["checkpoint_every"],
-        "library": asked["library"],
-        "seed": asked["seed"],
+        "random_state": asked["seed"],
+        **{name: asked[name] for name in ("thin", "burn_in", "probabilities", "chunks", "checkpoint_every", "library")},
     }
-    machine: Any = None
-    if there is None or options.given(context, "model"):
-        machine = finding.read_model(asked["model"], asked["library"])
-    if there is not None:
-        said = {
-            name: settings[name] for name, of in zip(settings, _SETTINGS, strict=True) if options.given(context, of)
-        }
-        seed = said.pop("seed", None)
-        with reading.saying():
-            there.agree(said | ({} if machine is None else {"model": digest_of_model(machine)}), seed)
-    began = time.perf_counter()
-    with (
-        computers(asked["scheduler"], asked["workers"], asked["memory_limit"], asked["worker_timeout"]) as workers,
-        amount("sampling") as advance,
-        going_on(f"nbm-xp sample --resume --out {out}"),
-        reading.saying(),
-    ):
-        if there is None:
-            run = runs.sample(machine, out, **settings, scheduler=workers, progress=advance)
-        else:
-            run = runs.resume(out, scheduler=workers, progress=advance)
-        dashboard = workers.dashboard
-    found = {**_told(run), "seconds": round(time.perf_counter() - began, 3), "dashboard": dashboard}
-    of = f"{found['chains']:,} chains, {found['draws']:,} draws each"
-    answer(found, [f"{of}, in {found['seconds']:.1f} s", f"wrote {found['samples']}"], as_json)
-
-
-_SETTINGS = (
-    "chains",
-    "draws",
-    "thin",
-    "burn_in",
-    "probabilities",
-    "layers",
-    "chunks",
-    "checkpoint_every",
-    "library",
-    "seed",
-)
+    machine = finding.read_model(asked["model"], asked["library"])
+    compute_run("sampling", out, asked, functools.partial(runs.sample, machine, out, **settings))
 
 
 def _layers(text: str) -> list[int]:
@@ -168,21 +120,6 @@ def _layers(text: str) -> list[int]:
         return [int(part) for part in text.split(",")]
     except ValueError as error:
         raise InputError(f"--layers must be whole numbers with commas between, got {text}") from error
-
-
-def _told(run: RunDirectory) -> dict[str, Any]:
-    asked = run.configuration
-    return {
-        "run": str(run.path),
-        "samples": str(run.path / "samples.zarr"),
-        "chains": asked["n_chains"],
-        "draws": asked["n_draws"],
-        "thin": asked["thin"],
-        "burn_in": asked["burn_in"],
-        "layers": asked["layers"],
-        "seed": run.seed,
-        "library": asked["library"],
-    }
 
 
 def _to_a_file(
@@ -237,7 +174,9 @@ def _to_a_file(
 def _letters(path: pathlib.Path, machine: Any, probabilities: bool) -> Alphabet:
     """The alphabet that a machine's states are written in."""
     run = finding.run_at(path)
-    found = alignments.alphabet_of_run(machine, None if run is None else run.configuration.get("alphabet"))
+    found = alignments.alphabet_of_run(
+        machine, None if run is None else run.configuration.get("notes", {}).get("alphabet")
+    )
     if found is None:
         raise InputError(
             f"--out: {path} has visible units of kind {machine.visible}, which are no letters of sequences"

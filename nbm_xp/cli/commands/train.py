@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import itertools
 import math
 import pathlib
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -19,17 +16,11 @@ from nbm_xp.boltzmann.schedules import SCHEDULES
 from nbm_xp.boltzmann.sequences import sequence_weights
 from nbm_xp.boltzmann.topology import hidden_kinds
 from nbm_xp.machines.units import kind_of
-from nbm_xp.namespace import to_numpy
-from nbm_xp.runs.directory import RunDirectory
-from nbm_xp.runs.failing import needing_room
-from nbm_xp.runs.learner import MODEL_FILE, Training, measures, result_of
-from nbm_xp.runs.training import keep
 
 from .. import alignments, finding, reading
-from ..answering import answer, signed
-from ..failing import InputError, going_on
-from ..running import amount, bar, threads_for
-from ..weighing import likelihood_words
+from ..failing import InputError, resuming
+from ..results import note, show_run
+from ..running import bar, threads_for
 from . import options
 
 __all__ = ["EXAMPLES", "train"]
@@ -37,7 +28,7 @@ __all__ = ["EXAMPLES", "train"]
 EXAMPLES = (
     "Examples: [bold]nbm-xp train --data digits --out run[/bold]\n\n"
     "[bold]nbm-xp train --data mnist.npz --held-out mnist.npz --hidden 500 --batch 100 --hours 1 --out mnist[/bold]\n\n"
-    "[bold]nbm-xp train --resume --out mnist[/bold]"
+    "[bold]nbm-xp resume mnist[/bold]"
 )
 _IDENTITY = 0.8  # at which two sequences count as one
 _NO_END = 1_000_000_000
@@ -119,127 +110,68 @@ def train(
     checkpoint_every: Annotated[
         int | None, _run_option("Passes between checkpoints; one a minute by default.", min=1)
     ] = None,
-    resume: options.Resume = False,
     library: options.Library = None,
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
     """Train a machine on your data, in a directory that holds all about it.
 
-    With --resume, a training that was broken off goes on from its last checkpoint, as its directory says, and ends
-    with the same model, to the last bit, as one that was not.
+    A training that is interrupted is resumed by `nbm-xp resume`, and ends with the same model, to the last bit.
     """
-    settings = {name: context.params[name] for name in _SETTINGS} | {"layers": _sizes(layers)}
-    _refuse_contradictions(context)
-    asked = {name for name in (*_SETTINGS, "seed") if options.given(context, name)}
-    there = finding.run_to_go_on_with(out, "train") if resume else None
-    if there is not None and "params" in there.configuration:
-        _begun_in_python(out, asked, as_json)
-        return
-    if there is not None:
-        settings |= {name: there.configuration.get(name) for name in _SETTINGS if name not in asked}
-        seed = seed if "seed" in asked else there.seed
-    elif not resume:
-        finding.checked_new(out)
-    letters = alignments.alphabet_in(settings["data"])
-    if letters is not None and there is None and not options.given(context, "visible"):
+    settings = dict(context.params) | {"layers": _sizes(layers)}
+    _check_contradictions(context)
+    finding.checked_new(out)
+    letters = alignments.alphabet_in(data)
+    if letters is not None and not options.given(context, "visible"):
         settings["visible"] = f"categorical:{letters.size}"
     _check(settings)
     rows, held = _rows(settings)
-    if there is not None and not options.given(context, "identity"):
-        identity = there.configuration.get("identity")
-    elif letters is None and identity is not None:
+    if letters is None and identity is not None:
         raise InputError("--identity is for sequences, and --data has none")
-    elif letters is not None and identity is None:
+    if letters is not None and identity is None:
         identity = _IDENTITY
     weights = sequence_weights(rows, identity) if identity else None
-    model = _model(settings, rows, seed)
-    with reading.saying():  # what learning could not begin with is refused before there is a directory
-        model._check_hyperparameters()
-        model._layers(rows.shape[1])
-    contents = _settle_files(settings, {"data": rows, "held_out": held}, there)
-    of_sequences = {"alphabet": None if letters is None else letters.name, "identity": identity}
-    told = {name: value for name, value in of_sequences.items() if value is not None}
-    configuration = settings | {"contents": contents} | told
-    sizes = settings["layers"] or [rows.shape[1], settings["hidden"]]
+    with reading.saying():
+        model = _model(settings, rows, seed)
+    sizes = settings["layers"] or [rows.shape[1], hidden]
     products = model.batch_size * max(low * high for low, high in itertools.pairwise(sizes))
-    on_library = reading.on_library(rows, settings["library"])
-    held_on_library = None if held is None else reading.on_library(held, settings["library"])
-    watching = {"hours": settings["hours"], "look_every": settings["look_every"], "checkpoint_every": checkpoint_every}
-    also = functools.partial(keep, model, on_library, held_on_library, weights, **watching)
+    notes = {
+        "data": reading.absolute(data),
+        "held_out": reading.absolute(held_out),
+        "threshold": threshold,
+        "alphabet": None if letters is None else letters.name,
+        "identity": identity,
+    }
     with (
-        finding.begun(out, "train", configuration, seed=seed, resume=resume, also=also) as run,
         threads_for(products),
-        going_on(f"nbm-xp train --resume --out {out}"),
-        needing_room(out),
-    ):
-        with reading.saying():
-            task = Training(run, model, on_library, held_on_library, weights, **watching)
-            task.prepare()
-        with bar("training", task.model.n_iter, rows.shape[0], getattr(task.model, "n_iter_", 0)) as advance:
-            task.watch = lambda done, look, total: advance(done, "" if look is None else _noted(look), total)
-            found = task.complete()
-    answer(found, list(_in_words(found)), as_json)
-
-
-def _begun_in_python(out: pathlib.Path, asked: set[str], as_json: bool) -> None:
-    """Go on with a run that `nbm_xp.runs.train` began: its directory says all about it."""
-    if asked:
-        given = f"--{min(asked).replace('_', '-')}"
-        raise InputError(f"{out}: nbm_xp.runs.train began it, and it goes on as it was: leave {given} out")
-    with (
-        amount("training", "passes") as advance,
-        going_on(f"nbm-xp train --resume --out {out}"),
+        resuming(out),
         reading.saying(),
+        bar("training", model.n_iter, rows.shape[0]) as advance,
     ):
-        run = runs.resume(out, progress=advance)
-        found = result_of(run) | {"run": str(run.path), "model": str(run.path / MODEL_FILE)}
-    answer(found, _in_words(found), as_json)
+        run = runs.train(
+            model,
+            out,
+            reading.on_library(rows, library),
+            held_out=None if held is None else reading.on_library(held, library),
+            sample_weight=weights,
+            hours=hours,
+            look_every=look_every,
+            checkpoint_every=checkpoint_every,
+            notes={name: value for name, value in notes.items() if value is not None},
+            progress=advance,
+            watch=lambda look: advance(look["pass"], model.n_iter, note(look)),
+        )
+    show_run(run, as_json)
 
 
-def _refuse_contradictions(context: typer.Context) -> None:
-    """Refuse what is said in two ways."""
+def _check_contradictions(context: typer.Context) -> None:
+    """Raise an error for what is said in two ways."""
     for one, other, what in (
         ("layers", "hidden", "--hidden and --layers both say which hidden layers there are"),
         ("hours", "epochs", "--hours and --epochs both say how long to learn"),
     ):
         if context.params[one] is not None and options.given(context, other):
             raise InputError(f"{what}: give one of them")
-
-
-def _noted(look: Mapping[str, Any]) -> str:
-    """What was seen of a model in training, in a few words."""
-    if "log_likelihood" in look:
-        return f"held-out {likelihood_words(look)} {_number(look['log_likelihood'])}"
-    ((name, words),) = measures(look).items()
-    return f"{words} {_number(look[name])}"
-
-
-_number = functools.partial(signed, decimals=2, minus="-")
-
-
-_SETTINGS = (
-    "data",
-    "held_out",
-    "threshold",
-    "hidden",
-    "layers",
-    "visible",
-    "hidden_units",
-    "centred",
-    "epochs",
-    "hours",
-    "batch",
-    "rate",
-    "schedule",
-    "gibbs",
-    "momentum",
-    "decay",
-    "training",
-    "look_every",
-    "library",
-)
-"""What the result depends on: the arguments that a run's directory holds as its configuration."""
 
 
 def _rows(settings: dict[str, Any]) -> tuple[Any, Any]:
@@ -252,19 +184,6 @@ def _rows(settings: dict[str, Any]) -> tuple[Any, Any]:
     if held.shape[1] != rows.shape[1]:
         raise InputError(f"--held-out: {held.shape[1]} features, but --data has {rows.shape[1]}")
     return rows, held
-
-
-def _settle_files(settings: dict[str, Any], rows: dict[str, Any], there: RunDirectory | None) -> dict[str, str | None]:
-    """Name files in the settings as the run's directory does where their content is the same; tell the contents.
-
-    A file may have another name by now; what counts is what is in it.
-    """
-    before = {} if there is None else there.configuration
-    contents = {name: None if read is None else _fingerprint(read) for name, read in rows.items()}
-    for name, content in contents.items():
-        same = there is not None and before.get("contents", {}).get(name) == content
-        settings[name] = before[name] if same else reading.absolute(settings[name])
-    return contents
 
 
 def _model(settings: dict[str, Any], rows: Any, seed: int) -> Any:
@@ -326,24 +245,3 @@ def _check(settings: dict[str, Any]) -> None:
             raise InputError(f"--{name} must be a finite number, got {value}")
     if settings["library"] is not None:
         reading.library(settings["library"])
-
-
-def _fingerprint(rows: Any) -> str:
-    """What tells rows from other rows."""
-    host = to_numpy(rows)
-    digest = hashlib.sha256(f"{host.dtype} {host.shape}".encode())
-    digest.update(memoryview(host if host.flags.c_contiguous else host.copy()).cast("B"))
-    return digest.hexdigest()
-
-
-def _in_words(found: dict[str, Any]) -> list[str]:
-    passes = "1 pass" if found["passes"] == 1 else f"{found['passes']:,} passes"
-    lines = [
-        f"{found['rows']:,} rows of {found['features']} on {found['library']}, {passes} in {found['seconds']:.1f} s",
-        *(f"mean {words} {_number(found[name])}" for name, words in measures(found).items()),
-    ]
-    if "log_likelihood" in found:
-        how = "the ladder" if "train_log_likelihood" in found else "AIS"
-        value = _number(found["log_likelihood"])
-        lines.append(f"mean {likelihood_words(found)} of the held-out rows {value} (by {how})")
-    return [*lines, f"wrote {found['model']}"]

@@ -20,7 +20,7 @@ from nbm_xp.runs.learner import CURVE_FILE
 
 from .. import alignments, finding, reading
 from ..answering import signed
-from ..failing import InputError, option
+from ..failing import InputError
 from ..weighing import Evaluator, exact_log_z, lengths
 from . import drawing, watched
 
@@ -72,19 +72,25 @@ class Source:
         return found | {"convergence": self._weights if self.kind == "evaluate" else self._convergence}
 
     @property
+    def _notes(self) -> dict[str, Any]:
+        """What `nbm-xp train` noted of the data."""
+        found: dict[str, Any] = {} if self.run is None else self.run.configuration.get("notes", {})
+        return found
+
+    @property
     def _has_letters(self) -> bool:
         """Whether the machine was trained on sequences, in a run's directory."""
-        return self.run is not None and self.kind == "train" and "alphabet" in self.run.configuration
+        return "alphabet" in self._notes
 
     def _sequences(self) -> tuple[Any, int]:
         """The sequences that the machine was trained on, and how many letters there are."""
-        units, about = self.model._topology.units[0], self.run.configuration if self.run is not None else {}
-        return alignments.rows_for(about["data"], None, "train", units.within), units.n_states
+        units = self.model._topology.units[0]
+        return alignments.rows_for(self._notes["data"], None, "train", units.within), units.n_states
 
     def _frequencies(self, out: pathlib.Path) -> None:
         rows, count = self._sequences()
         states = to_numpy(self.model.sample(_SEQUENCES, _STEPS, random_state=self.seed))
-        identity = self.run.configuration.get("identity") if self.run is not None else None
+        identity = self._notes.get("identity")
         weights = sequence_weights(rows, identity) if identity else None
         data, model = pair_frequencies(rows, count, weights), pair_frequencies(states, count)
         drawing.draw_frequencies(data, model, f"{_SEQUENCES:,} sequences after {_STEPS:,} sweeps", out)
@@ -121,7 +127,7 @@ class Source:
 
     def _some_data(self) -> Any:
         """Some of the rows that were learnt from, all over them; None where the run does not say where they are."""
-        about = self.run.configuration if self.run is not None else {}
+        about = self._notes
         if not isinstance(about.get("data"), str):
             return None
         try:
@@ -175,7 +181,7 @@ def _finished() -> Iterator[None]:
         with reading.saying():
             yield
     except RunError as error:
-        raise InputError(error.said(option)) from error
+        raise InputError(str(error)) from error
 
 
 def _diagnosis(values: Any) -> str:

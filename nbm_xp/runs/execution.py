@@ -1,0 +1,387 @@
+"""How runs of every kind begin, are carried out, are resumed and end.
+
+A kind of run (a `Kind`) adds what all do not have in common: its jobs, the arrays that these write, and its results.
+
+Contract: what is reported is on disk; a failure that another worker may not meet is tried again, a few times; every
+other one ends the run with an error that says what to do, and leaves what was done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import pathlib
+import shutil
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from nbm_xp.namespace.needs import need
+
+from . import store
+from .directory import RunDirectory, check_new
+from .errors import RunError, disk_errors, unfinished_error
+from .job import Job, segments_done
+from .pools import Pool, WorkerLostError
+from .schedulers import Workers, workers_of
+from .store import Stored
+
+__all__ = ["Kind", "Progress", "Warn", "begin", "check_begin", "finished", "resume"]
+
+Progress = Callable[[int, int], object]
+Warn = Callable[[int], object]
+"""Warns of what was found, at a stack level."""
+
+_MODULES = {
+    "sample": "sampling",
+    "evaluate": "evaluation",
+    "lattice": "graph_runs",
+    "graph": "graph_runs",
+    "transition": "transitions",
+    "train": "training",
+}
+"""Which module has the class of each kind of run, in its `KINDS`."""
+
+TRIES = 5
+"""How often in a row a segment may lose its worker, before it is taken for the cause."""
+
+
+class Kind:
+    """A kind of run.
+
+    Attributes
+    ----------
+    name : str
+        As ``run.json`` has it.
+    results : tuple of str
+        What lies in the directory of a finished run, and only there.
+    stored : str
+        The Zarr group of these that tasks write chunks of; "" for none.
+    in_tasks : bool
+        Whether it is computed in tasks, by workers.
+    """
+
+    name: ClassVar[str]
+    results: ClassVar[tuple[str, ...]]
+    stored: ClassVar[str] = ""
+    in_tasks: ClassVar[bool] = True
+
+    def __init__(self, run: RunDirectory, **options: Any) -> None:
+        self.run = run
+
+    @property
+    def jobs(self) -> Sequence[Job]:
+        """What there is to do, in order."""
+        raise NotImplementedError
+
+    @property
+    def arrays(self) -> Sequence[Stored]:
+        """The arrays that tasks write."""
+        return ()
+
+    @property
+    def coordinates(self) -> Mapping[str, Sequence[int]]:
+        """The coordinates of the arrays."""
+        return {}
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What the Zarr group says of itself."""
+        return {"source": f"nbm_xp.runs: {self.name}", "seed": str(self.run.seed), "run": self.run.result_identity}
+
+    def finish(self, unfinished: pathlib.Path) -> Warn | None:
+        """Write the results when all tasks are done; `unfinished` is the Zarr group, which then gets its name."""
+
+    def check(self) -> None:
+        """Raise `ValueError` if the results of a finished run are damaged."""
+        store.open_arrays(self.run.path / self.stored, self.run.result_identity)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all results are there."""
+        return all((self.run.path / name).exists() for name in self.results)
+
+    def complete(self, pool: Pool | None, progress: Progress | None) -> Warn | None:
+        """Compute what is left to compute."""
+        run, jobs = self.run, self.jobs
+        assert pool is not None
+        if not self.stored:
+            carry_out(run, jobs, pool, progress)
+            return self.finish(run.path)
+        if (run.path / self.stored).exists():  # and some other result is not
+            return self.finish(run.path / self.stored)
+        with store.growing(
+            run.path, self.stored, self.arrays, run.result_identity, self.coordinates, self.attributes
+        ) as unfinished:  # fmt: skip
+            carry_out(run, jobs, pool, progress)
+            return self.finish(unfinished)
+
+
+def kind_of(name: str) -> type[Kind]:
+    """The class of a kind of run."""
+    if name not in _MODULES:
+        raise ValueError(f"runs are of the kinds {', '.join(_MODULES)}, got {name!r}")
+    found: type[Kind] = importlib.import_module(f".{_MODULES[name]}", __package__).KINDS[name]
+    return found
+
+
+def finished(directory: str | os.PathLike[str], *kinds: str) -> RunDirectory:
+    """The directory of a finished run of one of these kinds.
+
+    Raises
+    ------
+    RunError
+        If the run is not finished.
+    FileNotFoundError, ValueError
+        As `RunDirectory.open`.
+    """
+    run = RunDirectory.read(directory)
+    run = RunDirectory.open(directory, run.kind if run.kind in kinds else kinds[0])
+    if not kind_of(run.kind)(run).is_finished:
+        raise unfinished_error(run.path)
+    return run
+
+
+def check_begin(directory: str | os.PathLike[str], progress: Any) -> None:
+    """Check what every run is begun with, before any work.
+
+    Raises
+    ------
+    FileExistsError
+        If something is in the directory already.
+    TypeError
+        If `progress` is neither callable nor None.
+    """
+    check_new(directory)
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress must be callable, got {progress!r}")
+
+
+def begin(
+    kind: type[Kind],
+    directory: str | os.PathLike[str],
+    configuration: Mapping[str, Any],
+    *,
+    random_state: Any,
+    scheduler: Any = "threads",
+    n_workers: int | None = None,
+    memory_limit: int | str | None = None,
+    progress: Progress | None = None,
+    model: Any = None,
+    save: Callable[[pathlib.Path], object] | None = None,
+    check: Callable[[Workers, pathlib.Path], str] | None = None,
+    **options: Any,
+) -> RunDirectory:
+    """Begin a run, and do all of it.
+
+    Parameters
+    ----------
+    kind : class derived from `Kind`
+    directory : path-like
+    configuration : mapping
+        What the result depends on.
+    random_state, scheduler, n_workers, memory_limit, progress
+        As of `sample`.
+    model, save : optional
+        As of `RunDirectory.create`.
+    check : callable, optional
+        Called with the workers and the directory before this is made; returns a line for the log.
+    **options
+        Of the kind.
+    """
+    with _pool(kind, scheduler, n_workers, memory_limit) as workers:
+        said = None if check is None else check(workers, pathlib.Path(directory))
+        pool = None if workers is None else workers.pool  # where there is no cluster, no directory is made
+        with RunDirectory.create(
+            directory, kind.name, configuration, random_state=random_state, model=model, save=save
+        ) as run:
+            if said is not None:
+                run.log(said)
+            _complete(kind(run, **options), pool, progress, 4)
+    return run
+
+
+def resume(
+    directory: str | os.PathLike[str],
+    *,
+    scheduler: Any = "threads",
+    n_workers: int | None = None,
+    memory_limit: int | str | None = None,
+    progress: Progress | None = None,
+) -> RunDirectory:
+    """Resume a run of any kind, begun from Python or at the command line.
+
+    Model, rows and settings are those in its directory, and the files are those of a run that was never interrupted,
+    byte for byte. The results of a run that is finished are verified, and left as they are.
+
+    Parameters
+    ----------
+    directory : path-like
+        The run's.
+    scheduler, n_workers, memory_limit : optional
+        Where tasks run: see `Workers`. A training runs in this process.
+    progress : callable, optional
+        ``progress(done, total)``, as for `sample`, `evaluate` and `train`.
+
+    Returns
+    -------
+    RunDirectory
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such directory.
+    ValueError
+        If it is no run's directory, or what it holds is damaged.
+    RunError
+        If the run cannot go on: another process works on it, the disk is full, the cluster gone.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from nbm_xp.boltzmann import RBM
+    >>> from nbm_xp.runs import resume, train, trained_model
+    >>> place, rows = pathlib.Path(tempfile.mkdtemp()), np.eye(6, dtype="float32")
+    >>> def interrupt(done, total):
+    ...     if done == 2:
+    ...         raise KeyboardInterrupt
+    >>> try:
+    ...     train(RBM(4, n_iter=3, random_state=0), place / "run", rows, checkpoint_every=1, progress=interrupt)
+    ... except KeyboardInterrupt:
+    ...     trained_model(place / "run").n_iter_
+    2
+    >>> run = resume(place / "run")
+    >>> bool((trained_model(run.path).components_ == RBM(4, n_iter=3, random_state=0).fit(rows).components_).all())
+    True
+    """
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress must be callable, got {progress!r}")
+    kind = kind_of(RunDirectory.read(directory).kind)
+    with _pool(kind, scheduler, n_workers, memory_limit) as workers:
+        pool = None if workers is None else workers.pool  # where there is no cluster, nothing is changed
+        with RunDirectory.resume(directory) as run:
+            _complete(kind(run), pool, progress, 3)
+    return run
+
+
+@contextlib.contextmanager
+def _pool(kind: type[Kind], scheduler: Any, n_workers: Any, memory_limit: Any) -> Iterator[Any]:
+    """The workers of a run, whose work ends in order when the process is terminated."""
+    with interruptible():
+        if kind.in_tasks:
+            need("zarr")
+            with workers_of(scheduler, n_workers, memory_limit) as workers:
+                yield workers
+        elif scheduler != "threads" or n_workers is not None or memory_limit is not None:
+            raise ValueError("scheduler, n_workers and memory_limit must be left out: a training runs in this process")
+        else:
+            yield None
+
+
+def _complete(kind: Kind, pool: Pool | None, progress: Progress | None, stacklevel: int) -> None:
+    """Do what is left to do of a run, and remove what only an unfinished one needs."""
+    run, warn = kind.run, None
+    with disk_errors(run.path):
+        if kind.is_finished:
+            kind.check()
+            if progress is not None and kind.in_tasks:
+                total = sum(job.total for job in kind.jobs)
+                progress(total, total)
+        else:
+            warn = kind.complete(pool, progress)
+            run.log("finished")
+        shutil.rmtree(run.path / "checkpoints", ignore_errors=True)
+    if warn is not None:
+        warn(stacklevel)
+
+
+def carry_out(run: RunDirectory, jobs: Sequence[Job], pool: Pool, progress: Progress | None) -> None:
+    """Do all tasks of jobs that are not done yet, one job after the other.
+
+    Raises
+    ------
+    RunError
+        If the disk is full, the cluster is gone, or workers die again and again.
+    """
+    pool.check(run.path)
+    totals = [job.total for job in jobs]
+    for place, job in enumerate(jobs):
+
+        def tell(done: int, before: int = sum(totals[:place])) -> None:
+            if progress is not None:
+                progress(before + done, sum(totals))
+
+        _carry_out(run, job, pool, tell, totals[place])
+
+
+def _carry_out(run: RunDirectory, job: Job, pool: Pool, progress: Callable[[int], object], total: int) -> None:
+    """Do all tasks of a job that are not done yet."""
+    folder, blocks = run.checkpoints / job.part, job.blocks
+    folder.mkdir(exist_ok=True)
+    at = {block.number: segments_done(folder, job.run, block.number) for block in blocks}
+    done = sum(job.steps(block, segment) for block in blocks for segment in range(at[block.number]))
+    if done:
+        run.log(f"{job.part}: {done} of {total} steps are done")
+    progress(done)
+    tries = dict.fromkeys(at, 0)
+    pending: dict[Any, Any] = {}
+    waiting = {block.number: (block, None) for block in blocks if at[block.number] < job.n_segments}
+    needs = {number: job.needs(block) for number, (block, _) in waiting.items()}
+
+    def submit() -> None:
+        """Submit the segments of blocks whose neighbours have come to them."""
+        for number, (block, previous) in list(waiting.items()):
+            if all(at[other] >= at[number] for other in needs[number]):
+                del waiting[number]
+                pending[pool.submit(job, block, at[number], previous)] = block
+
+    try:
+        submit()
+        while pending:
+            for future in pool.wait(pending.keys(), timeout=1.0):
+                block = pending.pop(future)
+                number = block.number
+                try:
+                    previous = pool.result(future)
+                except WorkerLostError as lost:
+                    tries[number] += 1
+                    run.log(f"block {number}, segment {at[number]}: a worker was lost ({lost})")
+                    if tries[number] == TRIES:
+                        raise RunError(
+                            f"block {number} lost its worker {TRIES} times in a row: perhaps it needs more memory than "
+                            "there is. Give workers more, or make the blocks smaller by chunks"
+                        ) from lost
+                    waiting[number] = (block, None)
+                    continue
+                tries[number] = 0
+                done += job.steps(block, at[number])
+                at[number] += 1
+                progress(done)
+                if at[number] < job.n_segments:
+                    waiting[number] = (block, previous if job.hands_on else None)
+            submit()
+    except BaseException as error:
+        pool.stop(list(pending))
+        run.log(f"ended with {done} of {total} steps done: {type(error).__name__}: {error}")
+        raise
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Let SIGTERM end a run as an interruption from the keyboard does: what it started is ended too."""
+
+    def end(number: int, frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    mine = threading.current_thread() is threading.main_thread()
+    if not mine or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
