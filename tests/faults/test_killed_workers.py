@@ -83,7 +83,7 @@ def test_workers_killed_in_twenty_random_places(tmp_path: pathlib.Path, undistur
 @pytest.mark.slow
 def test_workers_killed_while_chains_are_on_a_ladder(tmp_path: pathlib.Path) -> None:
     rows = (np.random.default_rng(0).random((60, 20)) < 0.4).astype("float32")
-    model = RBM(21, n_iter=3, training="tempered", learning_rate=0.2, random_state=0).fit(rows)
+    model = RBM(21, n_iter=3, training="ptt", learning_rate=0.2, random_state=0).fit(rows)
     weigh = {
         "n_chains": 24,
         "n_temperatures": 30,
