@@ -9,7 +9,6 @@ from typing import Any
 __all__ = ["how_to_install", "is_there", "need"]
 
 _EXTRAS = {
-    "scipy": "scipy",
     "zarr": "runs",
     "numcodecs": "runs",
     "threadpoolctl": "runs",
@@ -19,7 +18,7 @@ _EXTRAS = {
     "matplotlib": "app",
 }
 
-_DISTRIBUTIONS = {"matplotlib": "Matplotlib", "scipy": "SciPy"}
+_DISTRIBUTIONS = {"matplotlib": "Matplotlib"}
 
 
 def need(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The special functions: SciPy's values on every library and by the portable forms, derivatives to the third order."""
+"""The special functions: SciPy's values on every library and by our own forms, derivatives to the third order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nbm_xp import special
 from nbm_xp.namespace import array_namespace, get_namespace
-from nbm_xp.namespace.special import ARITY, portable
+from nbm_xp.namespace.special import ARITY, forms, special_of
 from nbm_xp.tape import Variable, evaluate, function, grad, placeholder
 from nbm_xp.tape import namespace as tape_xp
 from tests.gradcheck import check_gradient
@@ -77,41 +77,39 @@ def arguments(draw: st.DrawFn, name: str) -> tuple[np.ndarray, ...]:
 def test_value_on_every_library(name: str, library: Library) -> None:
     random = np.random.default_rng(3)
     arrays = tuple(random.uniform(low, high, size=40) for low, high in DOMAINS.get(name, (ANY,)))
+    if name in ("j0", "j1") and library.name == "jax":
+        with pytest.raises(TypeError, match=f"jax has no special function {name}"):
+            called(special, name, tuple(map(library.array, arrays)))
+        return
     got = library.numpy(called(special, name, tuple(map(library.array, arrays))))
-    # PyTorch's incomplete gamma functions have eight digits, and what cancels near a zero has fewer everywhere
-    tolerance = 1e-7 if "gammainc" in name or "chdtr" in name else 1e-10
-    np.testing.assert_allclose(got, wanted(name, arrays), rtol=tolerance, atol=1e-12)
+    # PyTorch's incomplete gamma functions have eight digits, its Bessel functions six, and what cancels near a zero has
+    # fewer everywhere
+    bessel = name in ("j0", "j1") and library.name == "torch"
+    tolerance = 1e-4 if bessel else 1e-7 if "gammainc" in name or "chdtr" in name else 1e-10
+    np.testing.assert_allclose(got, wanted(name, arrays), rtol=tolerance, atol=1e-7 if bessel else 1e-12)
     assert got.dtype == np.float64
 
 
-PORTABLE = [name for name in ARITY if "moment" not in name]
+FORMS = sorted(set(forms.__all__) & set(special.__all__) | {"riemann_zeta"})
 
 
-@pytest.mark.parametrize("name", PORTABLE)
-def test_portable_form_says_what_scipy_says(name: str) -> None:
-    public = {"polygamma_of": "polygamma", "hurwitz_zeta": "zeta", "riemann_zeta": "zeta"}.get(name, name)
-    body, xp = portable(name), get_namespace("array_api_strict")
+def by_form(name: str, *arrays: np.ndarray) -> np.ndarray:
+    """Our own form over NumPy's namespace, which serves the libraries that lack the function."""
+    with np.errstate(all="ignore"):
+        return getattr(forms, name)(get_namespace("numpy"), special_of(arrays[0]), *arrays)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_form_gives_scipys_values(name: str) -> None:
+    public = {"riemann_zeta": "zeta"}.get(name, name)
 
     @settings(max_examples=1 if name == "stdtrit" else 4)  # an incomplete beta function in each of Newton's steps
     @given(arguments(public))
     def check(arrays: tuple[np.ndarray, ...]) -> None:
         arrays = arrays[: ARITY[name]]
-        options = {"n": 2} if name == "polygamma_of" else {}
-        with np.errstate(all="ignore"):
-            got = np.asarray(body(xp, *map(xp.asarray, arrays), **options))
-        np.testing.assert_allclose(got, wanted(public, arrays), rtol=1e-11, atol=1e-14)
+        np.testing.assert_allclose(by_form(name, *arrays), wanted(public, arrays), rtol=1e-11, atol=1e-13)
 
     check()
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(1, 12), st.lists(st.floats(-40.0, -1e-3).filter(lambda x: x != round(x)), min_size=1, max_size=5))
-def test_portable_polygamma_below_zero(n: int, numbers: list[float]) -> None:
-    x, xp = np.asarray(numbers), get_namespace("array_api_strict")
-    size = np.abs(x - np.round(x)) ** -(n + 1.0)  # near a pole of this size one sum loses to the other
-    got = np.asarray(portable("polygamma_of")(xp, xp.asarray(x), n=n))
-    want = scipy_special.polygamma(n, x)
-    assert np.all(np.abs(got - want) <= 1e-11 * (np.abs(want) + math.factorial(n) * size))
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
@@ -162,11 +160,13 @@ EDGES = [
 
 
 @pytest.mark.parametrize("name", dict.fromkeys(name for name, _, _ in EDGES))
-@pytest.mark.parametrize("library", libraries("numpy", "array_api_strict", without=("numpy-readonly",)))
-def test_limits(name: str, library: Library) -> None:
+def test_limits(name: str) -> None:
+    """Of SciPy's functions, and of our own forms."""
     points, limits = zip(*((values, limit) for each, values, limit in EDGES if each == name), strict=True)
-    got = called(special, name, tuple(library.array(np.asarray(column)) for column in zip(*points, strict=True)))
-    np.testing.assert_allclose(library.numpy(got), limits, rtol=1e-6)
+    columns = tuple(map(np.asarray, zip(*points, strict=True)))
+    np.testing.assert_allclose(called(special, name, columns), limits, rtol=1e-6)
+    if name in FORMS:
+        np.testing.assert_allclose(by_form(name, *columns), limits, rtol=1e-6)
 
 
 # Where finite differences of the third order still say something.
@@ -265,22 +265,6 @@ def test_numbers_and_refusals() -> None:
     for x in (np.ones(2), Variable(np.ones(2))):
         with pytest.raises(ValueError, match="n must be 0 or more, got -1"):
             special.polygamma(-1, x)
-
-
-def test_numpy_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The portable forms serve, with the same values and without a warning."""
-    from nbm_xp.namespace import special as below
-    from nbm_xp.namespace.compat import special as own
-
-    monkeypatch.setattr(own, "_scipy_like", lambda module, name: None)
-    without = below.Special(get_namespace("numpy"))
-    x = np.asarray([-1e4, -800.0, -3.0, -0.0, 0.0, 1e-9, 0.5, 3.0, 800.0, 1e4, np.inf, np.nan])
-    for name in ("gammaln", "erf", "erfcx", "ndtr", "log_ndtr", "ndtri", "i0", "i1e", "expit", "entr", "xlogy", "zeta"):
-        arrays = (x,) if ARITY.get(name, 2) == 1 else (x, x)
-        got, want = getattr(without, name)(*arrays), getattr(scipy_special, name)(*arrays)
-        if name == "zeta":
-            got, want = got[x > 0], want[x > 0]
-        np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
 def test_scipy_finds_them_for_tensors() -> None:

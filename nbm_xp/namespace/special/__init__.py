@@ -1,8 +1,9 @@
-"""Special functions of a library: its own where it has them, else portable forms written over its namespace.
+"""Special functions of a library: SciPy's for NumPy, `cupyx`'s, PyTorch's and JAX's own; Dask's those of its blocks.
 
 `special_of` gives them as attributes of one object for each library. All take real arrays and numbers, cast to one
-floating dtype as NumPy promotes them, broadcast, and give that dtype back. A library's own come from where
-`nbm_xp.namespace.compat.special` says; a portable form is computed in double precision where the library has it.
+floating dtype as NumPy promotes them, broadcast, and give that dtype back. What PyTorch, JAX or CuPy lack, and what no
+library has (derivatives of incomplete functions in their parameters), `forms` computes in double precision. Arrays of
+other libraries are computed by SciPy on the host.
 """
 
 from __future__ import annotations
@@ -12,43 +13,44 @@ import importlib
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from nbm_xp.namespace import config, dispatch, dtypes
 from nbm_xp.namespace.blocks import from_blocks
+from nbm_xp.namespace.conversion import convert, to_numpy
 from nbm_xp.namespace.kernels import kernel, register_kernel
-from nbm_xp.namespace.lazy import maps_blocks
+from nbm_xp.namespace.lazy import is_lazy, maps_blocks
 from nbm_xp.namespace.libraries import name_of_namespace
 from nbm_xp.namespace.promotion import promote
 
-__all__ = ["ARITY", "Special", "portable", "register_special", "special_of", "whole_number"]
+__all__ = ["ARITY", "Special", "register_special", "special_of", "whole_number"]
 
-_CHAPTERS = {
-    "gamma_family": "gammaln gamma digamma polygamma_of riemann_zeta beta:2 betaln:2 hurwitz_zeta:2 zeta_moment:2",
-    "error_functions": "erf erfc erfinv erfcx ndtr log_ndtr ndtri",
-    "bessel": "i0 i0e i1 i1e j0 j1",
-    "entropy": "expit log_expit logit entr xlogy:2 xlog1py:2 rel_entr:2 kl_div:2",
-    "distributions": "chdtr:2 chdtrc:2 stdtr:2 stdtrit:2",
-    "incomplete": "gammainc:2 gammaincc:2 gamma_moment:2 betainc:3 beta_moment:3",
-}
-_CHAPTER = {entry.partition(":")[0]: chapter for chapter, names in _CHAPTERS.items() for entry in names.split()}
+Function: TypeAlias = Callable[..., Any]
 
-ARITY: dict[str, int] = {
-    name: int(count or 1)
-    for names in _CHAPTERS.values()
-    for name, _, count in (entry.partition(":") for entry in names.split())
-}
+_NAMES = (
+    (
+        "gammaln gamma digamma polygamma_of riemann_zeta erf erfc erfinv erfcx ndtr log_ndtr ndtri i0 i0e i1 i1e j0 j1 "
+        "expit log_expit logit entr"
+    ),
+    (
+        "beta betaln hurwitz_zeta zeta_moment xlogy xlog1py rel_entr kl_div chdtr chdtrc stdtr stdtrit gammainc "
+        "gammaincc gamma_moment"
+    ),
+    "betainc beta_moment",
+)
+ARITY: dict[str, int] = {name: count for count, names in enumerate(_NAMES, start=1) for name in names.split()}
 """How many arrays each function takes; what is no array (`n`, `k`) follows by keyword."""
 
-for _library in ("numpy", "cupy", "torch", "jax"):
-    register_kernel("special", _library, f"nbm_xp.namespace.compat.special:{_library}_own")
+_MODULES = {"numpy": "scipy.special", "cupy": "cupyx.scipy.special", "torch": "torch.special",
+            "jax": "jax.scipy.special"}  # fmt: skip
+_THEIR_NAMES = {"polygamma_of": "polygamma", "hurwitz_zeta": "zeta", "riemann_zeta": "zeta"}
+# Not used although they are there: CuPy's, PyTorch's and JAX's zeta have no default for q; JAX's beta and betaln are
+# wrong from the sixth digit on, and its distributions are modules.
+_NOT_THEIRS = {"cupy": {"riemann_zeta"}, "torch": {"riemann_zeta"}, "jax": {"riemann_zeta", "beta", "betaln"}}
+
 register_kernel("special_blocks", "dask", "nbm_xp.namespace.compat.dask_special:dask_blocks")
-
-
-def portable(name: str) -> Callable[..., Any]:
-    """The form of a function over any namespace: ``body(xp, *arrays)``, of arrays of one floating dtype."""
-    body: Callable[..., Any] = getattr(importlib.import_module(f"{__name__}.{_CHAPTER[name]}"), name)
-    return body
 
 
 class Special:
@@ -64,10 +66,10 @@ class Special:
     def __init__(self, xp: Any) -> None:
         self._xp = xp
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Function:
         if name not in ARITY:
             raise AttributeError(f"there is no special function {name!r} here")
-        function = _function(name, self._xp)
+        function = _function(name, self._xp, self)
         setattr(self, name, function)
         return function
 
@@ -119,9 +121,9 @@ def whole_number(n: Any) -> int | None:
     return order
 
 
-def _function(name: str, xp: Any) -> Callable[..., Any]:
+def _function(name: str, xp: Any, special: Special) -> Function:
     """The function over arrays and numbers."""
-    computed = _computed(name, xp)
+    computed = _computed(name, xp, special)
     count = ARITY[name]
     ready: set[Any] = set()  # dtypes of which arrays are taken and given as they are
 
@@ -134,37 +136,58 @@ def _function(name: str, xp: Any) -> Callable[..., Any]:
             ready.add(arrays[0].dtype)
         return result
 
-    if count == 1:
-
-        def of_one(x: Any, /, **options: Any) -> Any:
-            taken = getattr(x, "dtype", None) in ready
-            return computed(x, **options) if taken else prepared(x, **options)
-
-        return of_one
-
-    def of_several(*values: Any, **options: Any) -> Any:
+    def function(*values: Any, **options: Any) -> Any:
         found = [getattr(value, "dtype", None) for value in values]
         own = found[0] if len(found) == count else None
         taken = own in ready and not any(dtype is None or dtype != own for dtype in found)  # NumPy's equal None
         return computed(*values, **options) if taken else prepared(*values, **options)
 
-    return of_several
+    return function
 
 
-def _computed(name: str, xp: Any) -> Callable[..., Any]:
+def _computed(name: str, xp: Any, special: Special) -> Function:
     """The function over arrays of one floating dtype; the result may be of a wider one."""
     blocks = kernel("special_blocks", xp)
     if blocks is not None:
         return functools.partial(blocks, name)
-    own = kernel("special", xp)
-    if own is None and maps_blocks(xp):
+    if maps_blocks(xp):
         return functools.partial(_in_blocks, name, xp)
-    found: Callable[..., Any] | None = None if own is None else own(name)
-    return functools.partial(_in_double, portable(name), xp) if found is None else found
+    library = name_of_namespace(xp)
+    if library not in _MODULES:
+        return functools.partial(_on_host, name, xp)
+    own = _own(name, library, xp)
+    if own is not None:
+        return own
+    from . import forms
+
+    form = getattr(forms, name, None)
+    if form is None:
+        raise TypeError(f"{library} has no special function {name}")
+    return functools.partial(_in_double, form, xp, special)
+
+
+def _own(name: str, library: str, xp: Any) -> Function | None:
+    """The library's own function of one name, None where it has none or a wrong one."""
+    if "moment" in name or name in _NOT_THEIRS.get(library, ()):
+        return None
+    module: Any = importlib.import_module(_MODULES[library])
+    their = _THEIR_NAMES.get(name, name)
+    if library == "torch" and their in ("j0", "j1"):
+        their = f"bessel_{their}"
+    found: Function | None = getattr(module, their, None)
+    if name != "polygamma_of" or found is None:
+        return found
+    if library == "torch":  # whose first has nine digits, and all are wrong at infinity
+        return lambda x, *, n: xp.where(x == math.inf, 0.0, module.zeta(2.0, x) if n == 1 else found(n, x))
+    if library == "jax":  # which is wrong below -10
+        from .forms import reflected_polygamma
+
+        return lambda x, *, n: reflected_polygamma(xp, x, n, lambda positive: found(n, positive))
+    return lambda x, *, n: found(n, x)
 
 
 def _in_blocks(name: str, xp: Any, *arrays: Any, **options: Any) -> Any:
-    """Each block by the function of its own library: of a portable form, every step would be a step of the plan."""
+    """Each block by the function of its own library: of a form, every step would be a step of the plan."""
     like = functools.reduce(operator.add, arrays)
     task = functools.partial(_on_block, name, options)
     return from_blocks(xp, task, like.shape, like.dtype, like.chunks, blocks=arrays, name=name)
@@ -174,16 +197,28 @@ def _on_block(name: str, options: dict[str, Any], _: Any, __: Any, *blocks: Any)
     return getattr(special_of(*blocks), name)(*blocks, **options)
 
 
-def _in_double(body: Callable[..., Any], xp: Any, *arrays: Any, **options: Any) -> Any:
-    """A portable form in double precision; infinities and NaN on the way are meant."""
-    import numpy as np
+def _on_host(name: str, xp: Any, *arrays: Any, **options: Any) -> Any:
+    """By SciPy, for libraries whose own functions are not known."""
+    library = name_of_namespace(xp)
+    if is_lazy(xp):
+        raise TypeError(f"{name} is computed by SciPy, and arrays of {library} have no values before they are computed")
+    try:
+        on_host = [to_numpy(x) for x in arrays]
+    except (BufferError, TypeError) as error:
+        raise TypeError(f"{name} is computed by SciPy, which cannot read arrays of {library}: {error}") from error
+    result = convert(np.asarray(getattr(special_of(*on_host), name)(*on_host, **options)), xp)
+    device = dispatch.device_argument(arrays[0])
+    return result if device is None else xp.asarray(result, device=device)
 
+
+def _in_double(form: Function, xp: Any, special: Special, *arrays: Any, **options: Any) -> Any:
+    """A form in double precision; infinities and NaN on the way are meant."""
     if name_of_namespace(xp) != "jax":  # which may have none, and computes its own in what it is given
         arrays = tuple(xp.astype(x, xp.float64, copy=False) for x in arrays)
     elif dtypes.dtype_name(arrays[0]) == "float16":
         arrays = tuple(xp.astype(x, xp.float32) for x in arrays)
     with np.errstate(all="ignore"):
-        return body(xp, *arrays, **options)
+        return form(xp, special, *arrays, **options)
 
 
 def _prepared(name: str, xp: Any, values: tuple[Any, ...], count: int) -> tuple[list[Any], str]:

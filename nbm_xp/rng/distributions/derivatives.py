@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from nbm_xp.namespace import array_namespace
 from nbm_xp.namespace.special import special_of
-from nbm_xp.namespace.special.incomplete import legendre
+from nbm_xp.namespace.special.forms import legendre
 
 __all__ = [
     "log_gamma_in_shape", "logit_beta_in_a", "noncentral_chi_squared_in_nonc", "vonmises_in_kappa", "wald_in_mean",
